@@ -1,0 +1,79 @@
+package resp
+
+import "math"
+
+// Kind says what a Value is. Each comment gives its RESP2 and RESP3 form.
+type Kind uint8
+
+const (
+	None      Kind = iota // nothing is sent (the handler wrote its own pushes, or the client is blocked)
+	Nil                   // $-1, RESP3 _
+	NilArray              // *-1, RESP3 _
+	Status                // +OK
+	Error                 // -ERR text
+	Integer               // :1
+	Bulk                  // $1 a
+	Array                 // *n
+	Map                   // *2n of keys and values in turn, RESP3 %n; List has 2n entries
+	Set                   // *n, RESP3 ~n
+	Push                  // *n, RESP3 >n
+	Double                // bulk string, RESP3 ,1.5
+	Bool                  // :1 or :0, RESP3 #t or #f
+	BigNumber             // bulk string, RESP3 (
+	Verbatim              // bulk string, RESP3 =; Str without its "txt:" prefix
+	Attribute             // RESP3 | only; never sent to RESP2
+)
+
+// Value is one RESP value. Its zero is None. A Value must not alias the
+// arguments of the command that made it: clone them (they live in a buffer
+// that is used again).
+type Value struct {
+	Kind Kind
+	Int  int64 // Integer; Bool as 0 or 1; Double as its IEEE 754 bits
+	Str  string
+	List []Value
+}
+
+// Values without content, shared.
+var (
+	OK       = Value{Kind: Status, Str: "OK"}
+	Null     = Value{Kind: Nil}
+	NullList = Value{Kind: NilArray}
+	Zero     = Value{Kind: Integer}
+	One      = Value{Kind: Integer, Int: 1}
+)
+
+// Int returns an integer reply.
+func Int(n int64) Value { return Value{Kind: Integer, Int: n} }
+
+// Str returns a bulk string reply.
+func Str(s string) Value { return Value{Kind: Bulk, Str: s} }
+
+// Simple returns a status reply such as +PONG.
+func Simple(s string) Value { return Value{Kind: Status, Str: s} }
+
+// Err returns an error reply; text begins with its code, such as "ERR ".
+func Err(text string) Value { return Value{Kind: Error, Str: text} }
+
+// List returns an array reply of the given values.
+func List(values ...Value) Value { return Value{Kind: Array, List: values} }
+
+// Pairs returns a map reply of keys and values in turn.
+func Pairs(keysAndValues ...Value) Value { return Value{Kind: Map, List: keysAndValues} }
+
+// Float returns a double reply.
+func Float(f float64) Value { return Value{Kind: Double, Int: int64(math.Float64bits(f))} }
+
+// Flag returns a boolean reply.
+func Flag(b bool) Value {
+	if b {
+		return Value{Kind: Bool, Int: 1}
+	}
+	return Value{Kind: Bool}
+}
+
+// Float64 returns the number of a Double.
+func (v Value) Float64() float64 { return math.Float64frombits(uint64(v.Int)) }
+
+// IsNil reports whether v is either form of null.
+func (v Value) IsNil() bool { return v.Kind == Nil || v.Kind == NilArray }
