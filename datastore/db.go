@@ -1,0 +1,153 @@
+package datastore
+
+// DB is one database. Methods that take a key see an expired key as missing.
+// Those named after a type fail with ErrWrongType when the key holds another.
+type DB struct {
+	keyspace *Keyspace
+	index    int
+	space
+}
+
+// Index is the number of the database, as SELECT takes it.
+func (db *DB) Index() int { return db.index }
+
+// Len counts the keys, expired ones included that are still kept, as DBSIZE does.
+func (db *DB) Len() int { return db.keys }
+
+// Exists reports whether key is there.
+func (db *DB) Exists(key []byte) bool { return db.lookup(key) != nil }
+
+// Kind is the type of the value under key, None if it is missing.
+func (db *DB) Kind(key []byte) Kind {
+	if e := db.lookup(key); e != nil {
+		return e.value.kind
+	}
+	return None
+}
+
+// Delete removes key and reports whether it was there.
+func (db *DB) Delete(key []byte) bool {
+	e := db.lookup(key)
+	if e != nil {
+		db.drop(e, key)
+	}
+	return e != nil
+}
+
+// Rename moves the value and the deadline of one key to another, replacing
+// what is there. It reports whether from was there.
+func (db *DB) Rename(from, to []byte) bool {
+	e := db.lookup(from)
+	if e == nil || string(from) == string(to) {
+		return e != nil
+	}
+	moved, deadline := e.value, e.deadline
+	e.value = value{}
+	db.drop(e, from)
+	target := db.replace(to)
+	target.value = moved
+	db.setDeadline(target, deadline)
+	return true
+}
+
+// Keys returns the keys that are not expired, in order of their creation.
+func (db *DB) Keys() []string {
+	keys := make([]string, 0, db.keys)
+	for _, e := range db.ordered() {
+		if !db.expired(e) {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
+}
+
+// KeysInSlot returns up to limit keys of a slot, newest first, as CLUSTER
+// GETKEYSINSLOT does; expired keys that are still kept are among them.
+func (db *DB) KeysInSlot(slot, limit int) []string {
+	list := db.slot(slot, false)
+	if list == nil {
+		return nil
+	}
+	keys := make([]string, 0, min(limit, list.count))
+	for e := list.newest; e != nil && len(keys) < limit; e = e.older {
+		keys = append(keys, e.key)
+	}
+	return keys
+}
+
+// CountInSlot counts the keys of a slot, as CLUSTER COUNTKEYSINSLOT does.
+func (db *DB) CountInSlot(slot int) int {
+	if list := db.slot(slot, false); list != nil {
+		return list.count
+	}
+	return 0
+}
+
+// Flush removes every key and returns how many there were.
+func (db *DB) Flush() int {
+	n := db.keys
+	db.space = space{}
+	return n
+}
+
+// lookup returns the living entry of key, or nil.
+func (db *DB) lookup(key []byte) *entry {
+	e := db.space.find(key, db.keyspace.opt.Shards)
+	if e == nil || !db.expired(e) {
+		return e
+	}
+	if db.keyspace.policy == RemoveExpired {
+		db.expire(e, key)
+	}
+	return nil
+}
+
+// find returns the living entry of key, or nil, and ErrWrongType when it is of
+// another kind.
+func (db *DB) find(key []byte, kind Kind) (*entry, error) {
+	e := db.lookup(key)
+	if e != nil && e.value.kind != kind {
+		return nil, ErrWrongType
+	}
+	return e, nil
+}
+
+// ensure is find, making an empty value where there is none. The caller must
+// put something in it.
+func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
+	e, err := db.find(key, kind)
+	if e == nil && err == nil {
+		e = db.replace(key)
+		e.value = db.keyspace.pool.newValue(kind)
+	}
+	return e, err
+}
+
+// replace puts a new entry without a value under key, over what is there.
+func (db *DB) replace(key []byte) *entry {
+	k := db.keyspace
+	if old := db.space.find(key, k.opt.Shards); old != nil {
+		db.drop(old, key)
+	}
+	k.seq++
+	e := take(&k.pool.entries)
+	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1}
+	db.insert(e, key, k.opt.Shards)
+	return e
+}
+
+// drop removes an entry and keeps its memory for reuse.
+func (db *DB) drop(e *entry, key []byte) {
+	db.due.remove(e)
+	db.remove(e, key, db.keyspace.opt.Shards)
+	db.keyspace.pool.freeValue(e.value)
+	*e = entry{}
+	give(&db.keyspace.pool.entries, e)
+}
+
+// dropEmpty drops an entry whose value has lost its last element.
+func (db *DB) dropEmpty(e *entry, key []byte) {
+	if e.value.length() == 0 {
+		db.drop(e, key)
+	}
+}

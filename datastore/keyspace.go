@@ -1,0 +1,110 @@
+package datastore
+
+import "fmt"
+
+// Options are the parameters of a keyspace. The zero value of a count means
+// its default.
+type Options struct {
+	Databases int          // default 16
+	Shards    int          // default 1, at most slot.Count; changes no answer
+	Now       func() int64 // the node's wall clock in Unix milliseconds; must be given
+}
+
+// ExpiryPolicy is what happens to a key whose deadline has passed.
+type ExpiryPolicy uint8
+
+const (
+	// RemoveExpired removes it when it is met, and calls OnExpire: a master.
+	RemoveExpired ExpiryPolicy = iota
+	// HideExpired reads it as missing and keeps it: a replica serving clients.
+	HideExpired
+	// IgnoreExpiry treats it as alive: a replica applying its master's effects.
+	IgnoreExpiry
+)
+
+// Keyspace is all the databases of one node.
+type Keyspace struct {
+	// OnExpire is called after a key was removed because its deadline had
+	// passed. It may be nil, and must not call back into the keyspace.
+	OnExpire func(db int, key string)
+
+	opt      Options
+	policy   ExpiryPolicy
+	frozen   bool
+	frozenAt int64
+	seq      uint64 // of the newest entry
+	dbs      []*DB  // nil until used
+	pool     pool
+}
+
+// New returns an empty keyspace. It costs next to nothing until it is used.
+func New(opt Options) *Keyspace {
+	if opt.Databases == 0 {
+		opt.Databases = 16
+	}
+	if opt.Shards == 0 {
+		opt.Shards = 1
+	}
+	return &Keyspace{opt: opt, dbs: make([]*DB, opt.Databases)}
+}
+
+// Databases is the number of databases.
+func (k *Keyspace) Databases() int { return k.opt.Databases }
+
+// DB returns database number index, 0 to Databases()-1. The pointer stays
+// valid: flushing and swapping change what it holds.
+func (k *Keyspace) DB(index int) *DB {
+	if index < 0 || index >= len(k.dbs) {
+		panic(fmt.Sprintf("datastore: no database %d of %d", index, len(k.dbs)))
+	}
+	if k.dbs[index] == nil {
+		k.dbs[index] = &DB{keyspace: k, index: index}
+	}
+	return k.dbs[index]
+}
+
+// SetExpiry chooses what happens to expired keys. A new keyspace removes them.
+func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
+
+// Freeze fixes the instant (Unix milliseconds) that decides which keys are
+// expired, until Thaw: a script sees no key vanish between two of its calls.
+func (k *Keyspace) Freeze(now int64) { k.frozen, k.frozenAt = true, now }
+
+// Thaw lets the decision follow the clock again.
+func (k *Keyspace) Thaw() { k.frozen = false }
+
+// Len counts the keys of all databases, expired ones included that are still kept.
+func (k *Keyspace) Len() int {
+	n := 0
+	for _, db := range k.dbs {
+		if db != nil {
+			n += db.Len()
+		}
+	}
+	return n
+}
+
+// FlushAll empties every database and returns how many keys there were.
+func (k *Keyspace) FlushAll() int {
+	n := 0
+	for _, db := range k.dbs {
+		if db != nil {
+			n += db.Flush()
+		}
+	}
+	return n
+}
+
+// SwapDB exchanges the contents of two databases.
+func (k *Keyspace) SwapDB(a, b int) {
+	x, y := k.DB(a), k.DB(b)
+	x.space, y.space = y.space, x.space
+}
+
+// instant is the time that decides expiry now.
+func (k *Keyspace) instant() int64 {
+	if k.frozen {
+		return k.frozenAt
+	}
+	return k.opt.Now()
+}

@@ -1,0 +1,43 @@
+package datastore
+
+// Snapshot is a copy of all databases at one instant. It never changes and may
+// be loaded into any number of keyspaces.
+type Snapshot struct {
+	keys []savedKey // by database, then by creation
+}
+
+type savedKey struct {
+	db       int
+	key      string
+	value    value
+	deadline int64
+}
+
+// Len counts the keys of the snapshot, expired ones included.
+func (s *Snapshot) Len() int { return len(s.keys) }
+
+// Snapshot copies everything, deadlines and kept expired keys included.
+func (k *Keyspace) Snapshot() *Snapshot {
+	s := &Snapshot{keys: make([]savedKey, 0, k.Len())}
+	for _, db := range k.dbs {
+		if db == nil {
+			continue
+		}
+		for _, e := range db.ordered() {
+			s.keys = append(s.keys, savedKey{db.index, e.key, e.value.clone(), e.deadline})
+		}
+	}
+	return s
+}
+
+// Load replaces all contents by those of a snapshot. The keyspace must have as
+// many databases as the one it was taken of; the policy stays.
+func (k *Keyspace) Load(s *Snapshot) {
+	k.FlushAll()
+	for _, saved := range s.keys {
+		db := k.DB(saved.db)
+		e := db.replace([]byte(saved.key))
+		e.value = saved.value.clone()
+		db.setDeadline(e, saved.deadline)
+	}
+}

@@ -1,0 +1,82 @@
+package datastore
+
+// String returns the string under key and whether the key is there.
+func (db *DB) String(key []byte) (text string, ok bool, err error) {
+	e, err := db.find(key, String)
+	if e == nil {
+		return "", false, err
+	}
+	return e.value.str, true, nil
+}
+
+// SetString puts a string under key, over a value of any kind. The deadline is
+// in Unix milliseconds, NoDeadline or KeepDeadline.
+func (db *DB) SetString(key, text []byte, deadline int64) {
+	e := db.lookup(key)
+	if e == nil {
+		e = db.replace(key)
+	} else if e.value.kind != String {
+		db.keyspace.pool.freeValue(e.value)
+	}
+	e.value = value{kind: String, str: clone(text)}
+	if deadline != KeepDeadline {
+		db.setDeadline(e, deadline)
+	}
+}
+
+// IncrBy adds delta to the integer under key, a missing one being 0, and
+// returns the sum. It fails with ErrNotInteger or ErrOverflow.
+func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
+	e, err := db.find(key, String)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	if e != nil {
+		if n, err = increased(e.value.str, delta); err != nil {
+			return 0, err
+		}
+	} else {
+		n = delta
+		e = db.replace(key)
+	}
+	e.value = value{kind: String, str: FormatInteger(n)}
+	return n, nil
+}
+
+// Append adds to the end of the string under key, a missing one being empty,
+// and returns its length in bytes.
+func (db *DB) Append(key, tail []byte) (int, error) {
+	e, err := db.ensure(key, String)
+	if err != nil {
+		return 0, err
+	}
+	e.value.str += string(tail)
+	return len(e.value.str), nil
+}
+
+// SetRange overwrites the string under key from offset on, filling a gap with
+// zero bytes, and returns its length in bytes. The text must not be empty.
+func (db *DB) SetRange(key []byte, offset int, text []byte) (int, error) {
+	e, err := db.ensure(key, String)
+	if err != nil {
+		return 0, err
+	}
+	changed := make([]byte, max(len(e.value.str), offset+len(text)))
+	copy(changed, e.value.str)
+	copy(changed[offset:], text)
+	e.value.str = string(changed)
+	return len(changed), nil
+}
+
+// increased is the number in text plus delta.
+func increased(text string, delta int64) (int64, error) {
+	n, ok := ParseInteger(text)
+	if !ok {
+		return 0, ErrNotInteger
+	}
+	if n, ok = addInteger(n, delta); !ok {
+		return 0, ErrOverflow
+	}
+	return n, nil
+}

@@ -1,0 +1,131 @@
+package datastore
+
+// ScoreRange is a range of scores; infinities are bounds like others.
+type ScoreRange struct {
+	Min, Max           float64
+	AboveMin, BelowMax bool // the bound itself is excluded
+}
+
+// NameRange is a range of member names, which must all have one score.
+type NameRange struct {
+	Min, Max NameBound
+}
+
+// NameBound is an end of a NameRange: Side -1 lies before and 1 behind every
+// name; with 0 it is Name, or lies just beside it if Exclusive.
+type NameBound struct {
+	Name      string
+	Side      int
+	Exclusive bool
+}
+
+// ZScore returns the score of a member and whether it is there.
+func (db *DB) ZScore(key, name []byte) (score float64, ok bool, err error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return 0, false, err
+	}
+	score, ok = e.value.zset.scores.get(name)
+	return score, ok, nil
+}
+
+// ZSet gives a member a score, which must not be NaN, and reports whether the
+// member is new.
+func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
+	e, err := db.ensure(key, ZSet)
+	if err != nil {
+		return false, err
+	}
+	return e.value.zset.set(name, score), nil
+}
+
+// ZRemove removes a member and reports whether it was there.
+func (db *DB) ZRemove(key, name []byte) (bool, error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return false, err
+	}
+	removed := e.value.zset.remove(name)
+	db.dropEmpty(e, key)
+	return removed, nil
+}
+
+// ZLen counts the members of the sorted set under key, 0 if it is missing.
+func (db *DB) ZLen(key []byte) (int, error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return 0, err
+	}
+	return e.value.zset.len(), nil
+}
+
+// ZRank returns how many members stand before the given one, and whether it is
+// there.
+func (db *DB) ZRank(key, name []byte) (rank int, ok bool, err error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return 0, false, err
+	}
+	z := e.value.zset
+	score, ok := z.scores.get(name)
+	if !ok {
+		return 0, false, nil
+	}
+	m := Member{string(name), score}
+	return z.rank(func(o Member) bool { return compareMembers(o, m) < 0 }), true, nil
+}
+
+// ZScoreSpan returns the ranks from, up to but not including to, of the
+// members whose score is in a range; from >= to when there are none.
+func (db *DB) ZScoreSpan(key []byte, r ScoreRange) (from, to int, err error) {
+	return db.zspan(key,
+		func(m Member) bool { return m.Score < r.Min || r.AboveMin && m.Score == r.Min },
+		func(m Member) bool { return m.Score < r.Max || !r.BelowMax && m.Score == r.Max })
+}
+
+// ZNameSpan is ZScoreSpan for a range of names.
+func (db *DB) ZNameSpan(key []byte, r NameRange) (from, to int, err error) {
+	return db.zspan(key,
+		func(m Member) bool { return r.Min.above(m.Name, r.Min.Exclusive) },
+		func(m Member) bool { return r.Max.above(m.Name, !r.Max.Exclusive) })
+}
+
+// ZRange returns the members of ranks from, up to but not including to; both
+// must be in range.
+func (db *DB) ZRange(key []byte, from, to int) ([]Member, error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return nil, err
+	}
+	return e.value.zset.span(from, to), nil
+}
+
+// ZRemoveSpan removes the members of ranks from, up to but not including to;
+// both must be in range.
+func (db *DB) ZRemoveSpan(key []byte, from, to int) error {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return err
+	}
+	e.value.zset.removeSpan(from, to)
+	db.dropEmpty(e, key)
+	return nil
+}
+
+// zspan counts the members before a range, and those before its end.
+func (db *DB) zspan(key []byte, before, within func(Member) bool) (from, to int, err error) {
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return 0, 0, err
+	}
+	return e.value.zset.rank(before), e.value.zset.rank(within), nil
+}
+
+// above reports whether the bound lies above a name; a bound with that name
+// itself does if orEqual.
+func (b NameBound) above(name string, orEqual bool) bool {
+	if b.Side != 0 {
+		return b.Side > 0
+	}
+	return name < b.Name || orEqual && name == b.Name
+}
