@@ -12,8 +12,14 @@ import (
 // the order cannot be seen.
 const unorderedMark = "//tidy:unordered"
 
-// mapIterators range over a map in its own order.
-var mapIterators = map[string]bool{"maps.All": true, "maps.Keys": true, "maps.Values": true}
+// mapIterators range over a map in its own order. gopher-lua's tables hold Go
+// maps; their Next walks in a fixed order, ForEach does not.
+var mapIterators = map[string]bool{
+	"maps.All":    true,
+	"maps.Keys":   true,
+	"maps.Values": true,
+	"(*github.com/yuin/gopher-lua.LTable).ForEach": true,
+}
 
 // sorters bring the sequence that they are given into order.
 var sorters = map[string]bool{"slices.Sorted": true, "slices.SortedFunc": true, "slices.SortedStableFunc": true}
