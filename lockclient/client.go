@@ -1,0 +1,205 @@
+package lockclient
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// retryPeriod is how long background work waits before it repeats a request.
+const retryPeriod = time.Second
+
+// Client makes locks on one Redis: a server, a sentinel set or a cluster. It is
+// safe for concurrent use. Its background work (renewal, giving back after lost
+// replies) runs while there is something to do, and ends with Close.
+type Client struct {
+	transport Transport
+	rt        Runtime
+	id        string // the client's part of owner ids
+	watchdog  time.Duration
+	timeout   time.Duration
+	publish   PublishMode
+	observer  func(Event)
+
+	base  context.Context // of background work
+	close context.CancelCauseFunc
+	wake  Gate // the keeper's
+
+	mu     sync.Mutex // never held across a call of Runtime, Transport or user
+	owners uint64     // fresh owner ids given out
+	keeper keeper
+	hub    hub
+}
+
+// New makes a Client. It sends nothing.
+func New(t Transport, rt Runtime, opts ...Option) *Client {
+	c := &Client{
+		transport: t,
+		rt:        rt,
+		watchdog:  DefaultWatchdog,
+		timeout:   DefaultTimeout,
+		wake:      rt.NewGate(),
+		keeper:    keeper{byOwner: map[holdID]*hold{}},
+		hub:       hub{channels: map[string]*channel{}},
+	}
+	for _, opt := range opts {
+		opt(c)
+	}
+	if c.id == "" {
+		c.id = c.randomUUID()
+	}
+	c.base, c.close = rt.WithCancelCause(context.Background())
+	return c
+}
+
+// Close ends the client's background work. Locks that are still held are
+// reported lost, as nothing renews them any more; Redis frees them when their
+// leases end. The Transport stays open: it is the caller's.
+func (c *Client) Close() {
+	c.close(ErrClosed)
+	c.loseAll("")
+}
+
+// ID returns the client's part of its owner ids, a UUID.
+func (c *Client) ID() string { return c.id }
+
+// ForceUnlock frees the hash lock named key whoever holds it, and wakes a
+// waiter; freed is false if it was free already. Holders learn of it at their
+// next renewal, those of this Client at once.
+func (c *Client) ForceUnlock(ctx context.Context, key string) (freed bool, err error) {
+	reply, err := c.eval(ctx, c.timeout, mutexForce,
+		[]string{key, lockChannel(key)}, []string{wakeOne, c.publishCommand()})
+	if err != nil {
+		return false, opError("force unlock", key, err)
+	}
+	c.loseAll(key)
+	n, _ := reply.Integer()
+	return n == 1, nil
+}
+
+// IsLocked tells whether anybody holds the lock named key.
+func (c *Client) IsLocked(ctx context.Context, key string) (bool, error) {
+	n, err := c.integer(ctx, key, "EXISTS", key)
+	return n == 1, opError("is locked", key, err)
+}
+
+// HeldBy tells whether owner holds the hash lock named key.
+func (c *Client) HeldBy(ctx context.Context, key, owner string) (bool, error) {
+	n, err := c.integer(ctx, key, "HEXISTS", key, owner)
+	return n == 1, opError("held by", key, err)
+}
+
+// HoldCount returns how many times owner holds the hash lock named key, 0 for
+// not at all.
+func (c *Client) HoldCount(ctx context.Context, key, owner string) (int64, error) {
+	n, err := c.integer(ctx, key, "HGET", key, owner)
+	return n, opError("hold count", key, err)
+}
+
+// TTL returns how long the lock named key stays if nobody renews it; ok is
+// false if it is free or has no TTL. Resolution is 1 ms.
+func (c *Client) TTL(ctx context.Context, key string) (left time.Duration, ok bool, err error) {
+	n, err := c.integer(ctx, key, "PTTL", key)
+	if err != nil || n < 0 {
+		return 0, false, opError("ttl", key, err)
+	}
+	return time.Duration(n) * time.Millisecond, true, nil
+}
+
+// eval runs a script under a time limit.
+func (c *Client) eval(
+	ctx context.Context, limit time.Duration, script *Script, keys, args []string,
+) (Reply, error) {
+	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+limit)
+	defer cancel()
+	reply, err := c.transport.Eval(ctx2, script, keys, args)
+	return reply, outcomeError(ctx, err)
+}
+
+// do runs a plain command under a time limit.
+func (c *Client) do(ctx context.Context, limit time.Duration, key string, args ...string) (Reply, error) {
+	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+limit)
+	defer cancel()
+	reply, err := c.transport.Do(ctx2, key, args...)
+	return reply, outcomeError(ctx, err)
+}
+
+// integer runs a command whose reply is a number, nil counting as 0.
+func (c *Client) integer(ctx context.Context, key string, args ...string) (int64, error) {
+	reply, err := c.do(ctx, c.timeout, key, args...)
+	if err != nil || reply.Kind == NilReply {
+		return 0, err
+	}
+	n, ok := reply.Integer()
+	if !ok {
+		return 0, fmt.Errorf("%s replied no number: %+v", args[0], reply)
+	}
+	return n, nil
+}
+
+// persist repeats a request in the background until it is answered, at the
+// latest until the Mono time until.
+func (c *Client) persist(until time.Duration, request func(ctx context.Context) error) {
+	c.rt.Go(func() {
+		pause := c.rt.NewGate()
+		for request(c.base) != nil && c.rt.Mono() < until {
+			if _, err := pause.Wait(c.base, retryPeriod); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// sharded tells whether wake-ups go by sharded pub/sub.
+func (c *Client) sharded() bool {
+	if c.publish == PublishAuto {
+		return c.transport.Topology().Sharded
+	}
+	return c.publish == PublishSharded
+}
+
+// publishCommand is the command that scripts wake waiters with.
+func (c *Client) publishCommand() string {
+	if c.sharded() {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+// freshOwner returns an owner id that no other acquisition uses.
+func (c *Client) freshOwner() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owners++
+	return c.id + ":" + strconv.FormatUint(c.owners, 10)
+}
+
+func (c *Client) observe(e Event) {
+	if c.observer != nil {
+		c.observer(e)
+	}
+}
+
+// randomHex returns n random bytes as lower-case hexadecimal.
+func (c *Client) randomHex(n int) string {
+	p := make([]byte, n)
+	c.rt.Random(p)
+	return hex.EncodeToString(p)
+}
+
+// randomUUID returns a UUID of version 4 (RFC 9562).
+func (c *Client) randomUUID() string {
+	var u [16]byte
+	c.rt.Random(u[:])
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
+
+// isDoubtful tells whether a request may have been executed without our
+// knowing of its effect.
+func isDoubtful(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, ErrLost) }

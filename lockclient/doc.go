@@ -1,0 +1,39 @@
+// Package lockclient is the lock library: Redisson's locks in Go, compatible
+// with Redisson's current wire protocol, so that Go and Java programs contend
+// for the same lock on the same keys.
+//
+// A [Client] speaks to one Redis. [Client.Mutex], [Client.Fenced] and [Redlock]
+// give a [Lock], which is only a name; each acquisition gives a [Held]. Most
+// programs need no more than
+//
+//	err := client.Mutex("orders:42").Do(ctx, func(ctx context.Context, h *lockclient.Held) error {
+//		return work(ctx)
+//	})
+//
+// where ctx inside ends, with cause ErrLost, as soon as the lock can no longer
+// be relied on.
+//
+// # Nouns
+//
+// An owner is the identity on the wire, "uuid:n". A hold is what one owner has
+// of one lock; re-entering gives another Held of the same hold. The lease is a
+// hold's claim, which ends; the watchdog renews it, unless it was given with
+// [Lease]. The validity of a hold is what is left of the lease by this client's
+// monotonic clock, counted from before the request was sent, less a drift of
+// 1 % + 2 ms.
+//
+// # Invariants
+//
+//   - A first acquisition has an owner id of its own, used by no other: giving
+//     back after a lost reply cannot touch anything else.
+//   - Nothing is held without a reply that says so; an unknown outcome is
+//     [ErrUnknown] and is given back in the background.
+//   - A hold is lost once: at a refused renewal, or when its validity ends. No
+//     late reply revives it.
+//   - No wait depends on a message alone: the TTL that Redis reported ends it.
+//   - All waiting, time, randomness, concurrency and I/O go through [Runtime]
+//     and [Transport]. Outside [System] this package starts no goroutine and
+//     neither sends nor receives on a channel, and it never holds a mutex
+//     across a call of a Runtime, a Transport or the user. So the simulator
+//     runs this very code in virtual time.
+package lockclient

@@ -1,0 +1,94 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// The errors that callers branch on, with errors.Is. Errors of a context that
+// ended stay errors of that context.
+var (
+	// ErrNotAcquired says that the lock was taken, and stayed so for as long
+	// as the caller wanted to wait.
+	ErrNotAcquired = errors.New("lock not acquired")
+	// ErrLost says that a lock ended before it was unlocked: somebody else may
+	// hold it now. It is also the cause with which a Held's context ends.
+	ErrLost = errors.New("lock lost")
+	// ErrNotHeld says that a Held was used after its Unlock.
+	ErrNotHeld = errors.New("lock not held")
+	// ErrUnknown says that a request was sent and its outcome is not known. An
+	// acquisition is then given back in the background, and never reported as
+	// held; an Unlock is repeated in the background.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrReplication says that no replica has confirmed an acquisition, which
+	// was therefore given back.
+	ErrReplication = errors.New("no replica has confirmed the lock")
+	// ErrClosed says that the Client was closed.
+	ErrClosed = errors.New("lock client closed")
+)
+
+// QuorumError says why a quorum was not reached. It is an ErrNotAcquired.
+type QuorumError struct {
+	Need  int          // masters needed: n/2+1
+	Got   int          // masters that agreed
+	Nodes []NodeResult // one for each client given to Redlock, in that order
+}
+
+// NodeResult is what one master of a quorum said.
+type NodeResult struct {
+	OK    bool  // it agreed
+	Taken bool  // it refused: the key has another holder
+	Err   error // it gave no usable answer in time
+}
+
+// Error names the count and each failed node's reason.
+func (e *QuorumError) Error() string {
+	text := fmt.Sprintf("%d of %d masters agreed, %d needed", e.Got, len(e.Nodes), e.Need)
+	for i, n := range e.Nodes {
+		switch {
+		case n.Taken:
+			text += fmt.Sprintf("; node %d: taken", i)
+		case n.Err != nil:
+			text += fmt.Sprintf("; node %d: %v", i, n.Err)
+		}
+	}
+	return text
+}
+
+// Is makes a QuorumError match ErrNotAcquired.
+func (e *QuorumError) Is(target error) bool { return target == ErrNotAcquired }
+
+// opError puts an operation and its lock before an error.
+func opError(op, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("lockclient: %s %q: %w", op, key, err)
+}
+
+// contextError is the error of an ended context, with its cause if that says more.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == nil || cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// outcomeError sorts a Transport's error. The caller's ended context stays
+// visible in it; a time limit of our own does not, as no caller set it.
+func outcomeError(ctx context.Context, err error) error {
+	var refused *ServerError
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	kind := ErrUnknown
+	if errors.Is(err, ErrNotSent) {
+		kind = ErrNotSent
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", kind, contextError(ctx))
+	}
+	return fmt.Errorf("%w: %v", kind, err)
+}

@@ -1,0 +1,95 @@
+package lockclient
+
+import (
+	"context"
+	"time"
+)
+
+// Held is one acquisition of a Lock. It is safe for concurrent use.
+type Held struct {
+	lock    *Lock
+	hold    *hold
+	renewed bool // the watchdog serves it
+	token   uint64
+	since   time.Duration // Mono time of the grant
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	released bool // guarded by the client's mutex
+}
+
+// Key returns the lock's name.
+func (h *Held) Key() string { return h.hold.key }
+
+// Owner returns the identity on the wire: "uuid:n", or the random value of a Redlock.
+func (h *Held) Owner() string { return h.hold.owner }
+
+// Token returns the fencing token of this acquisition; ok is false if its kind
+// has none. Tokens of a lock only grow, as long as Redis keeps the counter. As
+// on Redisson's wire each re-entry draws a new one: a resource that has seen it
+// refuses the smaller token of the outer acquisition from then on.
+func (h *Held) Token() (token uint64, ok bool) { return h.token, h.token > 0 }
+
+// Context returns the context of the acquisition, which ends when the lock is
+// lost (with cause ErrLost), when it is unlocked, or with the context given to
+// Lock. A lock of the same name taken with it is re-entered.
+func (h *Held) Context() context.Context { return h.ctx }
+
+// Lost returns a channel that is closed when the lock is lost: its renewal was
+// refused, or its lease ended by the local monotonic clock, also while Redis
+// cannot be reached.
+func (h *Held) Lost() <-chan struct{} { return h.hold.lost }
+
+// Until returns the Runtime.Mono time until which the lock may be relied on as
+// of now: the lease, from before it was asked for, less the drift.
+func (h *Held) Until() time.Duration {
+	c := h.lock.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.hold.until
+}
+
+// Extend replaces the lease by d, from now, in whole milliseconds and at least
+// 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease,
+// and Until counts on no more. Errors are ErrNotHeld after Unlock, ErrLost if
+// the lock is lost (it is never revived), and those of Lock; after ErrUnknown
+// the shorter of both leases counts.
+func (h *Held) Extend(ctx context.Context, d time.Duration) error {
+	c := h.lock.client
+	sent := c.rt.Mono()
+	lease, err := c.extending(h, sent, wholeMillis(d))
+	if err == nil {
+		err = h.lock.kind.extend(ctx, h.hold, lease)
+	}
+	switch {
+	case err == ErrLost:
+		c.lose(h.hold)
+	case err == nil && !c.prolong(h.hold, sent, lease):
+		err = ErrLost
+	}
+	return opError("extend", h.Key(), err)
+}
+
+// Unlock gives the acquisition back. It sends its request even if ctx has
+// ended, and waits for the reply as long as any request may take. Errors are
+// ErrNotHeld at a second call; ErrLost if the lock ended before, so that others
+// may have held it; ErrUnknown if no reply came: the request is then repeated
+// in the background, and if need be the lease ends the lock.
+func (h *Held) Unlock(ctx context.Context) error {
+	c := h.lock.client
+	l, ok := c.drop(h)
+	if !ok {
+		return opError("unlock", h.Key(), ErrNotHeld)
+	}
+	h.cancel(nil)
+	err := h.lock.kind.release(context.WithoutCancel(ctx), h.hold, l)
+	if err == ErrLost {
+		c.lose(h.hold)
+	}
+	if l.lost {
+		err = ErrLost // whatever became of the request
+	}
+	err = opError("unlock", h.Key(), err)
+	c.observe(Event{Kind: Released, Key: h.Key(), Owner: h.Owner(), Held: c.rt.Mono() - h.since, Err: err})
+	return err
+}

@@ -1,0 +1,230 @@
+package lockclient
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// validity returns the Mono time until which a lease asked for at sent may be
+// relied on: sent + lease - drift, where drift is 1 % + 2 ms.
+// Source: redis.io "Distributed Locks with Redis", MIN_VALIDITY.
+func validity(sent, lease time.Duration) time.Duration {
+	return sent + lease - lease/100 - 2*time.Millisecond
+}
+
+// reserve reserves a place in the hold that an acquisition re-enters, and
+// returns it with its lease; h is nil if there is none. inner is the hold of
+// its context, id names an owner if the caller has chosen one.
+func (c *Client) reserve(id holdID, inner *hold) (h *hold, lease time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h = inner
+	if id.owner != "" && (h == nil || h.owner != id.owner) {
+		h = c.keeper.byOwner[id]
+	}
+	switch {
+	case h == nil || h.count == 0:
+		return nil, 0, nil
+	case h.isLost:
+		return nil, 0, ErrLost
+	}
+	h.count++
+	return h, h.lease, nil
+}
+
+// unreserve gives up a place that was reserved; doubtful if the server may
+// have counted it.
+func (c *Client) unreserve(h *hold, doubtful bool) {
+	c.mu.Lock()
+	h.count--
+	if doubtful {
+		h.doubtful++
+	}
+	if h.count == 0 {
+		c.keeper.remove(h)
+	}
+	idle := len(c.keeper.holds) == 0
+	c.mu.Unlock()
+	if idle {
+		c.wake.Open()
+	}
+}
+
+// grant makes a Held of an acquisition that the server granted.
+func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, error) {
+	h := a.hold
+	if h == nil {
+		h = &hold{key: a.lock.key, owner: a.owner, lost: make(chan struct{}), count: 1, index: -1}
+	}
+	if a.lock.kind.reentrant() {
+		ctx = c.rt.WithValue(ctx, holdKey{c, h.key}, h)
+	}
+	held := &Held{lock: a.lock, hold: h, renewed: a.renewed, token: ans.token, since: c.rt.Mono()}
+	held.ctx, held.cancel = c.rt.WithCancelCause(ctx)
+	start, wake, ok := c.enter(held, ans.sent, a.lease)
+	if !ok {
+		held.cancel(ErrLost)
+		return nil, ErrLost
+	}
+	a.hold = nil // the reserved place is held's now
+	if start {
+		c.rt.Go(c.watch)
+	}
+	if wake {
+		c.wake.Open()
+	}
+	return held, nil
+}
+
+// enter enters an acquisition, unless its hold is lost by now. It tells
+// whether the watching task must be started, or woken to look earlier.
+func (c *Client) enter(held *Held, sent, lease time.Duration) (start, wake, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, h := &c.keeper, held.hold
+	if h.isLost {
+		return false, false, false
+	}
+	if h.index < 0 {
+		k.add(h)
+	}
+	h.held = append(h.held, held)
+	if held.renewed {
+		k.serve(h, held.since+c.watchdog/3)
+	}
+	h.lease = lease
+	h.until = c.reach(h, sent, lease)
+	start, wake = !k.running, k.tooLate(h)
+	k.running = true
+	return start, wake, true
+}
+
+// reach returns until when h may be relied on after a lease that was asked for
+// at sent. A hold that the watchdog serves counts on the watchdog's lease at
+// most, as a renewal may overtake. The mutex is held.
+func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
+	if h.renewed > 0 {
+		lease = min(lease, c.watchdog)
+	}
+	return validity(sent, lease)
+}
+
+// extending notes that a new lease is asked for at sent, and returns it. A
+// shorter one counts at once: it may come into force without our knowing.
+func (c *Client) extending(held *Held, sent, lease time.Duration) (time.Duration, error) {
+	c.mu.Lock()
+	h := held.hold
+	var err error
+	switch {
+	case held.released:
+		err = ErrNotHeld
+	case h.isLost:
+		err = ErrLost
+	default:
+		if h.renewed > 0 {
+			lease = max(lease, c.watchdog)
+		}
+		h.lease = lease
+		h.until = min(h.until, c.reach(h, sent, lease))
+	}
+	wake := c.keeper.tooLate(h)
+	c.mu.Unlock()
+	if wake {
+		c.wake.Open()
+	}
+	return lease, err
+}
+
+// prolong notes a lease that the server confirmed; false if that came too
+// late: the hold had ended, and stays so.
+func (c *Client) prolong(h *hold, sent, lease time.Duration) bool {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	ended := h.index < 0 || h.until <= now
+	if !ended {
+		h.until = c.reach(h, sent, lease)
+	}
+	c.mu.Unlock()
+	if ended {
+		c.lose(h)
+	}
+	return !ended
+}
+
+// leaving is what a release must know of its hold.
+type leaving struct {
+	left     int           // acquisitions that remain
+	doubtful int           // see hold
+	lease    time.Duration // for those that remain
+	lost     bool
+}
+
+// drop takes one acquisition out; ok is false if it was unlocked before.
+func (c *Client) drop(held *Held) (l leaving, ok bool) {
+	c.mu.Lock()
+	h := held.hold
+	if held.released {
+		c.mu.Unlock()
+		return leaving{}, false
+	}
+	held.released = true
+	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
+	h.count--
+	if h.count == 0 {
+		c.keeper.remove(h)
+	}
+	if held.renewed {
+		c.keeper.unserve(h)
+	}
+	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, lost: h.isLost}
+	idle := len(c.keeper.holds) == 0
+	c.mu.Unlock()
+	if idle {
+		c.wake.Open()
+	}
+	return l, true
+}
+
+// doubt notes a request of unknown outcome.
+func (c *Client) doubt(h *hold) {
+	c.mu.Lock()
+	h.doubtful++
+	c.mu.Unlock()
+}
+
+// lose ends a hold that the server no longer knows, or whose validity is over.
+// It tells everybody once; a hold that was unlocked is left alone.
+func (c *Client) lose(h *hold) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	if h.index < 0 {
+		c.mu.Unlock()
+		return
+	}
+	h.isLost = true
+	c.keeper.remove(h)
+	held := slices.Clone(h.held)
+	c.mu.Unlock()
+	close(h.lost)
+	for _, one := range held {
+		one.cancel(ErrLost)
+	}
+	var since time.Duration
+	if len(held) > 0 {
+		since = now - held[0].since
+	}
+	c.observe(Event{Kind: Lost, Key: h.key, Owner: h.owner, Held: since})
+}
+
+// loseAll ends the holds of the lock named key, or all if key is empty.
+func (c *Client) loseAll(key string) {
+	c.mu.Lock()
+	holds := slices.Clone(c.keeper.holds)
+	c.mu.Unlock()
+	for _, h := range holds {
+		if key == "" || h.key == key {
+			c.lose(h)
+		}
+	}
+}

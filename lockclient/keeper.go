@@ -1,0 +1,98 @@
+package lockclient
+
+import "time"
+
+// keeper is what a client holds, and until when. The client's mutex guards it.
+type keeper struct {
+	holds   []*hold // a hold's index is its place here
+	byOwner map[holdID]*hold
+	renewed int           // holds that the watchdog serves
+	renewAt time.Duration // Mono time of the next renewal, while renewed > 0
+	running bool          // the task Client.watch runs
+	lookAt  time.Duration // Mono time at which the task looks again, while it runs
+}
+
+// holdID names a hold.
+type holdID struct{ key, owner string }
+
+// hold is what one owner has of one lock: one field of its hash, or one random
+// value. All Held of one owner share it. The client's mutex guards it.
+type hold struct {
+	key, owner string
+	lost       chan struct{} // closed when the hold is lost
+
+	held     []*Held
+	count    int           // acquisitions, those under way included
+	renewed  int           // those that the watchdog serves
+	doubtful int           // requests of unknown outcome: the server may count so many more
+	lease    time.Duration // as the last acquisition or Extend set it
+	until    time.Duration // Mono time until which it may be relied on
+	isLost   bool
+	index    int // place in keeper.holds, -1 when not there
+}
+
+// add enters a hold.
+func (k *keeper) add(h *hold) {
+	h.index = len(k.holds)
+	k.holds = append(k.holds, h)
+	k.byOwner[holdID{h.key, h.owner}] = h
+}
+
+// remove takes a hold out; its watchdog service ends with it.
+func (k *keeper) remove(h *hold) {
+	if h.index < 0 {
+		return
+	}
+	last := k.holds[len(k.holds)-1]
+	k.holds[h.index], last.index = last, h.index
+	k.holds = k.holds[:len(k.holds)-1]
+	h.index = -1
+	if k.byOwner[holdID{h.key, h.owner}] == h {
+		delete(k.byOwner, holdID{h.key, h.owner})
+	}
+	if h.renewed > 0 {
+		k.renewed--
+	}
+}
+
+// serve has the watchdog serve one more acquisition of h, first at the Mono time at.
+func (k *keeper) serve(h *hold, at time.Duration) {
+	h.renewed++
+	if h.renewed > 1 {
+		return
+	}
+	k.renewed++
+	if k.renewed == 1 {
+		k.renewAt = at
+	}
+}
+
+// unserve ends the service of one acquisition of h.
+func (k *keeper) unserve(h *hold) {
+	h.renewed--
+	if h.renewed == 0 && h.index >= 0 {
+		k.renewed--
+	}
+}
+
+// tooLate tells whether the task would look too late for h.
+func (k *keeper) tooLate(h *hold) bool {
+	return k.running && (h.until < k.lookAt || k.renewed > 0 && k.renewAt < k.lookAt)
+}
+
+// due returns the holds that end by now, and sets when to look again. The
+// order is that of holds.
+func (k *keeper) due(now time.Duration) (ended []*hold) {
+	k.lookAt = k.renewAt
+	first := k.renewed == 0
+	for _, h := range k.holds {
+		if h.until <= now {
+			ended = append(ended, h)
+			continue
+		}
+		if first || h.until < k.lookAt {
+			k.lookAt, first = h.until, false
+		}
+	}
+	return ended
+}

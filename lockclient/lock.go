@@ -1,0 +1,269 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Lock is the name of a lock. It is cheap, has no state of its own, and is safe
+// for concurrent use; each acquisition gives a Held.
+type Lock struct {
+	client *Client // keeps the holds and their time
+	key    string
+	kind   kind
+}
+
+// kind is what tells one lock from another: what is sent, and how to wait.
+type kind interface {
+	// reentrant tells whether an owner may take the lock again.
+	reentrant() bool
+	// defaultLease is the lease without Lease, and whether the watchdog renews it.
+	defaultLease() (lease time.Duration, renewed bool)
+	// newOwner returns the identity of a first acquisition.
+	newOwner() string
+	// acquire asks once for the lock. An unknown outcome is taken care of.
+	acquire(ctx context.Context, r request) (answer, error)
+	// release gives back one acquisition of h. It returns ErrLost if the
+	// server no longer knew of it; an unknown outcome is taken care of.
+	release(ctx context.Context, h *hold, l leaving) error
+	// extend gives h a new lease. It returns ErrLost if the server no longer
+	// knew of it.
+	extend(ctx context.Context, h *hold, lease time.Duration) error
+	// await joins the waiters of the lock, before the attempt that counts.
+	await(ctx context.Context) (waiting, error)
+}
+
+// request is what an acquisition asks for.
+type request struct {
+	owner       string
+	named       bool  // the caller chose the owner
+	hold        *hold // what it re-enters, or nil
+	lease       time.Duration
+	nodeTimeout time.Duration
+}
+
+// answer is what a lock said to a request.
+type answer struct {
+	taken   bool          // by this request, and its lease has not ended yet
+	sent    time.Duration // Mono time before the request was sent: the lease counts from here
+	token   uint64        // the fencing token, 0 if the kind has none
+	hint    time.Duration // not taken: how long the holder's lease lasts; negative: it has no end
+	refusal error         // not taken: more about why, or nil
+}
+
+// waiting is one waiter's place.
+type waiting interface {
+	// attempt runs one attempt; wake-ups that came before an answered attempt
+	// are spent by it.
+	attempt(f func() error) error
+	// park waits for a wake-up, at most d.
+	park(ctx context.Context, d time.Duration) (woken bool, err error)
+	// leave gives up the place. An unspent wake-up goes to the next waiter.
+	leave()
+}
+
+// Key returns the lock's name.
+func (l *Lock) Key() string { return l.key }
+
+// Lock takes the lock. It waits until the lock is free, ctx ends (its error),
+// or the time given with Wait is over (ErrNotAcquired). Other errors are
+// ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost, an
+// error that wraps ErrNotSent, and a *ServerError.
+func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
+	return l.take(ctx, -1, opts)
+}
+
+// TryLock takes the lock if it is free, or becomes so within the time given
+// with Wait; otherwise it returns ErrNotAcquired. Errors are those of Lock.
+func (l *Lock) TryLock(ctx context.Context, opts ...LockOption) (*Held, error) {
+	return l.take(ctx, 0, opts)
+}
+
+// Do runs f while it holds the lock, which it takes as Lock does. The context
+// given to f ends, with cause ErrLost, as soon as the lock can no longer be
+// relied on; a lock of the same name taken with it is re-entered. The lock is
+// released when f returns or panics. Do returns the errors of f and of Unlock, joined.
+func (l *Lock) Do(
+	ctx context.Context, f func(ctx context.Context, h *Held) error, opts ...LockOption,
+) (err error) {
+	h, err := l.Lock(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Unlock(ctx)) }()
+	return f(h.Context(), h)
+}
+
+// holdKey finds in a context the hold of a lock, for re-entry.
+type holdKey struct {
+	client *Client
+	key    string
+}
+
+// take is Lock and TryLock; wait is the limit when no option gives one.
+func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) (*Held, error) {
+	c := l.client
+	o := lockOptions{wait: wait}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	a := &acquisition{lock: l, begun: c.rt.Mono(), wait: o.wait}
+	held, err := a.run(ctx, o)
+	if a.hold != nil {
+		c.unreserve(a.hold, isDoubtful(err))
+	}
+	event := Event{Kind: Acquired, Key: l.key, Owner: a.owner, Wait: c.rt.Mono() - a.begun, Attempts: a.attempts}
+	if err != nil {
+		err = opError("lock", l.key, err)
+		event.Kind, event.Err = Failed, err
+	}
+	c.observe(event)
+	return held, err
+}
+
+// acquisition is one call of Lock or TryLock.
+type acquisition struct {
+	request
+	lock     *Lock
+	renewed  bool // by the watchdog
+	begun    time.Duration
+	wait     time.Duration // negative: no limit
+	attempts int
+}
+
+// prepare settles owner and lease, and reserves a place in the hold that is re-entered.
+func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
+	c := a.lock.client
+	a.lease, a.renewed = a.lock.kind.defaultLease()
+	if o.lease > 0 {
+		a.lease, a.renewed = o.lease, false
+	}
+	a.nodeTimeout = o.nodeTimeout
+	if a.lock.kind.reentrant() {
+		inner, _ := ctx.Value(holdKey{c, a.lock.key}).(*hold)
+		h, lease, err := c.reserve(holdID{a.lock.key, o.owner}, inner)
+		if err != nil {
+			return err
+		}
+		if h != nil {
+			a.hold, a.owner = h, h.owner
+			a.lease = max(a.lease, lease) // a re-entry never cuts the lease
+			return nil
+		}
+	}
+	a.owner, a.named = o.owner, o.owner != ""
+	if !a.named {
+		a.owner = a.lock.kind.newOwner()
+	}
+	return nil
+}
+
+// run attempts, joins the waiters, and attempts again until an attempt
+// succeeds or the wait is over. The attempt after joining closes the gap in
+// which a wake-up could be missed.
+func (a *acquisition) run(ctx context.Context, o lockOptions) (*Held, error) {
+	if err := a.prepare(ctx, o); err != nil {
+		return nil, err
+	}
+	held, answered, err := a.attempt(ctx)
+	if held != nil || err != nil {
+		return held, err
+	}
+	if a.left() == 0 {
+		return nil, refused(answered)
+	}
+	place, err := a.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer place.leave()
+	for {
+		err := place.attempt(func() (err error) {
+			held, answered, err = a.attempt(ctx)
+			return err
+		})
+		if held != nil || err != nil {
+			return held, err
+		}
+		woken, err := place.park(ctx, a.pause(answered.hint))
+		if err != nil {
+			return nil, contextError(ctx)
+		}
+		if !woken && a.left() == 0 {
+			return nil, refused(answered)
+		}
+	}
+}
+
+// join joins the waiters, within the wait that is left.
+func (a *acquisition) join(ctx context.Context) (waiting, error) {
+	rt := a.lock.client.rt
+	limited := ctx
+	if a.wait >= 0 {
+		var cancel context.CancelFunc
+		limited, cancel = rt.WithDeadline(ctx, a.begun+a.wait)
+		defer cancel()
+	}
+	place, err := a.lock.kind.await(limited)
+	switch {
+	case err == nil:
+		return place, nil
+	case ctx.Err() != nil:
+		return nil, contextError(ctx)
+	case a.left() == 0:
+		return nil, ErrNotAcquired
+	}
+	return nil, fmt.Errorf("subscribe: %w", err)
+}
+
+// attempt asks once. Held is nil when the lock is taken by somebody else.
+func (a *acquisition) attempt(ctx context.Context) (*Held, answer, error) {
+	if ctx.Err() != nil {
+		return nil, answer{}, contextError(ctx)
+	}
+	c := a.lock.client
+	a.attempts++
+	ans, err := a.lock.kind.acquire(ctx, a.request)
+	if err != nil {
+		return nil, ans, err
+	}
+	if !ans.taken {
+		if a.hold != nil {
+			c.lose(a.hold) // the server did not know the owner any more
+			return nil, ans, ErrLost
+		}
+		return nil, ans, nil
+	}
+	held, err := c.grant(ctx, a, ans)
+	return held, ans, err
+}
+
+// pause is how long to park when the present holder's lease lasts for hint.
+func (a *acquisition) pause(hint time.Duration) time.Duration {
+	if hint < 0 {
+		hint = a.lock.client.watchdog // a lock without TTL: look again at times
+	}
+	hint = max(hint, time.Millisecond) // a TTL of 0 is about to end
+	if left := a.left(); left >= 0 {
+		hint = min(hint, left)
+	}
+	return hint
+}
+
+// left is what remains of the wait, negative for no limit.
+func (a *acquisition) left() time.Duration {
+	if a.wait < 0 {
+		return -1
+	}
+	return max(0, a.begun+a.wait-a.lock.client.rt.Mono())
+}
+
+// refused is the error of an acquisition whose wait is over.
+func refused(ans answer) error {
+	if ans.refusal != nil {
+		return ans.refusal
+	}
+	return ErrNotAcquired
+}

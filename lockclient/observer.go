@@ -1,0 +1,47 @@
+package lockclient
+
+import "time"
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The kinds of Event.
+const (
+	Acquired  EventKind = iota + 1 // a Lock or TryLock succeeded: Wait, Attempts
+	Failed                         // a Lock or TryLock gave up: Wait, Attempts, Err
+	Renewed                        // the watchdog renewed a lease
+	Unrenewed                      // a renewal got no answer, and is tried again a period later: Err
+	Released                       // an Unlock ended: Held, Err if it failed
+	Lost                           // the lock ended by itself: Held
+)
+
+// String returns the kind in lower case, such as "acquired".
+func (k EventKind) String() string {
+	switch k {
+	case Acquired:
+		return "acquired"
+	case Failed:
+		return "failed"
+	case Renewed:
+		return "renewed"
+	case Unrenewed:
+		return "unrenewed"
+	case Released:
+		return "released"
+	case Lost:
+		return "lost"
+	}
+	return "unknown"
+}
+
+// Event is something that happened to a lock of a Client. WithObserver receives
+// them; fields that the kind does not name are zero.
+type Event struct {
+	Kind     EventKind
+	Key      string        // the lock
+	Owner    string        // the owner on the wire
+	Wait     time.Duration // from the call to its return
+	Attempts int           // acquire scripts sent, or quorums asked; at least 1
+	Held     time.Duration // from the grant to now
+	Err      error
+}

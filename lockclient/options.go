@@ -1,0 +1,95 @@
+package lockclient
+
+import "time"
+
+// Defaults of a Client, those of Redisson where it has the setting.
+const (
+	DefaultWatchdog = 30 * time.Second // lease of a lock that the watchdog renews
+	DefaultTimeout  = 3 * time.Second  // limit of one request
+	DefaultRedlock  = 10 * time.Second // lease of a Redlock
+)
+
+// Option configures a Client.
+type Option func(*Client)
+
+// WithWatchdog sets the lease, at least 1 ms, of locks taken without Lease.
+// The watchdog renews it every third of it. The default is DefaultWatchdog.
+func WithWatchdog(lease time.Duration) Option {
+	return func(c *Client) { c.watchdog = wholeMillis(lease) }
+}
+
+// WithTimeout limits each request to Redis. When it passes, the outcome of the
+// request is unknown. The default is DefaultTimeout.
+func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
+
+// WithObserver has f told of every Event of this Client, in the course of the
+// operation and on whatever task it happens: f should return soon.
+func WithObserver(f func(Event)) Option { return func(c *Client) { c.observer = f } }
+
+// WithID sets the client's part of its owner ids, in place of a random UUID.
+// Two clients of one Redis must never share it. It is meant for tests.
+func WithID(id string) Option { return func(c *Client) { c.id = id } }
+
+// WithPublish says which kind of pub/sub carries wake-ups.
+func WithPublish(mode PublishMode) Option { return func(c *Client) { c.publish = mode } }
+
+// PublishMode is the kind of pub/sub that carries wake-ups. All clients of a
+// lock must agree on it, or they wake each other only by TTL.
+type PublishMode uint8
+
+// The publish modes.
+const (
+	// PublishAuto follows Topology.Sharded, which is Redisson's own rule.
+	PublishAuto PublishMode = iota
+	// PublishPlain uses PUBLISH and SUBSCRIBE, as Redisson before 3.22 did.
+	PublishPlain
+	// PublishSharded uses SPUBLISH and SSUBSCRIBE. It needs Redis 7.0.
+	PublishSharded
+)
+
+// LockOption configures one acquisition.
+type LockOption func(*lockOptions)
+
+type lockOptions struct {
+	lease       time.Duration // 0: the watchdog renews
+	wait        time.Duration // negative: no limit
+	owner       string        // "": a fresh one
+	nodeTimeout time.Duration // 0: a twentieth of the lease
+}
+
+// Lease fixes the lease: the lock ends after d, rounded down to milliseconds
+// but at least 1 ms, and the watchdog leaves it alone. Zero or less means no
+// fixed lease. A Redlock always has a fixed lease, DefaultRedlock by default.
+func Lease(d time.Duration) LockOption {
+	return func(o *lockOptions) {
+		o.lease = 0
+		if d > 0 {
+			o.lease = wholeMillis(d)
+		}
+	}
+}
+
+// Wait limits the wait to d, zero meaning one attempt, after which the error is
+// ErrNotAcquired. Without it, Lock waits until its context ends and TryLock
+// makes one attempt.
+func Wait(d time.Duration) LockOption {
+	return func(o *lockOptions) { o.wait = max(0, d) }
+}
+
+// As names the owner on the wire instead of drawing a fresh one: the lock is
+// re-entered if that owner holds it. Redisson's owners are "uuid:thread". An
+// owner must belong to one Client at a time, or its hold count is nobody's.
+// After ErrUnknown a named owner is not cleaned up, as its hold may be an
+// older one: the lock may stay taken until its lease ends.
+func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
+
+// NodeTimeout limits each request that a Redlock makes to one master. The
+// default is a twentieth of the lease. Other locks ignore it.
+func NodeTimeout(d time.Duration) LockOption {
+	return func(o *lockOptions) { o.nodeTimeout = d }
+}
+
+// wholeMillis rounds d down to milliseconds, the unit of the wire, at least 1.
+func wholeMillis(d time.Duration) time.Duration {
+	return max(time.Millisecond, d.Truncate(time.Millisecond))
+}

@@ -1,0 +1,46 @@
+package lockclient
+
+import (
+	"context"
+	"time"
+)
+
+// Runtime is where a Client gets time, waiting, identity and concurrency from:
+// the Go runtime in production ([System]), virtual time and coroutines in the
+// simulator. All of lockclient waits through it and through Transport alone.
+type Runtime interface {
+	// Mono is a monotonic clock with any origin. Leases are measured with it.
+	Mono() time.Duration
+	// WallMillis is the date in Unix milliseconds. It may jump. Only what the
+	// wire demands uses it: fair queues and expirable permits.
+	WallMillis() int64
+	// Random fills p with random bytes: client identities, owner ids, jitter.
+	Random(p []byte)
+	// Go runs f concurrently with its caller. f ends when its work is done:
+	// Runtime cannot stop it.
+	Go(f func())
+	// NewGate returns a closed gate.
+	NewGate() Gate
+
+	// WithValue, WithCancelCause and WithDeadline are the functions of package
+	// context on this Runtime's time. A context given to lockclient may come
+	// from anywhere in production; in the simulator it must be derived here.
+	WithValue(parent context.Context, key, value any) context.Context
+	WithCancelCause(parent context.Context) (context.Context, context.CancelCauseFunc)
+	// WithDeadline ends the context with context.DeadlineExceeded at the given Mono time.
+	WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc)
+	// Remaining is how long ctx has until its deadline; ok is false if it has none.
+	Remaining(ctx context.Context) (left time.Duration, ok bool)
+}
+
+// Gate is a parking place for one waiter. It remembers at most one opening, so
+// that an Open before the Wait is not lost.
+type Gate interface {
+	// Wait parks until the gate is opened (true), d has passed (false) or ctx
+	// ends (false and ctx's error). A negative d means no limit. Waiting
+	// closes the gate again.
+	Wait(ctx context.Context, d time.Duration) (opened bool, err error)
+	// Open lets the waiter through. It never blocks and may be called from
+	// anywhere, also by a Transport's deliver function.
+	Open()
+}

@@ -1,0 +1,23 @@
+-- Gives back one hold. Repeating it with the same latch changes nothing.
+-- KEYS[1] the lock   KEYS[2] its channel   KEYS[3] the latch of this request
+-- ARGV[1] message for waiters   ARGV[2] lease in milliseconds while still held
+-- ARGV[3] owner   ARGV[4] PUBLISH or SPUBLISH   ARGV[5] TTL of the latch in milliseconds
+-- Replies nil when the owner does not hold the lock, 0 when it still does, 1 when
+-- the lock is free.
+local before = redis.call('get', KEYS[3])
+if before ~= false then
+  return tonumber(before)
+end
+if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  return nil
+end
+local left = redis.call('hincrby', KEYS[1], ARGV[3], -1)
+if left > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  redis.call('set', KEYS[3], 0, 'px', ARGV[5])
+  return 0
+end
+redis.call('del', KEYS[1])
+redis.call(ARGV[4], KEYS[2], ARGV[1])
+redis.call('set', KEYS[3], 1, 'px', ARGV[5])
+return 1

@@ -1,0 +1,70 @@
+package lockclient
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// System returns the Runtime of production: the Go runtime, the clock of this
+// machine and its source of random bytes. Its Mono starts at 0 now.
+func System() Runtime { return system{start: time.Now()} }
+
+type system struct{ start time.Time }
+
+func (s system) Mono() time.Duration { return time.Since(s.start) }
+
+func (s system) WallMillis() int64 { return time.Now().UnixMilli() }
+
+func (s system) Random(p []byte) { _, _ = rand.Read(p) } // never fails, by its documentation
+
+func (s system) Go(f func()) { go f() }
+
+func (s system) NewGate() Gate { return gate{open: make(chan struct{}, 1)} }
+
+func (s system) WithValue(parent context.Context, key, value any) context.Context {
+	return context.WithValue(parent, key, value)
+}
+
+func (s system) WithCancelCause(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	return context.WithCancelCause(parent)
+}
+
+func (s system) WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(parent, s.start.Add(at))
+}
+
+func (s system) Remaining(ctx context.Context) (left time.Duration, ok bool) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0, false
+	}
+	return time.Until(deadline), true
+}
+
+// gate is a Gate over a channel of one.
+type gate struct{ open chan struct{} }
+
+func (g gate) Open() {
+	select {
+	case g.open <- struct{}{}:
+	default:
+	}
+}
+
+func (g gate) Wait(ctx context.Context, d time.Duration) (opened bool, err error) {
+	var limit <-chan time.Time
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		limit = timer.C
+	}
+	select {
+	case <-g.open:
+		return true, nil
+	case <-limit:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}

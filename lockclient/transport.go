@@ -1,0 +1,93 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// Transport carries commands to one Redis: a server, a sentinel set or a
+// cluster. Adapters implement it (lockclient/goredis), and so does the
+// simulator's network.
+//
+// What an error says about the outcome is a contract, because locks depend on it:
+//   - a *ServerError: the server answered, and did not do what was asked;
+//   - an error that wraps ErrNotSent: no server has seen the command;
+//   - anything else: it may have been executed, or be executed later.
+//
+// An implementation must not send a command again by itself.
+type Transport interface {
+	// Eval runs a script by EVALSHA; on NOSCRIPT it loads the text and runs it again.
+	Eval(ctx context.Context, script *Script, keys []string, args []string) (Reply, error)
+	// Do runs a plain command; key says where it goes in a cluster ("" for any node).
+	Do(ctx context.Context, key string, args ...string) (Reply, error)
+	// Subscribe returns once the server has confirmed the subscription.
+	// deliver is called for each message, one at a time and in order, and must
+	// not block; lost is called when the subscription may have missed messages
+	// (the connection was re-established). With sharded, SSUBSCRIBE is used.
+	Subscribe(ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func()) (Subscription, error)
+	// Topology describes what the transport is connected to.
+	Topology() Topology
+}
+
+// Subscription is one subscribed channel.
+type Subscription interface {
+	// Close unsubscribes. It does not wait for the server.
+	Close()
+}
+
+// Topology is what a Transport tells about its servers.
+type Topology struct {
+	Cluster  bool // keys live in slots: scripts must not span them
+	Replicas bool // masters may have replicas: acquisitions are checked with WAIT
+	Sharded  bool // sharded pub/sub is to be used (cluster mode, server 7.0 or later)
+}
+
+// Script is a Lua script with its SHA1, made once per process.
+type Script struct {
+	Name string // for traces, such as "mutex-acquire"
+	Text string
+	SHA  string // lower-case hexadecimal SHA1 of Text
+}
+
+// ReplyKind says which form a Reply has.
+type ReplyKind uint8
+
+// The forms of a Reply.
+const (
+	NilReply ReplyKind = iota
+	IntReply
+	TextReply // a bulk or status string
+	ListReply
+)
+
+// Reply is a server's answer that is not an error.
+type Reply struct {
+	Kind ReplyKind
+	Int  int64
+	Text string
+	List []Reply
+}
+
+// Integer returns the number of an integer reply, or of a decimal text; ok is
+// false for anything else.
+func (r Reply) Integer() (n int64, ok bool) {
+	switch r.Kind {
+	case IntReply:
+		return r.Int, true
+	case TextReply:
+		n, err := strconv.ParseInt(r.Text, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// ServerError is an error reply. Its text begins with Redis's code word, such
+// as "WRONGTYPE" or "NOSCRIPT".
+type ServerError struct{ Text string }
+
+func (e *ServerError) Error() string { return e.Text }
+
+// ErrNotSent is wrapped by errors of commands that no server has seen, such as
+// a refused connection or a context that had ended before.
+var ErrNotSent = errors.New("not sent")

@@ -1,0 +1,175 @@
+package lockclient
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// hub holds a client's subscriptions: one for each channel that somebody waits
+// on, however many wait. The client's mutex guards it and all it points to.
+type hub struct {
+	channels map[string]*channel
+}
+
+// channel is one subscribed channel.
+type channel struct {
+	name    string
+	members int // waiters, those included who wait for the confirmation
+	opening bool
+	sub     Subscription // nil until confirmed
+	openers []Gate       // waiting for the confirmation
+	places  []*place     // in the order of arrival
+}
+
+// place is one waiter's place at a channel.
+type place struct {
+	client  *Client
+	channel *channel
+	gate    Gate
+	wakes   int // wake-ups given to this waiter
+	spent   int // those that an answered attempt has followed
+}
+
+// join takes a place at the channel and returns when the subscription is
+// confirmed. The first to come subscribes; if that fails the next one tries.
+func (c *Client) join(ctx context.Context, name string) (waiting, error) {
+	p := &place{client: c, gate: c.rt.NewGate()}
+	c.mu.Lock()
+	ch := c.hub.channels[name]
+	if ch == nil {
+		ch = &channel{name: name}
+		c.hub.channels[name] = ch
+	}
+	ch.members++
+	p.channel = ch
+	c.mu.Unlock()
+	for {
+		confirmed, mine := c.enlist(p)
+		switch {
+		case confirmed:
+			return p, nil
+		case mine:
+			if err := c.subscribe(ctx, ch); err != nil {
+				c.forsake(ch)
+				return nil, err
+			}
+		default:
+			if _, err := p.gate.Wait(ctx, -1); err != nil {
+				c.forsake(ch)
+				return nil, contextError(ctx)
+			}
+		}
+	}
+}
+
+// enlist gives p its place if the subscription is confirmed. Otherwise mine
+// tells that p is to subscribe; if not, its gate opens when somebody else has.
+func (c *Client) enlist(p *place) (confirmed, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := p.channel
+	switch {
+	case ch.sub != nil:
+		ch.places = append(ch.places, p)
+		return true, false
+	case !ch.opening:
+		ch.opening = true
+		return false, true
+	}
+	ch.openers = append(ch.openers, p.gate)
+	return false, false
+}
+
+// subscribe subscribes, and lets all who wait for that look again.
+func (c *Client) subscribe(ctx context.Context, ch *channel) error {
+	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout)
+	defer cancel()
+	sub, err := c.transport.Subscribe(ctx2, ch.name, c.sharded(),
+		func(payload string) { c.deliver(ch, payload) },
+		func() { c.deliver(ch, wakeAll) })
+	c.mu.Lock()
+	ch.opening = false
+	if err == nil {
+		ch.sub = sub
+	}
+	openers := ch.openers
+	ch.openers = nil
+	c.mu.Unlock()
+	for _, g := range openers {
+		g.Open()
+	}
+	return outcomeError(ctx, err)
+}
+
+// forsake gives up a membership; the last one ends the subscription.
+func (c *Client) forsake(ch *channel) {
+	c.mu.Lock()
+	ch.members--
+	var sub Subscription
+	if ch.members == 0 {
+		sub = ch.sub
+		delete(c.hub.channels, ch.name)
+	}
+	c.mu.Unlock()
+	if sub != nil {
+		sub.Close()
+	}
+}
+
+// deliver wakes for a message; messages that are no wake-up are ignored.
+func (c *Client) deliver(ch *channel, payload string) {
+	if payload == wakeOne || payload == wakeAll {
+		c.wakeWaiters(ch, payload == wakeAll)
+	}
+}
+
+// wakeWaiters wakes all waiters, or the first that is not awake already.
+func (c *Client) wakeWaiters(ch *channel, all bool) {
+	var gates []Gate
+	c.mu.Lock()
+	for _, p := range ch.places {
+		if !all && p.wakes > p.spent {
+			continue
+		}
+		p.wakes++
+		gates = append(gates, p.gate)
+		if !all {
+			break
+		}
+	}
+	c.mu.Unlock()
+	for _, g := range gates {
+		g.Open()
+	}
+}
+
+func (p *place) attempt(f func() error) error {
+	c := p.client
+	c.mu.Lock()
+	before := p.wakes
+	c.mu.Unlock()
+	err := f()
+	if err == nil {
+		c.mu.Lock()
+		p.spent = before
+		c.mu.Unlock()
+	}
+	return err
+}
+
+func (p *place) park(ctx context.Context, d time.Duration) (woken bool, err error) {
+	return p.gate.Wait(ctx, d)
+}
+
+func (p *place) leave() {
+	c, ch := p.client, p.channel
+	c.mu.Lock()
+	ch.places = slices.DeleteFunc(ch.places, func(o *place) bool { return o == p })
+	unspent := p.wakes > p.spent
+	c.mu.Unlock()
+	if unspent {
+		c.wakeWaiters(ch, false)
+	}
+	c.forsake(ch)
+}
