@@ -115,7 +115,7 @@ func freedomOf(f *file) freedom {
 	}
 }
 
-// checkPureImports needs no types.
+// checkPureImports needs no types, so it also sees what does not compile yet.
 func checkPureImports(f *file, report reporter) {
 	free := freedomOf(f)
 	for _, spec := range f.syntax.Imports {
