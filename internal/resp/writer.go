@@ -40,6 +40,9 @@ func Append(dst []byte, v Value, proto int) []byte {
 	return dst
 }
 
+// AppendArrayHeader appends the header of an array whose n elements follow.
+func AppendArrayHeader(dst []byte, n int) []byte { return redcon.AppendArray(dst, n) }
+
 // AppendCommand appends a request: an array of bulk strings.
 func AppendCommand[T ~string | ~[]byte](dst []byte, args ...T) []byte {
 	dst = redcon.AppendArray(dst, len(args))

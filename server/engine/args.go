@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+
+	"minikv/datastore"
+)
+
+// parseInt reads a signed 64-bit integer as Redis does: no spaces, no plus
+// sign, no leading zeros.
+func parseInt(arg []byte) (n int64, ok bool) { return datastore.ParseInteger(arg) }
+
+// parseFloat reads a double as Redis does: the whole argument, no spaces,
+// not NaN; infinities are allowed.
+func parseFloat(arg []byte) (f float64, ok bool) {
+	if len(arg) == 0 {
+		return 0, false
+	}
+	for _, b := range arg {
+		if b == '_' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(arg), 64)
+	if err != nil || math.IsNaN(f) {
+		return 0, false
+	}
+	return f, true
+}
+
+// is reports whether arg is the option word, which is given in upper case.
+func is(arg []byte, word string) bool {
+	if len(arg) != len(word) {
+		return false
+	}
+	for i, b := range arg {
+		if upper(b) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// blockTimeout reads the timeout of a blocking command, in seconds with
+// fractions, as milliseconds; 0 is for ever. bad is an error text or "".
+func blockTimeout(arg []byte) (millis int64, bad string) {
+	seconds, ok := parseFloat(arg)
+	if !ok || math.IsInf(seconds, 0) || seconds*1000 > math.MaxInt64/2 {
+		return 0, errTimeoutFloat
+	}
+	if seconds < 0 {
+		return 0, errNegTimeout
+	}
+	return int64(math.Ceil(seconds * 1000)), ""
+}
+
+func upper(b byte) byte {
+	if 'a' <= b && b <= 'z' {
+		return b - 'a' + 'A'
+	}
+	return b
+}
+
+// cloneArgs copies a command into memory of its own.
+func cloneArgs(args [][]byte) [][]byte {
+	size := 0
+	for _, arg := range args {
+		size += len(arg)
+	}
+	buffer := make([]byte, 0, size)
+	copies := make([][]byte, len(args))
+	for i, arg := range args {
+		start := len(buffer)
+		buffer = append(buffer, arg...)
+		copies[i] = buffer[start:len(buffer):len(buffer)]
+	}
+	return copies
+}

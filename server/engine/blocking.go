@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"minikv/internal/resp"
+)
+
+// blocking is the clients that wait inside a command, and the commands that
+// CLIENT PAUSE holds back.
+type blocking struct {
+	keys  map[watchKey][]*Session // who waits for a key, the longest first; nil until used
+	ready []watchKey              // keys that changed since blocked clients were last tried
+	timed []*Session              // blocked sessions with a deadline, the earliest first
+	count int                     // blocked sessions
+
+	waiting     []*Session // in WAIT, the longest first
+	postponed   []*Session // held back by CLIENT PAUSE, in order
+	pausedUntil int64      // Unix milliseconds; 0: not paused
+	pausedAll   bool       // reads, too
+}
+
+// blocked is what one session waits for.
+type blocked struct {
+	args      [][]byte // the command, to run again; nil in WAIT
+	db        int
+	keys      []watchKey
+	deadline  int64 // Unix milliseconds; math.MaxInt64: none
+	onTimeout resp.Value
+	replicas  int64 // WAIT: how many
+	offset    int64 // WAIT: up to where
+	postponed bool
+}
+
+// Block makes the session wait until one of keys changes, and returns what the
+// handler must return. The handler then runs again, with Again set, and may
+// block again; it keeps its place and its deadline. When timeoutMillis (0: for
+// ever) have passed, the client gets onTimeout. Where blocking is not possible,
+// in transactions and scripts, that is returned at once.
+func (c *Call) Block(keys [][]byte, timeoutMillis int64, onTimeout resp.Value) resp.Value {
+	if c.Script || c.InTx || c.Session.internal {
+		return onTimeout
+	}
+	if c.Again {
+		return resp.Value{}
+	}
+	n, s := c.Node, c.Session
+	b := &blocked{args: cloneArgs(c.Args), db: s.DB, onTimeout: onTimeout}
+	b.deadline = n.deadlineIn(timeoutMillis)
+	if n.blocking.keys == nil {
+		n.blocking.keys = make(map[watchKey][]*Session)
+	}
+	for _, key := range keys {
+		k := watchKey{s.DB, string(key)}
+		if slices.Contains(b.keys, k) {
+			continue
+		}
+		b.keys = append(b.keys, k)
+		n.blocking.keys[k] = append(n.blocking.keys[k], s)
+	}
+	n.block(s, b)
+	return resp.Value{}
+}
+
+// deadlineIn is now plus a timeout, 0 being for ever.
+func (n *Node) deadlineIn(timeoutMillis int64) int64 {
+	if timeoutMillis == 0 {
+		return math.MaxInt64
+	}
+	return n.nowMillis() + timeoutMillis
+}
+
+// block puts s to wait.
+func (n *Node) block(s *Session, b *blocked) {
+	s.block = b
+	n.blocking.count++
+	if b.deadline == math.MaxInt64 {
+		return
+	}
+	timed := n.blocking.timed
+	at := sort.Search(len(timed), func(i int) bool { return timed[i].block.deadline > b.deadline })
+	n.blocking.timed = slices.Insert(timed, at, s)
+}
+
+// unblock ends the wait of s without a reply.
+func (n *Node) unblock(s *Session) {
+	b, bl := s.block, &n.blocking
+	s.block = nil
+	bl.count--
+	for _, key := range b.keys {
+		bl.keys[key] = without(bl.keys[key], s)
+		if len(bl.keys[key]) == 0 {
+			delete(bl.keys, key)
+		}
+	}
+	if len(bl.keys) == 0 {
+		bl.keys = nil
+	}
+	bl.timed = without(bl.timed, s)
+	bl.waiting = without(bl.waiting, s)
+	bl.postponed = without(bl.postponed, s)
+	n.markDirty(s)
+}
+
+// without removes s from list, keeping the order.
+func without(list []*Session, s *Session) []*Session {
+	if at := slices.Index(list, s); at >= 0 {
+		return slices.Delete(list, at, at+1)
+	}
+	return list
+}
+
+// next is the earliest deadline in Unix milliseconds.
+func (b *blocking) next() (at int64, ok bool) {
+	if len(b.timed) > 0 {
+		at, ok = b.timed[0].block.deadline, true
+	}
+	if b.pausedUntil != 0 && (!ok || b.pausedUntil < at) {
+		at, ok = b.pausedUntil, true
+	}
+	return at, ok
+}
+
+// expireTimeouts ends what has reached its deadline.
+func (n *Node) expireTimeouts(now int64) {
+	b := &n.blocking
+	for len(b.timed) > 0 && b.timed[0].block.deadline <= now {
+		n.timeOut(b.timed[0])
+	}
+	if b.pausedUntil != 0 && b.pausedUntil <= now {
+		n.unpause()
+	}
+}
+
+// timeOut ends the wait of s with the reply for a timeout.
+func (n *Node) timeOut(s *Session) {
+	b := s.block
+	n.unblock(s)
+	if b.args == nil {
+		s.send(resp.Int(n.repl.acked(b.offset)))
+		return
+	}
+	s.send(b.onTimeout)
+}
+
+// serveReady tries blocked clients again, in the order in which keys changed
+// and, for each key, in which clients came. What they do may ready more keys.
+func (n *Node) serveReady() {
+	for len(n.blocking.ready) > 0 {
+		ready := n.blocking.ready
+		n.blocking.ready = nil
+		for _, key := range ready {
+			for _, s := range slices.Clone(n.blocking.keys[key]) {
+				if s.block != nil {
+					n.tryAgain(s)
+				}
+			}
+		}
+	}
+}
+
+// tryAgain runs the command that s is blocked in. A key of the wrong type
+// leaves it waiting, as Redis 7.0 does.
+func (n *Node) tryAgain(s *Session) {
+	b := s.block
+	c := n.push(s)
+	c.Args, c.Again = b.args, true
+	c.Cmd, _ = lookup(b.args)
+	reply := c.Cmd.Run(c)
+	if reply.Kind != resp.None && !(reply.Kind == resp.Error && reply.Str == errWrongType) {
+		n.unblock(s)
+		c.propagate()
+		n.stats.count(c.Cmd, reply)
+		if n.cfg.Observe != nil {
+			n.observeCall(c, reply)
+		}
+		s.send(reply)
+	}
+	n.pop()
+}
+
+// waitFor makes s wait until some replicas have acknowledged an offset.
+func (n *Node) waitFor(s *Session, replicas, timeoutMillis int64) {
+	b := &blocked{replicas: replicas, offset: s.writtenTo, deadline: n.deadlineIn(timeoutMillis)}
+	n.block(s, b)
+	n.blocking.waiting = append(n.blocking.waiting, s)
+}
+
+// checkWaiters ends each WAIT that has its acknowledgements.
+func (n *Node) checkWaiters() {
+	for _, s := range slices.Clone(n.blocking.waiting) {
+		if n.repl.acked(s.block.offset) >= s.block.replicas {
+			n.timeOut(s)
+		}
+	}
+}
+
+// releaseWaiters sends away every client blocked in a command that a replica
+// cannot serve: the node has just become one.
+func (n *Node) releaseWaiters() {
+	for s := n.sessions.first; s != nil; s = s.next {
+		if s.block != nil && !s.block.postponed {
+			n.unblock(s)
+			s.send(resp.Err(errUnblocked))
+			s.closing = true
+		}
+	}
+}
+
+const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+
+// holdsBack reports whether CLIENT PAUSE keeps a command from running.
+func (b *blocking) holdsBack(c *Call) bool {
+	if b.pausedUntil == 0 || c.Session.internal {
+		return false
+	}
+	return b.pausedAll || c.flags()&(Write|MayReplicate) != 0
+}
+
+// postpone keeps a command until the pause ends.
+func (n *Node) postpone(c *Call) {
+	b := &blocked{args: cloneArgs(c.Args), deadline: math.MaxInt64, postponed: true}
+	n.block(c.Session, b)
+	n.blocking.postponed = append(n.blocking.postponed, c.Session)
+}
+
+// unpause ends CLIENT PAUSE and runs what it has held back.
+func (n *Node) unpause() {
+	n.blocking.pausedUntil = 0
+	for len(n.blocking.postponed) > 0 && n.blocking.pausedUntil == 0 {
+		s := n.blocking.postponed[0]
+		args := s.block.args
+		n.unblock(s)
+		c := n.push(s)
+		c.Args = args
+		c.process()
+		n.pop()
+		n.settle()
+	}
+}

@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"minikv/internal/resp"
+)
+
+// Connection commands, https://redis.io/docs/latest/commands/?group=connection
+
+const (
+	preAuth = NoScript | Loading | Stale | Fast | NoAuth | AllowBusy
+)
+
+var connectionCommands = []Command{
+	{Name: "PING", Arity: -1, Flags: Fast, Groups: "fast connection", Run: runPing},
+	{Name: "ECHO", Arity: 2, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runEcho},
+	{Name: "SELECT", Arity: 2, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runSelect},
+	{Name: "QUIT", Arity: -1, Flags: preAuth, Groups: "fast connection", Run: runQuit},
+	{Name: "RESET", Arity: 1, Flags: preAuth, Groups: "fast connection", Run: runReset},
+	{Name: "AUTH", Arity: -2, Flags: preAuth, Groups: "fast connection", Run: runAuth},
+	{Name: "HELLO", Arity: -1, Flags: preAuth, Groups: "fast connection", Run: runHello},
+	{Name: "CLIENT", Arity: -2, Groups: "slow", Sub: clientCommands},
+}
+
+var pong = resp.Simple("PONG")
+
+// runPing is PING [message]. A RESP2 client with subscriptions gets an array.
+func runPing(c *Call) resp.Value {
+	if len(c.Args) > 2 {
+		return resp.Err(errArity("ping"))
+	}
+	if c.Proto == 2 && c.Session.Subscribed() {
+		message := ""
+		if len(c.Args) == 2 {
+			message = string(c.Args[1])
+		}
+		return resp.List(resp.Str("pong"), resp.Str(message))
+	}
+	if len(c.Args) == 2 {
+		return resp.Str(string(c.Args[1]))
+	}
+	return pong
+}
+
+// runEcho is ECHO message.
+func runEcho(c *Call) resp.Value { return resp.Str(string(c.Args[1])) }
+
+// runSelect is SELECT index. In a script it lasts as long as the script.
+func runSelect(c *Call) resp.Value {
+	index, ok := parseInt(c.Args[1])
+	switch {
+	case !ok || int64(int32(index)) != index:
+		return resp.Err(errNotInt)
+	case c.Node.cfg.Topology != nil && index != 0:
+		return resp.Err("ERR SELECT is not allowed in cluster mode")
+	case index < 0 || index >= int64(c.Node.keys.Databases()):
+		return resp.Err("ERR DB index is out of range")
+	}
+	c.Session.DB = int(index)
+	return resp.OK
+}
+
+// runQuit is QUIT: the connection closes behind the reply.
+func runQuit(c *Call) resp.Value {
+	c.Session.closing = true
+	return resp.OK
+}
+
+// runReset is RESET: the session is as new, but for its identity.
+func runReset(c *Call) resp.Value {
+	n, s := c.Node, c.Session
+	n.discard(s)
+	n.unsubscribeAll(s)
+	s.DB, s.Proto, s.Name = 0, 2, ""
+	s.reply, s.noEvict, s.asking, s.readOnly = replyOn, false, false, false
+	s.authenticated = n.conf.password() == ""
+	return resp.Simple("RESET")
+}
+
+// runAuth is AUTH [username] password. The only user is default.
+func runAuth(c *Call) resp.Value {
+	switch len(c.Args) {
+	case 2:
+		if c.Node.conf.password() == "" {
+			return resp.Err("ERR AUTH <password> called without any password configured for the default user. " +
+				"Are you sure your configuration is correct?")
+		}
+		return c.authenticate("default", string(c.Args[1]))
+	case 3:
+		return c.authenticate(string(c.Args[1]), string(c.Args[2]))
+	}
+	return resp.Err(errSyntax)
+}
+
+// authenticate checks a user and a password; without one configured, default
+// may come in with any.
+func (c *Call) authenticate(user, password string) resp.Value {
+	want := c.Node.conf.password()
+	if user != "default" || want != "" && password != want {
+		return resp.Err("WRONGPASS invalid username-password pair or user is disabled.")
+	}
+	c.Session.authenticated = true
+	return resp.OK
+}
+
+// runHello is HELLO [protover [AUTH username password] [SETNAME clientname]].
+func runHello(c *Call) resp.Value {
+	s := c.Session
+	proto := int64(s.Proto)
+	if len(c.Args) > 1 {
+		var ok bool
+		if proto, ok = parseInt(c.Args[1]); !ok {
+			return resp.Err("ERR Protocol version is not an integer or out of range")
+		}
+		if proto < 2 || proto > 3 {
+			return resp.Err("NOPROTO unsupported protocol version")
+		}
+	}
+	name, bad := c.helloOptions()
+	switch {
+	case bad != "":
+		return resp.Err(bad)
+	case !s.Authenticated():
+		return resp.Err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO " +
+			"<proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP " +
+			"protocol version at the same time")
+	}
+	if name != nil {
+		s.Name = string(name)
+	}
+	s.Proto = int(proto)
+	mode := "standalone"
+	if c.Node.cfg.Topology != nil {
+		mode = "cluster"
+	}
+	role := "master"
+	if c.Node.repl.isReplica() {
+		role = "replica"
+	}
+	return resp.Pairs(
+		resp.Str("server"), resp.Str("redis"),
+		resp.Str("version"), resp.Str(Version),
+		resp.Str("proto"), resp.Int(proto),
+		resp.Str("id"), resp.Int(s.ID),
+		resp.Str("mode"), resp.Str(mode),
+		resp.Str("role"), resp.Str(role),
+		resp.Str("modules"), resp.List(),
+	)
+}
+
+// helloOptions reads what follows HELLO's version, authenticating on the way.
+// name is nil when none was given.
+func (c *Call) helloOptions() (name []byte, bad string) {
+	for i := 2; i < len(c.Args); i++ {
+		left := len(c.Args) - i - 1
+		switch {
+		case is(c.Args[i], "AUTH") && left >= 2:
+			if reply := c.authenticate(string(c.Args[i+1]), string(c.Args[i+2])); reply.Kind == resp.Error {
+				return nil, reply.Str
+			}
+			i += 2
+		case is(c.Args[i], "SETNAME") && left >= 1:
+			name = c.Args[i+1]
+			if !validName(name) {
+				return nil, errClientName
+			}
+			i++
+		default:
+			return nil, "ERR Syntax error in HELLO option '" + string(c.Args[i]) + "'"
+		}
+	}
+	return name, ""
+}
+
+const errClientName = "ERR Client names cannot contain spaces, newlines or special characters."
+
+// validName reports whether a client's name is printable without spaces.
+func validName(name []byte) bool {
+	for _, b := range name {
+		if b < '!' || b > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+var clientCommands = []Command{
+	{Name: "ID", Arity: 2, Flags: NoScript | Loading | Stale, Groups: "slow connection", Run: runClientID},
+}
+
+// runClientID is CLIENT ID.
+func runClientID(c *Call) resp.Value { return resp.Int(c.Session.ID) }

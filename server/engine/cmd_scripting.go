@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"strings"
+
+	"minikv/internal/resp"
+	"minikv/luaengine"
+)
+
+// Scripting commands, https://redis.io/docs/latest/commands/?group=scripting
+
+const evaluating = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys | MayReplicate
+
+var scriptingCommands = []Command{
+	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Run: runEval},
+	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Run: runEvalSHA},
+	{Name: "EVAL_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
+		Groups: "slow scripting", Run: runEval},
+	{Name: "EVALSHA_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
+		Groups: "slow scripting", Run: runEvalSHA},
+	{Name: "SCRIPT", Arity: -2, Groups: "slow", Sub: scriptSubcommands},
+}
+
+var scriptSubcommands = []Command{
+	{Name: "LOAD", Arity: 3, Flags: NoScript | Stale, Groups: "slow scripting", Run: runScriptLoad},
+	{Name: "EXISTS", Arity: -3, Flags: NoScript, Groups: "slow scripting", Run: runScriptExists},
+	{Name: "FLUSH", Arity: -2, Flags: NoScript, Groups: "slow scripting", Run: runScriptFlush},
+	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runScriptKill},
+	help("SCRIPT",
+		"DEBUG (YES|SYNC|NO)",
+		"    Set the debug mode for subsequent scripts executed.",
+		"EXISTS <sha1> [<sha1> ...]",
+		"    Return information about the existence of the scripts in the script cache.",
+		"FLUSH [ASYNC|SYNC]",
+		"    Flush the Lua scripts cache. Very dangerous on replicas.",
+		"    When called without the optional mode argument, the behavior is determined",
+		"    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+		"    * ASYNC: Asynchronously flush the scripts cache.",
+		"    * SYNC: Synchronously flush the scripts cache.",
+		"KILL",
+		"    Kill the currently executing Lua script.",
+		"LOAD <script>",
+		"    Load a script into the scripts cache without executing it.",
+	),
+}
+
+// runEval is EVAL or EVAL_RO script numkeys [key ...] [arg ...].
+func runEval(c *Call) resp.Value {
+	keys, argv, bad := c.scriptArgs()
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	script, err := c.Node.scripts.load(c.Node.cfg.Lua, string(c.Args[1]))
+	if err != nil {
+		return resp.Err(err.Error())
+	}
+	return c.runScript(script, keys, argv)
+}
+
+// runEvalSHA is EVALSHA or EVALSHA_RO sha1 numkeys [key ...] [arg ...].
+func runEvalSHA(c *Call) resp.Value {
+	keys, argv, bad := c.scriptArgs()
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	script := c.Node.scripts.bySHA(c.Args[1])
+	if script == nil {
+		return resp.Err(errNoScript)
+	}
+	return c.runScript(script, keys, argv)
+}
+
+// scriptArgs splits EVAL's arguments.
+func (c *Call) scriptArgs() (keys, argv [][]byte, bad string) {
+	count, ok := parseInt(c.Args[2])
+	rest := c.Args[3:]
+	switch {
+	case !ok:
+		return nil, nil, errNotInt
+	case count > int64(len(rest)):
+		return nil, nil, "ERR Number of keys can't be greater than number of args"
+	case count < 0:
+		return nil, nil, "ERR Number of keys can't be negative"
+	}
+	return rest[:count], rest[count:], ""
+}
+
+// runScriptLoad is SCRIPT LOAD script.
+func runScriptLoad(c *Call) resp.Value {
+	script, err := c.Node.scripts.load(c.Node.cfg.Lua, string(c.Args[2]))
+	if err != nil {
+		return resp.Err(err.Error())
+	}
+	return resp.Str(script.SHA())
+}
+
+// runScriptExists is SCRIPT EXISTS sha1 [sha1 ...].
+func runScriptExists(c *Call) resp.Value {
+	list := make([]resp.Value, 0, len(c.Args)-2)
+	for _, sha := range c.Args[2:] {
+		found := resp.Zero
+		if c.Node.scripts.cache[string(sha)] != nil {
+			found = resp.One
+		}
+		list = append(list, found)
+	}
+	return resp.List(list...)
+}
+
+// runScriptFlush is SCRIPT FLUSH [ASYNC|SYNC].
+func runScriptFlush(c *Call) resp.Value {
+	if len(c.Args) > 3 || len(c.Args) == 3 && !is(c.Args[2], "ASYNC") && !is(c.Args[2], "SYNC") {
+		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	}
+	c.Node.scripts.cache = nil
+	return resp.OK
+}
+
+// runScriptKill is SCRIPT KILL while no script runs; the shell answers it when one does.
+func runScriptKill(*Call) resp.Value { return resp.Err(errNotBusy) }
+
+// scripting is a node's script cache, and the host of the script that runs.
+type scripting struct {
+	cache map[string]*luaengine.Script // by SHA1
+	host  scriptHost
+}
+
+// load compiles a script and keeps it.
+func (s *scripting) load(engine *luaengine.Engine, text string) (*luaengine.Script, error) {
+	script, err := engine.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if s.cache == nil {
+		s.cache = make(map[string]*luaengine.Script)
+	}
+	s.cache[script.SHA()] = script
+	return script, nil
+}
+
+// bySHA finds a script by its SHA1 in any case, or returns nil.
+func (s *scripting) bySHA(sha []byte) *luaengine.Script {
+	if script := s.cache[string(sha)]; script != nil {
+		return script
+	}
+	return s.cache[strings.ToLower(string(sha))]
+}

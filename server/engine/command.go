@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"minikv/datastore"
+	"minikv/internal/resp"
+	"minikv/internal/slot"
+)
+
+// Flag is a property of a command, as COMMAND INFO names it.
+type Flag uint32
+
+// The flags of Redis 7.0.
+const (
+	Write Flag = 1 << iota
+	ReadOnly
+	DenyOOM
+	Admin
+	PubSub
+	NoScript
+	Blocking
+	Loading
+	Stale
+	SkipMonitor
+	SkipSlowlog
+	Asking
+	Fast
+	NoAuth
+	MayReplicate
+	NoAsyncLoading
+	NoMulti
+	AllowBusy
+	MovableKeys
+	NoMandatoryKeys
+	Protected // refused unless the configuration allows it: DEBUG
+)
+
+// Command is one row of the command table.
+type Command struct {
+	Name   string // upper case
+	Arity  int    // as Redis counts: the name included; negative: at least
+	Flags  Flag
+	Keys   Keys
+	Groups string // ACL categories as COMMAND INFO lists them, space-separated, without '@'
+	Run    func(c *Call) resp.Value
+	Sub    []Command // subcommands of a container command; their names without the container's
+
+	row  int    // its number among all commands and subcommands
+	full string // lower case, with its container's name and '|' in front
+}
+
+// Keys says where a command's keys stand. With a Find function the positions
+// depend on the arguments; First, Last and Step are then what COMMAND INFO
+// shows.
+type Keys struct {
+	First, Last, Step int // positions in the command, the name being 0; Last may be negative: from the end
+	Find              func(args [][]byte) (keys [][]byte, ok bool)
+}
+
+// Call is one execution of a command. Handlers parse, check, apply and return
+// their reply. Args are read-only and valid only during the call; the
+// datastore clones what it keeps.
+type Call struct {
+	Node    *Node
+	Session *Session // whose command it is; for a script, the session that runs it
+	Cmd     *Command
+	Args    [][]byte      // Args[0] is the name as sent
+	DB      *datastore.DB // the session's selected database
+	Proto   int           // 2 or 3: the form the reply will take
+	Script  bool          // called by a script
+	InTx    bool          // called by EXEC, or by a script that EXEC called
+	Again   bool          // the session was blocked in this command, and a key of it has changed
+
+	changes    int  // counted by Changed
+	replicated bool // Replicate has replaced the command
+	forced     bool // propagate although nothing has changed
+}
+
+// NowMillis is the node's wall clock in Unix milliseconds, read now.
+func (c *Call) NowMillis() int64 { return c.Node.nowMillis() }
+
+// slotOf is the slot of the command's first key, or -1.
+func slotOf(keys [][]byte) int {
+	if len(keys) == 0 {
+		return -1
+	}
+	return slot.Of(keys[0])
+}
+
+// oneKey is a single key at position first.
+func oneKey(first int) Keys { return Keys{First: first, Last: first, Step: 1} }
+
+// keyRange is keys from position first to last (negative: from the end), every step.
+func keyRange(first, last, step int) Keys { return Keys{First: first, Last: last, Step: step} }

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// configuration is a node's redis.conf. The zero value has all defaults.
+type configuration struct {
+	changed map[string]string // canonical values that differ from the defaults; nil until used
+
+	// Derived from the above, because they are read for every command.
+	notify      eventClass
+	requirepass string
+	noExpire    bool // DEBUG SET-ACTIVE-EXPIRE 0
+	writable    bool // replica-read-only no
+	notStale    bool // replica-serve-stale-data no
+	debug       bool // enable-debug-command yes or local
+	minGood     int  // min-replicas-to-write
+}
+
+// parameterKind is how a parameter's value is written.
+type parameterKind uint8
+
+const (
+	textParameter   parameterKind = iota
+	boolParameter                 // yes or no
+	numberParameter               // an integer from low to high
+	memoryParameter               // bytes, with an optional unit
+	enumParameter                 // one of choices
+)
+
+// parameter is one line of redis.conf.
+type parameter struct {
+	name      string
+	def       string
+	kind      parameterKind
+	immutable bool // CONFIG SET refuses it
+	low, high int64
+	choices   []string
+	alias     string // the other name of the same parameter
+}
+
+// ValidateParameter checks a redis.conf parameter as redis-server does when it
+// starts: an unknown name or a bad value is an error, in Redis's words.
+func ValidateParameter(name, value string) error {
+	p := findParameter(name)
+	if p == nil {
+		return fmt.Errorf("Bad directive or wrong number of arguments")
+	}
+	if _, bad := p.canonical(value); bad != "" {
+		return fmt.Errorf("%s", bad)
+	}
+	return nil
+}
+
+// load takes over the parameters a node starts with.
+func (conf *configuration) load(values map[string]string) {
+	for name, value := range values { //tidy:unordered each parameter is set by itself
+		if err := conf.set(name, value); err != nil {
+			panic(fmt.Sprintf("engine: parameter %s %q: %v", name, value, err))
+		}
+	}
+}
+
+// set changes one parameter, whether or not CONFIG SET may.
+func (conf *configuration) set(name, value string) error {
+	if err := ValidateParameter(name, value); err != nil {
+		return err
+	}
+	p := findParameter(name)
+	text, _ := p.canonical(value)
+	if conf.changed == nil {
+		conf.changed = make(map[string]string)
+	}
+	conf.changed[p.name] = text
+	conf.derive()
+	return nil
+}
+
+// get is the value of a parameter in the form in which CONFIG GET shows it.
+func (conf *configuration) get(name string) string {
+	if value, ok := conf.changed[name]; ok {
+		return value
+	}
+	return findParameter(name).def
+}
+
+// derive brings the fields for quick reading up to date.
+func (conf *configuration) derive() {
+	conf.notify, _ = parseEvents(conf.get("notify-keyspace-events"))
+	conf.requirepass = conf.get("requirepass")
+	conf.writable = conf.get("replica-read-only") == "no"
+	conf.notStale = conf.get("replica-serve-stale-data") == "no"
+	conf.debug = conf.get("enable-debug-command") != "no"
+	conf.minGood = int(conf.number("min-replicas-to-write"))
+}
+
+func (conf *configuration) number(name string) int64 {
+	n, _ := strconv.ParseInt(conf.get(name), 10, 64)
+	return n
+}
+
+func (conf *configuration) password() string      { return conf.requirepass }
+func (conf *configuration) activeExpire() bool    { return !conf.noExpire }
+func (conf *configuration) replicaReadOnly() bool { return !conf.writable }
+func (conf *configuration) servesStale() bool     { return !conf.notStale }
+func (conf *configuration) debugAllowed() bool    { return conf.debug }
+func (conf *configuration) minReplicas() int      { return conf.minGood }
+func (conf *configuration) databases() int        { return int(conf.number("databases")) }
+func (conf *configuration) backlogSize() int      { return int(conf.number("repl-backlog-size")) }
+
+// maxLag is how long ago a replica that counts as good was last heard of.
+func (conf *configuration) maxLag() time.Duration {
+	return time.Duration(conf.number("min-replicas-max-lag")) * time.Second
+}
+
+// findParameter finds a parameter by either of its names, in any case.
+func findParameter(name string) *parameter {
+	return parametersByName[strings.ToLower(name)]
+}
+
+// canonical is the value in the form in which CONFIG GET shows it.
+func (p *parameter) canonical(value string) (text, bad string) {
+	switch p.kind {
+	case boolParameter:
+		value = strings.ToLower(value)
+		if value != "yes" && value != "no" {
+			return "", "argument must be 'yes' or 'no'"
+		}
+	case numberParameter:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return "", "argument couldn't be parsed into an integer"
+		}
+		return p.within(n)
+	case memoryParameter:
+		n, ok := parseMemory(value)
+		if !ok {
+			return "", "argument must be a memory value"
+		}
+		return p.within(n)
+	case enumParameter:
+		return p.choose(value)
+	case textParameter:
+		return p.checkText(value)
+	}
+	return value, ""
+}
+
+func (p *parameter) within(n int64) (text, bad string) {
+	if n < p.low || n > p.high {
+		return "", fmt.Sprintf("argument must be between %d and %d inclusive", p.low, p.high)
+	}
+	return strconv.FormatInt(n, 10), ""
+}
+
+func (p *parameter) choose(value string) (text, bad string) {
+	for _, choice := range p.choices {
+		if strings.EqualFold(choice, value) {
+			return choice, ""
+		}
+	}
+	return "", "argument(s) must be one of the following: " + strings.Join(p.choices, ", ")
+}
+
+func (p *parameter) checkText(value string) (text, bad string) {
+	if p.name != "notify-keyspace-events" {
+		return value, ""
+	}
+	classes, ok := parseEvents(value)
+	if !ok {
+		return "", "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+	}
+	return classes.String(), ""
+}
+
+// parseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
+// gb, where those with b are powers of 1024.
+func parseMemory(text string) (n int64, ok bool) {
+	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
+	factor, known := memoryUnits[strings.ToLower(text[len(digits):])]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || n < 0 || n > (1<<63-1)/factor {
+		return 0, false
+	}
+	return n * factor, true
+}
+
+var memoryUnits = map[string]int64{
+	"": 1, "b": 1, "k": 1e3, "kb": 1 << 10, "m": 1e6, "mb": 1 << 20, "g": 1e9, "gb": 1 << 30,
+}

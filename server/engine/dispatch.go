@@ -1,0 +1,124 @@
+package engine
+
+import "minikv/internal/resp"
+
+// process takes a client's command through everything that may refuse it,
+// queue it or hold it back, and otherwise runs it and sends the reply.
+// Source: processCommand of Redis 7.0.
+func (c *Call) process() {
+	n, s := c.Node, c.Session
+	n.stats.commands++
+	cmd, bad := lookup(c.Args)
+	c.Cmd = cmd
+	if bad == "" {
+		s.lastCmd = cmd.full
+		bad = c.refusal()
+	}
+	switch {
+	case bad != "":
+		c.reject(bad)
+	case n.blocking.holdsBack(c):
+		n.postpone(c)
+	case s.tx.active && !cmd.runsInMulti():
+		s.tx.enqueue(c)
+		s.send(queued)
+	default:
+		reply := c.execute()
+		if reply.Kind != resp.None {
+			s.send(reply)
+		}
+	}
+	s.asking = s.asking && cmd != nil && cmd.Name == "ASKING"
+	s.writtenTo = n.repl.offset
+}
+
+var queued = resp.Simple("QUEUED")
+
+// execute runs a command that nothing refuses any more, and accounts for what
+// it did. It is the same for clients, transactions, scripts and effects.
+func (c *Call) execute() resp.Value {
+	reply := c.Cmd.Run(c)
+	n := c.Node
+	n.stats.count(c.Cmd, reply)
+	c.propagate()
+	if n.cfg.Observe != nil && !c.Session.Blocked() {
+		n.observeCall(c, reply)
+	}
+	return reply
+}
+
+// refusal is why a command may not run now, or "".
+func (c *Call) refusal() string {
+	n, s := c.Node, c.Session
+	flags := c.flags()
+	switch {
+	case !c.Cmd.accepts(len(c.Args)):
+		return errArity(c.Cmd.full)
+	case flags&Protected != 0 && !n.conf.debugAllowed():
+		return errDebugDenied
+	case flags&NoAuth == 0 && !s.Authenticated():
+		return errNoAuth
+	case s.internal:
+		return ""
+	case s.tx.active && flags&NoMulti != 0:
+		return errNoMulti
+	}
+	if n.cfg.Topology != nil {
+		if bad := c.redirect(); bad != "" {
+			return bad
+		}
+	}
+	switch {
+	case flags&Write != 0 && n.repl.isReplica() && n.conf.replicaReadOnly():
+		return errReadOnly
+	case flags&Write != 0 && !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+		return errNoReplicas
+	case s.Proto == 2 && s.Subscribed() && !c.Cmd.runsSubscribed():
+		return "ERR Can't execute '" + c.Cmd.full + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / " +
+			"QUIT / RESET are allowed in this context"
+	case flags&Stale == 0 && n.repl.isReplica() && !n.repl.linkUp && !n.conf.servesStale():
+		return errMasterDown
+	}
+	return ""
+}
+
+// flags are those of the command; EXEC has also those of what it will run.
+func (c *Call) flags() Flag {
+	if c.Cmd.Name == "EXEC" {
+		return c.Cmd.Flags | c.Session.tx.flags&(Write|DenyOOM|MayReplicate)
+	}
+	return c.Cmd.Flags
+}
+
+// reject answers with an error before the command has run; an open transaction
+// is spoiled by it.
+func (c *Call) reject(text string) {
+	s := c.Session
+	c.Node.stats.reject(c.Cmd, text)
+	if c.Cmd != nil && c.Cmd.Name == "EXEC" {
+		c.Node.discard(s)
+		s.send(resp.Err("EXECABORT Transaction discarded because of: " + text))
+		return
+	}
+	s.tx.spoiled = s.tx.active
+	s.send(resp.Err(text))
+}
+
+// runsInMulti reports whether a command runs at once inside MULTI.
+func (cmd *Command) runsInMulti() bool {
+	switch cmd.Name {
+	case "EXEC", "DISCARD", "MULTI", "WATCH", "QUIT", "RESET":
+		return true
+	}
+	return false
+}
+
+// runsSubscribed reports whether a RESP2 client with subscriptions may send a command.
+func (cmd *Command) runsSubscribed() bool {
+	switch cmd.Name {
+	case "PING", "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE",
+		"QUIT", "RESET":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"strconv"
+
+	"minikv/internal/resp"
+)
+
+// effects gathers what the running top-level command sends to replicas.
+type effects struct {
+	pending []byte // encoded commands, SELECTs included
+	ops     int    // how many of them are not SELECT
+	muted   bool   // redis.set_repl: the running script keeps its effects to itself
+	db      int    // the database that the stream has selected, plus one; 0: none yet
+}
+
+// change is a key that a command changed, for the observer.
+type change struct {
+	db  int
+	key string
+}
+
+// Changed tells that the command has changed key, or removed it: transactions
+// that watch it will fail, clients blocked on it are tried again, and event
+// ("set", "del", "hset"; "" for none) goes to keyspace notifications. A command
+// that calls it at least once is propagated to replicas.
+func (c *Call) Changed(key []byte, event string) { c.ChangedIn(c.DB.Index(), key, event) }
+
+// ChangedIn is Changed for a key of another database.
+func (c *Call) ChangedIn(db int, key []byte, event string) {
+	n := c.Node
+	c.changes++
+	n.stats.dirty++
+	if n.watched != nil || n.blocking.keys != nil {
+		n.touch(db, string(key))
+	}
+	if event != "" && n.conf.notify != 0 {
+		n.notify(db, event, string(key))
+	}
+	if n.cfg.Observe != nil {
+		n.changed = append(n.changed, change{db, string(key)})
+	}
+}
+
+// Notify publishes a keyspace event that changes nothing more.
+func (c *Call) Notify(key []byte, event string) {
+	if c.Node.conf.notify != 0 {
+		c.Node.notify(c.DB.Index(), event, string(key))
+	}
+}
+
+// Flushed tells that database db (-1: all) was emptied; keys is how many there were.
+// The command is propagated even if there were none.
+func (c *Call) Flushed(db int, keys int) {
+	c.forced = true
+	c.changes += keys
+	c.Node.stats.dirty += int64(keys)
+	c.Node.touchAll(db)
+}
+
+// Replicate sends args to replicas in place of the command itself; several
+// calls send several commands. It may be called whether or not anything has
+// changed. The arguments are read during the call.
+func (c *Call) Replicate(args ...[]byte) {
+	c.replicated = true
+	c.Node.replicateIn(c.DB.Index(), args...)
+}
+
+// ReplicateNothing keeps the command from being propagated although it has changed something.
+func (c *Call) ReplicateNothing() { c.replicated = true }
+
+// ReplicateAnyway propagates the command although it has changed nothing, as
+// PUBLISH wants.
+func (c *Call) ReplicateAnyway() { c.forced = true }
+
+// ReplicateDeadline sends PEXPIREAT key unixMillis: how every deadline is replicated.
+func (c *Call) ReplicateDeadline(key []byte, unixMillis int64) {
+	var digits [20]byte
+	c.Replicate([]byte("PEXPIREAT"), key, strconv.AppendInt(digits[:0], unixMillis, 10))
+}
+
+// propagate sends the command itself, if it has changed something and nothing
+// took its place.
+func (c *Call) propagate() {
+	if !c.replicated && (c.changes > 0 || c.forced) {
+		c.Node.replicateIn(c.DB.Index(), c.Args...)
+	}
+}
+
+// replicateIn appends one command to the effects of the running one. Nothing
+// is encoded while nobody will ever read it.
+func (n *Node) replicateIn(db int, args ...[]byte) {
+	if !n.repl.logging || n.effects.muted || n.repl.isReplica() {
+		return
+	}
+	e := &n.effects
+	if e.db != db+1 {
+		e.db = db + 1
+		e.pending = resp.AppendCommand(e.pending, "SELECT", strconv.Itoa(db))
+	}
+	e.pending = resp.AppendCommand(e.pending, args...)
+	e.ops++
+}
+
+// flushEffects moves the effects of the command that has ended into the log:
+// more than one of them as a transaction, so that a replica shows all or none.
+func (n *Node) flushEffects() {
+	e := &n.effects
+	switch {
+	case e.ops == 0:
+		return
+	case e.ops == 1:
+		n.repl.append(e.pending, n.conf.backlogSize())
+	default:
+		n.repl.append(multiEffect, n.conf.backlogSize())
+		n.repl.append(e.pending, n.conf.backlogSize())
+		n.repl.append(execEffect, n.conf.backlogSize())
+	}
+	e.pending, e.ops = e.pending[:0], 0
+}
+
+var (
+	multiEffect = resp.AppendCommand(nil, "MULTI")
+	execEffect  = resp.AppendCommand(nil, "EXEC")
+)

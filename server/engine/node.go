@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"time"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+	"minikv/luaengine"
+)
+
+// Version is the redis-server release whose behaviour a node shows.
+const Version = "7.0.15"
+
+// Clock is one node's own view of time. Nodes in a simulation disagree.
+type Clock interface {
+	// Wall is the date this node believes. It may jump. Redis follows it for
+	// TTLs, blocking timeouts, WAIT, PAUSE, node timeouts and Sentinel.
+	Wall() time.Time
+	// Mono is the time since this node started. It never goes back, but may run
+	// fast or slow against others. Script time is measured with it.
+	Mono() time.Duration
+}
+
+// Config is what a shell gives a node.
+type Config struct {
+	Clock    Clock
+	Random   func() uint64      // the node's source: run id, RANDOMKEY
+	Lua      *luaengine.Engine  // shared by the nodes of a shell or search worker; its Resolver is Resolve
+	Observe  func(trace.Detail) // nil: nobody watches
+	Topology Topology           // nil: standalone
+	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
+	Log      func(level int, text string)
+	Shards   int // of the keyspace; 0: 1. It changes no answer.
+
+	Port       int               // that INFO and CONFIG GET show
+	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter
+	ProcessID  int
+	Executable string // full path, for INFO
+	ConfigFile string // full path, for INFO
+	OS         string // for INFO, such as "Linux 6.1.0 x86_64"
+}
+
+// Node is one Redis server.
+type Node struct {
+	cfg   Config
+	keys  *datastore.Keyspace
+	conf  configuration
+	stats statistics
+	runID string // made when it is first asked for
+
+	sessions sessionList
+	lastID   int64
+	dirty    []*Session // in the order in which they got output
+	handed   []*Session // what Dirty returned last, used again
+
+	depth int
+	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
+
+	effects  effects
+	repl     replication
+	watched  map[watchKey][]*Session
+	changed  []change // by the running command, for the observer
+	pubsub   pubsub
+	blocking blocking
+	scripts  scripting
+	shutdown *Shutdown
+}
+
+// maxDepth is how deep calls can nest: a client's EXEC, its EVAL, the
+// script's command; and a blocked client that is served at the end.
+const maxDepth = 4
+
+// New makes an empty node. It costs next to nothing until it is used. It
+// panics when a parameter is not valid: check it with ValidateParameter.
+func New(cfg Config) *Node {
+	n := &Node{cfg: cfg}
+	n.conf.load(cfg.Parameters)
+	n.reset()
+	return n
+}
+
+// reset gives the node an empty keyspace, as after a start without data.
+func (n *Node) reset() {
+	n.keys = datastore.New(datastore.Options{
+		Databases: n.conf.databases(),
+		Shards:    n.cfg.Shards,
+		Now:       n.nowMillis,
+	})
+	n.keys.OnExpire = n.onExpire
+	n.applyExpiryPolicy()
+}
+
+// Restart is a crash and a start: sessions, subscriptions, the script cache,
+// the replication log and statistics are gone. With keepData the keyspace
+// stays, its deadlines being dates; without, it is empty. The node keeps its
+// configuration and its role; the shell must drop its connections.
+func (n *Node) Restart(keepData bool) {
+	n.sessions = sessionList{}
+	n.dirty, n.handed = nil, nil
+	n.depth = 0
+	n.watched = nil
+	n.pubsub = pubsub{}
+	n.blocking = blocking{}
+	n.scripts = scripting{}
+	n.effects = effects{}
+	n.repl.restart()
+	n.stats = statistics{}
+	n.runID = ""
+	n.shutdown = nil
+	if !keepData {
+		n.reset()
+	}
+}
+
+// Do runs one command of a client, cmd[0] being its name. It appends replies
+// and pushes to the Out of any session, in the order of execution, and may
+// leave s blocked; a blocked session must not send another command. cmd is
+// read during the call only. An empty cmd does nothing, as in Redis.
+func (n *Node) Do(s *Session, cmd [][]byte) {
+	if len(cmd) == 0 || s.closing {
+		return
+	}
+	n.markDirty(s)
+	s.lastUsed = n.cfg.Clock.Mono()
+	c := n.push(s)
+	c.Args = cmd
+	c.process()
+	n.pop()
+	n.settle()
+	s.commandDone()
+}
+
+// Tick does what is due at the node's present time: it ends blocking
+// commands, WAIT and PAUSE, and removes expired keys.
+func (n *Node) Tick() {
+	now := n.nowMillis()
+	n.expireTimeouts(now)
+	n.activeExpiry(now)
+	n.settle()
+}
+
+// NextDeadline is how long, by the node's wall clock, until Tick is next of
+// use: 0 when it is overdue, false when nothing waits for time to pass.
+func (n *Node) NextDeadline() (time.Duration, bool) {
+	at, ok := n.blocking.next()
+	if next, has := n.keys.NextExpiry(); has && n.conf.activeExpire() && (!ok || next < at) {
+		at, ok = next, true
+	}
+	if !ok {
+		return 0, false
+	}
+	wait := time.UnixMilli(at).Sub(n.cfg.Clock.Wall())
+	return max(wait, 0), true
+}
+
+// Dirty returns the sessions whose Out has grown, or that became unblocked or
+// closing, since the last call, in the order in which that happened. The slice
+// is valid until the next call.
+func (n *Node) Dirty() []*Session {
+	n.dirty, n.handed = n.handed[:0], n.dirty
+	for _, s := range n.handed {
+		s.dirty = false
+	}
+	return n.handed
+}
+
+// Keyspace is the node's data, for inspection and for the families that other
+// packages register. Whoever writes through it bypasses replication.
+func (n *Node) Keyspace() *datastore.Keyspace { return n.keys }
+
+// Clock is the node's clock.
+func (n *Node) Clock() Clock { return n.cfg.Clock }
+
+// markDirty puts s on the list for Dirty.
+func (n *Node) markDirty(s *Session) {
+	if !s.dirty && !s.internal {
+		s.dirty = true
+		n.dirty = append(n.dirty, s)
+	}
+}
+
+// push opens a call for s, one level deeper.
+func (n *Node) push(s *Session) *Call {
+	c := &n.calls[n.depth]
+	n.depth++
+	*c = Call{Node: n, Session: s, DB: s.db(), Proto: s.Proto}
+	return c
+}
+
+// pop ends the innermost call.
+func (n *Node) pop() { n.depth-- }
+
+// settle finishes a top-level command: blocked clients whose keys became
+// ready are served, and its effects go to the replication log.
+func (n *Node) settle() {
+	n.serveReady()
+	n.flushEffects()
+}
+
+// activeExpiry removes the keys that are expired, a bounded number at once.
+func (n *Node) activeExpiry(now int64) {
+	const most = 1000
+	if n.conf.activeExpire() {
+		n.keys.ExpireDue(now, most)
+	}
+}
+
+// onExpire is the keyspace's report that it removed an expired key.
+func (n *Node) onExpire(db int, key string) {
+	n.stats.expired++
+	n.replicateIn(db, []byte("DEL"), []byte(key))
+	n.touch(db, key)
+	n.notify(db, "expired", key)
+	if n.cfg.Observe != nil {
+		n.cfg.Observe(trace.Detail{What: trace.Expired, Key: key})
+	}
+}
+
+// nowMillis is the node's wall clock in Unix milliseconds.
+func (n *Node) nowMillis() int64 { return n.cfg.Clock.Wall().UnixMilli() }
+
+// seconds is the time since the node started, in whole seconds.
+func (n *Node) seconds() int64 { return int64(n.cfg.Clock.Mono() / time.Second) }
+
+// RunID is the node's 40 hexadecimal digits, as INFO shows them.
+func (n *Node) RunID() string {
+	if n.runID == "" {
+		n.runID = n.randomHex()
+	}
+	return n.runID
+}
+
+// randomHex draws 40 hexadecimal digits.
+func (n *Node) randomHex() string {
+	const digits = "0123456789abcdef"
+	text := make([]byte, 40)
+	var bits uint64
+	for i := range text {
+		if i%16 == 0 {
+			bits = n.cfg.Random()
+		}
+		text[i] = digits[bits&15]
+		bits >>= 4
+	}
+	return string(text)
+}
+
+// Random draws from the node's source.
+func (c *Call) Random() uint64 { return c.Node.cfg.Random() }
+
+// observeCall tells the observer about a command that ran, and the keys it changed.
+func (n *Node) observeCall(c *Call, reply resp.Value) {
+	n.cfg.Observe(trace.Detail{What: trace.Called, Text: describeCommand(c.Args), Reply: resp.Describe(reply)})
+	for _, one := range n.changed {
+		key := []byte(one.key)
+		n.cfg.Observe(trace.Detail{
+			What: trace.Changed, Key: one.key, Text: n.keys.DB(one.db).Describe(key),
+		})
+	}
+	n.changed = n.changed[:0]
+}

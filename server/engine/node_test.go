@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// fakeClock is a clock that a test moves.
+type fakeClock struct {
+	wall time.Time
+	mono time.Duration
+}
+
+func (c *fakeClock) Wall() time.Time     { return c.wall }
+func (c *fakeClock) Mono() time.Duration { return c.mono }
+
+func (c *fakeClock) advance(d time.Duration) {
+	c.wall = c.wall.Add(d)
+	c.mono += d
+}
+
+// bench is a node with its clock, and what a test does with them.
+type fixture struct {
+	t     *testing.T
+	node  *Node
+	clock *fakeClock
+}
+
+func newFixture(t *testing.T, change ...func(*Config)) *fixture {
+	clock := &fakeClock{wall: time.UnixMilli(1_700_000_000_000)}
+	seed := uint64(1)
+	cfg := Config{
+		Clock: clock, Port: 6379,
+		Random: func() uint64 { seed = seed*6364136223846793005 + 1; return seed },
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	return &fixture{t: t, node: New(cfg), clock: clock}
+}
+
+func (f *fixture) session() *Session { return f.node.NewSession("127.0.0.1:5000") }
+
+// do runs a command line and returns what the session got, as text.
+func (f *fixture) do(s *Session, line string) string {
+	args, ok := resp.SplitArgs([]byte(line))
+	require.True(f.t, ok, line)
+	f.node.Do(s, args)
+	return f.got(s)
+}
+
+// got is what a session was sent since the last look, one reply after another.
+func (f *fixture) got(s *Session) string {
+	var all []string
+	for rest := s.Out; len(rest) > 0; {
+		value, n, err := resp.Parse(rest)
+		require.NoError(f.t, err)
+		require.NotZero(f.t, n, "half a reply: %q", rest)
+		all = append(all, resp.Describe(value))
+		rest = rest[n:]
+	}
+	s.Out = s.Out[:0]
+	return strings.Join(all, "; ")
+}
+
+// expect checks pairs of a command line and its reply.
+func (f *fixture) expect(s *Session, pairs ...string) {
+	f.t.Helper()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		require.Equal(f.t, pairs[i+1], f.do(s, pairs[i]), pairs[i])
+	}
+}
+
+func TestUnknownCommandsAndArity(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.expect(s,
+		"nosuch bar baz", "(error) ERR unknown command 'nosuch', with args beginning with: 'bar' 'baz' ",
+		`"fo\x01\no" "x\r\ny"`, "(error) ERR unknown command 'fo\x01 o', with args beginning with: 'x  y' ",
+		"client nosuch", "(error) ERR unknown subcommand 'nosuch'. Try CLIENT HELP.",
+		"client", "(error) ERR wrong number of arguments for 'client' command",
+		"echo", "(error) ERR wrong number of arguments for 'echo' command",
+		"client id now", "(error) ERR wrong number of arguments for 'client|id' command",
+		"pInG", "PONG",
+	)
+}

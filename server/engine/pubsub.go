@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"slices"
+	"sort"
+
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+)
+
+// pubsub is who listens to what on a node.
+type pubsub struct {
+	channels map[string][]*Session // who subscribed, in that order
+	shards   map[string][]*Session // the same for sharded channels
+	patterns []patternSubs         // in the order in which each was first subscribed to
+}
+
+type patternSubs struct {
+	pattern  string
+	sessions []*Session
+}
+
+// subscriptions is what one session listens to, each list in the order of
+// subscription.
+type subscriptions struct {
+	channels, patterns, shards nameSet
+}
+
+func (s *subscriptions) count() int {
+	return s.channels.len() + s.patterns.len() + s.shards.len()
+}
+
+// nameSet is a set of names that remembers their order.
+type nameSet struct {
+	names []string
+	index map[string]struct{}
+}
+
+func (s *nameSet) len() int { return len(s.names) }
+
+// add reports whether name was new.
+func (s *nameSet) add(name string) bool {
+	if _, has := s.index[name]; has {
+		return false
+	}
+	if s.index == nil {
+		s.index = make(map[string]struct{})
+	}
+	s.index[name] = struct{}{}
+	s.names = append(s.names, name)
+	return true
+}
+
+// remove reports whether name was there.
+func (s *nameSet) remove(name string) bool {
+	if _, has := s.index[name]; !has {
+		return false
+	}
+	delete(s.index, name)
+	at := slices.Index(s.names, name)
+	s.names = slices.Delete(s.names, at, at+1)
+	return true
+}
+
+// kind is one of the three ways to subscribe.
+type kind struct {
+	subscribe, unsubscribe string
+	set                    func(*subscriptions) *nameSet
+	count                  func(*subscriptions) int // that replies show
+	join, leave            func(p *pubsub, name string, s *Session)
+}
+
+var (
+	channelKind = kind{
+		subscribe: "subscribe", unsubscribe: "unsubscribe",
+		set:   func(s *subscriptions) *nameSet { return &s.channels },
+		count: func(s *subscriptions) int { return s.channels.len() + s.patterns.len() },
+		join:  func(p *pubsub, name string, s *Session) { join(&p.channels, name, s) },
+		leave: func(p *pubsub, name string, s *Session) { leave(p.channels, name, s) },
+	}
+	patternKind = kind{
+		subscribe: "psubscribe", unsubscribe: "punsubscribe",
+		set:   func(s *subscriptions) *nameSet { return &s.patterns },
+		count: channelKind.count,
+		join:  (*pubsub).joinPattern,
+		leave: (*pubsub).leavePattern,
+	}
+	shardKind = kind{
+		subscribe: "ssubscribe", unsubscribe: "sunsubscribe",
+		set:   func(s *subscriptions) *nameSet { return &s.shards },
+		count: func(s *subscriptions) int { return s.shards.len() },
+		join:  func(p *pubsub, name string, s *Session) { join(&p.shards, name, s) },
+		leave: func(p *pubsub, name string, s *Session) { leave(p.shards, name, s) },
+	}
+)
+
+// subscribe adds names to what s listens to, confirming each.
+func (n *Node) subscribe(s *Session, k *kind, names [][]byte) {
+	for _, b := range names {
+		name := string(b)
+		if k.set(&s.subs).add(name) {
+			k.join(&n.pubsub, name, s)
+		}
+		s.push(resp.Value{Kind: resp.Push, List: []resp.Value{
+			resp.Str(k.subscribe), resp.Str(name), resp.Int(int64(k.count(&s.subs))),
+		}})
+	}
+}
+
+// unsubscribe takes names, or with none all, away from what s listens to,
+// confirming each. It confirms a null when there is none.
+func (n *Node) unsubscribe(s *Session, k *kind, names [][]byte) {
+	confirm := func(name resp.Value) {
+		s.push(resp.Value{Kind: resp.Push, List: []resp.Value{
+			resp.Str(k.unsubscribe), name, resp.Int(int64(k.count(&s.subs))),
+		}})
+	}
+	set := k.set(&s.subs)
+	if len(names) == 0 && set.len() == 0 {
+		confirm(resp.Null)
+	}
+	if len(names) == 0 {
+		for _, name := range slices.Clone(set.names) {
+			set.remove(name)
+			k.leave(&n.pubsub, name, s)
+			confirm(resp.Str(name))
+		}
+	}
+	for _, b := range names {
+		name := string(b)
+		if set.remove(name) {
+			k.leave(&n.pubsub, name, s)
+		}
+		confirm(resp.Str(name))
+	}
+}
+
+// unsubscribeAll ends all subscriptions of s without a word.
+func (n *Node) unsubscribeAll(s *Session) {
+	for _, k := range []*kind{&channelKind, &patternKind, &shardKind} {
+		for _, name := range k.set(&s.subs).names {
+			k.leave(&n.pubsub, name, s)
+		}
+	}
+	s.subs = subscriptions{}
+}
+
+// Publish sends a message to everyone who listens to channel, and to patterns
+// that match it, and returns how many messages that made. Packages that
+// register command families use it, too.
+func (n *Node) Publish(channel, message string) int {
+	if n.cfg.Observe != nil {
+		n.cfg.Observe(trace.Detail{What: trace.Published, Key: channel, Text: message})
+	}
+	sent := deliver(n.pubsub.channels[channel],
+		resp.Str("message"), resp.Str(channel), resp.Str(message))
+	for i := range n.pubsub.patterns {
+		p := &n.pubsub.patterns[i]
+		if matchGlob(p.pattern, channel) {
+			sent += deliver(p.sessions,
+				resp.Str("pmessage"), resp.Str(p.pattern), resp.Str(channel), resp.Str(message))
+		}
+	}
+	return sent
+}
+
+// publishShard sends a message to everyone who listens to a sharded channel.
+func (n *Node) publishShard(channel, message string) int {
+	if n.cfg.Observe != nil {
+		n.cfg.Observe(trace.Detail{What: trace.Published, Key: channel, Text: message})
+	}
+	return deliver(n.pubsub.shards[channel], resp.Str("smessage"), resp.Str(channel), resp.Str(message))
+}
+
+// deliver pushes one message to each session.
+func deliver(sessions []*Session, parts ...resp.Value) int {
+	message := resp.Value{Kind: resp.Push, List: parts}
+	for _, s := range sessions {
+		s.push(message)
+	}
+	return len(sessions)
+}
+
+// join adds s to the listeners of name.
+func join(all *map[string][]*Session, name string, s *Session) {
+	if *all == nil {
+		*all = make(map[string][]*Session)
+	}
+	(*all)[name] = append((*all)[name], s)
+}
+
+// leave takes s from the listeners of name.
+func leave(all map[string][]*Session, name string, s *Session) {
+	rest := without(all[name], s)
+	if len(rest) == 0 {
+		delete(all, name)
+		return
+	}
+	all[name] = rest
+}
+
+func (p *pubsub) joinPattern(pattern string, s *Session) {
+	at := p.findPattern(pattern)
+	if at < 0 {
+		p.patterns = append(p.patterns, patternSubs{pattern: pattern})
+		at = len(p.patterns) - 1
+	}
+	p.patterns[at].sessions = append(p.patterns[at].sessions, s)
+}
+
+func (p *pubsub) leavePattern(pattern string, s *Session) {
+	at := p.findPattern(pattern)
+	if at < 0 {
+		return
+	}
+	p.patterns[at].sessions = without(p.patterns[at].sessions, s)
+	if len(p.patterns[at].sessions) == 0 {
+		p.patterns = slices.Delete(p.patterns, at, at+1)
+	}
+}
+
+func (p *pubsub) findPattern(pattern string) int {
+	return slices.IndexFunc(p.patterns, func(one patternSubs) bool { return one.pattern == pattern })
+}
+
+// names lists the channels of a map that match a pattern ("" for all), sorted.
+func names(all map[string][]*Session, pattern []byte) resp.Value {
+	found := make([]string, 0, len(all))
+	for name := range all { //tidy:unordered sorted below
+		if pattern == nil || matchGlob(string(pattern), name) {
+			found = append(found, name)
+		}
+	}
+	sort.Strings(found)
+	list := make([]resp.Value, len(found))
+	for i, name := range found {
+		list[i] = resp.Str(name)
+	}
+	return resp.List(list...)
+}

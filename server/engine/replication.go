@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// replication is the node's place in a replication tree: its role, its log of
+// effects, and how far its replicas have come. The shell moves the bytes.
+type replication struct {
+	id      string // of this history, 40 hexadecimal digits; made when first asked for
+	offset  int64  // bytes of effects that this history has
+	logging bool   // effects are recorded: a replica has been attached, or this node is one
+	log     []byte // the latest effects; bytes once written are never written again
+	first   int64  // offset of log[0]
+
+	replicas []replica
+
+	masterHost string // "": this node is a master
+	masterPort int
+	linkUp     bool
+	master     *Session // applies the master's effects
+}
+
+// replica is what a master knows of one replica.
+type replica struct {
+	id      int
+	host    string
+	port    int
+	offset  int64 // acknowledged
+	ackedAt time.Duration
+}
+
+// Snapshot is a node's data at one offset, for a full resynchronisation.
+type Snapshot struct {
+	keys   *datastore.Snapshot
+	id     string
+	offset int64
+}
+
+// Offset is how many bytes of effects the node has recorded or applied.
+func (n *Node) Offset() int64 { return n.repl.offset }
+
+// ReplicationID names the history that Offset counts in, as INFO shows it.
+func (n *Node) ReplicationID() string {
+	if n.repl.id == "" {
+		n.repl.id = n.randomHex()
+	}
+	return n.repl.id
+}
+
+// EffectsSince returns the effects recorded after offset, in RESP. The bytes
+// never change. ok is false when the log does not reach back so far, or offset
+// lies in the future: the replica needs a Snapshot.
+func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
+	r := &n.repl
+	if offset < r.first || offset > r.offset || !r.logging {
+		return nil, false
+	}
+	return r.log[offset-r.first : len(r.log) : len(r.log)], true
+}
+
+// Apply executes effects of the node's master, whole commands only. An error
+// means that stream is not such; what stood before the fault has been applied.
+func (n *Node) Apply(stream []byte) error {
+	if n.repl.master == nil {
+		n.repl.master = &Session{node: n, internal: true, authenticated: true, Proto: 2}
+	}
+	n.keys.SetExpiry(datastore.IgnoreExpiry)
+	defer n.applyExpiryPolicy()
+	commands := resp.NewCommandReader()
+	source := bytes.NewReader(stream)
+	for done := 0; done < len(stream); {
+		cmd, err := commands.Next()
+		if err != nil {
+			return fmt.Errorf("engine: effects at offset %d: %w", n.repl.offset, err)
+		}
+		if cmd == nil {
+			if source.Len() == 0 {
+				return fmt.Errorf("engine: effects at offset %d end inside a command", n.repl.offset)
+			}
+			if _, err := commands.Fill(source); err != nil {
+				return fmt.Errorf("engine: effects at offset %d: %w", n.repl.offset, err)
+			}
+			continue
+		}
+		n.Do(n.repl.master, cmd)
+		end := len(stream) - source.Len() - commands.Buffered()
+		n.repl.append(stream[done:end], n.conf.backlogSize())
+		done = end
+	}
+	return nil
+}
+
+// BecomeReplica makes the node follow a master. Its log goes on, for replicas
+// of its own.
+func (n *Node) BecomeReplica(masterHost string, port int) {
+	n.repl.masterHost, n.repl.masterPort = masterHost, port
+	n.repl.linkUp = false
+	n.repl.logging = true
+	n.applyExpiryPolicy()
+	n.releaseWaiters()
+}
+
+// BecomeMaster ends following a master: a promotion, or REPLICAOF NO ONE.
+func (n *Node) BecomeMaster() {
+	n.repl.masterHost, n.repl.masterPort = "", 0
+	n.repl.master = nil
+	n.effects.db = 0
+	n.applyExpiryPolicy()
+}
+
+// IsReplica reports whether the node follows a master.
+func (n *Node) IsReplica() bool { return n.repl.isReplica() }
+
+// SetMasterLink tells a replica whether it is in touch with its master.
+func (n *Node) SetMasterLink(up bool) { n.repl.linkUp = up }
+
+// AddReplica attaches a replica, known to the shell as id, at the present
+// offset. From now on effects are recorded.
+func (n *Node) AddReplica(id int) {
+	n.RemoveReplica(id)
+	n.startLog()
+	n.repl.replicas = append(n.repl.replicas, replica{id: id, ackedAt: n.cfg.Clock.Mono()})
+}
+
+// ReplicaAddress says where a replica listens, for ROLE and INFO.
+func (n *Node) ReplicaAddress(id int, host string, port int) {
+	if r := n.repl.find(id); r != nil {
+		r.host, r.port = host, port
+	}
+}
+
+// Ack tells that a replica has applied all effects up to offset. It may end a WAIT.
+func (n *Node) Ack(id int, offset int64) {
+	r := n.repl.find(id)
+	if r == nil {
+		return
+	}
+	r.offset = offset
+	r.ackedAt = n.cfg.Clock.Mono()
+	n.checkWaiters()
+}
+
+// RemoveReplica detaches a replica. Effects are still recorded, so that it can come back.
+func (n *Node) RemoveReplica(id int) {
+	for i := range n.repl.replicas {
+		if n.repl.replicas[i].id == id {
+			n.repl.replicas = append(n.repl.replicas[:i], n.repl.replicas[i+1:]...)
+			return
+		}
+	}
+}
+
+// Snapshot copies the data as it is now. From now on effects are recorded.
+func (n *Node) Snapshot() *Snapshot {
+	n.startLog()
+	return &Snapshot{keys: n.keys.Snapshot(), id: n.ReplicationID(), offset: n.repl.offset}
+}
+
+// LoadSnapshot replaces the node's data and history by those of its master.
+func (n *Node) LoadSnapshot(s *Snapshot) {
+	n.keys.Load(s.keys)
+	n.repl.id = s.id
+	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil
+	n.repl.logging = true
+	n.repl.master = nil
+	n.touchAll(-1)
+}
+
+// Offset is where in the master's history the snapshot was taken.
+func (s *Snapshot) Offset() int64 { return s.offset }
+
+// startLog records effects from now on. The next one selects its database,
+// since a replica that begins here knows of none.
+func (n *Node) startLog() {
+	if !n.repl.logging {
+		n.repl.logging = true
+		n.repl.first = n.repl.offset
+	}
+	n.effects.db = 0
+}
+
+// applyExpiryPolicy lets a replica hide what a master removes.
+func (n *Node) applyExpiryPolicy() {
+	if n.repl.isReplica() {
+		n.keys.SetExpiry(datastore.HideExpired)
+	} else {
+		n.keys.SetExpiry(datastore.RemoveExpired)
+	}
+}
+
+func (r *replication) isReplica() bool { return r.masterHost != "" }
+
+// append records effects and keeps the last size bytes of them, or up to
+// twice as many. Memory that was handed out is left alone.
+func (r *replication) append(effects []byte, size int) {
+	r.offset += int64(len(effects))
+	r.log = append(r.log, effects...)
+	if excess := len(r.log) - size; excess > size {
+		r.log = append(make([]byte, 0, 2*size), r.log[excess:]...)
+		r.first += int64(excess)
+	}
+}
+
+// find returns the replica of an id, or nil.
+func (r *replication) find(id int) *replica {
+	for i := range r.replicas {
+		if r.replicas[i].id == id {
+			return &r.replicas[i]
+		}
+	}
+	return nil
+}
+
+// acked counts the replicas that have applied all effects up to offset.
+func (r *replication) acked(offset int64) int64 {
+	var count int64
+	for i := range r.replicas {
+		if r.replicas[i].offset >= offset {
+			count++
+		}
+	}
+	return count
+}
+
+// goodReplicas counts the replicas heard of within min-replicas-max-lag.
+func (r *replication) goodReplicas(n *Node) int {
+	now, lag := n.cfg.Clock.Mono(), n.conf.maxLag()
+	count := 0
+	for i := range r.replicas {
+		if now-r.replicas[i].ackedAt <= lag {
+			count++
+		}
+	}
+	return count
+}
+
+// restart forgets what a process forgets when it ends; the role stays, as in redis.conf.
+func (r *replication) restart() {
+	*r = replication{masterHost: r.masterHost, masterPort: r.masterPort, logging: r.isReplica()}
+}

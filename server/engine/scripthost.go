@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"time"
+
+	"minikv/internal/resp"
+	"minikv/luaengine"
+)
+
+// scriptHost is the node as the running script sees it.
+type scriptHost struct {
+	node     *Node
+	session  *Session // who called the script
+	readOnly bool     // EVAL_RO, or the script's own no-writes flag
+	inTx     bool
+	declared bool // the script has a shebang line
+	slot     int  // cluster: the only slot it may use; -1: not known yet
+	wrote    bool // it has changed something: it can no longer be killed
+	running  bool
+}
+
+// ScriptWrote reports whether the running script has changed something, so
+// that SCRIPT KILL must refuse to end it.
+func (n *Node) ScriptWrote() bool { return n.scripts.host.wrote }
+
+// runScript runs a script for the calling client. What the script did stays
+// done if it fails.
+func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Value {
+	n := c.Node
+	if bad := c.scriptRefusal(script); bad != "" {
+		return resp.Err(bad)
+	}
+	header := script.Header()
+	h := &n.scripts.host
+	*h = scriptHost{
+		node: n, session: c.Session, inTx: c.InTx, running: true, slot: -1, declared: header.Present,
+		readOnly: c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0,
+	}
+	if len(keys) > 0 && n.cfg.Topology != nil {
+		h.slot = slotOf(keys)
+	}
+	db := c.Session.DB
+	n.keys.Freeze(n.nowMillis())
+	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{})
+	n.keys.Thaw()
+	c.Session.DB = db
+	h.running, n.effects.muted = false, false
+	return reply
+}
+
+// scriptRefusal is why a script with a shebang line may not run now, or "".
+// Scripts without one are refused command by command.
+// Source: scriptPrepareForRun of Redis 7.0.
+func (c *Call) scriptRefusal(script *luaengine.Script) string {
+	header, n := script.Header(), c.Node
+	writes := header.Flags&luaengine.NoWrites == 0
+	switch {
+	case !header.Present:
+		return ""
+	case header.Flags&luaengine.NoCluster != 0 && n.cfg.Topology != nil:
+		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
+	case n.repl.isReplica() && !n.repl.linkUp && !n.conf.servesStale() && header.Flags&luaengine.AllowStale == 0:
+		return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+	case writes && c.Cmd.Flags&ReadOnly != 0:
+		return "ERR Can not execute a script with write flag using *_ro command."
+	case writes && n.repl.isReplica() && n.conf.replicaReadOnly() && !c.Session.internal:
+		return "READONLY You can't write against a read only replica."
+	case writes && !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+		return errNoReplicas
+	}
+	return ""
+}
+
+// Call runs one command of the script.
+func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int) resp.Value {
+	n := h.node
+	if handle == luaengine.NoCommand {
+		return resp.Err(errScriptUnknown)
+	}
+	cmd, bad := table[handle].resolve(args)
+	if bad != "" {
+		return resp.Err(errScriptUnknown)
+	}
+	if bad := h.refusal(cmd, args); bad != "" {
+		return resp.Err(bad)
+	}
+	c := n.push(h.session)
+	c.Cmd, c.Args, c.Proto, c.Script, c.InTx = cmd, args, proto, true, h.inTx
+	reply := c.execute()
+	h.wrote = h.wrote || c.changes > 0
+	n.pop()
+	return reply
+}
+
+// refusal is why the script may not call a command, or "".
+// Source: scriptCall of Redis 7.0.
+func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
+	n := h.node
+	switch {
+	case !cmd.accepts(len(args)):
+		return errScriptArity
+	case cmd.Flags&NoScript != 0:
+		return errScriptDenied
+	case cmd.Flags&Write != 0:
+		if bad := h.writeRefusal(); bad != "" {
+			return bad
+		}
+	}
+	if n.cfg.Topology != nil && !h.session.internal {
+		return h.slotRefusal(cmd, args)
+	}
+	return ""
+}
+
+// writeRefusal is why the script may not write, or "".
+func (h *scriptHost) writeRefusal() string {
+	n := h.node
+	switch {
+	case h.readOnly:
+		return errScriptRO
+	case h.session.internal:
+		return ""
+	case n.repl.isReplica() && n.conf.replicaReadOnly():
+		return errReadOnly
+	case !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+		return errNoReplicas
+	}
+	return ""
+}
+
+// slotRefusal keeps a script in a cluster to the keys of one slot of this node.
+func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
+	keys, ok := cmd.keys(args)
+	if !ok || len(keys) == 0 {
+		return ""
+	}
+	c := &h.node.calls[h.node.depth]
+	*c = Call{Node: h.node, Session: h.session, Cmd: cmd, Args: args}
+	if c.routeKeys(keys, cmd) != "" {
+		return "ERR Script attempted to access a non local key in a cluster node"
+	}
+	number := slotOf(keys)
+	if h.declared && h.slot >= 0 && h.slot != number {
+		return "ERR Script attempted to access keys that do not hash to the same slot"
+	}
+	h.slot = number
+	return ""
+}
+
+// Limit is asked while the script runs: a non-empty text ends it.
+func (h *scriptHost) Limit() string {
+	if h.node.cfg.Limit == nil {
+		return ""
+	}
+	return h.node.cfg.Limit()
+}
+
+// Mono is the node's monotonic clock.
+func (h *scriptHost) Mono() time.Duration { return h.node.cfg.Clock.Mono() }
+
+// Log passes redis.log on to the shell.
+func (h *scriptHost) Log(level int, text string) {
+	if h.node.cfg.Log != nil {
+		h.node.cfg.Log(level, text)
+	}
+}
+
+// SetRepl is redis.set_repl: without the replica flag, what follows is not propagated.
+func (h *scriptHost) SetRepl(flags int) {
+	const replicaFlag = 2
+	h.node.effects.muted = flags&replicaFlag == 0
+}
+
+// CheckACL is redis.acl_check_cmd. The only user may do everything.
+func (h *scriptHost) CheckACL([][]byte) bool { return true }

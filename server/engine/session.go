@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"time"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// Session is one client of a node. The shell reads the exported fields and
+// takes the bytes out of Out between calls of the node; it writes nothing else.
+type Session struct {
+	ID    int64  // 1, 2, 3, … in the order of NewSession
+	Out   []byte // replies and pushes to send, in order; the shell empties it
+	Addr  string // the client's address, for CLIENT LIST
+	Name  string // given by CLIENT SETNAME or HELLO, or ""
+	DB    int    // the selected database
+	Proto int    // 2 or 3
+
+	node       *Node
+	prev, next *Session // neighbours in the node's list, by ID
+	created    time.Duration
+	lastUsed   time.Duration
+	lastCmd    string // full name of the last command that was known
+
+	authenticated bool
+	dirty         bool // on the node's list for Dirty
+	closing       bool
+	internal      bool // applies the master's effects; nobody reads its Out
+	noEvict       bool
+	readOnly      bool // READONLY: reads on a cluster's replica
+	asking        bool // ASKING: for the next command
+
+	reply     replyMode
+	tx        transaction
+	subs      subscriptions
+	block     *blocked // nil: not blocked
+	writtenTo int64    // replication offset after its last write: what WAIT waits for
+}
+
+// replyMode is what CLIENT REPLY has chosen.
+type replyMode uint8
+
+const (
+	replyOn replyMode = iota
+	replyOff
+	replySkipNext // CLIENT REPLY SKIP has just run
+	replySkip     // the current command's reply is skipped
+)
+
+// NewSession is a new client, connected from addr ("127.0.0.1:50000").
+func (n *Node) NewSession(addr string) *Session {
+	n.lastID++
+	now := n.cfg.Clock.Mono()
+	s := &Session{
+		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
+		authenticated: n.conf.password() == "",
+	}
+	n.sessions.add(s)
+	n.stats.connections++
+	return s
+}
+
+// Close ends a client and leaves nothing of it behind: subscriptions, watched
+// keys, a blocking command, replies on the way. It is harmless to repeat.
+func (n *Node) Close(s *Session) {
+	s.closing = true
+	if s.block != nil {
+		n.unblock(s)
+	}
+	n.unsubscribeAll(s)
+	n.unwatch(s)
+	s.tx = transaction{}
+	n.sessions.remove(s)
+}
+
+// Blocked reports whether s waits inside a command; its later commands must
+// wait too.
+func (s *Session) Blocked() bool { return s.block != nil }
+
+// Closing reports whether the shell must close the connection once Out is
+// sent: after QUIT, CLIENT KILL.
+func (s *Session) Closing() bool { return s.closing }
+
+// Subscribed reports whether s has any subscription.
+func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
+
+// Authenticated reports whether s may run commands; until then the shell
+// holds it to tighter protocol limits.
+func (s *Session) Authenticated() bool { return s.authenticated || s.node.conf.password() == "" }
+
+// db is the selected database.
+func (s *Session) db() *datastore.DB { return s.node.keys.DB(s.DB) }
+
+// send appends a reply, unless CLIENT REPLY has silenced the session.
+func (s *Session) send(v resp.Value) {
+	if s.reply == replyOn && !s.internal {
+		s.Out = resp.Append(s.Out, v, s.Proto)
+	}
+}
+
+// push appends a message that no command of s asked for. On RESP3 CLIENT REPLY
+// does not silence it.
+func (s *Session) push(v resp.Value) {
+	if s.Proto == 2 && s.reply != replyOn {
+		return
+	}
+	s.Out = resp.Append(s.Out, v, s.Proto)
+	s.node.markDirty(s)
+}
+
+// commandDone moves CLIENT REPLY SKIP on by one command.
+func (s *Session) commandDone() {
+	switch s.reply {
+	case replySkipNext:
+		s.reply = replySkip
+	case replySkip:
+		s.reply = replyOn
+	}
+}
+
+// sessionList is the sessions of a node in the order of their IDs.
+type sessionList struct {
+	first, last *Session
+	count       int
+}
+
+func (l *sessionList) add(s *Session) {
+	s.prev = l.last
+	if l.last == nil {
+		l.first = s
+	} else {
+		l.last.next = s
+	}
+	l.last = s
+	l.count++
+}
+
+// remove takes s out, if it is in.
+func (l *sessionList) remove(s *Session) {
+	if s.prev == nil && l.first != s {
+		return
+	}
+	if s.prev == nil {
+		l.first = s.next
+	} else {
+		s.prev.next = s.next
+	}
+	if s.next == nil {
+		l.last = s.prev
+	} else {
+		s.next.prev = s.prev
+	}
+	s.prev, s.next = nil, nil
+	l.count--
+}
+
+// byID finds a session, or nil.
+func (l *sessionList) byID(id int64) *Session {
+	for s := l.first; s != nil; s = s.next {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// sendArrayHeader begins an array reply whose n elements follow one by one.
+func (s *Session) sendArrayHeader(n int) {
+	if s.reply == replyOn && !s.internal {
+		s.Out = resp.AppendArrayHeader(s.Out, n)
+	}
+}

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"strings"
+
+	"minikv/internal/resp"
+)
+
+// statistics are the counters of INFO; CONFIG RESETSTAT clears them.
+type statistics struct {
+	commands    int64
+	connections int64
+	dirty       int64 // changes since the start: the shell never saves
+	expired     int64
+	errors      int64
+	perCommand  []commandStats   // by the number of the row or sub-row; nil until used
+	perError    map[string]int64 // by code word
+}
+
+type commandStats struct{ calls, rejected, failed int64 }
+
+// count accounts for a command that ran.
+func (s *statistics) count(cmd *Command, reply resp.Value) {
+	one := s.of(cmd)
+	one.calls++
+	if reply.Kind == resp.Error {
+		one.failed++
+		s.countError(reply.Str)
+	}
+}
+
+// reject accounts for a command that was refused; cmd is nil if it is none.
+func (s *statistics) reject(cmd *Command, text string) {
+	if cmd != nil {
+		s.of(cmd).rejected++
+	}
+	s.countError(text)
+}
+
+func (s *statistics) of(cmd *Command) *commandStats {
+	if s.perCommand == nil {
+		s.perCommand = make([]commandStats, tableRows)
+	}
+	return &s.perCommand[cmd.row]
+}
+
+func (s *statistics) countError(text string) {
+	s.errors++
+	code, _, _ := strings.Cut(text, " ")
+	if s.perError == nil {
+		s.perError = make(map[string]int64)
+	}
+	s.perError[code]++
+}

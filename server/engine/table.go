@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"strings"
+
+	"minikv/internal/resp"
+	"minikv/luaengine"
+)
+
+// table is every command of the process, in the order of the families; a
+// luaengine.Handle is an index into it. It is filled once, by init, because
+// handlers read it.
+var (
+	table     []Command
+	tableFind map[string]luaengine.Handle
+	tableRows int // commands and subcommands together
+)
+
+func init() {
+	families := [][]Command{
+		connectionCommands,
+		serverCommands,
+		scriptingCommands,
+		pubsubCommands,
+		transactionCommands,
+		clusterCommands,
+	}
+	tableFind = make(map[string]luaengine.Handle)
+	for _, family := range families {
+		for _, cmd := range family {
+			tableFind[cmd.Name] = luaengine.Handle(len(table))
+			table = append(table, cmd)
+		}
+	}
+	for i := range table {
+		prepare(&table[i])
+	}
+}
+
+// prepare fills in what follows from the rows as they are written.
+func prepare(cmd *Command) {
+	cmd.full = strings.ToLower(cmd.Name)
+	cmd.row = tableRows
+	tableRows++
+	for i := range cmd.Sub {
+		sub := &cmd.Sub[i]
+		sub.row = tableRows
+		tableRows++
+		sub.full = cmd.full + "|" + strings.ToLower(sub.Name)
+	}
+}
+
+// Resolve finds a command by name, in any case: the luaengine.Resolver of every
+// node in the process.
+func Resolve(name string) luaengine.Handle {
+	var buffer [maxName]byte
+	if len(name) > len(buffer) {
+		return luaengine.NoCommand
+	}
+	for i := 0; i < len(name); i++ {
+		buffer[i] = upper(name[i])
+	}
+	return find(buffer[:len(name)])
+}
+
+// AllowedWhileBusy reports whether a command is served while a script runs past
+// its time limit; all others are answered with BUSY.
+func AllowedWhileBusy(cmd [][]byte) bool {
+	row, _ := lookup(cmd)
+	return row != nil && row.Flags&AllowBusy != 0
+}
+
+// maxName is longer than any command's name.
+const maxName = 32
+
+// lookup finds the command of args, or its subcommand. A nil row comes with the
+// error text.
+func lookup(args [][]byte) (cmd *Command, bad string) {
+	cmd = byName(args[0])
+	if cmd == nil {
+		return nil, errUnknown(args)
+	}
+	return cmd.resolve(args)
+}
+
+// resolve returns cmd, or the subcommand of it that args name.
+func (cmd *Command) resolve(args [][]byte) (*Command, string) {
+	if cmd.Sub == nil || len(args) < 2 {
+		return cmd, ""
+	}
+	for i := range cmd.Sub {
+		if is(args[1], cmd.Sub[i].Name) {
+			return &cmd.Sub[i], ""
+		}
+	}
+	if cmd.Run != nil {
+		return cmd, ""
+	}
+	return nil, errUnknownSub(cmd.Name, args[1])
+}
+
+// accepts reports whether n words are a right number for cmd, its name included.
+func (cmd *Command) accepts(n int) bool {
+	if cmd.Run == nil {
+		return false
+	}
+	return n == cmd.Arity || cmd.Arity < 0 && n >= -cmd.Arity
+}
+
+// byName finds a command by its name in any case; it does not allocate.
+func byName(name []byte) *Command {
+	var buffer [maxName]byte
+	if len(name) > len(buffer) {
+		return nil
+	}
+	for i, b := range name {
+		buffer[i] = upper(b)
+	}
+	handle := find(buffer[:len(name)])
+	if handle == luaengine.NoCommand {
+		return nil
+	}
+	return &table[handle]
+}
+
+func find(upperName []byte) luaengine.Handle {
+	if handle, ok := tableFind[string(upperName)]; ok {
+		return handle
+	}
+	return luaengine.NoCommand
+}
+
+// help is the HELP subcommand of a container: a fixed list of lines.
+func help(name string, lines ...string) Command {
+	all := make([]resp.Value, 0, len(lines)+3)
+	all = append(all, resp.Simple(name+" <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"))
+	for _, line := range lines {
+		all = append(all, resp.Simple(line))
+	}
+	all = append(all, resp.Simple("HELP"), resp.Simple("    Prints this help."))
+	reply := resp.List(all...)
+	return Command{
+		Name: "HELP", Arity: 2, Flags: Loading | Stale, Groups: "slow",
+		Run: func(*Call) resp.Value { return reply },
+	}
+}

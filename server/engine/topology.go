@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"strconv"
+
+	"minikv/internal/slot"
+)
+
+// Topology is what a node knows of the cluster it belongs to. The node asks it
+// before a command with keys runs. Its answers must be quick: it is asked for
+// every such command, and for every call of a script.
+type Topology interface {
+	// Slot says who serves a slot.
+	Slot(number int) SlotState
+	// Down reports whether the node believes the cluster to be failing, and
+	// whether it may serve reads then.
+	Down() (down, readsAllowed bool)
+}
+
+// SlotState is one slot as a node sees it. Addresses are "host:port".
+type SlotState struct {
+	Owner     string // where the slot is served; "" when nobody serves it
+	Mine      bool   // this node serves it
+	MyMaster  bool   // the master of this node serves it
+	Migrating string // Mine only: keys that are gone are found there
+	Importing bool   // not Mine: keys are arriving here
+}
+
+// redirect is why the cluster lets the command not run here, or "".
+// Source: getNodeByQuery of Redis 7.0.
+func (c *Call) redirect() string {
+	if c.Cmd.Name == "EXEC" {
+		return c.redirectQueue()
+	}
+	keys, ok := c.Cmd.keys(c.Args)
+	if !ok || len(keys) == 0 {
+		return ""
+	}
+	return c.routeKeys(keys, c.Cmd)
+}
+
+// redirectQueue is redirect for all commands of a transaction together.
+func (c *Call) redirectQueue() string {
+	var keys [][]byte
+	for _, queued := range c.Session.tx.queue {
+		more, _ := queued.cmd.keys(queued.args)
+		keys = append(keys, more...)
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return c.routeKeys(keys, c.Cmd)
+}
+
+// routeKeys decides where a command on keys must run: "" is here.
+func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
+	number := slotOf(keys)
+	for _, key := range keys[1:] {
+		if slot.Of(key) != number {
+			return errCrossSlot
+		}
+	}
+	topology := c.Node.cfg.Topology
+	state := topology.Slot(number)
+	if state.Owner == "" {
+		return errSlotUnbound
+	}
+	if down, readsAllowed := topology.Down(); down && cmd.Flags&PubSub == 0 {
+		if !readsAllowed {
+			return errClusterDown
+		}
+		if c.flags()&Write != 0 {
+			return errClusterRO
+		}
+	}
+	if (state.Migrating != "" || state.Importing) && cmd.Flags&PubSub == 0 {
+		if bad, decided := c.routeMoving(keys, state, number); decided {
+			return bad
+		}
+	}
+	reads := c.flags()&ReadOnly != 0 || cmd.Name == "EXEC" && c.Session.tx.flags&Write == 0
+	if state.Mine || state.MyMaster && c.Session.readOnly && reads {
+		return ""
+	}
+	return "MOVED " + strconv.Itoa(number) + " " + state.Owner
+}
+
+// routeMoving is routeKeys for a slot that is on its way to another node, or
+// to this one.
+func (c *Call) routeMoving(keys [][]byte, state SlotState, number int) (bad string, decided bool) {
+	missing := 0
+	for _, key := range keys {
+		if !c.Node.keys.DB(0).Exists(key) {
+			missing++
+		}
+	}
+	switch {
+	case state.Mine && missing == 0:
+		return "", true
+	case state.Mine && missing == len(keys):
+		return "ASK " + strconv.Itoa(number) + " " + state.Migrating, true
+	case state.Mine:
+		return errTryAgain, true
+	case state.Importing && (c.Session.asking || c.Cmd.Flags&Asking != 0):
+		if len(keys) > 1 && missing > 0 {
+			return errTryAgain, true
+		}
+		return "", true
+	}
+	return "", false
+}
+
+// keys returns the keys among args; ok is false when args are not those of a
+// well-formed command.
+func (cmd *Command) keys(args [][]byte) (keys [][]byte, ok bool) {
+	if cmd.Keys.Find != nil {
+		return cmd.Keys.Find(args)
+	}
+	if cmd.Keys.First == 0 {
+		return nil, true
+	}
+	last := cmd.Keys.Last
+	if last < 0 {
+		last += len(args)
+	}
+	if last >= len(args) || last < cmd.Keys.First {
+		return nil, false
+	}
+	if cmd.Keys.Step == 1 {
+		return args[cmd.Keys.First : last+1], true
+	}
+	for i := cmd.Keys.First; i <= last; i += cmd.Keys.Step {
+		keys = append(keys, args[i])
+	}
+	return keys, true
+}
+
+// numberedKeys finds keys that a count at position count precedes, as EVAL has
+// them: count, key, key, …
+func numberedKeys(count int) Keys {
+	return Keys{Find: func(args [][]byte) ([][]byte, bool) {
+		if len(args) <= count {
+			return nil, false
+		}
+		n, ok := parseInt(args[count])
+		if !ok || n < 0 || n > int64(len(args)-count-1) {
+			return nil, false
+		}
+		return args[count+1 : count+1+int(n)], true
+	}}
+}
