@@ -1,0 +1,96 @@
+package luaengine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// The steps of Redisson's reentrant lock, in our own words.
+const (
+	acquireScript = `
+if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+  redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+return redis.call('pttl', KEYS[1])`
+
+	releaseScript = `
+local seen = redis.call('get', KEYS[3])
+if seen ~= false then
+  return tonumber(seen)
+end
+if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  return nil
+end
+local left = redis.call('hincrby', KEYS[1], ARGV[3], -1)
+if left > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  redis.call('set', KEYS[3], 0, 'px', ARGV[4])
+  return 0
+end
+redis.call('del', KEYS[1])
+redis.call('publish', KEYS[2], ARGV[1])
+redis.call('set', KEYS[3], 1, 'px', ARGV[4])
+return 1`
+)
+
+// lockHost answers the lock scripts' commands as if one client took and gave
+// back one lock for ever, so that a benchmark measures scripts alone.
+type lockHost struct{ calls int }
+
+func (h *lockHost) Call(cmd Handle, args [][]byte, _ int) resp.Value {
+	h.calls++
+	switch fakeCommands[cmd].name {
+	case "get":
+		return resp.Null
+	case "hincrby":
+		return resp.Int(int64(len(args[3]) - 1 - 1 + 1 - 1 + 1))
+	case "hexists":
+		return resp.One
+	}
+	return resp.Zero
+}
+func (h *lockHost) Limit() string          { return "" }
+func (h *lockHost) Mono() time.Duration    { return 0 }
+func (h *lockHost) Log(int, string)        {}
+func (h *lockHost) SetRepl(int)            {}
+func (h *lockHost) CheckACL([][]byte) bool { return true }
+
+func words(list ...string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+func BenchmarkLockPair(b *testing.B) {
+	for _, fast := range []bool{true, false} {
+		name := "fast=off"
+		if fast {
+			name = "fast=on"
+		}
+		b.Run(name, func(b *testing.B) {
+			e := New(fakeResolve)
+			e.SetFastPass(fast)
+			acquire, err := e.Compile(acquireScript)
+			require.NoError(b, err)
+			release, err := e.Compile(releaseScript)
+			require.NoError(b, err)
+			h := &lockHost{}
+			keys := words("lock", "channel", "latch")
+			args1 := words("30000", "owner:1")
+			args2 := words("0", "30000", "owner:1", "16000")
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Run(acquire, h, keys[:1], args1, RunOptions{})
+				e.Run(release, h, keys, args2, RunOptions{})
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package luaengine
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"strings"
+)
+
+// Script is a compiled script. It belongs to the Engine that made it.
+type Script struct {
+	sha, text string
+	header    Header
+	chunk     *chunk
+	steps     *chunk // with a step before each statement; made on demand
+}
+
+// Header is what a script's first line says when it begins with "#!".
+type Header struct {
+	Present bool
+	Flags   ScriptFlag
+}
+
+// ScriptFlag is a flag of the shebang line.
+type ScriptFlag uint8
+
+// The flags of Redis 7.0.
+const (
+	NoWrites ScriptFlag = 1 << iota
+	AllowOOM
+	AllowStale
+	NoCluster
+	AllowCrossSlotKeys
+)
+
+var scriptFlags = []struct {
+	name string
+	flag ScriptFlag
+}{
+	{"no-writes", NoWrites},
+	{"allow-oom", AllowOOM},
+	{"allow-stale", AllowStale},
+	{"no-cluster", NoCluster},
+	{"allow-cross-slot-keys", AllowCrossSlotKeys},
+}
+
+// SHA1Hex returns the SHA1 of text in 40 lower-case hexadecimal digits.
+func SHA1Hex(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// SHA is the SHA1 of the script's text.
+func (s *Script) SHA() string { return s.sha }
+
+// Text is the script as it was given.
+func (s *Script) Text() string { return s.text }
+
+// Header is the script's shebang line.
+func (s *Script) Header() Header { return s.header }
+
+// Compile returns the script of this text, from the cache if it is there. The
+// text of an error is the reply of EVAL and SCRIPT LOAD.
+func (e *Engine) Compile(text string) (*Script, error) {
+	sha := SHA1Hex(text)
+	if s, ok := e.scripts[sha]; ok {
+		return s, nil
+	}
+	header, body, err := parseHeader(text)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.compile(body, userScript, !e.noFast)
+	if err != nil {
+		return nil, errors.New(compileError(err))
+	}
+	s := &Script{sha: sha, text: text, header: header, chunk: c}
+	if len(e.scripts) >= maxCached {
+		clear(e.scripts)
+	}
+	e.scripts[sha] = s
+	return s, nil
+}
+
+func compileError(err error) string {
+	return "ERR Error compiling script (new function): " + err.Error()
+}
+
+// parseHeader splits a shebang line off. The line feed stays, so that line
+// numbers do.
+// Source: eval.c, evalExtractShebangFlags.
+func parseHeader(text string) (h Header, body string, err error) {
+	if !strings.HasPrefix(text, "#!") {
+		return h, text, nil
+	}
+	line, _, found := strings.Cut(text, "\n")
+	if !found {
+		return h, "", errors.New("ERR Invalid script shebang")
+	}
+	words := strings.Fields(line)
+	if words[0] != "#!lua" {
+		return h, "", errors.New("ERR Unexpected engine in script shebang: " + strings.TrimPrefix(words[0], "#!"))
+	}
+	h.Present = true
+	for _, word := range words[1:] {
+		names, ok := strings.CutPrefix(word, "flags=")
+		if !ok {
+			return h, "", errors.New("ERR Unknown lua shebang option: " + word)
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			if name == "" {
+				continue
+			}
+			flag, ok := flagNamed(name)
+			if !ok {
+				return h, "", errors.New("ERR Unexpected flag in script shebang: " + name)
+			}
+			h.Flags |= flag
+		}
+	}
+	return h, text[len(line):], nil
+}
+
+func flagNamed(name string) (ScriptFlag, bool) {
+	for _, f := range scriptFlags {
+		if f.name == name {
+			return f.flag, true
+		}
+	}
+	return 0, false
+}

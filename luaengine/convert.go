@@ -1,0 +1,164 @@
+package luaengine
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/resp"
+)
+
+// maxReplyDepth is how deep a script's reply may nest.
+// Source: script_lua.c, luaReplyToRedisReply: lua_checkstack fails there.
+const maxReplyDepth = 1998
+
+// toLua converts the reply of a command. Under RESP2 the kinds of RESP3 take
+// their RESP2 form first.
+// Source: script_lua.c, redisProtocolToLuaType and its callbacks.
+func (e *Engine) toLua(L *lua.LState, v resp.Value) lua.LValue {
+	switch v.Kind {
+	case resp.Integer:
+		return e.number(v.Int)
+	case resp.Bulk:
+		return e.run.boxes.string(v.Str)
+	case resp.Status:
+		return field(L, "ok", lua.LString(v.Str))
+	case resp.Error:
+		return errorTable(L, v.Str)
+	case resp.Array, resp.Push:
+		return e.arrayToLua(L, v.List)
+	case resp.Nil, resp.NilArray, resp.None:
+		if e.run.proto == 3 {
+			return lua.LNil
+		}
+		return lua.LFalse
+	}
+	if e.run.proto == 3 {
+		return e.toLua3(L, v)
+	}
+	switch v.Kind {
+	case resp.Bool:
+		return e.number(v.Int)
+	case resp.Double:
+		return lua.LString(string(formatNumber(nil, v.Float64(), 17)))
+	case resp.Map, resp.Set, resp.Attribute:
+		return e.arrayToLua(L, v.List)
+	}
+	return e.run.boxes.string(v.Str) // BigNumber, Verbatim
+}
+
+// toLua3 converts the kinds that only RESP3 has.
+func (e *Engine) toLua3(L *lua.LState, v resp.Value) lua.LValue {
+	switch v.Kind {
+	case resp.Bool:
+		return lua.LBool(v.Int != 0)
+	case resp.Double:
+		return field(L, "double", lua.LNumber(v.Float64()))
+	case resp.BigNumber:
+		return field(L, "big_number", lua.LString(v.Str))
+	case resp.Verbatim:
+		t := L.CreateTable(0, 2)
+		t.RawSetString("string", lua.LString(v.Str))
+		t.RawSetString("format", lua.LString("txt"))
+		return field(L, "verbatim_string", t)
+	}
+	t := L.CreateTable(0, len(v.List))
+	if v.Kind == resp.Set {
+		for _, member := range v.List {
+			t.RawSet(e.toLua(L, member), lua.LTrue)
+		}
+		return field(L, "set", t)
+	}
+	for i := 0; i+1 < len(v.List); i += 2 {
+		t.RawSet(e.toLua(L, v.List[i]), e.toLua(L, v.List[i+1]))
+	}
+	return field(L, "map", t)
+}
+
+func (e *Engine) arrayToLua(L *lua.LState, list []resp.Value) lua.LValue {
+	t := L.CreateTable(len(list), 0)
+	for i, v := range list {
+		t.RawSetInt(i+1, e.toLua(L, v))
+	}
+	return t
+}
+
+func field(L *lua.LState, name string, v lua.LValue) *lua.LTable {
+	t := L.CreateTable(0, 1)
+	t.RawSetString(name, v)
+	return t
+}
+
+// reply converts what a script has returned.
+// Source: script_lua.c, luaReplyToRedisReply.
+func (e *Engine) reply(v lua.LValue) resp.Value { return e.replyAt(v, 0) }
+
+func (e *Engine) replyAt(v lua.LValue, depth int) resp.Value {
+	if depth > maxReplyDepth {
+		return resp.Err(errLuaStack)
+	}
+	switch v := v.(type) {
+	case lua.LString:
+		return resp.Str(strings.Clone(string(v)))
+	case lua.LNumber:
+		return resp.Int(toInteger(float64(v)))
+	case lua.LBool:
+		if e.run.proto == 3 {
+			return resp.Flag(bool(v))
+		}
+		if v {
+			return resp.One
+		}
+	case *lua.LTable:
+		return e.tableReply(v, depth)
+	}
+	return resp.Null
+}
+
+// tableReply converts a table: by the one of these fields that it has, or as
+// an array that ends before the first nil.
+func (e *Engine) tableReply(t *lua.LTable, depth int) resp.Value {
+	if s, ok := t.RawGetString("err").(lua.LString); ok {
+		return resp.Err(oneLine(strings.TrimPrefix(string(s), "-")))
+	}
+	if s, ok := t.RawGetString("ok").(lua.LString); ok {
+		return resp.Simple(oneLine(string(s)))
+	}
+	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
+		return resp.Float(float64(n))
+	}
+	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
+		return resp.Value{Kind: resp.Map, List: e.entries(m, depth, true)}
+	}
+	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
+		return resp.Value{Kind: resp.Set, List: e.entries(m, depth, false)}
+	}
+	if s, ok := t.RawGetString("big_number").(lua.LString); ok {
+		return resp.Value{Kind: resp.BigNumber, Str: oneLine(string(s))}
+	}
+	if m, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
+		if s, ok := m.RawGetString("string").(lua.LString); ok {
+			return resp.Value{Kind: resp.Verbatim, Str: strings.Clone(string(s))}
+		}
+	}
+	list := []resp.Value{}
+	for i := 1; ; i++ {
+		v := t.RawGetInt(i)
+		if v == lua.LNil {
+			return resp.List(list...)
+		}
+		list = append(list, e.replyAt(v, depth+1))
+	}
+}
+
+// entries are the keys of a table, each followed by its value if asked for.
+func (e *Engine) entries(t *lua.LTable, depth int, values bool) []resp.Value {
+	list := []resp.Value{}
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		list = append(list, e.replyAt(k, depth+1))
+		if values {
+			list = append(list, e.replyAt(v, depth+1))
+		}
+	}
+	return list
+}

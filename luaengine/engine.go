@@ -1,0 +1,159 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/resp"
+)
+
+// Stack sizes in Lua's own terms. A thread is made anew after each failed
+// script, so it starts small and grows.
+const (
+	maxCalls      = 20000   // nested calls: LUAI_MAXCALLS
+	startSlots    = 1024    // registers of a new thread
+	maxSlots      = 1 << 18 // registers at most: scripts that need more overflow the stack
+	slotsPerGrow  = 4096
+	maxGoNesting  = 200 // nested calls from Go into Lua: LUAI_MAXCCALLS
+	maxCached     = 4096
+	reusableTable = 64 // KEYS and ARGV tables beyond this length are not kept
+)
+
+// Engine runs scripts. It owns the Lua state, which is made on first use, and
+// the compiled scripts. It is not safe for concurrent use.
+type Engine struct {
+	resolve Resolver
+	noFast  bool
+	scripts map[string]*Script // by SHA1
+
+	main    *lua.LState // owns the globals; runs nothing
+	thread  *lua.LState // runs scripts; nil after one has failed
+	sand    sandbox
+	ids     int // chunks compiled so far
+	run     run
+	numbers [smallNumbers]lua.LValue
+}
+
+// run is the state of one execution.
+type run struct {
+	host   Host
+	script *Script
+	step   func(line int)
+	proto  int     // 2, or 3 after redis.setresp(3)
+	ticks  int     // since the script began
+	killed string  // why the host has ended the script
+	depth  int     // nested calls from Go into Lua
+	random lrand48 // math.random
+	loaded []*chunk
+	args   [][]byte // of the command being called
+	digits []byte   // what the numbers among args are printed into
+	boxes  boxes
+}
+
+// RunOptions are the settings of one execution.
+type RunOptions struct {
+	// Step, when set, is called before each statement of the script with its
+	// line, from 1. Such a run is slower and gives the same replies.
+	Step func(line int)
+}
+
+// New returns an engine that finds commands by resolve. It costs next to
+// nothing until the first script is compiled.
+func New(resolve Resolver) *Engine {
+	return &Engine{resolve: resolve, scripts: make(map[string]*Script)}
+}
+
+// SetFastPass switches the optimisation of scripts compiled from now on; it is
+// on in a new engine. Tests and benchmarks compare the two.
+func (e *Engine) SetFastPass(on bool) {
+	e.noFast = !on
+	clear(e.scripts)
+}
+
+// Run executes s on h and returns the reply for the client, an error as a
+// value of kind resp.Error. keys and argv need to be valid only during the
+// call; the reply does not refer to them.
+func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) resp.Value {
+	c := s.chunk
+	if opt.Step != nil {
+		stepping, err := e.stepping(s)
+		if err != nil {
+			return resp.Err(compileError(err))
+		}
+		c = stepping
+	}
+	e.begin(s, h, opt)
+	defer e.end(c)
+	return e.execute(c, keys, argv)
+}
+
+func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
+	r := &e.run
+	r.host, r.script, r.step = h, s, opt.Step
+	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, ""
+	r.random.seed(0)
+	if e.thread == nil {
+		e.thread = e.newThread()
+	}
+}
+
+// end drops what the run has kept, so that no value of one script is seen by
+// the next.
+func (e *Engine) end(c *chunk) {
+	r := &e.run
+	r.host, r.script, r.step = nil, nil, nil
+	r.loaded = r.loaded[:0]
+	r.boxes.reset()
+	c.fn.Env = e.sand.globals
+	if !c.tame {
+		e.sand.dropTables()
+	}
+}
+
+// execute calls the script's main function. A failure leaves the thread in the
+// middle of its calls, so the thread is dropped: making one costs less than
+// protecting every call.
+func (e *Engine) execute(c *chunk, keys, argv [][]byte) (reply resp.Value) {
+	L := e.thread
+	defer func() {
+		if cause := recover(); cause != nil {
+			e.thread = nil
+			reply = e.failed(cause)
+		}
+	}()
+	if c.tables {
+		e.sand.setTables(&e.run.boxes, keys, argv)
+	}
+	L.Push(c.fn)
+	for _, p := range c.params {
+		L.Push(e.argument(p, keys, argv))
+	}
+	L.Call(len(c.params), 1)
+	reply = e.reply(L.Get(-1))
+	L.Pop(1)
+	return reply
+}
+
+// argument is the value of one literal KEYS[n] or ARGV[n].
+func (e *Engine) argument(p param, keys, argv [][]byte) lua.LValue {
+	list := argv
+	if p.keys {
+		list = keys
+	}
+	if p.index > len(list) {
+		return lua.LNil
+	}
+	return e.run.boxes.bytes(list[p.index-1])
+}
+
+func (e *Engine) newThread() *lua.LState {
+	thread, _ := e.main.NewThread()
+	thread.Panic = plainPanic
+	e.main.G.MainThread, e.main.G.CurrentThread = thread, thread
+	return thread
+}
+
+// plainPanic ends protected calls of the main thread without the cost of a
+// stack trace.
+func plainPanic(L *lua.LState) {
+	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1)})
+}

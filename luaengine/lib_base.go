@@ -1,0 +1,387 @@
+package luaengine
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// maxUnpack is how many values the C stack of Lua 5.1 holds: LUAI_MAXCSTACK.
+const maxUnpack = 8000
+
+func (e *Engine) baseLibrary() library {
+	return library{
+		"assert":         e.baseAssert,
+		"collectgarbage": e.baseCollectGarbage,
+		"error":          e.baseError,
+		"gcinfo":         e.baseGCInfo,
+		"getmetatable":   e.baseGetMetatable,
+		"ipairs":         e.baseIpairs(),
+		"load":           e.baseLoad,
+		"loadstring":     e.baseLoadString,
+		"next":           e.baseNext,
+		"pairs":          e.basePairs(),
+		"pcall":          e.basePcall,
+		"rawequal":       e.baseRawEqual,
+		"rawget":         e.baseRawGet,
+		"rawset":         e.baseRawSet,
+		"select":         e.baseSelect,
+		"setmetatable":   e.baseSetMetatable,
+		"tonumber":       e.baseToNumber,
+		"tostring":       e.baseToString,
+		"type":           e.baseType,
+		"unpack":         e.baseUnpack,
+		"xpcall":         e.baseXpcall,
+	}
+}
+
+func (e *Engine) baseAssert(L *lua.LState) int {
+	if lua.LVIsFalse(e.checkAny(L, 1)) {
+		e.fail(L, "%s", e.optString(L, 2, "assertion failed!"))
+	}
+	return L.GetTop()
+}
+
+// baseCollectGarbage answers as if there was nothing to collect.
+func (e *Engine) baseCollectGarbage(L *lua.LState) int {
+	switch option := e.optString(L, 1, "collect"); option {
+	case "collect", "stop", "restart", "count", "setpause", "setstepmul":
+		L.Push(lua.LNumber(0))
+	case "step":
+		L.Push(lua.LTrue)
+	default:
+		e.argError(L, 1, fmt.Sprintf("invalid option '%s'", option))
+	}
+	return 1
+}
+
+func (e *Engine) baseGCInfo(L *lua.LState) int {
+	L.Push(lua.LNumber(0))
+	return 1
+}
+
+func (e *Engine) baseError(L *lua.LState) int {
+	level := e.optInt(L, 2, 1)
+	v := L.Get(1)
+	if isText(v) && level > 0 {
+		v = lua.LString(e.prefix(L, level) + tostring(v))
+	}
+	e.raise(L, v)
+	return 0
+}
+
+func (e *Engine) baseGetMetatable(L *lua.LState) int {
+	v := e.checkAny(L, 1)
+	switch v := v.(type) {
+	case lua.LString:
+		L.Push(e.sand.stringMeta)
+		return 1
+	case *lua.LTable:
+		if e.sand.isView(v) {
+			L.Push(lua.LNil)
+			return 1
+		}
+	case *lua.LUserData:
+	default:
+		L.Push(lua.LNil)
+		return 1
+	}
+	L.Push(L.GetMetatable(v))
+	return 1
+}
+
+func (e *Engine) baseSetMetatable(L *lua.LState) int {
+	e.checkTable(L, 1)
+	meta := L.Get(2)
+	if _, ok := meta.(*lua.LTable); !ok && (meta != lua.LNil || L.GetTop() < 2) {
+		e.argError(L, 2, "nil or table expected")
+	}
+	t := e.checkWritable(L, 1)
+	if old, ok := t.Metatable.(*lua.LTable); ok && old.RawGetString("__metatable") != lua.LNil {
+		e.fail(L, "cannot change a protected metatable")
+	}
+	t.Metatable = meta
+	L.SetTop(1)
+	return 1
+}
+
+func (e *Engine) baseIpairs() lua.LGFunction {
+	next := e.main.NewFunction(func(L *lua.LState) int {
+		t := e.checkTable(L, 1)
+		i := e.checkInt(L, 2) + 1
+		v := e.sand.readable(t).RawGetInt(i)
+		if v == lua.LNil {
+			return 0
+		}
+		L.Push(e.number(int64(i)))
+		L.Push(v)
+		return 2
+	})
+	return func(L *lua.LState) int {
+		t := e.checkTable(L, 1)
+		L.Push(next)
+		L.Push(t)
+		L.Push(e.numbers[0])
+		return 3
+	}
+}
+
+func (e *Engine) basePairs() lua.LGFunction {
+	next := e.main.NewFunction(e.baseNext)
+	return func(L *lua.LState) int {
+		t := e.checkTable(L, 1)
+		L.Push(next)
+		L.Push(t)
+		L.Push(lua.LNil)
+		return 3
+	}
+}
+
+func (e *Engine) baseNext(L *lua.LState) int {
+	t := e.sand.readable(e.checkTable(L, 1))
+	key, value := t.Next(L.Get(2))
+	L.Push(key)
+	if key == lua.LNil {
+		return 1
+	}
+	L.Push(value)
+	return 2
+}
+
+// baseLoad gathers a chunk from a function, as Lua 5.1 does.
+func (e *Engine) baseLoad(L *lua.LState) int {
+	fn := e.checkFunction(L, 1)
+	name := e.optString(L, 2, "=(load)")
+	var text strings.Builder
+	for {
+		L.Push(fn)
+		L.Call(0, 1)
+		piece := L.Get(-1)
+		L.Pop(1)
+		if piece == lua.LNil {
+			break
+		}
+		if !isText(piece) {
+			e.failPlain(L, "reader function must return a string")
+		}
+		s := tostring(piece)
+		if s == "" {
+			break
+		}
+		text.WriteString(s)
+	}
+	return e.loadChunk(L, text.String(), name)
+}
+
+func (e *Engine) baseLoadString(L *lua.LState) int {
+	text := e.checkString(L, 1)
+	return e.loadChunk(L, text, e.optString(L, 2, text))
+}
+
+// loadChunk compiles a chunk that lives as long as the run.
+func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
+	c, err := e.compile(strings.Clone(text), strings.Clone(name), false)
+	if err != nil {
+		L.Push(lua.LNil)
+		L.Push(lua.LString(err.Error()))
+		return 2
+	}
+	e.run.loaded = append(e.run.loaded, c)
+	L.Push(c.fn)
+	return 1
+}
+
+// basePcall is Lua's pcall, except that an error of redis.call is caught as
+// its text, not as a table.
+// Source: script_lua.c, luaRedisPcall.
+func (e *Engine) basePcall(L *lua.LState) int {
+	e.checkAny(L, 1)
+	f := e.protected(L, L.GetTop()-1)
+	if f == nil {
+		L.Insert(lua.LTrue, 1)
+		return L.GetTop()
+	}
+	v := f.value
+	if t, ok := v.(*lua.LTable); ok {
+		if text, ok := t.RawGetString("err").(lua.LString); ok {
+			v = text
+		}
+	}
+	L.Push(lua.LFalse)
+	L.Push(v)
+	return 2
+}
+
+func (e *Engine) baseXpcall(L *lua.LState) int {
+	e.checkAny(L, 2)
+	handler := L.Get(2)
+	L.SetTop(1)
+	f := e.protected(L, 0)
+	if f == nil {
+		L.Insert(lua.LTrue, 1)
+		return L.GetTop()
+	}
+	L.Push(lua.LFalse)
+	L.Push(handler)
+	L.Push(f.value)
+	if e.protected(L, 1) != nil {
+		L.SetTop(1)
+		L.Push(lua.LString("error in error handling"))
+	}
+	return 2
+}
+
+// protected calls the function below the topmost nargs values and leaves its
+// results, or returns what it raised.
+func (e *Engine) protected(L *lua.LState, nargs int) *failure {
+	depth := e.run.depth
+	if depth >= maxGoNesting {
+		return &failure{lua.LString("C stack overflow"), noPlace}
+	}
+	e.run.depth++
+	err := L.PCall(nargs, lua.MultRet, nil)
+	e.run.depth = depth
+	if e.run.killed != "" {
+		panic(killed{e.run.killed})
+	}
+	if err != nil {
+		return e.caught(err)
+	}
+	return nil
+}
+
+func (e *Engine) baseRawEqual(L *lua.LState) int {
+	L.Push(lua.LBool(L.RawEqual(e.checkAny(L, 1), e.checkAny(L, 2))))
+	return 1
+}
+
+func (e *Engine) baseRawGet(L *lua.LState) int {
+	t := e.checkTable(L, 1)
+	L.Push(e.sand.readable(t).RawGet(e.checkAny(L, 2)))
+	return 1
+}
+
+func (e *Engine) baseRawSet(L *lua.LState) int {
+	e.checkTable(L, 1)
+	key, value := e.checkAny(L, 2), e.checkAny(L, 3)
+	t := e.checkWritable(L, 1)
+	e.checkKey(L, key)
+	t.RawSet(key, value)
+	L.SetTop(1)
+	return 1
+}
+
+// checkKey raises the errors of keys that no table takes.
+func (e *Engine) checkKey(L *lua.LState, key lua.LValue) {
+	if key == lua.LNil {
+		e.failPlain(L, "table index is nil")
+	}
+	if n, ok := key.(lua.LNumber); ok && n != n {
+		e.failPlain(L, "table index is NaN")
+	}
+}
+
+func (e *Engine) baseSelect(L *lua.LState) int {
+	top := L.GetTop()
+	if s, ok := L.Get(1).(lua.LString); ok && strings.HasPrefix(string(s), "#") {
+		L.Push(e.number(int64(top - 1)))
+		return 1
+	}
+	i := e.checkInt(L, 1)
+	switch {
+	case i < 0:
+		i += top
+	case i > top:
+		i = top
+	}
+	if i < 1 {
+		e.argError(L, 1, "index out of range")
+	}
+	return top - i
+}
+
+func (e *Engine) baseToNumber(L *lua.LState) int {
+	base := e.optInt(L, 2, 10)
+	if base == 10 {
+		f, ok := toNumber(e.checkAny(L, 1))
+		return pushNumber(L, f, ok)
+	}
+	s := e.checkString(L, 1)
+	if base < 2 || base > 36 {
+		e.argError(L, 2, "base out of range")
+	}
+	f, ok := parseBase(s, base)
+	return pushNumber(L, f, ok)
+}
+
+func pushNumber(L *lua.LState, f float64, ok bool) int {
+	if ok {
+		L.Push(lua.LNumber(f))
+	} else {
+		L.Push(lua.LNil)
+	}
+	return 1
+}
+
+func (e *Engine) baseToString(L *lua.LState) int {
+	v := e.checkAny(L, 1)
+	if t, ok := v.(*lua.LTable); ok && t.Metatable != lua.LNil {
+		if fn := L.GetMetaField(t, "__tostring"); fn != lua.LNil {
+			L.Push(fn)
+			L.Push(t)
+			L.Call(1, 1)
+			return 1
+		}
+	}
+	if s, ok := v.(lua.LString); ok {
+		L.Push(s)
+		return 1
+	}
+	L.Push(lua.LString(tostring(v)))
+	return 1
+}
+
+// tostring is a value as text, without metamethods.
+func tostring(v lua.LValue) string {
+	if n, ok := v.(lua.LNumber); ok {
+		return numberText(float64(n))
+	}
+	return v.String()
+}
+
+func (e *Engine) baseType(L *lua.LState) int {
+	L.Push(e.sand.typeNames[e.checkAny(L, 1).Type()])
+	return 1
+}
+
+func (e *Engine) baseUnpack(L *lua.LState) int {
+	t := e.sand.readable(e.checkTable(L, 1))
+	i := e.optInt(L, 2, 1)
+	j := t.Len()
+	if L.Get(3) != lua.LNil {
+		j = e.checkInt(L, 3)
+	}
+	if i > j {
+		return 0
+	}
+	if n := j - i + 1; n <= 0 || n >= maxUnpack {
+		e.fail(L, "too many results to unpack")
+	}
+	for k := i; k <= j; k++ {
+		L.Push(t.RawGetInt(k))
+	}
+	return j - i + 1
+}
+
+// forBounds coerces the bounds of a numeric for.
+func (e *Engine) forBounds(L *lua.LState) int {
+	for i, what := range [...]string{"initial value", "limit", "step"} {
+		f, ok := toNumber(L.Get(i + 1))
+		if !ok {
+			e.fail(L, "'for' %s must be a number", what)
+		}
+		L.Push(lua.LNumber(f))
+	}
+	return 3
+}

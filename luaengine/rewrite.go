@@ -1,0 +1,354 @@
+package luaengine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// maxSyntaxLevels is how deep a chunk may nest: LUAI_MAXCCALLS.
+const maxSyntaxLevels = 200
+
+// placeholder begins the string constants that patch turns into functions. A
+// literal of the script that begins so is taken apart.
+const placeholder = "\x00fn:"
+
+// rewriter is the walk over one chunk's syntax tree that both passes share: it
+// mends the tree as it goes, and notes what the fast pass may replace.
+type rewriter struct {
+	e      *Engine
+	chunk  *chunk
+	steps  bool
+	locals []local // visible here, innermost last
+	level  int     // functions entered
+	depth  int     // syntax levels entered
+	dots   bool    // the main function uses "..."
+	fns    []*lua.LFunction
+	fast   candidates
+}
+
+// local is a name in scope; level says which function declared it.
+type local struct {
+	name  string
+	level int
+}
+
+// syntaxFault is the panic of a chunk that Lua 5.1 would not compile.
+type syntaxFault struct {
+	line int
+	text string
+}
+
+// main rewrites a chunk. The result is a chunk that returns one function, the
+// script, whose parameters are chunk.params.
+func (r *rewriter) main(stmts []ast.Stmt, fast bool) (out []ast.Stmt, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			fault, ok := cause.(syntaxFault)
+			if !ok {
+				panic(cause)
+			}
+			err = fmt.Errorf("%d: %s", fault.line, fault.text)
+		}
+	}()
+	stmts = r.block(stmts)
+	r.fast.judge(r.chunk)
+	if fast {
+		r.applyFast()
+	}
+	fn := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: r.dots}, Stmts: stmts}
+	for _, p := range r.chunk.params {
+		fn.ParList.Names = append(fn.ParList.Names, p.name())
+	}
+	if n := len(stmts); n > 0 {
+		fn.SetLastLine(stmts[n-1].Line())
+	}
+	return []ast.Stmt{&ast.ReturnStmt{Exprs: []ast.Expr{fn}}}, nil
+}
+
+// name is how the parameter is called in the tree: no identifier of a script
+// can be spelled so.
+func (p param) name() string {
+	if p.keys {
+		return "KEYS[" + strconv.Itoa(p.index) + "]"
+	}
+	return "ARGV[" + strconv.Itoa(p.index) + "]"
+}
+
+// constant is an expression whose value is fn.
+func (r *rewriter) constant(fn *lua.LFunction, line int) ast.Expr {
+	at := len(r.fns)
+	for i, known := range r.fns {
+		if known == fn {
+			at = i
+		}
+	}
+	if at == len(r.fns) {
+		r.fns = append(r.fns, fn)
+	}
+	c := &ast.StringExpr{Value: placeholder + strconv.Itoa(at)}
+	c.SetLine(line)
+	return c
+}
+
+// patch puts the functions where constant has left placeholders.
+func (r *rewriter) patch(proto *lua.FunctionProto) {
+	for i, v := range proto.Constants {
+		if s, ok := v.(lua.LString); ok && strings.HasPrefix(string(s), placeholder) {
+			at, err := strconv.Atoi(string(s)[len(placeholder):])
+			if err == nil {
+				proto.Constants[i] = r.fns[at]
+			}
+		}
+	}
+	for _, inner := range proto.FunctionPrototypes {
+		r.patch(inner)
+	}
+}
+
+// block rewrites statements that have a scope of their own.
+func (r *rewriter) block(stmts []ast.Stmt) []ast.Stmt {
+	mark := len(r.locals)
+	out := r.stmts(stmts)
+	r.locals = r.locals[:mark]
+	return out
+}
+
+func (r *rewriter) stmts(stmts []ast.Stmt) []ast.Stmt {
+	r.enter(lineOf(stmts))
+	defer r.leave()
+	out := stmts
+	if r.steps {
+		out = make([]ast.Stmt, 0, 2*len(stmts))
+	}
+	for i, s := range stmts {
+		if r.steps {
+			out = append(out, r.callOf(r.e.sand.step, s.Line()))
+			out = append(out, r.stmt(s))
+			continue
+		}
+		out[i] = r.stmt(s)
+	}
+	return out
+}
+
+func lineOf(stmts []ast.Stmt) int {
+	if len(stmts) == 0 {
+		return 0
+	}
+	return stmts[0].Line()
+}
+
+func (r *rewriter) enter(line int) {
+	if r.depth++; r.depth > maxSyntaxLevels {
+		panic(syntaxFault{line, "chunk has too many syntax levels"})
+	}
+}
+
+func (r *rewriter) leave() { r.depth-- }
+
+// callOf is the statement fn().
+func (r *rewriter) callOf(fn *lua.LFunction, line int) ast.Stmt {
+	call := &ast.FuncCallExpr{Func: r.constant(fn, line)}
+	call.SetLine(line)
+	s := &ast.FuncCallStmt{Expr: call}
+	s.SetLine(line)
+	return s
+}
+
+// loop rewrites the body of a loop in a scope that already holds its
+// variables.
+func (r *rewriter) loop(body []ast.Stmt, line int) []ast.Stmt {
+	return append([]ast.Stmt{r.callOf(r.e.sand.tick, line)}, r.stmts(body)...)
+}
+
+func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		r.assign(s)
+	case *ast.LocalAssignStmt:
+		r.localAssign(s)
+	case *ast.FuncCallStmt:
+		r.expr(&s.Expr)
+	case *ast.DoBlockStmt:
+		s.Stmts = r.block(s.Stmts)
+	case *ast.WhileStmt:
+		r.expr(&s.Condition)
+		mark := len(r.locals)
+		s.Stmts = r.loop(s.Stmts, s.Line())
+		r.locals = r.locals[:mark]
+	case *ast.RepeatStmt:
+		mark := len(r.locals)
+		s.Stmts = r.loop(s.Stmts, s.Line())
+		r.expr(&s.Condition)
+		r.locals = r.locals[:mark]
+	case *ast.IfStmt:
+		r.ifStmt(s)
+	case *ast.NumberForStmt:
+		return r.numberFor(s)
+	case *ast.GenericForStmt:
+		r.genericFor(s)
+	case *ast.FuncDefStmt:
+		r.funcDef(s)
+	case *ast.ReturnStmt:
+		r.exprs(s.Exprs)
+	case *ast.LabelStmt:
+		panic(syntaxFault{s.Line(), "unexpected symbol near '::'"})
+	case *ast.GotoStmt:
+		panic(syntaxFault{s.Line(), "'=' expected near '" + s.Label + "'"})
+	}
+	return s
+}
+
+func (r *rewriter) assign(s *ast.AssignStmt) {
+	for i := range s.Lhs {
+		switch lhs := s.Lhs[i].(type) {
+		case *ast.IdentExpr:
+			if r.find(lhs.Value) == inGlobals {
+				r.fast.mention(lhs.Value)
+			}
+		case *ast.AttrGetExpr:
+			// Not through expr: writing T[k] is no read of T.
+			r.expr(&lhs.Object)
+			line := max(r.expr(&lhs.Key), lhs.Line())
+			r.place(lhs, line, node{a: r.describe(lhs.Object)})
+		}
+	}
+	r.exprs(s.Rhs)
+}
+
+func (r *rewriter) localAssign(s *ast.LocalAssignStmt) {
+	if len(s.Exprs) == 1 && len(s.Names) == 1 {
+		fn, ok := s.Exprs[0].(*ast.FunctionExpr)
+		if ok && s.LastLine() != 0 {
+			r.declare(s.Names[0]) // local function: visible in its own body
+			r.function(fn, false)
+			return
+		} else if ok {
+			// With a second expression gopher-lua does not take it for "local function".
+			none := &ast.NilExpr{}
+			none.SetLine(s.Line())
+			s.Exprs = append(s.Exprs, none)
+		}
+	}
+	r.exprs(s.Exprs)
+	r.declare(s.Names...)
+}
+
+func (r *rewriter) ifStmt(s *ast.IfStmt) {
+	r.expr(&s.Condition)
+	s.Then = r.block(s.Then)
+	if len(s.Else) == 1 {
+		if elseif, ok := s.Else[0].(*ast.IfStmt); ok {
+			r.ifStmt(elseif) // no syntax level of its own
+			return
+		}
+	}
+	s.Else = r.block(s.Else)
+}
+
+// forNames are the bounds of a numeric for after coercion.
+var forNames = []string{"for 1", "for 2", "for 3"}
+
+// numberFor lets the bounds be coerced as Lua 5.1 does, by a call of the
+// sandbox, unless they are plainly numbers.
+func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
+	if s.Step == nil {
+		s.Step = &ast.NumberExpr{Value: "1"}
+		s.Step.SetLine(s.Line())
+	}
+	r.expr(&s.Init)
+	r.expr(&s.Limit)
+	r.expr(&s.Step)
+	mark := len(r.locals)
+	r.declare(s.Name)
+	s.Stmts = r.loop(s.Stmts, s.Line())
+	r.locals = r.locals[:mark]
+	if surelyNumber(s.Init) && surelyNumber(s.Limit) && surelyNumber(s.Step) {
+		return s
+	}
+	coerce := &ast.FuncCallExpr{
+		Func: r.constant(r.e.sand.forBounds, s.Line()),
+		Args: []ast.Expr{one(s.Init), one(s.Limit), one(s.Step)},
+	}
+	coerce.SetLine(s.Line())
+	bounds := &ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{coerce}}
+	bounds.SetLine(s.Line())
+	for i, bound := range []*ast.Expr{&s.Init, &s.Limit, &s.Step} {
+		*bound = &ast.IdentExpr{Value: forNames[i]}
+		(*bound).SetLine(s.Line())
+	}
+	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{bounds, s}}
+	do.SetLine(s.Line())
+	do.SetLastLine(s.LastLine())
+	return do
+}
+
+func surelyNumber(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.NumberExpr, *ast.UnaryLenOpExpr:
+		return true
+	}
+	return false
+}
+
+// one adjusts an expression to one value, as parentheses do.
+func one(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.FuncCallExpr:
+		e.AdjustRet = true
+	case *ast.Comma3Expr:
+		e.AdjustRet = true
+	}
+	return e
+}
+
+func (r *rewriter) genericFor(s *ast.GenericForStmt) {
+	r.exprs(s.Exprs)
+	mark := len(r.locals)
+	r.declare(s.Names...)
+	s.Stmts = r.loop(s.Stmts, s.Line())
+	r.locals = r.locals[:mark]
+}
+
+func (r *rewriter) funcDef(s *ast.FuncDefStmt) {
+	if s.Name.Func == nil {
+		r.expr(&s.Name.Receiver)
+		r.function(s.Func, true)
+		return
+	}
+	switch name := s.Name.Func.(type) {
+	case *ast.IdentExpr:
+		if r.find(name.Value) == inGlobals {
+			r.fast.mention(name.Value)
+		}
+	case *ast.AttrGetExpr:
+		r.expr(&name.Object)
+		r.place(name, name.Line(), node{a: r.describe(name.Object)})
+	}
+	r.function(s.Func, false)
+}
+
+func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
+	mark, dots := len(r.locals), r.dots
+	r.level++
+	if method {
+		r.declare("self")
+	}
+	r.declare(f.ParList.Names...)
+	if f.ParList.HasVargs {
+		r.declare("arg")
+	}
+	f.Stmts = append([]ast.Stmt{r.callOf(r.e.sand.tick, f.Line())}, r.stmts(f.Stmts)...)
+	r.level--
+	r.locals, r.dots = r.locals[:mark], dots
+}
+
+func (r *rewriter) declare(names ...string) {
+	for _, name := range names {
+		r.locals = append(r.locals, local{name, r.level})
+	}
+}

@@ -1,0 +1,192 @@
+package luaengine
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// exprs rewrites a list of expressions and returns the last line they reach.
+func (r *rewriter) exprs(list []ast.Expr) int {
+	last := 0
+	for i := range list {
+		last = max(last, r.expr(&list[i]))
+	}
+	return last
+}
+
+// expr rewrites the expression at slot and returns the last line it reaches,
+// which is where Lua 5.1 says that an operator failed.
+func (r *rewriter) expr(slot *ast.Expr) int {
+	line := (*slot).Line()
+	switch x := (*slot).(type) {
+	case *ast.NumberExpr:
+		x.Value = decimal(x.Value, line)
+	case *ast.StringExpr:
+		if strings.HasPrefix(x.Value, placeholder) {
+			*slot = apart(x)
+		}
+	case *ast.Comma3Expr:
+		r.dots = r.dots || r.level == 0
+	case *ast.IdentExpr:
+		if r.find(x.Value) == inGlobals {
+			r.fast.mention(x.Value)
+		}
+	case *ast.AttrGetExpr:
+		return r.attrGet(slot, x)
+	case *ast.TableExpr:
+		return r.table(x)
+	case *ast.FuncCallExpr:
+		return r.call(x)
+	case *ast.LogicalOpExpr:
+		return r.nested(line, &x.Lhs, &x.Rhs)
+	case *ast.RelationalOpExpr:
+		return r.operator(x, node{}, &x.Lhs, &x.Rhs)
+	case *ast.StringConcatOpExpr:
+		return r.concat(x)
+	case *ast.ArithmeticOpExpr:
+		return r.operator(x, node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}, &x.Lhs, &x.Rhs)
+	case *ast.UnaryMinusOpExpr:
+		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+	case *ast.UnaryNotOpExpr:
+		return r.nested(line, &x.Expr)
+	case *ast.UnaryLenOpExpr:
+		r.harmless(x.Expr)
+		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+	case *ast.FunctionExpr:
+		r.function(x, false)
+	}
+	return line
+}
+
+// operator rewrites the operands and places the operator at their last line.
+func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
+	line := r.nested(x.Line(), operands...)
+	r.place(x, line, n)
+	return line
+}
+
+// nested rewrites operands. Only the last one counts as a syntax level, as in
+// Lua, whose parser recurses on the right.
+func (r *rewriter) nested(line int, operands ...*ast.Expr) int {
+	for i, operand := range operands {
+		if i < len(operands)-1 {
+			line = max(line, r.expr(operand))
+			continue
+		}
+		r.enter(line)
+		line = max(line, r.expr(operand))
+		r.leave()
+	}
+	return line
+}
+
+func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) int {
+	n := node{a: r.describe(x.Object)}
+	r.harmless(x.Object)
+	if id, ok := x.Object.(*ast.IdentExpr); ok && r.find(id.Value) == inGlobals {
+		r.fast.literal(slot, id.Value, x.Key)
+	}
+	line := max(r.expr(&x.Object), r.nested(x.Line(), &x.Key))
+	r.place(x, line, n)
+	return line
+}
+
+func (r *rewriter) table(x *ast.TableExpr) int {
+	r.enter(x.Line())
+	defer r.leave()
+	line := x.Line()
+	for _, f := range x.Fields {
+		if f.Key != nil {
+			line = max(line, r.expr(&f.Key))
+		}
+		line = max(line, r.expr(&f.Value))
+	}
+	return line
+}
+
+// call rewrites a call; its line is that of the parenthesis, or near it.
+func (r *rewriter) call(x *ast.FuncCallExpr) int {
+	r.enter(x.Line())
+	defer r.leave()
+	var n node
+	line := x.Line()
+	if x.Func != nil {
+		n.a = r.describe(x.Func)
+		r.callee(x, r.calleeName(x.Func))
+		line = max(line, r.expr(&x.Func))
+	} else {
+		n.a = operand{byMethod, x.Method}
+		n.b = r.describe(x.Receiver)
+		line = max(line, r.expr(&x.Receiver))
+	}
+	r.place(x, line, n)
+	return max(line, r.exprs(x.Args))
+}
+
+// calleeName is "name" or "library.name" for a call of a global function.
+func (r *rewriter) calleeName(fn ast.Expr) string {
+	switch fn := fn.(type) {
+	case *ast.IdentExpr:
+		if r.find(fn.Value) == inGlobals {
+			return fn.Value
+		}
+	case *ast.AttrGetExpr:
+		object, ok := fn.Object.(*ast.IdentExpr)
+		key, literal := fn.Key.(*ast.StringExpr)
+		if ok && literal && r.find(object.Value) == inGlobals {
+			return object.Value + "." + key.Value
+		}
+	}
+	return ""
+}
+
+// concat rewrites a chain a..b..c, which becomes one instruction.
+func (r *rewriter) concat(x *ast.StringConcatOpExpr) int {
+	n := node{}
+	line := 0
+	chain := x
+	for {
+		n.chain = append(n.chain, r.describe(chain.Lhs))
+		r.enter(chain.Line())
+		line = max(line, r.expr(&chain.Lhs))
+		next, ok := chain.Rhs.(*ast.StringConcatOpExpr)
+		if !ok {
+			break
+		}
+		chain = next
+	}
+	n.chain = append(n.chain, r.describe(chain.Rhs))
+	line = max(line, r.expr(&chain.Rhs))
+	r.depth -= len(n.chain) - 1
+	r.place(x, line, n)
+	return line
+}
+
+// decimal spells a number so that gopher-lua reads what Lua 5.1 would: it
+// takes a leading zero for octal.
+func decimal(text string, line int) string {
+	f, ok := parseNumber(text)
+	if !ok {
+		panic(syntaxFault{line, "malformed number near '" + text + "'"})
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return strconv.FormatInt(int64(f), 10)
+	}
+	if math.IsInf(f, 0) {
+		return "inf"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// apart spells a string that looks like a placeholder as a concatenation.
+func apart(x *ast.StringExpr) ast.Expr {
+	head, tail := &ast.StringExpr{Value: x.Value[:1]}, &ast.StringExpr{Value: x.Value[1:]}
+	whole := &ast.StringConcatOpExpr{Lhs: head, Rhs: tail}
+	for _, e := range []ast.Expr{head, tail, whole} {
+		e.SetLine(x.Line())
+	}
+	return whole
+}
