@@ -24,6 +24,12 @@ func init() {
 		pubsubCommands,
 		transactionCommands,
 		clusterCommands,
+		stringCommands,
+		hashCommands,
+		listCommands,
+		zsetCommands,
+		genericCommands,
+		expireCommands,
 	}
 	tableFind = make(map[string]luaengine.Handle)
 	for _, family := range families {

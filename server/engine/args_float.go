@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"bytes"
+	"math/big"
+	"strings"
+)
+
+// The range of exponents of the 80-bit floating point numbers in which Redis
+// computes INCRBYFLOAT and HINCRBYFLOAT, as big.Float counts them.
+const (
+	longDoubleBits   = 64
+	longDoubleMinExp = -16444
+	longDoubleMaxExp = 16384
+)
+
+// addLongDoubles adds two numbers given as text, as INCRBYFLOAT does. badOld
+// is the error for an old value that is no number.
+func addLongDoubles(old string, increment []byte, badOld string) (sum string, bad string) {
+	a, ok := parseLongDouble([]byte(old))
+	if !ok {
+		return "", badOld
+	}
+	b, ok := parseLongDouble(increment)
+	if !ok {
+		return "", errNotFloat
+	}
+	if a.IsInf() || b.IsInf() {
+		return "", errNaNOrInfinity
+	}
+	a.Add(a, b)
+	if a.MantExp(nil) > longDoubleMaxExp {
+		return "", errNaNOrInfinity
+	}
+	return formatLongDouble(a), ""
+}
+
+// parseLongDouble reads a number as C's strtold does: decimal, hexadecimal or
+// infinite, in range, without spaces around it.
+func parseLongDouble(text []byte) (*big.Float, bool) {
+	f := new(big.Float).SetPrec(longDoubleBits)
+	if len(text) == 0 || bytes.IndexByte(text, '_') >= 0 {
+		return nil, false
+	}
+	switch strings.ToLower(strings.TrimLeft(string(text[:1]), "+-") + string(text[1:])) {
+	case "inf", "infinity":
+		return f.SetInf(text[0] == '-'), true
+	}
+	base := 10
+	if bytes.ContainsAny(text, "xX") {
+		base = 0
+	}
+	_, _, err := f.Parse(string(text), base)
+	if err != nil {
+		return nil, false
+	}
+	exp := f.MantExp(nil)
+	return f, exp <= longDoubleMaxExp && exp >= longDoubleMinExp
+}
+
+// formatLongDouble prints at most 17 digits behind the point, as the %.17Lf of
+// Redis without its trailing zeros.
+func formatLongDouble(f *big.Float) string {
+	text := strings.TrimRight(strings.TrimRight(f.Text('f', 17), "0"), ".")
+	if text == "-0" || text == "" {
+		return "0"
+	}
+	return text
+}

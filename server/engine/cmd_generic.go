@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"minikv/internal/resp"
+)
+
+// Generic commands, https://redis.io/docs/latest/commands/?group=generic
+// Those about deadlines are in cmd_expire.go.
+
+var genericCommands = []Command{
+	{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast,
+		Groups: "keyspace read fast", Run: runDBSize},
+	{Name: "DEL", Arity: -2, Flags: Write, Keys: keyRange(1, -1, 1),
+		Groups: "keyspace write slow", Run: runDel},
+	{Name: "EXISTS", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
+		Groups: "keyspace read fast", Run: runExists},
+	{Name: "FLUSHALL", Arity: -1, Flags: Write,
+		Groups: "keyspace write slow dangerous", Run: runFlushAll},
+	{Name: "FLUSHDB", Arity: -1, Flags: Write,
+		Groups: "keyspace write slow dangerous", Run: runFlushDB},
+	{Name: "KEYS", Arity: 2, Flags: ReadOnly,
+		Groups: "keyspace read slow dangerous", Run: runKeys},
+	{Name: "RANDOMKEY", Arity: 1, Flags: ReadOnly,
+		Groups: "keyspace read slow", Run: runRandomKey},
+	{Name: "RENAME", Arity: 3, Flags: Write, Keys: keyRange(1, 2, 1),
+		Groups: "keyspace write slow", Run: runRename},
+	{Name: "RENAMENX", Arity: 3, Flags: Write | Fast, Keys: keyRange(1, 2, 1),
+		Groups: "keyspace write fast", Run: runRenameNX},
+	{Name: "TOUCH", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
+		Groups: "keyspace read fast", Run: runExists},
+	{Name: "TYPE", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "keyspace read fast", Run: runType},
+	{Name: "UNLINK", Arity: -2, Flags: Write | Fast, Keys: keyRange(1, -1, 1),
+		Groups: "keyspace write fast", Run: runDel},
+}
+
+// runDBSize is DBSIZE.
+func runDBSize(c *Call) resp.Value { return resp.Int(int64(c.DB.Len())) }
+
+// runDel is DEL key [key ...]; UNLINK is the same here.
+func runDel(c *Call) resp.Value {
+	removed := int64(0)
+	for _, key := range c.Args[1:] {
+		if c.DB.Delete(key) {
+			c.Changed(key, "del")
+			removed++
+		}
+	}
+	return resp.Int(removed)
+}
+
+// runExists is EXISTS key [key ...]; TOUCH replies the same, access times not
+// being kept.
+func runExists(c *Call) resp.Value {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if c.DB.Exists(key) {
+			n++
+		}
+	}
+	return resp.Int(n)
+}
+
+// runFlushAll is FLUSHALL [ASYNC|SYNC].
+func runFlushAll(c *Call) resp.Value {
+	if !validFlush(c) {
+		return resp.Err(errSyntax)
+	}
+	c.Flushed(-1, c.Node.keys.FlushAll())
+	return resp.OK
+}
+
+// runFlushDB is FLUSHDB [ASYNC|SYNC].
+func runFlushDB(c *Call) resp.Value {
+	if !validFlush(c) {
+		return resp.Err(errSyntax)
+	}
+	c.Flushed(c.DB.Index(), c.DB.Flush())
+	return resp.OK
+}
+
+// validFlush reports whether the options of a flush are right; they choose how
+// memory is freed.
+func validFlush(c *Call) bool {
+	return len(c.Args) == 1 || len(c.Args) == 2 && (is(c.Args[1], "ASYNC") || is(c.Args[1], "SYNC"))
+}
+
+// runKeys is KEYS pattern. Keys come in order of their creation.
+func runKeys(c *Call) resp.Value {
+	pattern := string(c.Args[1])
+	found := []resp.Value{}
+	for _, key := range c.DB.Keys() {
+		if matchGlob(pattern, key) {
+			found = append(found, resp.Str(key))
+		}
+	}
+	return resp.List(found...)
+}
+
+// runRandomKey is RANDOMKEY.
+func runRandomKey(c *Call) resp.Value {
+	keys := c.DB.Keys()
+	if len(keys) == 0 {
+		return resp.Null
+	}
+	return resp.Str(keys[c.Random()%uint64(len(keys))])
+}
+
+// runRename is RENAME key newkey.
+func runRename(c *Call) resp.Value {
+	from, to := c.Args[1], c.Args[2]
+	if !c.DB.Exists(from) {
+		return resp.Err(errNoKey)
+	}
+	rename(c, from, to)
+	return resp.OK
+}
+
+// runRenameNX is RENAMENX key newkey.
+func runRenameNX(c *Call) resp.Value {
+	from, to := c.Args[1], c.Args[2]
+	if !c.DB.Exists(from) {
+		return resp.Err(errNoKey)
+	}
+	if c.DB.Exists(to) {
+		return resp.Zero
+	}
+	rename(c, from, to)
+	return resp.One
+}
+
+// rename moves a key that is there; onto itself changes nothing.
+func rename(c *Call, from, to []byte) {
+	if string(from) == string(to) {
+		return
+	}
+	c.DB.Rename(from, to)
+	c.Changed(from, "rename_from")
+	c.Changed(to, "rename_to")
+}
+
+// runType is TYPE key.
+func runType(c *Call) resp.Value { return resp.Simple(c.DB.Kind(c.Args[1]).String()) }

@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"errors"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// Hash commands, https://redis.io/docs/latest/commands/?group=hash
+
+var hashCommands = []Command{
+	{Name: "HDEL", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHDel},
+	{Name: "HEXISTS", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read hash fast", Run: runHExists},
+	{Name: "HGET", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read hash fast", Run: runHGet},
+	{Name: "HGETALL", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read hash slow", Run: runHGetAll},
+	{Name: "HINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHIncrBy},
+	{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHIncrByFloat},
+	{Name: "HKEYS", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read hash slow", Run: runHKeys},
+	{Name: "HLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read hash fast", Run: runHLen},
+	{Name: "HMGET", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read hash fast", Run: runHMGet},
+	{Name: "HMSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHMSet},
+	{Name: "HSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHSet},
+	{Name: "HSETNX", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write hash fast", Run: runHSetNX},
+	{Name: "HSTRLEN", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read hash fast", Run: runHStrLen},
+	{Name: "HVALS", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read hash slow", Run: runHVals},
+}
+
+const (
+	errHashNotInt   = "ERR hash value is not an integer"
+	errHashNotFloat = "ERR hash value is not a float"
+	errInfinite     = "ERR value is NaN or Infinity"
+)
+
+// runHDel is HDEL key field [field ...].
+func runHDel(c *Call) resp.Value {
+	key, removed := c.Args[1], 0
+	for _, field := range c.Args[2:] {
+		gone, err := c.DB.HashDelete(key, field)
+		if err != nil {
+			return failed(err)
+		}
+		if gone {
+			removed++
+		}
+	}
+	return removedReply(c, key, "hdel", removed)
+}
+
+// removedReply tells of n elements taken from the value under key, and of the
+// key if that was all of it, and replies n.
+func removedReply(c *Call, key []byte, event string, n int) resp.Value {
+	if n > 0 {
+		c.Changed(key, event)
+		notifyIfGone(c, key)
+	}
+	return resp.Int(int64(n))
+}
+
+// notifyIfGone sends the del event of a key that has lost its last element.
+func notifyIfGone(c *Call, key []byte) {
+	if !c.DB.Exists(key) {
+		c.Notify(key, "del")
+	}
+}
+
+// runHExists is HEXISTS key field.
+func runHExists(c *Call) resp.Value {
+	_, ok, err := c.DB.HashGet(c.Args[1], c.Args[2])
+	return flagReply(ok, err)
+}
+
+// runHGet is HGET key field.
+func runHGet(c *Call) resp.Value {
+	text, ok, err := c.DB.HashGet(c.Args[1], c.Args[2])
+	return textReply(text, ok, err)
+}
+
+// runHGetAll is HGETALL key.
+func runHGetAll(c *Call) resp.Value {
+	reply := hashReply(c, true, true)
+	if reply.Kind == resp.Array {
+		reply.Kind = resp.Map
+	}
+	return reply
+}
+
+// runHKeys is HKEYS key.
+func runHKeys(c *Call) resp.Value { return hashReply(c, true, false) }
+
+// runHVals is HVALS key.
+func runHVals(c *Call) resp.Value { return hashReply(c, false, true) }
+
+// hashReply lists the fields of the hash, their values, or both in turn.
+func hashReply(c *Call, fields, values bool) resp.Value {
+	n, err := c.DB.HashLen(c.Args[1])
+	if err != nil {
+		return failed(err)
+	}
+	if fields && values {
+		n *= 2
+	}
+	list := make([]resp.Value, 0, n)
+	err = c.DB.HashEach(c.Args[1], func(field, text string) {
+		if fields {
+			list = append(list, resp.Str(field))
+		}
+		if values {
+			list = append(list, resp.Str(text))
+		}
+	})
+	if err != nil {
+		return failed(err)
+	}
+	return resp.List(list...)
+}
+
+// runHIncrBy is HINCRBY key field increment.
+func runHIncrBy(c *Call) resp.Value {
+	delta, ok := parseInt(c.Args[3])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	n, err := c.DB.HashIncrBy(c.Args[1], c.Args[2], delta)
+	switch {
+	case errors.Is(err, datastore.ErrNotInteger):
+		return resp.Err(errHashNotInt)
+	case err != nil:
+		return failed(err)
+	}
+	c.Changed(c.Args[1], "hincrby")
+	return resp.Int(n)
+}
+
+// runHIncrByFloat is HINCRBYFLOAT key field increment, replicated as an HSET
+// of the sum.
+func runHIncrByFloat(c *Call) resp.Value {
+	key, field := c.Args[1], c.Args[2]
+	if delta, ok := parseLongDouble(c.Args[3]); !ok {
+		return resp.Err(errNotFloat)
+	} else if delta.IsInf() {
+		return resp.Err(errInfinite)
+	}
+	old, exists, err := c.DB.HashGet(key, field)
+	if err != nil {
+		return failed(err)
+	}
+	if !exists {
+		old = "0"
+	}
+	sum, bad := addLongDoubles(old, c.Args[3], errHashNotFloat)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	if _, err = c.DB.HashSet(key, field, []byte(sum)); err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "hincrbyfloat")
+	c.Replicate([]byte("HSET"), key, field, []byte(sum))
+	return resp.Str(sum)
+}
+
+// runHLen is HLEN key.
+func runHLen(c *Call) resp.Value { return countReply(c.DB.HashLen(c.Args[1])) }
+
+// runHMGet is HMGET key field [field ...].
+func runHMGet(c *Call) resp.Value {
+	texts := make([]resp.Value, 0, len(c.Args)-2)
+	for _, field := range c.Args[2:] {
+		text, ok, err := c.DB.HashGet(c.Args[1], field)
+		if err != nil {
+			return failed(err)
+		}
+		texts = append(texts, textReply(text, ok, nil))
+	}
+	return resp.List(texts...)
+}
+
+// runHMSet is HMSET key field value [field value ...].
+func runHMSet(c *Call) resp.Value {
+	reply := runHSet(c)
+	if reply.Kind == resp.Error {
+		return reply
+	}
+	return resp.OK
+}
+
+// runHSet is HSET key field value [field value ...]. It replies how many
+// fields are new.
+func runHSet(c *Call) resp.Value {
+	if len(c.Args)%2 != 0 {
+		return resp.Err(errArity(c.Cmd.full))
+	}
+	key, created := c.Args[1], int64(0)
+	for i := 2; i < len(c.Args); i += 2 {
+		isNew, err := c.DB.HashSet(key, c.Args[i], c.Args[i+1])
+		if err != nil {
+			return failed(err)
+		}
+		if isNew {
+			created++
+		}
+	}
+	c.Changed(key, "hset")
+	return resp.Int(created)
+}
+
+// runHSetNX is HSETNX key field value.
+func runHSetNX(c *Call) resp.Value {
+	key, field := c.Args[1], c.Args[2]
+	_, exists, err := c.DB.HashGet(key, field)
+	if err != nil {
+		return failed(err)
+	}
+	if exists {
+		return resp.Zero
+	}
+	if _, err = c.DB.HashSet(key, field, c.Args[3]); err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "hset")
+	return resp.One
+}
+
+// runHStrLen is HSTRLEN key field.
+func runHStrLen(c *Call) resp.Value {
+	text, _, err := c.DB.HashGet(c.Args[1], c.Args[2])
+	return countReply(len(text), err)
+}

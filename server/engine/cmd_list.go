@@ -1,0 +1,330 @@
+package engine
+
+import (
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// List commands, https://redis.io/docs/latest/commands/?group=list
+
+var listCommands = []Command{
+	{Name: "LINDEX", Arity: 3, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read list slow", Run: runLIndex},
+	{Name: "LINSERT", Arity: 5, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write list slow", Run: runLInsert},
+	{Name: "LLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read list fast", Run: runLLen},
+	{Name: "LMOVE", Arity: 5, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
+		Groups: "write list slow", Run: runLMove},
+	{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runLPop},
+	{Name: "LPOS", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read list slow", Run: runLPos},
+	{Name: "LPUSH", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runLPush},
+	{Name: "LPUSHX", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runLPushX},
+	{Name: "LRANGE", Arity: 4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read list slow", Run: runLRange},
+	{Name: "LREM", Arity: 4, Flags: Write, Keys: oneKey(1),
+		Groups: "write list slow", Run: runLRem},
+	{Name: "LSET", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write list slow", Run: runLSet},
+	{Name: "LTRIM", Arity: 4, Flags: Write, Keys: oneKey(1),
+		Groups: "write list slow", Run: runLTrim},
+	{Name: "RPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runRPop},
+	{Name: "RPOPLPUSH", Arity: 3, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
+		Groups: "write list slow", Run: runRPopLPush},
+	{Name: "RPUSH", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runRPush},
+	{Name: "RPUSHX", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write list fast", Run: runRPushX},
+}
+
+const (
+	errNotPositive = "ERR value is out of range, must be positive"
+	errRankZero    = "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... " +
+		"or use negative to start from the end of the list"
+	errNegCount  = "ERR COUNT can't be negative"
+	errNegMaxLen = "ERR MAXLEN can't be negative"
+)
+
+// runLIndex is LINDEX key index.
+func runLIndex(c *Call) resp.Value {
+	key := c.Args[1]
+	n, err := c.DB.ListLen(key)
+	if err != nil || n == 0 {
+		return textReply("", false, err)
+	}
+	index, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	at, ok := fromHead(index, n)
+	if !ok {
+		return resp.Null
+	}
+	text, ok, err := c.DB.ListAt(key, at)
+	return textReply(text, ok, err)
+}
+
+// fromHead turns an index that may count from the end into one from the head.
+func fromHead(index int64, length int) (at int, ok bool) {
+	if index < 0 {
+		index += int64(length)
+	}
+	return int(index), index >= 0 && index < int64(length)
+}
+
+// runLInsert is LINSERT key BEFORE|AFTER pivot element.
+func runLInsert(c *Call) resp.Value {
+	after := is(c.Args[2], "AFTER")
+	if !after && !is(c.Args[2], "BEFORE") {
+		return resp.Err(errSyntax)
+	}
+	n, err := c.DB.ListInsert(c.Args[1], after, c.Args[3], c.Args[4])
+	if n > 0 {
+		c.Changed(c.Args[1], "linsert")
+	}
+	return countReply(n, err)
+}
+
+// runLLen is LLEN key.
+func runLLen(c *Call) resp.Value { return countReply(c.DB.ListLen(c.Args[1])) }
+
+// runLMove is LMOVE source destination LEFT|RIGHT LEFT|RIGHT.
+func runLMove(c *Call) resp.Value {
+	from, okFrom := parseEnd(c.Args[3])
+	to, okTo := parseEnd(c.Args[4])
+	if !okFrom || !okTo {
+		return resp.Err(errSyntax)
+	}
+	return move(c, from, to)
+}
+
+// runRPopLPush is RPOPLPUSH source destination.
+func runRPopLPush(c *Call) resp.Value { return move(c, datastore.Tail, datastore.Head) }
+
+// move takes an element off one list and puts it on another, or the same.
+func move(c *Call, from, to datastore.End) resp.Value {
+	source, target := c.Args[1], c.Args[2]
+	n, err := c.DB.ListLen(source)
+	if err != nil || n == 0 {
+		return textReply("", false, err)
+	}
+	if _, err = c.DB.ListLen(target); err != nil {
+		return failed(err)
+	}
+	text, _, err := c.DB.ListPop(source, from)
+	if err != nil {
+		return failed(err)
+	}
+	if _, err = c.DB.ListPush(target, to, []byte(text)); err != nil {
+		return failed(err)
+	}
+	c.Changed(target, pushEvent(to))
+	c.Changed(source, popEvent(from))
+	notifyIfGone(c, source)
+	return resp.Str(text)
+}
+
+// parseEnd reads LEFT or RIGHT.
+func parseEnd(arg []byte) (end datastore.End, ok bool) {
+	switch {
+	case is(arg, "LEFT"):
+		return datastore.Head, true
+	case is(arg, "RIGHT"):
+		return datastore.Tail, true
+	}
+	return datastore.Head, false
+}
+
+func pushEvent(end datastore.End) string {
+	if end == datastore.Head {
+		return "lpush"
+	}
+	return "rpush"
+}
+
+func popEvent(end datastore.End) string {
+	if end == datastore.Head {
+		return "lpop"
+	}
+	return "rpop"
+}
+
+// runLPop is LPOP key [count].
+func runLPop(c *Call) resp.Value { return pop(c, datastore.Head) }
+
+// runRPop is RPOP key [count].
+func runRPop(c *Call) resp.Value { return pop(c, datastore.Tail) }
+
+// pop replies one element, or with a count an array of up to so many.
+func pop(c *Call, end datastore.End) resp.Value {
+	if len(c.Args) > 3 {
+		return resp.Err(errArity(c.Cmd.full))
+	}
+	key, many := c.Args[1], len(c.Args) == 3
+	count := int64(1)
+	if many {
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return resp.Err(errNotPositive)
+		}
+	}
+	n, err := c.DB.ListLen(key)
+	switch {
+	case err != nil:
+		return failed(err)
+	case n == 0 && many:
+		return resp.NullList
+	case n == 0:
+		return resp.Null
+	case count == 0:
+		return resp.List()
+	}
+	texts := make([]resp.Value, 0, min(count, int64(n)))
+	for len(texts) < cap(texts) {
+		text, _, err := c.DB.ListPop(key, end)
+		if err != nil {
+			return failed(err)
+		}
+		texts = append(texts, resp.Str(text))
+	}
+	c.Changed(key, popEvent(end))
+	notifyIfGone(c, key)
+	if many {
+		return resp.List(texts...)
+	}
+	return texts[0]
+}
+
+// runLPush is LPUSH key element [element ...].
+func runLPush(c *Call) resp.Value { return push(c, datastore.Head) }
+
+// runRPush is RPUSH key element [element ...].
+func runRPush(c *Call) resp.Value { return push(c, datastore.Tail) }
+
+// runLPushX is LPUSHX key element [element ...].
+func runLPushX(c *Call) resp.Value { return pushExisting(c, datastore.Head) }
+
+// runRPushX is RPUSHX key element [element ...].
+func runRPushX(c *Call) resp.Value { return pushExisting(c, datastore.Tail) }
+
+func push(c *Call, end datastore.End) resp.Value {
+	key, n := c.Args[1], 0
+	for _, text := range c.Args[2:] {
+		var err error
+		if n, err = c.DB.ListPush(key, end, text); err != nil {
+			return failed(err)
+		}
+	}
+	c.Changed(key, pushEvent(end))
+	return resp.Int(int64(n))
+}
+
+func pushExisting(c *Call, end datastore.End) resp.Value {
+	if !c.DB.Exists(c.Args[1]) {
+		return resp.Zero
+	}
+	return push(c, end)
+}
+
+// runLRange is LRANGE key start stop.
+func runLRange(c *Call) resp.Value {
+	from, to, bad := listRange(c)
+	if bad.Kind != resp.None {
+		return bad
+	}
+	texts, err := c.DB.ListRange(c.Args[1], from, to)
+	if err != nil {
+		return failed(err)
+	}
+	list := make([]resp.Value, 0, len(texts))
+	for _, text := range texts {
+		list = append(list, resp.Str(text))
+	}
+	return resp.List(list...)
+}
+
+// listRange reads the range in arguments 2 and 3 over the list under
+// argument 1. bad is an error reply, or None.
+func listRange(c *Call) (from, to int, bad resp.Value) {
+	start, okStart := parseInt(c.Args[2])
+	stop, okStop := parseInt(c.Args[3])
+	if !okStart || !okStop {
+		return 0, 0, resp.Err(errNotInt)
+	}
+	n, err := c.DB.ListLen(c.Args[1])
+	if err != nil {
+		return 0, 0, failed(err)
+	}
+	from, to = clampRange(start, stop, n)
+	return from, to, resp.Value{}
+}
+
+// runLRem is LREM key count element: a negative count starts at the tail.
+func runLRem(c *Call) resp.Value {
+	count, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	end := datastore.Head
+	if count < 0 {
+		end, count = datastore.Tail, -count
+	}
+	n, err := c.DB.ListRemove(c.Args[1], end, int(count), c.Args[3])
+	if err != nil {
+		return failed(err)
+	}
+	return removedReply(c, c.Args[1], "lrem", n)
+}
+
+// runLSet is LSET key index element.
+func runLSet(c *Call) resp.Value {
+	key := c.Args[1]
+	n, err := c.DB.ListLen(key)
+	if err != nil {
+		return failed(err)
+	}
+	if n == 0 {
+		return resp.Err(errNoKey)
+	}
+	index, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	at, ok := fromHead(index, n)
+	if !ok {
+		return resp.Err(errOutOfRange)
+	}
+	if _, err = c.DB.ListSet(key, at, c.Args[3]); err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "lset")
+	return resp.OK
+}
+
+// runLTrim is LTRIM key start stop. It tells of a change even when nothing was
+// trimmed, but replicates only what was.
+func runLTrim(c *Call) resp.Value {
+	from, to, bad := listRange(c)
+	if bad.Kind != resp.None {
+		return bad
+	}
+	key := c.Args[1]
+	if !c.DB.Exists(key) {
+		return resp.OK
+	}
+	n, err := c.DB.ListTrim(key, from, to)
+	if err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "ltrim")
+	notifyIfGone(c, key)
+	if n == 0 {
+		c.ReplicateNothing()
+	}
+	return resp.OK
+}

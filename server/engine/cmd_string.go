@@ -1,0 +1,365 @@
+package engine
+
+import (
+	"math"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// String commands, https://redis.io/docs/latest/commands/?group=string
+
+var stringCommands = []Command{
+	{Name: "APPEND", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runAppend},
+	{Name: "DECR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runDecr},
+	{Name: "DECRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runDecrBy},
+	{Name: "GET", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read string fast", Run: runGet},
+	{Name: "GETDEL", Arity: 2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runGetDel},
+	{Name: "GETEX", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runGetEx},
+	{Name: "GETRANGE", Arity: 4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read string slow", Run: runGetRange},
+	{Name: "GETSET", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runGetSet},
+	{Name: "INCR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runIncr},
+	{Name: "INCRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runIncrBy},
+	{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runIncrByFloat},
+	{Name: "MGET", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
+		Groups: "read string fast", Run: runMGet},
+	{Name: "MSET", Arity: -3, Flags: Write | DenyOOM, Keys: keyRange(1, -1, 2),
+		Groups: "write string slow", Run: runMSet},
+	{Name: "MSETNX", Arity: -3, Flags: Write | DenyOOM, Keys: keyRange(1, -1, 2),
+		Groups: "write string slow", Run: runMSetNX},
+	{Name: "PSETEX", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write string slow", Run: runPSetEx},
+	{Name: "SET", Arity: -3, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write string slow", Run: runSet},
+	{Name: "SETEX", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write string slow", Run: runSetEx},
+	{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write string fast", Run: runSetNX},
+	{Name: "SETRANGE", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
+		Groups: "write string slow", Run: runSetRange},
+	{Name: "STRLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read string fast", Run: runStrLen},
+	{Name: "SUBSTR", Arity: 4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read string slow", Run: runGetRange},
+}
+
+const (
+	errStringTooLong = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
+	errOffset        = "ERR offset is out of range"
+	errOverflow      = "ERR increment or decrement would overflow"
+	errDecrOverflow  = "ERR decrement would overflow"
+	errNaNOrInfinity = "ERR increment would produce NaN or Infinity"
+)
+
+// maxString is the longest string that APPEND and SETRANGE make, in bytes.
+const maxString = 512 << 20
+
+// runAppend is APPEND key value.
+func runAppend(c *Call) resp.Value {
+	key, tail := c.Args[1], c.Args[2]
+	old, _, err := c.DB.String(key)
+	if err != nil {
+		return failed(err)
+	}
+	if len(old)+len(tail) > maxString {
+		return resp.Err(errStringTooLong)
+	}
+	n, err := c.DB.Append(key, tail)
+	if err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "append")
+	return resp.Int(int64(n))
+}
+
+// runIncr is INCR key.
+func runIncr(c *Call) resp.Value { return increase(c, 1) }
+
+// runDecr is DECR key.
+func runDecr(c *Call) resp.Value { return increase(c, -1) }
+
+// runIncrBy is INCRBY key increment.
+func runIncrBy(c *Call) resp.Value {
+	delta, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	return increase(c, delta)
+}
+
+// runDecrBy is DECRBY key decrement.
+func runDecrBy(c *Call) resp.Value {
+	delta, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	if delta == math.MinInt64 {
+		return resp.Err(errDecrOverflow)
+	}
+	return increase(c, -delta)
+}
+
+// increase adds delta to the integer under the first key.
+func increase(c *Call, delta int64) resp.Value {
+	n, err := c.DB.IncrBy(c.Args[1], delta)
+	if err != nil {
+		return failed(err)
+	}
+	c.Changed(c.Args[1], "incrby")
+	return resp.Int(n)
+}
+
+// runIncrByFloat is INCRBYFLOAT key increment, replicated as a SET of the sum.
+func runIncrByFloat(c *Call) resp.Value {
+	key := c.Args[1]
+	old, exists, err := c.DB.String(key)
+	if err != nil {
+		return failed(err)
+	}
+	if !exists {
+		old = "0"
+	}
+	sum, bad := addLongDoubles(old, c.Args[2], errNotFloat)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	c.DB.SetString(key, []byte(sum), datastore.KeepDeadline)
+	c.Changed(key, "incrbyfloat")
+	c.Replicate([]byte("SET"), key, []byte(sum), []byte("KEEPTTL"))
+	return resp.Str(sum)
+}
+
+// runGet is GET key.
+func runGet(c *Call) resp.Value {
+	text, ok, err := c.DB.String(c.Args[1])
+	return textReply(text, ok, err)
+}
+
+// runGetDel is GETDEL key.
+func runGetDel(c *Call) resp.Value {
+	key := c.Args[1]
+	text, ok, err := c.DB.String(key)
+	if ok {
+		c.DB.Delete(key)
+		c.Changed(key, "del")
+		c.Replicate([]byte("DEL"), key)
+	}
+	return textReply(text, ok, err)
+}
+
+// runGetEx is GETEX key [EX s|PX ms|EXAT s|PXAT ms|PERSIST]. It reaches
+// replicas as what it does to the deadline.
+func runGetEx(c *Call) resp.Value {
+	opt, bad := parseSetOptions(c.Args[2:], true)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	key := c.Args[1]
+	text, ok, err := c.DB.String(key)
+	if !ok {
+		return textReply(text, ok, err)
+	}
+	deadline, bad := opt.deadline(c)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	switch {
+	case opt.persist:
+		persist(c, key)
+	case opt.absolute() && alreadyPast(c, deadline):
+		c.DB.Delete(key)
+		c.Changed(key, "del")
+		c.Replicate([]byte("DEL"), key)
+	case opt.unit != "":
+		c.DB.SetDeadline(key, deadline)
+		c.Changed(key, "expire")
+		c.ReplicateDeadline(key, deadline)
+	}
+	return resp.Str(text)
+}
+
+// runGetRange is GETRANGE key start end; SUBSTR is its old name. Unlike the
+// ranges of lists, an end before the first byte means the first byte.
+func runGetRange(c *Call) resp.Value {
+	start, okStart := parseInt(c.Args[2])
+	end, okEnd := parseInt(c.Args[3])
+	if !okStart || !okEnd {
+		return resp.Err(errNotInt)
+	}
+	text, _, err := c.DB.String(c.Args[1])
+	if err != nil {
+		return failed(err)
+	}
+	if start < 0 && end < 0 && start > end {
+		return resp.Str("")
+	}
+	length := int64(len(text))
+	if end < 0 {
+		end = max(0, end+length)
+	}
+	from, to := clampRange(start, end, len(text))
+	return resp.Str(text[from:to])
+}
+
+// runGetSet is GETSET key value, replicated as SET.
+func runGetSet(c *Call) resp.Value {
+	key := c.Args[1]
+	old, ok, err := c.DB.String(key)
+	if err != nil {
+		return failed(err)
+	}
+	c.DB.SetString(key, c.Args[2], datastore.NoDeadline)
+	c.Changed(key, "set")
+	c.Replicate([]byte("SET"), key, c.Args[2])
+	return textReply(old, ok, nil)
+}
+
+// runMGet is MGET key [key ...]; a key of another type reads as nil.
+func runMGet(c *Call) resp.Value {
+	texts := make([]resp.Value, 0, len(c.Args)-1)
+	for _, key := range c.Args[1:] {
+		text, ok, _ := c.DB.String(key)
+		texts = append(texts, textReply(text, ok, nil))
+	}
+	return resp.List(texts...)
+}
+
+// runMSet is MSET key value [key value ...].
+func runMSet(c *Call) resp.Value {
+	if len(c.Args)%2 == 0 {
+		return resp.Err(errArity("mset"))
+	}
+	setAll(c)
+	return resp.OK
+}
+
+// runMSetNX is MSETNX key value [key value ...]: all or none.
+func runMSetNX(c *Call) resp.Value {
+	if len(c.Args)%2 == 0 {
+		return resp.Err(errArity("msetnx"))
+	}
+	for i := 1; i < len(c.Args); i += 2 {
+		if c.DB.Exists(c.Args[i]) {
+			return resp.Zero
+		}
+	}
+	setAll(c)
+	return resp.One
+}
+
+// setAll sets the pairs that follow the command's name.
+func setAll(c *Call) {
+	for i := 1; i < len(c.Args); i += 2 {
+		c.DB.SetString(c.Args[i], c.Args[i+1], datastore.NoDeadline)
+		c.Changed(c.Args[i], "set")
+	}
+}
+
+// runSet is SET key value [NX|XX] [GET] [KEEPTTL|EX s|PX ms|EXAT s|PXAT ms].
+//
+// It replies OK, or nil when NX or XX refuses; with GET, the old value or nil.
+// A TTL of zero or less is an error, never an immediate expiry.
+func runSet(c *Call) resp.Value {
+	opt, bad := parseSetOptions(c.Args[3:], false)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	return set(c, c.Args[1], c.Args[2], opt)
+}
+
+// runSetEx is SETEX key seconds value.
+func runSetEx(c *Call) resp.Value {
+	return set(c, c.Args[1], c.Args[3], setOptions{unit: "EX", amount: c.Args[2]})
+}
+
+// runPSetEx is PSETEX key milliseconds value.
+func runPSetEx(c *Call) resp.Value {
+	return set(c, c.Args[1], c.Args[3], setOptions{unit: "PX", amount: c.Args[2]})
+}
+
+// runSetNX is SETNX key value.
+func runSetNX(c *Call) resp.Value {
+	if set(c, c.Args[1], c.Args[2], setOptions{nx: true}).IsNil() {
+		return resp.Zero
+	}
+	return resp.One
+}
+
+// set is what SET and its relatives do once they are parsed.
+func set(c *Call, key, text []byte, opt setOptions) resp.Value {
+	deadline, bad := opt.deadline(c)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	old := resp.Null
+	if opt.get {
+		value, ok, err := c.DB.String(key)
+		if err != nil {
+			return failed(err)
+		}
+		old = textReply(value, ok, nil)
+	}
+	if opt.nx || opt.xx {
+		if c.DB.Exists(key) == opt.nx {
+			return old
+		}
+	}
+	c.DB.SetString(key, text, deadline)
+	c.Changed(key, "set")
+	if opt.unit != "" {
+		c.Notify(key, "expire")
+	}
+	opt.replicate(c, key, text, deadline)
+	if opt.get {
+		return old
+	}
+	return resp.OK
+}
+
+// runSetRange is SETRANGE key offset value. An empty value changes nothing.
+func runSetRange(c *Call) resp.Value {
+	offset, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	if offset < 0 {
+		return resp.Err(errOffset)
+	}
+	key, text := c.Args[1], c.Args[3]
+	old, _, err := c.DB.String(key)
+	if err != nil {
+		return failed(err)
+	}
+	if len(text) == 0 {
+		return resp.Int(int64(len(old)))
+	}
+	if offset > maxString-int64(len(text)) {
+		return resp.Err(errStringTooLong)
+	}
+	n, err := c.DB.SetRange(key, int(offset), text)
+	if err != nil {
+		return failed(err)
+	}
+	c.Changed(key, "setrange")
+	return resp.Int(int64(n))
+}
+
+// runStrLen is STRLEN key.
+func runStrLen(c *Call) resp.Value {
+	text, _, err := c.DB.String(c.Args[1])
+	if err != nil {
+		return failed(err)
+	}
+	return resp.Int(int64(len(text)))
+}

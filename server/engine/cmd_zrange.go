@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+const (
+	errScoreRange = "ERR min or max is not a float"
+	errLexRange   = "ERR min or max not valid string range item"
+	errLimitRank  = "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
+	errLexScores  = "ERR syntax error, WITHSCORES not supported in combination with BYLEX"
+)
+
+// rangeKind is what the bounds of a range over a sorted set are.
+type rangeKind uint8
+
+const (
+	rangeAuto rangeKind = iota // by rank, unless an option says otherwise
+	byRank
+	byScore
+	byLex
+)
+
+// rangeOptions are the options of ZRANGE and its relatives.
+type rangeOptions struct {
+	kind    rangeKind
+	reverse bool
+	scores  bool  // WITHSCORES
+	offset  int64 // LIMIT
+	count   int64 // LIMIT; negative: all
+}
+
+// runZRange is ZRANGE key min max [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES].
+func runZRange(c *Call) resp.Value { return zrange(c, rangeAuto, false) }
+
+// runZRangeByScore is ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count].
+func runZRangeByScore(c *Call) resp.Value { return zrange(c, byScore, false) }
+
+// runZRangeByLex is ZRANGEBYLEX key min max [LIMIT offset count].
+func runZRangeByLex(c *Call) resp.Value { return zrange(c, byLex, false) }
+
+// runZRevRange is ZREVRANGE key start stop [WITHSCORES].
+func runZRevRange(c *Call) resp.Value { return zrange(c, byRank, true) }
+
+// runZRevRangeByScore is ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count].
+func runZRevRangeByScore(c *Call) resp.Value { return zrange(c, byScore, true) }
+
+// runZRevRangeByLex is ZREVRANGEBYLEX key max min [LIMIT offset count].
+func runZRevRangeByLex(c *Call) resp.Value { return zrange(c, byLex, true) }
+
+// zrange is all commands that list a range; kind and reverse are what the
+// command's name fixes.
+func zrange(c *Call, kind rangeKind, reverse bool) resp.Value {
+	opt, bad := parseRangeOptions(c.Args[4:], kind, reverse)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	low, high := c.Args[2], c.Args[3]
+	if opt.reverse && opt.kind != byRank {
+		low, high = high, low
+	}
+	from, to, bad := zspan(c, opt.kind, low, high)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	if opt.reverse && opt.kind == byRank {
+		n, err := c.DB.ZLen(c.Args[1])
+		if err != nil {
+			return failed(err)
+		}
+		from, to = n-to, n-from
+	}
+	from, to = opt.limit(from, to)
+	members, err := c.DB.ZRange(c.Args[1], from, to)
+	if err != nil {
+		return failed(err)
+	}
+	return membersReply(members, opt.reverse, opt.scores, c.Proto == 3)
+}
+
+// parseRangeOptions reads what follows the bounds.
+func parseRangeOptions(args [][]byte, kind rangeKind, reverse bool) (opt rangeOptions, bad string) {
+	opt = rangeOptions{kind: kind, reverse: reverse, count: -1}
+	for i := 0; i < len(args); i++ {
+		switch {
+		case is(args[i], "WITHSCORES"):
+			opt.scores = true
+		case is(args[i], "LIMIT") && i+2 < len(args):
+			var okOffset, okCount bool
+			opt.offset, okOffset = parseInt(args[i+1])
+			opt.count, okCount = parseInt(args[i+2])
+			if !okOffset || !okCount {
+				return opt, errNotInt
+			}
+			i += 2
+		case is(args[i], "REV") && kind == rangeAuto && !opt.reverse:
+			opt.reverse = true
+		case is(args[i], "BYLEX") && opt.kind == rangeAuto:
+			opt.kind = byLex
+		case is(args[i], "BYSCORE") && opt.kind == rangeAuto:
+			opt.kind = byScore
+		default:
+			return opt, errSyntax
+		}
+	}
+	if opt.kind == rangeAuto {
+		opt.kind = byRank
+	}
+	switch {
+	case opt.count != -1 && opt.kind == byRank:
+		return opt, errLimitRank
+	case opt.scores && opt.kind == byLex:
+		return opt, errLexScores
+	}
+	return opt, ""
+}
+
+// limit narrows a span of ranks by LIMIT, which counts from the end that is
+// listed first. A negative offset leaves nothing.
+func (o *rangeOptions) limit(from, to int) (int, int) {
+	length := int64(max(0, to-from))
+	if o.offset < 0 || o.offset > length {
+		return 0, 0
+	}
+	count := length - o.offset
+	if o.count >= 0 {
+		count = min(count, o.count)
+	}
+	if o.reverse {
+		to -= int(o.offset)
+		return to - int(count), to
+	}
+	from += int(o.offset)
+	return from, from + int(count)
+}
+
+// runZCount is ZCOUNT key min max.
+func runZCount(c *Call) resp.Value { return zcount(c, byScore) }
+
+// runZLexCount is ZLEXCOUNT key min max.
+func runZLexCount(c *Call) resp.Value { return zcount(c, byLex) }
+
+func zcount(c *Call, kind rangeKind) resp.Value {
+	from, to, bad := zspan(c, kind, c.Args[2], c.Args[3])
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	return resp.Int(int64(max(0, to-from)))
+}
+
+// runZRemRangeByScore is ZREMRANGEBYSCORE key min max.
+func runZRemRangeByScore(c *Call) resp.Value { return zremove(c, byScore) }
+
+// runZRemRangeByRank is ZREMRANGEBYRANK key start stop.
+func runZRemRangeByRank(c *Call) resp.Value { return zremove(c, byRank) }
+
+// runZRemRangeByLex is ZREMRANGEBYLEX key min max.
+func runZRemRangeByLex(c *Call) resp.Value { return zremove(c, byLex) }
+
+func zremove(c *Call, kind rangeKind) resp.Value {
+	from, to, bad := zspan(c, kind, c.Args[2], c.Args[3])
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	if err := c.DB.ZRemoveSpan(c.Args[1], from, to); err != nil {
+		return failed(err)
+	}
+	return removedReply(c, c.Args[1], c.Cmd.full, max(0, to-from))
+}
+
+// zspan reads two bounds and returns the ranks they include in the sorted set
+// under the first key, to excluded; none if from >= to.
+func zspan(c *Call, kind rangeKind, low, high []byte) (from, to int, bad string) {
+	var err error
+	switch kind {
+	case byScore:
+		var r datastore.ScoreRange
+		var okMin, okMax bool
+		r.Min, r.AboveMin, okMin = parseScoreBound(low)
+		r.Max, r.BelowMax, okMax = parseScoreBound(high)
+		if !okMin || !okMax {
+			return 0, 0, errScoreRange
+		}
+		from, to, err = c.DB.ZScoreSpan(c.Args[1], r)
+	case byLex:
+		var r datastore.NameRange
+		var okMin, okMax bool
+		r.Min, okMin = parseNameBound(low)
+		r.Max, okMax = parseNameBound(high)
+		if !okMin || !okMax {
+			return 0, 0, errLexRange
+		}
+		from, to, err = c.DB.ZNameSpan(c.Args[1], r)
+	default:
+		start, okStart := parseInt(low)
+		stop, okStop := parseInt(high)
+		if !okStart || !okStop {
+			return 0, 0, errNotInt
+		}
+		var n int
+		n, err = c.DB.ZLen(c.Args[1])
+		from, to = clampRange(start, stop, n)
+	}
+	if err != nil {
+		return 0, 0, failed(err).Str
+	}
+	return from, to, ""
+}
+
+// parseScoreBound reads a score, or one that is excluded: (1.5. As with C's
+// strtod, spaces may stand before the number, and no number is 0.
+func parseScoreBound(arg []byte) (score float64, exclusive, ok bool) {
+	if len(arg) > 0 && arg[0] == '(' {
+		arg, exclusive = arg[1:], true
+	}
+	arg = bytes.TrimLeft(arg, " \t\n\v\f\r")
+	if len(arg) == 0 {
+		return 0, exclusive, true
+	}
+	score, err := strconv.ParseFloat(string(arg), 64)
+	tooGreat := math.IsInf(score, 0)
+	return score, exclusive, (err == nil || tooGreat) && !math.IsNaN(score) && !slices.Contains(arg, '_')
+}
+
+// parseNameBound reads [name, (name, - or +.
+func parseNameBound(arg []byte) (bound datastore.NameBound, ok bool) {
+	switch {
+	case len(arg) == 0:
+		return bound, false
+	case string(arg) == "-":
+		return datastore.NameBound{Side: -1}, true
+	case string(arg) == "+":
+		return datastore.NameBound{Side: 1}, true
+	}
+	exclusive := arg[0] == '('
+	return datastore.NameBound{Name: string(arg[1:]), Exclusive: exclusive}, exclusive || arg[0] == '['
+}

@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"math"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// Sorted set commands, https://redis.io/docs/latest/commands/?group=sorted-set
+// The ranges are in cmd_zrange.go.
+
+var zsetCommands = []Command{
+	{Name: "ZADD", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write sortedset fast", Run: runZAdd},
+	{Name: "ZCARD", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZCard},
+	{Name: "ZCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZCount},
+	{Name: "ZINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
+		Groups: "write sortedset fast", Run: runZIncrBy},
+	{Name: "ZLEXCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZLexCount},
+	{Name: "ZMSCORE", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZMScore},
+	{Name: "ZPOPMAX", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write sortedset fast", Run: runZPopMax},
+	{Name: "ZPOPMIN", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write sortedset fast", Run: runZPopMin},
+	{Name: "ZRANGE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRange},
+	{Name: "ZRANGEBYLEX", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRangeByLex},
+	{Name: "ZRANGEBYSCORE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRangeByScore},
+	{Name: "ZRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZRank},
+	{Name: "ZREM", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
+		Groups: "write sortedset fast", Run: runZRem},
+	{Name: "ZREMRANGEBYLEX", Arity: 4, Flags: Write, Keys: oneKey(1),
+		Groups: "write sortedset slow", Run: runZRemRangeByLex},
+	{Name: "ZREMRANGEBYRANK", Arity: 4, Flags: Write, Keys: oneKey(1),
+		Groups: "write sortedset slow", Run: runZRemRangeByRank},
+	{Name: "ZREMRANGEBYSCORE", Arity: 4, Flags: Write, Keys: oneKey(1),
+		Groups: "write sortedset slow", Run: runZRemRangeByScore},
+	{Name: "ZREVRANGE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRevRange},
+	{Name: "ZREVRANGEBYLEX", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRevRangeByLex},
+	{Name: "ZREVRANGEBYSCORE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRevRangeByScore},
+	{Name: "ZREVRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZRevRank},
+	{Name: "ZSCORE", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
+		Groups: "read sortedset fast", Run: runZScore},
+}
+
+const (
+	errScoreNaN = "ERR resulting score is not a number (NaN)"
+	errNXAndXX  = "ERR XX and NX options at the same time are not compatible"
+	errGTLTNX   = "ERR GT, LT, and/or NX options at the same time are not compatible"
+	errIncrPair = "ERR INCR option supports a single increment-element pair"
+)
+
+// addOptions are the options of ZADD.
+type addOptions struct {
+	nx, xx, gt, lt bool
+	ch             bool // the reply counts changed scores too
+	incr           bool // the score is added to the old one
+}
+
+// runZAdd is ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...].
+func runZAdd(c *Call) resp.Value {
+	opt, pairs := parseAdd(c.Args[2:])
+	if len(pairs) == 0 || len(pairs)%2 != 0 {
+		return resp.Err(errSyntax)
+	}
+	switch {
+	case opt.nx && opt.xx:
+		return resp.Err(errNXAndXX)
+	case opt.gt && opt.nx || opt.lt && opt.nx || opt.gt && opt.lt:
+		return resp.Err(errGTLTNX)
+	case opt.incr && len(pairs) > 2:
+		return resp.Err(errIncrPair)
+	}
+	return zadd(c, opt, pairs)
+}
+
+// runZIncrBy is ZINCRBY key increment member.
+func runZIncrBy(c *Call) resp.Value { return zadd(c, addOptions{incr: true}, c.Args[2:]) }
+
+// parseAdd reads options up to the first argument that is none.
+func parseAdd(args [][]byte) (opt addOptions, pairs [][]byte) {
+	for i, arg := range args {
+		switch {
+		case is(arg, "NX"):
+			opt.nx = true
+		case is(arg, "XX"):
+			opt.xx = true
+		case is(arg, "GT"):
+			opt.gt = true
+		case is(arg, "LT"):
+			opt.lt = true
+		case is(arg, "CH"):
+			opt.ch = true
+		case is(arg, "INCR"):
+			opt.incr = true
+		default:
+			return opt, args[i:]
+		}
+	}
+	return opt, nil
+}
+
+// zadd is ZADD once it is parsed. What stood before a score that fails stays.
+func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
+	for i := 0; i < len(pairs); i += 2 {
+		if _, ok := parseFloat(pairs[i]); !ok {
+			return resp.Err(errNotFloat)
+		}
+	}
+	key, added, updated := c.Args[1], 0, 0
+	reply := resp.Null
+	for i := 0; i < len(pairs); i += 2 {
+		score, _ := parseFloat(pairs[i])
+		old, exists, err := c.DB.ZScore(key, pairs[i+1])
+		if err != nil {
+			return failed(err)
+		}
+		if opt.incr {
+			score += old
+		}
+		if math.IsNaN(score) {
+			reply = resp.Err(errScoreNaN)
+			break
+		}
+		if opt.refuses(exists, old, score) {
+			continue
+		}
+		reply = resp.Float(score)
+		if exists && score == old {
+			continue
+		}
+		if _, err = c.DB.ZSet(key, pairs[i+1], score); err != nil {
+			return failed(err)
+		}
+		if exists {
+			updated++
+		} else {
+			added++
+		}
+	}
+	if added+updated > 0 {
+		c.Changed(key, opt.event())
+	}
+	switch {
+	case opt.incr || reply.Kind == resp.Error:
+		return reply
+	case opt.ch:
+		return resp.Int(int64(added + updated))
+	}
+	return resp.Int(int64(added))
+}
+
+// refuses reports whether the options keep a member from getting a score.
+func (o *addOptions) refuses(exists bool, old, score float64) bool {
+	if !exists {
+		return o.xx
+	}
+	return o.nx || o.gt && score <= old || o.lt && score >= old
+}
+
+func (o *addOptions) event() string {
+	if o.incr {
+		return "zincr"
+	}
+	return "zadd"
+}
+
+// runZCard is ZCARD key.
+func runZCard(c *Call) resp.Value { return countReply(c.DB.ZLen(c.Args[1])) }
+
+// runZScore is ZSCORE key member.
+func runZScore(c *Call) resp.Value {
+	score, ok, err := c.DB.ZScore(c.Args[1], c.Args[2])
+	return scoreReply(score, ok, err)
+}
+
+func scoreReply(score float64, ok bool, err error) resp.Value {
+	switch {
+	case err != nil:
+		return failed(err)
+	case !ok:
+		return resp.Null
+	}
+	return resp.Float(score)
+}
+
+// runZMScore is ZMSCORE key member [member ...].
+func runZMScore(c *Call) resp.Value {
+	scores := make([]resp.Value, 0, len(c.Args)-2)
+	for _, name := range c.Args[2:] {
+		score, ok, err := c.DB.ZScore(c.Args[1], name)
+		if err != nil {
+			return failed(err)
+		}
+		scores = append(scores, scoreReply(score, ok, nil))
+	}
+	return resp.List(scores...)
+}
+
+// runZRank is ZRANK key member.
+func runZRank(c *Call) resp.Value {
+	rank, ok, err := c.DB.ZRank(c.Args[1], c.Args[2])
+	if err == nil && !ok {
+		return resp.Null
+	}
+	return countReply(rank, err)
+}
+
+// runZRevRank is ZREVRANK key member.
+func runZRevRank(c *Call) resp.Value {
+	rank, ok, err := c.DB.ZRank(c.Args[1], c.Args[2])
+	if err == nil && !ok {
+		return resp.Null
+	}
+	n, err := c.DB.ZLen(c.Args[1])
+	return countReply(n-1-rank, err)
+}
+
+// runZRem is ZREM key member [member ...].
+func runZRem(c *Call) resp.Value {
+	removed := 0
+	for _, name := range c.Args[2:] {
+		gone, err := c.DB.ZRemove(c.Args[1], name)
+		if err != nil {
+			return failed(err)
+		}
+		if gone {
+			removed++
+		}
+	}
+	return removedReply(c, c.Args[1], "zrem", removed)
+}
+
+// runZPopMin is ZPOPMIN key [count].
+func runZPopMin(c *Call) resp.Value { return zpop(c, false) }
+
+// runZPopMax is ZPOPMAX key [count].
+func runZPopMax(c *Call) resp.Value { return zpop(c, true) }
+
+func zpop(c *Call, highest bool) resp.Value {
+	count := int64(1)
+	switch len(c.Args) {
+	case 2:
+	case 3:
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return resp.Err(errNotPositive)
+		}
+	default:
+		return resp.Err(errSyntax)
+	}
+	key, event := c.Args[1], "zpopmin"
+	n, err := c.DB.ZLen(key)
+	if err != nil {
+		return failed(err)
+	}
+	from, to := 0, int(min(count, int64(n)))
+	if highest {
+		from, to, event = n-to, n, "zpopmax"
+	}
+	members, err := c.DB.ZRange(key, from, to)
+	if err != nil {
+		return failed(err)
+	}
+	if err = c.DB.ZRemoveSpan(key, from, to); err != nil {
+		return failed(err)
+	}
+	removedReply(c, key, event, len(members))
+	return membersReply(members, highest, true, c.Proto == 3 && len(c.Args) == 3)
+}
+
+// membersReply lists members, with their scores if asked for: behind each
+// name, or nested as pairs.
+func membersReply(members []datastore.Member, reverse, scores, nested bool) resp.Value {
+	list := make([]resp.Value, 0, 2*len(members))
+	for i := range members {
+		m := members[i]
+		if reverse {
+			m = members[len(members)-1-i]
+		}
+		switch {
+		case !scores:
+			list = append(list, resp.Str(m.Name))
+		case nested:
+			list = append(list, resp.List(resp.Str(m.Name), resp.Float(m.Score)))
+		default:
+			list = append(list, resp.Str(m.Name), resp.Float(m.Score))
+		}
+	}
+	return resp.List(list...)
+}
