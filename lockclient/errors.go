@@ -28,7 +28,8 @@ var (
 	ErrClosed = errors.New("lock client closed")
 )
 
-// QuorumError says why a quorum was not reached. It is an ErrNotAcquired.
+// QuorumError says why a quorum of a Redlock was not reached. It comes together
+// with ErrNotAcquired from an acquisition, with ErrUnknown from Extend and Unlock.
 type QuorumError struct {
 	Need  int          // masters needed: n/2+1
 	Got   int          // masters that agreed
@@ -38,7 +39,7 @@ type QuorumError struct {
 // NodeResult is what one master of a quorum said.
 type NodeResult struct {
 	OK    bool  // it agreed
-	Taken bool  // it refused: the key has another holder
+	Taken bool  // it refused: the lock is not this caller's there
 	Err   error // it gave no usable answer in time
 }
 
@@ -56,8 +57,16 @@ func (e *QuorumError) Error() string {
 	return text
 }
 
-// Is makes a QuorumError match ErrNotAcquired.
-func (e *QuorumError) Is(target error) bool { return target == ErrNotAcquired }
+// refused counts the masters that refused.
+func (e *QuorumError) refused() int {
+	n := 0
+	for _, node := range e.Nodes {
+		if node.Taken {
+			n++
+		}
+	}
+	return n
+}
 
 // opError puts an operation and its lock before an error.
 func opError(op, key string, err error) error {

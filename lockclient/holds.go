@@ -55,7 +55,7 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, error) {
 	h := a.hold
 	if h == nil {
-		h = &hold{key: a.lock.key, owner: a.owner, lost: make(chan struct{}), count: 1, index: -1}
+		h = &hold{key: a.lock.key, owner: a.owner, lost: make(chan struct{}), count: 1, index: -1, round: ans.round}
 	}
 	if a.lock.kind.reentrant() {
 		ctx = c.rt.WithValue(ctx, holdKey{c, h.key}, h)

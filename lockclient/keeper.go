@@ -28,7 +28,8 @@ type hold struct {
 	lease    time.Duration // as the last acquisition or Extend set it
 	until    time.Duration // Mono time until which it may be relied on
 	isLost   bool
-	index    int // place in keeper.holds, -1 when not there
+	index    int    // place in keeper.holds, -1 when not there
+	round    *round // of a Redlock: which masters were asked
 }
 
 // add enters a hold.

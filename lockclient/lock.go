@@ -47,10 +47,12 @@ type request struct {
 // answer is what a lock said to a request.
 type answer struct {
 	taken   bool          // by this request, and its lease has not ended yet
+	owner   string        // as which it was taken
 	sent    time.Duration // Mono time before the request was sent: the lease counts from here
 	token   uint64        // the fencing token, 0 if the kind has none
 	hint    time.Duration // not taken: how long the holder's lease lasts; negative: it has no end
 	refusal error         // not taken: more about why, or nil
+	round   *round        // of a Redlock
 }
 
 // waiting is one waiter's place.
@@ -236,6 +238,7 @@ func (a *acquisition) attempt(ctx context.Context) (*Held, answer, error) {
 		}
 		return nil, ans, nil
 	}
+	a.owner = ans.owner
 	held, err := c.grant(ctx, a, ans)
 	return held, ans, err
 }

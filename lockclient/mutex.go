@@ -49,7 +49,7 @@ func (m *mutex) acquire(ctx context.Context, r request) (answer, error) {
 	if m.fenced {
 		script, keys = fencedAcquire, []string{m.key, tokenKey(m.key)}
 	}
-	ans := answer{sent: c.rt.Mono()}
+	ans := answer{owner: r.owner, sent: c.rt.Mono()}
 	reply, err := c.eval(ctx, c.timeout, script, keys, []string{millis(r.lease), r.owner})
 	if err == nil {
 		err = m.read(reply, &ans)

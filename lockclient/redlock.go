@@ -1,0 +1,178 @@
+package lockclient
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Redlock that was refused tries again after a random delay in this range.
+const (
+	redlockRetryMin = 50 * time.Millisecond
+	redlockRetryMax = 250 * time.Millisecond
+)
+
+// errTooLate says why a quorum that agreed is of no use.
+var errTooLate = errors.New("asking the masters took longer than the lease lasts")
+
+// Redlock names the lock that the Redis documentation specifies in "Distributed
+// Locks with Redis": a random value at key, on a majority of independent
+// masters, with a validity of lease - elapsed - drift. It panics without clients.
+//
+// All masters are asked at the same time. The call returns when n/2+1 of them
+// have agreed, or no longer can: a slow master costs nobody time, and what it
+// grants later joins the lock or is given back in the background. On failure
+// the lock is released everywhere and, if the caller waits, asked for again
+// after a random delay, with another value.
+//
+// The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a
+// majority. The lock is not reentrant, has no fencing token, and ignores As.
+// The first client's clock measures the lease. Errors wrap *QuorumError.
+func Redlock(key string, clients ...*Client) *Lock {
+	return &Lock{client: clients[0], key: key, kind: &redlock{key: key, clients: clients}}
+}
+
+// redlock is the kind of Redlock.
+type redlock struct {
+	key     string
+	clients []*Client
+}
+
+func (r *redlock) reentrant() bool { return false }
+
+func (r *redlock) defaultLease() (time.Duration, bool) { return DefaultRedlock, false }
+
+// newOwner returns none: each attempt has a value of its own, so that giving
+// back a failed attempt cannot end a later one.
+func (r *redlock) newOwner() string { return "" }
+
+func (r *redlock) await(context.Context) (waiting, error) {
+	return poller{r.clients[0].rt.NewGate()}, nil
+}
+
+func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
+	rt := r.clients[0].rt
+	limit := q.nodeTimeout
+	if limit <= 0 {
+		limit = q.lease / 20
+	}
+	value := r.clients[0].randomHex(20) // the documentation's 20 bytes
+	rd := newRound(rt, len(r.clients), r.all(), limit)
+	ans := answer{owner: value, sent: rt.Mono(), round: rd}
+	failure, err := r.poll(ctx, rd, r.all(), value, func(ctx context.Context, c *Client) (bool, error) {
+		reply, err := c.do(ctx, limit, r.key, "SET", r.key, value, "NX", "PX", millis(q.lease))
+		return reply.Kind == TextReply, err
+	})
+	switch {
+	case err == nil && failure == nil && validity(ans.sent, q.lease) > rt.Mono():
+		ans.taken = true
+		return ans, nil
+	case err == nil && failure == nil:
+		ans.refusal = fmt.Errorf("%w: %w", ErrNotAcquired, errTooLate)
+	case err == nil:
+		ans.refusal = fmt.Errorf("%w: %w", ErrNotAcquired, failure)
+	}
+	for _, i := range rd.end() {
+		c := r.clients[i]
+		c.rt.Go(func() { _, _ = r.delete(c.base, c, value, limit) })
+	}
+	ans.hint = r.retryDelay()
+	return ans, err
+}
+
+// release deletes the lock on all masters that have answered; each of the
+// others does so when its answer comes.
+func (r *redlock) release(ctx context.Context, h *hold, _ leaving) error {
+	return r.whileHeld(ctx, h, h.round.end(), func(ctx context.Context, c *Client) (bool, error) {
+		return r.delete(ctx, c, h.owner, h.round.limit)
+	})
+}
+
+func (r *redlock) extend(ctx context.Context, h *hold, lease time.Duration) error {
+	return r.whileHeld(ctx, h, r.all(), func(ctx context.Context, c *Client) (bool, error) {
+		reply, err := c.eval(ctx, h.round.limit, redlockExtend, []string{r.key}, []string{h.owner, millis(lease)})
+		return reply.Int == 1, err
+	})
+}
+
+// delete deletes the lock on one master; deleted is false if it was not ours.
+func (r *redlock) delete(ctx context.Context, c *Client, value string, limit time.Duration) (deleted bool, err error) {
+	reply, err := c.eval(ctx, limit, redlockRelease, []string{r.key}, []string{value})
+	return reply.Int == 1, err
+}
+
+// whileHeld asks the given masters for what they agree to while they have the
+// lock. The error is ErrLost when so many refused that no majority has it.
+func (r *redlock) whileHeld(
+	ctx context.Context, h *hold, nodes []int, ask func(context.Context, *Client) (bool, error),
+) error {
+	rd := newRound(r.clients[0].rt, len(r.clients), nodes, h.round.limit)
+	failure, err := r.poll(ctx, rd, nodes, "", ask)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	case failure == nil:
+		return nil
+	case failure.refused() > len(r.clients)-failure.Need:
+		return ErrLost
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, failure)
+}
+
+// all is every master, by number.
+func (r *redlock) all() []int {
+	all := make([]int, len(r.clients))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// poll puts a question to the masters of a round, all at once, and returns when
+// a quorum has agreed (nil) or no longer can. A master whose answer comes when
+// the round is over has value deleted.
+func (r *redlock) poll(
+	ctx context.Context, rd *round, nodes []int, value string, ask func(context.Context, *Client) (bool, error),
+) (*QuorumError, error) {
+	free := context.WithoutCancel(ctx) // each request has its own limit
+	for _, i := range nodes {
+		c := r.clients[i]
+		c.rt.Go(func() {
+			agreed, err := ask(free, c)
+			over := rd.record(i, NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err})
+			rd.changed.Open()
+			if over {
+				_, _ = r.delete(c.base, c, value, rd.limit)
+			}
+		})
+	}
+	for {
+		if done, failure := rd.verdict(); done {
+			return failure, nil
+		}
+		if _, err := rd.changed.Wait(ctx, -1); err != nil {
+			return nil, contextError(ctx)
+		}
+	}
+}
+
+// retryDelay draws the pause before the next attempt.
+func (r *redlock) retryDelay() time.Duration {
+	var p [8]byte
+	r.clients[0].rt.Random(p[:])
+	span := uint64(redlockRetryMax - redlockRetryMin)
+	return redlockRetryMin + time.Duration(binary.LittleEndian.Uint64(p[:])%span)
+}
+
+// poller is the place of a waiter that nobody wakes.
+type poller struct{ gate Gate }
+
+func (p poller) attempt(f func() error) error { return f() }
+
+func (p poller) park(ctx context.Context, d time.Duration) (woken bool, err error) {
+	return p.gate.Wait(ctx, d)
+}
+
+func (p poller) leave() {}

@@ -1,0 +1,76 @@
+package lockclient
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errNoAnswer stands for a master that had not answered when the verdict fell.
+var errNoAnswer = errors.New("no answer yet")
+
+// round is one question to masters of a Redlock. Answers may still come when
+// the asker has gone on.
+type round struct {
+	need    int
+	limit   time.Duration // of each request
+	changed Gate          // opened at each answer
+
+	mu    sync.Mutex
+	nodes []NodeResult
+	open  []int // the masters asked that have not answered, in order
+	over  bool  // the lock was given up: what is granted now goes back at once
+}
+
+// newRound makes a round that asks some of n masters.
+func newRound(rt Runtime, n int, asked []int, limit time.Duration) *round {
+	rd := &round{need: n/2 + 1, limit: limit, changed: rt.NewGate(), open: slices.Clone(asked)}
+	rd.nodes = make([]NodeResult, n)
+	for i := range rd.nodes {
+		rd.nodes[i].Err = errNoAnswer
+	}
+	return rd
+}
+
+// record notes the answer of master i, and tells whether it came too late.
+func (rd *round) record(i int, res NodeResult) (over bool) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.nodes[i] = res
+	rd.open = slices.DeleteFunc(rd.open, func(o int) bool { return o == i })
+	return rd.over
+}
+
+// verdict tells whether the round is decided; failure is nil if a quorum has agreed.
+func (rd *round) verdict() (done bool, failure *QuorumError) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	got := 0
+	for _, n := range rd.nodes {
+		if n.OK {
+			got++
+		}
+	}
+	if got >= rd.need {
+		return true, nil
+	}
+	if got+len(rd.open) >= rd.need {
+		return false, nil
+	}
+	return true, &QuorumError{Need: rd.need, Got: got, Nodes: slices.Clone(rd.nodes)}
+}
+
+// end gives the lock up. It returns the masters that have answered, which the
+// caller is to release; the others are released when they answer.
+func (rd *round) end() (answered []int) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.over = true
+	for i := range rd.nodes {
+		if !slices.Contains(rd.open, i) {
+			answered = append(answered, i)
+		}
+	}
+	return answered
+}
