@@ -25,7 +25,9 @@ type Transport interface {
 	// deliver is called for each message, one at a time and in order, and must
 	// not block; lost is called when the subscription may have missed messages
 	// (the connection was re-established). With sharded, SSUBSCRIBE is used.
-	Subscribe(ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func()) (Subscription, error)
+	Subscribe(
+		ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func(),
+	) (Subscription, error)
 	// Topology describes what the transport is connected to.
 	Topology() Topology
 }
@@ -86,6 +88,7 @@ func (r Reply) Integer() (n int64, ok bool) {
 // as "WRONGTYPE" or "NOSCRIPT".
 type ServerError struct{ Text string }
 
+// Error returns the text as the server sent it.
 func (e *ServerError) Error() string { return e.Text }
 
 // ErrNotSent is wrapped by errors of commands that no server has seen, such as

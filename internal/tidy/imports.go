@@ -23,10 +23,11 @@ var floors = map[string][]string{
 	"datastore": onGround(),
 	"luaengine": onGround(),
 
-	"lockclient":          {"internal/slot"},
-	"lockclient/goredis":  {"lockclient"},
-	"lockclient/locktest": {"lockclient"},
-	"lockclient/rueidis":  {"lockclient"},
+	"lockclient":              {"internal/slot"},
+	"lockclient/goredis":      {"lockclient"},
+	"lockclient/locktest":     {"lockclient"},
+	"lockclient/rueidis":      {"lockclient"},
+	"lockclient/slogobserver": {"lockclient"},
 
 	"server":        onGround("server/engine"),
 	"server/engine": onGround("datastore", "luaengine"),

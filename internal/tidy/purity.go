@@ -26,15 +26,16 @@ const (
 // freedoms says what is allowed where. The longest place wins; tests may do
 // everything.
 var freedoms = map[string]freedom{
-	".":                  floats,
-	"bench":              everything,
-	"cluster":            0,
-	"cmd":                everything,
-	"internal/tidy":      everything,
-	"interop":            everything,
-	"lockclient":         floats | mutexes | channels,
-	"lockclient/goredis": everything,
-	"lockclient/rueidis": everything,
+	".":                       floats,
+	"bench":                   everything,
+	"cluster":                 0,
+	"cmd":                     everything,
+	"internal/tidy":           everything,
+	"interop":                 everything,
+	"lockclient":              floats | mutexes | channels,
+	"lockclient/goredis":      everything,
+	"lockclient/rueidis":      everything,
+	"lockclient/slogobserver": everything,
 	// The real Runtime.
 	"lockclient/system.go": everything,
 	"luaengine/step.go":    floats | coroutines,
