@@ -27,6 +27,21 @@ func (db *DB) SetDeadline(key []byte, unixMillis int64) bool {
 	return e != nil
 }
 
+// Expiring counts the keys that have a deadline, and returns the mean of the
+// time they have left at now (Unix milliseconds), in milliseconds. It takes
+// time in proportion to their number.
+func (db *DB) Expiring(now int64) (keys int, meanTTLMillis int64) {
+	keys = len(db.due.nodes)
+	if keys == 0 {
+		return 0, 0
+	}
+	total := int64(0)
+	for _, node := range db.due.nodes {
+		total += max(0, node.entry.deadline-now) / int64(keys)
+	}
+	return keys, total
+}
+
 // NextExpiry returns the first instant, in Unix milliseconds, at which
 // ExpireDue has something to remove, and whether there is one.
 func (k *Keyspace) NextExpiry() (unixMillis int64, ok bool) {
@@ -42,6 +57,17 @@ func (k *Keyspace) NextExpiry() (unixMillis int64, ok bool) {
 		}
 	}
 	return unixMillis, ok
+}
+
+// Expiring counts the keys that have a deadline, and averages what is left of
+// it at now (Unix milliseconds), in milliseconds: both 0 when there are none.
+func (db *DB) Expiring(now int64) (count int, averageTTL int64) {
+	var left int64
+	for _, node := range db.due.nodes {
+		left += max(node.entry.deadline-now, 0)
+	}
+	count = len(db.due.nodes)
+	return count, left / int64(max(count, 1))
 }
 
 // ExpireDue removes up to max keys that are expired at now (Unix

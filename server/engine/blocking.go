@@ -228,7 +228,8 @@ func (n *Node) postpone(c *Call) {
 
 // unpause ends CLIENT PAUSE and runs what it has held back.
 func (n *Node) unpause() {
-	n.blocking.pausedUntil = 0
+	n.blocking.pausedUntil, n.blocking.pausedAll = 0, false
+	n.applyExpiryPolicy()
 	for len(n.blocking.postponed) > 0 && n.blocking.pausedUntil == 0 {
 		s := n.blocking.postponed[0]
 		args := s.block.args

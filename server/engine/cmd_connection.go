@@ -71,7 +71,7 @@ func runReset(c *Call) resp.Value {
 	n.discard(s)
 	n.unsubscribeAll(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
-	s.reply, s.noEvict, s.asking, s.readOnly = replyOn, false, false, false
+	s.reply, s.asking, s.readOnly = replyOn, false, false
 	s.authenticated = n.conf.password() == ""
 	return resp.Simple("RESET")
 }
@@ -121,7 +121,7 @@ func runHello(c *Call) resp.Value {
 		return resp.Err(bad)
 	case !s.Authenticated():
 		return resp.Err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO " +
-			"<proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP " +
+			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP " +
 			"protocol version at the same time")
 	}
 	if name != nil {
@@ -182,10 +182,3 @@ func validName(name []byte) bool {
 	}
 	return true
 }
-
-var clientCommands = []Command{
-	{Name: "ID", Arity: 2, Flags: NoScript | Loading | Stale, Groups: "slow connection", Run: runClientID},
-}
-
-// runClientID is CLIENT ID.
-func runClientID(c *Call) resp.Value { return resp.Int(c.Session.ID) }

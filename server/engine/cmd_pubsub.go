@@ -33,19 +33,7 @@ var pubsubSubcommands = []Command{
 		Run: func(c *Call) resp.Value { return c.countSubscribers(c.Node.pubsub.shards) }},
 	{Name: "NUMPAT", Arity: 2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
 		Run: func(c *Call) resp.Value { return resp.Int(int64(len(c.Node.pubsub.patterns))) }},
-	help("PUBSUB",
-		"CHANNELS [<pattern>]",
-		"    Return the currently active channels matching a <pattern> (default: '*').",
-		"NUMPAT",
-		"    Return number of subscriptions to patterns.",
-		"NUMSUB [<channel> ...]",
-		"    Return the number of subscribers for the specified channels, excluding",
-		"    pattern subscriptions(default: no channels).",
-		"SHARDCHANNELS [<pattern>]",
-		"    Return the currently active shard level channels matching a <pattern> (default: '*').",
-		"SHARDNUMSUB [<shardchannel> ...]",
-		"    Return the number of subscribers for the specified shard level channel(s)",
-	),
+	help("PUBSUB", "slow", pubsubHelp),
 }
 
 // runSubscribe is SUBSCRIBE, PSUBSCRIBE or SSUBSCRIBE name [name ...]. The

@@ -26,22 +26,7 @@ var scriptSubcommands = []Command{
 	{Name: "EXISTS", Arity: -3, Flags: NoScript, Groups: "slow scripting", Run: runScriptExists},
 	{Name: "FLUSH", Arity: -2, Flags: NoScript, Groups: "slow scripting", Run: runScriptFlush},
 	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runScriptKill},
-	help("SCRIPT",
-		"DEBUG (YES|SYNC|NO)",
-		"    Set the debug mode for subsequent scripts executed.",
-		"EXISTS <sha1> [<sha1> ...]",
-		"    Return information about the existence of the scripts in the script cache.",
-		"FLUSH [ASYNC|SYNC]",
-		"    Flush the Lua scripts cache. Very dangerous on replicas.",
-		"    When called without the optional mode argument, the behavior is determined",
-		"    by the lazyfree-lazy-user-flush configuration directive. Valid modes are:",
-		"    * ASYNC: Asynchronously flush the scripts cache.",
-		"    * SYNC: Synchronously flush the scripts cache.",
-		"KILL",
-		"    Kill the currently executing Lua script.",
-		"LOAD <script>",
-		"    Load a script into the scripts cache without executing it.",
-	),
+	help("SCRIPT", "slow scripting", scriptHelp),
 }
 
 // runEval is EVAL or EVAL_RO script numkeys [key ...] [arg ...].

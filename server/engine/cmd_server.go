@@ -10,24 +10,43 @@ import (
 // and, from group generic, WAIT.
 
 var serverCommands = []Command{
+	{Name: "COMMAND", Arity: -1, Flags: Loading | Stale, Groups: "slow connection",
+		Run: runCommand, Sub: commandCommands},
+	{Name: "CONFIG", Arity: -2, Groups: "slow", Sub: configCommands},
+	{Name: "DEBUG", Arity: -2, Flags: Admin | NoScript | Loading | Stale | Protected, Groups: "admin slow dangerous",
+		Run: runDebug},
+	{Name: "INFO", Arity: -1, Flags: Loading | Stale, Groups: "slow dangerous", Run: runInfo},
+	{Name: "MEMORY", Arity: -2, Groups: "slow", Sub: memoryCommands},
+	{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runRole},
+	{Name: "SHUTDOWN", Arity: -1, Flags: Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
+		Groups: "admin slow dangerous", Run: runShutdown},
 	{Name: "TIME", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast", Run: runTime},
 	{Name: "WAIT", Arity: 3, Flags: NoScript, Groups: "slow connection", Run: runWait},
-}
-
-// clusterCommands are those of a node without cluster support.
-var clusterCommands = []Command{
-	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadOnly},
-	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadWrite},
-	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "fast connection", Run: runAsking},
 }
 
 // runTime is TIME: the running clock, in a script as well.
 func runTime(c *Call) resp.Value {
 	now := c.Node.cfg.Clock.Wall()
-	return resp.List(
-		resp.Str(strconv.FormatInt(now.Unix(), 10)),
-		resp.Str(strconv.FormatInt(int64(now.Nanosecond()/1000), 10)),
-	)
+	return resp.List(resp.Str(decimal(now.Unix())), resp.Str(decimal(int64(now.Nanosecond()/1000))))
+}
+
+// runRole is ROLE.
+func runRole(c *Call) resp.Value {
+	r := &c.Node.repl
+	if r.isReplica() {
+		state := "connect"
+		if r.linkUp {
+			state = "connected"
+		}
+		return resp.List(resp.Str("slave"), resp.Str(r.masterHost), resp.Int(int64(r.masterPort)),
+			resp.Str(state), resp.Int(r.offset))
+	}
+	replicas := make([]resp.Value, len(r.replicas))
+	for i := range r.replicas {
+		one := &r.replicas[i]
+		replicas[i] = resp.List(resp.Str(one.host), resp.Str(decimal(int64(one.port))), resp.Str(decimal(one.offset)))
+	}
+	return resp.List(resp.Str("master"), resp.Int(r.offset), resp.List(replicas...))
 }
 
 // runWait is WAIT numreplicas timeout, in milliseconds; 0 is for ever.
@@ -57,25 +76,44 @@ func runWait(c *Call) resp.Value {
 	return resp.Value{}
 }
 
-// runReadOnly is READONLY.
-func runReadOnly(c *Call) resp.Value {
-	return c.clusterOnly(func() { c.Session.readOnly = true })
-}
-
-// runReadWrite is READWRITE.
-func runReadWrite(c *Call) resp.Value {
-	return c.clusterOnly(func() { c.Session.readOnly = false })
-}
-
-// runAsking is ASKING.
-func runAsking(c *Call) resp.Value {
-	return c.clusterOnly(func() { c.Session.asking = true })
-}
-
-func (c *Call) clusterOnly(apply func()) resp.Value {
-	if c.Node.cfg.Topology == nil {
-		return resp.Err(errClusterOff)
+// runShutdown is SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT]. The shell sees
+// the request and ends the process; there is no reply.
+func runShutdown(c *Call) resp.Value {
+	var request Shutdown
+	abort := false
+	for _, arg := range c.Args[1:] {
+		switch {
+		case is(arg, "NOSAVE"):
+			request.NoSave = true
+		case is(arg, "SAVE"):
+			request.Save = true
+		case is(arg, "NOW"):
+			request.Now = true
+		case is(arg, "FORCE"):
+			request.Force = true
+		case is(arg, "ABORT"):
+			abort = true
+		default:
+			return resp.Err(errSyntax)
+		}
 	}
-	apply()
-	return resp.OK
+	switch {
+	case abort && len(c.Args) > 2, request.Save && request.NoSave:
+		return resp.Err(errSyntax)
+	case abort:
+		return resp.Err("ERR No shutdown in progress.")
+	}
+	c.Node.shutdown = &request
+	return resp.Value{}
 }
+
+// runDebug is DEBUG SET-ACTIVE-EXPIRE 0|1. It needs enable-debug-command.
+func runDebug(c *Call) resp.Value {
+	if len(c.Args) == 3 && is(c.Args[1], "SET-ACTIVE-EXPIRE") {
+		c.Node.conf.noExpire = string(c.Args[2]) == "0"
+		return resp.OK
+	}
+	return resp.Err(errSubSyntax("DEBUG", c.Args[1]))
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

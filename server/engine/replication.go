@@ -185,9 +185,10 @@ func (n *Node) startLog() {
 	n.effects.db = 0
 }
 
-// applyExpiryPolicy lets a replica hide what a master removes.
+// applyExpiryPolicy lets a replica hide what a master removes; so does a
+// master while clients are paused and nothing may change.
 func (n *Node) applyExpiryPolicy() {
-	if n.repl.isReplica() {
+	if n.repl.isReplica() || n.blocking.pausedUntil != 0 {
 		n.keys.SetExpiry(datastore.HideExpired)
 	} else {
 		n.keys.SetExpiry(datastore.RemoveExpired)

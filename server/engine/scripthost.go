@@ -82,6 +82,7 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int) res
 		return resp.Err(errScriptUnknown)
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
+		n.stats.reject(cmd, bad)
 		return resp.Err(bad)
 	}
 	c := n.push(h.session)

@@ -8,7 +8,8 @@ import (
 )
 
 // Session is one client of a node. The shell reads the exported fields and
-// takes the bytes out of Out between calls of the node; it writes nothing else.
+// takes the bytes out of Out between calls of the node; apart from LocalAddr it
+// writes nothing else.
 type Session struct {
 	ID    int64  // 1, 2, 3, … in the order of NewSession
 	Out   []byte // replies and pushes to send, in order; the shell empties it
@@ -16,6 +17,8 @@ type Session struct {
 	Name  string // given by CLIENT SETNAME or HELLO, or ""
 	DB    int    // the selected database
 	Proto int    // 2 or 3
+
+	LocalAddr string // the address the client connected to, for CLIENT LIST; the shell may set it
 
 	node       *Node
 	prev, next *Session // neighbours in the node's list, by ID

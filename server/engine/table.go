@@ -3,7 +3,6 @@ package engine
 import (
 	"strings"
 
-	"minikv/internal/resp"
 	"minikv/luaengine"
 )
 
@@ -134,19 +133,4 @@ func find(upperName []byte) luaengine.Handle {
 		return handle
 	}
 	return luaengine.NoCommand
-}
-
-// help is the HELP subcommand of a container: a fixed list of lines.
-func help(name string, lines ...string) Command {
-	all := make([]resp.Value, 0, len(lines)+3)
-	all = append(all, resp.Simple(name+" <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"))
-	for _, line := range lines {
-		all = append(all, resp.Simple(line))
-	}
-	all = append(all, resp.Simple("HELP"), resp.Simple("    Prints this help."))
-	reply := resp.List(all...)
-	return Command{
-		Name: "HELP", Arity: 2, Flags: Loading | Stale, Groups: "slow",
-		Run: func(*Call) resp.Value { return reply },
-	}
 }

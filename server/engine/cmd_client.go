@@ -1,0 +1,372 @@
+package engine
+
+import (
+	"strconv"
+
+	"minikv/internal/resp"
+)
+
+// CLIENT and its subcommands, https://redis.io/docs/latest/commands/client/
+
+const (
+	clientPlain = NoScript | Loading | Stale
+	clientAdmin = Admin | NoScript | Loading | Stale
+	adminGroups = "admin slow dangerous connection"
+)
+
+var clientCommands = []Command{
+	{Name: "GETNAME", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetName},
+	{Name: "GETREDIR", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetRedir},
+	{Name: "ID", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientID},
+	{Name: "INFO", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientInfo},
+	{Name: "KILL", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientKill},
+	{Name: "LIST", Arity: -2, Flags: clientAdmin, Groups: adminGroups, Run: runClientList},
+	{Name: "NO-EVICT", Arity: 3, Flags: clientAdmin, Groups: adminGroups, Run: runClientNoEvict},
+	{Name: "PAUSE", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientPause},
+	{Name: "REPLY", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientReply},
+	{Name: "SETNAME", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientSetName},
+	{Name: "TRACKINGINFO", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientTrackingInfo},
+	{Name: "UNBLOCK", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnblock},
+	{Name: "UNPAUSE", Arity: 2, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnpause},
+	help("CLIENT", "slow connection", clientHelp),
+}
+
+// runClientGetName is CLIENT GETNAME.
+func runClientGetName(c *Call) resp.Value {
+	if c.Session.Name == "" {
+		return resp.Null
+	}
+	return resp.Str(c.Session.Name)
+}
+
+// runClientGetRedir is CLIENT GETREDIR: invalidations are redirected nowhere.
+func runClientGetRedir(*Call) resp.Value { return resp.Int(-1) }
+
+// runClientID is CLIENT ID.
+func runClientID(c *Call) resp.Value { return resp.Int(c.Session.ID) }
+
+// runClientInfo is CLIENT INFO.
+func runClientInfo(c *Call) resp.Value {
+	return resp.Value{Kind: resp.Verbatim, Str: c.Session.describe() + "\n"}
+}
+
+// runClientNoEvict is CLIENT NO-EVICT ON|OFF.
+func runClientNoEvict(c *Call) resp.Value {
+	switch {
+	case is(c.Args[2], "ON"):
+		c.Session.noEvict = true
+	case is(c.Args[2], "OFF"):
+		c.Session.noEvict = false
+	default:
+		return resp.Err(errSyntax)
+	}
+	return resp.OK
+}
+
+// runClientReply is CLIENT REPLY ON|OFF|SKIP. Only ON is answered.
+func runClientReply(c *Call) resp.Value {
+	s := c.Session
+	switch {
+	case is(c.Args[2], "ON"):
+		s.reply = replyOn
+		return resp.OK
+	case is(c.Args[2], "OFF"):
+		s.reply = replyOff
+	case is(c.Args[2], "SKIP"):
+		if s.reply != replyOff {
+			s.reply = replySkipNext
+		}
+	default:
+		return resp.Err(errSyntax)
+	}
+	return resp.Value{}
+}
+
+// runClientSetName is CLIENT SETNAME name; the empty name takes it away.
+func runClientSetName(c *Call) resp.Value {
+	if !validName(c.Args[2]) {
+		return resp.Err(errClientName)
+	}
+	c.Session.Name = string(c.Args[2])
+	return resp.OK
+}
+
+// runClientTrackingInfo is CLIENT TRACKINGINFO: nobody tracks.
+func runClientTrackingInfo(*Call) resp.Value {
+	return resp.Pairs(
+		resp.Str("flags"), resp.Value{Kind: resp.Set, List: []resp.Value{resp.Str("off")}},
+		resp.Str("redirect"), resp.Int(-1),
+		resp.Str("prefixes"), resp.List(),
+	)
+}
+
+// runClientPause is CLIENT PAUSE timeout [WRITE|ALL], in milliseconds. A pause
+// that is longer or holds back more is not shortened or weakened.
+func runClientPause(c *Call) resp.Value {
+	n, all := c.Node, true
+	if len(c.Args) > 4 {
+		return resp.Err(errSubSyntax("CLIENT", c.Args[1]))
+	}
+	if len(c.Args) == 4 {
+		all = is(c.Args[3], "ALL")
+		if !all && !is(c.Args[3], "WRITE") {
+			return resp.Err("ERR CLIENT PAUSE mode must be WRITE or ALL")
+		}
+	}
+	timeout, ok := parseInt(c.Args[2])
+	switch {
+	case !ok:
+		return resp.Err(errTimeoutInt)
+	case timeout < 0:
+		return resp.Err(errNegTimeout)
+	}
+	n.blocking.pausedAll = n.blocking.pausedAll || all
+	n.blocking.pausedUntil = max(n.blocking.pausedUntil, n.nowMillis()+timeout)
+	n.applyExpiryPolicy()
+	return resp.OK
+}
+
+// runClientUnpause is CLIENT UNPAUSE.
+func runClientUnpause(c *Call) resp.Value {
+	c.Node.unpause()
+	return resp.OK
+}
+
+// runClientUnblock is CLIENT UNBLOCK id [TIMEOUT|ERROR].
+func runClientUnblock(c *Call) resp.Value {
+	if len(c.Args) > 4 {
+		return resp.Err(errSubSyntax("CLIENT", c.Args[1]))
+	}
+	withError := len(c.Args) == 4 && is(c.Args[3], "ERROR")
+	if len(c.Args) == 4 && !withError && !is(c.Args[3], "TIMEOUT") {
+		return resp.Err("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	}
+	id, ok := parseInt(c.Args[2])
+	if !ok {
+		return resp.Err(errNotInt)
+	}
+	s := c.Node.sessions.byID(id)
+	if s == nil || s.block == nil || s.block.postponed {
+		return resp.Zero
+	}
+	if withError {
+		c.Node.unblock(s)
+		s.send(resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
+	} else {
+		c.Node.timeOut(s)
+	}
+	return resp.One
+}
+
+// runClientList is CLIENT LIST [TYPE type] [ID id [id ...]].
+func runClientList(c *Call) resp.Value {
+	filter, bad := c.listFilter()
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	text := []byte{}
+	for s := c.Node.sessions.first; s != nil; s = s.next {
+		if filter.matches(s) {
+			text = append(text, s.describe()...)
+			text = append(text, '\n')
+		}
+	}
+	return resp.Value{Kind: resp.Verbatim, Str: string(text)}
+}
+
+// listFilter reads what CLIENT LIST is asked for.
+func (c *Call) listFilter() (filter clientFilter, bad string) {
+	switch {
+	case len(c.Args) == 2:
+	case len(c.Args) == 4 && is(c.Args[2], "TYPE"):
+		return filter, filter.setType(c.Args[3])
+	case len(c.Args) > 3 && is(c.Args[2], "ID"):
+		for _, arg := range c.Args[3:] {
+			id, ok := parseInt(arg)
+			if !ok || id < 1 {
+				return filter, "ERR Invalid client ID"
+			}
+			filter.ids = append(filter.ids, id)
+		}
+	default:
+		return filter, errSyntax
+	}
+	return filter, ""
+}
+
+// runClientKill is CLIENT KILL addr, or CLIENT KILL filter value [filter value ...].
+func runClientKill(c *Call) resp.Value {
+	if len(c.Args) == 3 {
+		filter := clientFilter{addr: string(c.Args[2])}
+		if c.kill(filter) == 0 {
+			return resp.Err("ERR No such client")
+		}
+		return resp.OK
+	}
+	filter, bad := c.killFilter()
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	return resp.Int(c.kill(filter))
+}
+
+// killFilter reads the filters of CLIENT KILL.
+func (c *Call) killFilter() (filter clientFilter, bad string) {
+	args := c.Args[2:]
+	filter.skip = c.Session
+	for ; len(args) > 1 && bad == ""; args = args[2:] {
+		value := string(args[1])
+		switch {
+		case is(args[0], "ID"):
+			id, ok := parseInt(args[1])
+			if !ok || id < 1 {
+				return filter, "ERR client-id should be greater than 0"
+			}
+			filter.ids = []int64{id}
+		case is(args[0], "TYPE"):
+			bad = filter.setType(args[1])
+		case is(args[0], "ADDR"):
+			filter.addr = value
+		case is(args[0], "LADDR"):
+			filter.localAddr = value
+		case is(args[0], "USER"):
+			if value != "default" {
+				return filter, "ERR No such user '" + value + "'"
+			}
+		case is(args[0], "SKIPME") && is(args[1], "YES"):
+			filter.skip = c.Session
+		case is(args[0], "SKIPME") && is(args[1], "NO"):
+			filter.skip = nil
+		default:
+			return filter, errSyntax
+		}
+	}
+	if bad == "" && len(args) > 0 {
+		bad = errSyntax
+	}
+	return filter, bad
+}
+
+// kill closes the sessions that match and returns how many; the caller's own
+// still gets its reply.
+func (c *Call) kill(filter clientFilter) int64 {
+	var killed int64
+	for s := c.Node.sessions.first; s != nil; {
+		next := s.next
+		if filter.matches(s) {
+			killed++
+			s.closing = true
+			c.Node.markDirty(s)
+			if s != c.Session {
+				c.Node.Close(s)
+			}
+		}
+		s = next
+	}
+	return killed
+}
+
+// clientFilter selects sessions; what is zero does not matter.
+type clientFilter struct {
+	ids             []int64
+	class           string // normal, pubsub, master or replica
+	addr, localAddr string
+	skip            *Session
+}
+
+// setType takes the name of a class of clients.
+func (f *clientFilter) setType(name []byte) (bad string) {
+	switch {
+	case is(name, "NORMAL"):
+		f.class = "normal"
+	case is(name, "PUBSUB"):
+		f.class = "pubsub"
+	case is(name, "MASTER"):
+		f.class = "master"
+	case is(name, "REPLICA"), is(name, "SLAVE"):
+		f.class = "replica"
+	default:
+		return "ERR Unknown client type '" + string(name) + "'"
+	}
+	return ""
+}
+
+func (f *clientFilter) matches(s *Session) bool {
+	if s == f.skip || f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.LocalAddr != f.localAddr {
+		return false
+	}
+	class := "normal"
+	if s.Subscribed() {
+		class = "pubsub"
+	}
+	if f.class != "" && class != f.class {
+		return false
+	}
+	for _, id := range f.ids {
+		if id == s.ID {
+			return true
+		}
+	}
+	return len(f.ids) == 0
+}
+
+// describe is the session's line in CLIENT LIST. Buffers are the shell's and
+// show as empty.
+func (s *Session) describe() string {
+	now := s.node.cfg.Clock.Mono()
+	multi := -1
+	if s.tx.active {
+		multi = len(s.tx.queue)
+	}
+	command := s.lastCmd
+	if command == "" {
+		command = "NULL"
+	}
+	text := make([]byte, 0, 256)
+	add := func(name, value string) { text = append(append(append(text, name...), '='), value+" "...) }
+	add("id", strconv.FormatInt(s.ID, 10))
+	add("addr", s.Addr)
+	add("laddr", s.LocalAddr)
+	add("fd", strconv.FormatInt(s.ID+firstDescriptor, 10))
+	add("name", s.Name)
+	add("age", strconv.Itoa(int((now - s.created).Seconds())))
+	add("idle", strconv.Itoa(int((now - s.lastUsed).Seconds())))
+	add("flags", s.flagLetters())
+	add("db", strconv.Itoa(s.DB))
+	add("sub", strconv.Itoa(s.subs.channels.len()))
+	add("psub", strconv.Itoa(s.subs.patterns.len()))
+	add("ssub", strconv.Itoa(s.subs.shards.len()))
+	add("multi", strconv.Itoa(multi))
+	text = append(text, "qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 "...)
+	add("events", "r")
+	add("cmd", command)
+	add("user", "default")
+	add("redir", "-1")
+	add("resp", strconv.Itoa(s.Proto))
+	return string(text[:len(text)-1])
+}
+
+// firstDescriptor is the file descriptor that a redis-server's first client gets, less one.
+const firstDescriptor = 7
+
+// flagLetters are the letters of CLIENT LIST's flags.
+// Source: catClientInfoString of Redis 7.0.
+func (s *Session) flagLetters() string {
+	letters := []byte{}
+	add := func(letter byte, set bool) {
+		if set {
+			letters = append(letters, letter)
+		}
+	}
+	add('P', s.Subscribed())
+	add('x', s.tx.active)
+	add('b', s.block != nil)
+	add('d', s.tx.touched)
+	add('c', s.closing)
+	add('r', s.readOnly)
+	add('e', s.noEvict)
+	if len(letters) == 0 {
+		return "N"
+	}
+	return string(letters)
+}

@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"strings"
+
+	"minikv/internal/resp"
+)
+
+// COMMAND and its subcommands, https://redis.io/docs/latest/commands/command/
+
+var commandCommands = []Command{
+	{Name: "COUNT", Arity: 2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandCount},
+	{Name: "DOCS", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandDocs},
+	{Name: "GETKEYS", Arity: -4, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandGetKeys},
+	{Name: "INFO", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandInfo},
+	{Name: "LIST", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandList},
+	help("COMMAND", "slow connection", commandHelp),
+}
+
+// flagNames are the flags as COMMAND INFO shows them, in its order.
+var flagNames = []struct {
+	flag Flag
+	name string
+}{
+	{Write, "write"}, {ReadOnly, "readonly"}, {DenyOOM, "denyoom"}, {Admin, "admin"}, {PubSub, "pubsub"},
+	{NoScript, "noscript"}, {Blocking, "blocking"}, {Loading, "loading"}, {Stale, "stale"},
+	{SkipMonitor, "skip_monitor"}, {SkipSlowlog, "skip_slowlog"}, {Asking, "asking"}, {Fast, "fast"},
+	{NoAuth, "no_auth"}, {NoMandatoryKeys, "no_mandatory_keys"}, {NoAsyncLoading, "no_async_loading"},
+	{NoMulti, "no_multi"}, {AllowBusy, "allow_busy"}, {MovableKeys, "movablekeys"},
+}
+
+// runCommand is COMMAND without a subcommand: all of them.
+func runCommand(*Call) resp.Value {
+	list := make([]resp.Value, len(table))
+	for i := range table {
+		list[i] = table[i].info()
+	}
+	return resp.List(list...)
+}
+
+// runCommandCount is COMMAND COUNT.
+func runCommandCount(*Call) resp.Value { return resp.Int(int64(len(table))) }
+
+// runCommandInfo is COMMAND INFO [name ...]; a name may be container|subcommand.
+func runCommandInfo(c *Call) resp.Value {
+	if len(c.Args) == 2 {
+		return runCommand(c)
+	}
+	list := make([]resp.Value, 0, len(c.Args)-2)
+	for _, name := range c.Args[2:] {
+		if cmd := byFullName(string(name)); cmd != nil {
+			list = append(list, cmd.info())
+		} else {
+			list = append(list, resp.NullList)
+		}
+	}
+	return resp.List(list...)
+}
+
+// runCommandDocs is COMMAND DOCS [name ...]: what the table knows.
+func runCommandDocs(c *Call) resp.Value {
+	var list []resp.Value
+	if len(c.Args) == 2 {
+		for i := range table {
+			list = append(list, resp.Str(table[i].full), table[i].docs())
+		}
+	}
+	for _, name := range c.Args[2:] {
+		if cmd := byFullName(string(name)); cmd != nil {
+			list = append(list, resp.Str(cmd.full), cmd.docs())
+		}
+	}
+	return resp.Pairs(list...)
+}
+
+// runCommandGetKeys is COMMAND GETKEYS command [argument ...].
+func runCommandGetKeys(c *Call) resp.Value {
+	args := c.Args[2:]
+	cmd, _ := lookup(args)
+	switch {
+	case cmd == nil:
+		return resp.Err("ERR Invalid command specified")
+	case !cmd.hasKeys():
+		return resp.Err("ERR The command has no key arguments")
+	case !cmd.accepts(len(args)):
+		return resp.Err("ERR Invalid number of arguments specified for command")
+	}
+	keys, ok := cmd.keys(args)
+	switch {
+	case !ok:
+		return resp.Err("ERR Invalid arguments specified for command")
+	case len(keys) == 0 && cmd.Flags&NoMandatoryKeys == 0:
+		return resp.Err("ERR Invalid arguments specified for command")
+	}
+	list := make([]resp.Value, len(keys))
+	for i, key := range keys {
+		list[i] = resp.Str(string(key))
+	}
+	return resp.List(list...)
+}
+
+// runCommandList is COMMAND LIST [FILTERBY MODULE name|ACLCAT category|PATTERN pattern].
+func runCommandList(c *Call) resp.Value {
+	matches := func(*Command) bool { return true }
+	switch {
+	case len(c.Args) == 2:
+	case len(c.Args) != 5 || !is(c.Args[2], "FILTERBY"):
+		return resp.Err(errSyntax)
+	case is(c.Args[3], "MODULE"):
+		matches = func(*Command) bool { return false }
+	case is(c.Args[3], "ACLCAT"):
+		category := strings.ToLower(string(c.Args[4]))
+		matches = func(cmd *Command) bool { return cmd.inGroup(category) }
+	case is(c.Args[3], "PATTERN"):
+		pattern := strings.ToLower(string(c.Args[4]))
+		matches = func(cmd *Command) bool { return matchGlob(pattern, cmd.full) }
+	default:
+		return resp.Err(errSyntax)
+	}
+	list := []resp.Value{}
+	for i := range table {
+		if matches(&table[i]) {
+			list = append(list, resp.Str(table[i].full))
+		}
+		for j := range table[i].Sub {
+			if sub := &table[i].Sub[j]; matches(sub) {
+				list = append(list, resp.Str(sub.full))
+			}
+		}
+	}
+	return resp.List(list...)
+}
+
+// byFullName finds a command or, with '|', a subcommand; nil if there is none.
+func byFullName(name string) *Command {
+	container, sub, isSub := strings.Cut(name, "|")
+	cmd := byName([]byte(container))
+	if cmd == nil || !isSub {
+		return cmd
+	}
+	for i := range cmd.Sub {
+		if strings.EqualFold(cmd.Sub[i].Name, sub) {
+			return &cmd.Sub[i]
+		}
+	}
+	return nil
+}
+
+func (cmd *Command) hasKeys() bool { return cmd.Keys.First != 0 || cmd.Keys.Find != nil }
+
+// inGroup reports whether a command belongs to an ACL category.
+func (cmd *Command) inGroup(category string) bool {
+	for group := range strings.FieldsSeq(cmd.Groups) {
+		if group == category {
+			return true
+		}
+	}
+	return false
+}
+
+// info is the command's entry in the reply of COMMAND. Tips and key
+// specifications are left empty: the positions say it all.
+func (cmd *Command) info() resp.Value {
+	flags := []resp.Value{}
+	for _, one := range flagNames {
+		if cmd.Flags&one.flag != 0 {
+			flags = append(flags, resp.Simple(one.name))
+		}
+	}
+	groups := []resp.Value{}
+	for group := range strings.FieldsSeq(cmd.Groups) {
+		groups = append(groups, resp.Simple("@"+group))
+	}
+	subs := make([]resp.Value, len(cmd.Sub))
+	for i := range cmd.Sub {
+		subs[i] = cmd.Sub[i].info()
+	}
+	return resp.List(
+		resp.Str(cmd.full), resp.Int(int64(cmd.Arity)), resp.Value{Kind: resp.Set, List: flags},
+		resp.Int(int64(cmd.Keys.First)), resp.Int(int64(cmd.Keys.Last)), resp.Int(int64(cmd.Keys.Step)),
+		resp.Value{Kind: resp.Set, List: groups},
+		resp.List(), resp.List(), resp.List(subs...),
+	)
+}
+
+// docGroups are the groups of the manual that ACL categories name.
+var docGroups = []string{
+	"string", "hash", "list", "set", "sortedset", "stream", "bitmap", "hyperloglog", "geo", "pubsub", "scripting",
+	"transaction", "connection",
+}
+
+// docs is the command's entry in the reply of COMMAND DOCS.
+func (cmd *Command) docs() resp.Value {
+	group := "server"
+	if cmd.inGroup("keyspace") {
+		group = "generic"
+	}
+	for _, one := range docGroups {
+		if cmd.inGroup(one) {
+			group = strings.Replace(one, "sortedset", "sorted-set", 1)
+			break
+		}
+	}
+	entry := []resp.Value{resp.Str("group"), resp.Str(group)}
+	if len(cmd.Sub) > 0 {
+		var subs []resp.Value
+		for i := range cmd.Sub {
+			subs = append(subs, resp.Str(cmd.Sub[i].full), cmd.Sub[i].docs())
+		}
+		entry = append(entry, resp.Str("subcommands"), resp.Pairs(subs...))
+	}
+	return resp.Pairs(entry...)
+}

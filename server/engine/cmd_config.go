@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"sort"
+	"strings"
+
+	"minikv/internal/resp"
+)
+
+// CONFIG and its subcommands, https://redis.io/docs/latest/commands/config/
+
+var configCommands = []Command{
+	{Name: "GET", Arity: -3, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigGet},
+	{Name: "SET", Arity: -4, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigSet},
+	{Name: "RESETSTAT", Arity: 2, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigResetStat},
+	{Name: "REWRITE", Arity: 2, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigRewrite},
+	help("CONFIG", "slow", configHelp),
+}
+
+// runConfigGet is CONFIG GET pattern [pattern ...], in alphabetical order.
+func runConfigGet(c *Call) resp.Value {
+	var names []string
+	for name := range parametersByName { //tidy:unordered sorted below
+		if matchesAny(c.Args[2:], name) {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	list := make([]resp.Value, 0, 2*len(names))
+	for _, name := range names {
+		list = append(list, resp.Str(name), resp.Str(c.Node.parameter(name)))
+	}
+	return resp.Pairs(list...)
+}
+
+// matchesAny reports whether name, in lower case, matches one of the patterns.
+func matchesAny(patterns [][]byte, name string) bool {
+	for _, pattern := range patterns {
+		if matchGlob(strings.ToLower(string(pattern)), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// parameter is a parameter's present value.
+func (n *Node) parameter(name string) string {
+	p := findParameter(name)
+	if p.name == "replicaof" && n.repl.isReplica() {
+		return n.repl.masterHost + " " + decimal(int64(n.repl.masterPort))
+	}
+	if _, changed := n.conf.changed[p.name]; p.name == "port" && !changed {
+		return decimal(int64(n.cfg.Port))
+	}
+	return n.conf.get(p.name)
+}
+
+// runConfigSet is CONFIG SET name value [name value ...]: all or nothing.
+func runConfigSet(c *Call) resp.Value {
+	pairs := c.Args[2:]
+	if len(pairs)%2 != 0 {
+		return resp.Err(errSyntax)
+	}
+	if bad := checkConfigSet(pairs); bad != "" {
+		return resp.Err(bad)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if err := c.Node.conf.set(string(pairs[i]), string(pairs[i+1])); err != nil {
+			panic("engine: " + err.Error())
+		}
+	}
+	c.Node.applyExpiryPolicy()
+	return resp.OK
+}
+
+// checkConfigSet is why CONFIG SET must change nothing, or "".
+func checkConfigSet(pairs [][]byte) string {
+	seen := make(map[*parameter]bool)
+	immutable, twice := "", ""
+	for i := 0; i < len(pairs); i += 2 {
+		name := string(pairs[i])
+		p := findParameter(name)
+		switch {
+		case p == nil:
+			return "ERR Unknown option or number of arguments for CONFIG SET - '" + name + "'"
+		case p.immutable && immutable == "":
+			immutable = name
+		case seen[p] && twice == "":
+			twice = name
+		}
+		seen[p] = true
+	}
+	switch {
+	case immutable != "":
+		return errConfigSet(immutable, "can't set immutable config")
+	case twice != "":
+		return errConfigSet(twice, "duplicate parameter")
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name := string(pairs[i])
+		if _, bad := findParameter(name).canonical(string(pairs[i+1])); bad != "" {
+			return errConfigSet(name, bad)
+		}
+	}
+	return ""
+}
+
+func errConfigSet(name, why string) string {
+	return "ERR CONFIG SET failed (possibly related to argument '" + name + "') - " + why
+}
+
+// runConfigResetStat is CONFIG RESETSTAT.
+func runConfigResetStat(c *Call) resp.Value {
+	c.Node.stats = statistics{dirty: c.Node.stats.dirty}
+	return resp.OK
+}
+
+// runConfigRewrite is CONFIG REWRITE: a node has no file of its own.
+func runConfigRewrite(*Call) resp.Value {
+	return resp.Err("ERR The server is running without a config file")
+}
