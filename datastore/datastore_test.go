@@ -111,7 +111,8 @@ func TestParseInteger(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "-", "+1", "01", "-0", "00", " 1", "1 ", "1a", "a", "0x1", "1.0",
-		"9223372036854775808", "-9223372036854775809", "18446744073709551616", "99999999999999999999", "184467440737095516160",
+		"9223372036854775808", "-9223372036854775809", "18446744073709551616",
+		"99999999999999999999", "184467440737095516160",
 	} {
 		_, ok := ParseInteger([]byte(text))
 		require.False(t, ok, text)
@@ -205,6 +206,9 @@ func TestExpireDueOrderAndLimit(t *testing.T) {
 	}
 	store.DB(0).SetDeadline([]byte("k1"), 35)
 	store.DB(0).SetDeadline([]byte("k4"), 5)
+	keys, mean := store.DB(0).Expiring(5)
+	require.Equal(t, 5, keys)
+	require.Equal(t, int64((25+30+15+5+0)/5), mean)
 	now = 100
 	require.Equal(t, 2, store.ExpireDue(now, 2))
 	require.Equal(t, 3, store.ExpireDue(now, 10))

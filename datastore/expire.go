@@ -59,17 +59,6 @@ func (k *Keyspace) NextExpiry() (unixMillis int64, ok bool) {
 	return unixMillis, ok
 }
 
-// Expiring counts the keys that have a deadline, and averages what is left of
-// it at now (Unix milliseconds), in milliseconds: both 0 when there are none.
-func (db *DB) Expiring(now int64) (count int, averageTTL int64) {
-	var left int64
-	for _, node := range db.due.nodes {
-		left += max(node.entry.deadline-now, 0)
-	}
-	count = len(db.due.nodes)
-	return count, left / int64(max(count, 1))
-}
-
 // ExpireDue removes up to max keys that are expired at now (Unix
 // milliseconds), in order of database, deadline and creation, and returns
 // their number. It removes nothing unless the policy is RemoveExpired.
