@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"minikv/datastore"
 )
@@ -11,22 +12,25 @@ import (
 // sign, no leading zeros.
 func parseInt(arg []byte) (n int64, ok bool) { return datastore.ParseInteger(arg) }
 
-// parseFloat reads a double as Redis does: the whole argument, no spaces,
-// not NaN; infinities are allowed.
+// parseFloat reads a double as Redis does: C's strtod on the whole argument,
+// hexadecimal and infinities included, but no space in front, nothing out of
+// range and not NaN.
 func parseFloat(arg []byte) (f float64, ok bool) {
-	if len(arg) == 0 {
-		return 0, false
+	text := string(arg)
+	if strings.ContainsAny(text, "xX") && !strings.ContainsAny(text, "pP") {
+		text += "p0"
 	}
-	for _, b := range arg {
-		if b == '_' {
-			return 0, false
-		}
-	}
-	f, err := strconv.ParseFloat(string(arg), 64)
-	if err != nil || math.IsNaN(f) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(f) || strings.Contains(text, "_") || f == 0 && nonzero(text) {
 		return 0, false
 	}
 	return f, true
+}
+
+// nonzero reports whether the mantissa of a decimal number has a digit but 0.
+func nonzero(text string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return strings.ContainsAny(mantissa, "123456789")
 }
 
 // is reports whether arg is the option word, which is given in upper case.

@@ -292,7 +292,7 @@ func (f *clientFilter) setType(name []byte) (bad string) {
 }
 
 func (f *clientFilter) matches(s *Session) bool {
-	if s == f.skip || f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.LocalAddr != f.localAddr {
+	if s == f.skip || f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.localAddr() != f.localAddr {
 		return false
 	}
 	class := "normal"
@@ -326,7 +326,7 @@ func (s *Session) describe() string {
 	add := func(name, value string) { text = append(append(append(text, name...), '='), value+" "...) }
 	add("id", strconv.FormatInt(s.ID, 10))
 	add("addr", s.Addr)
-	add("laddr", s.LocalAddr)
+	add("laddr", s.localAddr())
 	add("fd", strconv.FormatInt(s.ID+firstDescriptor, 10))
 	add("name", s.Name)
 	add("age", strconv.Itoa(int((now - s.created).Seconds())))
@@ -344,6 +344,14 @@ func (s *Session) describe() string {
 	add("redir", "-1")
 	add("resp", strconv.Itoa(s.Proto))
 	return string(text[:len(text)-1])
+}
+
+// localAddr is the address the client connected to.
+func (s *Session) localAddr() string {
+	if s.LocalAddr != "" {
+		return s.LocalAddr
+	}
+	return "127.0.0.1:" + s.node.parameter("port")
 }
 
 // firstDescriptor is the file descriptor that a redis-server's first client gets, less one.

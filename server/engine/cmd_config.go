@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"sort"
+	"slices"
 	"strings"
 
 	"minikv/internal/resp"
@@ -21,26 +21,17 @@ var configCommands = []Command{
 func runConfigGet(c *Call) resp.Value {
 	var names []string
 	for name := range parametersByName { //tidy:unordered sorted below
-		if matchesAny(c.Args[2:], name) {
+		matches := func(pattern []byte) bool { return matchGlob(strings.ToLower(string(pattern)), name) }
+		if slices.ContainsFunc(c.Args[2:], matches) {
 			names = append(names, name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	list := make([]resp.Value, 0, 2*len(names))
 	for _, name := range names {
 		list = append(list, resp.Str(name), resp.Str(c.Node.parameter(name)))
 	}
 	return resp.Pairs(list...)
-}
-
-// matchesAny reports whether name, in lower case, matches one of the patterns.
-func matchesAny(patterns [][]byte, name string) bool {
-	for _, pattern := range patterns {
-		if matchGlob(strings.ToLower(string(pattern)), name) {
-			return true
-		}
-	}
-	return false
 }
 
 // parameter is a parameter's present value.

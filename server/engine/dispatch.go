@@ -1,6 +1,10 @@
 package engine
 
-import "minikv/internal/resp"
+import (
+	"strings"
+
+	"minikv/internal/resp"
+)
 
 // process takes a client's command through everything that may refuse it,
 // queue it or hold it back, and otherwise runs it and sends the reply.
@@ -63,6 +67,9 @@ func (c *Call) refusal() string {
 	case s.tx.active && flags&NoMulti != 0:
 		return errNoMulti
 	}
+	if n.scripts.host.running && flags&AllowBusy == 0 {
+		return errBusy
+	}
 	if n.cfg.Topology != nil {
 		if bad := c.redirect(); bad != "" {
 			return bad
@@ -97,7 +104,7 @@ func (c *Call) reject(text string) {
 	c.Node.stats.reject(c.Cmd, text)
 	if c.Cmd != nil && c.Cmd.Name == "EXEC" {
 		c.Node.discard(s)
-		s.send(resp.Err("EXECABORT Transaction discarded because of: " + text))
+		s.send(resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")))
 		return
 	}
 	s.tx.spoiled = s.tx.active
