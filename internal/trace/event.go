@@ -1,0 +1,91 @@
+package trace
+
+import "time"
+
+// Kind says what happened. The comment of each gives the meaning of Peer, A and B.
+type Kind uint8
+
+// The order of the kinds is part of the trace hash: append, never insert.
+const (
+	None Kind = iota
+
+	// A client, about a lock.
+	Acquire // calls lock() or tryLock()
+	Hold    // lock() returned: belief begins. A: fencing token or 0; B: validity in ns, 0 if renewed
+	Release // calls unlock(): belief ends
+	Freed   // unlock() returned without error
+	Lost    // was told that the lock is lost: belief ends
+	Refused // lock() returned without the lock
+	Failed  // an operation ended with an error; Text says which
+
+	// Messages. Peer: the other end; A: the message's number.
+	Send
+	Deliver
+	Drop
+	Duplicate
+
+	// A node.
+	Execute   // ran a command or script. Peer: the client; A: the message's number
+	Replicate // a replica applied effects. Peer: its master; A: its offset afterwards
+	Expire    // active expiry ran and removed something. A: how many keys
+	Promote   // a replica became master. A: its offset
+
+	// The protected resource. Peer: the client; A: the token, 0 without one; B: highest token seen before.
+	Write  // a write was accepted
+	Reject // a write was refused as stale
+
+	// Faults. Peer: the target.
+	Crash     // A: for a holder, what is left of its lease on the server, in ns
+	Restart   // A: 1 with its data, 0 without
+	Pause     // A: for how long, in ns
+	Resume    //
+	Partition // A: the number of links cut
+	Heal      //
+	Jump      // a clock jumps. A: by how much, in ns
+	Rate      // a clock's rate changes. A: parts per billion from true time
+	Lag       // replication is held. A: 1 held, 0 released
+
+	// Processes and timers.
+	Start // a client process starts
+	End   // a client process ends by itself
+	Wake  // a timer fired. A: its number
+)
+
+// Actor is an index into a run's table of names: clients, nodes, the resource,
+// the nemesis.
+type Actor int32
+
+// Event is one thing that happened in a run.
+type Event struct {
+	N     uint64        // 1, 2, 3, …
+	At    time.Duration // true (virtual) time since the run began
+	Cause uint64        // number of the event that this one followed from; 0: none
+	Actor Actor
+	Peer  Actor
+	Kind  Kind
+	Lock  int32 // 1, 2, 3, …: which lock of the run it is about; 0: none
+	A, B  int64
+
+	// For people: filled in only while tracing is on, never part of the hash.
+	Key     string   // the lock, key or channel
+	Text    string   // what else a person wants to read
+	Details []Detail // what a node did while it executed this event
+}
+
+// What says which kind of step a Detail is.
+type What uint8
+
+const (
+	Called    What = iota // a command ran, by itself or from a script: Text is it, Reply its reply
+	Changed               // a key changed: Key, and Text is its new state ("" when it is gone)
+	Expired               // a key was found expired and removed: Key
+	Published             // a message went out: Key is the channel, Text the payload
+)
+
+// Detail is one step inside a node.
+type Detail struct {
+	What  What
+	Key   string
+	Text  string
+	Reply string
+}

@@ -1,0 +1,148 @@
+package trace
+
+import (
+	"strconv"
+	"time"
+)
+
+// Story reports whether e belongs to the story that people read: what clients
+// do and believe, what nodes execute, faults, the resource. The rest (messages
+// under way, timers) is in the JSONL form only.
+func (e *Event) Story() bool {
+	switch e.Kind {
+	case Send, Deliver, Wake, Start, End:
+		return false
+	}
+	return true
+}
+
+// AppendText appends e as one line of the story without its newline, such as
+//
+//	0.020 #3     c1 holds lock:1 token=1 valid=2.980s
+func (e *Event) AppendText(dst []byte, names []string) []byte {
+	from := len(dst)
+	dst = pad(AppendTime(dst, e.At), from+9)
+	dst = append(dst, " #"...)
+	dst = pad(strconv.AppendUint(dst, e.N, 10), from+18)
+	dst = append(dst, ' ')
+	return e.appendSentence(dst, names)
+}
+
+func pad(dst []byte, to int) []byte {
+	for len(dst) < to {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
+
+func (e *Event) appendSentence(dst []byte, names []string) []byte {
+	actor, peer := names[e.Actor], names[e.Peer]
+	switch e.Kind {
+	case Acquire:
+		return appendWords(dst, actor, "acquire", e.Key)
+	case Hold:
+		return e.appendHold(appendWords(dst, actor, "holds", e.Key))
+	case Release:
+		return appendWords(dst, actor, "release", e.Key)
+	case Freed:
+		return appendWords(dst, actor, "released", e.Key)
+	case Lost, Refused, Failed:
+		return appendWords(dst, actor, e.Kind.String(), e.Key, parenthesis(e.Text))
+	case Execute:
+		return appendWords(dst, actor, e.Text)
+	case Drop:
+		return appendWords(dst, actor, "->", peer, "lost:", e.Text)
+	case Replicate:
+		return appendWords(dst, actor, "applied the effects of", peer, "up to offset", strconv.FormatInt(e.A, 10))
+	case Expire:
+		return e.appendExpired(appendWords(dst, actor, "expired"))
+	case Write:
+		return e.appendToken(appendWords(dst, actor, "accepts the write of", peer))
+	case Reject:
+		dst = e.appendToken(appendWords(dst, actor, "refuses the write of", peer))
+		return appendWords(append(dst, ", it has seen "...), strconv.FormatInt(e.B, 10))
+	}
+	return e.appendFault(dst, actor, peer)
+}
+
+func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
+	switch e.Kind {
+	case Crash:
+		dst = appendWords(dst, peer, "crashes")
+		if e.A > 0 {
+			dst = appendWords(dst, " with", seconds(e.A), "of its lease left")
+		}
+		return dst
+	case Restart:
+		return appendWords(dst, peer, [...]string{"restarts without its data", "restarts with its data"}[e.A&1])
+	case Pause:
+		return appendWords(dst, peer, "is paused for", seconds(e.A))
+	case Resume:
+		return appendWords(dst, actor, "goes on")
+	case Partition:
+		return appendWords(dst, "the network cuts", e.Text)
+	case Heal:
+		return appendWords(dst, "the network heals")
+	case Jump:
+		return appendWords(dst, "the clock of", peer, "jumps by", seconds(e.A))
+	case Rate:
+		return appendWords(dst, "the clock of", peer, "runs off by", strconv.FormatInt(e.A, 10), "parts per billion")
+	case Lag:
+		return appendWords(dst, "replication to", peer, [...]string{"goes on", "is held"}[e.A&1])
+	case Promote:
+		return appendWords(dst, peer, "is promoted to master")
+	}
+	return appendWords(dst, actor, e.Kind.String(), peer, e.Text)
+}
+
+func (e *Event) appendHold(dst []byte) []byte {
+	dst = e.appendToken(dst)
+	return appendWords(append(dst, " valid="...), seconds(e.B))
+}
+
+func (e *Event) appendToken(dst []byte) []byte {
+	if e.A == 0 {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, " token="...), e.A, 10)
+}
+
+func (e *Event) appendExpired(dst []byte) []byte {
+	for _, d := range e.Details {
+		if d.What == Expired {
+			dst = append(append(dst, ' '), d.Key...)
+		}
+	}
+	return dst
+}
+
+// appendWords appends the words that are not empty, with a space between them.
+func appendWords(dst []byte, words ...string) []byte {
+	first := true
+	for _, w := range words {
+		if w == "" {
+			continue
+		}
+		if !first {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, w...)
+		first = false
+	}
+	return dst
+}
+
+func parenthesis(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "(" + s + ")"
+}
+
+// seconds is a duration in ns as seconds with three decimals: 2.980s.
+func seconds(ns int64) string {
+	if ns < 0 {
+		return "-" + seconds(-ns)
+	}
+	return string(AppendTime(nil, time.Duration(ns))) + "s"
+}

@@ -1,0 +1,54 @@
+package trace
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestJSONIsValid(t *testing.T) {
+	e := Event{N: 3, At: 1500, Actor: 1, Peer: 2, Kind: Execute, Cause: 2, A: -1, B: 7, Lock: 1,
+		Key: "a\"\\\n\x00\x7f\xff<ü>", Text: "x", Details: []Detail{{What: Changed, Key: "k", Text: "hash{a:1}"}}}
+	line := e.AppendJSON(nil, []string{"", "c1", "m1"})
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(line, &got), string(line))
+	require.Equal(t, "c1", got["actor"])
+	require.Equal(t, "m1", got["peer"])
+	require.Equal(t, "execute", got["kind"])
+	require.Equal(t, "a\"\\\n\x00\x7f\ufffd<ü>", got["key"])
+	require.Len(t, got["details"], 1)
+}
+
+// Every numeric field must reach the hash, and the texts must not.
+func TestHashCoversNumbersOnly(t *testing.T) {
+	base := Event{N: 1, At: 10, Cause: 1, Actor: 1, Peer: 2, Kind: Send, Lock: 1, A: 5, B: 6}
+	h := Hash(0).Add(&base)
+	changes := map[string]func(e *Event){
+		"At": func(e *Event) { e.At++ }, "Cause": func(e *Event) { e.Cause++ }, "Actor": func(e *Event) { e.Actor++ },
+		"Peer": func(e *Event) { e.Peer++ }, "Kind": func(e *Event) { e.Kind++ }, "Lock": func(e *Event) { e.Lock++ },
+		"A": func(e *Event) { e.A++ }, "B": func(e *Event) { e.B++ },
+	}
+	for name, change := range changes {
+		e := base
+		change(&e)
+		require.NotEqual(t, h, Hash(0).Add(&e), "the hash must see %s", name)
+	}
+	e := base
+	e.Key, e.Text, e.Details = "k", "t", []Detail{{}}
+	require.Equal(t, h, Hash(0).Add(&e))
+	two := h.Add(&changedAt)
+	require.NotEqual(t, two, Hash(0).Add(&changedAt).Add(&base), "order must matter")
+}
+
+var changedAt = Event{N: 2, At: 11, Cause: 1, Actor: 2, Kind: Deliver}
+
+func BenchmarkHash(b *testing.B) {
+	e := changedAt
+	h := Hash(0)
+	for i := 0; b.Loop(); i++ {
+		e.At++
+		h = h.Add(&e)
+	}
+	_ = h
+}
