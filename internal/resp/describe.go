@@ -138,3 +138,24 @@ func appendQuoted(b []byte, c byte) []byte {
 	}
 	return append(b, c)
 }
+
+// Inline is a value as one line for traces: [-1, "a", nil].
+func Inline(v Value) string {
+	switch v.Kind {
+	case Nil, NilArray:
+		return "nil"
+	case Integer, Bool:
+		return strconv.FormatInt(v.Int, 10)
+	case Double:
+		return FormatDouble(v.Float64())
+	case Bulk, Verbatim:
+		return Quote(v.Str)
+	case Array, Map, Set, Push:
+		parts := make([]string, len(v.List))
+		for i, e := range v.List {
+			parts[i] = Inline(e)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return v.Str
+}

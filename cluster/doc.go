@@ -1,0 +1,8 @@
+// Package cluster is many nodes: what links engine.Nodes to each other.
+//
+// Like a node, everything here is a machine that is called, without goroutines,
+// sockets or time of its own. The TCP shell and the simulator decide when a
+// message travels; this package decides what it says.
+//
+// A [Link] carries the effects of a master to one replica.
+package cluster

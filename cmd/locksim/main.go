@@ -1,0 +1,54 @@
+// Command locksim runs Redis lock clients over minikv in deterministic virtual
+// time and says which lock keeps which promise. Without arguments it gives a
+// tour.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitExpected    = 0
+	exitDiffers     = 1   // a verdict differs from what the scenario expects
+	exitUsage       = 2   // wrong arguments, or a scenario that cannot be read
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// errDiffers says that a verdict was not as expected; the report has said so.
+var errDiffers = errors.New("a verdict differs from what was expected")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program: arguments in, exit code out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitExpected
+	case errors.Is(err, errDiffers):
+		return exitDiffers
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "locksim: interrupted: there is no verdict")
+		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE):
+		return exitExpected // the reader has seen enough
+	}
+	fmt.Fprintln(stderr, "locksim:", err)
+	return exitUsage
+}

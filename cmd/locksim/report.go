@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"minikv/sim"
+)
+
+// writeVerdicts writes a line for each check, with what was expected where it
+// came otherwise.
+func writeVerdicts(out io.Writer, r *sim.Report, indent string) {
+	for i, result := range r.Results {
+		verdict := result.Verdict.String()
+		note := ""
+		if want := r.Scenario.Expect[i].Verdict; want != verdict {
+			note = " (expected: " + want + ")"
+		}
+		fmt.Fprintf(out, "%s%-10s %-9s %s%s\n", indent, result.Check, verdict, result.Reason, note)
+	}
+}
+
+// writeSummary writes how a run ended: its verdicts, its size, its hash and how
+// to replay it.
+func writeSummary(out io.Writer, name string, file *sim.Scenario, r *sim.Report) {
+	writeVerdicts(out, r, "")
+	fmt.Fprintf(out, "grants     %d\n", r.Grants)
+	fmt.Fprintf(out, "hash       %016x of %d events\n", uint64(r.Hash), r.Events)
+	fmt.Fprintf(out, "replay: %s\n", replayCommand(name, file, r))
+}
+
+// replayCommand is the command that runs the same again: the scenario, and
+// every flag that differs from the file.
+func replayCommand(name string, file *sim.Scenario, r *sim.Report) string {
+	words := []string{"locksim", "run", quoteWord(name)}
+	if r.Scenario.Seed != file.Seed {
+		words = append(words, "--seed", fmt.Sprint(r.Scenario.Seed))
+	}
+	if r.Scenario.World.Clients != file.World.Clients {
+		words = append(words, "--clients", fmt.Sprint(r.Scenario.World.Clients))
+	}
+	if r.Scenario.For != file.For {
+		words = append(words, "--for", r.Scenario.For.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// quoteWord quotes a file name for a shell where it needs it.
+func quoteWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+,:@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+)
+
+// runFlags are the flags of `locksim run`.
+type runFlags struct {
+	seed    uint64
+	clients int
+	length  time.Duration
+	trace   string
+}
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE",
+		Short: "Run a scenario, embedded or from a file, and say what held",
+		Long: `Run a scenario and print its trace, its verdicts, the hash of the run and the
+command that replays it. With --trace jsonl standard output has the events
+only, one JSON object a line, and the rest goes to standard error.`,
+		Example: `  locksim run contention --seed 7
+  locksim run failover_before_replication --trace jsonl > events.jsonl
+  locksim run contention --clients 10000 --for 60s --trace none
+  locksim run ./my.scenario`,
+		Args:              exactlyOne,
+		ValidArgsFunction: completeScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0])
+		},
+	}
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the file's)")
+	cmd.Flags().IntVar(&f.clients, "clients", 0, "number of clients, 1 to 1000000 (default: the file's)")
+	cmd.Flags().DurationVar(&f.length, "for", 0, "virtual time to run, such as 60s (default: the file's)")
+	cmd.Flags().StringVar(&f.trace, "trace", "text", "what to print of the run: none, text or jsonl")
+	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions([]string{"none", "text", "jsonl"}, 0))
+	return cmd
+}
+
+func exactlyOne(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("run takes one scenario, got %d arguments; \"locksim list\" shows the embedded ones", len(args))
+	}
+	return nil
+}
+
+func completeScenario(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, s := range sim.Library() {
+		names = append(names, s.Name+"\t"+s.Claim)
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+func (f *runFlags) run(cmd *cobra.Command, name string) error {
+	s, err := load(name)
+	if err != nil {
+		return err
+	}
+	opt, err := f.options(cmd, s)
+	if err != nil {
+		return err
+	}
+	stdout := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	observe, err := f.tracer(stdout)
+	if err != nil {
+		return err
+	}
+	opt.Observe, opt.Details = observe, observe != nil
+	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
+	opt.Tick = bar.tick
+	report, err := s.Run(cmd.Context(), opt)
+	bar.done()
+	if flushErr := stdout.Flush(); flushErr != nil {
+		return flushErr
+	}
+	if err != nil {
+		return err
+	}
+	writeSummary(f.summary(cmd), name, s, report)
+	if !report.AsExpected() {
+		return errDiffers
+	}
+	return nil
+}
+
+// options checks the flags and turns them into options.
+func (f *runFlags) options(cmd *cobra.Command, s *sim.Scenario) (sim.Options, error) {
+	opt := sim.Options{Seed: s.Seed, Clients: f.clients, For: f.length}
+	if cmd.Flags().Changed("seed") {
+		opt.Seed = f.seed
+	}
+	if cmd.Flags().Changed("clients") && (f.clients < 1 || f.clients > 1_000_000) {
+		return opt, fmt.Errorf("--clients %d: expected a number from 1 to 1000000", f.clients)
+	}
+	if cmd.Flags().Changed("for") && (f.length <= 0 || f.length > sim.MaxDuration) {
+		return opt, fmt.Errorf("--for %v: expected a duration above 0 and at most %v", f.length, sim.MaxDuration)
+	}
+	return opt, s.CheckClients(f.clients)
+}
+
+// summary is where the verdicts go: out of the way of events.
+func (f *runFlags) summary(cmd *cobra.Command) io.Writer {
+	if f.trace == "jsonl" {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
+}
+
+// tracer writes events as they happen; nil for --trace none.
+func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), error) {
+	var line []byte
+	switch f.trace {
+	case "none":
+		return nil, nil
+	case "text":
+		return func(e *trace.Event, names []string) {
+			if e.Story() {
+				line = append(e.AppendText(line[:0], names), '\n')
+				_, _ = out.Write(line) // the error stays in out until Flush
+			}
+		}, nil
+	case "jsonl":
+		return func(e *trace.Event, names []string) {
+			line = append(e.AppendJSON(line[:0], names), '\n')
+			_, _ = out.Write(line)
+		}, nil
+	}
+	return nil, fmt.Errorf("--trace %q: expected none, text or jsonl", f.trace)
+}
+
+// load finds an embedded scenario, or reads a file.
+func load(name string) (*sim.Scenario, error) {
+	if !strings.ContainsAny(name, "/\\.") {
+		s, err := sim.Find(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w; \"locksim list\" shows them all, a file's name has a dot or a slash", err)
+		}
+		return s, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return sim.ParseScenario(name, string(text))
+}

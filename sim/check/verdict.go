@@ -1,0 +1,45 @@
+package check
+
+import (
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// Verdict is what a run says about a promise.
+type Verdict uint8
+
+// The verdicts, from best to worst.
+const (
+	Holds Verdict = iota
+	Unknown
+	Violated
+)
+
+// String is the verdict as reports show it.
+func (v Verdict) String() string { return [...]string{"holds", "unknown", "violated"}[v] }
+
+// Result is a checker's verdict with its reason.
+type Result struct {
+	Check   string
+	Verdict Verdict
+	Reason  string   // one line for people
+	Events  []uint64 // the events that decided
+}
+
+// Checker watches one promise.
+type Checker interface {
+	// Observe is called for each event, in order; e is valid only during the call.
+	Observe(e *trace.Event)
+	// Result is called once, at the end of the run. complete is false for a
+	// run that was stopped before its time: what did not happen is unknown then.
+	Result(end time.Duration, complete bool) Result
+}
+
+// Names gives the actors' names to the reasons of results.
+type Names func(trace.Actor) string
+
+// stamp is an instant as reasons show it: seconds with milliseconds.
+func stamp(d time.Duration) string {
+	return string(trace.AppendTime(nil, d))
+}

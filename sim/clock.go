@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"math/bits"
+	"time"
+)
+
+// epoch is the date at which every run begins. It lies in the future so that a
+// real deadline that slipped into a simulation is in the past of it, and is seen.
+const epoch = 7258118400 // 2200-01-01 00:00:00 UTC in Unix seconds
+
+const billion = 1_000_000_000
+
+// Clock is one actor's own view of time: a wall clock with an offset, which may
+// jump, and a monotonic clock. Both run at a rate that may differ from true
+// time, in parts per billion.
+type Clock struct {
+	w      *World
+	since  time.Duration // true time at which rate was set
+	mono   time.Duration // monotonic reading then
+	offset time.Duration // wall − epoch − monotonic
+	rate   int64         // parts per billion fast (positive) or slow
+}
+
+// Wall implements engine.Clock.
+func (c *Clock) Wall() time.Time { return time.Unix(epoch, int64(c.offset+c.Mono())).UTC() }
+
+// Mono implements engine.Clock.
+func (c *Clock) Mono() time.Duration {
+	return c.mono + scale(c.w.now-c.since, billion+c.rate, billion)
+}
+
+// setRate makes the clock run fast or slow from now on.
+func (c *Clock) setRate(ppb int64) {
+	c.mono, c.since, c.rate = c.Mono(), c.w.now, ppb
+}
+
+// until returns the first true time at which Mono is at least target.
+func (c *Clock) until(target time.Duration) time.Duration {
+	if target <= c.Mono() {
+		return c.w.now
+	}
+	return c.since + scaleUp(target-c.mono, billion, billion+c.rate)
+}
+
+// scale is d·num/den with a 128-bit product, rounded down. d is not negative.
+func scale(d time.Duration, num, den int64) time.Duration {
+	if num == den {
+		return d
+	}
+	hi, lo := bits.Mul64(uint64(d), uint64(num))
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	return time.Duration(q)
+}
+
+// scaleUp is scale, rounded up.
+func scaleUp(d time.Duration, num, den int64) time.Duration {
+	if num == den {
+		return d
+	}
+	hi, lo := bits.Mul64(uint64(d), uint64(num))
+	q, rest := bits.Div64(hi, lo, uint64(den))
+	if rest > 0 {
+		q++
+	}
+	return time.Duration(q)
+}

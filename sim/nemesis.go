@@ -1,0 +1,322 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// verb is one thing that an `at` line can do.
+type verb struct {
+	name  string
+	usage string
+	check func(w *Spec, s Step) error
+	apply func(r *runner, s Step)
+}
+
+// verbs are in the order in which error messages list them.
+func verbs() []verb {
+	return []verb{
+		{"start", "start CLIENT|all", checkStart, applyStart},
+		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
+		{"crash", "crash CLIENT|NODE", checkCrash, applyCrash},
+		{"restart", "restart NODE data=keep|lose", checkRestart, applyRestart},
+		{"promote", "promote REPLICA", checkReplica, applyPromote},
+		{"hold", "hold REPLICA", checkReplica, applyHold},
+		{"release", "release REPLICA", checkReplica, applyRelease},
+		{"partition", "partition A,B,… C,D,… [way=both|one]", checkPartition, applyPartition},
+		{"heal", "heal", checkNothing, applyHeal},
+		{"drop", "drop FROM TO next=N [after=K] [what=request|reply|message]", checkDrop, applyDrop},
+		{"clock", "clock CLIENT|NODE jump=+10s|rate=+1%", checkClock, applyClock},
+	}
+}
+
+func findVerb(name string) (verb, error) {
+	var names []string
+	for _, v := range verbs() {
+		if v.name == name {
+			return v, nil
+		}
+		names = append(names, v.name)
+	}
+	return verb{}, fmt.Errorf("unknown verb %q: expected %s", name, strings.Join(names, ", "))
+}
+
+// check validates the story against the world.
+func (p *parser) check() *SyntaxError {
+	for _, s := range p.s.Steps {
+		v, err := findVerb(s.Verb)
+		if err == nil {
+			if err = v.check(&p.s.World, s); err != nil {
+				err = fmt.Errorf("%w (usage: at TIME %s)", err, v.usage)
+			}
+		}
+		if err != nil {
+			return &SyntaxError{Line: s.Line, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+// kinds of actors that a verb accepts.
+const (
+	aClient = 1 << iota
+	aMaster
+	aReplica
+)
+
+// known reports an error unless name is an actor of the world of those kinds.
+func (w *Spec) known(name string, kinds int) error {
+	for _, k := range []struct {
+		kind   int
+		letter byte
+		word   string
+		count  int
+	}{
+		{aClient, 'c', "client", w.Clients},
+		{aMaster, 'm', "master", w.Masters},
+		{aReplica, 'r', "replica", w.Masters * w.Replicas},
+	} {
+		if name == "" || name[0] != k.letter {
+			continue
+		}
+		n, err := strconv.Atoi(name[1:])
+		if err != nil || n < 1 || n > k.count {
+			return fmt.Errorf("unknown %s %q: there are %d", k.word, name, k.count)
+		}
+		if kinds&k.kind == 0 {
+			return fmt.Errorf("%q cannot be a %s here", name, k.word)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown actor %q: expected c1, m1, r1, …", name)
+}
+
+// shape checks the number of arguments and that only the named options are given.
+func (s Step) shape(args int, options ...string) error {
+	if len(s.Args) != args {
+		return fmt.Errorf("expected %d arguments, got %d", args, len(s.Args))
+	}
+	for _, o := range s.Opts {
+		if _, err := oneOf(Option{"option", o.Name}, append(options, "")[:len(options)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkNothing(_ *Spec, s Step) error { return s.shape(0) }
+
+func checkStart(w *Spec, s Step) error {
+	if err := s.shape(1); err != nil || s.Args[0] == "all" {
+		return err
+	}
+	return w.known(s.Args[0], aClient)
+}
+
+func applyStart(r *runner, s Step) {
+	for _, c := range r.clients {
+		if s.Args[0] == "all" || s.Args[0] == c.p.name {
+			c.start()
+		}
+	}
+}
+
+func checkPause(w *Spec, s Step) error {
+	if err := s.shape(1, "for"); err != nil {
+		return err
+	}
+	if _, err := duration(Option{"for", s.opt("for")}); err != nil {
+		return err
+	}
+	return w.known(s.Args[0], aClient|aMaster|aReplica)
+}
+
+func applyPause(r *runner, s Step) {
+	d, _ := duration(Option{"for", s.opt("for")})
+	if p := r.process(s.Args[0]); p != nil {
+		p.pause(d)
+	} else {
+		r.node(s.Args[0]).pause(d)
+	}
+}
+
+func checkCrash(w *Spec, s Step) error {
+	if err := s.shape(1); err != nil {
+		return err
+	}
+	return w.known(s.Args[0], aClient|aMaster|aReplica)
+}
+
+func applyCrash(r *runner, s Step) {
+	if p := r.process(s.Args[0]); p != nil {
+		p.crash()
+	} else {
+		r.node(s.Args[0]).crash()
+	}
+}
+
+func checkRestart(w *Spec, s Step) error {
+	if err := s.shape(1, "data"); err != nil {
+		return err
+	}
+	if _, err := oneOf(Option{"data", s.opt("data")}, []string{"keep", "lose"}); err != nil {
+		return err
+	}
+	return w.known(s.Args[0], aMaster|aReplica)
+}
+
+func applyRestart(r *runner, s Step) { r.node(s.Args[0]).restart(s.opt("data") == "keep") }
+
+func checkReplica(w *Spec, s Step) error {
+	if err := s.shape(1); err != nil {
+		return err
+	}
+	return w.known(s.Args[0], aReplica)
+}
+
+func applyPromote(r *runner, s Step) { r.node(s.Args[0]).promote() }
+
+func applyHold(r *runner, s Step) { r.holdReplication(s.Args[0], true) }
+
+func applyRelease(r *runner, s Step) { r.holdReplication(s.Args[0], false) }
+
+func (r *runner) holdReplication(name string, held bool) {
+	n := r.node(name)
+	flag := int64(0)
+	if held {
+		flag = 1
+	}
+	cause := r.w.emit(trace.Event{Kind: trace.Lag, Actor: r.w.nemesis, Peer: n.actor, A: flag})
+	for _, l := range n.group.links {
+		if l.replica == n {
+			l.held = held
+			r.w.following(cause, l.pump)
+		}
+	}
+}
+
+func checkPartition(w *Spec, s Step) error {
+	if err := s.shape(2, "way"); err != nil {
+		return err
+	}
+	if s.opt("way") != "" {
+		if _, err := oneOf(Option{"way", s.opt("way")}, []string{"both", "one"}); err != nil {
+			return err
+		}
+	}
+	for _, side := range s.Args {
+		for _, name := range strings.Split(side, ",") {
+			if err := w.known(name, aClient|aMaster|aReplica); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func applyPartition(r *runner, s Step) {
+	cuts := int64(0)
+	for _, a := range strings.Split(s.Args[0], ",") {
+		for _, b := range strings.Split(s.Args[1], ",") {
+			r.w.cut(r.actor(a), r.actor(b), true)
+			cuts++
+			if s.opt("way") != "one" {
+				r.w.cut(r.actor(b), r.actor(a), true)
+				cuts++
+			}
+		}
+	}
+	r.w.emit(trace.Event{Kind: trace.Partition, Actor: r.w.nemesis, A: cuts,
+		Text: strings.Join(s.Args, " from ") + map[bool]string{true: ", one way"}[s.opt("way") == "one"]})
+}
+
+func applyHeal(r *runner, _ Step) {
+	r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(len(r.w.cuts))})
+	clear(r.w.cuts)
+}
+
+func checkDrop(w *Spec, s Step) error {
+	if err := s.shape(2, "next", "after", "what"); err != nil {
+		return err
+	}
+	if _, err := number(Option{"next", s.opt("next")}, 1, 1_000_000); err != nil {
+		return err
+	}
+	if s.opt("after") != "" {
+		if _, err := number(Option{"after", s.opt("after")}, 0, 1_000_000); err != nil {
+			return err
+		}
+	}
+	if s.opt("what") != "" {
+		if _, err := oneOf(Option{"what", s.opt("what")}, []string{"request", "reply", "message"}); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.Args {
+		if err := w.known(name, aClient|aMaster|aReplica); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applyDrop(r *runner, s Step) {
+	l := &loss{link: link{r.actor(s.Args[0]), r.actor(s.Args[1])}, what: s.opt("what")}
+	l.left, _ = strconv.Atoi(s.opt("next"))
+	l.after, _ = strconv.Atoi(s.opt("after"))
+	r.w.losses = append(r.w.losses, l)
+}
+
+func checkClock(w *Spec, s Step) error {
+	if err := s.shape(1, "jump", "rate"); err != nil {
+		return err
+	}
+	if len(s.Opts) != 1 {
+		return fmt.Errorf("expected one of jump and rate")
+	}
+	if err := w.known(s.Args[0], aClient|aMaster|aReplica); err != nil {
+		return err
+	}
+	_, _, err := s.clock()
+	return err
+}
+
+// clock reads the step's jump or rate.
+func (s Step) clock() (jump time.Duration, ppb int64, err error) {
+	o := s.Opts[0]
+	if o.Name == "jump" {
+		jump, err = signedDuration(Option{o.Name, strings.TrimPrefix(o.Value, "+")})
+		return jump, 0, err
+	}
+	ppb, err = rate(o)
+	return 0, ppb, err
+}
+
+func applyClock(r *runner, s Step) {
+	jump, ppb, _ := s.clock()
+	p := r.process(s.Args[0])
+	if s.Opts[0].Name == "rate" {
+		r.w.emit(trace.Event{Kind: trace.Rate, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: ppb})
+		if p != nil {
+			p.setRate(ppb)
+		} else {
+			n := r.node(s.Args[0])
+			n.clock.setRate(ppb)
+			n.reschedule()
+		}
+		return
+	}
+	cause := r.w.emit(trace.Event{Kind: trace.Jump, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: int64(jump)})
+	if p != nil {
+		p.clock.offset += jump
+		return
+	}
+	n := r.node(s.Args[0])
+	n.clock.offset += jump
+	r.w.following(cause, n.tick)
+	n.reschedule()
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"time"
+
+	"minikv/cluster"
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+)
+
+// message is something on its way from one actor to another.
+type message struct {
+	kind     msgKind
+	number   uint64
+	sent     uint64 // the event of its sending
+	from, to trace.Actor
+	conn     *conn
+	call     *call
+	onSub    bool     // travels on the connection's subscription session
+	args     [][]byte // request
+	buf      []byte   // backs args
+	reply    resp.Value
+	write    writeRequest
+	link     *replication
+	batch    cluster.Batch
+	offset   int64
+	text     string // for people
+}
+
+type msgKind uint8
+
+const (
+	msgRequest msgKind = iota
+	msgReply
+	msgPush     // a pub/sub message or confirmation
+	msgRefused  // nothing listens there
+	msgHangup   // the node's end of the connection is gone
+	msgWrite    // to the resource
+	msgWritten  // its answer
+	msgEffects  // replication stream
+	msgAck      // its acknowledgement
+	msgTopology // who is master now
+)
+
+// link is a direction between two actors.
+type link struct{ from, to trace.Actor }
+
+// loss is a rule that loses messages: the next `left` of a kind on a link.
+type loss struct {
+	link  link
+	what  string // "" any, "request", "reply", "message"
+	after int    // matching messages that still pass
+	left  int
+}
+
+func (w *World) newMessage(kind msgKind) *message {
+	if n := len(w.free); n > 0 {
+		m := w.free[n-1]
+		w.free = w.free[:n-1]
+		*m = message{kind: kind, args: m.args[:0], buf: m.buf[:0]}
+		return m
+	}
+	return &message{kind: kind}
+}
+
+// send puts m on the wire. It arrives after the link's drawn delay and never
+// before what was sent earlier on the same channel, or it is lost.
+func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
+	w.messages++
+	m.number, m.from, m.to = w.messages, from, to
+	m.sent = w.emit(trace.Event{Kind: trace.Send, Actor: from, Peer: to, A: int64(m.number), Text: m.text})
+	if w.running != nil {
+		w.running.cause = m.sent
+	}
+	delay := time.Duration(ch.draws.span(ch.delay))
+	if w.lost(m) {
+		w.emit(trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text})
+		w.free = append(w.free, m)
+		return
+	}
+	w.dispatch(m, ch, delay)
+}
+
+// dispatch schedules m's arrival, first in first out on its channel.
+func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
+	ch.last = max(w.now+delay, ch.last)
+	s := step{kind: stepArrive, msg: m}
+	if m.conn != nil && m.to == m.conn.p.actor {
+		s.proc = m.conn.p
+	}
+	w.queue.push(ch.last, s)
+}
+
+// lost decides whether m gets lost on its way: the link is cut, or a rule says so.
+func (w *World) lost(m *message) bool {
+	l := link{m.from, m.to}
+	if len(w.cuts) > 0 && w.cuts[l] {
+		return true
+	}
+	for _, rule := range w.losses {
+		if rule.left > 0 && rule.link == l && (rule.what == "" || rule.what == m.noun()) {
+			if rule.after > 0 {
+				rule.after--
+				continue
+			}
+			rule.left--
+			return true
+		}
+	}
+	return false
+}
+
+// noun is how a scenario calls m: a published message, a request, or its reply.
+func (m *message) noun() string {
+	switch m.kind {
+	case msgRequest, msgWrite:
+		return "request"
+	case msgReply, msgWritten, msgRefused:
+		return "reply"
+	case msgPush:
+		if kind := m.reply.List[0].Str; kind == "message" || kind == "smessage" {
+			return "message"
+		}
+		return "reply"
+	}
+	return ""
+}
+
+// channel is one direction of a connection: first in, first out.
+type channel struct {
+	draws draws
+	delay Range
+	last  time.Duration // the latest arrival so far
+}
+
+func (w *World) newChannel(from, to trace.Actor, delay Range) channel {
+	return channel{draws: w.newDraws("net/" + w.names[from] + ">" + w.names[to]), delay: delay}
+}
+
+// arrive hands m to its receiver.
+func (w *World) arrive(m *message) {
+	switch m.kind {
+	case msgRequest:
+		m.conn.n.receive(m)
+	case msgEffects:
+		m.link.apply(m)
+	case msgAck:
+		m.link.acked(m)
+	case msgWrite:
+		w.resource.receive(w, m)
+	default:
+		n := w.emit(trace.Event{Kind: trace.Deliver, Actor: m.to, Peer: m.from,
+			Cause: m.sent, A: int64(m.number), Text: m.text})
+		w.following(n, func() { m.conn.receive(m) })
+	}
+	w.free = append(w.free, m)
+}
+
+// cut makes the direction from→to lose everything, or carry again.
+func (w *World) cut(from, to trace.Actor, yes bool) {
+	if yes {
+		w.cuts[link{from, to}] = true
+	} else {
+		delete(w.cuts, link{from, to})
+	}
+}

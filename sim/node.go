@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+	"minikv/luaengine"
+	"minikv/server/engine"
+)
+
+// NewLua makes the script environment that the nodes of worlds share. It is
+// for one goroutine.
+func NewLua() *luaengine.Engine { return luaengine.New(engine.Resolve) }
+
+// node is one server of the world: the shell around an engine.Node.
+type node struct {
+	w       *World
+	name    string
+	index   int // in World.nodes
+	actor   trace.Actor
+	clock   Clock
+	engine  *engine.Node
+	entropy uint64
+	group   *group
+
+	ends     map[int64]*endpoint // by session
+	down     bool
+	paused   time.Duration // 0: running; else the true time at which it resumes
+	deferred []*message
+	tickAt   time.Duration // when stepTick is due; -1: not scheduled
+	tickStep int32
+}
+
+// endpoint is a node's end of one session of a connection.
+type endpoint struct {
+	conn    *conn
+	session *engine.Session
+	onSub   bool
+	waiting []*call // in the order of their requests
+}
+
+// scriptBudget is how many times 4,096 ticks a script may take.
+const scriptBudget = 1 << 12
+
+func (w *World) newNode(name string) *node {
+	n := &node{w: w, name: name, actor: w.actor(name), clock: Clock{w: w},
+		index: len(w.nodes), ends: map[int64]*endpoint{}, tickAt: -1}
+	seed := mix(w.cfg.Seed ^ uint64(NewStream("node/"+name)))
+	cfg := engine.Config{
+		Clock: &n.clock,
+		Lua:   w.cfg.Lua,
+		Random: func() uint64 {
+			n.entropy++
+			return mix(seed + n.entropy)
+		},
+		Limit: scriptLimit(),
+	}
+	if w.cfg.Details {
+		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
+	}
+	n.engine = engine.New(cfg)
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// scriptLimit ends a script that would never end: virtual time stands still while it runs.
+func scriptLimit() func() string {
+	asked := 0
+	return func() string {
+		asked++
+		if asked%scriptBudget == 0 {
+			return "ERR script exceeded the simulator's step budget"
+		}
+		return ""
+	}
+}
+
+// receive executes a request, or answers for a node that is down.
+func (n *node) receive(m *message) {
+	if n.down {
+		n.refuse(m)
+		return
+	}
+	if n.paused > 0 {
+		kept := *m
+		m.args, m.buf = nil, nil // they belong to kept now
+		n.deferred = append(n.deferred, &kept)
+		return
+	}
+	end := m.conn.end(m.onSub)
+	if m.call != nil && !m.onSub {
+		end.waiting = append(end.waiting, m.call)
+	}
+	n.engine.Do(end.session, m.args)
+	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
+	if n.w.cfg.Details {
+		e.Text = m.text + n.replyText(end)
+		e.Details = n.takeDetails()
+	}
+	n.settle(n.w.emit(e))
+}
+
+func (n *node) refuse(m *message) {
+	if m.call == nil && !m.onSub {
+		return
+	}
+	r := n.w.newMessage(msgRefused)
+	r.conn, r.call, r.onSub, r.text = m.conn, m.call, m.onSub, "connection refused"
+	n.w.following(m.sent, func() { n.w.send(r, &m.conn.in, n.actor, m.from) })
+}
+
+// replyText is the reply that is about to leave, for people.
+func (n *node) replyText(end *endpoint) string {
+	if len(end.session.Out) == 0 || end.onSub {
+		return ""
+	}
+	v, _, err := resp.Parse(end.session.Out)
+	if err != nil {
+		return ""
+	}
+	return " = " + resp.Inline(v)
+}
+
+func (n *node) takeDetails() []trace.Detail {
+	d := append([]trace.Detail(nil), n.w.details...)
+	n.w.details = n.w.details[:0]
+	return d
+}
+
+// settle sends what an execution left behind: replies, pushes, effects. And it
+// asks the node when it next needs attention.
+func (n *node) settle(cause uint64) {
+	w := n.w
+	w.following(cause, func() {
+		for _, s := range n.engine.Dirty() {
+			if end := n.ends[s.ID]; end != nil {
+				n.drain(end)
+			}
+		}
+		for _, l := range n.group.links {
+			if l.link.Master() == n.engine {
+				l.pump()
+			}
+		}
+	})
+	n.schedule()
+}
+
+// drain turns the bytes of a session into messages to its client.
+func (n *node) drain(end *endpoint) {
+	out := end.session.Out
+	for len(out) > 0 {
+		v, size, err := resp.Parse(out)
+		if err != nil || size == 0 {
+			panic(fmt.Sprintf("sim: %s wrote a bad reply: %q: %v", n.name, out, err))
+		}
+		out = out[size:]
+		m := n.w.newMessage(msgReply)
+		m.conn, m.reply, m.onSub = end.conn, v, end.onSub
+		if end.onSub {
+			m.kind = msgPush
+		} else {
+			m.call = end.waiting[0]
+			end.waiting = end.waiting[:copy(end.waiting, end.waiting[1:])]
+		}
+		if n.w.cfg.Details {
+			m.text = resp.Inline(v)
+		}
+		n.w.send(m, &end.conn.in, n.actor, end.conn.p.actor)
+	}
+	end.session.Out = end.session.Out[:0]
+}
+
+// schedule makes sure that tick is called at the node's next deadline.
+func (n *node) schedule() {
+	wait, ok := n.engine.NextDeadline()
+	if !ok {
+		return
+	}
+	at := n.clock.until(n.clock.Mono() + max(wait, 0))
+	if n.tickAt >= 0 {
+		if n.tickAt <= at {
+			return
+		}
+		n.w.queue.cancel(n.tickStep)
+	}
+	n.tickAt = at
+	n.tickStep = n.w.queue.push(at, step{kind: stepTick, node: n})
+}
+
+// reschedule is schedule after the clock has changed.
+func (n *node) reschedule() {
+	if n.tickAt >= 0 {
+		n.w.queue.cancel(n.tickStep)
+		n.tickAt = -1
+	}
+	n.schedule()
+}
+
+func (n *node) tick() {
+	n.tickAt = -1
+	if n.down || n.paused > 0 {
+		return
+	}
+	before := n.engine.Keyspace().Len()
+	n.engine.Tick()
+	var cause uint64
+	if gone := before - n.engine.Keyspace().Len(); gone > 0 {
+		e := trace.Event{Kind: trace.Expire, Actor: n.actor, A: int64(gone)}
+		if n.w.cfg.Details {
+			e.Details = n.takeDetails()
+		}
+		cause = n.w.emit(e)
+	}
+	n.settle(cause)
+}
+
+// crash stops the node. Its clients' connections break.
+func (n *node) crash() {
+	if n.down {
+		return
+	}
+	w := n.w
+	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
+	n.down = true
+	n.deferred = nil
+	w.following(cause, func() {
+		for _, p := range w.procs {
+			for _, c := range p.conns {
+				if c != nil && c.n == n {
+					c.broken(true)
+				}
+			}
+		}
+	})
+	n.ends = map[int64]*endpoint{}
+}
+
+// restart starts a node that was down, with or without its data.
+func (n *node) restart(keepData bool) {
+	if !n.down {
+		n.crash()
+	}
+	kept := int64(0)
+	if keepData {
+		kept = 1
+	}
+	cause := n.w.emit(trace.Event{Kind: trace.Restart, Actor: n.w.nemesis, Peer: n.actor, A: kept})
+	n.engine.Restart(keepData)
+	n.down = false
+	for _, l := range n.group.links {
+		l.link.Reset()
+	}
+	n.settle(cause)
+}
+
+// pause freezes the node for d: it answers nothing, and its clocks go on.
+func (n *node) pause(d time.Duration) {
+	w := n.w
+	w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: n.actor, A: int64(d)})
+	until := w.now + d
+	n.paused = max(n.paused, until)
+	w.at(until, func() {
+		if n.paused != until || n.down {
+			return
+		}
+		n.paused = 0
+		cause := w.emit(trace.Event{Kind: trace.Resume, Actor: n.actor})
+		late := n.deferred
+		n.deferred = nil
+		w.following(cause, n.tick)
+		for _, m := range late {
+			n.receive(m)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// process is one client: its tasks, its clock, its connections. A crash ends
+// all of them at once.
+type process struct {
+	w       *World
+	name    string
+	actor   trace.Actor
+	clock   Clock
+	choices draws
+	entropy uint64 // n-th random word, not a choice: identities and jitter
+	tasks   []*task
+	live    int
+	conns   []*conn // by node
+	routes  []route // groups whose master is not their first
+	timers  []*timer
+
+	toResource *conn
+
+	dead     bool
+	paused   time.Duration // 0: running; else the true time at which it resumes
+	deferred []step        // what reached it while it was paused
+	holding  []*Belief
+}
+
+// check stops whatever runs in a dead process: its Runtime is inert.
+func (p *process) check() {
+	if p.dead {
+		panic(stopped{})
+	}
+}
+
+// spawn makes a task that starts now. It costs no coroutine until it runs.
+func (p *process) spawn(name string, body func()) *task {
+	t := &task{proc: p, name: name, body: body, timer: -1, parked: true}
+	p.tasks = append(p.tasks, t)
+	p.live++
+	t.ready(p.w.cause())
+	return t
+}
+
+// taskEnded forgets a task. Ended tasks are swept once they are the majority.
+func (p *process) taskEnded(*task) {
+	p.live--
+	if p.dead || len(p.tasks) < 8 || p.live > len(p.tasks)/2 {
+		return
+	}
+	kept := p.tasks[:0]
+	for _, t := range p.tasks {
+		if !t.ended {
+			kept = append(kept, t)
+		}
+	}
+	clear(p.tasks[len(kept):])
+	p.tasks = kept
+}
+
+// crash ends the process: its beliefs end, its wake-ups are dropped, its
+// Runtime is inert. The coroutines are unwound when the run ends.
+func (p *process) crash() {
+	if p.dead {
+		return
+	}
+	n := p.w.emit(trace.Event{Kind: trace.Crash, Actor: p.w.nemesis, Peer: p.actor, A: p.leaseLeft()})
+	p.dead = true
+	p.deferred = nil
+	for _, b := range append([]*Belief(nil), p.holding...) {
+		p.w.endBelief(b, trace.Lost, n, "its process crashed")
+	}
+	for _, c := range p.conns {
+		if c != nil {
+			c.hangUp(n)
+		}
+	}
+}
+
+// leaseLeft is what the server knows of the lock that the process holds: the
+// key's remaining TTL in ns, 0 without one.
+func (p *process) leaseLeft() int64 {
+	if len(p.holding) == 0 || len(p.w.groups) != 1 {
+		return 0
+	}
+	m := p.w.groups[0].master
+	deadline, ok := m.engine.Keyspace().DB(0).Deadline([]byte(lockName(p.holding[0].lock)))
+	if !ok {
+		return 0
+	}
+	return int64(time.UnixMilli(deadline).Sub(m.clock.Wall()))
+}
+
+// pause stops the process for d: what reaches it waits.
+func (p *process) pause(d time.Duration) {
+	w := p.w
+	n := w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: p.actor, A: int64(d)})
+	until := w.now + d
+	p.paused = max(p.paused, until)
+	w.at(until, func() { p.resumeAt(until, n) })
+}
+
+func (p *process) resumeAt(until time.Duration, cause uint64) {
+	if p.dead || p.paused != until {
+		return
+	}
+	p.paused = 0
+	p.w.emit(trace.Event{Kind: trace.Resume, Actor: p.actor, Cause: cause})
+	late := p.deferred
+	p.deferred = nil
+	for _, s := range late {
+		p.w.queue.push(p.w.now, s)
+	}
+}
+
+// random returns the process's next random word: a function of the seed, the
+// process and n, never a recorded draw.
+func (p *process) random() uint64 {
+	p.entropy++
+	return mix(mix(p.w.cfg.Seed^uint64(p.choices.stream)) + p.entropy)
+}

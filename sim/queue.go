@@ -1,0 +1,154 @@
+package sim
+
+import "time"
+
+// step is what the queue holds: something to do at an instant.
+type step struct {
+	kind stepKind
+	gen  uint32   // of the task's park that it ends; a stale step is skipped
+	proc *process // whose step it is, nil for a node's or the world's own
+	task *task
+	msg  *message
+	node *node
+	run  func()
+}
+
+type stepKind uint8
+
+const (
+	stepFree   stepKind = iota
+	stepWake            // resume task: its timer fired (gen must match)
+	stepReady           // resume task: something it waited for happened
+	stepArrive          // msg reaches its end
+	stepTick            // node's deadline has come
+	stepRun             // run() is called
+)
+
+// slot is a heap entry: ordered by (time, sequence), never by anything else.
+type slot struct {
+	at  time.Duration
+	seq uint64
+	id  int32
+}
+
+// queue is the world's one event queue: a 4-ary heap over a slab of steps, so
+// that sifting moves 24 bytes.
+type queue struct {
+	heap  []slot
+	slab  []step
+	free  []int32
+	seq   uint64
+	stale int // cancelled steps still in the heap
+}
+
+// push adds a step at time at and returns its id, for cancel.
+func (q *queue) push(at time.Duration, s step) int32 {
+	var id int32
+	if n := len(q.free); n > 0 {
+		id = q.free[n-1]
+		q.free = q.free[:n-1]
+		q.slab[id] = s
+	} else {
+		id = int32(len(q.slab))
+		q.slab = append(q.slab, s)
+	}
+	q.seq++
+	q.heap = append(q.heap, slot{at, q.seq, id})
+	q.up(len(q.heap) - 1)
+	return id
+}
+
+// cancel makes the step a no-op. The heap is swept once half of it is stale.
+func (q *queue) cancel(id int32) {
+	q.slab[id] = step{}
+	q.stale++
+	if q.stale > 1024 && q.stale > len(q.heap)/2 {
+		q.sweep()
+	}
+}
+
+// next returns the time of the earliest live step.
+func (q *queue) next() (time.Duration, bool) {
+	for len(q.heap) > 0 {
+		top := q.heap[0]
+		if q.slab[top.id].kind != stepFree {
+			return top.at, true
+		}
+		q.stale--
+		q.drop()
+	}
+	return 0, false
+}
+
+// pop removes the earliest live step; there must be one.
+func (q *queue) pop() step {
+	id := q.heap[0].id
+	s := q.slab[id]
+	q.slab[id] = step{}
+	q.drop()
+	return s
+}
+
+// drop removes the heap's top and frees its slab entry.
+func (q *queue) drop() {
+	q.free = append(q.free, q.heap[0].id)
+	last := len(q.heap) - 1
+	q.heap[0] = q.heap[last]
+	q.heap = q.heap[:last]
+	if last > 1 {
+		q.down(0)
+	}
+}
+
+func (q *queue) sweep() {
+	live := q.heap[:0]
+	for _, s := range q.heap {
+		if q.slab[s.id].kind == stepFree {
+			q.free = append(q.free, s.id)
+			continue
+		}
+		live = append(live, s)
+	}
+	q.heap = live
+	q.stale = 0
+	for i := (len(live)+2)/4 - 1; i >= 0; i-- {
+		q.down(i)
+	}
+}
+
+func (q *queue) up(i int) {
+	s := q.heap[i]
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !s.before(q.heap[parent]) {
+			break
+		}
+		q.heap[i] = q.heap[parent]
+		i = parent
+	}
+	q.heap[i] = s
+}
+
+func (q *queue) down(i int) {
+	s := q.heap[i]
+	for {
+		first := 4*i + 1
+		if first >= len(q.heap) {
+			break
+		}
+		best := first
+		for c := first + 1; c < first+4 && c < len(q.heap); c++ {
+			if q.heap[c].before(q.heap[best]) {
+				best = c
+			}
+		}
+		if !q.heap[best].before(s) {
+			break
+		}
+		q.heap[i] = q.heap[best]
+		i = best
+	}
+	q.heap[i] = s
+}
+
+func (s slot) before(o slot) bool { return s.at < o.at || s.at == o.at && s.seq < o.seq }

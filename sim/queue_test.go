@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"sort"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The queue gives back what was pushed and not cancelled, by time and then by
+// the order of pushing, whatever is pushed and cancelled in between.
+func TestQueueIsASortedList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type entry struct {
+			at    time.Duration
+			order int
+			id    int32
+		}
+		var q queue
+		var model []entry
+		now := time.Duration(0)
+		for i := range rapid.IntRange(1, 3000).Draw(t, "n") {
+			switch roll := rapid.IntRange(0, 9).Draw(t, "do"); {
+			case roll < 5:
+				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "wait"))
+				id := q.push(at, step{kind: stepRun, gen: uint32(i)})
+				model = append(model, entry{at, i, id})
+			case roll < 7 && len(model) > 0:
+				k := rapid.IntRange(0, len(model)-1).Draw(t, "which")
+				q.cancel(model[k].id)
+				model = append(model[:k], model[k+1:]...)
+			case len(model) > 0:
+				sort.SliceStable(model, func(a, b int) bool {
+					return model[a].at < model[b].at || model[a].at == model[b].at && model[a].order < model[b].order
+				})
+				at, ok := q.next()
+				require.True(t, ok)
+				require.Equal(t, model[0].at, at)
+				require.Equal(t, uint32(model[0].order), q.pop().gen)
+				now, model = at, model[1:]
+			}
+		}
+	})
+}
+
+func TestQueueSweepsCancelledSteps(t *testing.T) {
+	var q queue
+	for i := range 1_000_000 {
+		q.cancel(q.push(time.Duration(i), step{kind: stepRun}))
+	}
+	require.Less(t, cap(q.heap), 10_000)
+	_, ok := q.next()
+	require.False(t, ok)
+}
+
+func BenchmarkQueue(b *testing.B) {
+	b.ReportAllocs()
+	var q queue
+	for i := range 1000 {
+		q.push(time.Duration(mix(uint64(i))%1000), step{kind: stepRun})
+	}
+	for i := 0; b.Loop(); i++ {
+		at, _ := q.next()
+		q.push(at+time.Duration(mix(uint64(i))%1000), q.pop())
+	}
+}

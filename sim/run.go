@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/luaengine"
+	"minikv/sim/check"
+)
+
+// Checks are the names of the checks that a scenario can expect something of.
+var Checks = []string{"exclusion", "fencing", "progress", "lease"}
+
+// Options are how to run a scenario.
+type Options struct {
+	Seed    uint64
+	Clients int           // 0: as the file says
+	For     time.Duration // 0: as the file says
+	Chooser Chooser       // nil: Random(Seed)
+	Record  bool          // keep the draws
+	Details bool          // fill in the texts of events
+	Lua     *luaengine.Engine
+
+	Observe func(*trace.Event, []string)                       // called for each event; the strings are the actors' names
+	Tick    func(now time.Duration, events uint64, grants int) // called now and then, for progress; nil: never
+}
+
+// Report is what a run found.
+type Report struct {
+	Scenario *Scenario
+	Results  []check.Result // of the expected checks, in their order
+	Grants   int
+	Events   uint64
+	Hash     trace.Hash
+	End      time.Duration
+	Draws    []Draw
+	Names    []string
+}
+
+// AsExpected reports whether every expected verdict came true.
+func (r *Report) AsExpected() bool {
+	for i, e := range r.Scenario.Expect {
+		if r.Results[i].Verdict.String() != e.Verdict {
+			return false
+		}
+	}
+	return true
+}
+
+// runner is a scenario on its way.
+type runner struct {
+	w       *World
+	s       *Scenario
+	clients []*client
+	actors  map[string]trace.Actor
+	procs   map[string]*process
+	grants  *check.Exclusion
+	checks  []check.Checker
+}
+
+// Run runs the scenario to its end, or until ctx ends (between two instants).
+// An error means that there is no verdict: a panic of client code, or ctx.
+func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
+	s = s.with(opt)
+	r := &runner{s: s, actors: map[string]trace.Actor{}, procs: map[string]*process{}}
+	r.build(opt)
+	err := r.run(ctx, opt)
+	r.w.Stop()
+	if err != nil {
+		return nil, err
+	}
+	return r.report(), nil
+}
+
+// CheckClients reports whether the story makes sense with that many clients (0:
+// as the file says): it may name one that is not there.
+func (s *Scenario) CheckClients(clients int) error {
+	c := s.with(Options{Clients: clients})
+	for _, step := range c.Steps {
+		if v, err := findVerb(step.Verb); err != nil || v.check(&c.World, step) != nil {
+			return fmt.Errorf("with %d clients, line %d of %s has no meaning", clients, step.Line, s.Name)
+		}
+	}
+	return nil
+}
+
+// with returns the scenario with the options' overrides.
+func (s *Scenario) with(opt Options) *Scenario {
+	c := *s
+	c.Seed = opt.Seed
+	if opt.Clients > 0 {
+		c.World.Clients = opt.Clients
+	}
+	if opt.For > 0 {
+		c.For = opt.For
+	}
+	return &c
+}
+
+func (r *runner) build(opt Options) {
+	spec := &r.s.World
+	name := func(a trace.Actor) string { return r.w.names[a] }
+	r.grants = check.NewExclusion(name)
+	for _, e := range r.s.Expect {
+		r.checks = append(r.checks, r.checker(e.Check, name))
+	}
+	r.w = NewWorld(Config{
+		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
+		Masters: spec.Masters, Replicas: spec.Replicas, Locks: spec.Locks(),
+		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Observers: r.observers(opt),
+	})
+	for i := range spec.Clients {
+		c := r.w.addClient(fmt.Sprintf("c%d", i+1), int32(i%spec.Locks())+1, &spec.Load)
+		r.clients = append(r.clients, c)
+		r.procs[c.p.name] = c.p
+	}
+	for a, n := range r.w.names {
+		r.actors[n] = trace.Actor(a)
+	}
+	r.schedule()
+}
+
+func (r *runner) checker(name string, names check.Names) check.Checker {
+	switch name {
+	case "exclusion":
+		return r.grants
+	case "fencing":
+		return check.NewFencing(names)
+	case "progress":
+		return check.NewProgress(names, r.s.World.Bound)
+	case "lease":
+		return check.NewLease(names)
+	}
+	panic("sim: no check is called " + name)
+}
+
+func (r *runner) observers(opt Options) []func(*trace.Event) {
+	list := []func(*trace.Event){r.grants.Observe}
+	for _, c := range r.checks {
+		if c != r.grants {
+			list = append(list, c.Observe)
+		}
+	}
+	if opt.Observe != nil {
+		list = append(list, func(e *trace.Event) { opt.Observe(e, r.w.names) })
+	}
+	return list
+}
+
+// schedule queues the story. A client that no line starts begins by itself,
+// within one hold time.
+func (r *runner) schedule() {
+	started := false
+	for _, s := range r.s.Steps {
+		started = started || s.Verb == "start"
+		v, err := findVerb(s.Verb)
+		if err != nil {
+			panic(err) // the parser let it through
+		}
+		r.w.at(s.At, func() { v.apply(r, s) })
+	}
+	if started {
+		return
+	}
+	for _, c := range r.clients {
+		at := c.p.choices.span(Range{0, r.s.World.Load.Hold.Hi})
+		r.w.at(time.Duration(at), c.start)
+	}
+}
+
+// stretches is how many times a run looks up from its work.
+const stretches = 1000
+
+func (r *runner) run(ctx context.Context, opt Options) error {
+	for i := range stretches {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.w.Run(r.s.For / stretches * time.Duration(i)); err != nil {
+			return err
+		}
+		if opt.Tick != nil {
+			opt.Tick(r.w.now, r.w.events, r.grants.Grants)
+		}
+	}
+	return r.w.Run(r.s.For)
+}
+
+func (r *runner) report() *Report {
+	rep := &Report{Scenario: r.s, Grants: r.grants.Grants, Events: r.w.events, Hash: r.w.hash,
+		End: r.w.now, Draws: r.w.drawn, Names: r.w.names}
+	for _, c := range r.checks {
+		rep.Results = append(rep.Results, c.Result(r.w.now, true))
+	}
+	return rep
+}
+
+func (r *runner) process(name string) *process { return r.procs[name] }
+
+func (r *runner) actor(name string) trace.Actor { return r.actors[name] }
+
+func (r *runner) node(name string) *node {
+	for _, n := range r.w.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	panic("sim: no node is called " + name)
+}

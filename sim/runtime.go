@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/lockclient"
+)
+
+// clientRuntime is lockclient's Runtime on a process: virtual time, coroutines,
+// the process's own clocks.
+type clientRuntime struct{ p *process }
+
+var _ lockclient.Runtime = clientRuntime{}
+
+func (r clientRuntime) Mono() time.Duration {
+	r.p.check()
+	return r.p.clock.Mono()
+}
+
+func (r clientRuntime) WallMillis() int64 {
+	r.p.check()
+	return r.p.clock.Wall().UnixMilli()
+}
+
+func (r clientRuntime) Random(b []byte) {
+	r.p.check()
+	var word [8]byte
+	for len(b) > 0 {
+		binary.LittleEndian.PutUint64(word[:], r.p.random())
+		b = b[copy(b, word[:]):]
+	}
+}
+
+func (r clientRuntime) Go(f func()) {
+	r.p.check()
+	r.p.spawn(r.p.name, f)
+}
+
+func (r clientRuntime) NewGate() lockclient.Gate { return &gate{p: r.p} }
+
+func (r clientRuntime) WithValue(parent context.Context, key, value any) context.Context {
+	c := r.p.derive(parent)
+	c.key, c.val = key, value
+	return c
+}
+
+func (r clientRuntime) WithCancelCause(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	c := r.p.derive(parent)
+	return c, func(cause error) {
+		if cause == nil {
+			cause = context.Canceled
+		}
+		if c.Err() == nil {
+			c.end(context.Canceled, cause)
+		}
+	}
+}
+
+func (r clientRuntime) WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc) {
+	c := r.p.derive(parent)
+	c.deadline, c.limited = at, true
+	return c, func() {
+		if c.Err() == nil {
+			c.end(context.Canceled, context.Canceled)
+		}
+	}
+}
+
+func (r clientRuntime) Remaining(ctx context.Context) (time.Duration, bool) {
+	c := r.p.contextOf(ctx)
+	if c == nil {
+		return 0, false
+	}
+	return c.remaining()
+}
+
+// gate implements lockclient.Gate for one waiter.
+type gate struct {
+	p      *process
+	open   bool
+	waiter *task
+}
+
+func (g *gate) Open() {
+	if g.p.dead {
+		return
+	}
+	g.open = true
+	if g.waiter != nil {
+		g.waiter.ready(g.p.w.cause())
+	}
+}
+
+func (g *gate) Wait(ctx context.Context, d time.Duration) (bool, error) {
+	if !g.open {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		g.waiter = g.p.running()
+		g.waiter.sleep(g.p.contextOf(ctx), d)
+		g.waiter = nil
+	}
+	if g.open {
+		g.open = false
+		return true, nil
+	}
+	return false, ctx.Err()
+}
+
+// running is the task that calls; it must be one of p's.
+func (p *process) running() *task {
+	p.check()
+	t := p.w.running
+	if t == nil || t.proc != p {
+		panic("sim: " + p.name + " waits outside of its own tasks")
+	}
+	return t
+}
+
+// sleep parks t until it is made ready, d has passed on its process's clock
+// (negative: no limit) or ctx ends; ctx may be nil.
+func (t *task) sleep(ctx *simCtx, d time.Duration) {
+	if ctx != nil {
+		if left, ok := ctx.remaining(); ok && (d < 0 || left < d) {
+			d = max(left, 0)
+		}
+		t.hook.task = t
+		ctx.hook(&t.hook)
+	}
+	if d >= 0 {
+		t.wakeAt = t.proc.clock.Mono() + d
+		t.arm()
+	}
+	t.park()
+	if ctx != nil {
+		ctx.unhook(&t.hook)
+	}
+}
+
+// arm schedules the end of t's sleep by its process's clock.
+func (t *task) arm() {
+	w := t.proc.w
+	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt), step{kind: stepWake, task: t, gen: t.gen, proc: t.proc})
+}
+
+// after runs f at the given time of the process's monotonic clock.
+func (p *process) after(at time.Duration, f func()) *timer {
+	tm := &timer{p: p, at: at, f: f}
+	tm.arm()
+	p.timers = append(p.timers, tm)
+	return tm
+}
+
+// timer is a callback on a process's clock.
+type timer struct {
+	p    *process
+	at   time.Duration // on the process's monotonic clock
+	f    func()
+	id   int32
+	done bool
+}
+
+func (tm *timer) arm() {
+	tm.id = tm.p.w.queue.push(tm.p.clock.until(tm.at), step{kind: stepRun, run: tm.fire, proc: tm.p})
+}
+
+func (tm *timer) fire() {
+	if tm.done {
+		return
+	}
+	tm.remove()
+	n := tm.p.w.emit(trace.Event{Kind: trace.Wake, Actor: tm.p.actor})
+	tm.p.w.following(n, tm.f)
+}
+
+func (tm *timer) stop() {
+	if !tm.done {
+		tm.remove()
+		tm.p.w.queue.cancel(tm.id)
+	}
+}
+
+func (tm *timer) remove() {
+	tm.done = true
+	timers := tm.p.timers
+	for i, other := range timers {
+		if other == tm {
+			tm.p.timers = append(timers[:i], timers[i+1:]...)
+			return
+		}
+	}
+}
+
+// setRate changes the process's clock and re-arms what was timed by it.
+func (p *process) setRate(ppb int64) {
+	p.clock.setRate(ppb)
+	for _, t := range p.tasks {
+		if t.parked && t.timer >= 0 {
+			p.w.queue.cancel(t.timer)
+			t.arm()
+		}
+	}
+	for _, tm := range p.timers {
+		p.w.queue.cancel(tm.id)
+		tm.arm()
+	}
+}

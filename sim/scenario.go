@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Scenario is a parsed scenario file: a claim, a world, what is expected of
+// it, and a story.
+type Scenario struct {
+	Name   string // of the file, without its ending
+	Claim  string // the file's first comment line
+	World  Spec
+	Expect []Expectation
+	Steps  []Step
+	For    time.Duration
+	Seed   uint64
+}
+
+// Spec is the `world` line.
+type Spec struct {
+	Masters  int           // masters=1
+	Replicas int           // replicas=0, of each master
+	Clients  int           // clients=2
+	PerLock  int           // per-lock=100: that many clients share a lock
+	Delay    Range         // delay=1ms..5ms, of a message, one way
+	Lag      Range         // lag=1ms..5ms, of replication; default: delay
+	Bound    time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
+	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
+	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
+}
+
+// Expectation is one `check=verdict` of the `expect` line.
+type Expectation struct {
+	Check   string
+	Verdict string
+}
+
+// Step is one `at` line, or one of its repetitions.
+type Step struct {
+	At   time.Duration
+	Verb string
+	Args []string
+	Opts []Option
+	Line int
+}
+
+// Option is one name=value of a step.
+type Option struct{ Name, Value string }
+
+// opt returns the option's value, "" when it was not given.
+func (s Step) opt(name string) string {
+	for _, o := range s.Opts {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+// Locks is how many locks the clients share.
+func (s *Spec) Locks() int { return max(1, (s.Clients+s.PerLock-1)/s.PerLock) }
+
+// SyntaxError is an error in a scenario file. It prints as "file:line: reason".
+type SyntaxError struct {
+	File   string
+	Line   int
+	Reason string
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+
+// parser reads one file.
+type parser struct {
+	s    *Scenario
+	seen map[string]bool
+}
+
+// ParseScenario reads a scenario file. What follows a line of "----" is not
+// part of it. Errors are of type *SyntaxError.
+func ParseScenario(file, text string) (*Scenario, error) {
+	name := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".scenario")
+	p := &parser{s: &Scenario{Name: name}, seen: map[string]bool{}}
+	last := 0
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "----" {
+			break
+		}
+		last = i + 1
+		if err := p.line(line, i+1); err != nil {
+			return nil, &SyntaxError{file, i + 1, err.Error()}
+		}
+	}
+	for _, word := range []string{"world", "run"} {
+		if !p.seen[word] {
+			return nil, &SyntaxError{file, last, fmt.Sprintf("there is no %q line", word)}
+		}
+	}
+	if err := p.check(); err != nil {
+		return nil, &SyntaxError{file, err.Line, err.Reason}
+	}
+	return p.s, nil
+}
+
+func (p *parser) line(line string, number int) error {
+	if strings.HasPrefix(line, "#") {
+		if p.s.Claim == "" {
+			p.s.Claim = strings.TrimSpace(line[1:])
+		}
+		return nil
+	}
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	if words[0] != "at" && words[0] != "expect" && p.seen[words[0]] {
+		return fmt.Errorf("a second %q line", words[0])
+	}
+	p.seen[words[0]] = true
+	switch words[0] {
+	case "world":
+		return p.world(words[1:])
+	case "expect":
+		return p.expect(words[1:])
+	case "at":
+		return p.at(words[1:], number)
+	case "run":
+		return p.run(words[1:])
+	}
+	return fmt.Errorf("unknown word %q: expected world, expect, at or run", words[0])
+}
+
+// option splits name=value.
+func option(word string) (Option, error) {
+	name, value, ok := strings.Cut(word, "=")
+	if !ok || name == "" || value == "" {
+		return Option{}, fmt.Errorf("%q: expected name=value", word)
+	}
+	return Option{name, value}, nil
+}
+
+func (p *parser) world(words []string) error {
+	w := &p.s.World
+	*w = Spec{Masters: 1, Clients: 2, PerLock: 100, Delay: Range{time.Millisecond, 5 * time.Millisecond}}
+	w.Load = Workload{Kind: "mutex", TTL: 30 * time.Second, Renew: true}
+	w.Load.Hold = Range{100 * time.Millisecond, 100 * time.Millisecond}
+	given := map[string]bool{}
+	for _, word := range words {
+		o, err := option(word)
+		if err != nil {
+			return err
+		}
+		if given[o.Name] {
+			return fmt.Errorf("%s is given twice", o.Name)
+		}
+		given[o.Name] = true
+		if err := w.set(o); err != nil {
+			return err
+		}
+	}
+	if !given["lag"] {
+		w.Lag = w.Delay
+	}
+	if !given["fence"] {
+		w.Fence = w.Load.Kind == "fenced"
+	}
+	if !given["bound"] {
+		w.Bound = 2 * w.Load.TTL
+	}
+	if w.Load.Kind == "redlock" && w.Replicas > 0 {
+		return fmt.Errorf("redlock runs on independent masters: replicas must be 0")
+	}
+	return nil
+}
+
+// set applies one option of the world line.
+func (w *Spec) set(o Option) (err error) {
+	switch o.Name {
+	case "masters":
+		w.Masters, err = number(o, 1, 99)
+	case "replicas":
+		w.Replicas, err = number(o, 0, 9)
+	case "clients":
+		w.Clients, err = number(o, 1, 1_000_000)
+	case "per-lock":
+		w.PerLock, err = number(o, 1, 1_000_000)
+	case "rounds":
+		w.Load.Rounds, err = number(o, 0, 1_000_000_000)
+	case "lock":
+		w.Load.Kind, err = oneOf(o, Kinds)
+	case "ttl":
+		w.Load.TTL, err = duration(o)
+	case "bound":
+		w.Bound, err = duration(o)
+	case "renew":
+		w.Load.Renew, err = onOff(o)
+	case "fence":
+		w.Fence, err = onOff(o)
+	case "delay":
+		w.Delay, err = durations(o)
+	case "lag":
+		w.Lag, err = durations(o)
+	case "hold":
+		w.Load.Hold, err = durations(o)
+	case "think":
+		w.Load.Think, err = durations(o)
+	default:
+		return fmt.Errorf("unknown world option %q: expected masters, replicas, clients, per-lock, lock, "+
+			"ttl, renew, fence, delay, lag, hold, think, rounds or bound", o.Name)
+	}
+	return err
+}
+
+func (p *parser) expect(words []string) error {
+	for _, word := range words {
+		o, err := option(word)
+		if err != nil {
+			return err
+		}
+		if _, err := oneOf(Option{"check", o.Name}, Checks); err != nil {
+			return err
+		}
+		if _, err := oneOf(o, []string{"holds", "violated"}); err != nil {
+			return err
+		}
+		p.s.Expect = append(p.s.Expect, Expectation{o.Name, o.Value})
+	}
+	return nil
+}
+
+func (p *parser) run(words []string) error {
+	for _, word := range words {
+		o, err := option(word)
+		if err != nil {
+			return err
+		}
+		switch o.Name {
+		case "for":
+			p.s.For, err = duration(o)
+		case "seed":
+			p.s.Seed, err = strconv.ParseUint(o.Value, 10, 64)
+			if err != nil {
+				err = fmt.Errorf("seed=%s: expected a number from 0 to 2^64-1", o.Value)
+			}
+		default:
+			err = fmt.Errorf("unknown run option %q: expected for or seed", o.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.s.For <= 0 {
+		return fmt.Errorf("run needs for=DURATION")
+	}
+	return nil
+}
+
+func (p *parser) at(words []string, line int) error {
+	if len(words) < 2 {
+		return fmt.Errorf("expected: at TIME VERB …")
+	}
+	at, err := duration(Option{"time", words[0]})
+	if err != nil {
+		return err
+	}
+	s := Step{At: at, Verb: words[1], Line: line}
+	for _, word := range words[2:] {
+		if !strings.Contains(word, "=") {
+			s.Args = append(s.Args, word)
+			continue
+		}
+		o, err := option(word)
+		if err != nil {
+			return err
+		}
+		s.Opts = append(s.Opts, o)
+	}
+	p.s.Steps = append(p.s.Steps, s)
+	return nil
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const tiny = "world clients=2 replicas=1\n"
+
+func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                  "x.scenario:1: there is no \"world\" line",
+		"world\n":                                           "x.scenario:2: there is no \"run\" line",
+		"# claim\nworlds clients=2\n":                       "x.scenario:2: unknown word \"worlds\": expected world, expect, at or run",
+		"world\nworld\n":                                    "x.scenario:2: a second \"world\" line",
+		"world clients\n":                                   "x.scenario:1: \"clients\": expected name=value",
+		"world clients=0\n":                                 "x.scenario:1: clients=0: expected a number from 1 to 1000000",
+		"world clients=1 clients=2\n":                       "x.scenario:1: clients is given twice",
+		"world color=red\n":                                 "x.scenario:1: unknown world option \"color\": expected masters,",
+		"world lock=spinning\n":                             "x.scenario:1: unknown lock \"spinning\": expected mutex, fenced, redlock",
+		"world delay=5ms..1ms\n":                            "x.scenario:1: delay=5ms..1ms: the range ends before it begins",
+		"world ttl=-1s\n":                                   "x.scenario:1: ttl=-1s: expected a duration that is not negative",
+		"world ttl=9999999h\n":                              "x.scenario:1: ttl=9999999h: expected a duration",
+		"world lock=redlock replicas=1\n":                   "x.scenario:1: redlock runs on independent masters",
+		"expect peace=holds\n":                              "x.scenario:1: unknown check \"peace\": expected exclusion,",
+		"expect exclusion=maybe\n":                          "x.scenario:1: unknown exclusion \"maybe\": expected holds, violated",
+		"world\nrun for=1s seed=x\n":                        "x.scenario:2: seed=x: expected a number from 0 to 2^64-1",
+		"world\nrun seed=1\n":                               "x.scenario:2: run needs for=DURATION",
+		"world\nrun for=1s at=2\n":                          "x.scenario:2: unknown run option \"at\": expected for or seed",
+		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
+		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",
+		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",
+		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": there are 2",
+		tiny + "at 1s start m1\nrun for=1s\n":               "x.scenario:2: \"m1\" cannot be a master here",
+		tiny + "at 1s crash x1\nrun for=1s\n":               "x.scenario:2: unknown actor \"x1\"",
+		tiny + "at 1s pause c1\nrun for=1s\n":               "x.scenario:2: for=: expected a duration",
+		tiny + "at 1s restart m1 data=some\nrun for=1s\n":   "x.scenario:2: unknown data \"some\": expected keep, lose",
+		tiny + "at 1s partition c1,c9 m1\nrun for=1s\n":     "x.scenario:2: unknown client \"c9\"",
+		tiny + "at 1s drop m1 c1\nrun for=1s\n":             "x.scenario:2: next=: expected a number from 1 to 1000000",
+		tiny + "at 1s clock m1 jump=1s rate=1%\nrun for=1s": "x.scenario:2: expected one of jump and rate",
+		tiny + "at 1s clock m1 rate=-100%\nrun for=1s\n":    "x.scenario:2: rate=-100%: expected a percentage above -100%",
+		tiny + "at 1s heal now\nrun for=1s\n":               "x.scenario:2: expected 0 arguments, got 1",
+	} {
+		_, err := ParseScenario("dir/x.scenario", text)
+		require.Error(t, err, text)
+		require.Contains(t, err.Error(), "dir/"+want, text)
+	}
+}
+
+func TestScenarioReads(t *testing.T) {
+	s, err := ParseScenario("some/where/pause.scenario", `
+# The claim.
+# More about it.
+world masters=2 clients=250 per-lock=100 lock=fenced ttl=3s renew=off delay=1ms..5ms
+expect exclusion=violated fencing=holds
+at 1m30s clock m2 rate=-0.02%
+at 2m clock c250 jump=+10s
+run for=5m seed=18446744073709551615
+----
+anything
+`)
+	require.NoError(t, err)
+	require.Equal(t, "pause", s.Name)
+	require.Equal(t, "The claim.", s.Claim)
+	require.Equal(t, 3, s.World.Locks())
+	require.Equal(t, Range{time.Millisecond, 5 * time.Millisecond}, s.World.Delay)
+	require.True(t, s.World.Fence)
+	require.Equal(t, uint64(1<<64-1), s.Seed)
+	_, ppb, err := s.Steps[0].clock()
+	require.NoError(t, err)
+	require.Equal(t, int64(-200_000), ppb)
+	jump, _, err := s.Steps[1].clock()
+	require.NoError(t, err)
+	require.Equal(t, 10*time.Second, jump)
+}
+
+// FuzzScenario: a file is refused with its name and line, or it can be run.
+func FuzzScenario(f *testing.F) {
+	for _, s := range Library() {
+		text, err := library.ReadFile("scenarios/" + s.Name + ".scenario")
+		require.NoError(f, err)
+		f.Add(string(text))
+	}
+	f.Add(tiny + "at 1s clock m1 rate=+9999%\nat 1s clock c1 rate=-99.9999999%\nrun for=1s\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseScenario("f.scenario", text)
+		if err != nil {
+			require.True(t, strings.HasPrefix(err.Error(), "f.scenario:"), err)
+			return
+		}
+		if s.World.Clients > 10 || s.World.Masters > 5 || len(s.Steps) > 20 {
+			return
+		}
+		s.For = min(s.For, 100*time.Millisecond)
+		_, err = s.Run(context.Background(), Options{Seed: s.Seed})
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"minikv/internal/resp"
+	"minikv/lockclient"
+)
+
+// transport is lockclient's Transport from a process to one group of nodes.
+type transport struct {
+	p        *process
+	group    *group
+	replicas bool
+}
+
+var _ lockclient.Transport = (*transport)(nil)
+
+// Eval implements lockclient.Transport.
+func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	r, err := t.evalSHA(ctx, s, keys, args)
+	var refused *lockclient.ServerError
+	if e, ok := err.(*lockclient.ServerError); ok {
+		refused = e
+	}
+	if refused == nil || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
+		return r, err
+	}
+	if _, err := t.Do(ctx, "", "SCRIPT", "LOAD", s.Text); err != nil {
+		return lockclient.Reply{}, err
+	}
+	return t.evalSHA(ctx, s, keys, args)
+}
+
+func (t *transport) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	m := t.p.w.newMessage(msgRequest)
+	m.setArgs("EVALSHA", s.SHA, strconv.Itoa(len(keys)))
+	m.addArgs(keys...)
+	m.addArgs(args...)
+	if t.p.w.cfg.Details {
+		m.text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
+	}
+	return t.request(ctx, m)
+}
+
+// Do implements lockclient.Transport.
+func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclient.Reply, error) {
+	m := t.p.w.newMessage(msgRequest)
+	m.setArgs(args...)
+	if t.p.w.cfg.Details {
+		m.text = describeCommand(args)
+	}
+	return t.request(ctx, m)
+}
+
+// Topology implements lockclient.Transport.
+func (t *transport) Topology() lockclient.Topology {
+	return lockclient.Topology{Replicas: t.replicas}
+}
+
+func (t *transport) request(ctx context.Context, m *message) (lockclient.Reply, error) {
+	task := t.p.running()
+	if err := ctx.Err(); err != nil {
+		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	c := t.p.conn(t.p.masterOf(t.group))
+	m.conn = c
+	v, err := c.request(task, t.p.contextOf(ctx), m)
+	if err != nil {
+		return lockclient.Reply{}, err
+	}
+	if v.Kind == resp.Error {
+		return lockclient.Reply{}, &lockclient.ServerError{Text: v.Str}
+	}
+	return toReply(v), nil
+}
+
+// Subscribe implements lockclient.Transport.
+func (t *transport) Subscribe(
+	ctx context.Context, channel string, sharded bool, deliver func(string), lost func(),
+) (lockclient.Subscription, error) {
+	task := t.p.running()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	c := t.p.conn(t.p.masterOf(t.group))
+	s := &subscription{group: t.group, conn: c, channel: channel, sharded: sharded, deliver: deliver, lost: lost}
+	s.call = &call{task: task}
+	c.subs = append(c.subs, s)
+	c.pending = append(c.pending, s.call)
+	c.ask(s, "SUBSCRIBE", s.call)
+	sim := t.p.contextOf(ctx)
+	for !s.call.done {
+		if err := ctx.Err(); err != nil {
+			s.Close()
+			return nil, err
+		}
+		task.sleep(sim, -1)
+	}
+	if s.call.err != nil {
+		s.Close()
+		return nil, s.call.err
+	}
+	return s, nil
+}
+
+// Close implements lockclient.Subscription.
+func (s *subscription) Close() {
+	if s.closed || s.conn.p.dead {
+		return
+	}
+	s.closed = true
+	s.conn.forget(s.call)
+	for i, other := range s.conn.subs {
+		if other == s {
+			s.conn.subs = append(s.conn.subs[:i], s.conn.subs[i+1:]...)
+			break
+		}
+	}
+	s.conn.ask(s, "UNSUBSCRIBE", nil)
+}
+
+// setArgs makes args the request's command, in the message's own memory.
+func (m *message) setArgs(args ...string) {
+	m.args, m.buf = m.args[:0], m.buf[:0]
+	m.addArgs(args...)
+}
+
+func (m *message) addArgs(args ...string) {
+	for _, a := range args {
+		from := len(m.buf)
+		m.buf = append(m.buf, a...)
+		m.args = append(m.args, m.buf[from:len(m.buf):len(m.buf)])
+	}
+}
+
+func toReply(v resp.Value) lockclient.Reply {
+	switch v.Kind {
+	case resp.Integer, resp.Bool:
+		return lockclient.Reply{Kind: lockclient.IntReply, Int: v.Int}
+	case resp.Bulk, resp.Status, resp.Verbatim, resp.BigNumber:
+		return lockclient.Reply{Kind: lockclient.TextReply, Text: v.Str}
+	case resp.Array, resp.Set, resp.Map, resp.Push:
+		r := lockclient.Reply{Kind: lockclient.ListReply, List: make([]lockclient.Reply, len(v.List))}
+		for i, e := range v.List {
+			r.List[i] = toReply(e)
+		}
+		return r
+	}
+	return lockclient.Reply{}
+}
+
+// describeCommand is a command as a person would type it, long texts cut.
+func describeCommand(args []string) string {
+	if len(args) > 2 && args[0] == "SCRIPT" {
+		return "SCRIPT LOAD …"
+	}
+	return strings.Join(args, " ")
+}

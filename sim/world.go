@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/luaengine"
+)
+
+// Config is what a World is made of.
+type Config struct {
+	Seed    uint64
+	Chooser Chooser           // nil: Random(Seed)
+	Record  bool              // keep the non-zero draws, for Draws
+	Details bool              // fill in the texts of events; changes no result
+	Lua     *luaengine.Engine // may be shared by the worlds of one goroutine; nil: a new one
+
+	Masters   int   // independent masters, m1 to mN; at least 1
+	Replicas  int   // of each master: r1 … in their masters' order
+	Locks     int   // locks lock:1 to lock:N; at least 1
+	Delay     Range // of a message, one way
+	Lag       Range // of replication
+	Fence     bool  // the resource refuses writes with a token below the highest it has seen
+	Observers []func(*trace.Event)
+}
+
+// Range is from Lo to Hi, both included; durations in it are drawn.
+type Range struct{ Lo, Hi time.Duration }
+
+// World is one simulated world: clients, nodes, a network and a protected
+// resource, driven by one event queue. It is not safe for concurrent use.
+type World struct {
+	cfg   Config
+	now   time.Duration
+	queue queue
+	names []string // of the actors; 0 is nobody
+
+	procs    []*process
+	nodes    []*node // masters, then replicas in their masters' order
+	groups   []*group
+	resource *resource
+	nemesis  trace.Actor
+
+	running  *task  // nil while the world itself acts
+	cursor   uint64 // the event that the world's own step follows from
+	event    trace.Event
+	details  []trace.Detail // of the node that executes
+	events   uint64
+	hash     trace.Hash
+	drawn    []Draw
+	messages uint64
+	free     []*message
+	cuts     map[link]bool
+	losses   []*loss
+	beliefs  int
+	err      error
+}
+
+// NewWorld makes a world at time 0 in which nothing has happened yet.
+func NewWorld(cfg Config) *World {
+	if cfg.Chooser == nil {
+		cfg.Chooser = Random(cfg.Seed)
+	}
+	if cfg.Lua == nil {
+		cfg.Lua = NewLua()
+	}
+	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]bool{}}
+	w.nemesis = w.actor("nemesis")
+	for i := range cfg.Masters {
+		m := w.newNode(fmt.Sprintf("m%d", i+1))
+		m.group = &group{first: m, master: m}
+		w.groups = append(w.groups, m.group)
+	}
+	for _, g := range w.groups {
+		for range cfg.Replicas {
+			w.newReplica(g, fmt.Sprintf("r%d", len(w.nodes)-cfg.Masters+1))
+		}
+	}
+	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}
+	return w
+}
+
+// group is a master with its replicas.
+type group struct {
+	first  *node // its master at the start
+	master *node // its master now
+	links  []*replication
+}
+
+func (w *World) actor(name string) trace.Actor {
+	w.names = append(w.names, name)
+	return trace.Actor(len(w.names) - 1)
+}
+
+// Names are the names of the run's actors, by trace.Actor.
+func (w *World) Names() []string { return w.names }
+
+// Now is the true time since the run began.
+func (w *World) Now() time.Duration { return w.now }
+
+// Events is how many events there were.
+func (w *World) Events() uint64 { return w.events }
+
+// Hash is the hash of the events so far.
+func (w *World) Hash() trace.Hash { return w.hash }
+
+// Draws are the non-zero draws so far, if Config.Record is set.
+func (w *World) Draws() []Draw { return w.drawn }
+
+// Run lets the world go on until the given true time. It returns the error
+// that stopped it early: a panic of client code.
+func (w *World) Run(until time.Duration) error {
+	for w.err == nil {
+		at, ok := w.queue.next()
+		if !ok || at > until {
+			w.now = until
+			break
+		}
+		w.now = at
+		w.step(w.queue.pop())
+	}
+	return w.err
+}
+
+// Stop unwinds all tasks. The world must not run afterwards.
+func (w *World) Stop() {
+	for _, p := range w.procs {
+		p.dead = true
+		for i := range p.tasks {
+			p.tasks[i].unwind()
+		}
+	}
+}
+
+// step does one thing. What reaches a paused process or a frozen node waits.
+func (w *World) step(s step) {
+	if s.proc != nil && (s.proc.dead || s.proc.paused > 0) {
+		w.postpone(s)
+		return
+	}
+	w.cursor = 0
+	switch s.kind {
+	case stepWake:
+		if s.gen == s.task.gen && s.task.parked {
+			s.task.timer = -1
+			s.task.resume(w.emit(trace.Event{Kind: trace.Wake, Actor: s.proc.actor}))
+		}
+	case stepReady:
+		if s.gen == s.task.gen {
+			s.task.resume(s.task.cause)
+		}
+	case stepArrive:
+		w.arrive(s.msg)
+	case stepTick:
+		s.node.tick()
+	case stepRun:
+		s.run()
+	}
+}
+
+func (w *World) postpone(s step) {
+	if s.kind == stepWake && s.gen == s.task.gen {
+		s.task.timer = -1
+	}
+	if !s.proc.dead {
+		s.proc.deferred = append(s.proc.deferred, s)
+	}
+}
+
+// at calls f at true time t.
+func (w *World) at(t time.Duration, f func()) {
+	w.queue.push(max(t, w.now), step{kind: stepRun, run: f})
+}
+
+// emit records an event, gives it its number and returns that. Without a cause
+// of its own it follows from what the world is doing now.
+func (w *World) emit(e trace.Event) uint64 {
+	w.events++
+	e.N, e.At = w.events, w.now
+	if e.Cause == 0 {
+		e.Cause = w.cause()
+	}
+	w.event = e
+	w.hash = w.hash.Add(&w.event)
+	for _, observe := range w.cfg.Observers {
+		observe(&w.event)
+	}
+	return e.N
+}
+
+// note records an event of the running task: what the task does next follows from it.
+func (t *task) note(e trace.Event) uint64 {
+	e.Actor = t.proc.actor
+	t.cause = t.proc.w.emit(e)
+	return t.cause
+}
+
+// cause is the event from which whatever happens now follows.
+func (w *World) cause() uint64 {
+	if w.running != nil {
+		return w.running.cause
+	}
+	return w.cursor
+}
+
+// following calls f as a consequence of event n.
+func (w *World) following(n uint64, f func()) {
+	before := w.cursor
+	w.cursor = n
+	f()
+	w.cursor = before
+}
+
+// fail stops the run: the first error counts.
+func (w *World) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
