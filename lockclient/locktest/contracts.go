@@ -1,0 +1,165 @@
+package locktest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"minikv/lockclient"
+)
+
+// The times of contracts. Real machines stall, so a lease that must not end by
+// accident is long, and one that is waited for is short.
+const (
+	long  = 30 * time.Second
+	short = 600 * time.Millisecond
+	slack = 5 * time.Second // well under long
+)
+
+// Contracts returns every contract.
+func Contracts() []Contract {
+	every := func(Kind) bool { return true }
+	reentrant := func(k Kind) bool { return k.Reentrant }
+	renewed := func(k Kind) bool { return k.Renewed }
+	woken := func(k Kind) bool { return k.Woken }
+	fenced := func(k Kind) bool { return k.Fenced }
+	return []Contract{
+		{"one_holder_at_a_time", every, exclusion},
+		{"many_tasks_never_overlap", every, contention},
+		{"an_owner_takes_it_again", reentrant, reentrancy},
+		{"a_named_owner_takes_it_again", reentrant, namedOwner},
+		{"a_lease_ends", every, expiry},
+		{"extend_replaces_the_lease", every, extension},
+		{"the_watchdog_renews", renewed, renewal},
+		{"an_unlock_wakes_a_waiter", woken, wakeByMessage},
+		{"an_unlock_wakes_one_waiter_after_another", woken, wakeInTurn},
+		{"a_lost_message_costs_at_most_the_ttl", every, wakeByTTL},
+		{"a_wait_ends_with_its_limit_or_its_context", every, limitedWait},
+		{"a_forced_unlock_is_told", renewed, forcedLoss},
+		{"an_unreachable_server_is_a_loss", renewed, silentLoss},
+		{"a_renewal_that_failed_is_tried_again", renewed, renewalRetried},
+		{"only_the_holder_unlocks", every, foreignUnlock},
+		{"an_unknown_acquisition_is_given_back", renewed, unknownAcquire},
+		{"an_unknown_reentry_is_not_counted", reentrant, unknownReentry},
+		{"an_unknown_unlock_is_repeated", renewed, unknownUnlock},
+		{"tokens_grow", fenced, tokens},
+	}
+}
+
+func exclusion(r *run) {
+	a, b := r.process(), r.process()
+	h := r.take(a)
+	r.refused(b, "held by another process")
+	_, err := a.lock.TryLock(r.ctx)
+	r.is("take the lock held by another owner of the same process", err, lockclient.ErrNotAcquired)
+	r.ok("unlock", h.Unlock(r.ctx))
+	r.that(h.Context().Err() != nil, "the context of a Held must end with it")
+	r.ok("unlock", r.take(b).Unlock(r.ctx))
+}
+
+func contention(r *run) {
+	const tasks, rounds = 6, 5
+	processes := []*process{r.process(), r.process()}
+	var mu sync.Mutex
+	var inside, overlaps int
+	work := func(context.Context, *lockclient.Held) error {
+		mu.Lock()
+		inside++
+		if inside > 1 {
+			overlaps++
+		}
+		mu.Unlock()
+		r.sleep(time.Millisecond)
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		return nil
+	}
+	var running []*task
+	for i := range tasks {
+		running = append(running, r.start(func(*task) error {
+			for range rounds {
+				if err := processes[i%2].lock.Do(r.ctx, work); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	for _, t := range running {
+		r.ok("lock, work, unlock", r.end(t))
+	}
+	r.that(overlaps == 0, "%d holders overlapped", overlaps)
+}
+
+func expiry(r *run) {
+	a, b := r.process(), r.process()
+	begun := r.rt.Mono()
+	h := r.take(a, lockclient.Lease(short))
+	r.that(h.Until() < r.rt.Mono()+short, "the validity must be shorter than the lease")
+	r.refused(b, "before its lease has ended")
+	next := r.await(r.waiter(b))
+	waited := r.rt.Mono() - begun
+	r.that(waited >= short-short/10, "the lease of %v ended after %v", short, waited)
+	r.that(waited < short+slack, "the lease of %v was over after %v only", short, waited)
+	r.that(context.Cause(h.Context()) == lockclient.ErrLost, "the holder must be told before others can hold")
+	r.is("unlock after the lease", h.Unlock(r.ctx), lockclient.ErrLost)
+	r.refused(a, "held by another after a late unlock")
+	r.ok("unlock", next.Unlock(r.ctx))
+}
+
+func extension(r *run) {
+	a, b := r.process(), r.process()
+	h := r.take(a, lockclient.Lease(short))
+	before := h.Until()
+	r.ok("extend", h.Extend(r.ctx, long))
+	r.that(h.Until() > before, "the validity must grow with the lease")
+	r.sleep(2 * short)
+	r.refused(b, "whose lease was extended")
+	r.that(h.Context().Err() == nil, "an extended lock was reported lost")
+	r.ok("extend to a shorter lease", h.Extend(r.ctx, short))
+	r.sleep(2 * short)
+	r.is("extend a lost lock", h.Extend(r.ctx, long), lockclient.ErrLost)
+	r.ok("unlock", r.take(b).Unlock(r.ctx))
+	r.is("unlock a lost lock", h.Unlock(r.ctx), lockclient.ErrLost)
+	r.is("extend an unlocked lock", h.Extend(r.ctx, long), lockclient.ErrNotHeld)
+}
+
+func limitedWait(r *run) {
+	a, b := r.process(), r.process()
+	h := r.take(a, lockclient.Lease(long))
+	begun := r.rt.Mono()
+	_, err := b.lock.TryLock(r.ctx, lockclient.Wait(short))
+	r.is("wait for a while", err, lockclient.ErrNotAcquired)
+	waited := r.rt.Mono() - begun
+	r.that(waited >= short && waited < short+slack, "a wait of %v took %v", short, waited)
+
+	ctx, cancel := r.rt.WithDeadline(r.ctx, r.rt.Mono()+short)
+	defer cancel()
+	_, err = b.lock.Lock(ctx)
+	r.is("wait until the context ends", err, context.DeadlineExceeded)
+	r.ok("unlock", h.Unlock(r.ctx))
+	r.ok("unlock", r.take(b).Unlock(r.ctx))
+}
+
+func foreignUnlock(r *run) {
+	a, b := r.process(), r.process()
+	first := r.take(a)
+	r.ok("unlock", first.Unlock(r.ctx))
+	second := r.take(b)
+	r.is("unlock twice", first.Unlock(r.ctx), lockclient.ErrNotHeld)
+	r.refused(a, "after a second unlock of its former holder")
+	r.ok("unlock", second.Unlock(r.ctx))
+}
+
+func tokens(r *run) {
+	a, b := r.process(), r.process()
+	var last uint64
+	for _, p := range []*process{a, b, a} {
+		h := r.take(p)
+		token, ok := h.Token()
+		r.that(ok && token > last, "token %d (%v) after token %d", token, ok, last)
+		last = token
+		r.ok("unlock", h.Unlock(r.ctx))
+	}
+}

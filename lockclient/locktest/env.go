@@ -1,0 +1,193 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"minikv/lockclient"
+)
+
+// Env is where contracts run.
+type Env interface {
+	// Context is what a contract derives its contexts from.
+	Context() context.Context
+	// Runtime is the time and the tasks of all processes of a contract.
+	Runtime() lockclient.Runtime
+	// Transport connects one process to one of several independent masters,
+	// numbered from 0. Masters need not be empty: keys are drawn at random.
+	Transport(master int) (lockclient.Transport, error)
+}
+
+// Kind is a kind of lock, and what it claims.
+type Kind struct {
+	Name      string
+	Masters   int  // independent masters that it needs
+	Reentrant bool // an owner may take it again
+	Renewed   bool // the watchdog renews it
+	Woken     bool // its waiters are woken by messages
+	Fenced    bool // it has fencing tokens
+	// Lock names the lock; there is one client for each master.
+	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
+}
+
+// Kinds returns every kind of lock.
+func Kinds() []Kind {
+	mutex := Kind{Name: "mutex", Masters: 1, Reentrant: true, Renewed: true, Woken: true,
+		Lock: func(key string, c []*lockclient.Client) *lockclient.Lock { return c[0].Mutex(key) }}
+	fenced := mutex
+	fenced.Name, fenced.Fenced = "fenced", true
+	fenced.Lock = func(key string, c []*lockclient.Client) *lockclient.Lock { return c[0].Fenced(key) }
+	redlock := Kind{Name: "redlock", Masters: 3,
+		Lock: func(key string, c []*lockclient.Client) *lockclient.Lock { return lockclient.Redlock(key, c...) }}
+	return []Kind{mutex, fenced, redlock}
+}
+
+// Contract is one property of locks.
+type Contract struct {
+	// Name is the claim, with underscores for spaces.
+	Name string
+	// Applies tells whether a kind claims the property.
+	Applies func(Kind) bool
+
+	clauses func(*run)
+}
+
+// Run checks the contract. The error names the clause that is broken.
+func (c Contract) Run(env Env, kind Kind) (err error) {
+	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context()}
+	defer func() {
+		for _, p := range r.processes {
+			p.close()
+		}
+		if broken := recover(); broken != nil {
+			f, ok := broken.(failure)
+			if !ok {
+				panic(broken)
+			}
+			err = fmt.Errorf("%s: %s: %s", kind.Name, c.Name, f.clause)
+		}
+	}()
+	var random [8]byte
+	r.rt.Random(random[:])
+	r.key = fmt.Sprintf("locktest:%x", random)
+	c.clauses(r)
+	return nil
+}
+
+// failure ends a contract.
+type failure struct{ clause string }
+
+// run is one run of a contract.
+type run struct {
+	env       Env
+	rt        lockclient.Runtime
+	kind      Kind
+	ctx       context.Context
+	key       string
+	processes []*process
+}
+
+// process is one process that locks: its clients, and the faults between them
+// and their masters.
+type process struct {
+	clients []*lockclient.Client
+	faults  []*faults
+	lock    *lockclient.Lock
+}
+
+func (p *process) close() {
+	for _, c := range p.clients {
+		c.Close()
+	}
+}
+
+// process starts a process.
+func (r *run) process(opts ...lockclient.Option) *process {
+	p := &process{}
+	for master := range r.kind.Masters {
+		t, err := r.env.Transport(master)
+		r.ok("connect", err)
+		f := &faults{Transport: t}
+		p.faults = append(p.faults, f)
+		p.clients = append(p.clients, lockclient.New(f, r.rt, opts...))
+	}
+	p.lock = r.kind.Lock(r.key, p.clients)
+	r.processes = append(r.processes, p)
+	return p
+}
+
+// that requires a clause to hold.
+func (r *run) that(holds bool, clause string, args ...any) {
+	if !holds {
+		panic(failure{fmt.Sprintf(clause, args...)})
+	}
+}
+
+// ok requires an operation to succeed.
+func (r *run) ok(operation string, err error) {
+	r.that(err == nil, "%s: %v", operation, err)
+}
+
+// is requires an operation to fail with an error.
+func (r *run) is(operation string, err, want error) {
+	r.that(errors.Is(err, want), "%s: got error %v, want %v", operation, err, want)
+}
+
+// take takes the lock, which must succeed at once.
+func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
+	h, err := p.lock.TryLock(r.ctx, opts...)
+	r.ok("take a free lock", err)
+	return h
+}
+
+// refused requires the lock to be taken by somebody else.
+func (r *run) refused(p *process, when string) {
+	_, err := p.lock.TryLock(r.ctx)
+	r.is("take the lock "+when, err, lockclient.ErrNotAcquired)
+}
+
+// sleep lets d pass.
+func (r *run) sleep(d time.Duration) {
+	_, _ = r.rt.NewGate().Wait(r.ctx, d)
+}
+
+// task is something that goes on beside the contract.
+type task struct {
+	done lockclient.Gate
+	held *lockclient.Held
+	err  error
+}
+
+// start runs f beside the contract; f may set what its task held.
+func (r *run) start(f func(t *task) error) *task {
+	t := &task{done: r.rt.NewGate()}
+	r.rt.Go(func() {
+		t.err = f(t)
+		t.done.Open()
+	})
+	return t
+}
+
+// end waits for the end of a task, at most a minute.
+func (r *run) end(t *task) error {
+	ended, err := t.done.Wait(r.ctx, time.Minute)
+	r.ok("wait", err)
+	r.that(ended, "a task never came to an end")
+	return t.err
+}
+
+// waiter starts to wait for the lock.
+func (r *run) waiter(p *process, opts ...lockclient.LockOption) *task {
+	return r.start(func(t *task) (err error) {
+		t.held, err = p.lock.Lock(r.ctx, opts...)
+		return err
+	})
+}
+
+// await returns what a waiter got.
+func (r *run) await(t *task) *lockclient.Held {
+	r.ok("wait for the lock", r.end(t))
+	return t.held
+}

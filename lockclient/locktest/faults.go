@@ -1,0 +1,93 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"minikv/lockclient"
+)
+
+// errReplyLost is what a client sees of a request whose reply is lost.
+var errReplyLost = errors.New("connection reset")
+
+// faults is a Transport that fails as told.
+type faults struct {
+	lockclient.Transport
+
+	mu        sync.Mutex
+	loseReply int  // so many of the next scripts are executed, their replies lost
+	cut       bool // nothing reaches the server
+	deaf      bool // messages get lost
+	scripts   int  // sent
+}
+
+// set changes the faults.
+func (f *faults) set(change func(*faults)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+// sent returns how many scripts were sent so far.
+func (f *faults) sent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scripts
+}
+
+// next tells what becomes of the next request.
+func (f *faults) next(script bool) (cut, lost bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cut {
+		return true, false
+	}
+	if script {
+		f.scripts++
+		lost = f.loseReply > 0
+	}
+	if lost {
+		f.loseReply--
+	}
+	return false, lost
+}
+
+// Eval implements lockclient.Transport.
+func (f *faults) Eval(
+	ctx context.Context, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	cut, lost := f.next(true)
+	if cut {
+		return lockclient.Reply{}, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
+	}
+	reply, err := f.Transport.Eval(ctx, script, keys, args)
+	if lost {
+		return lockclient.Reply{}, errReplyLost
+	}
+	return reply, err
+}
+
+// Do implements lockclient.Transport.
+func (f *faults) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	if cut, _ := f.next(false); cut {
+		return lockclient.Reply{}, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
+	}
+	return f.Transport.Do(ctx, key, args...)
+}
+
+// Subscribe implements lockclient.Transport.
+func (f *faults) Subscribe(
+	ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func(),
+) (lockclient.Subscription, error) {
+	heard := func(payload string) {
+		f.mu.Lock()
+		deaf := f.deaf
+		f.mu.Unlock()
+		if !deaf {
+			deliver(payload)
+		}
+	}
+	return f.Transport.Subscribe(ctx, channel, sharded, heard, lost)
+}
