@@ -141,7 +141,7 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 		if exists && score == old {
 			continue
 		}
-		if _, err = c.DB.ZSet(key, pairs[i+1], score); err != nil {
+		if _, err = c.DB.ZSet(key, pairs[i+1], unsigned(score)); err != nil {
 			return failed(err)
 		}
 		if exists {
@@ -160,6 +160,15 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 		return resp.Int(int64(added + updated))
 	}
 	return resp.Int(int64(added))
+}
+
+// unsigned makes a plain zero of a negative one: Redis keeps the scores of
+// small sorted sets as integers where they are such, and these have no -0.
+func unsigned(score float64) float64 {
+	if score == 0 {
+		return 0
+	}
+	return score
 }
 
 // refuses reports whether the options keep a member from getting a score.
