@@ -72,7 +72,7 @@ func runReset(c *Call) resp.Value {
 	n.unsubscribeAll(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
 	s.reply, s.asking, s.readOnly = replyOn, false, false
-	s.authenticated = n.conf.password() == ""
+	s.authenticated = n.conf.requirepass == ""
 	return resp.Simple("RESET")
 }
 
@@ -80,7 +80,7 @@ func runReset(c *Call) resp.Value {
 func runAuth(c *Call) resp.Value {
 	switch len(c.Args) {
 	case 2:
-		if c.Node.conf.password() == "" {
+		if c.Node.conf.requirepass == "" {
 			return resp.Err("ERR AUTH <password> called without any password configured for the default user. " +
 				"Are you sure your configuration is correct?")
 		}
@@ -94,7 +94,7 @@ func runAuth(c *Call) resp.Value {
 // authenticate checks a user and a password; without one configured, default
 // may come in with any.
 func (c *Call) authenticate(user, password string) resp.Value {
-	want := c.Node.conf.password()
+	want := c.Node.conf.requirepass
 	if user != "default" || want != "" && password != want {
 		return resp.Err("WRONGPASS invalid username-password pair or user is disabled.")
 	}

@@ -66,7 +66,7 @@ func runFlushAll(c *Call) resp.Value {
 	if !validFlush(c) {
 		return resp.Err(errSyntax)
 	}
-	c.Flushed(-1, c.Node.keys.FlushAll())
+	c.Flush(-1)
 	return resp.OK
 }
 
@@ -75,7 +75,7 @@ func runFlushDB(c *Call) resp.Value {
 	if !validFlush(c) {
 		return resp.Err(errSyntax)
 	}
-	c.Flushed(c.DB.Index(), c.DB.Flush())
+	c.Flush(c.DB.Index())
 	return resp.OK
 }
 

@@ -101,8 +101,19 @@ func runScriptFlush(c *Call) resp.Value {
 	return resp.OK
 }
 
-// runScriptKill is SCRIPT KILL while no script runs; the shell answers it when one does.
-func runScriptKill(*Call) resp.Value { return resp.Err(errNotBusy) }
+// runScriptKill is SCRIPT KILL. It finds a script only when the shell lets a
+// client in while one runs (see Node.Do).
+func runScriptKill(c *Call) resp.Value {
+	h := &c.Node.scripts.host
+	switch {
+	case !h.running:
+		return resp.Err(errNotBusy)
+	case h.wrote:
+		return resp.Err(errUnkillable)
+	}
+	h.killed = true
+	return resp.OK
+}
 
 // scripting is a node's script cache, and the host of the script that runs.
 type scripting struct {

@@ -102,6 +102,8 @@ func runShutdown(c *Call) resp.Value {
 		return resp.Err(errSyntax)
 	case abort:
 		return resp.Err("ERR No shutdown in progress.")
+	case !request.NoSave && c.Node.scripts.host.running:
+		return resp.Err(errBusy)
 	}
 	c.Node.shutdown = &request
 	return resp.Value{}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// configuration is a node's redis.conf. The zero value has all defaults.
+// configuration is a node's redis.conf.
 type configuration struct {
 	changed map[string]string // canonical values that differ from the defaults; nil until used
 
@@ -19,6 +19,7 @@ type configuration struct {
 	notStale    bool // replica-serve-stale-data no
 	debug       bool // enable-debug-command yes or local
 	minGood     int  // min-replicas-to-write
+	backlog     int  // repl-backlog-size, in bytes
 }
 
 // parameterKind is how a parameter's value is written.
@@ -56,8 +57,28 @@ func ValidateParameter(name, value string) error {
 	return nil
 }
 
+// ParameterNames lists the redis.conf parameters that a node knows, in
+// alphabetical order, without their other names.
+func ParameterNames() []string {
+	names := make([]string, len(parameters))
+	for i := range parameters {
+		names[i] = parameters[i].name
+	}
+	return names
+}
+
+// Parameter is the value of a redis.conf parameter as CONFIG GET shows it, or
+// "" if there is no such parameter.
+func (n *Node) Parameter(name string) string {
+	if p := findParameter(name); p != nil {
+		return n.conf.get(p.name)
+	}
+	return ""
+}
+
 // load takes over the parameters a node starts with.
 func (conf *configuration) load(values map[string]string) {
+	conf.derive()
 	for name, value := range values { //tidy:unordered each parameter is set by itself
 		if err := conf.set(name, value); err != nil {
 			panic(fmt.Sprintf("engine: parameter %s %q: %v", name, value, err))
@@ -96,21 +117,13 @@ func (conf *configuration) derive() {
 	conf.notStale = conf.get("replica-serve-stale-data") == "no"
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
+	conf.backlog = int(conf.number("repl-backlog-size"))
 }
 
 func (conf *configuration) number(name string) int64 {
 	n, _ := strconv.ParseInt(conf.get(name), 10, 64)
 	return n
 }
-
-func (conf *configuration) password() string      { return conf.requirepass }
-func (conf *configuration) activeExpire() bool    { return !conf.noExpire }
-func (conf *configuration) replicaReadOnly() bool { return !conf.writable }
-func (conf *configuration) servesStale() bool     { return !conf.notStale }
-func (conf *configuration) debugAllowed() bool    { return conf.debug }
-func (conf *configuration) minReplicas() int      { return conf.minGood }
-func (conf *configuration) databases() int        { return int(conf.number("databases")) }
-func (conf *configuration) backlogSize() int      { return int(conf.number("repl-backlog-size")) }
 
 // maxLag is how long ago a replica that counts as good was last heard of.
 func (conf *configuration) maxLag() time.Duration {

@@ -58,7 +58,7 @@ func (c *Call) refusal() string {
 	switch {
 	case !c.Cmd.accepts(len(c.Args)):
 		return errArity(c.Cmd.full)
-	case flags&Protected != 0 && !n.conf.debugAllowed():
+	case flags&Protected != 0 && !n.conf.debug:
 		return errDebugDenied
 	case flags&NoAuth == 0 && !s.Authenticated():
 		return errNoAuth
@@ -76,14 +76,14 @@ func (c *Call) refusal() string {
 		}
 	}
 	switch {
-	case flags&Write != 0 && n.repl.isReplica() && n.conf.replicaReadOnly():
+	case flags&Write != 0 && n.repl.isReplica() && !n.conf.writable:
 		return errReadOnly
-	case flags&Write != 0 && !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+	case flags&Write != 0 && n.lacksReplicas():
 		return errNoReplicas
 	case s.Proto == 2 && s.Subscribed() && !c.Cmd.runsSubscribed():
 		return "ERR Can't execute '" + c.Cmd.full + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / " +
 			"QUIT / RESET are allowed in this context"
-	case flags&Stale == 0 && n.repl.isReplica() && !n.repl.linkUp && !n.conf.servesStale():
+	case flags&Stale == 0 && n.repl.isReplica() && !n.repl.linkUp && n.conf.notStale:
 		return errMasterDown
 	}
 	return ""

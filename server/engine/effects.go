@@ -49,13 +49,18 @@ func (c *Call) Notify(key []byte, event string) {
 	}
 }
 
-// Flushed tells that database db (-1: all) was emptied; keys is how many there were.
-// The command is propagated even if there were none.
-func (c *Call) Flushed(db int, keys int) {
+// Flush empties database db (-1: all of them), as FLUSHDB and FLUSHALL do: it
+// is propagated even if there was nothing to remove, and only watched keys that
+// were there count as changed.
+func (c *Call) Flush(db int) {
+	n := c.Node
 	c.forced = true
-	c.changes += keys
-	c.Node.stats.dirty += int64(keys)
-	c.Node.touchAll(db)
+	n.touchPresent(db)
+	if db < 0 {
+		n.stats.dirty += int64(n.keys.FlushAll())
+	} else {
+		n.stats.dirty += int64(n.keys.DB(db).Flush())
+	}
 }
 
 // Replicate sends args to replicas in place of the command itself; several
@@ -110,11 +115,11 @@ func (n *Node) flushEffects() {
 	case e.ops == 0:
 		return
 	case e.ops == 1:
-		n.repl.append(e.pending, n.conf.backlogSize())
+		n.repl.append(e.pending, n.conf.backlog)
 	default:
-		n.repl.append(multiEffect, n.conf.backlogSize())
-		n.repl.append(e.pending, n.conf.backlogSize())
-		n.repl.append(execEffect, n.conf.backlogSize())
+		n.repl.append(multiEffect, n.conf.backlog)
+		n.repl.append(e.pending, n.conf.backlog)
+		n.repl.append(execEffect, n.conf.backlog)
 	}
 	e.pending, e.ops = e.pending[:0], 0
 }

@@ -191,14 +191,14 @@ func (n *Node) infoReplication(t *strings.Builder) {
 		line(t, "slave_read_repl_offset:%d", r.offset)
 		line(t, "slave_repl_offset:%d", r.offset)
 		line(t, "slave_priority:%s", n.conf.get("replica-priority"))
-		line(t, "slave_read_only:%d", flag(n.conf.replicaReadOnly()))
+		line(t, "slave_read_only:%d", flag(!n.conf.writable))
 		line(t, "replica_announced:1")
 	} else {
 		line(t, "role:master")
 	}
 	line(t, "connected_slaves:%d", len(r.replicas))
-	if n.conf.minReplicas() > 0 {
-		line(t, "min_slaves_good_slaves:%d", r.goodReplicas(n))
+	if n.conf.minGood > 0 {
+		line(t, "min_slaves_good_slaves:%d", n.goodReplicas())
 	}
 	for i := range r.replicas {
 		one := &r.replicas[i]
@@ -216,7 +216,7 @@ func (n *Node) infoReplication(t *strings.Builder) {
 	line(t, "master_repl_offset:%d", r.offset)
 	line(t, "second_repl_offset:-1")
 	line(t, "repl_backlog_active:%d", flag(r.logging))
-	line(t, "repl_backlog_size:%d", n.conf.backlogSize())
+	line(t, "repl_backlog_size:%d", n.conf.backlog)
 	line(t, "repl_backlog_first_byte_offset:%d", first)
 	line(t, "repl_backlog_histlen:%d", histlen)
 }

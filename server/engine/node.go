@@ -83,7 +83,7 @@ func New(cfg Config) *Node {
 // reset gives the node an empty keyspace, as after a start without data.
 func (n *Node) reset() {
 	n.keys = datastore.New(datastore.Options{
-		Databases: n.conf.databases(),
+		Databases: int(n.conf.number("databases")),
 		Shards:    n.cfg.Shards,
 		Now:       n.nowMillis,
 	})
@@ -96,11 +96,10 @@ func (n *Node) reset() {
 // stays, its deadlines being dates; without, it is empty. The node keeps its
 // configuration and its role; the shell must drop its connections.
 func (n *Node) Restart(keepData bool) {
-	n.sessions = sessionList{}
+	for n.sessions.first != nil {
+		n.Close(n.sessions.first)
+	}
 	n.dirty, n.handed = nil, nil
-	n.depth = 0
-	n.watched = nil
-	n.pubsub = pubsub{}
 	n.blocking = blocking{}
 	n.scripts = scripting{}
 	n.effects = effects{}
@@ -117,6 +116,9 @@ func (n *Node) Restart(keepData bool) {
 // and pushes to the Out of any session, in the order of execution, and may
 // leave s blocked; a blocked session must not send another command. cmd is
 // read during the call only. An empty cmd does nothing, as in Redis.
+//
+// While Do runs a script, the shell may call it again for another session from
+// within Config.Limit: that client is then told BUSY, and can kill the script.
 func (n *Node) Do(s *Session, cmd [][]byte) {
 	if len(cmd) == 0 || s.closing {
 		return
@@ -127,7 +129,10 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	c.Args = cmd
 	c.process()
 	n.pop()
-	n.settle()
+	n.markDirty(s) // again: Dirty may have been called while a script ran
+	if n.depth == 0 {
+		n.settle()
+	}
 	s.commandDone()
 }
 
@@ -144,7 +149,7 @@ func (n *Node) Tick() {
 // use: 0 when it is overdue, false when nothing waits for time to pass.
 func (n *Node) NextDeadline() (time.Duration, bool) {
 	at, ok := n.blocking.next()
-	if next, has := n.keys.NextExpiry(); has && n.conf.activeExpire() && (!ok || next < at) {
+	if next, has := n.keys.NextExpiry(); has && !n.conf.noExpire && (!ok || next < at) {
 		at, ok = next, true
 	}
 	if !ok {
@@ -201,7 +206,7 @@ func (n *Node) settle() {
 // activeExpiry removes the keys that are expired, a bounded number at once.
 func (n *Node) activeExpiry(now int64) {
 	const most = 1000
-	if n.conf.activeExpire() {
+	if !n.conf.noExpire {
 		n.keys.ExpireDue(now, most)
 	}
 }

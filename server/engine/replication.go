@@ -90,7 +90,7 @@ func (n *Node) Apply(stream []byte) error {
 		}
 		n.Do(n.repl.master, cmd)
 		end := len(stream) - source.Len() - commands.Buffered()
-		n.repl.append(stream[done:end], n.conf.backlogSize())
+		n.repl.append(stream[done:end], n.conf.backlog)
 		done = end
 	}
 	return nil
@@ -164,12 +164,13 @@ func (n *Node) Snapshot() *Snapshot {
 
 // LoadSnapshot replaces the node's data and history by those of its master.
 func (n *Node) LoadSnapshot(s *Snapshot) {
+	n.touchPresent(-1)
 	n.keys.Load(s.keys)
+	n.touchPresent(-1)
 	n.repl.id = s.id
 	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil
 	n.repl.logging = true
 	n.repl.master = nil
-	n.touchAll(-1)
 }
 
 // Offset is where in the master's history the snapshot was taken.
@@ -229,12 +230,19 @@ func (r *replication) acked(offset int64) int64 {
 	return count
 }
 
+// lacksReplicas reports whether a master must refuse writes because fewer than
+// min-replicas-to-write replicas follow it closely.
+func (n *Node) lacksReplicas() bool {
+	wanted := n.conf.minGood
+	return wanted > 0 && !n.repl.isReplica() && n.goodReplicas() < wanted
+}
+
 // goodReplicas counts the replicas heard of within min-replicas-max-lag.
-func (r *replication) goodReplicas(n *Node) int {
+func (n *Node) goodReplicas() int {
 	now, lag := n.cfg.Clock.Mono(), n.conf.maxLag()
 	count := 0
-	for i := range r.replicas {
-		if now-r.replicas[i].ackedAt <= lag {
+	for i := range n.repl.replicas {
+		if now-n.repl.replicas[i].ackedAt <= lag {
 			count++
 		}
 	}

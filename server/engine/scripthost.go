@@ -17,11 +17,8 @@ type scriptHost struct {
 	slot     int  // cluster: the only slot it may use; -1: not known yet
 	wrote    bool // it has changed something: it can no longer be killed
 	running  bool
+	killed   bool // by SCRIPT KILL
 }
-
-// ScriptWrote reports whether the running script has changed something, so
-// that SCRIPT KILL must refuse to end it.
-func (n *Node) ScriptWrote() bool { return n.scripts.host.wrote }
 
 // runScript runs a script for the calling client. What the script did stays
 // done if it fails.
@@ -59,13 +56,13 @@ func (c *Call) scriptRefusal(script *luaengine.Script) string {
 		return ""
 	case header.Flags&luaengine.NoCluster != 0 && n.cfg.Topology != nil:
 		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
-	case n.repl.isReplica() && !n.repl.linkUp && !n.conf.servesStale() && header.Flags&luaengine.AllowStale == 0:
+	case n.repl.isReplica() && !n.repl.linkUp && n.conf.notStale && header.Flags&luaengine.AllowStale == 0:
 		return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
 	case writes && c.Cmd.Flags&ReadOnly != 0:
 		return "ERR Can not execute a script with write flag using *_ro command."
-	case writes && n.repl.isReplica() && n.conf.replicaReadOnly() && !c.Session.internal:
+	case writes && n.repl.isReplica() && !n.conf.writable && !c.Session.internal:
 		return "READONLY You can't write against a read only replica."
-	case writes && !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+	case writes && n.lacksReplicas():
 		return errNoReplicas
 	}
 	return ""
@@ -121,9 +118,9 @@ func (h *scriptHost) writeRefusal() string {
 		return errScriptRO
 	case h.session.internal:
 		return ""
-	case n.repl.isReplica() && n.conf.replicaReadOnly():
+	case n.repl.isReplica() && !n.conf.writable:
 		return errReadOnly
-	case !n.repl.isReplica() && n.repl.goodReplicas(n) < n.conf.minReplicas():
+	case n.lacksReplicas():
 		return errNoReplicas
 	}
 	return ""
@@ -153,7 +150,13 @@ func (h *scriptHost) Limit() string {
 	if h.node.cfg.Limit == nil {
 		return ""
 	}
-	return h.node.cfg.Limit()
+	if text := h.node.cfg.Limit(); text != "" {
+		return text
+	}
+	if h.killed {
+		return errScriptKilled
+	}
+	return ""
 }
 
 // Mono is the node's monotonic clock.

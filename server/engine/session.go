@@ -57,7 +57,7 @@ func (n *Node) NewSession(addr string) *Session {
 	now := n.cfg.Clock.Mono()
 	s := &Session{
 		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
-		authenticated: n.conf.password() == "",
+		authenticated: n.conf.requirepass == "",
 	}
 	n.sessions.add(s)
 	n.stats.connections++
@@ -90,7 +90,7 @@ func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
 
 // Authenticated reports whether s may run commands; until then the shell
 // holds it to tighter protocol limits.
-func (s *Session) Authenticated() bool { return s.authenticated || s.node.conf.password() == "" }
+func (s *Session) Authenticated() bool { return s.authenticated || s.node.conf.requirepass == "" }
 
 // db is the selected database.
 func (s *Session) db() *datastore.DB { return s.node.keys.DB(s.DB) }

@@ -68,13 +68,6 @@ func Resolve(name string) luaengine.Handle {
 	return find(buffer[:len(name)])
 }
 
-// AllowedWhileBusy reports whether a command is served while a script runs past
-// its time limit; all others are answered with BUSY.
-func AllowedWhileBusy(cmd [][]byte) bool {
-	row, _ := lookup(cmd)
-	return row != nil && row.Flags&AllowBusy != 0
-}
-
 // maxName is longer than any command's name.
 const maxName = 32
 

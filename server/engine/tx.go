@@ -163,15 +163,17 @@ func (n *Node) touch(db int, key string) {
 	}
 }
 
-// touchAll marks every watched key of a database (-1: of all) as changed, and
-// tries the clients blocked there.
-func (n *Node) touchAll(db int) {
+// touchPresent marks the watched keys of a database (-1: of all) that are there
+// as changed.
+func (n *Node) touchPresent(db int) {
+	if n.watched == nil {
+		return
+	}
 	for s := n.sessions.first; s != nil; s = s.next {
 		for _, k := range s.tx.watched {
-			s.tx.touched = s.tx.touched || db < 0 || k.db == db
-		}
-		if s.block != nil && s.block.keys != nil && (db < 0 || s.block.db == db) {
-			n.blocking.ready = append(n.blocking.ready, s.block.keys...)
+			if (db < 0 || k.db == db) && n.keys.DB(k.db).Exists([]byte(k.key)) {
+				s.tx.touched = true
+			}
 		}
 	}
 }

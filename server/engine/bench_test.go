@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"minikv/luaengine"
+)
+
+const acquireScript = `if (redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
+redis.call('hincrby', KEYS[1], ARGV[2], 1);
+redis.call('pexpire', KEYS[1], ARGV[1]);
+return nil;
+end;
+return redis.call('pttl', KEYS[1]);`
+
+const releaseScript = `if (redis.call('hexists', KEYS[1], ARGV[2]) == 0) then return nil; end;
+local counter = redis.call('hincrby', KEYS[1], ARGV[2], -1);
+if (counter > 0) then
+redis.call('pexpire', KEYS[1], ARGV[1]);
+return 0;
+else
+redis.call('del', KEYS[1]);
+redis.call('publish', KEYS[2], ARGV[3]);
+return 1;
+end;`
+
+func words(text ...string) [][]byte {
+	args := make([][]byte, len(text))
+	for i, one := range text {
+		args[i] = []byte(one)
+	}
+	return args
+}
+
+// benchNode is a node with both scripts loaded, and the two commands.
+func benchNode(fast bool) (n *Node, s *Session, acquire, release [][]byte) {
+	lua := luaengine.New(Resolve)
+	lua.SetFastPass(fast)
+	n = New(Config{Clock: &fakeClock{wall: time.UnixMilli(1_700_000_000_000)}, Random: func() uint64 { return 1 }, Lua: lua})
+	s = n.NewSession("127.0.0.1:5000")
+	n.Do(s, words("SCRIPT", "LOAD", acquireScript))
+	n.Do(s, words("SCRIPT", "LOAD", releaseScript))
+	acquire = words("EVALSHA", luaengine.SHA1Hex(acquireScript), "1", "lock", "30000", "uuid:1")
+	release = words("EVALSHA", luaengine.SHA1Hex(releaseScript), "2", "lock", "channel", "30000", "uuid:1", "0")
+	return n, s, acquire, release
+}
+
+// BenchmarkLock is one acquire and one release script through Node.Do, with
+// and without the fast pass over their syntax trees.
+func BenchmarkLock(b *testing.B) {
+	for _, mode := range []struct {
+		name string
+		fast bool
+	}{{"fast", true}, {"plain", false}} {
+		b.Run(mode.name, func(b *testing.B) {
+			n, s, acquire, release := benchNode(mode.fast)
+			b.ReportAllocs()
+			for b.Loop() {
+				n.Do(s, acquire)
+				n.Do(s, release)
+				n.Dirty()
+				s.Out = s.Out[:0]
+			}
+		})
+	}
+}
+
+// BenchmarkSetGet is two plain commands.
+func BenchmarkSetGet(b *testing.B) {
+	n, s, _, _ := benchNode(true)
+	set, get := words("SET", "key", "value"), words("GET", "key")
+	b.ReportAllocs()
+	for b.Loop() {
+		n.Do(s, set)
+		n.Do(s, get)
+		n.Dirty()
+		s.Out = s.Out[:0]
+	}
+}
+
+// BenchmarkNewNode is what an empty node costs to make.
+func BenchmarkNewNode(b *testing.B) {
+	cfg := Config{Clock: &fakeClock{}, Random: func() uint64 { return 1 }}
+	b.ReportAllocs()
+	for b.Loop() {
+		New(cfg)
+	}
+}
