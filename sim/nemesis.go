@@ -317,6 +317,5 @@ func applyClock(r *runner, s Step) {
 	}
 	n := r.node(s.Args[0])
 	n.clock.offset += jump
-	r.w.following(cause, n.tick)
-	n.reschedule()
+	r.w.following(cause, n.reschedule)
 }

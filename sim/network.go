@@ -85,7 +85,15 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	ch.last = max(w.now+delay, ch.last)
 	s := step{kind: stepArrive, msg: m}
-	if m.conn != nil && m.to == m.conn.p.actor {
+	switch m.kind {
+	case msgRequest:
+		s.node = m.conn.n
+	case msgEffects:
+		s.node = m.link.replica
+	case msgAck:
+		s.node = m.link.master
+	case msgWrite:
+	default:
 		s.proc = m.conn.p
 	}
 	w.queue.push(ch.last, s)

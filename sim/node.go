@@ -28,7 +28,7 @@ type node struct {
 	ends     map[int64]*endpoint // by session
 	down     bool
 	paused   time.Duration // 0: running; else the true time at which it resumes
-	deferred []*message
+	deferred []step        // what reached it while it was paused
 	tickAt   time.Duration // when stepTick is due; -1: not scheduled
 	tickStep int32
 }
@@ -81,12 +81,6 @@ func scriptLimit() func() string {
 func (n *node) receive(m *message) {
 	if n.down {
 		n.refuse(m)
-		return
-	}
-	if n.paused > 0 {
-		kept := *m
-		m.args, m.buf = nil, nil // they belong to kept now
-		n.deferred = append(n.deferred, &kept)
 		return
 	}
 	end := m.conn.end(m.onSub)
@@ -187,7 +181,7 @@ func (n *node) schedule() {
 		n.w.queue.cancel(n.tickStep)
 	}
 	n.tickAt = at
-	n.tickStep = n.w.queue.push(at, step{kind: stepTick, node: n})
+	n.tickStep = n.w.queue.push(at, step{kind: stepTick, node: n, cause: n.w.cause()})
 }
 
 // reschedule is schedule after the clock has changed.
@@ -201,7 +195,7 @@ func (n *node) reschedule() {
 
 func (n *node) tick() {
 	n.tickAt = -1
-	if n.down || n.paused > 0 {
+	if n.down {
 		return
 	}
 	before := n.engine.Keyspace().Len()
@@ -224,7 +218,7 @@ func (n *node) crash() {
 	}
 	w := n.w
 	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
-	n.down = true
+	n.down, n.paused = true, 0
 	n.deferred = nil
 	w.following(cause, func() {
 		for _, p := range w.procs {
@@ -256,6 +250,14 @@ func (n *node) restart(keepData bool) {
 	n.settle(cause)
 }
 
+// postpone keeps a step that reached the node while it was paused.
+func (n *node) postpone(s step) {
+	if s.kind == stepTick {
+		n.tickAt = -1
+	}
+	n.deferred = append(n.deferred, s)
+}
+
 // pause freezes the node for d: it answers nothing, and its clocks go on.
 func (n *node) pause(d time.Duration) {
 	w := n.w
@@ -267,12 +269,11 @@ func (n *node) pause(d time.Duration) {
 			return
 		}
 		n.paused = 0
-		cause := w.emit(trace.Event{Kind: trace.Resume, Actor: n.actor})
+		w.emit(trace.Event{Kind: trace.Resume, Actor: n.actor})
 		late := n.deferred
 		n.deferred = nil
-		w.following(cause, n.tick)
-		for _, m := range late {
-			n.receive(m)
+		for _, s := range late {
+			w.queue.push(w.now, s)
 		}
 	})
 }

@@ -103,6 +103,16 @@ func (p *process) pause(d time.Duration) {
 	w.at(until, func() { p.resumeAt(until, n) })
 }
 
+// postpone keeps a step that reached a paused process; for a dead one it is lost.
+func (p *process) postpone(s step) {
+	if s.kind == stepWake && s.gen == s.task.gen {
+		s.task.timer = -1
+	}
+	if !p.dead {
+		p.deferred = append(p.deferred, s)
+	}
+}
+
 func (p *process) resumeAt(until time.Duration, cause uint64) {
 	if p.dead || p.paused != until {
 		return

@@ -4,13 +4,14 @@ import "time"
 
 // step is what the queue holds: something to do at an instant.
 type step struct {
-	kind stepKind
-	gen  uint32   // of the task's park that it ends; a stale step is skipped
-	proc *process // whose step it is, nil for a node's or the world's own
-	task *task
-	msg  *message
-	node *node
-	run  func()
+	kind  stepKind
+	gen   uint32   // of the task's park that it ends; a stale step is skipped
+	cause uint64   // the event from which it follows
+	proc  *process // whose step it is, or nil
+	node  *node    // likewise; the world's own steps have neither
+	task  *task
+	msg   *message
+	run   func()
 }
 
 type stepKind uint8

@@ -143,7 +143,7 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 // arm schedules the end of t's sleep by its process's clock.
 func (t *task) arm() {
 	w := t.proc.w
-	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt), step{kind: stepWake, task: t, gen: t.gen, proc: t.proc})
+	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt), step{kind: stepWake, task: t, gen: t.gen, proc: t.proc, cause: t.cause})
 }
 
 // after runs f at the given time of the process's monotonic clock.
@@ -164,7 +164,7 @@ type timer struct {
 }
 
 func (tm *timer) arm() {
-	tm.id = tm.p.w.queue.push(tm.p.clock.until(tm.at), step{kind: stepRun, run: tm.fire, proc: tm.p})
+	tm.id = tm.p.w.queue.push(tm.p.clock.until(tm.at), step{kind: stepRun, run: tm.fire, proc: tm.p, cause: tm.p.w.cause()})
 }
 
 func (tm *timer) fire() {

@@ -53,7 +53,6 @@ type World struct {
 	free     []*message
 	cuts     map[link]bool
 	losses   []*loss
-	beliefs  int
 	err      error
 }
 
@@ -136,10 +135,14 @@ func (w *World) Stop() {
 // step does one thing. What reaches a paused process or a frozen node waits.
 func (w *World) step(s step) {
 	if s.proc != nil && (s.proc.dead || s.proc.paused > 0) {
-		w.postpone(s)
+		s.proc.postpone(s)
 		return
 	}
-	w.cursor = 0
+	if s.node != nil && s.node.paused > 0 {
+		s.node.postpone(s)
+		return
+	}
+	w.cursor = s.cause
 	switch s.kind {
 	case stepWake:
 		if s.gen == s.task.gen && s.task.parked {
@@ -156,15 +159,6 @@ func (w *World) step(s step) {
 		s.node.tick()
 	case stepRun:
 		s.run()
-	}
-}
-
-func (w *World) postpone(s step) {
-	if s.kind == stepWake && s.gen == s.task.gen {
-		s.task.timer = -1
-	}
-	if !s.proc.dead {
-		s.proc.deferred = append(s.proc.deferred, s)
 	}
 }
 
