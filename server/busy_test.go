@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+)
+
+const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
+
+// startScript starts a script on a connection of its own.
+func startScript(t *testing.T, address, script string) (runner, other *client) {
+	t.Helper()
+	runner, other = dial(t, address), dial(t, address)
+	other.do("PING", "+PONG\r\n")
+	runner.send("EVAL \"" + script + "\" 0\r\n")
+	time.Sleep(20 * time.Millisecond)
+	return runner, other
+}
+
+// The replies, here and below, are those of redis-server 7.0.15 in the same situation.
+func TestBusy(t *testing.T) {
+	_, address := start(t, "busy-reply-threshold", "50")
+	queueing := dial(t, address)
+	queueing.do("MULTI", "+OK\r\n")
+	queueing.do("SET q 1", "+QUEUED\r\n")
+	runner, other := startScript(t, address, " while true do end")
+	other.do("PING", busyReply)
+	other.do("SET k v", busyReply)
+	other.do("MULTI", "+OK\r\n")
+	other.do("GET k", busyReply)
+	other.do("EXEC", "-EXECABORT Transaction discarded because of: "+busyReply[1:])
+	other.do("DISCARD", "-ERR DISCARD without MULTI\r\n")
+	other.do("NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: \r\n")
+	other.do("GET", "-ERR wrong number of arguments for 'get' command\r\n")
+	other.do("SCRIPT FLUSH", busyReply)
+	other.do("SHUTDOWN", busyReply)
+	other.do("SHUTDOWN NOW", busyReply)
+	queueing.do("EXEC", "-EXECABORT Transaction discarded because of: "+busyReply[1:])
+	newcomer := dial(t, address)
+	newcomer.do("CLIENT ID", busyReply)
+	newcomer.do("RESET", "+RESET\r\n")
+	newcomer.do("QUIT", "+OK\r\n")
+	newcomer.expectClosed()
+	other.do("SCRIPT KILL", "+OK\r\n")
+	runner.expect("-ERR Script killed by user with SCRIPT KILL... " +
+		"script: 196c57086c5c875804c22d0b6495b0347dab4514, on @user_script:1.\r\n")
+	runner.do("PING", "+PONG\r\n")
+	other.do("PING", "+PONG\r\n")
+	other.do("SCRIPT KILL", "-NOTBUSY No scripts in execution right now.\r\n")
+	other.do("EXISTS q k", ":0\r\n")
+}
+
+// A script that has written cannot be killed, even by a pcall around its loop.
+func TestUnkillable(t *testing.T) {
+	s, address := start(t, "busy-reply-threshold", "50")
+	runner, other := startScript(t, address, "redis.call('SET','x','1') while true do pcall(function() end) end")
+	other.do("SCRIPT KILL", "-UNKILLABLE Sorry the script already executed write commands against the dataset. "+
+		"You can either wait the script termination or kill the server in a hard way "+
+		"using the SHUTDOWN NOSAVE command.\r\n")
+	other.send("SHUTDOWN NOSAVE\r\n")
+	select {
+	case <-s.ShutdownRequested():
+	case <-time.After(5 * time.Second):
+		t.Fatal("SHUTDOWN NOSAVE was not obeyed")
+	}
+	s.Close()
+	runner.expectClosed()
+	other.expectClosed()
+}
+
+// Below the threshold others just wait.
+func TestShortScriptsAreNotBusy(t *testing.T) {
+	_, address := start(t)
+	runner, other := startScript(t, address, "local s = 0 for i = 1, 3000000 do s = s + i end return 1")
+	other.do("PING", "+PONG\r\n")
+	runner.expect(":1\r\n")
+}

@@ -1,0 +1,226 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"minikv/internal/resp"
+	"minikv/server/engine"
+)
+
+// Levels of Config.Log, as in redis.log.
+const (
+	LevelDebug = iota
+	LevelVerbose
+	LevelNotice
+	LevelWarning
+)
+
+// ErrClosed is returned by Listen and Serve after Close.
+var ErrClosed = errors.New("server: closed")
+
+// Config says what a Server serves.
+type Config struct {
+	// Machine makes the machine. A node must be given limit as its
+	// engine.Config.Limit, so that long scripts can be answered for and killed.
+	Machine func(limit func() string) Machine
+	// Log receives what Redis would log; nil: nobody reads it. It is called by
+	// several goroutines.
+	Log func(level int, text string)
+}
+
+// Server serves one machine over any number of listeners. Its methods may be
+// called by any goroutine.
+type Server struct {
+	cfg  Config
+	gate gate
+
+	// Under the gate:
+	machine Machine
+	conns   map[*engine.Session]*conn
+	busy    busy
+	armed   time.Time // when timer will go off; zero: never
+	timer   *time.Timer
+	asked   bool // SHUTDOWN was seen
+
+	shutdown chan struct{} // closed when a client's SHUTDOWN was accepted
+	closing  atomic.Bool
+	running  sync.WaitGroup // accept loops, connections
+
+	mu   sync.Mutex
+	open map[closer]struct{} // listeners and sockets, for Close
+}
+
+type closer interface{ Close() error }
+
+// New makes a server without listeners. It must be closed.
+func New(cfg Config) *Server {
+	if cfg.Log == nil {
+		cfg.Log = func(int, string) {}
+	}
+	s := &Server{
+		cfg:      cfg,
+		gate:     newGate(),
+		conns:    map[*engine.Session]*conn{},
+		shutdown: make(chan struct{}),
+		open:     map[closer]struct{}{},
+	}
+	s.timer = time.AfterFunc(time.Hour, s.tick)
+	s.timer.Stop()
+	s.machine = cfg.Machine(s.limit)
+	return s
+}
+
+// Listen serves the clients of a TCP address such as "127.0.0.1:0", in the
+// background, and returns the address it got.
+func (s *Server) Listen(address string) (net.Addr, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: listen: %w", err)
+	}
+	if !s.remember(listener) {
+		return nil, ErrClosed
+	}
+	go func() { _ = s.accept(listener) }()
+	return listener.Addr(), nil
+}
+
+// Serve serves the clients that listener accepts, until Close; the error is
+// then ErrClosed. It closes listener.
+func (s *Server) Serve(listener net.Listener) error {
+	if !s.remember(listener) {
+		return ErrClosed
+	}
+	return s.accept(listener)
+}
+
+// Do calls f with the machine while nobody else uses it, and sends what it has
+// left for the sessions. f must not keep the machine.
+func (s *Server) Do(f func(Machine)) {
+	s.gate.enterAlone()
+	f(s.machine)
+	dirty := s.collect(nil)
+	s.gate.leave(false)
+	flushAll(dirty)
+}
+
+// ShutdownRequested is closed when a client's SHUTDOWN was accepted; it is then
+// the owner's turn to call Close.
+func (s *Server) ShutdownRequested() <-chan struct{} { return s.shutdown }
+
+// Close ends the listeners, the connections and a running script, and waits for
+// their goroutines. It may be called more than once.
+func (s *Server) Close() {
+	s.closing.Store(true)
+	s.mu.Lock()
+	for c := range s.open {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	s.gate.enterAlone()
+	s.timer.Stop()
+	s.gate.leave(false)
+}
+
+// accept serves the clients of one listener.
+func (s *Server) accept(listener net.Listener) error {
+	defer s.forget(listener)
+	for {
+		socket, err := listener.Accept()
+		switch {
+		case s.closing.Load():
+			return ErrClosed
+		case err == nil:
+			s.welcome(socket)
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("server: accept: %w", err)
+		default:
+			// Out of file descriptors, most likely: it may pass.
+			s.cfg.Log(LevelWarning, "Accepting client connection: "+err.Error())
+			time.Sleep(acceptPause)
+		}
+	}
+}
+
+const acceptPause = 10 * time.Millisecond
+
+// welcome makes a session for a new client and serves it.
+func (s *Server) welcome(socket net.Conn) {
+	if !s.remember(socket) {
+		return
+	}
+	c := &conn{server: s, socket: socket, reader: resp.NewCommandReader(), out: newOutbox(socket)}
+	go c.serve()
+}
+
+// collect moves what the machine has left for its sessions to the outboxes,
+// and sets the timer. It returns the connections to flush after the gate.
+func (s *Server) collect(dirty []*conn) []*conn {
+	for _, session := range s.machine.Dirty() {
+		if c := s.conns[session]; c != nil {
+			c.take()
+			dirty = append(dirty, c)
+		}
+	}
+	if wait, ok := s.machine.NextDeadline(); ok {
+		s.arm(wait)
+	}
+	if s.machine.ShutdownRequested() != nil && !s.asked {
+		s.asked = true
+		close(s.shutdown)
+	}
+	return dirty
+}
+
+// minWait keeps the timer from turning in a tight loop: deadlines are whole
+// milliseconds.
+const minWait = time.Millisecond
+
+// arm makes the timer go off after wait, unless it will do so earlier anyway.
+func (s *Server) arm(wait time.Duration) {
+	wait = max(wait, minWait)
+	at := now().Add(wait)
+	if s.closing.Load() || !s.armed.IsZero() && s.armed.Before(at) {
+		return
+	}
+	s.armed = at
+	s.timer.Reset(wait)
+}
+
+// tick is the timer's.
+func (s *Server) tick() {
+	if s.closing.Load() {
+		return
+	}
+	s.Do(func(m Machine) {
+		s.armed = time.Time{}
+		m.Tick()
+	})
+}
+
+// remember notes what Close must close, and that a goroutine serves it until
+// forget. When the server is already closed it closes c and returns false.
+func (s *Server) remember(c closer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		_ = c.Close()
+		return false
+	}
+	s.open[c] = struct{}{}
+	s.running.Add(1)
+	return true
+}
+
+func (s *Server) forget(c closer) {
+	_ = c.Close()
+	s.mu.Lock()
+	delete(s.open, c)
+	s.mu.Unlock()
+	s.running.Done()
+}
