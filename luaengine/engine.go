@@ -40,7 +40,7 @@ type run struct {
 	step   func(line int)
 	proto  int     // 2, or 3 after redis.setresp(3)
 	ticks  int     // since the script began
-	killed string  // why the host has ended the script
+	killed killed  // why the host has ended the script
 	depth  int     // nested calls from Go into Lua
 	random lrand48 // math.random
 	loaded []*chunk
@@ -89,7 +89,7 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) res
 func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 	r := &e.run
 	r.host, r.script, r.step = h, s, opt.Step
-	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, ""
+	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, killed{}
 	r.random.seed(0)
 	if e.thread == nil {
 		e.thread = e.newThread()

@@ -82,14 +82,17 @@ func (e *Engine) chunkOf(id string) *chunk {
 
 // raise ends the running function with an error value.
 func (e *Engine) raise(L *lua.LState, v lua.LValue) {
-	at := noPlace
+	L.Error(&lua.LUserData{Value: &failure{v, e.current(L)}}, 0)
+}
+
+// current is the place of the Lua function that runs or has called what runs.
+func (e *Engine) current(L *lua.LState) place {
 	for level := 0; level < 2; level++ {
 		if f, ok := e.frame(L, level); ok {
-			at = f.place()
-			break
+			return f.place()
 		}
 	}
-	L.Error(&lua.LUserData{Value: &failure{v, at}}, 0)
+	return noPlace
 }
 
 // fail raises a text that begins with the place of the caller, if that is a
@@ -201,7 +204,7 @@ func (e *Engine) failed(cause any) resp.Value {
 	var f *failure
 	switch cause := cause.(type) {
 	case killed:
-		return resp.Err(cause.text)
+		return resp.Err(oneLine(e.located(cause.text, cause.at)))
 	case error:
 		f = e.caught(cause)
 	case string:
@@ -219,7 +222,12 @@ func (e *Engine) uncaught(f *failure) string {
 	if t, ok := f.value.(*lua.LTable); ok {
 		text = tostring(t.RawGetString("err"))
 	}
-	return fmt.Sprintf("%s script: %s, on %s:%d.", text, e.run.script.sha, f.place.source, f.place.line)
+	return e.located(text, f.place)
+}
+
+// located is an error's text with the script and the place where it ended.
+func (e *Engine) located(text string, at place) string {
+	return fmt.Sprintf("%s script: %s, on %s:%d.", text, e.run.script.sha, at.source, at.line)
 }
 
 // oneLine keeps an error or status within its line of the protocol.

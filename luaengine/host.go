@@ -29,7 +29,7 @@ type Host interface {
 
 	// Limit is asked after every 4,096 ticks of a script, a tick being a loop
 	// turn or a function call. A non-empty text ends the script with that
-	// error: scripts that are killed, or over their budget.
+	// error, the place behind it: scripts that are killed, or over their budget.
 	Limit() string
 
 	// Mono is the node's monotonic clock: os.clock.

@@ -242,8 +242,8 @@ func (e *Engine) protected(L *lua.LState, nargs int) *failure {
 	e.run.depth++
 	err := L.PCall(nargs, lua.MultRet, nil)
 	e.run.depth = depth
-	if e.run.killed != "" {
-		panic(killed{e.run.killed})
+	if e.run.killed.text != "" {
+		panic(e.run.killed)
 	}
 	if err != nil {
 		return e.caught(err)

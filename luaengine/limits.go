@@ -19,10 +19,13 @@ func (e *Engine) tick(L *lua.LState) int {
 // pcall, as a killed script does in Redis.
 func (e *Engine) checkLimit(L *lua.LState) {
 	if text := e.run.host.Limit(); text != "" {
-		e.run.killed = text
-		panic(killed{text})
+		e.run.killed = killed{text, e.current(L)}
+		panic(e.run.killed)
 	}
 }
 
 // killed is the panic of a script that its host has ended.
-type killed struct{ text string }
+type killed struct {
+	text string
+	at   place
+}
