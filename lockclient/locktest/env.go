@@ -137,6 +137,7 @@ func (r *run) is(operation string, err, want error) {
 
 // take takes the lock, which must succeed at once.
 func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
+	opts = append(opts, lockclient.NodeTimeout(short/2)) // a first connection takes its time
 	h, err := p.lock.TryLock(r.ctx, opts...)
 	r.ok("take a free lock", err)
 	return h

@@ -1,0 +1,142 @@
+package goredis_test
+
+import (
+	"bytes"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// commandHead begins every command on the wire.
+var commandHead = regexp.MustCompile(`(?m)^\*\d+\r$`)
+
+// proxy stands between a client and a server. It counts commands, and can cut
+// a connection at the reply to one.
+type proxy struct {
+	listener net.Listener
+	upstream string
+
+	mu    sync.Mutex
+	seen  bytes.Buffer // what clients have sent
+	loses string       // the next reply to a command of this name is lost, with its connection
+	conns []net.Conn
+}
+
+func newProxy(t *testing.T, upstream string) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{listener: listener, upstream: upstream}
+	go p.accept()
+	t.Cleanup(func() {
+		listener.Close()
+		p.cutAll()
+	})
+	return p
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.upstream)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		lossy := make(chan struct{}, 1)
+		go p.requests(client, server, lossy)
+		go p.replies(server, client, lossy)
+	}
+}
+
+// requests hands on what the client sends.
+func (p *proxy) requests(client, server net.Conn, lossy chan<- struct{}) {
+	defer server.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.seen.Write(buf[:n])
+		if p.loses != "" && strings.Contains(strings.ToUpper(string(buf[:n])), p.loses+"\r\n") {
+			p.loses = ""
+			lossy <- struct{}{}
+		}
+		p.mu.Unlock()
+		if _, err := server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// replies hands on what the server sends, until a reply is to be lost.
+func (p *proxy) replies(server, client net.Conn, lossy <-chan struct{}) {
+	defer client.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			return
+		}
+		select {
+		case <-lossy:
+			return
+		default:
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// lose loses the reply to the next command of a name, in upper case.
+func (p *proxy) lose(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loses = name
+}
+
+// count returns how many commands of a name, in upper case, clients have sent.
+func (p *proxy) count(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Count(strings.ToUpper(p.seen.String()), "\r\n"+name+"\r\n")
+}
+
+// all returns how many commands clients have sent.
+func (p *proxy) all() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(commandHead.FindAll(p.seen.Bytes(), -1))
+}
+
+// forget starts counting anew.
+func (p *proxy) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen.Reset()
+}
+
+// cutAll breaks every connection.
+func (p *proxy) cutAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}

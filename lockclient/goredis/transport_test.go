@@ -1,0 +1,168 @@
+package goredis_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+	"minikv/lockclient/goredis"
+	"minikv/luaengine"
+	"minikv/server"
+	"minikv/server/engine"
+)
+
+// onEachServer runs a test on minikv, and on the server that REDIS_SERVER names.
+func onEachServer(t *testing.T, test func(t *testing.T, addr string)) {
+	t.Run("minikv", func(t *testing.T) {
+		s := server.New(server.Config{Machine: func(limit func() string) server.Machine {
+			return engine.New(engine.Config{
+				Clock: server.NewWallClock(), Random: rand.Uint64, Lua: luaengine.New(engine.Resolve), Limit: limit,
+			})
+		}})
+		t.Cleanup(s.Close)
+		addr, err := s.Listen("127.0.0.1:0")
+		require.NoError(t, err)
+		test(t, addr.String())
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		addr := os.Getenv("REDIS_SERVER")
+		if addr == "" {
+			t.Skip("REDIS_SERVER=host:port is not set")
+		}
+		test(t, addr)
+	})
+}
+
+// connect returns a transport of one connection at a time, and the proxy in it.
+func connect(t *testing.T, addr string) (*proxy, *goredis.Transport) {
+	t.Helper()
+	p := newProxy(t, addr)
+	rdb := redis.NewClient(&redis.Options{Addr: p.addr(), PoolSize: 1})
+	t.Cleanup(func() { rdb.Close() })
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	return p, transport
+}
+
+// uniqueKey names a lock that no other test uses.
+func uniqueKey(t *testing.T) string { return fmt.Sprintf("%s:%d", t.Name(), time.Now().UnixNano()) }
+
+// When the reply to an acquire script is lost, exactly one script is on the
+// wire, and the owner holds the lock once.
+func TestScriptsAreNotSentAgain(t *testing.T) { onEachServer(t, scriptsAreNotSentAgain) }
+
+func scriptsAreNotSentAgain(t *testing.T, addr string) {
+	p, transport := connect(t, addr)
+	c := lockclient.New(transport, lockclient.System())
+	lock, key := c.Mutex("warm-up"), uniqueKey(t)
+	require.NoError(t, lock.Do(t.Context(), func(context.Context, *lockclient.Held) error { return nil }))
+
+	p.forget()
+	p.lose("EVALSHA")
+	owner := c.ID() + ":named" // a named owner is not cleaned up, so its count can be read
+	_, err := c.Mutex(key).TryLock(t.Context(), lockclient.As(owner), lockclient.Lease(time.Second))
+	require.ErrorIs(t, err, lockclient.ErrUnknown)
+	n, err := c.HoldCount(t.Context(), key, owner)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n)
+	assert.Equal(t, 1, p.count("EVALSHA"))
+}
+
+// On a server that knows the scripts, lock and unlock are two scripts and the
+// DEL of the latch.
+func TestCommandsOfAnUncontendedLock(t *testing.T) { onEachServer(t, commandsOfAnUncontendedLock) }
+
+func commandsOfAnUncontendedLock(t *testing.T, addr string) {
+	p, transport := connect(t, addr)
+	c := lockclient.New(transport, lockclient.System())
+	work := func(context.Context, *lockclient.Held) error { return nil }
+	require.NoError(t, c.Mutex("warm-up").Do(t.Context(), work))
+	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, 5*time.Second, time.Millisecond)
+	p.forget()
+	require.NoError(t, c.Mutex(uniqueKey(t)).Do(t.Context(), work))
+	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, 5*time.Second, time.Millisecond)
+	assert.Equal(t, 2, p.count("EVALSHA"))
+	assert.Equal(t, 3, p.all())
+}
+
+// A waiter whose connection was re-established is told that it may have missed
+// a message, and looks again at once.
+func TestReconnectionWakes(t *testing.T) { onEachServer(t, reconnectionWakes) }
+
+func reconnectionWakes(t *testing.T, addr string) {
+	p, transport := connect(t, addr)
+	lost, delivered := make(chan struct{}, 10), make(chan string, 10)
+	sub, err := transport.Subscribe(t.Context(), uniqueKey(t), false,
+		func(payload string) { delivered <- payload }, func() { lost <- struct{}{} })
+	require.NoError(t, err)
+	defer sub.Close()
+	assert.Empty(t, lost)
+	p.cutAll()
+	select {
+	case <-lost:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the subscription was not made again")
+	}
+}
+
+func TestErrorsOfRequests(t *testing.T) { onEachServer(t, errorsOfRequests) }
+
+func errorsOfRequests(t *testing.T, addr string) {
+	_, transport := connect(t, addr)
+	key := uniqueKey(t)
+	_, err := transport.Do(t.Context(), key, "SET", key, "text", "PX", "1000")
+	require.NoError(t, err)
+	_, err = transport.Do(t.Context(), key, "HGET", key, "field")
+	var refused *lockclient.ServerError
+	require.ErrorAs(t, err, &refused)
+	assert.Contains(t, refused.Text, "WRONGTYPE ")
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = transport.Do(ended, key, "GET", key)
+	require.ErrorIs(t, err, lockclient.ErrNotSent)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A request whose context ends frees its caller, whatever the client's options.
+func TestContextFreesTheCaller(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: silent.Addr().String(), ReadTimeout: time.Minute})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	_, err = transport.Do(ctx, "k", "GET", "k")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.NotErrorIs(t, err, lockclient.ErrNotSent)
+	assert.Less(t, time.Since(begun), 10*time.Second)
+}
+
+func TestRefusedConnectionIsNotSent(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	_, err = transport.Do(t.Context(), "k", "GET", "k")
+	assert.ErrorIs(t, err, lockclient.ErrNotSent)
+}
+
+func TestRingIsRefused(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	defer ring.Close()
+	_, err := goredis.New(t.Context(), ring)
+	assert.ErrorContains(t, err, "ring")
+}

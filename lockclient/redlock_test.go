@@ -1,0 +1,144 @@
+package lockclient_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// master is a Transport to a server with one string key, which can be late.
+type master struct {
+	wire
+	value string
+	late  <-chan struct{} // nil: at once
+	fails bool
+}
+
+func (m *master) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	m.note("%s", strings.Join(args, " "))
+	if m.late != nil {
+		<-m.late
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.fails:
+		return lockclient.Reply{}, errors.New("broken")
+	case m.value != "":
+		return lockclient.Reply{}, nil
+	}
+	m.value = args[2]
+	return lockclient.Reply{Kind: lockclient.TextReply, Text: "OK"}, nil
+}
+
+func (m *master) Eval(
+	_ context.Context, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	m.note("%s", script.Name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.fails:
+		return lockclient.Reply{}, errors.New("broken")
+	case m.value != args[0]:
+		return integer(0), nil
+	case script.Name == "redlock-release":
+		m.value = ""
+	}
+	return integer(1), nil
+}
+
+// holds returns the value on the master.
+func (m *master) holds() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.value
+}
+
+// redlock names a lock on masters.
+func redlock(masters ...*master) *lockclient.Lock {
+	var clients []*lockclient.Client
+	for _, m := range masters {
+		clients = append(clients, lockclient.New(m, lockclient.System()))
+	}
+	return lockclient.Redlock("job", clients...)
+}
+
+// Two of five masters may fail; what is asked is the documentation's SET.
+func TestRedlockSurvivesTheLossOfTwo(t *testing.T) {
+	m := []*master{{}, {fails: true}, {}, {fails: true}, {}}
+	h, err := redlock(m...).Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "SET job "+h.Owner()+" NX PX 10000", m[0].sent(t, 1)[0])
+	_, ok := h.Token()
+	assert.False(t, ok)
+	require.NoError(t, h.Extend(t.Context(), time.Minute))
+	require.NoError(t, h.Unlock(t.Context()))
+	for _, i := range []int{0, 2, 4} {
+		assert.Empty(t, m[i].holds())
+	}
+}
+
+// Without a quorum every node's reason is given, and all is released.
+func TestRedlockWithoutQuorum(t *testing.T) {
+	m := []*master{{}, {value: "other"}, {fails: true}}
+	_, err := redlock(m...).TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	var quorum *lockclient.QuorumError
+	require.ErrorAs(t, err, &quorum)
+	assert.Equal(t, 2, quorum.Need)
+	assert.Equal(t, 1, quorum.Got)
+	assert.True(t, quorum.Nodes[0].OK)
+	assert.True(t, quorum.Nodes[1].Taken)
+	assert.Error(t, quorum.Nodes[2].Err)
+	require.Eventually(t, func() bool { return m[0].holds() == "" }, 5*time.Second, time.Millisecond)
+	assert.Equal(t, "other", m[1].holds())
+}
+
+// A slow master delays nobody; what it grants after the lock was given up goes
+// back at once.
+func TestRedlockReturnsAtQuorum(t *testing.T) {
+	late := make(chan struct{})
+	m := []*master{{}, {}, {late: late}}
+	h, err := redlock(m...).Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, h.Unlock(t.Context()))
+	assert.Empty(t, m[0].holds())
+	assert.Len(t, m[2].sent(t, 1), 1)
+	close(late)
+	assert.Equal(t, "redlock-release", m[2].sent(t, 2)[1])
+	require.Eventually(t, func() bool { return m[2].holds() == "" }, 5*time.Second, time.Millisecond)
+}
+
+// A quorum that no longer has the lock is a loss; one that does not answer is not.
+func TestRedlockLossAndSilence(t *testing.T) {
+	m := []*master{{}, {}, {}}
+	h, err := redlock(m...).Lock(t.Context())
+	require.NoError(t, err)
+	for _, gone := range m[:2] {
+		gone.mu.Lock()
+		gone.value = "other"
+		gone.mu.Unlock()
+	}
+	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
+	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+
+	m = []*master{{}, {}, {}}
+	h, err = redlock(m...).Lock(t.Context())
+	require.NoError(t, err)
+	for _, broken := range m[:2] {
+		broken.mu.Lock()
+		broken.fails = true
+		broken.mu.Unlock()
+	}
+	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown)
+	assert.NoError(t, h.Context().Err())
+	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+}
