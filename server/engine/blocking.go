@@ -226,18 +226,8 @@ func (n *Node) postpone(c *Call) {
 	n.blocking.postponed = append(n.blocking.postponed, c.Session)
 }
 
-// unpause ends CLIENT PAUSE and runs what it has held back.
+// unpause ends CLIENT PAUSE; settle then runs what it has held back.
 func (n *Node) unpause() {
 	n.blocking.pausedUntil, n.blocking.pausedAll = 0, false
 	n.applyExpiryPolicy()
-	for len(n.blocking.postponed) > 0 && n.blocking.pausedUntil == 0 {
-		s := n.blocking.postponed[0]
-		args := s.block.args
-		n.unblock(s)
-		c := n.push(s)
-		c.Args = args
-		c.process()
-		n.pop()
-		n.settle()
-	}
 }

@@ -33,7 +33,6 @@ func (c *Call) process() {
 		}
 	}
 	s.asking = s.asking && cmd != nil && cmd.Name == "ASKING"
-	s.writtenTo = n.repl.offset
 }
 
 var queued = resp.Simple("QUEUED")

@@ -125,15 +125,10 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	}
 	n.markDirty(s)
 	s.lastUsed = n.cfg.Clock.Mono()
-	c := n.push(s)
-	c.Args = cmd
-	c.process()
-	n.pop()
-	n.markDirty(s) // again: Dirty may have been called while a script ran
+	n.serve(s, cmd)
 	if n.depth == 0 {
-		n.settle()
+		n.settle(s)
 	}
-	s.commandDone()
 }
 
 // Tick does what is due at the node's present time: it ends blocking
@@ -142,7 +137,7 @@ func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
 	n.activeExpiry(now)
-	n.settle()
+	n.settle(nil)
 }
 
 // NextDeadline is how long, by the node's wall clock, until Tick is next of
@@ -196,11 +191,36 @@ func (n *Node) push(s *Session) *Call {
 // pop ends the innermost call.
 func (n *Node) pop() { n.depth-- }
 
-// settle finishes a top-level command: blocked clients whose keys became
-// ready are served, and its effects go to the replication log.
-func (n *Node) settle() {
+// serve runs one command of s.
+func (n *Node) serve(s *Session, cmd [][]byte) {
+	c := n.push(s)
+	c.Args = cmd
+	c.process()
+	n.pop()
+	s.commandDone()
+}
+
+// settle finishes a top-level command of s (nil: Tick), and those that a pause
+// has held back, if it is over.
+func (n *Node) settle(s *Session) {
+	n.finish(s)
+	for n.blocking.pausedUntil == 0 && len(n.blocking.postponed) > 0 {
+		late := n.blocking.postponed[0]
+		args := late.block.args
+		n.unblock(late)
+		n.serve(late, args)
+		n.finish(late)
+	}
+}
+
+// finish serves blocked clients whose keys became ready, and moves all effects
+// to the replication log.
+func (n *Node) finish(s *Session) {
 	n.serveReady()
 	n.flushEffects()
+	if s != nil {
+		s.writtenTo = n.repl.offset
+	}
 }
 
 // activeExpiry removes the keys that are expired, a bounded number at once.

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/luaengine"
+)
+
+func withLua(cfg *Config) { cfg.Lua = luaengine.New(Resolve) }
+
+// stream is the effects since offset as command lines.
+func (f *fixture) stream(offset int64) string {
+	raw, ok := f.node.EffectsSince(offset)
+	require.True(f.t, ok)
+	var words []string
+	for _, part := range strings.Split(string(raw), "\r\n") {
+		switch {
+		case strings.HasPrefix(part, "*"):
+			words = append(words, "|")
+		case part != "" && part[0] != '$':
+			words = append(words, part)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// What redis-server 7.0.15 sends to a replica for the same commands.
+func TestEffectsAreThoseOfRedis(t *testing.T) {
+	f := newFixture(t, withLua)
+	f.node.AddReplica(1)
+	s := f.session()
+	for _, step := range []struct{ lines, want string }{
+		{"SELECT 2\nset a 1 PX 30", "SELECT 2 SET a 1 PXAT 1700000000030"},
+		{"GET missing\nDEL missing\nPING", ""},
+		{"MULTI\nset x 1\nset y 1\nEXEC", "| MULTI | set | x | 1 | set | y | 1 | EXEC"},
+		{"MULTI\nset x 1\nget x\nEXEC", "| set | x | 1"},
+		{`EVAL "redis.call('set','p',1) redis.call('publish','ch','m') redis.call('incr','p')" 0`,
+			"| MULTI | set | p | 1 | publish | ch | m | incr | p | EXEC"},
+		{`EVAL "redis.call('set','p',1)" 0`, "| set | p | 1"},
+		{"publish ch m", "| publish | ch | m"},
+		{"MULTI\nSELECT 5\nset q 1\nSELECT 2\nset q 2\nEXEC",
+			"| MULTI | SELECT | 5 | set | q | 1 | SELECT | 2 | set | q | 2 | EXEC"},
+		{"flushdb", "| flushdb"},
+		{`EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set','no',1) redis.set_repl(redis.REPL_ALL)` +
+			` redis.call('set','yes',1)" 0`, "| set | yes | 1"},
+	} {
+		before := f.node.Offset()
+		for _, line := range strings.Split(step.lines, "\n") {
+			f.do(s, line)
+		}
+		got := strings.ReplaceAll(f.stream(before), "| ", "")
+		require.Equal(t, strings.ReplaceAll(step.want, "| ", ""), got, step.lines)
+	}
+}
+
+func TestExpiryIsReplicatedAsDeletion(t *testing.T) {
+	f := newFixture(t)
+	f.node.AddReplica(1)
+	s := f.session()
+	f.do(s, "SET a 1 PX 10")
+	f.clock.advance(20 * time.Millisecond)
+	before := f.node.Offset()
+	f.do(s, "SET a 2")
+	require.Equal(t, "| MULTI | DEL a | SET a 2 | EXEC", f.stream(before))
+}
+
+func TestNothingIsRecordedWithoutReplicas(t *testing.T) {
+	f := newFixture(t)
+	f.do(f.session(), "SET a 1")
+	require.Zero(t, f.node.Offset())
+	_, ok := f.node.EffectsSince(0)
+	require.False(t, ok)
+}
+
+func TestReplicaFollows(t *testing.T) {
+	master, replica := newFixture(t), newFixture(t)
+	ms, rs := master.session(), replica.session()
+	master.do(ms, "SET before 1 PX 100000")
+	replica.node.LoadSnapshot(master.node.Snapshot())
+	replica.node.BecomeReplica("10.0.0.1", 6379)
+	master.node.AddReplica(7)
+	offset := replica.node.Offset()
+
+	master.expect(ms, "MULTI", "OK", "SET a 1 PX 50", "QUEUED", "SELECT 3", "QUEUED", "SET b 2", "QUEUED",
+		"EXEC", "1) OK\n2) OK\n3) OK")
+	stream, ok := master.node.EffectsSince(offset)
+	require.True(t, ok)
+	require.NoError(t, replica.node.Apply(stream))
+	require.Equal(t, master.node.Offset(), replica.node.Offset())
+
+	replica.expect(rs, "GET before", `"1"`, "GET a", `"1"`,
+		"SET a 2", "(error) READONLY You can't write against a read only replica.")
+	replica.clock.advance(time.Second)
+	replica.expect(rs, "GET a", "(nil)", "DBSIZE", "(integer) 2")
+	replica.node.Tick()
+	replica.expect(rs, "DBSIZE", "(integer) 2")
+
+	replica.node.BecomeMaster()
+	replica.expect(rs, "GET a", "(nil)", "DBSIZE", "(integer) 1", "SET a 2", "OK", "SELECT 3", "OK", "GET b", `"2"`)
+}
+
+// A replica's stream can be cut anywhere between two commands, and serves
+// replicas of its own.
+func TestEffectsPassThroughUnchanged(t *testing.T) {
+	master, replica := newFixture(t), newFixture(t)
+	master.node.AddReplica(1)
+	replica.node.BecomeReplica("m", 1)
+	ms := master.session()
+	for _, line := range []string{"SET a 1", "SELECT 1", "INCR n", "INCR n"} {
+		from := master.node.Offset()
+		master.do(ms, line)
+		stream, _ := master.node.EffectsSince(from)
+		require.NoError(t, replica.node.Apply(stream))
+	}
+	require.Equal(t, master.stream(0), replica.stream(0))
+	require.ErrorContains(t, replica.node.Apply([]byte("*1\r\n$4\r\nPI")), "end inside a command")
+	require.ErrorContains(t, replica.node.Apply([]byte("*1\r\n+x\r\n")), "expected '$'")
+}
+
+func TestBacklogForgets(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) { cfg.Parameters = map[string]string{"repl-backlog-size": "100"} })
+	f.node.AddReplica(1)
+	s := f.session()
+	f.do(s, "SET a 1")
+	kept, _ := f.node.EffectsSince(0)
+	text := string(kept)
+	for range 20 {
+		f.do(s, "SET key value")
+	}
+	_, ok := f.node.EffectsSince(0)
+	require.False(t, ok)
+	_, ok = f.node.EffectsSince(f.node.Offset() - 90)
+	require.True(t, ok)
+	_, ok = f.node.EffectsSince(f.node.Offset() + 1)
+	require.False(t, ok)
+	require.Equal(t, text, string(kept), "bytes that were handed out must not change")
+}
+
+func TestWait(t *testing.T) {
+	f := newFixture(t)
+	f.node.AddReplica(1)
+	f.node.AddReplica(2)
+	s, other := f.session(), f.session()
+	f.expect(s, "WAIT 0 0", "(integer) 2", "SET a 1", "OK")
+	f.expect(s, "WAIT 1 100", "")
+	require.True(t, s.Blocked())
+	f.expect(other, "WAIT 2 0", "(integer) 2") // it has written nothing
+
+	f.node.Ack(1, f.node.Offset()-1)
+	require.True(t, s.Blocked())
+	f.node.Ack(1, f.node.Offset())
+	require.False(t, s.Blocked())
+	require.Equal(t, "(integer) 1", f.got(s))
+
+	f.expect(s, "WAIT 2 100", "")
+	left, ok := f.node.NextDeadline()
+	require.True(t, ok)
+	require.Equal(t, 100*time.Millisecond, left)
+	f.clock.advance(99 * time.Millisecond)
+	f.node.Tick()
+	require.True(t, s.Blocked())
+	f.clock.advance(time.Millisecond)
+	f.node.Dirty()
+	f.node.Tick()
+	require.Equal(t, "(integer) 1", f.got(s))
+	require.Equal(t, []*Session{s}, f.node.Dirty())
+}
+
+func TestBecomingAReplicaReleasesBlockedClients(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.do(s, "WAIT 1 0")
+	f.node.BecomeReplica("m", 1)
+	require.Equal(t, "(error) "+errUnblocked, f.got(s))
+	require.True(t, s.Closing())
+}
+
+func TestRoleAndInfo(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.node.AddReplica(4)
+	f.node.ReplicaAddress(4, "10.0.0.2", 6380)
+	f.do(s, "SET a 1")
+	f.node.Ack(4, f.node.Offset())
+	f.clock.advance(3 * time.Second)
+	f.expect(s, "ROLE", "1) \"master\"\n2) (integer) 50\n3) 1) 1) \"10.0.0.2\"\n      2) \"6380\"\n      3) \"50\"")
+	require.Contains(t, f.do(s, "INFO replication"),
+		`connected_slaves:1\r\nslave0:ip=10.0.0.2,port=6380,state=online,offset=50,lag=3\r\n`)
+	f.node.RemoveReplica(4)
+	require.Contains(t, f.do(s, "INFO all"), `connected_slaves:0\r\n`)
+	f.node.BecomeReplica("10.0.0.3", 7)
+	f.expect(s, "ROLE", "1) \"slave\"\n2) \"10.0.0.3\"\n3) (integer) 7\n4) \"connect\"\n5) (integer) 50")
+}
+
+func TestMinReplicas(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.node.AddReplica(1)
+	f.expect(s, "CONFIG SET min-slaves-to-write 1", "OK", "SET a 1", "OK")
+	f.clock.advance(11 * time.Second)
+	f.expect(s, "SET a 1", "(error) "+errNoReplicas, "GET a", `"1"`)
+	f.node.Ack(1, 0)
+	f.expect(s, "SET a 1", "OK")
+}
+
+func TestRestart(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	f.do(s, "SET a 1 PX 1000")
+	f.do(s, "SUBSCRIBE c")
+	other := f.session()
+	sha := f.do(other, `SCRIPT LOAD "return 1"`)
+	f.node.Restart(true)
+	require.True(t, s.Closing())
+	f.clock.advance(500 * time.Millisecond)
+	s = f.session()
+	f.expect(s, "PTTL a", "(integer) 500", "PUBLISH c m", "(integer) 0",
+		"EVALSHA "+sha+" 0", "(error) "+errNoScript)
+	f.node.Restart(false)
+	s = f.session()
+	f.expect(s, "GET a", "(nil)", "CLIENT ID", "(integer) 4")
+}
