@@ -11,10 +11,13 @@ const pageSlots = 128 // slots of a page: tables of slots are made page by page
 // space is the contents of one database. Its zero value is empty.
 type space struct {
 	shards []omap[*entry] // each over slot.Count/len(shards) slots; nil until used
-	pages  [][]slotList   // slot.Count/pageSlots pages, each nil until used
+	pages  []*slotPage    // slot.Count/pageSlots pages, each nil until used
 	due    deadlines
 	keys   int
 }
+
+// slotPage is the lists of consecutive slots.
+type slotPage [pageSlots]slotList
 
 // slotList links the entries of one slot, newest first.
 type slotList struct {
@@ -81,13 +84,13 @@ func (s *space) slot(number int, create bool) *slotList {
 		if !create {
 			return nil
 		}
-		s.pages = make([][]slotList, slot.Count/pageSlots)
+		s.pages = make([]*slotPage, slot.Count/pageSlots)
 	}
 	if s.pages[page] == nil {
 		if !create {
 			return nil
 		}
-		s.pages[page] = make([]slotList, pageSlots)
+		s.pages[page] = new(slotPage)
 	}
 	return &s.pages[page][at]
 }
