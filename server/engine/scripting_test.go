@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestScriptCacheIsTheNodesOwn(t *testing.T) {
+	f := newFixture(t, withLua)
+	other := newFixture(t, func(cfg *Config) { cfg.Lua = f.node.cfg.Lua })
+	s, o := f.session(), other.session()
+	const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
+	f.expect(s,
+		"EVALSHA "+sha+" 0", "(error) NOSCRIPT No matching script. Please use EVAL.",
+		`SCRIPT LOAD "return 1"`, `"`+sha+`"`,
+		"EVALSHA E0E1F9FABFC9D4800C877A703B823AC0578FF8DB 0", "(integer) 1",
+		"SCRIPT EXISTS "+sha+" x", "1) (integer) 1\n2) (integer) 0")
+	other.expect(o, "EVALSHA "+sha+" 0", "(error) NOSCRIPT No matching script. Please use EVAL.")
+	f.expect(s, "SCRIPT FLUSH SYNC", "OK", "EVALSHA "+sha+" 0", "(error) NOSCRIPT No matching script. Please use EVAL.",
+		"SCRIPT KILL", "(error) NOTBUSY No scripts in execution right now.")
+}
+
+func TestScriptsAreRefusedCallByCall(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	for _, c := range []struct{ call, want string }{
+		{"'nosuch'", "ERR Unknown Redis command called from script"},
+		{"'client','nosuch'", "ERR Unknown Redis command called from script"},
+		{"'client'", "ERR Wrong number of args calling Redis command from script"},
+		{"'get'", "ERR Wrong number of args calling Redis command from script"},
+		{"'multi'", "ERR This Redis command is not allowed from script"},
+		{"'wait','0','0'", "ERR This Redis command is not allowed from script"},
+		{"'config','get','port'", "ERR This Redis command is not allowed from script"},
+		{"'readonly'", "ERR This instance has cluster support disabled"},
+	} {
+		f.expect(s, `EVAL "return redis.pcall(`+c.call+`)" 0`, "(error) "+c.want)
+	}
+	f.expect(s, `EVAL_RO "return redis.pcall('set','a','b')" 0`,
+		"(error) ERR Write commands are not allowed from read-only scripts.",
+		"EVAL \"#!lua flags=no-writes\\nreturn redis.pcall('set','a','b')\" 0",
+		"(error) ERR Write commands are not allowed from read-only scripts.",
+		"EVAL_RO \"#!lua\\nreturn 1\" 0", "(error) ERR Can not execute a script with write flag using *_ro command.")
+}
+
+func TestAFailedScriptLeavesWhatItWrote(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	require.Contains(t, f.do(s, `EVAL "redis.call('set','a','1') redis.call('hget','a','b')" 0`), "WRONGTYPE")
+	f.expect(s, "GET a", `"1"`)
+}
+
+func TestScriptSelectsForItselfOnly(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	f.expect(s, `EVAL "redis.call('select',3) redis.call('set','a','1')" 0`, "(nil)",
+		"GET a", "(nil)", "SELECT 3", "OK", "GET a", `"1"`)
+}
+
+// Which keys are expired is decided at the script's start; TIME, PTTL and
+// PEXPIRE follow the running clock.
+func TestExpiryIsFrozenInScripts(t *testing.T) {
+	f := newFixture(t, withLua)
+	f.node.cfg.Limit = func() string { f.clock.advance(time.Second); return "" }
+	s := f.session()
+	f.do(s, "SET a 1 PX 500")
+	const loop = "for i=1,5000 do end "
+	f.expect(s, `EVAL "local t=redis.call('time')[1] `+loop+`return {redis.call('get','a'),redis.call('time')[1]-t}" 0`,
+		"1) \"1\"\n2) (integer) 1",
+		"GET a", "(nil)")
+}
+
+func TestWriteScriptsOnAReplica(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	f.node.BecomeReplica("m", 1)
+	f.expect(s,
+		`EVAL "return redis.pcall('set','a','b')" 0`, "(error) READONLY You can't write against a read only replica.",
+		`EVAL "return redis.call('get','a')" 0`, "(nil)",
+		"EVAL \"#!lua\\nreturn 1\" 0", "(error) READONLY You can't write against a read only replica.")
+}
+
+func TestNumberOfKeys(t *testing.T) {
+	f := newFixture(t, withLua)
+	f.expect(f.session(),
+		`EVAL "return 1" -1`, "(error) ERR Number of keys can't be negative",
+		`EVAL "return 1" x`, "(error) ERR value is not an integer or out of range",
+		`EVAL "return 1" 2 a`, "(error) ERR Number of keys can't be greater than number of args",
+		`EVAL "return 1"`, "(error) ERR wrong number of arguments for 'eval' command")
+}
+
+// A client that the shell lets in while a script runs is told BUSY, and can kill it.
+func TestKillingAScript(t *testing.T) {
+	f := newFixture(t, withLua)
+	s, other := f.session(), f.session()
+	asked := 0
+	f.node.cfg.Limit = func() string {
+		asked++
+		f.expect(other, "GET a", "(error) "+errBusy, "CLIENT ID", "(error) "+errBusy, "SCRIPT KILL", "OK")
+		return ""
+	}
+	require.Contains(t, f.do(s, `EVAL "while true do end" 0`), "killed by user")
+	require.Equal(t, 1, asked)
+	f.expect(other, "GET a", "(nil)")
+}
