@@ -16,6 +16,8 @@ var listCommands = []Command{
 		Groups: "read list fast", Run: runLLen},
 	{Name: "LMOVE", Arity: 5, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
 		Groups: "write list slow", Run: runLMove},
+	{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: Keys{Find: countedKeys},
+		Groups: "write list slow", Run: runLMPop},
 	{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "write list fast", Run: runLPop},
 	{Name: "LPOS", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
@@ -184,20 +186,29 @@ func pop(c *Call, end datastore.End) resp.Value {
 	case count == 0:
 		return resp.List()
 	}
-	texts := make([]resp.Value, 0, min(count, int64(n)))
-	for len(texts) < cap(texts) {
+	texts, err := popElements(c, key, end, int(min(count, int64(n))))
+	switch {
+	case err != nil:
+		return failed(err)
+	case many:
+		return resp.List(texts...)
+	}
+	return texts[0]
+}
+
+// popElements takes n elements off a list that has as many.
+func popElements(c *Call, key []byte, end datastore.End, n int) ([]resp.Value, error) {
+	texts := make([]resp.Value, 0, n)
+	for range n {
 		text, _, err := c.DB.ListPop(key, end)
 		if err != nil {
-			return failed(err)
+			return nil, err
 		}
 		texts = append(texts, resp.Str(text))
 	}
 	c.Changed(key, popEvent(end))
 	notifyIfGone(c, key)
-	if many {
-		return resp.List(texts...)
-	}
-	return texts[0]
+	return texts, nil
 }
 
 // runLPush is LPUSH key element [element ...].

@@ -21,6 +21,8 @@ var zsetCommands = []Command{
 		Groups: "write sortedset fast", Run: runZIncrBy},
 	{Name: "ZLEXCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZLexCount},
+	{Name: "ZMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: Keys{Find: countedKeys},
+		Groups: "write sortedset slow", Run: runZMPop},
 	{Name: "ZMSCORE", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZMScore},
 	{Name: "ZPOPMAX", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
@@ -270,24 +272,33 @@ func zpop(c *Call, highest bool) resp.Value {
 	default:
 		return resp.Err(errSyntax)
 	}
-	key, event := c.Args[1], "zpopmin"
-	n, err := c.DB.ZLen(key)
+	members, err := popMembers(c, c.Args[1], highest, count)
 	if err != nil {
 		return failed(err)
 	}
-	from, to := 0, int(min(count, int64(n)))
+	return membersReply(members, highest, true, c.Proto == 3 && len(c.Args) == 3)
+}
+
+// popMembers takes up to count members with the highest or the lowest scores,
+// and returns them in ascending order.
+func popMembers(c *Call, key []byte, highest bool, count int64) ([]datastore.Member, error) {
+	n, err := c.DB.ZLen(key)
+	if err != nil {
+		return nil, err
+	}
+	from, to, event := 0, int(min(count, int64(n))), "zpopmin"
 	if highest {
 		from, to, event = n-to, n, "zpopmax"
 	}
 	members, err := c.DB.ZRange(key, from, to)
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
 	if err = c.DB.ZRemoveSpan(key, from, to); err != nil {
-		return failed(err)
+		return nil, err
 	}
 	removedReply(c, key, event, len(members))
-	return membersReply(members, highest, true, c.Proto == 3 && len(c.Args) == 3)
+	return members, nil
 }
 
 // membersReply lists members, with their scores if asked for: behind each
