@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// retryPeriod is how long background work waits before it repeats a request.
-const retryPeriod = time.Second
+const (
+	// retryPeriod is how long background work waits before it repeats a request.
+	retryPeriod = time.Second
+	// syncLimit is Redisson's default slavesSyncTimeout.
+	syncLimit = time.Second
+)
 
 // Client makes locks on one Redis: a server, a sentinel set or a cluster. It is
 // safe for concurrent use. Its background work (renewal, giving back after lost
@@ -117,6 +121,23 @@ func (c *Client) eval(
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+limit)
 	defer cancel()
 	reply, err := c.transport.Eval(ctx2, script, keys, args)
+	return reply, outcomeError(ctx, err)
+}
+
+// evalSynced is eval of a write that must not be lost with its master. The
+// error is ErrReplication if the master has replicas and none confirmed within
+// syncLimit; the script was run then.
+func (c *Client) evalSynced(ctx context.Context, script *Script, keys, args []string) (Reply, error) {
+	t, ok := c.transport.(Replicated)
+	if !ok || !c.transport.Topology().Replicas {
+		return c.eval(ctx, c.timeout, script, keys, args)
+	}
+	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
+	defer cancel()
+	reply, known, confirmed, err := t.EvalReplicated(ctx2, script, keys, args, syncLimit)
+	if err == nil && known > 0 && confirmed == 0 {
+		return reply, ErrReplication
+	}
 	return reply, outcomeError(ctx, err)
 }
 

@@ -50,11 +50,16 @@ func (m *mutex) acquire(ctx context.Context, r request) (answer, error) {
 		script, keys = fencedAcquire, []string{m.key, tokenKey(m.key)}
 	}
 	ans := answer{owner: r.owner, sent: c.rt.Mono()}
-	reply, err := c.eval(ctx, c.timeout, script, keys, []string{millis(r.lease), r.owner})
-	if err == nil {
+	reply, err := c.evalSynced(ctx, script, keys, []string{millis(r.lease), r.owner})
+	unsynced := err == ErrReplication
+	if err == nil || unsynced {
 		err = m.read(reply, &ans)
 	}
-	if err == nil && ans.taken && validity(ans.sent, r.lease) <= c.rt.Mono() {
+	switch {
+	case err == nil && ans.taken && unsynced:
+		m.giveBack(r)
+		return ans, ErrReplication
+	case err == nil && ans.taken && validity(ans.sent, r.lease) <= c.rt.Mono():
 		err = fmt.Errorf("the lease ended before its reply came: %w", ErrLost)
 	}
 	if isDoubtful(err) && r.hold == nil && !r.named {
@@ -89,7 +94,8 @@ func (m *mutex) read(reply Reply, ans *answer) error {
 	return nil
 }
 
-// giveBack releases in the background what a fresh owner may have taken.
+// giveBack releases in the background what an owner has taken, or may have
+// taken if nothing else can be in its name.
 func (m *mutex) giveBack(r request) {
 	c := m.client
 	id := c.requestID()

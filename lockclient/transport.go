@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 )
 
 // Transport carries commands to one Redis: a server, a sentinel set or a
@@ -30,6 +31,19 @@ type Transport interface {
 	) (Subscription, error)
 	// Topology describes what the transport is connected to.
 	Topology() Topology
+}
+
+// Replicated is implemented by a Transport that can tell whether replicas have
+// what a script wrote. Acquisitions use it when Topology.Replicas is set.
+type Replicated interface {
+	// EvalReplicated runs a script as Eval does and then, on the same
+	// connection, as WAIT counts what its own connection wrote, waits up to
+	// limit for the master's replicas. known is how many it has, confirmed how
+	// many of them have the write; without replicas it does not wait. An error
+	// after the script was run counts as an unknown outcome.
+	EvalReplicated(
+		ctx context.Context, script *Script, keys, args []string, limit time.Duration,
+	) (r Reply, known, confirmed int64, err error)
 }
 
 // Subscription is one subscribed channel.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -63,33 +64,70 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	tail := make([]any, 0, 1+len(keys)+len(args))
-	tail = append(tail, len(keys))
-	for _, s := range keys {
-		tail = append(tail, s)
-	}
-	for _, s := range args {
-		tail = append(tail, s)
-	}
-	reply, err := t.process(ctx, redis.NewCmd(ctx, append([]any{"EVALSHA", script.SHA}, tail...)...))
-	var refused *lockclient.ServerError
-	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return t.process(ctx, redis.NewCmd(ctx, append([]any{"EVAL", script.Text}, tail...)...))
-	}
-	return reply, err
+	return aside(ctx, func() (lockclient.Reply, error) { return eval(ctx, t.client, script, keys, args) })
 }
 
 // Do implements lockclient.Transport. A key must be the command's first argument.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	return aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
+}
+
+// aside runs f, and lets its caller go when ctx ends. go-redis may then go on
+// waiting for the reply: the connection stays in step for its next user.
+func aside[T any](ctx context.Context, f func() (T, error)) (result T, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := f()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}
+
+// processor is a client, or one connection of it.
+type processor interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// eval runs a script by its SHA1, or by its text if the server does not know it.
+func eval(
+	ctx context.Context, p processor, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), args...)
+	reply, err := send(ctx, p, false, append([]string{"EVALSHA", script.SHA}, tail...)...)
+	var refused *lockclient.ServerError
+	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
+		return send(ctx, p, false, append([]string{"EVAL", script.Text}, tail...)...)
+	}
+	return reply, err
+}
+
+// send sends one command, once. keyed says that its first argument is a key;
+// go-redis finds the keys of scripts by itself.
+func send(ctx context.Context, p processor, keyed bool, args ...string) (lockclient.Reply, error) {
 	all := make([]any, len(args))
 	for i, s := range args {
 		all[i] = s
 	}
-	cmd := redis.NewCmd(ctx, all...)
-	if key != "" {
+	cmd := once{redis.NewCmd(ctx, all...)}
+	if keyed {
 		cmd.SetFirstKeyPos(1)
 	}
-	return t.process(ctx, cmd)
+	if err := p.Process(ctx, cmd); err != nil && !errors.Is(err, redis.Nil) {
+		return lockclient.Reply{}, outcome(err)
+	}
+	return convert(cmd.Val())
 }
 
 // once is a command that go-redis must not send again by itself.
@@ -100,25 +138,6 @@ func (once) NoRetry() bool { return true }
 
 // Clone implements redis.Cmder.
 func (c once) Clone() redis.Cmder { return once{c.Cmd.Clone().(*redis.Cmd)} }
-
-// process sends one command. go-redis may go on waiting for its reply when ctx
-// has ended: the connection then stays in step for its next user.
-func (t *Transport) process(ctx context.Context, cmd *redis.Cmd) (lockclient.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- t.client.Process(ctx, once{cmd}) }()
-	select {
-	case err := <-done:
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return lockclient.Reply{}, outcome(err)
-		}
-		return convert(cmd.Val())
-	case <-ctx.Done():
-		return lockclient.Reply{}, ctx.Err()
-	}
-}
 
 // outcome maps an error of go-redis to the contract of lockclient.Transport.
 func outcome(err error) error {

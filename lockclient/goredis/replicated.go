@@ -1,0 +1,98 @@
+package goredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"minikv/lockclient"
+)
+
+// synced is what EvalReplicated returns.
+type synced struct {
+	reply            lockclient.Reply
+	known, confirmed int64
+}
+
+// EvalReplicated implements lockclient.Replicated: the script, INFO replication
+// and WAIT on one connection to the master of the script's first key. It does
+// not follow redirects: after MOVED the slots are read anew for the next call.
+// A ReadTimeout of the client that is shorter than limit makes the outcome of a
+// slow confirmation unknown.
+func (t *Transport) EvalReplicated(
+	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
+) (reply lockclient.Reply, known, confirmed int64, err error) {
+	s, err := aside(ctx, func() (synced, error) {
+		node, err := t.master(ctx, keys[0])
+		if err != nil {
+			return synced{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+		}
+		conn := node.Conn()
+		defer conn.Close()
+		return evalReplicated(ctx, conn, script, keys, args, limit)
+	})
+	return s.reply, s.known, s.confirmed, t.notice(ctx, err)
+}
+
+// evalReplicated is EvalReplicated on one connection.
+func evalReplicated(
+	ctx context.Context, p processor, script *lockclient.Script, keys, args []string, limit time.Duration,
+) (s synced, err error) {
+	if s.reply, err = eval(ctx, p, script, keys, args); err != nil {
+		return s, err
+	}
+	info, err := send(ctx, p, false, "INFO", "replication")
+	if err != nil {
+		return s, afterwards(err)
+	}
+	if s.known = replicas(info.Text); s.known == 0 {
+		return s, nil
+	}
+	acked, err := send(ctx, p, false,
+		"WAIT", strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10))
+	s.confirmed = acked.Int
+	return s, afterwards(err)
+}
+
+// afterwards hides what an error says about its own command: the script that
+// came before has been executed.
+func afterwards(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("after the script: %v", err)
+}
+
+// master returns the client of the master that has key.
+func (t *Transport) master(ctx context.Context, key string) (*redis.Client, error) {
+	if cluster, ok := t.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return t.client.(*redis.Client), nil
+}
+
+// notice has the slots read anew after a redirect.
+func (t *Transport) notice(ctx context.Context, err error) error {
+	var refused *lockclient.ServerError
+	cluster, ok := t.client.(*redis.ClusterClient)
+	if ok && errors.As(err, &refused) && strings.HasPrefix(refused.Text, "MOVED ") {
+		cluster.ReloadState(ctx)
+	}
+	return err
+}
+
+// replicas reads connected_slaves from INFO replication.
+func replicas(info string) int64 {
+	for _, line := range strings.Split(info, "\r\n") {
+		if count, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
+			n, _ := strconv.ParseInt(count, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
