@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"minikv/internal/resp"
+	"minikv/server/engine"
+)
+
+// config is what a configuration file and the command line say.
+type config struct {
+	file   string            // absolute path, or ""
+	values map[string]string // of directives that CONFIG GET knows, by name
+	saves  bool              // a save line was read: its defaults are gone
+}
+
+// configError is a line that redis-server would refuse as well.
+type configError struct {
+	line   int
+	text   string
+	reason string
+}
+
+func (e *configError) Error() string { return fmt.Sprintf("line %d: %q: %s", e.line, e.text, e.reason) }
+
+// report is what redis-server prints, and a guess at what was meant.
+func (e *configError) report() string {
+	report := fmt.Sprintf("\n*** FATAL CONFIG FILE ERROR (Redis %s) ***\nReading the configuration file, at line %d\n"+
+		">>> '%s'\n%s\n", engine.Version, e.line, e.text, e.reason)
+	name, _, _ := strings.Cut(e.text, " ")
+	if e.reason == reasonUnknown {
+		if guess := nearest(strings.ToLower(name)); guess != "" {
+			report += "Did you mean '" + guess + "'?\n"
+		}
+	}
+	return report
+}
+
+const reasonUnknown = "Bad directive or wrong number of arguments"
+
+// parseArguments reads redis-server's command line: a file, options that are
+// configuration lines with "--" in front, and "-" for lines on stdin.
+// Source: main of Redis 7.0, by its behaviour.
+func parseArguments(args []string, stdin io.Reader) (*config, error) {
+	conf := &config{values: map[string]string{}}
+	var text []byte
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		content, path, err := readFile(args[0])
+		if err != nil {
+			return nil, err
+		}
+		conf.file = path
+		text = content
+		args = args[1:]
+	}
+	if n := len(args); n > 0 && args[n-1] == "-" {
+		content, err := io.ReadAll(stdin)
+		if err != nil {
+			return nil, fmt.Errorf("read configuration from standard input: %w", err)
+		}
+		text = append(text, content...)
+		args = args[:n-1]
+	}
+	if len(args) > 0 {
+		text = append(append(text, '\n'), optionLines(args)...)
+	}
+	return conf, conf.load(text)
+}
+
+// optionLines makes configuration lines of "--name value …".
+func optionLines(args []string) string {
+	var lines strings.Builder
+	afterName := false
+	for i, arg := range args {
+		if afterName || !strings.HasPrefix(arg, "--") {
+			lines.WriteString(" " + resp.Quote(arg))
+			afterName = false
+			continue
+		}
+		if i > 0 {
+			lines.WriteByte('\n')
+		}
+		lines.WriteString(arg[2:])
+		last := i+1 == len(args) || strings.HasPrefix(args[i+1], "--")
+		switch {
+		case last && strings.EqualFold(arg, "--save"):
+			lines.WriteString(` ""`)
+		default:
+			// The next word is a value even if it begins with "--".
+			afterName = !strings.Contains(strings.TrimRight(arg, " "), " ")
+		}
+	}
+	return lines.String()
+}
+
+func readFile(name string) (content []byte, path string, err error) {
+	path, err = filepath.Abs(name)
+	if err != nil {
+		return nil, "", err
+	}
+	content, err = os.ReadFile(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("Fatal error, can't open config file '%s': %w", path, err)
+	}
+	return content, path, nil
+}
+
+// load reads configuration lines.
+func (conf *config) load(text []byte) error {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		line = bytes.Trim(line, " \t\r")
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		words, ok := resp.SplitArgs(line)
+		if !ok {
+			return &configError{i + 1, string(line), "Unbalanced quotes in configuration line"}
+		}
+		name := strings.ToLower(string(words[0]))
+		values := make([]string, 0, len(words)-1)
+		for _, word := range words[1:] {
+			values = append(values, string(word))
+		}
+		if name == "include" && len(values) == 1 {
+			content, _, err := readFile(values[0])
+			if err != nil {
+				return err
+			}
+			if err := conf.load(content); err != nil {
+				return err
+			}
+			continue
+		}
+		if reason := conf.set(name, values); reason != "" {
+			return &configError{i + 1, string(line), reason}
+		}
+	}
+	return nil
+}
+
+// set takes over one directive; reason is why not, in Redis's words.
+func (conf *config) set(name string, values []string) (reason string) {
+	switch name {
+	case "rename-command", "loadmodule", "user":
+		conf.values[name] = strings.Join(values, " ")
+		return ""
+	case "save":
+		return conf.setSave(values)
+	case "client-output-buffer-limit":
+		return conf.setOutputLimit(values)
+	}
+	value := strings.Join(values, " ")
+	reason = validate(name, value)
+	if reason != reasonUnknown && len(values) != 1 && !takesSeveral(name) {
+		return "wrong number of arguments"
+	}
+	if reason == "" {
+		conf.values[name] = value
+	}
+	return reason
+}
+
+func validate(name, value string) (reason string) {
+	if err := engine.ValidateParameter(name, value); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func takesSeveral(name string) bool {
+	switch name {
+	case "bind", "oom-score-adj-values", "latency-tracking-info-percentiles", "replicaof", "slaveof",
+		"shutdown-on-sigint", "shutdown-on-sigterm":
+		return true
+	}
+	return false
+}
+
+// setSave adds a save line to those before it; an empty one takes all away.
+func (conf *config) setSave(values []string) (reason string) {
+	if len(values) == 1 {
+		values = strings.Fields(values[0])
+	}
+	if len(values)%2 != 0 {
+		return "Invalid save parameters"
+	}
+	for i, value := range values {
+		least := int64(1 - i%2)
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < least {
+			return "Invalid save parameters"
+		}
+	}
+	before := conf.values["save"]
+	if !conf.saves || len(values) == 0 {
+		before = ""
+	}
+	conf.saves = true
+	conf.values["save"] = strings.TrimSpace(before + " " + strings.Join(values, " "))
+	return ""
+}
+
+// setOutputLimit changes one class, or several, of a parameter whose other
+// classes stay as they are.
+func (conf *config) setOutputLimit(values []string) (reason string) {
+	const name = "client-output-buffer-limit"
+	if len(values) == 1 {
+		values = strings.Fields(values[0])
+	}
+	if len(values) == 0 || len(values)%4 != 0 {
+		return "Wrong number of arguments in buffer limit configuration."
+	}
+	limits := strings.Fields(engine.DefaultParameter(name))
+	if now, ok := conf.values[name]; ok {
+		limits = strings.Fields(now)
+	}
+	for ; len(values) > 0; values = values[4:] {
+		class := strings.Replace(strings.ToLower(values[0]), "replica", "slave", 1)
+		at := indexOf(limits, class)
+		if at < 0 {
+			return "Invalid client class specified in buffer limit configuration."
+		}
+		hard, ok1 := engine.ParseMemory(values[1])
+		soft, ok2 := engine.ParseMemory(values[2])
+		seconds, err := strconv.ParseInt(values[3], 10, 64)
+		if !ok1 || !ok2 || err != nil || seconds < 0 {
+			return "Error in hard, soft or soft_seconds setting in buffer limit configuration."
+		}
+		limits[at+1], limits[at+2] = strconv.FormatInt(hard, 10), strconv.FormatInt(soft, 10)
+		limits[at+3] = strconv.FormatInt(seconds, 10)
+	}
+	conf.values[name] = strings.Join(limits, " ")
+	return ""
+}
+
+// indexOf finds a class among groups of four.
+func indexOf(limits []string, class string) int {
+	for i := 0; i < len(limits); i += 4 {
+		if limits[i] == class {
+			return i
+		}
+	}
+	return -1
+}
+
+// get is a parameter's value, given or default.
+func (conf *config) get(name string) string {
+	if value, ok := conf.values[name]; ok {
+		return value
+	}
+	return engine.DefaultParameter(name)
+}
+
+func (conf *config) daemonize() bool { return strings.EqualFold(conf.get("daemonize"), "yes") }
+
+// checkSupported refuses directives that would change answers in ways that
+// minikv does not know; accepting them would be a lie.
+func (conf *config) checkSupported() error {
+	for _, name := range []string{"cluster-enabled", "tls-port", "replicaof", "slaveof", "rename-command", "loadmodule",
+		"user", "aclfile"} {
+		switch value := conf.get(name); value {
+		case "", "no", "0", "no one":
+		default:
+			return fmt.Errorf("%s %s: not supported", name, value)
+		}
+	}
+	return nil
+}
+
+// nearest is the known name that takes the fewest changes to get from name, if
+// that is few.
+func nearest(name string) (guess string) {
+	best := len(name)/2 + 1
+	for _, known := range append(engine.ParameterNames(), "include") {
+		if d := distance(name, known); d < best {
+			best, guess = d, known
+		}
+	}
+	return guess
+}
+
+// distance is the number of insertions, deletions, replacements and swaps of
+// neighbours that lead from a to b.
+func distance(a, b string) int {
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	for j := range rows[1] {
+		rows[1][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, above, row := rows[0], rows[1], rows[2]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := above[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(change, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		rows = [3][]int{above, row, before}
+	}
+	return rows[1][len(b)]
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// asProgram makes the test binary be minikv.
+const asProgram = "MINIKV_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func fatal(line, text, reason string) string {
+	return "\n*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***\nReading the configuration file, at line " + line +
+		"\n>>> '" + text + "'\n" + reason + "\n"
+}
+
+// What redis-server 7.0.15 prints before it exits with 1; the guesses are minikv's own.
+func TestRefusedArguments(t *testing.T) {
+	dir := t.TempDir()
+	file := func(text string) string {
+		path := filepath.Join(dir, "conf")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--zzzzzzzz", "1"}, fatal("2", `zzzzzzzz "1"`, "Bad directive or wrong number of arguments")},
+		{[]string{"--prot", "1"},
+			fatal("2", `prot "1"`, "Bad directive or wrong number of arguments\nDid you mean 'port'?")},
+		{[]string{"--max-memory", "1"},
+			fatal("2", `max-memory "1"`, "Bad directive or wrong number of arguments\nDid you mean 'maxmemory'?")},
+		{[]string{"-x"}, fatal("2", `"-x"`, "Bad directive or wrong number of arguments")},
+		{[]string{"--port", "abc"}, fatal("2", `port "abc"`, "argument couldn't be parsed into an integer")},
+		{[]string{"--port", "99999"}, fatal("2", `port "99999"`, "argument must be between 0 and 65535 inclusive")},
+		{[]string{"--port", "1", "2"}, fatal("2", `port "1" "2"`, "wrong number of arguments")},
+		{[]string{"--daemonize"}, fatal("2", `daemonize`, "wrong number of arguments")},
+		{[]string{"--maxmemory", "1xb"}, fatal("2", `maxmemory "1xb"`, "argument must be a memory value")},
+		{[]string{"--appendonly", "maybe"}, fatal("2", `appendonly "maybe"`, "argument must be 'yes' or 'no'")},
+		{[]string{"--loglevel", "x"},
+			fatal("2", `loglevel "x"`, "argument(s) must be one of the following: debug, verbose, notice, warning")},
+		{[]string{"--save", "a", "b"}, fatal("2", `save "a" "b"`, "Invalid save parameters")},
+		{[]string{"--bind", "127.0.0.1", "--save", "900", "1", "--save", "--databases", "0"},
+			fatal("5", `databases "0"`, "argument must be between 1 and 2147483647 inclusive")},
+		{[]string{"--client-output-buffer-limit", "pubsub", "1"}, fatal("2", `client-output-buffer-limit "pubsub" "1"`,
+			"Wrong number of arguments in buffer limit configuration.")},
+		{[]string{"--client-output-buffer-limit", "x 1 1 1"}, fatal("2", `client-output-buffer-limit "x 1 1 1"`,
+			"Invalid client class specified in buffer limit configuration.")},
+		{[]string{file("# x\n\nPORT 7393\nsave \"a\n")},
+			fatal("4", `save "a`, "Unbalanced quotes in configuration line")},
+		{[]string{"/nonexistent.conf"}, "minikv: Fatal error, can't open config file '/nonexistent.conf': " +
+			"open /nonexistent.conf: no such file or directory\n"},
+		{[]string{"--cluster-enabled", "yes"}, "minikv: cluster-enabled yes: not supported\n"},
+		{[]string{"--rename-command", "GET", ""}, "minikv: rename-command GET : not supported\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, exitFailure, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
+		assert.Equal(t, c.want, stderr.String(), "%q", c.args)
+		assert.Empty(t, stdout.String(), "%q", c.args)
+	}
+}
+
+func TestStandardInputIsRefusedWithItsLine(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, exitFailure, run([]string{"-"}, strings.NewReader("port 1\nprot 2\n"), &stdout, &stderr))
+	assert.Contains(t, stderr.String(), "at line 2\n>>> 'prot 2'\n")
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for args, want := range map[string]string{
+		"--help": "redis-server's arguments", "-h": "Usage:", "--version": "Redis server v=7.0.15 ", "-v": "minikv",
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, exitOK, run([]string{args}, strings.NewReader(""), &stdout, &stderr))
+		assert.Contains(t, stdout.String(), want)
+		assert.Empty(t, stderr.String())
+	}
+}
+
+func TestAcceptedDirectives(t *testing.T) {
+	included := filepath.Join(t.TempDir(), "more.conf")
+	require.NoError(t, os.WriteFile(included, []byte("timeout 7\n"), 0o600))
+	conf, err := parseArguments([]string{"--save", "900", "1", "--save", "300 10", "--appendonly", "no",
+		"--client-output-buffer-limit", "pubsub 1mb 0 60", "--BIND", "127.0.0.1", "::1", "--requirepass", "--odd",
+		"--include", included, "--tcp-keepalive 60", "-"}, strings.NewReader("maxclients 5\n"))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{
+		"save": "900 1 300 10", "appendonly": "no", "bind": "127.0.0.1 ::1", "requirepass": "--odd",
+		"client-output-buffer-limit": "normal 0 0 0 slave 268435456 67108864 60 pubsub 1048576 0 60",
+		"timeout":                    "7", "tcp-keepalive": "60", "maxclients": "5",
+	}, conf.values)
+}
+
+// program is a running minikv.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *bufio.Reader
+}
+
+func launch(t *testing.T, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Dir = t.TempDir()
+	pipe, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return &program{t, cmd, bufio.NewReader(pipe)}
+}
+
+// expectLine reads the log until a line that contains text.
+func (p *program) expectLine(text string) {
+	p.t.Helper()
+	for {
+		line, err := p.stdout.ReadString('\n')
+		require.NoError(p.t, err, "no line with %q", text)
+		if strings.Contains(line, text) {
+			assert.Regexp(p.t, `^\d+:M \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} [.*#-] `, line)
+			return
+		}
+	}
+}
+
+func (p *program) expectExit(code int) {
+	p.t.Helper()
+	_, _ = io.Copy(io.Discard, p.stdout)
+	_ = p.cmd.Wait()
+	assert.Equal(p.t, code, p.cmd.ProcessState.ExitCode())
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+// ask sends one command and returns what comes until the connection is quiet.
+func ask(t *testing.T, network, address string, command ...string) string {
+	t.Helper()
+	socket, err := net.Dial(network, address)
+	require.NoError(t, err)
+	defer func() { _ = socket.Close() }()
+	_, err = socket.Write(resp.AppendCommand(nil, command...))
+	require.NoError(t, err)
+	require.NoError(t, socket.SetReadDeadline(time.Now().Add(5*time.Second)))
+	reply := make([]byte, 1024)
+	n, _ := socket.Read(reply)
+	return string(reply[:n])
+}
+
+func TestServesUntilTerminated(t *testing.T) {
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		port := freePort(t)
+		p := launch(t, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--databases", "4",
+			"--unixsocket", "kv.sock", "--pidfile", "kv.pid")
+		p.expectLine("Ready to accept connections")
+		assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+port, "PING"))
+		assert.Equal(t, "+PONG\r\n", ask(t, "unix", filepath.Join(p.cmd.Dir, "kv.sock"), "PING"))
+		assert.Equal(t, "*2\r\n$4\r\nsave\r\n$0\r\n\r\n", ask(t, "tcp", "127.0.0.1:"+port, "CONFIG", "GET", "save"))
+		assert.Equal(t, "-ERR DB index is out of range\r\n", ask(t, "tcp", "127.0.0.1:"+port, "SELECT", "4"))
+		assert.FileExists(t, filepath.Join(p.cmd.Dir, "kv.pid"))
+
+		second := launch(t, "--port", port, "--bind", "127.0.0.1")
+		second.expectLine("Failed listening on port " + port + " (TCP), aborting")
+		second.expectExit(exitFailure)
+
+		require.NoError(t, p.cmd.Process.Signal(signal))
+		p.expectLine("User requested shutdown...")
+		p.expectLine("bye bye")
+		p.expectExit(exitOK)
+		assert.NoFileExists(t, filepath.Join(p.cmd.Dir, "kv.pid"))
+	}
+}
+
+func TestShutdownCommand(t *testing.T) {
+	port := freePort(t)
+	p := launch(t, "--port", port, "--bind", "127.0.0.1")
+	p.expectLine("Ready to accept connections")
+	assert.Empty(t, ask(t, "tcp", "127.0.0.1:"+port, "SHUTDOWN", "NOSAVE"))
+	p.expectExit(exitOK)
+}
+
+func TestDaemon(t *testing.T) {
+	port := freePort(t)
+	dir := t.TempDir()
+	p := launch(t, "--port", port, "--bind", "127.0.0.1", "--daemonize", "yes", "--dir", dir,
+		"--logfile", filepath.Join(dir, "log"))
+	p.expectExit(exitOK)
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(filepath.Join(dir, "log"))
+		return strings.Contains(string(text), "Ready to accept connections")
+	}, 5*time.Second, 10*time.Millisecond)
+	assert.Empty(t, ask(t, "tcp", "127.0.0.1:"+port, "SHUTDOWN", "NOSAVE"))
+}
+
+func TestNowhereToListen(t *testing.T) {
+	p := launch(t, "--port", "0")
+	p.expectLine("Configured to not listen anywhere, exiting.")
+	p.expectExit(exitFailure)
+}
