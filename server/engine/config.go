@@ -67,6 +67,15 @@ func ParameterNames() []string {
 	return names
 }
 
+// DefaultParameter is the value that a parameter has when nothing is
+// configured, or "" if there is no such parameter.
+func DefaultParameter(name string) string {
+	if p := findParameter(name); p != nil {
+		return p.def
+	}
+	return ""
+}
+
 // Parameter is the value of a redis.conf parameter as CONFIG GET shows it, or
 // "" if there is no such parameter.
 func (n *Node) Parameter(name string) string {
@@ -150,7 +159,7 @@ func (p *parameter) canonical(value string) (text, bad string) {
 		}
 		return p.within(n)
 	case memoryParameter:
-		n, ok := parseMemory(value)
+		n, ok := ParseMemory(value)
 		if !ok {
 			return "", "argument must be a memory value"
 		}
@@ -190,9 +199,9 @@ func (p *parameter) checkText(value string) (text, bad string) {
 	return classes.String(), ""
 }
 
-// parseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
+// ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
 // gb, where those with b are powers of 1024.
-func parseMemory(text string) (n int64, ok bool) {
+func ParseMemory(text string) (n int64, ok bool) {
 	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
 	factor, known := memoryUnits[strings.ToLower(text[len(digits):])]
 	n, err := strconv.ParseInt(digits, 10, 64)
