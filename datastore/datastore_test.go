@@ -307,3 +307,13 @@ func TestDescribeQuotes(t *testing.T) {
 	db.SetDeadline([]byte("k"), 2980)
 	require.Equal(t, `hash{3f-uuid:1:"a b" "{":""} ttl=2980ms`, db.Describe([]byte("k")))
 }
+
+func TestDescribeScores(t *testing.T) {
+	now := int64(0)
+	db := newTestStore(&now).DB(0)
+	for i, score := range []float64{-1, 0.5, 1724000300000, 1e20, math.Inf(1)} {
+		_, err := db.ZSet([]byte("z"), []byte{'a' + byte(i)}, score)
+		require.NoError(t, err)
+	}
+	require.Equal(t, "zset{a:-1 b:0.5 c:1724000300000 d:1e+20 e:+Inf}", db.Describe([]byte("z")))
+}

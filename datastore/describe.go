@@ -1,6 +1,7 @@
 package datastore
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -50,7 +51,7 @@ func (v value) describe(b []byte) []byte {
 	case ZSet:
 		for _, m := range v.zset.span(0, v.zset.len()) {
 			space()
-			b = strconv.AppendFloat(append(appendText(b, m.Name), ':'), m.Score, 'g', -1, 64)
+			b = appendScore(append(appendText(b, m.Name), ':'), m.Score)
 		}
 	case Set:
 		v.set.each(func(name string, _ struct{}) bool {
@@ -60,6 +61,15 @@ func (v value) describe(b []byte) []byte {
 		})
 	}
 	return b
+}
+
+// appendScore appends a score in the fewest digits. Those that are dates in
+// milliseconds are not written with an exponent.
+func appendScore(b []byte, score float64) []byte {
+	if math.Abs(score) < 1<<53 && score == math.Trunc(score) {
+		return strconv.AppendInt(b, int64(score), 10)
+	}
+	return strconv.AppendFloat(b, score, 'g', -1, 64)
 }
 
 // appendText appends s, quoted if it could be misread.
