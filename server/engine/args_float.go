@@ -38,20 +38,23 @@ func addLongDoubles(old string, increment []byte, badOld string) (sum string, ba
 // parseLongDouble reads a number as C's strtold does: decimal, hexadecimal or
 // infinite, in range, without spaces around it.
 func parseLongDouble(text []byte) (*big.Float, bool) {
-	f := new(big.Float).SetPrec(longDoubleBits)
 	if len(text) == 0 || bytes.IndexByte(text, '_') >= 0 {
 		return nil, false
 	}
-	switch strings.ToLower(strings.TrimLeft(string(text[:1]), "+-") + string(text[1:])) {
-	case "inf", "infinity":
+	f := new(big.Float).SetPrec(longDoubleBits)
+	unsigned := text
+	if text[0] == '+' || text[0] == '-' {
+		unsigned = text[1:]
+	}
+	if bytes.EqualFold(unsigned, []byte("inf")) || bytes.EqualFold(unsigned, []byte("infinity")) {
 		return f.SetInf(text[0] == '-'), true
 	}
 	base := 10
 	if bytes.ContainsAny(text, "xX") {
-		base = 0
+		base = 0 // by prefix; decimal ones must not be taken for octal
 	}
 	_, _, err := f.Parse(string(text), base)
-	if err != nil {
+	if err != nil || f.IsInf() {
 		return nil, false
 	}
 	exp := f.MantExp(nil)
