@@ -37,7 +37,8 @@ func words(text ...string) [][]byte {
 func benchNode(fast bool) (n *Node, s *Session, acquire, release [][]byte) {
 	lua := luaengine.New(Resolve)
 	lua.SetFastPass(fast)
-	n = New(Config{Clock: &fakeClock{wall: time.UnixMilli(1_700_000_000_000)}, Random: func() uint64 { return 1 }, Lua: lua})
+	clock := &fakeClock{wall: time.UnixMilli(1_700_000_000_000)}
+	n = New(Config{Clock: clock, Random: func() uint64 { return 1 }, Lua: lua})
 	s = n.NewSession("127.0.0.1:5000")
 	n.Do(s, words("SCRIPT", "LOAD", acquireScript))
 	n.Do(s, words("SCRIPT", "LOAD", releaseScript))

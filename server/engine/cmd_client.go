@@ -351,7 +351,7 @@ func (s *Session) localAddr() string {
 	if s.LocalAddr != "" {
 		return s.LocalAddr
 	}
-	return "127.0.0.1:" + s.node.parameter("port")
+	return "127.0.0.1:" + s.node.Parameter("port")
 }
 
 // firstDescriptor is the file descriptor that a redis-server's first client gets, less one.

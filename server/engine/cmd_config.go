@@ -29,21 +29,9 @@ func runConfigGet(c *Call) resp.Value {
 	slices.Sort(names)
 	list := make([]resp.Value, 0, 2*len(names))
 	for _, name := range names {
-		list = append(list, resp.Str(name), resp.Str(c.Node.parameter(name)))
+		list = append(list, resp.Str(name), resp.Str(c.Node.Parameter(name)))
 	}
 	return resp.Pairs(list...)
-}
-
-// parameter is a parameter's present value.
-func (n *Node) parameter(name string) string {
-	p := findParameter(name)
-	if p.name == "replicaof" && n.repl.isReplica() {
-		return n.repl.masterHost + " " + decimal(int64(n.repl.masterPort))
-	}
-	if _, changed := n.conf.changed[p.name]; p.name == "port" && !changed {
-		return decimal(int64(n.cfg.Port))
-	}
-	return n.conf.get(p.name)
 }
 
 // runConfigSet is CONFIG SET name value [name value ...]: all or nothing.

@@ -79,10 +79,18 @@ func DefaultParameter(name string) string {
 // Parameter is the value of a redis.conf parameter as CONFIG GET shows it, or
 // "" if there is no such parameter.
 func (n *Node) Parameter(name string) string {
-	if p := findParameter(name); p != nil {
-		return n.conf.get(p.name)
+	p := findParameter(name)
+	if p == nil {
+		return ""
 	}
-	return ""
+	_, changed := n.conf.changed[p.name]
+	switch {
+	case p.name == "replicaof" && n.repl.isReplica():
+		return n.repl.masterHost + " " + decimal(int64(n.repl.masterPort))
+	case p.name == "port" && !changed:
+		return decimal(int64(n.cfg.Port))
+	}
+	return n.conf.get(p.name)
 }
 
 // load takes over the parameters a node starts with.

@@ -82,7 +82,7 @@ func (c *Call) refusal() string {
 	case s.Proto == 2 && s.Subscribed() && !c.Cmd.runsSubscribed():
 		return "ERR Can't execute '" + c.Cmd.full + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / " +
 			"QUIT / RESET are allowed in this context"
-	case flags&Stale == 0 && n.repl.isReplica() && !n.repl.linkUp && n.conf.notStale:
+	case flags&Stale == 0 && n.stale():
 		return errMasterDown
 	}
 	return ""

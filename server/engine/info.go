@@ -92,7 +92,7 @@ func (n *Node) infoServer(t *strings.Builder) {
 	line(t, "process_id:%d", n.cfg.ProcessID)
 	line(t, "process_supervised:no")
 	line(t, "run_id:%s", n.RunID())
-	line(t, "tcp_port:%s", n.parameter("port"))
+	line(t, "tcp_port:%s", n.Parameter("port"))
 	line(t, "server_time_usec:%d", now.UnixMicro())
 	line(t, "uptime_in_seconds:%d", uptime)
 	line(t, "uptime_in_days:%d", uptime/86400)
@@ -212,9 +212,13 @@ func (n *Node) infoReplication(t *strings.Builder) {
 	}
 	line(t, "master_failover_state:no-failover")
 	line(t, "master_replid:%s", n.ReplicationID())
-	line(t, "master_replid2:%s", strings.Repeat("0", 40))
+	oldID, oldEnd := strings.Repeat("0", 40), int64(-1)
+	if r.oldID != "" {
+		oldID, oldEnd = r.oldID, r.oldEnd+1
+	}
+	line(t, "master_replid2:%s", oldID)
 	line(t, "master_repl_offset:%d", r.offset)
-	line(t, "second_repl_offset:-1")
+	line(t, "second_repl_offset:%d", oldEnd)
 	line(t, "repl_backlog_active:%d", flag(r.logging))
 	line(t, "repl_backlog_size:%d", n.conf.backlog)
 	line(t, "repl_backlog_first_byte_offset:%d", first)

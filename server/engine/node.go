@@ -110,6 +110,7 @@ func (n *Node) Restart(keepData bool) {
 	if !keepData {
 		n.reset()
 	}
+	n.applyExpiryPolicy()
 }
 
 // Do runs one command of a client, cmd[0] being its name. It appends replies

@@ -13,6 +13,8 @@ import (
 // effects, and how far its replicas have come. The shell moves the bytes.
 type replication struct {
 	id      string // of this history, 40 hexadecimal digits; made when first asked for
+	oldID   string // of the history that this one goes on from, up to oldEnd; "" if none
+	oldEnd  int64
 	offset  int64  // bytes of effects that this history has
 	logging bool   // effects are recorded: a replica has been attached, or this node is one
 	log     []byte // the latest effects; bytes once written are never written again
@@ -51,6 +53,13 @@ func (n *Node) ReplicationID() string {
 		n.repl.id = n.randomHex()
 	}
 	return n.repl.id
+}
+
+// HasHistory reports whether this node's history agrees, up to offset, with
+// the one named id: then a replica of that history can go on from there with
+// EffectsSince, if that reaches back so far. Otherwise it needs a Snapshot.
+func (n *Node) HasHistory(id string, offset int64) bool {
+	return id == n.ReplicationID() || id == n.repl.oldID && offset <= n.repl.oldEnd
 }
 
 // EffectsSince returns the effects recorded after offset, in RESP. The bytes
@@ -108,8 +117,13 @@ func (n *Node) BecomeReplica(masterHost string, port int) {
 
 // BecomeMaster ends following a master: a promotion, or REPLICAOF NO ONE.
 func (n *Node) BecomeMaster() {
+	if !n.repl.isReplica() {
+		return
+	}
 	n.repl.masterHost, n.repl.masterPort = "", 0
 	n.repl.master = nil
+	n.repl.oldID, n.repl.oldEnd = n.ReplicationID(), n.repl.offset
+	n.repl.id = ""
 	n.effects.db = 0
 	n.applyExpiryPolicy()
 }
@@ -167,7 +181,7 @@ func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.touchPresent(-1)
 	n.keys.Load(s.keys)
 	n.touchPresent(-1)
-	n.repl.id = s.id
+	n.repl.id, n.repl.oldID = s.id, ""
 	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil
 	n.repl.logging = true
 	n.repl.master = nil
@@ -229,6 +243,10 @@ func (r *replication) acked(offset int64) int64 {
 	}
 	return count
 }
+
+// stale reports whether a replica is out of touch with its master and must not
+// answer from what it has.
+func (n *Node) stale() bool { return n.conf.notStale && n.repl.isReplica() && !n.repl.linkUp }
 
 // lacksReplicas reports whether a master must refuse writes because fewer than
 // min-replicas-to-write replicas follow it closely.

@@ -24,10 +24,10 @@ type scriptHost struct {
 // done if it fails.
 func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Value {
 	n := c.Node
-	if bad := c.scriptRefusal(script); bad != "" {
+	header := script.Header()
+	if bad := c.scriptRefusal(header); bad != "" {
 		return resp.Err(bad)
 	}
-	header := script.Header()
 	h := &n.scripts.host
 	*h = scriptHost{
 		node: n, session: c.Session, inTx: c.InTx, running: true, slot: -1, declared: header.Present,
@@ -45,25 +45,25 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	return reply
 }
 
-// scriptRefusal is why a script with a shebang line may not run now, or "".
-// Scripts without one are refused command by command.
-// Source: scriptPrepareForRun of Redis 7.0.
-func (c *Call) scriptRefusal(script *luaengine.Script) string {
-	header, n := script.Header(), c.Node
-	writes := header.Flags&luaengine.NoWrites == 0
+// scriptRefusal is why a script may not run now, or "". Scripts without a
+// shebang line may begin to run and are refused command by command.
+// Source: evalGetCommandFlags and scriptPrepareForRun of Redis 7.0.
+func (c *Call) scriptRefusal(header luaengine.Header) string {
+	n := c.Node
+	writes := header.Present && header.Flags&luaengine.NoWrites == 0
 	switch {
-	case !header.Present:
+	case c.Session.internal:
 		return ""
 	case header.Flags&luaengine.NoCluster != 0 && n.cfg.Topology != nil:
 		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
-	case n.repl.isReplica() && !n.repl.linkUp && n.conf.notStale && header.Flags&luaengine.AllowStale == 0:
-		return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-	case writes && c.Cmd.Flags&ReadOnly != 0:
-		return "ERR Can not execute a script with write flag using *_ro command."
-	case writes && n.repl.isReplica() && !n.conf.writable && !c.Session.internal:
-		return "READONLY You can't write against a read only replica."
+	case writes && n.repl.isReplica() && !n.conf.writable:
+		return errReadOnly
 	case writes && n.lacksReplicas():
 		return errNoReplicas
+	case n.stale() && header.Flags&luaengine.AllowStale == 0:
+		return errMasterDown
+	case writes && c.Cmd.Flags&ReadOnly != 0:
+		return "ERR Can not execute a script with write flag using *_ro command."
 	}
 	return ""
 }
@@ -99,6 +99,8 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptArity
 	case cmd.Flags&NoScript != 0:
 		return errScriptDenied
+	case cmd.Flags&Stale == 0 && n.stale():
+		return "ERR Can not execute the command on a stale replica"
 	case cmd.Flags&Write != 0:
 		if bad := h.writeRefusal(); bad != "" {
 			return bad

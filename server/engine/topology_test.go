@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/slot"
+)
+
+// fakeTopology answers for single slots; others are this node's.
+type fakeTopology struct {
+	slots              map[int]SlotState
+	down, readsAllowed bool
+}
+
+func (f *fakeTopology) Slot(number int) SlotState {
+	if state, ok := f.slots[number]; ok {
+		return state
+	}
+	return SlotState{Owner: "10.0.0.1:7000", Mine: true}
+}
+
+func (f *fakeTopology) Down() (down, readsAllowed bool) { return f.down, f.readsAllowed }
+
+func newCluster(t *testing.T) (*fixture, *fakeTopology) {
+	topology := &fakeTopology{slots: map[int]SlotState{}}
+	return newFixture(t, withLua, func(cfg *Config) { cfg.Topology = topology }), topology
+}
+
+func TestRedirects(t *testing.T) {
+	f, topology := newCluster(t)
+	s := f.session()
+	topology.slots[slot.OfString("far")] = SlotState{Owner: "10.0.0.2:7001"}
+	topology.slots[slot.OfString("lost")] = SlotState{}
+	f.expect(s,
+		"SET here 1", "OK",
+		"GET far", "(error) MOVED 3845 10.0.0.2:7001",
+		"GET lost", "(error) CLUSTERDOWN Hash slot not served",
+		"MSET {a}1 x {a}2 y", "OK",
+		"MSET a x b y", "(error) CROSSSLOT Keys in request don't hash to the same slot",
+		"SELECT 1", "(error) ERR SELECT is not allowed in cluster mode",
+		"MULTI", "OK", "GET far", "(error) MOVED 3845 10.0.0.2:7001",
+		"EXEC", "(error) EXECABORT Transaction discarded because of previous errors.",
+		`EVAL "return 1" 2 a b`, "(error) CROSSSLOT Keys in request don't hash to the same slot",
+		`EVAL "return redis.pcall('get','far')" 1 here`,
+		"(error) ERR Script attempted to access a non local key in a cluster node",
+		"READONLY", "OK")
+	topology.down = true
+	f.expect(s, "GET here", "(error) CLUSTERDOWN The cluster is down")
+	topology.readsAllowed = true
+	f.expect(s, "GET here", `"1"`, "SET here 2", "(error) CLUSTERDOWN The cluster is down and only accepts read commands")
+}
+
+func TestMovingSlots(t *testing.T) {
+	f, topology := newCluster(t)
+	s := f.session()
+	number := slot.OfString("{a}")
+	f.do(s, "SET {a}1 x")
+	topology.slots[number] = SlotState{Owner: "me", Mine: true, Migrating: "10.0.0.2:7001"}
+	f.expect(s,
+		"GET {a}1", `"x"`,
+		"GET {a}2", "(error) ASK 15495 10.0.0.2:7001",
+		"MGET {a}1 {a}2", "(error) TRYAGAIN Multiple keys request during rehashing of slot")
+	topology.slots[number] = SlotState{Owner: "10.0.0.2:7001", Importing: true}
+	f.expect(s,
+		"GET {a}1", "(error) MOVED 15495 10.0.0.2:7001",
+		"ASKING", "OK", "GET {a}1", `"x"`,
+		"GET {a}1", "(error) MOVED 15495 10.0.0.2:7001",
+		"ASKING", "OK", "MGET {a}1 {a}2", "(error) TRYAGAIN Multiple keys request during rehashing of slot")
+}
+
+func TestReadsOnAClusterReplica(t *testing.T) {
+	f, topology := newCluster(t)
+	s := f.session()
+	f.node.BecomeReplica("10.0.0.1", 7000)
+	topology.slots[slot.OfString("a")] = SlotState{Owner: "10.0.0.1:7000", MyMaster: true}
+	f.expect(s,
+		"GET a", "(error) MOVED 15495 10.0.0.1:7000",
+		"READONLY", "OK", "GET a", "(nil)", "SET a 1", "(error) MOVED 15495 10.0.0.1:7000",
+		"READWRITE", "OK", "GET a", "(error) MOVED 15495 10.0.0.1:7000")
+}
+
+func TestWithoutCluster(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	for _, command := range []string{"CLUSTER INFO", "CLUSTER HELP", "READONLY", "READWRITE", "ASKING"} {
+		require.Equal(t, "(error) ERR This instance has cluster support disabled", f.do(s, command), command)
+	}
+	f.expect(s, "CLUSTER foo", "(error) ERR unknown subcommand 'foo'. Try CLUSTER HELP.",
+		"CLUSTER", "(error) ERR wrong number of arguments for 'cluster' command")
+}
