@@ -127,6 +127,7 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	n.markDirty(s)
 	s.lastUsed = n.cfg.Clock.Mono()
 	n.serve(s, cmd)
+	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
 		n.settle(s)
 	}
