@@ -9,7 +9,7 @@ import (
 // Stack sizes in Lua's own terms. A thread is made anew after each failed
 // script, so it starts small and grows.
 const (
-	maxCalls      = 20000   // nested calls: LUAI_MAXCALLS
+	maxCalls      = 8000    // nested calls; Lua has 20000, but gopher-lua's stack traces take quadratic time
 	startSlots    = 1024    // registers of a new thread
 	maxSlots      = 1 << 18 // registers at most: scripts that need more overflow the stack
 	slotsPerGrow  = 4096
@@ -90,7 +90,7 @@ func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 	r := &e.run
 	r.host, r.script, r.step = h, s, opt.Step
 	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, killed{}
-	r.random.seed(0)
+	r.random = firstRandom
 	if e.thread == nil {
 		e.thread = e.newThread()
 	}
@@ -116,8 +116,8 @@ func (e *Engine) execute(c *chunk, keys, argv [][]byte) (reply resp.Value) {
 	L := e.thread
 	defer func() {
 		if cause := recover(); cause != nil {
+			reply = e.failed(L, cause)
 			e.thread = nil
-			reply = e.failed(cause)
 		}
 	}()
 	if c.tables {

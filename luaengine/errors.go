@@ -120,13 +120,26 @@ func (e *Engine) prefix(L *lua.LState, level int) string {
 	return shortName(p.source) + ":" + strconv.Itoa(p.line) + ": "
 }
 
-// caught turns what a protected call has recovered into the raised value.
-func (e *Engine) caught(err error) *failure {
+// caught turns what a protected call has recovered into the raised value. L's
+// function at the given level is the nearest to the fault that is still known.
+func (e *Engine) caught(L *lua.LState, err error, level int) *failure {
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
-		return &failure{lua.LString(err.Error()), noPlace}
+		return e.goError(L, err.Error(), level)
+	}
+	if api.Type == lua.ApiErrorPanic {
+		return e.goError(L, tostring(api.Object), level)
 	}
 	return e.unwrap(api.Object)
+}
+
+// goError is a panic of gopher-lua itself: its call stack is full.
+func (e *Engine) goError(L *lua.LState, text string, level int) *failure {
+	at := noPlace
+	if f, ok := e.frame(L, level); ok {
+		at = f.place()
+	}
+	return &failure{lua.LString(e.prefix(L, level) + machineText(text, node{})), at}
 }
 
 // unwrap returns a raised value; a text that gopher-lua raised is given its
@@ -168,8 +181,6 @@ func machineText(text string, n node) string {
 		return "attempt to call " + n.a.String() + "(a table value)"
 	case text == "__unm undefined":
 		return operandText("perform arithmetic on", n.a, "table")
-	case strings.HasPrefix(text, "cannot perform concat"):
-		return operandText("concatenate", lastOf(n.chain), "table")
 	case strings.HasPrefix(text, "cannot perform"):
 		return operandText("perform arithmetic on", n.a, "table")
 	case text == "attempt to compare table with table":
@@ -180,13 +191,6 @@ func machineText(text string, n node) string {
 		return "loop in settable"
 	}
 	return text
-}
-
-func lastOf(chain []operand) operand {
-	if len(chain) == 0 {
-		return operand{}
-	}
-	return chain[len(chain)-1]
 }
 
 // operandText is "attempt to index local 'x' (a nil value)", or without a name
@@ -200,15 +204,15 @@ func operandText(what string, o operand, kind string) string {
 }
 
 // failed is the reply of a script that has ended by a panic.
-func (e *Engine) failed(cause any) resp.Value {
+func (e *Engine) failed(L *lua.LState, cause any) resp.Value {
 	var f *failure
 	switch cause := cause.(type) {
 	case killed:
 		return resp.Err(oneLine(e.located(cause.text, cause.at)))
 	case error:
-		f = e.caught(cause)
+		f = e.caught(L, cause, 0)
 	case string:
-		f = &failure{lua.LString(machineText(cause, node{})), noPlace}
+		f = e.goError(L, cause, 0)
 	default:
 		panic(cause)
 	}

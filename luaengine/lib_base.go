@@ -12,27 +12,28 @@ const maxUnpack = 8000
 
 func (e *Engine) baseLibrary() library {
 	return library{
-		"assert":         e.baseAssert,
-		"collectgarbage": e.baseCollectGarbage,
-		"error":          e.baseError,
-		"gcinfo":         e.baseGCInfo,
-		"getmetatable":   e.baseGetMetatable,
-		"ipairs":         e.baseIpairs(),
-		"load":           e.baseLoad,
-		"loadstring":     e.baseLoadString,
-		"next":           e.baseNext,
-		"pairs":          e.basePairs(),
-		"pcall":          e.basePcall,
-		"rawequal":       e.baseRawEqual,
-		"rawget":         e.baseRawGet,
-		"rawset":         e.baseRawSet,
-		"select":         e.baseSelect,
-		"setmetatable":   e.baseSetMetatable,
-		"tonumber":       e.baseToNumber,
-		"tostring":       e.baseToString,
-		"type":           e.baseType,
-		"unpack":         e.baseUnpack,
-		"xpcall":         e.baseXpcall,
+		"__redis__err__handler": e.baseErrorHandler,
+		"assert":                e.baseAssert,
+		"collectgarbage":        e.baseCollectGarbage,
+		"error":                 e.baseError,
+		"gcinfo":                e.baseGCInfo,
+		"getmetatable":          e.baseGetMetatable,
+		"ipairs":                e.baseIpairs(),
+		"load":                  e.baseLoad,
+		"loadstring":            e.baseLoadString,
+		"next":                  e.baseNext,
+		"pairs":                 e.basePairs(),
+		"pcall":                 e.basePcall,
+		"rawequal":              e.baseRawEqual,
+		"rawget":                e.baseRawGet,
+		"rawset":                e.baseRawSet,
+		"select":                e.baseSelect,
+		"setmetatable":          e.baseSetMetatable,
+		"tonumber":              e.baseToNumber,
+		"tostring":              e.baseToString,
+		"type":                  e.baseType,
+		"unpack":                e.baseUnpack,
+		"xpcall":                e.baseXpcall,
 	}
 }
 
@@ -41,6 +42,17 @@ func (e *Engine) baseAssert(L *lua.LState) int {
 		e.fail(L, "%s", e.optString(L, 2, "assertion failed!"))
 	}
 	return L.GetTop()
+}
+
+// baseErrorHandler is the function that Redis gives to lua_pcall; scripts can
+// see it.
+func (e *Engine) baseErrorHandler(L *lua.LState) int {
+	v := L.Get(1)
+	if _, ok := v.(*lua.LTable); !ok {
+		v = field(L, "err", lua.LString("ERR "+tostring(v)))
+	}
+	L.Push(v)
+	return 1
 }
 
 // baseCollectGarbage answers as if there was nothing to collect.
@@ -196,7 +208,9 @@ func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
 // its text, not as a table.
 // Source: script_lua.c, luaRedisPcall.
 func (e *Engine) basePcall(L *lua.LState) int {
-	e.checkAny(L, 1)
+	if L.GetTop() == 0 {
+		return pushFalse(L)
+	}
 	f := e.protected(L, L.GetTop()-1)
 	if f == nil {
 		L.Insert(lua.LTrue, 1)
@@ -246,7 +260,7 @@ func (e *Engine) protected(L *lua.LState, nargs int) *failure {
 		panic(e.run.killed)
 	}
 	if err != nil {
-		return e.caught(err)
+		return e.caught(L, err, 1)
 	}
 	return nil
 }
@@ -365,7 +379,7 @@ func (e *Engine) baseUnpack(L *lua.LState) int {
 	if i > j {
 		return 0
 	}
-	if n := j - i + 1; n <= 0 || n >= maxUnpack {
+	if n := j - i + 1; n <= 0 || n+L.GetTop() > maxUnpack {
 		e.fail(L, "too many results to unpack")
 	}
 	for k := i; k <= j; k++ {

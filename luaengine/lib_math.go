@@ -6,19 +6,126 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// lrand48 is the generator behind math.random in Redis.
+// lrand48 is the generator behind math.random, which Redis brings along so
+// that scripts see the same numbers everywhere. Here each script starts as the
+// first one after a start of redis-server does.
 // Source: rand.c, redisLrand48.
 type lrand48 struct{ x uint64 }
 
+// firstRandom is the generator's state at the start of a server.
+var firstRandom = lrand48{0x1234ABCD330E}
+
+// maxRandom is what lrand48's numbers are divided by.
+const maxRandom = math.MaxInt32
+
 func (r *lrand48) seed(n int32) { r.x = uint64(uint32(n))<<16 | 0x330E }
 
-// next returns a number below 1<<31.
-func (r *lrand48) next() int32 {
+// next returns a number from 0 to below 1.
+func (r *lrand48) next() float64 {
 	r.x = (r.x*0x5DEECE66D + 0xB) & (1<<48 - 1)
-	return int32(r.x >> 17)
+	return float64(r.x>>17%maxRandom) / maxRandom
 }
 
 var mathConstants = map[string]lua.LValue{
 	"pi":   lua.LNumber(math.Pi),
 	"huge": lua.LNumber(math.Inf(1)),
+}
+
+// mathOfOne are the functions of one number.
+var mathOfOne = map[string]func(float64) float64{
+	"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
+	"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
+	"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
+	"tanh": math.Tanh,
+	"deg":  func(x float64) float64 { return x / (math.Pi / 180) },
+	"rad":  func(x float64) float64 { return x * (math.Pi / 180) },
+}
+
+// mathOfTwo are the functions of two numbers.
+var mathOfTwo = map[string]func(x, y float64) float64{
+	"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow,
+}
+
+func (e *Engine) mathLibrary() library {
+	lib := library{
+		"frexp":      e.mathFrexp,
+		"ldexp":      e.mathLdexp,
+		"max":        func(L *lua.LState) int { return e.mathBest(L, func(a, b float64) bool { return a > b }) },
+		"min":        func(L *lua.LState) int { return e.mathBest(L, func(a, b float64) bool { return a < b }) },
+		"modf":       e.mathModf,
+		"random":     e.mathRandom,
+		"randomseed": e.mathRandomSeed,
+	}
+	for name, fn := range mathOfOne { //tidy:unordered fills a map by key
+		lib[name] = func(L *lua.LState) int { return e.pushFloat(L, fn(e.checkNumber(L, 1))) }
+	}
+	for name, fn := range mathOfTwo { //tidy:unordered fills a map by key
+		lib[name] = func(L *lua.LState) int {
+			x := e.checkNumber(L, 1)
+			return e.pushFloat(L, fn(x, e.checkNumber(L, 2)))
+		}
+	}
+	return lib
+}
+
+func (e *Engine) pushFloat(L *lua.LState, f float64) int {
+	L.Push(e.run.boxes.number(f))
+	return 1
+}
+
+func (e *Engine) mathBest(L *lua.LState, better func(a, b float64) bool) int {
+	best := e.checkNumber(L, 1)
+	for i := 2; i <= L.GetTop(); i++ {
+		if f := e.checkNumber(L, i); better(f, best) {
+			best = f
+		}
+	}
+	return e.pushFloat(L, best)
+}
+
+func (e *Engine) mathFrexp(L *lua.LState) int {
+	fraction, exponent := math.Frexp(e.checkNumber(L, 1))
+	L.Push(lua.LNumber(fraction))
+	L.Push(lua.LNumber(exponent))
+	return 2
+}
+
+func (e *Engine) mathLdexp(L *lua.LState) int {
+	x := e.checkNumber(L, 1)
+	return e.pushFloat(L, math.Ldexp(x, e.checkInt(L, 2)))
+}
+
+func (e *Engine) mathModf(L *lua.LState) int {
+	x := e.checkNumber(L, 1)
+	whole, fraction := math.Trunc(x), 0.0
+	if !math.IsInf(x, 0) {
+		fraction = x - whole
+	}
+	L.Push(lua.LNumber(whole))
+	L.Push(lua.LNumber(fraction))
+	return 2
+}
+
+func (e *Engine) mathRandom(L *lua.LState) int {
+	r := e.run.random.next()
+	low, high := 1, 1
+	switch L.GetTop() {
+	case 0:
+		return e.pushFloat(L, r)
+	case 1:
+		high = e.checkInt(L, 1)
+	case 2:
+		low, high = e.checkInt(L, 1), e.checkInt(L, 2)
+	default:
+		e.fail(L, "wrong number of arguments")
+	}
+	if low > high {
+		e.argError(L, L.GetTop(), "interval is empty")
+	}
+	return e.pushFloat(L, math.Floor(r*float64(high-low+1))+float64(low))
+}
+
+func (e *Engine) mathRandomSeed(L *lua.LState) int {
+	e.run.random.seed(int32(toInteger(e.checkNumber(L, 1))))
+	return 0
 }

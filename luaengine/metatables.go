@@ -1,6 +1,10 @@
 package luaengine
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
 
 // gopher-lua's own texts for operations on values of the wrong type name
 // neither the variable nor, at times, the type. So every type but table gets a
@@ -20,9 +24,9 @@ var arithmetic = map[string]func(a, b float64) float64{
 // library.
 func (e *Engine) setMetatables(library *lua.LTable) {
 	L := e.main
-	strings := e.operators()
-	strings.RawSetString("__index", library)
-	L.SetMetatable(lua.LString(""), strings)
+	texts := e.operators()
+	texts.RawSetString("__index", library)
+	L.SetMetatable(lua.LString(""), texts)
 	others := e.operators()
 	others.RawSetString("__index", L.NewFunction(e.indexError))
 	others.RawSetString("__len", L.NewFunction(e.lengthError))
@@ -35,11 +39,10 @@ func (e *Engine) setMetatables(library *lua.LTable) {
 func (e *Engine) operators() *lua.LTable {
 	t := e.main.NewTable()
 	for event, op := range arithmetic { //tidy:unordered fills a table by key
-		t.RawSetString(event, e.main.NewFunction(func(L *lua.LState) int { return e.arith(L, op) }))
+		t.RawSetString(event, e.main.NewFunction(func(L *lua.LState) int { return e.arith(L, event, op) }))
 	}
 	for event, fn := range map[string]lua.LGFunction{ //tidy:unordered fills a table by key
 		"__unm":      e.negate,
-		"__concat":   e.concatError,
 		"__lt":       e.compareError,
 		"__le":       e.compareError,
 		"__newindex": e.indexError,
@@ -83,8 +86,16 @@ func (e *Engine) lengthError(L *lua.LState) int {
 }
 
 // arith is an arithmetic operator on operands of which one is no number: texts
-// that are numbers count.
-func (e *Engine) arith(L *lua.LState, op func(a, b float64) float64) int {
+// that are numbers count. gopher-lua asks the left operand's metatable first,
+// so a right operand with the metamethod is seen to here.
+func (e *Engine) arith(L *lua.LState, event string, op func(a, b float64) float64) int {
+	if right, ok := L.Get(2).(*lua.LTable); ok {
+		if own := L.GetMetaField(right, event); own != lua.LNil {
+			L.Insert(own, 1)
+			L.Call(2, 1)
+			return 1
+		}
+	}
 	a, okA := toNumber(L.Get(1))
 	b, okB := toNumber(L.Get(2))
 	n := e.here(L)
@@ -107,25 +118,58 @@ func (e *Engine) negate(L *lua.LState) int {
 	return 1
 }
 
-// concatError names the operand that is neither string nor number.
-func (e *Engine) concatError(L *lua.LState) int {
-	left, right := L.Get(1), L.Get(2)
-	chain := e.here(L).chain
-	if isText(left) {
-		return e.typeError(L, "concatenate", lastOf(chain), right)
+// concat is the operator .. on all operands of a chain, from the right.
+// Source: Lua 5.1, luaV_concat.
+func (e *Engine) concat(L *lua.LState) int {
+	i := L.GetTop()
+	right := L.Get(i)
+	for i > 1 {
+		if !isText(right) || !isText(L.Get(i-1)) {
+			i--
+			right = e.concatTwo(L, L.Get(i), right, i)
+			continue
+		}
+		first := i - 1
+		for first > 1 && isText(L.Get(first-1)) {
+			first--
+		}
+		var b strings.Builder
+		for ; first < i; first++ {
+			b.WriteString(tostring(L.Get(first)))
+		}
+		b.WriteString(tostring(right))
+		for i > 1 && isText(L.Get(i-1)) {
+			i--
+		}
+		right = lua.LString(b.String())
 	}
-	return e.typeError(L, "concatenate", leftOperand(chain), left)
+	L.Push(right)
+	return 1
 }
 
-// leftOperand guesses which operand but the last was the wrong one: the
-// rightmost that is no constant.
-func leftOperand(chain []operand) operand {
-	for i := len(chain) - 2; i >= 0; i-- {
-		if chain[i].kind != byConstant {
-			return chain[i]
+// concatTwo calls the metamethod of one of two operands, the left one being
+// the i-th of its chain.
+func (e *Engine) concatTwo(L *lua.LState, left, right lua.LValue, i int) lua.LValue {
+	event := lua.LNil
+	for _, v := range []lua.LValue{left, right} {
+		if t, ok := v.(*lua.LTable); ok && event == lua.LNil {
+			event = L.GetMetaField(t, "__concat")
 		}
 	}
-	return operand{}
+	if event == lua.LNil {
+		chain := e.here(L).chain
+		if isText(left) {
+			return lua.LNumber(e.typeError(L, "concatenate", chain[i], right))
+		}
+		return lua.LNumber(e.typeError(L, "concatenate", chain[i-1], left))
+	}
+	L.Push(event)
+	L.Push(left)
+	L.Push(right)
+	L.Call(2, 1)
+	v := L.Get(-1)
+	L.Pop(1)
+	return v
 }
 
 // compareError is an order of two values of one type that has none.

@@ -132,3 +132,12 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	slices.Sort(keys)
 	return keys
 }
+
+// toBits rounds a number to the nearest integer, ties to even, modulo 2^32.
+func toBits(f float64) uint32 {
+	f = math.RoundToEven(f)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return uint32(int64(math.Mod(f, 1<<32)))
+}

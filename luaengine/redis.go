@@ -143,8 +143,8 @@ func (e *Engine) commandError(L *lua.LState, text string, protect bool) int {
 // Source: script_lua.c, luaPushErrorBuff.
 func errorTable(L *lua.LState, text string) *lua.LTable {
 	t := L.CreateTable(0, 2)
-	t.RawSetString("err", lua.LString(text))
 	t.RawSetString("ignore_error_stats_update", lua.LTrue)
+	t.RawSetString("err", lua.LString(text))
 	return t
 }
 
@@ -185,7 +185,7 @@ func (e *Engine) redisLog(L *lua.LState) int {
 		return e.commandError(L, "ERR First argument must be a number (log level).", false)
 	}
 	if level < 0 || level > 3 {
-		return e.commandError(L, "ERR Invalid log level.", false)
+		return e.commandError(L, "ERR Invalid debug level.", false)
 	}
 	var words []string
 	for i := 2; i <= L.GetTop(); i++ {
@@ -220,12 +220,12 @@ func (e *Engine) redisSetResp(L *lua.LState) int {
 
 func (e *Engine) redisSetRepl(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		return e.commandError(L, "ERR redis.set_repl() requires one argument.", false)
+		return e.commandError(L, "ERR redis.set_repl() requires two arguments.", false)
 	}
 	f, _ := toNumber(L.Get(1))
 	flags := int(toInteger(f))
 	if flags&^3 != 0 {
-		return e.commandError(L, "ERR Invalid replication flags. Please use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
+		return e.commandError(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
 			false)
 	}
 	e.run.host.SetRepl(flags)
@@ -234,11 +234,11 @@ func (e *Engine) redisSetRepl(L *lua.LState) int {
 
 func (e *Engine) redisACL(L *lua.LState) int {
 	if L.GetTop() == 0 {
-		return e.commandError(L, "ERR Please specify at least one argument for this redis.acl_check_cmd() call", false)
+		return e.commandError(L, errNoArguments, false)
 	}
 	e.run.args = e.run.args[:0]
 	if !e.collect(L, 1) {
-		return e.commandError(L, "ERR redis.acl_check_cmd() command arguments must be strings or integers", false)
+		return e.commandError(L, errArgumentType, false)
 	}
 	if e.resolve(string(e.run.args[0])) == NoCommand {
 		return e.commandError(L, "ERR Invalid command passed to redis.acl_check_cmd()", false)

@@ -45,7 +45,7 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 	case *ast.RelationalOpExpr:
 		return r.operator(x, node{}, &x.Lhs, &x.Rhs)
 	case *ast.StringConcatOpExpr:
-		return r.concat(x)
+		return r.concat(slot, x)
 	case *ast.ArithmeticOpExpr:
 		return r.operator(x, node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}, &x.Lhs, &x.Rhs)
 	case *ast.UnaryMinusOpExpr:
@@ -143,25 +143,31 @@ func (r *rewriter) calleeName(fn ast.Expr) string {
 	return ""
 }
 
-// concat rewrites a chain a..b..c, which becomes one instruction.
-func (r *rewriter) concat(x *ast.StringConcatOpExpr) int {
+// concat makes a chain a..b..c a call of the sandbox, since gopher-lua writes
+// numbers in its own way.
+func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) int {
 	n := node{}
-	line := 0
-	chain := x
+	join := &ast.FuncCallExpr{AdjustRet: true}
+	line, depth := x.Line(), r.depth
+	add := func(operand ast.Expr) {
+		n.chain = append(n.chain, r.describe(operand))
+		line = max(line, r.expr(&operand))
+		join.Args = append(join.Args, one(operand))
+	}
 	for {
-		n.chain = append(n.chain, r.describe(chain.Lhs))
-		r.enter(chain.Line())
-		line = max(line, r.expr(&chain.Lhs))
-		next, ok := chain.Rhs.(*ast.StringConcatOpExpr)
+		add(x.Lhs)
+		r.enter(line)
+		next, ok := x.Rhs.(*ast.StringConcatOpExpr)
 		if !ok {
 			break
 		}
-		chain = next
+		x = next
 	}
-	n.chain = append(n.chain, r.describe(chain.Rhs))
-	line = max(line, r.expr(&chain.Rhs))
-	r.depth -= len(n.chain) - 1
-	r.place(x, line, n)
+	add(x.Rhs)
+	r.depth = depth
+	join.Func = r.constant(r.e.sand.concat, line)
+	r.place(join, line, n)
+	*slot = join
 	return line
 }
 

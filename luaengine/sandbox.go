@@ -16,6 +16,7 @@ type sandbox struct {
 	tick       *lua.LFunction
 	step       *lua.LFunction
 	forBounds  *lua.LFunction
+	concat     *lua.LFunction
 	stringMeta lua.LValue // what getmetatable('') shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
 	keys       *lua.LTable // nil: to be made
@@ -52,6 +53,7 @@ func (s *sandbox) open(e *Engine) {
 	s.tick = L.NewFunction(e.tick)
 	s.step = L.NewFunction(e.stepHere)
 	s.forBounds = L.NewFunction(e.forBounds)
+	s.concat = L.NewFunction(e.concat)
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())
 	for _, lib := range []struct {
@@ -73,6 +75,8 @@ func (s *sandbox) open(e *Engine) {
 		}
 		s.names.RawSetString(lib.name, s.view(L, e, t))
 	}
+	members := s.behind[s.names.RawGetString("string").(*lua.LTable)]
+	members.RawSetString("gfind", members.RawGetString("gmatch"))
 	s.names.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 	for t := lua.LTNil; t <= lua.LTChannel; t++ {
 		s.typeNames[t] = lua.LString(t.String())

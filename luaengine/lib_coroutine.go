@@ -1,0 +1,118 @@
+package luaengine
+
+import lua "github.com/yuin/gopher-lua"
+
+// coroutineLibrary is Lua's, over gopher-lua's threads.
+func (e *Engine) coroutineLibrary() library {
+	lua.OpenCoroutine(e.main)
+	theirs := e.main.Get(-1).(*lua.LTable)
+	e.main.Pop(1)
+	create := theirs.RawGetString("create").(*lua.LFunction).GFunction
+	resume := theirs.RawGetString("resume").(*lua.LFunction).GFunction
+	return library{
+		"create": func(L *lua.LState) int {
+			e.checkLuaFunction(L)
+			return create(L)
+		},
+		"resume": func(L *lua.LState) int {
+			if _, ok := L.Get(1).(*lua.LState); !ok {
+				e.argError(L, 1, "coroutine expected")
+			}
+			return e.resume(L, resume)
+		},
+		"running": func(L *lua.LState) int {
+			if L == e.thread {
+				L.Push(lua.LNil)
+			} else {
+				L.Push(L)
+			}
+			return 1
+		},
+		"status": func(L *lua.LState) int {
+			thread, ok := L.Get(1).(*lua.LState)
+			if !ok {
+				e.argError(L, 1, "coroutine expected")
+			}
+			L.Push(lua.LString(L.Status(thread)))
+			return 1
+		},
+		"wrap": func(L *lua.LState) int {
+			e.checkLuaFunction(L)
+			create(L)
+			L.Push(e.wrapped(L.Get(-1), resume))
+			return 1
+		},
+		"yield": e.yield,
+	}
+}
+
+func (e *Engine) checkLuaFunction(L *lua.LState) {
+	if fn, ok := L.Get(1).(*lua.LFunction); !ok || fn.IsG {
+		e.argError(L, 1, "Lua function expected")
+	}
+}
+
+// resume continues the thread that is the first argument. It leaves true and
+// the results, or false and the error value, and returns their number.
+func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
+	thread := L.Get(1).(*lua.LState)
+	status := L.Status(thread)
+	depth := e.run.depth
+	switch {
+	case depth >= maxGoNesting:
+		return failedResume(L, lua.LString("C stack overflow"))
+	case status == "dead":
+		return failedResume(L, lua.LString("cannot resume dead coroutine"))
+	case status != "suspended":
+		return failedResume(L, lua.LString("cannot resume "+status+" coroutine"))
+	}
+	e.run.depth++
+	n := resume(L)
+	e.run.depth = depth
+	if e.run.killed.text != "" {
+		panic(e.run.killed)
+	}
+	if n > 0 && L.Get(-n) == lua.LFalse {
+		return failedResume(L, e.unwrap(L.Get(-n+1)).value)
+	}
+	return n
+}
+
+func failedResume(L *lua.LState, v lua.LValue) int {
+	L.Push(lua.LFalse)
+	L.Push(v)
+	return 2
+}
+
+// wrapped is the function of coroutine.wrap.
+func (e *Engine) wrapped(thread lua.LValue, resume lua.LGFunction) *lua.LFunction {
+	return e.main.NewFunction(func(L *lua.LState) int {
+		L.Insert(thread, 1)
+		n := e.resume(L, resume)
+		if L.Get(-n) == lua.LTrue {
+			return n - 1
+		}
+		v := L.Get(-1)
+		if isText(v) {
+			v = lua.LString(e.prefix(L, 1) + tostring(v))
+		}
+		e.raise(L, v)
+		return 0
+	})
+}
+
+// yield suspends the running coroutine. Like Lua 5.1 it cannot do so through a
+// function that is not written in Lua.
+func (e *Engine) yield(L *lua.LState) int {
+	if L.Parent == nil {
+		e.failPlain(L, errYield)
+	}
+	for level := 1; ; level++ {
+		if _, ok := L.GetStack(level); !ok {
+			return -1
+		}
+		if _, ok := e.frame(L, level); !ok {
+			e.failPlain(L, errYield)
+		}
+	}
+}

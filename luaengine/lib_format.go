@@ -1,0 +1,237 @@
+package luaengine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// stringFormat is string.format with C's conversions.
+// Source: Lua 5.1, lstrlib.c, str_format.
+func (e *Engine) stringFormat(L *lua.LState) int {
+	format := e.checkString(L, 1)
+	var b strings.Builder
+	arg := 1
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			continue
+		}
+		if i++; i < len(format) && format[i] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		arg++
+		if arg > L.GetTop() {
+			e.argError(L, arg, "no value")
+		}
+		spec, end := e.formatSpec(L, format, i)
+		i = end
+		b.WriteString(e.convert(L, arg, spec))
+	}
+	return e.pushString(L, b.String())
+}
+
+// formatSpec reads one conversion after its '%' and returns where it ends.
+func (e *Engine) formatSpec(L *lua.LState, format string, i int) (spec formatSpec, end int) {
+	start := i
+	for i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0 {
+		i++
+	}
+	if i-start > 5 {
+		e.fail(L, "invalid format (repeated flags)")
+	}
+	spec.flags = format[start:i]
+	spec.width, i = e.formatDigits(L, format, i)
+	spec.precision = -1
+	if i < len(format) && format[i] == '.' {
+		spec.precision, i = e.formatDigits(L, format, i+1)
+	}
+	if i < len(format) {
+		spec.verb = format[i]
+	}
+	return spec, i
+}
+
+// formatDigits reads at most two digits.
+func (e *Engine) formatDigits(L *lua.LState, format string, i int) (n, end int) {
+	start := i
+	for i < len(format) && i < start+2 && '0' <= format[i] && format[i] <= '9' {
+		n = n*10 + int(format[i]-'0')
+		i++
+	}
+	if i < len(format) && '0' <= format[i] && format[i] <= '9' {
+		e.fail(L, "invalid format (width or precision too long)")
+	}
+	return n, i
+}
+
+// formatSpec is one conversion: %[flags][width][.precision]verb.
+type formatSpec struct {
+	flags            string
+	width, precision int // precision -1: none given
+	verb             byte
+}
+
+func (f formatSpec) has(flag string) bool { return strings.Contains(f.flags, flag) }
+
+func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
+	switch f.verb {
+	case 'c':
+		return f.pad(string([]byte{byte(e.checkInt(L, arg))}))
+	case 'd', 'i':
+		n := toInteger(e.checkNumber(L, arg))
+		return f.number(n < 0, f.digits(strconv.FormatUint(magnitude(n), 10)))
+	case 'u':
+		return f.number(false, f.digits(strconv.FormatUint(toUnsigned(e.checkNumber(L, arg)), 10)))
+	case 'o', 'x', 'X':
+		return f.unsigned(toUnsigned(e.checkNumber(L, arg)))
+	case 'e', 'E', 'f', 'g', 'G':
+		return f.float(e.checkNumber(L, arg))
+	case 'q':
+		return quoted(e.checkString(L, arg))
+	case 's':
+		s := e.checkString(L, arg)
+		if f.precision >= 0 && f.precision < len(s) {
+			s = s[:f.precision]
+		}
+		return f.pad(s)
+	}
+	verb := string(f.verb)
+	if f.verb == 0 {
+		verb = ""
+	}
+	e.fail(L, "invalid option '%%%s' to 'format'", verb)
+	return ""
+}
+
+// toUnsigned is C's conversion to an unsigned 64-bit integer.
+func toUnsigned(f float64) uint64 {
+	if f >= 1<<63 && f < 1<<64 {
+		return uint64(f)
+	}
+	return uint64(toInteger(f))
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// pad fills a text up to the width.
+func (f formatSpec) pad(s string) string {
+	if f.has("-") {
+		return fmt.Sprintf("%-*s", f.width, s)
+	}
+	if n := f.width - len(s); n > 0 {
+		return strings.Repeat(" ", n) + s
+	}
+	return s
+}
+
+// digits fills an integer's digits up to the precision.
+func (f formatSpec) digits(s string) string {
+	if f.precision == 0 && s == "0" {
+		return ""
+	}
+	if n := f.precision - len(s); n > 0 {
+		return strings.Repeat("0", n) + s
+	}
+	return s
+}
+
+// number adds the sign and fills up to the width, with zeros if asked for.
+func (f formatSpec) number(negative bool, digits string) string {
+	sign := ""
+	switch {
+	case negative:
+		sign = "-"
+	case f.verb == 'u' || f.verb == 'x' || f.verb == 'X' || f.verb == 'o':
+	case f.has("+"):
+		sign = "+"
+	case f.has(" "):
+		sign = " "
+	}
+	integer := strings.IndexByte("diuoxX", f.verb) >= 0
+	if f.has("0") && !f.has("-") && !(integer && f.precision >= 0) && isDigit(digits) {
+		if n := f.width - len(sign) - len(digits); n > 0 {
+			digits = strings.Repeat("0", n) + digits
+		}
+	}
+	return f.pad(sign + digits)
+}
+
+// isDigit tells digits from inf and nan.
+func isDigit(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
+
+func (f formatSpec) unsigned(n uint64) string {
+	base, mark := 16, "0x"
+	if f.verb == 'o' {
+		base, mark = 8, "0"
+	}
+	s := f.digits(strconv.FormatUint(n, base))
+	if f.has("#") && n != 0 {
+		s = mark + s
+	}
+	if f.verb == 'X' {
+		s = strings.ToUpper(s)
+	}
+	return f.number(false, s)
+}
+
+func (f formatSpec) float(x float64) string {
+	precision := f.precision
+	if precision < 0 {
+		precision = 6
+	}
+	verb := f.verb | 0x20
+	negative := math.Signbit(x)
+	var s string
+	switch {
+	case math.IsInf(x, 0):
+		s = "inf"
+	case math.IsNaN(x):
+		s = "nan"
+	case f.has("#"):
+		s = fmt.Sprintf("%#.*"+string(rune(verb)), precision, math.Abs(x))
+	default:
+		s = strconv.FormatFloat(math.Abs(x), verb, max(precision, boolInt(verb == 'g')), 64)
+	}
+	if f.verb < 'a' {
+		s = strings.ToUpper(s)
+	}
+	return f.number(negative, s)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// quoted is a string that Lua reads back: %q.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\', '\n':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case '\r':
+			b.WriteString(`\r`)
+		case 0:
+			b.WriteString(`\000`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
