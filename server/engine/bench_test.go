@@ -48,8 +48,22 @@ func benchNode(fast bool) (n *Node, s *Session, acquire, release [][]byte) {
 }
 
 // BenchmarkLock is one acquire and one release script through Node.Do, with
-// and without the fast pass over their syntax trees.
+// and without the fast pass over their syntax trees, and what they do to the
+// keyspace alone.
 func BenchmarkLock(b *testing.B) {
+	b.Run("store", func(b *testing.B) {
+		n, _, acquire, _ := benchNode(true)
+		db, key, owner := n.Keyspace().DB(0), acquire[3], acquire[5]
+		b.ReportAllocs()
+		for b.Loop() {
+			db.Exists(key)
+			_, _ = db.HashIncrBy(key, owner, 1)
+			db.SetDeadline(key, n.nowMillis()+30_000)
+			_, _, _ = db.HashGet(key, owner)
+			_, _ = db.HashIncrBy(key, owner, -1)
+			db.Delete(key)
+		}
+	})
 	for _, mode := range []struct {
 		name string
 		fast bool
