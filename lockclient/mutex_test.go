@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,6 @@ type wire struct {
 	mu      sync.Mutex
 	lines   []string
 	deliver func(string)
-	closed  int
 }
 
 func (w *wire) note(format string, args ...any) {
@@ -219,6 +219,19 @@ func TestMessageWakesOneOrAll(t *testing.T) {
 	assert.Len(t, w.sent(t, 11), 11, "every waiter tries again")
 	cancel()
 	wg.Wait()
+}
+
+// A client that holds nothing runs nothing.
+func TestNothingIsLeftRunning(t *testing.T) {
+	before := runtime.NumGoroutine()
+	c := lockclient.New(&wire{reply: free}, lockclient.System())
+	for range 10 {
+		h, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+	}
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, // the poll's own
+		5*time.Second, time.Millisecond)
 }
 
 func TestPanicReleases(t *testing.T) {

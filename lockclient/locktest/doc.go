@@ -14,5 +14,5 @@
 // environment: replies and messages that get lost, servers out of reach.
 //
 // Times are generous enough for a busy machine, and no contract takes more than
-// a few seconds.
+// ten seconds.
 package locktest

@@ -110,8 +110,11 @@ func (r *run) process(opts ...lockclient.Option) *process {
 		t, err := r.env.Transport(master)
 		r.ok("connect", err)
 		f := &faults{Transport: t}
+		c := lockclient.New(f, r.rt, opts...)
+		_, err = c.IsLocked(r.ctx, r.key) // a first connection takes its time
+		r.ok("ask whether a lock is held", err)
 		p.faults = append(p.faults, f)
-		p.clients = append(p.clients, lockclient.New(f, r.rt, opts...))
+		p.clients = append(p.clients, c)
 	}
 	p.lock = r.kind.Lock(r.key, p.clients)
 	r.processes = append(r.processes, p)
@@ -137,7 +140,7 @@ func (r *run) is(operation string, err, want error) {
 
 // take takes the lock, which must succeed at once.
 func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
-	opts = append(opts, lockclient.NodeTimeout(short/2)) // a first connection takes its time
+	opts = append(opts, lockclient.NodeTimeout(short))
 	h, err := p.lock.TryLock(r.ctx, opts...)
 	r.ok("take a free lock", err)
 	return h

@@ -9,9 +9,9 @@ import (
 )
 
 func renewal(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(3*short)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
 	h := r.take(a)
-	r.sleep(6 * short)
+	r.sleep(8 * short)
 	r.that(h.Context().Err() == nil, "a renewed lock was reported lost")
 	r.that(h.Until() > r.rt.Mono(), "the validity must grow with each renewal")
 	r.refused(b, "that the watchdog renews")
@@ -50,12 +50,12 @@ func silentLoss(r *run) {
 }
 
 func renewalRetried(r *run) {
-	a := r.process(lockclient.WithWatchdog(5 * short))
+	a := r.process(lockclient.WithWatchdog(9 * short))
 	h := r.take(a)
 	a.cut(true)
-	r.sleep(3 * short) // one renewal fails
+	r.sleep(4 * short) // one renewal fails
 	a.cut(false)
-	r.sleep(4 * short) // and the next one saves the lock
+	r.sleep(7 * short) // and the next one saves the lock
 	r.that(h.Context().Err() == nil, "one failed renewal lost the lock")
 	r.ok("unlock", h.Unlock(r.ctx))
 }
