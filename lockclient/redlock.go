@@ -25,7 +25,8 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 // have agreed, or no longer can: a slow master costs nobody time, and what it
 // grants later joins the lock or is given back in the background. On failure
 // the lock is released everywhere and, if the caller waits, asked for again
-// after a random delay, with another value.
+// after a random delay, with another value. So a lock that was just unlocked or
+// refused may look taken for as long as a late master needs.
 //
 // The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a
 // majority. The lock is not reentrant, has no fencing token, and ignores As.

@@ -138,9 +138,10 @@ func (r *run) is(operation string, err, want error) {
 	r.that(errors.Is(err, want), "%s: got error %v, want %v", operation, err, want)
 }
 
-// take takes the lock, which must succeed at once.
+// take takes the lock, which must be free. It waits a little, as late masters
+// of a quorum may still be giving back what a refused attempt took there.
 func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
-	opts = append(opts, lockclient.NodeTimeout(short))
+	opts = append(opts, lockclient.NodeTimeout(short), lockclient.Wait(slack))
 	h, err := p.lock.TryLock(r.ctx, opts...)
 	r.ok("take a free lock", err)
 	return h
