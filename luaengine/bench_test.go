@@ -94,3 +94,24 @@ func BenchmarkLockPair(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkCompile(b *testing.B) {
+	e := New(fakeResolve)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(e.scripts)
+		_, err := e.Compile(releaseScript)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkFailedScript(b *testing.B) {
+	e := New(fakeResolve)
+	s, err := e.Compile("return redis.call('get')")
+	require.NoError(b, err)
+	h := newFakeHost()
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Run(s, h, nil, nil, RunOptions{})
+	}
+}

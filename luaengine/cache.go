@@ -99,7 +99,7 @@ func parseHeader(text string) (h Header, body string, err error) {
 	}
 	words := strings.Fields(line)
 	if words[0] != "#!lua" {
-		return h, "", errors.New("ERR Unexpected engine in script shebang: " + strings.TrimPrefix(words[0], "#!"))
+		return h, "", errors.New("ERR Unexpected engine in script shebang: " + words[0])
 	}
 	h.Present = true
 	for _, word := range words[1:] {

@@ -109,6 +109,23 @@ func (e *Engine) arith(L *lua.LState, event string, op func(a, b float64) float6
 	return 1
 }
 
+// modulo is the operator %.
+func (e *Engine) modulo(L *lua.LState) int {
+	if a, ok := L.Get(1).(lua.LNumber); ok {
+		if b, ok := L.Get(2).(lua.LNumber); ok {
+			return e.pushFloat(L, luaMod(float64(a), float64(b)))
+		}
+	}
+	if left, ok := L.Get(1).(*lua.LTable); ok {
+		if own := L.GetMetaField(left, "__mod"); own != lua.LNil {
+			L.Insert(own, 1)
+			L.Call(2, 1)
+			return 1
+		}
+	}
+	return e.arith(L, "__mod", luaMod)
+}
+
 func (e *Engine) negate(L *lua.LState) int {
 	f, ok := toNumber(L.Get(1))
 	if !ok {

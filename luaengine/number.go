@@ -107,7 +107,7 @@ func toInteger(f float64) int64 {
 }
 
 // luaMod is a%b: a-floor(a/b)*b.
-func luaMod(a, b float64) float64 { return a - math.Floor(a/b)*b }
+func luaMod(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 
 func luaPow(a, b float64) float64 { return math.Pow(a, b) }
 

@@ -260,28 +260,36 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		s.Step = &ast.NumberExpr{Value: "1"}
 		s.Step.SetLine(s.Line())
 	}
-	r.expr(&s.Init)
-	r.expr(&s.Limit)
-	r.expr(&s.Step)
+	bounds := &ast.FuncCallExpr{Args: []ast.Expr{one(s.Init), one(s.Limit), one(s.Step)}}
+	plain := surelyNumber(s.Init) && surelyNumber(s.Limit) && surelyNumber(s.Step)
+	if plain {
+		r.expr(&s.Init)
+		r.expr(&s.Limit)
+		r.expr(&s.Step)
+	} else {
+		r.exprs(bounds.Args)
+	}
 	mark := len(r.locals)
 	r.declare(s.Name)
 	s.Stmts = r.loop(s.Stmts, s.Line())
 	r.locals = r.locals[:mark]
-	if surelyNumber(s.Init) && surelyNumber(s.Limit) && surelyNumber(s.Step) {
+	if plain {
 		return s
 	}
-	coerce := &ast.FuncCallExpr{
-		Func: r.constant(r.e.sand.forBounds, s.Line()),
-		Args: []ast.Expr{one(s.Init), one(s.Limit), one(s.Step)},
-	}
-	coerce.SetLine(s.Line())
-	bounds := &ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{coerce}}
+	return r.coerced(s, bounds)
+}
+
+// coerced is a block that computes the bounds and then runs the loop.
+func (r *rewriter) coerced(s *ast.NumberForStmt, bounds *ast.FuncCallExpr) ast.Stmt {
+	bounds.Func = r.constant(r.e.sand.forBounds, s.Line())
 	bounds.SetLine(s.Line())
+	assign := &ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{bounds}}
+	assign.SetLine(s.Line())
 	for i, bound := range []*ast.Expr{&s.Init, &s.Limit, &s.Step} {
 		*bound = &ast.IdentExpr{Value: forNames[i]}
 		(*bound).SetLine(s.Line())
 	}
-	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{bounds, s}}
+	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{assign, s}}
 	do.SetLine(s.Line())
 	do.SetLastLine(s.LastLine())
 	return do

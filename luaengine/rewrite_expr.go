@@ -47,7 +47,11 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 	case *ast.StringConcatOpExpr:
 		return r.concat(slot, x)
 	case *ast.ArithmeticOpExpr:
-		return r.operator(x, node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}, &x.Lhs, &x.Rhs)
+		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
+		if x.Operator == "%" {
+			return r.modulo(slot, x, n)
+		}
+		return r.operator(x, n, &x.Lhs, &x.Rhs)
 	case *ast.UnaryMinusOpExpr:
 		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
 	case *ast.UnaryNotOpExpr:
@@ -65,6 +69,17 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
 	line := r.nested(x.Line(), operands...)
 	r.place(x, line, n)
+	return line
+}
+
+// modulo makes a%b a call of the sandbox: gopher-lua has another result for
+// infinities and large quotients.
+func (r *rewriter) modulo(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node) int {
+	call := &ast.FuncCallExpr{AdjustRet: true, Args: []ast.Expr{one(x.Lhs), one(x.Rhs)}}
+	line := r.nested(x.Line(), &call.Args[0], &call.Args[1])
+	call.Func = r.constant(r.e.sand.modulo, line)
+	r.place(call, line, n)
+	*slot = call
 	return line
 }
 
@@ -148,22 +163,21 @@ func (r *rewriter) calleeName(fn ast.Expr) string {
 func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) int {
 	n := node{}
 	join := &ast.FuncCallExpr{AdjustRet: true}
-	line, depth := x.Line(), r.depth
-	add := func(operand ast.Expr) {
-		n.chain = append(n.chain, r.describe(operand))
-		line = max(line, r.expr(&operand))
-		join.Args = append(join.Args, one(operand))
-	}
 	for {
-		add(x.Lhs)
-		r.enter(line)
+		join.Args = append(join.Args, one(x.Lhs))
 		next, ok := x.Rhs.(*ast.StringConcatOpExpr)
 		if !ok {
 			break
 		}
 		x = next
 	}
-	add(x.Rhs)
+	join.Args = append(join.Args, one(x.Rhs))
+	line, depth := x.Line(), r.depth
+	for i := range join.Args {
+		n.chain = append(n.chain, r.describe(join.Args[i]))
+		line = max(line, r.expr(&join.Args[i]))
+		r.enter(line)
+	}
 	r.depth = depth
 	join.Func = r.constant(r.e.sand.concat, line)
 	r.place(join, line, n)

@@ -17,6 +17,7 @@ type sandbox struct {
 	step       *lua.LFunction
 	forBounds  *lua.LFunction
 	concat     *lua.LFunction
+	modulo     *lua.LFunction
 	stringMeta lua.LValue // what getmetatable('') shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
 	keys       *lua.LTable // nil: to be made
@@ -54,6 +55,7 @@ func (s *sandbox) open(e *Engine) {
 	s.step = L.NewFunction(e.stepHere)
 	s.forBounds = L.NewFunction(e.forBounds)
 	s.concat = L.NewFunction(e.concat)
+	s.modulo = L.NewFunction(e.modulo)
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())
 	for _, lib := range []struct {
@@ -67,6 +69,7 @@ func (s *sandbox) open(e *Engine) {
 		{"coroutine", e.coroutineLibrary(), nil},
 		{"bit", e.bitLibrary(), nil},
 		{"redis", e.redisLibrary(), redisConstants},
+		{"cjson", e.cjsonLibrary(), cjsonConstants},
 	} {
 		t := L.CreateTable(0, len(lib.funcs)+len(lib.also))
 		s.add(e, t, lib.funcs)

@@ -1,0 +1,153 @@
+package luaengine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Limits of cjson as Redis configures it.
+const (
+	jsonDepth       = 1000
+	jsonDigits      = 14
+	jsonSparseRatio = 2
+	jsonSparseSafe  = 10
+)
+
+// cjsonLibrary is lua-cjson 2.1.0 without the functions that would change its
+// settings for other scripts.
+func (e *Engine) cjsonLibrary() library {
+	return library{"encode": e.jsonEncode, "decode": e.jsonDecode}
+}
+
+var cjsonConstants = map[string]lua.LValue{
+	"_NAME":    lua.LString("cjson"),
+	"_VERSION": lua.LString("2.1.0"),
+	"null":     jsonNull,
+}
+
+// jsonNull is what null decodes to.
+var jsonNull = &lua.LUserData{Metatable: lua.LNil}
+
+func (e *Engine) jsonEncode(L *lua.LState) int {
+	if L.GetTop() != 1 {
+		e.argError(L, 1, "expected 1 argument")
+	}
+	enc := jsonEncoder{e: e, L: L}
+	enc.value(L.Get(1), 0)
+	return e.pushString(L, enc.out.String())
+}
+
+type jsonEncoder struct {
+	e   *Engine
+	L   *lua.LState
+	out strings.Builder
+}
+
+func (j *jsonEncoder) fail(kind lua.LValue, why string) {
+	j.e.fail(j.L, "Cannot serialise %s: %s", typeName(kind), why)
+}
+
+func (j *jsonEncoder) value(v lua.LValue, depth int) {
+	switch v := v.(type) {
+	case lua.LString:
+		j.text(string(v))
+	case lua.LNumber:
+		j.number(v)
+	case lua.LBool:
+		j.out.WriteString(v.String())
+	case *lua.LTable:
+		j.table(j.e.sand.readable(v), depth+1)
+	default:
+		if v != lua.LNil && v != lua.LValue(jsonNull) {
+			j.fail(v, "type not supported")
+		}
+		j.out.WriteString("null")
+	}
+}
+
+func (j *jsonEncoder) number(n lua.LNumber) {
+	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
+		j.fail(n, "must not be NaN or Inf")
+	}
+	j.out.Write(formatNumber(nil, float64(n), jsonDigits))
+}
+
+// text writes a string; bytes above 127 stay as they are.
+func (j *jsonEncoder) text(s string) {
+	j.out.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\' || c == '/':
+			j.out.WriteByte('\\')
+			j.out.WriteByte(c)
+		case c >= '\b' && c <= '\r' && c != '\v':
+			j.out.WriteByte('\\')
+			j.out.WriteByte("btn.fr"[c-'\b'])
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&j.out, `\u%04x`, c)
+		default:
+			j.out.WriteByte(c)
+		}
+	}
+	j.out.WriteByte('"')
+}
+
+// table writes an array if all keys are positive integers, else an object.
+func (j *jsonEncoder) table(t *lua.LTable, depth int) {
+	if depth > jsonDepth {
+		j.e.fail(j.L, "Cannot serialise, excessive nesting (%d)", depth)
+	}
+	if n := j.arrayLength(t); n > 0 {
+		j.out.WriteByte('[')
+		for i := 1; i <= n; i++ {
+			if i > 1 {
+				j.out.WriteByte(',')
+			}
+			j.value(t.RawGet(lua.LNumber(i)), depth)
+		}
+		j.out.WriteByte(']')
+		return
+	}
+	j.out.WriteByte('{')
+	first := true
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		if !first {
+			j.out.WriteByte(',')
+		}
+		first = false
+		switch k := k.(type) {
+		case lua.LString:
+			j.text(string(k))
+		case lua.LNumber:
+			j.out.WriteByte('"')
+			j.number(k)
+			j.out.WriteByte('"')
+		default:
+			j.fail(k, "table key must be a number or string")
+		}
+		j.out.WriteByte(':')
+		j.value(v, depth)
+	}
+	j.out.WriteByte('}')
+}
+
+// arrayLength is the greatest index of a table whose keys are all indexes, or
+// 0. Too many holes are an error.
+func (j *jsonEncoder) arrayLength(t *lua.LTable) int {
+	items, greatest := 0, 0
+	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
+		n, ok := k.(lua.LNumber)
+		if !ok || n < 1 || float64(n) != math.Floor(float64(n)) || n > math.MaxInt32 {
+			return 0
+		}
+		items++
+		greatest = max(greatest, int(n))
+	}
+	if greatest > items*jsonSparseRatio && greatest > jsonSparseSafe {
+		j.fail(t, "excessively sparse array")
+	}
+	return greatest
+}

@@ -1,0 +1,237 @@
+package luaengine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// oddScripts are at the edge of what the fast pass may touch.
+var oddScripts = []string{
+	acquireScript,
+	releaseScript,
+	"local KEYS = {'mine'} return KEYS[1]",
+	"local k = KEYS k[1] = 'zz' return KEYS[1]",
+	"table.remove(ARGV, 1) return ARGV[1]",
+	"KEYS[1] = 'new' return redis.call('echo', KEYS[1])",
+	"for i, k in ipairs(KEYS) do redis.call('rpush', 'l', i, k) end return redis.call('lrange', 'l', 0, -1)",
+	"_G.KEYS[1] = 'x' return KEYS[1]",
+	"rawset(KEYS, 1, 'raw') return KEYS[1]",
+	"return loadstring('KEYS[1] = 5')() or KEYS[1]",
+	"setmetatable(KEYS, {__index = function() return 'meta' end}) return KEYS[99]",
+	"return {#KEYS, #ARGV, unpack(KEYS)}",
+	"return {KEYS[0], KEYS[1.5], KEYS['1']}",
+	"return tostring(KEYS[99]) .. tostring(ARGV[99])",
+	"if ARGV[99] then return 1 elseif ARGV[1] then return 2 end",
+	"return ARGV[99] or ARGV[1]",
+	"return ARGV[1] and ARGV[2]",
+	"return not ARGV[99]",
+	"local t = {[ARGV[1]] = KEYS[1]} return t[ARGV[1]]",
+	"local t = {a = 1} return t[ARGV[99] or 'a']",
+	"local function f() return KEYS[1] .. ARGV[1] end return f()",
+	"local function f(n) if n == 0 then return KEYS[2] end return f(n - 1) end return f(50)",
+	"redis.call = 5",
+	"redis = nil",
+	"local redis = {call = function(...) return select('#', ...) end} return redis.call('get', 1, 2)",
+	"local call = redis.call return call('echo', ARGV[1])",
+	"local name = 'echo' return redis.call(name, ARGV[1])",
+	"return redis.call('ECHO', ARGV[1])",
+	"return redis.call('echo')",
+	"return redis.call('echo', unpack(ARGV))",
+	"return redis.call('nosuch', KEYS[1])",
+	"return redis.pcall('get', {})",
+	"return redis.pcall('hget', KEYS[1], 'f', 'g').err",
+	"local ok, e = pcall(redis.call, 'get') return e",
+	"local ok, e = pcall(function() return redis.call('get', nil) end) return e",
+	"redis.call('set', 'a', 1)\nredis.call('hincrby', 'h', 'f', 'x')\nreturn 1",
+	"\n\nreturn ARGV[1] + {}",
+	"return ARGV[1].x.y",
+	"return KEYS[1]()",
+	"return KEYS[1]:upper()",
+	"return KEYS[1]:nope()",
+	"for i = ARGV[1], ARGV[1] + 2 do redis.call('rpush', 'l', i) end return redis.call('lrange', 'l', 0, -1)",
+	"return tonumber(KEYS)",
+	"return tonumber()",
+	"local tonumber = tostring return tonumber(5)",
+	"return math.floor('x')",
+	"local s = 0 for i = 1, 10 do s = s + i end return s",
+	"return '\\0fn:0'",
+	"return ('\\0fn:0'):len()",
+	"error({err = 'CODE text'})",
+	"return select('#', ...)",
+	"local a = function() return redis.call('echo', KEYS[1]) end return a()",
+	"return redis.call('echo', KEYS[40])",
+	manyLiterals(),
+	manyLocals(190),
+	manyLocals(199),
+	deepUpvalues(),
+}
+
+// manyLiterals reads more literal keys than can become parameters.
+func manyLiterals() string {
+	var b strings.Builder
+	for i := range maxParams + 20 {
+		fmt.Fprintf(&b, "KEYS[%d] or ARGV[%d] or ", i+1, i+1)
+	}
+	return "return " + b.String() + "'none'"
+}
+
+// manyLocals leaves too few registers for parameters.
+func manyLocals(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "local v%d = %d ", i, i)
+	}
+	return b.String() + "return KEYS[1] .. ARGV[1]"
+}
+
+func deepUpvalues() string {
+	return strings.Repeat("return (function() ", 20) + "return KEYS[1] .. ARGV[2]" + strings.Repeat(" end)()", 20)
+}
+
+// corpus is every script of the golden files and the odd ones.
+func corpus(t testing.TB) []string {
+	scripts := append([]string(nil), oddScripts...)
+	paths, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, part := range strings.Split(string(text), "\neval\n")[1:] {
+			script, _, _ := strings.Cut(part, "\n----")
+			scripts = append(scripts, script)
+		}
+	}
+	return scripts
+}
+
+// TestFastPassIsInvisible: replies, calls and error texts are the same with and
+// without it, and the same when a script runs twice.
+func TestFastPassIsInvisible(t *testing.T) {
+	with, without := New(fakeResolve), New(fakeResolve)
+	without.SetFastPass(false)
+	for _, script := range corpus(t) {
+		h1, h2 := newFakeHost(), newFakeHost()
+		h1.trace, h2.trace = true, true
+		for range 2 {
+			keys, args := []string{"k1", "k2", "k3"}, []string{"5", "a2", "a3", "a4"}
+			got := mask(show(runScript(with, h1, script, keys, args), ""))
+			want := mask(show(runScript(without, h2, script, keys, args), ""))
+			require.Equal(t, want, got, script)
+			require.Equal(t, h2.calls, h1.calls, script)
+		}
+	}
+}
+
+// TestNothingOutlivesARun: keys and arguments are views of the caller's
+// buffers, so no script may leave one where another finds it.
+func TestNothingOutlivesARun(t *testing.T) {
+	smugglers := []string{
+		"leak = ARGV[1]", "_G.leak = ARGV[1]", "rawset(_G, 'leak', ARGV[1])", "string.leak = ARGV[1]",
+		"redis.leak = ARGV[1]", "rawset(string, 'leak', ARGV[1])", "getmetatable('').leak = ARGV[1]",
+		"getmetatable('').__index.leak = ARGV[1]", "rawset(getmetatable(''), 'leak', ARGV[1])",
+		"KEYS.leak = ARGV[1]", "ARGV.leak = ARGV[1]", "setmetatable(KEYS, {__index = {leak = ARGV[1]}})",
+		"setmetatable(_G, {__index = {leak = ARGV[1]}})", "table.insert(string, ARGV[1])",
+		"loadstring('leak = ...')(ARGV[1])", "coroutine.wrap(function(v) leak = v end)(ARGV[1])",
+		"getmetatable(_G).__index = function() return ARGV[1] end", "cjson.null.leak = ARGV[1]",
+		"setmetatable(cjson, {leak = ARGV[1]})", "function string.leak() return ARGV[1] end",
+		"table.sort(math, function() end)", "table.remove(redis)", "_VERSION = ARGV[1]",
+	}
+	const look = `
+		local seen = {}
+		local function search(t)
+			if seen[t] then return end
+			seen[t] = true
+			for k, v in pairs(t) do
+				if k == 'leak' or v == 'secret' then return 'found' end
+				if type(v) == 'table' and search(v) then return 'found' end
+			end
+			local meta = getmetatable(t)
+			if type(meta) == 'table' and search(meta) then return 'found' end
+		end
+		return search(_G) or search(getmetatable('')) or search(KEYS) or tostring(KEYS.leak or ('').leak)`
+	e := New(fakeResolve)
+	h := newFakeHost()
+	for _, script := range smugglers {
+		runScript(e, h, script, []string{"secret"}, []string{"secret"})
+		require.Equal(t, `"nil"`, show(runScript(e, h, look, nil, nil), ""), script)
+	}
+}
+
+// TestLimitEndsEveryScript: a host can end a script that catches every error.
+func TestLimitEndsEveryScript(t *testing.T) {
+	for _, script := range []string{
+		"while true do end",
+		"repeat until false",
+		"for i = 1, 1e18 do end",
+		"for k in function() return 1 end do end",
+		"local function f() return f() end f()",
+		"while true do pcall(function() while true do end end) end",
+		"while true do local c = coroutine.wrap(function() while true do end end) pcall(c) end",
+		"while true do xpcall(function() while true do end end, function() while true do end end) end",
+		"loadstring('while true do end')()",
+		"string.gsub(string.rep('a', 40), string.rep('a*', 30) .. 'b', '')",
+		"table.sort({1,2,3,4,5}, function(a, b) while true do end end)",
+	} {
+		e := New(fakeResolve)
+		h := newFakeHost()
+		h.limit = "ERR Error running script: killed"
+		got := show(runScript(e, h, script, nil, nil), "")
+		require.Contains(t, got, "(error) ERR Error running script: killed script: ", script)
+		require.Equal(t, "(integer) 1", show(runScript(e, h, "return 1", nil, nil), ""), "the engine lives on")
+	}
+}
+
+// TestSteps: a run in steps names each statement's line and replies the same.
+func TestSteps(t *testing.T) {
+	e := New(fakeResolve)
+	s, err := e.Compile("local n = 0\nfor i = 1, 2 do\n  n = n + i\nend\nreturn n")
+	require.NoError(t, err)
+	var lines []int
+	reply := e.Run(s, newFakeHost(), nil, nil, RunOptions{Step: func(line int) { lines = append(lines, line) }})
+	require.Equal(t, "(integer) 3", show(reply, ""))
+	require.Equal(t, []int{1, 2, 3, 3, 5}, lines)
+}
+
+func TestHeader(t *testing.T) {
+	e := New(fakeResolve)
+	s, err := e.Compile("#!lua flags=no-writes,allow-stale\nreturn 1")
+	require.NoError(t, err)
+	require.Equal(t, Header{Present: true, Flags: NoWrites | AllowStale}, s.Header())
+	require.Equal(t, "(integer) 1", show(e.Run(s, newFakeHost(), nil, nil, RunOptions{}), ""))
+}
+
+// TestLockPairDoesNotAllocate: the script layer adds nothing to what its host
+// allocates.
+func TestLockPairDoesNotAllocate(t *testing.T) {
+	e := New(fakeResolve)
+	acquire, err := e.Compile(acquireScript)
+	require.NoError(t, err)
+	release, err := e.Compile(releaseScript)
+	require.NoError(t, err)
+	keys, args1, args2 := words("lock", "ch", "latch"), words("30000", "o"), words("0", "30000", "o", "16000")
+	h := &lockHost{}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		e.Run(acquire, h, keys[:1], args1, RunOptions{})
+		e.Run(release, h, keys, args2, RunOptions{})
+	}))
+}
+
+// FuzzScript: no text makes the engine panic or hang.
+func FuzzScript(f *testing.F) {
+	for _, script := range corpus(f) {
+		f.Add(script)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		if strings.Contains(script, "rep") {
+			t.Skip("string.rep may ask for half a gigabyte, as in Redis")
+		}
+		h := newFakeHost()
+		h.limit = "ERR too long"
+		runScript(New(fakeResolve), h, script, []string{"k"}, []string{"1", "2"})
+	})
+}
