@@ -72,7 +72,8 @@ func TestRedisCLI(t *testing.T) {
 func TestRedisBenchmark(t *testing.T) {
 	_, address := start(t)
 	for _, pipeline := range []string{"1", "16"} {
-		out, err := program(t, "redis-benchmark", address, "-t", "set,get", "-n", "10000", "-P", pipeline, "-q").CombinedOutput()
+		benchmark := program(t, "redis-benchmark", address, "-t", "set,get", "-n", "10000", "-P", pipeline, "-q")
+		out, err := benchmark.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), "GET: ")
 	}

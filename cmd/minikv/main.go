@@ -1,6 +1,3 @@
-// Command minikv is a Redis server emulator in one process: it takes
-// redis-server's own arguments and configuration files, and answers its clients
-// as redis-server 7.0.15 does. It keeps its data in memory only.
 package main
 
 import (

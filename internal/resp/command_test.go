@@ -144,7 +144,8 @@ func TestNoReparsing(t *testing.T) {
 
 func FuzzCommandReader(f *testing.F) {
 	for _, seed := range []string{
-		"*1\r\n$4\r\nPING\r\n", "SET a \"b\\x41\"\r\n", "*2\r\n$1\r\na\r\n", "*0\r\n*-1\r\nPING\r\n", "*1\r\nx\r\n", "'a' b\n",
+		"*1\r\n$4\r\nPING\r\n", "SET a \"b\\x41\"\r\n", "*2\r\n$1\r\na\r\n", "*0\r\n*-1\r\nPING\r\n",
+		"*1\r\nx\r\n", "'a' b\n",
 	} {
 		f.Add([]byte(seed), uint8(3))
 	}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+	"minikv/luaengine"
+)
+
+// engineTarget runs a golden file against a node of its own, in virtual time.
+type engineTarget struct {
+	node    *Node
+	clock   *manualClock
+	clients map[string]*Session
+}
+
+// manualClock goes forward when it is told to.
+type manualClock struct{ wall time.Time }
+
+func (c *manualClock) Wall() time.Time     { return c.wall }
+func (c *manualClock) Mono() time.Duration { return c.wall.Sub(goldenStart) }
+
+var goldenStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func newEngineTarget() *engineTarget {
+	clock := &manualClock{wall: goldenStart}
+	random := uint64(1)
+	node := New(Config{
+		Clock: clock,
+		Lua:   luaengine.New(Resolve),
+		Random: func() uint64 {
+			random = random*6364136223846793005 + 1442695040888963407
+			return random
+		},
+		Port: 6379,
+	})
+	return &engineTarget{node: node, clock: clock, clients: map[string]*Session{}}
+}
+
+func (e *engineTarget) isReal() bool { return false }
+
+func (e *engineTarget) connect(client string, proto int) {
+	e.clients[client] = e.node.NewSession("127.0.0.1:50000")
+	if proto == 3 {
+		e.send(client, [][]byte{[]byte("HELLO"), []byte("3")})
+		e.clients[client].Out = nil
+	}
+}
+
+func (e *engineTarget) leave(client string) {
+	e.node.Close(e.clients[client])
+	delete(e.clients, client)
+}
+
+func (e *engineTarget) send(client string, cmd [][]byte) {
+	e.node.Do(e.clients[client], cmd)
+}
+
+func (e *engineTarget) next(client string, _ bool) (resp.Value, bool) {
+	s := e.clients[client]
+	v, n, err := resp.Parse(s.Out)
+	if n == 0 || err != nil {
+		return resp.Value{}, false
+	}
+	s.Out = s.Out[n:]
+	return v, true
+}
+
+func (e *engineTarget) sleep(d time.Duration) {
+	e.clock.wall = e.clock.wall.Add(d)
+	for {
+		e.node.Tick()
+		if wait, ok := e.node.NextDeadline(); !ok || wait > 0 {
+			return
+		}
+	}
+}
+
+// realTarget runs a golden file against a server.
+type realTarget struct {
+	t       *testing.T
+	address string
+	clients map[string]*realClient
+}
+
+type realClient struct {
+	socket net.Conn
+	in     []byte
+}
+
+// newRealTarget returns a target for the server at address. The server must be
+// empty: golden files flush it.
+func newRealTarget(t *testing.T, address string) *realTarget {
+	r := &realTarget{t: t, address: address, clients: map[string]*realClient{}}
+	const control = "(control)"
+	r.connect(control, 2)
+	keyspace := r.ask(control, "INFO", "keyspace")
+	require.NotContains(t, keyspace.Str, "db", "REDIS_SERVER must be an empty server")
+	t.Cleanup(func() {
+		r.ask(control, "FLUSHALL")
+		r.ask(control, "SCRIPT", "FLUSH")
+		for _, c := range r.clients {
+			_ = c.socket.Close()
+		}
+		time.Sleep(20 * time.Millisecond) // the server sees them leave
+	})
+	r.ask(control, "CONFIG", "RESETSTAT")
+	return r
+}
+
+func (r *realTarget) isReal() bool { return true }
+
+func (r *realTarget) connect(client string, proto int) {
+	socket, err := net.Dial("tcp", r.address)
+	require.NoError(r.t, err)
+	r.clients[client] = &realClient{socket: socket}
+	if proto == 3 {
+		r.ask(client, "HELLO", "3")
+	}
+}
+
+func (r *realTarget) ask(client string, words ...string) resp.Value {
+	_, err := r.clients[client].socket.Write(resp.AppendCommand(nil, words...))
+	require.NoError(r.t, err)
+	v, ok := r.next(client, true)
+	require.True(r.t, ok, "no reply to %v", words)
+	return v
+}
+
+func (r *realTarget) leave(client string) {
+	require.NoError(r.t, r.clients[client].socket.Close())
+	delete(r.clients, client)
+	time.Sleep(20 * time.Millisecond) // the server sees it leave
+}
+
+func (r *realTarget) send(client string, cmd [][]byte) {
+	_, err := r.clients[client].socket.Write(resp.AppendCommand(nil, cmd...))
+	require.NoError(r.t, err)
+}
+
+func (r *realTarget) next(client string, patient bool) (resp.Value, bool) {
+	c := r.clients[client]
+	wait := 50 * time.Millisecond
+	if patient {
+		wait = 5 * time.Second
+	}
+	require.NoError(r.t, c.socket.SetReadDeadline(time.Now().Add(wait)))
+	for {
+		v, n, err := resp.Parse(c.in)
+		require.NoError(r.t, err)
+		if n > 0 {
+			c.in = c.in[n:]
+			return v, true
+		}
+		chunk := make([]byte, 64<<10)
+		n, err = c.socket.Read(chunk)
+		if err != nil {
+			return resp.Value{}, false
+		}
+		c.in = append(c.in, chunk[:n]...)
+	}
+}
+
+func (r *realTarget) sleep(d time.Duration) { time.Sleep(d) }
