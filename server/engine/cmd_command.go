@@ -51,7 +51,7 @@ func runCommandInfo(c *Call) resp.Value {
 		if cmd := byFullName(string(name)); cmd != nil {
 			list = append(list, cmd.info())
 		} else {
-			list = append(list, resp.NullList)
+			list = append(list, resp.Null)
 		}
 	}
 	return resp.List(list...)
@@ -86,10 +86,7 @@ func runCommandGetKeys(c *Call) resp.Value {
 		return resp.Err("ERR Invalid number of arguments specified for command")
 	}
 	keys, ok := cmd.keys(args)
-	switch {
-	case !ok:
-		return resp.Err("ERR Invalid arguments specified for command")
-	case len(keys) == 0 && cmd.Flags&NoMandatoryKeys == 0:
+	if (!ok || len(keys) == 0) && cmd.Flags&NoMandatoryKeys == 0 {
 		return resp.Err("ERR Invalid arguments specified for command")
 	}
 	list := make([]resp.Value, len(keys))

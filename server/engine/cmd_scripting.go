@@ -84,7 +84,7 @@ func runScriptExists(c *Call) resp.Value {
 	list := make([]resp.Value, 0, len(c.Args)-2)
 	for _, sha := range c.Args[2:] {
 		found := resp.Zero
-		if c.Node.scripts.cache[string(sha)] != nil {
+		if c.Node.scripts.cache[strings.ToLower(string(sha))] != nil {
 			found = resp.One
 		}
 		list = append(list, found)

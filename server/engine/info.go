@@ -55,12 +55,8 @@ func (s *section) wanted(asked [][]byte) bool {
 	}
 	for _, name := range asked {
 		switch {
-		case is(name, strings.ToUpper(s.name)), is(name, "EVERYTHING"):
+		case is(name, strings.ToUpper(s.name)), is(name, "EVERYTHING"), is(name, "ALL"):
 			return true
-		case is(name, "ALL"):
-			if s.name != "Modules" {
-				return true
-			}
 		case is(name, "DEFAULT"):
 			if s.byDefault {
 				return true

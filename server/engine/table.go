@@ -91,9 +91,6 @@ func (cmd *Command) resolve(args [][]byte) (*Command, string) {
 			return &cmd.Sub[i], ""
 		}
 	}
-	if cmd.Run != nil {
-		return cmd, ""
-	}
 	return nil, errUnknownSub(cmd.Name, args[1])
 }
 
