@@ -172,7 +172,7 @@ func (n *Node) tryAgain(s *Session) {
 	if reply.Kind != resp.None && !(reply.Kind == resp.Error && reply.Str == errWrongType) {
 		n.unblock(s)
 		c.propagate()
-		n.stats.count(c.Cmd, reply)
+		n.stats.count(c, reply)
 		if n.cfg.Observe != nil {
 			n.observeCall(c, reply)
 		}

@@ -17,16 +17,26 @@ var configCommands = []Command{
 	help("CONFIG", "slow", configHelp),
 }
 
-// runConfigGet is CONFIG GET pattern [pattern ...], in alphabetical order.
+// runConfigGet is CONFIG GET pattern [pattern ...], in alphabetical order. A
+// name that is no pattern is shown as it was asked for.
 func runConfigGet(c *Call) resp.Value {
 	var names []string
-	for name := range parametersByName { //tidy:unordered sorted below
-		matches := func(pattern []byte) bool { return matchGlob(strings.ToLower(string(pattern)), name) }
-		if slices.ContainsFunc(c.Args[2:], matches) {
-			names = append(names, name)
+	for _, arg := range c.Args[2:] {
+		pattern := string(arg)
+		if !strings.ContainsAny(pattern, "[*?") {
+			if findParameter(pattern) != nil {
+				names = append(names, pattern)
+			}
+			continue
+		}
+		for name := range parametersByName { //tidy:unordered sorted below
+			if matchGlob(strings.ToLower(pattern), name) {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	list := make([]resp.Value, 0, 2*len(names))
 	for _, name := range names {
 		list = append(list, resp.Str(name), resp.Str(c.Node.Parameter(name)))

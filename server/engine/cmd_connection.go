@@ -48,8 +48,10 @@ func runEcho(c *Call) resp.Value { return resp.Str(string(c.Args[1])) }
 func runSelect(c *Call) resp.Value {
 	index, ok := parseInt(c.Args[1])
 	switch {
-	case !ok || int64(int32(index)) != index:
+	case !ok:
 		return resp.Err(errNotInt)
+	case int64(int32(index)) != index:
+		return resp.Err("ERR value is out of range, value must between -2147483648 and 2147483647")
 	case c.Node.cfg.Topology != nil && index != 0:
 		return resp.Err("ERR SELECT is not allowed in cluster mode")
 	case index < 0 || index >= int64(c.Node.keys.Databases()):

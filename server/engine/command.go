@@ -73,6 +73,7 @@ type Call struct {
 	changes    int  // counted by Changed
 	replicated bool // Replicate has replaced the command
 	forced     bool // propagate although nothing has changed
+	counted    bool // its error has been counted already: by the script's call that failed
 }
 
 // NowMillis is the node's wall clock in Unix milliseconds, read now.

@@ -197,14 +197,36 @@ func (p *parameter) choose(value string) (text, bad string) {
 }
 
 func (p *parameter) checkText(value string) (text, bad string) {
-	if p.name != "notify-keyspace-events" {
-		return value, ""
+	switch p.name {
+	case "notify-keyspace-events":
+		classes, ok := parseEvents(value)
+		if !ok {
+			return "", "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+		}
+		return classes.String(), ""
+	case "save":
+		return canonicalSave(value)
+	case "client-output-buffer-limit":
+		if len(strings.Fields(value))%4 != 0 {
+			return "", "Wrong number of arguments in buffer limit configuration."
+		}
 	}
-	classes, ok := parseEvents(value)
+	return value, ""
+}
+
+// canonicalSave checks pairs of seconds and changes.
+func canonicalSave(value string) (text, bad string) {
+	words := strings.Fields(value)
+	ok := len(words)%2 == 0
+	for i, word := range words {
+		n, err := strconv.ParseInt(word, 10, 32)
+		atLeast := int64(1 - i%2) // a second, no change
+		ok = ok && err == nil && n >= atLeast
+	}
 	if !ok {
-		return "", "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+		return "", "Invalid save parameters"
 	}
-	return classes.String(), ""
+	return strings.Join(words, " "), ""
 }
 
 // ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,

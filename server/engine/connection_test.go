@@ -144,7 +144,7 @@ func TestCommandAndMemory(t *testing.T) {
 		"COMMAND LIST FILTERBY foo bar", "(error) ERR syntax error",
 		"COMMAND INFO ping nosuch", "1)  1) \"ping\"\n    2) (integer) -1\n    3) 1) fast\n    4) (integer) 0\n"+
 			"    5) (integer) 0\n    6) (integer) 0\n    7) 1) @fast\n       2) @connection\n    8) (empty array)\n"+
-			"    9) (empty array)\n   10) (empty array)\n2) (nil array)",
+			"    9) (empty array)\n   10) (empty array)\n2) (nil)",
 		"MEMORY USAGE aa", "(integer) 64",
 		"MEMORY USAGE in", "(integer) 48",
 		"MEMORY USAGE hh", "(integer) 64",

@@ -42,7 +42,7 @@ var queued = resp.Simple("QUEUED")
 func (c *Call) execute() resp.Value {
 	reply := c.Cmd.Run(c)
 	n := c.Node
-	n.stats.count(c.Cmd, reply)
+	n.stats.count(c, reply)
 	c.propagate()
 	if n.cfg.Observe != nil && !c.Session.Blocked() {
 		n.observeCall(c, reply)

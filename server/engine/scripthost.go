@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"minikv/internal/resp"
@@ -17,7 +18,8 @@ type scriptHost struct {
 	slot     int  // cluster: the only slot it may use; -1: not known yet
 	wrote    bool // it has changed something: it can no longer be killed
 	running  bool
-	killed   bool // by SCRIPT KILL
+	killed   bool   // by SCRIPT KILL
+	failure  string // the latest error that a call of the script met, or ""
 }
 
 // runScript runs a script for the calling client. What the script did stays
@@ -42,6 +44,7 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	n.keys.Thaw()
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false
+	c.counted = h.failure != "" && strings.HasPrefix(reply.Str, h.failure)
 	return reply
 }
 
@@ -71,30 +74,34 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 // Call runs one command of the script.
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int) resp.Value {
 	n := h.node
-	if handle == luaengine.NoCommand {
-		return resp.Err(errScriptUnknown)
-	}
-	cmd, bad := table[handle].resolve(args)
-	if bad != "" {
-		return resp.Err(errScriptUnknown)
+	var cmd *Command
+	if handle != luaengine.NoCommand {
+		cmd, _ = table[handle].resolve(args)
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
 		n.stats.reject(cmd, bad)
+		h.failure = bad
 		return resp.Err(bad)
 	}
 	c := n.push(h.session)
 	c.Cmd, c.Args, c.Proto, c.Script, c.InTx = cmd, args, proto, true, h.inTx
 	reply := c.execute()
 	h.wrote = h.wrote || c.changes > 0
+	if reply.Kind == resp.Error {
+		h.failure = reply.Str
+	}
 	n.pop()
 	return reply
 }
 
-// refusal is why the script may not call a command, or "".
+// refusal is why the script may not call a command (nil: there is none of
+// that name), or "".
 // Source: scriptCall of Redis 7.0.
 func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 	n := h.node
 	switch {
+	case cmd == nil:
+		return errScriptUnknown
 	case !cmd.accepts(len(args)):
 		return errScriptArity
 	case cmd.Flags&NoScript != 0:

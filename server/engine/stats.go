@@ -20,12 +20,14 @@ type statistics struct {
 type commandStats struct{ calls, rejected, failed int64 }
 
 // count accounts for a command that ran.
-func (s *statistics) count(cmd *Command, reply resp.Value) {
-	one := s.of(cmd)
+func (s *statistics) count(c *Call, reply resp.Value) {
+	one := s.of(c.Cmd)
 	one.calls++
 	if reply.Kind == resp.Error {
 		one.failed++
-		s.countError(reply.Str)
+		if !c.counted {
+			s.countError(reply.Str)
+		}
 	}
 }
 
