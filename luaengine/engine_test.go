@@ -235,3 +235,14 @@ func FuzzScript(f *testing.F) {
 		runScript(New(fakeResolve), h, script, []string{"k"}, []string{"1", "2"})
 	})
 }
+
+// TestRandomOfAFreshServer: without a seed every script draws what the first
+// script of a redis-server just started draws (recorded; later scripts there go
+// on from it, which would tie one node's run to another's here).
+func TestRandomOfAFreshServer(t *testing.T) {
+	e := New(fakeResolve)
+	for range 2 {
+		reply := runScript(e, newFakeHost(), "return {math.random(100), math.random(100), math.random(5, 9)}", nil, nil)
+		require.Equal(t, "1) (integer) 40\n2) (integer) 85\n3) (integer) 6", show(reply, ""))
+	}
+}
