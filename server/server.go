@@ -161,6 +161,13 @@ func (s *Server) welcome(socket net.Conn) {
 // collect moves what the machine has left for its sessions to the outboxes,
 // and sets the timer. It returns the connections to flush after the gate.
 func (s *Server) collect(dirty []*conn) []*conn {
+	if s.machine.ShutdownRequested() != nil {
+		if !s.asked {
+			s.asked = true
+			close(s.shutdown)
+		}
+		return nil // as if the process were gone: nothing more is sent
+	}
 	for _, session := range s.machine.Dirty() {
 		if c := s.conns[session]; c != nil {
 			c.take()
@@ -169,10 +176,6 @@ func (s *Server) collect(dirty []*conn) []*conn {
 	}
 	if wait, ok := s.machine.NextDeadline(); ok {
 		s.arm(wait)
-	}
-	if s.machine.ShutdownRequested() != nil && !s.asked {
-		s.asked = true
-		close(s.shutdown)
 	}
 	return dirty
 }

@@ -218,11 +218,9 @@ func TestClientsThatLeaveLeakNothing(t *testing.T) {
 	for range 50 {
 		for _, last := range []string{"MULTI\r\nSET k v\r\n", "SUBSCRIBE ch\r\n", "PSUBSCRIBE c*\r\n", "WATCH k\r\n",
 			"*3\r\n$3\r\nSET\r\n$100\r\nab", "WAIT 1 0\r\n", "QUIT\r\n", "*x\r\n"} {
-			socket, err := net.Dial("tcp", address)
-			require.NoError(t, err)
-			_, err = io.WriteString(socket, last)
-			require.NoError(t, err)
-			require.NoError(t, socket.Close())
+			c := dial(t, address)
+			c.do("PING\r\n"+last, "+PONG\r\n")
+			require.NoError(t, c.socket.Close())
 		}
 	}
 	assert.Eventually(t, func() bool { return sessions(s) == 0 }, 5*time.Second, time.Millisecond)
