@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"minikv/internal/resp"
@@ -19,6 +20,11 @@ type conn struct {
 	pubsub   *endpoint
 	pending  []*call // sent, not answered
 	subs     []*subscription
+
+	life     int  // 1, 2, 3, …: how often the process has connected
+	broken   int  // the latest life that the node has broken off
+	retrying bool // a timer will ask again for broken subscriptions
+	retries  int  // how often it has
 }
 
 // call is a request that a task waits for.
@@ -40,7 +46,7 @@ func (p *process) conn(n *node) *conn {
 	}
 	c := p.conns[i]
 	if c == nil {
-		c = &conn{p: p, n: n}
+		c = &conn{p: p, n: n, life: 1}
 		c.out = p.w.newChannel(p.actor, n.actor, p.w.cfg.Delay)
 		c.in = p.w.newChannel(n.actor, p.actor, p.w.cfg.Delay)
 		p.conns[i] = c
@@ -65,12 +71,14 @@ func (c *conn) end(onSub bool) *endpoint {
 func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
 	k := &call{task: t}
 	m.call = k
+	m.life = c.life
 	c.pending = append(c.pending, k)
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 	for !k.done {
 		if ctx != nil {
 			if err := ctx.Err(); err != nil {
 				c.forget(k)
+				k.done = true // an answer that comes late wakes nobody
 				return resp.Value{}, err
 			}
 		}
@@ -105,14 +113,8 @@ func (c *conn) receive(m *message) {
 		c.finish(m.call, m.reply, nil)
 	case msgRefused:
 		c.finish(m.call, resp.Value{}, fmt.Errorf("connection refused by %s: %w", c.n.name, lockclient.ErrNotSent))
-		if m.onSub && m.call == nil {
-			c.resubscribeLater()
-		}
 	case msgHangup:
-		for len(c.pending) > 0 {
-			c.finish(c.pending[0], resp.Value{}, errReset)
-		}
-		c.resubscribeLater()
+		c.reconnect(m.life)
 	case msgPush:
 		c.push(m)
 	case msgTopology:
@@ -120,30 +122,65 @@ func (c *conn) receive(m *message) {
 	}
 }
 
-// broken is called at the node: its sessions are gone. With tell, the client
-// hears of it.
-func (c *conn) broken(tell bool) {
+// reconnect follows the end of one life of the connection: what was not
+// answered in it never will be.
+func (c *conn) reconnect(ended int) {
+	if ended < c.life {
+		return
+	}
+	c.life++
+	pending := c.pending
+	c.pending = nil
+	for _, k := range pending {
+		c.finish(k, resp.Value{}, errReset)
+	}
+	for _, s := range c.subs {
+		s.again = true
+	}
+	c.resubscribeLater()
+}
+
+// breakDown is called when the node has crashed: its sessions are gone, and
+// requests that are on their way to them are void.
+func (c *conn) breakDown() {
 	c.commands, c.pubsub = nil, nil
-	if tell && !c.p.dead {
-		m := c.p.w.newMessage(msgHangup)
-		m.conn, m.text = c, "connection reset"
-		c.p.w.send(m, &c.in, c.n.actor, c.p.actor)
+	c.broken = c.life
+	if !c.p.dead {
+		c.reset(c.life)
 	}
 }
 
-// hangUp is called when the process has crashed: the node closes its sessions.
+// reset tells the process that the node has no part in that life of the connection.
+func (c *conn) reset(life int) {
+	m := c.p.w.newMessage(msgHangup)
+	m.conn, m.life, m.text = c, life, "connection reset"
+	c.p.w.send(m, &c.in, c.n.actor, c.p.actor)
+}
+
+// hangUp is called when the process has crashed. What it has sent arrives
+// before the end of its connection does, unless the network is cut.
 func (c *conn) hangUp(cause uint64) {
-	ends := []*endpoint{c.commands, c.pubsub}
-	c.commands, c.pubsub = nil, nil
-	c.p.w.at(c.p.w.now+c.out.delay.Lo, func() {
-		for _, end := range ends {
-			if end != nil && c.n.ends[end.session.ID] == end {
-				c.n.engine.Close(end.session)
-				delete(c.n.ends, end.session.ID)
-			}
+	w := c.p.w
+	if w.cuts[link{c.p.actor, c.n.actor}] {
+		return
+	}
+	m := w.newMessage(msgClose)
+	m.conn, m.sent = c, cause
+	w.dispatch(m, &c.out, c.out.delay.Lo)
+}
+
+// hungUp is called at the node: the sessions of a crashed process end.
+func (c *conn) hungUp(m *message) {
+	for _, end := range []*endpoint{c.commands, c.pubsub} {
+		if end != nil {
+			c.n.engine.Close(end.session)
+			delete(c.n.ends, end.session.ID)
 		}
-		c.n.settle(cause)
-	})
+	}
+	c.commands, c.pubsub = nil, nil
+	if !c.n.down {
+		c.n.settle(m.sent)
+	}
 }
 
 // announce tells the process that this connection's node is master now.
@@ -159,7 +196,7 @@ type subscription struct {
 	conn    *conn // where it is subscribed, or about to be
 	channel string
 	sharded bool
-	call    *call // of the task that waits for its confirmation
+	call    *call // of its SUBSCRIBE: the answer to that confirms it
 	again   bool  // it was broken: its confirmation means that messages may be lost
 	closed  bool
 	deliver func(payload string)
@@ -170,22 +207,19 @@ type subscription struct {
 // published message.
 func (c *conn) push(m *message) {
 	list := m.reply.List
-	if len(list) < 3 {
-		return // an error reply: SUBSCRIBE on a node that refuses it
-	}
 	for _, s := range append([]*subscription(nil), c.subs...) {
-		if s.closed || s.channel != list[1].Str {
-			continue
-		}
-		switch list[0].Str {
-		case "subscribe", "ssubscribe":
+		switch {
+		case s.closed:
+		case m.published():
+			if s.channel == list[1].Str {
+				c.p.guard(func() { s.deliver(list[2].Str) })
+			}
+		case s.call == m.call && len(list) > 0: // else an error: it is not confirmed
 			c.finish(s.call, m.reply, nil)
 			if s.again {
 				s.again = false
-				s.lost()
+				c.p.guard(s.lost)
 			}
-		case "message", "smessage":
-			s.deliver(list[2].Str)
 		}
 	}
 }
@@ -196,7 +230,7 @@ func (c *conn) ask(s *subscription, command string, k *call) {
 		command = "S" + command
 	}
 	m := c.p.w.newMessage(msgRequest)
-	m.conn, m.onSub, m.call = c, true, k
+	m.conn, m.onSub, m.call, m.life = c, true, k, c.life
 	m.setArgs(command, s.channel)
 	if c.p.w.cfg.Details {
 		m.text = command + " " + s.channel
@@ -204,22 +238,32 @@ func (c *conn) ask(s *subscription, command string, k *call) {
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 }
 
-// reconnectDelay is how long a client waits before it subscribes again.
+// reconnectDelay is how long a client waits before it subscribes again; each
+// time that it fails it waits twice as long, at most 64 times that.
 const reconnectDelay = 100 * time.Millisecond
 
-// resubscribeLater asks again for the subscriptions of a broken connection.
+// resubscribeLater asks again for subscriptions that were broken, until they
+// are confirmed.
 func (c *conn) resubscribeLater() {
-	if len(c.subs) == 0 {
+	isBroken := func(s *subscription) bool { return s.again }
+	if c.retrying {
 		return
 	}
+	if !slices.ContainsFunc(c.subs, isBroken) {
+		c.retries = 0
+		return
+	}
+	c.retrying = true
 	p := c.p
-	p.after(p.clock.Mono()+reconnectDelay, func() {
+	p.after(p.clock.Mono()+reconnectDelay<<min(c.retries, 6), func() {
+		c.retrying = false
+		c.retries++
 		for _, s := range c.subs {
-			if !s.closed && s.conn == c {
-				s.again = true
+			if s.again {
 				c.ask(s, "SUBSCRIBE", s.call)
 			}
 		}
+		c.resubscribeLater()
 	})
 }
 
@@ -235,9 +279,14 @@ func (p *process) follow(c *conn) {
 	for _, s := range from.subs {
 		s.conn, s.again = c, true
 		c.subs = append(c.subs, s)
+		if !s.call.done {
+			from.forget(s.call)
+			c.pending = append(c.pending, s.call)
+		}
 		c.ask(s, "SUBSCRIBE", s.call)
 	}
 	from.subs = nil
+	c.resubscribeLater()
 }
 
 // masterOf is the node that p takes for the master of g.

@@ -12,12 +12,12 @@ import (
 type simCtx struct {
 	p        *process
 	parent   context.Context
-	up       *simCtx // the ancestor whose end ends this one; nil: none
-	key, val any
+	up       *simCtx       // the ancestor whose end ends this one; nil: none
 	deadline time.Duration // on the process's monotonic clock
 	limited  bool
 	err      error
-	inner    context.Context // made when Done is asked for, or to carry a cause
+	endedAt  time.Duration   // on the process's monotonic clock
+	inner    context.Context // the standard library's half: for Done, causes and its own children
 	cancel   context.CancelCauseFunc
 	hooks    []*hook
 	upHook   *hook // in up, while this one has hooks or Done was asked for
@@ -38,8 +38,8 @@ func (c *simCtx) Value(key any) any {
 	if key == (simKey{}) {
 		return c
 	}
-	if c.key != nil && key == c.key {
-		return c.val
+	if c.Err() != nil {
+		c.makeInner()
 	}
 	if c.inner != nil {
 		if v := c.inner.Value(key); v != nil {
@@ -60,27 +60,29 @@ func (c *simCtx) Deadline() (time.Time, bool) {
 
 // Done implements context.Context.
 func (c *simCtx) Done() <-chan struct{} {
-	if c.inner == nil {
-		c.inner, c.cancel = context.WithCancelCause(context.Background())
-		c.attach(true)
-	}
+	c.Err()
+	c.makeInner()
+	c.attach(true)
 	return c.inner.Done()
 }
 
-// Err implements context.Context.
+// Err implements context.Context. What ended first counts, whenever somebody looks.
 func (c *simCtx) Err() error {
 	if c.err != nil {
 		return c.err
 	}
-	if c.up != nil && c.up.Err() != nil {
-		c.end(c.up.err, context.Cause(c.up))
-	} else if c.limited && c.p.clock.Mono() >= c.deadline {
-		c.end(context.DeadlineExceeded, context.DeadlineExceeded)
+	above := c.up != nil && c.up.Err() != nil
+	switch {
+	case c.limited && c.deadline <= c.p.clock.Mono() && !(above && c.up.endedAt <= c.deadline):
+		c.end(c.deadline, context.DeadlineExceeded, context.DeadlineExceeded)
+	case above:
+		c.end(c.up.endedAt, c.up.err, context.Cause(c.up))
 	}
 	return c.err
 }
 
-// AfterFunc makes std's contexts children without a goroutine.
+// AfterFunc calls f at once when c ends, or now if it has ended. With it, the
+// standard library's contexts need no goroutine to follow c.
 func (c *simCtx) AfterFunc(f func()) (stop func() bool) {
 	h := &hook{f: f}
 	if c.Err() != nil {
@@ -89,6 +91,13 @@ func (c *simCtx) AfterFunc(f func()) (stop func() bool) {
 	}
 	c.hook(h)
 	return func() bool { return c.unhook(h) }
+}
+
+// cancelNow ends c, unless it has ended.
+func (c *simCtx) cancelNow(cause error) {
+	if c.Err() == nil {
+		c.end(c.p.clock.Mono(), context.Canceled, cause)
+	}
 }
 
 func (c *simCtx) hook(h *hook) {
@@ -135,15 +144,13 @@ func (c *simCtx) detach() {
 	}
 }
 
-func (c *simCtx) end(err, cause error) {
-	if c.err != nil {
-		return
+// end ends c at a time of the process's monotonic clock.
+func (c *simCtx) end(at time.Duration, err, cause error) {
+	if cause != err {
+		c.makeInner()
 	}
-	c.err = err
-	if c.cancel == nil && cause != err {
-		c.inner, c.cancel = context.WithCancelCause(context.Background())
-	}
-	if c.cancel != nil {
+	c.err, c.endedAt = err, at
+	if c.inner != nil {
 		c.cancel(cause)
 	}
 	hooks := c.hooks
@@ -158,6 +165,17 @@ func (c *simCtx) end(err, cause error) {
 	}
 }
 
+// makeInner makes the standard library's half, ended if c has ended without one.
+func (c *simCtx) makeInner() {
+	if c.inner != nil {
+		return
+	}
+	c.inner, c.cancel = context.WithCancelCause(context.Background())
+	if c.err != nil {
+		c.cancel(c.err)
+	}
+}
+
 // remaining is the time to the earliest deadline of c and its ancestors.
 func (c *simCtx) remaining() (left time.Duration, ok bool) {
 	for ; c != nil; c = c.up {
@@ -168,26 +186,49 @@ func (c *simCtx) remaining() (left time.Duration, ok bool) {
 	return left, ok
 }
 
+// valueCtx is a context with one value more. It ends when its parent does.
+type valueCtx struct {
+	context.Context
+	key, value any
+}
+
+// Value implements context.Context.
+func (c *valueCtx) Value(key any) any {
+	if key == c.key {
+		return c.value
+	}
+	return c.Context.Value(key)
+}
+
 // contextOf returns the simulator's context that decides when ctx ends, nil if
-// nothing does. It panics when a context of real time stands in between.
+// nothing does. It panics when a context of real time stands in between, or
+// when it is another process's.
 func (p *process) contextOf(ctx context.Context) *simCtx {
-	if c, ok := ctx.(*simCtx); ok {
-		return c
+	for {
+		v, ok := ctx.(*valueCtx)
+		if !ok {
+			break
+		}
+		ctx = v.Context
 	}
-	c, ok := ctx.Value(simKey{}).(*simCtx)
-	if !ok && ctx.Done() == nil {
-		return nil // context.Background, and what only adds values to it
-	}
+	c, ok := ctx.(*simCtx)
 	if !ok {
-		panic("sim: a context that does not come from this simulation: derive contexts from Runtime")
+		done := ctx.Done()
+		if done == nil {
+			return nil // context.Background, and what only adds values to it
+		}
+		c, ok = ctx.Value(simKey{}).(*simCtx)
+		if !ok {
+			panic("sim: a context that does not come from this simulation: derive contexts from Runtime")
+		}
+		if done != c.Done() {
+			panic("sim: a context of real time between simulated ones: derive contexts from Runtime")
+		}
 	}
-	switch ctx.Done() {
-	case nil:
-		return nil
-	case c.Done():
-		return c
+	if c.p != p {
+		panic("sim: " + p.name + " uses a context of " + c.p.name)
 	}
-	panic("sim: a context of real time between simulated ones: derive contexts from Runtime")
+	return c
 }
 
 // derive makes a child of parent.

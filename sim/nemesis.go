@@ -222,10 +222,10 @@ func applyPartition(r *runner, s Step) {
 	cuts := int64(0)
 	for _, a := range strings.Split(s.Args[0], ",") {
 		for _, b := range strings.Split(s.Args[1], ",") {
-			r.w.cut(r.actor(a), r.actor(b), true)
+			r.w.cuts[link{r.actor(a), r.actor(b)}] = true
 			cuts++
 			if s.opt("way") != "one" {
-				r.w.cut(r.actor(b), r.actor(a), true)
+				r.w.cuts[link{r.actor(b), r.actor(a)}] = true
 				cuts++
 			}
 		}
@@ -235,8 +235,14 @@ func applyPartition(r *runner, s Step) {
 }
 
 func applyHeal(r *runner, _ Step) {
-	r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(len(r.w.cuts))})
+	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(len(r.w.cuts))})
 	clear(r.w.cuts)
+	for _, g := range r.w.groups {
+		for _, l := range g.links {
+			l.retryAt = 0
+			r.w.following(cause, l.pump)
+		}
+	}
 }
 
 func checkDrop(w *Spec, s Step) error {

@@ -16,6 +16,7 @@ type message struct {
 	from, to trace.Actor
 	conn     *conn
 	call     *call
+	life     int      // number of the connection's life that it belongs to
 	onSub    bool     // travels on the connection's subscription session
 	args     [][]byte // request
 	buf      []byte   // backs args
@@ -23,7 +24,7 @@ type message struct {
 	write    writeRequest
 	link     *replication
 	batch    cluster.Batch
-	offset   int64
+	ack      cluster.Ack
 	text     string // for people
 }
 
@@ -35,6 +36,7 @@ const (
 	msgPush     // a pub/sub message or confirmation
 	msgRefused  // nothing listens there
 	msgHangup   // the node's end of the connection is gone
+	msgClose    // the client's is
 	msgWrite    // to the resource
 	msgWritten  // its answer
 	msgEffects  // replication stream
@@ -75,6 +77,9 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 	delay := time.Duration(ch.draws.span(ch.delay))
 	if w.lost(m) {
 		w.emit(trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text})
+		if m.link != nil {
+			m.link.lost(m)
+		}
 		w.free = append(w.free, m)
 		return
 	}
@@ -86,7 +91,7 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	ch.last = max(w.now+delay, ch.last)
 	s := step{kind: stepArrive, msg: m}
 	switch m.kind {
-	case msgRequest:
+	case msgRequest, msgClose:
 		s.node = m.conn.n
 	case msgEffects:
 		s.node = m.link.replica
@@ -105,15 +110,18 @@ func (w *World) lost(m *message) bool {
 	if len(w.cuts) > 0 && w.cuts[l] {
 		return true
 	}
-	for _, rule := range w.losses {
-		if rule.left > 0 && rule.link == l && (rule.what == "" || rule.what == m.noun()) {
-			if rule.after > 0 {
-				rule.after--
-				continue
-			}
-			rule.left--
-			return true
+	for i, rule := range w.losses {
+		if rule.link != l || rule.what != "" && rule.what != m.noun() {
+			continue
 		}
+		if rule.after > 0 {
+			rule.after--
+			continue
+		}
+		if rule.left--; rule.left == 0 {
+			w.losses = append(w.losses[:i], w.losses[i+1:]...)
+		}
+		return true
 	}
 	return false
 }
@@ -126,12 +134,21 @@ func (m *message) noun() string {
 	case msgReply, msgWritten, msgRefused:
 		return "reply"
 	case msgPush:
-		if kind := m.reply.List[0].Str; kind == "message" || kind == "smessage" {
+		if m.published() {
 			return "message"
 		}
 		return "reply"
 	}
 	return ""
+}
+
+// published reports whether m is a message that somebody has published.
+func (m *message) published() bool {
+	if m.kind != msgPush || len(m.reply.List) == 0 {
+		return false
+	}
+	kind := m.reply.List[0].Str
+	return kind == "message" || kind == "smessage"
 }
 
 // channel is one direction of a connection: first in, first out.
@@ -150,6 +167,8 @@ func (w *World) arrive(m *message) {
 	switch m.kind {
 	case msgRequest:
 		m.conn.n.receive(m)
+	case msgClose:
+		m.conn.hungUp(m)
 	case msgEffects:
 		m.link.apply(m)
 	case msgAck:
@@ -162,13 +181,4 @@ func (w *World) arrive(m *message) {
 		w.following(n, func() { m.conn.receive(m) })
 	}
 	w.free = append(w.free, m)
-}
-
-// cut makes the direction from→to lose everything, or carry again.
-func (w *World) cut(from, to trace.Actor, yes bool) {
-	if yes {
-		w.cuts[link{from, to}] = true
-	} else {
-		delete(w.cuts, link{from, to})
-	}
 }

@@ -38,7 +38,7 @@ type endpoint struct {
 	conn    *conn
 	session *engine.Session
 	onSub   bool
-	waiting []*call // in the order of their requests
+	waiting []*call // of the requests without an answer, in their order; nil: nobody waits
 }
 
 // scriptBudget is how many times 4,096 ticks a script may take.
@@ -77,16 +77,19 @@ func scriptLimit() func() string {
 	}
 }
 
-// receive executes a request, or answers for a node that is down.
+// receive executes a request, or answers for a node that is down or does not
+// know the connection any more.
 func (n *node) receive(m *message) {
-	if n.down {
+	switch {
+	case m.life <= m.conn.broken:
+		n.w.following(m.sent, func() { m.conn.reset(m.life) })
+		return
+	case n.down:
 		n.refuse(m)
 		return
 	}
 	end := m.conn.end(m.onSub)
-	if m.call != nil && !m.onSub {
-		end.waiting = append(end.waiting, m.call)
-	}
+	end.waiting = append(end.waiting, m.call)
 	n.engine.Do(end.session, m.args)
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
@@ -97,9 +100,6 @@ func (n *node) receive(m *message) {
 }
 
 func (n *node) refuse(m *message) {
-	if m.call == nil && !m.onSub {
-		return
-	}
 	r := n.w.newMessage(msgRefused)
 	r.conn, r.call, r.onSub, r.text = m.conn, m.call, m.onSub, "connection refused"
 	n.w.following(m.sent, func() { n.w.send(r, &m.conn.in, n.actor, m.from) })
@@ -134,7 +134,7 @@ func (n *node) settle(cause uint64) {
 			}
 		}
 		for _, l := range n.group.links {
-			if l.link.Master() == n.engine {
+			if l.master == n {
 				l.pump()
 			}
 		}
@@ -155,7 +155,8 @@ func (n *node) drain(end *endpoint) {
 		m.conn, m.reply, m.onSub = end.conn, v, end.onSub
 		if end.onSub {
 			m.kind = msgPush
-		} else {
+		}
+		if !m.published() {
 			m.call = end.waiting[0]
 			end.waiting = end.waiting[:copy(end.waiting, end.waiting[1:])]
 		}
@@ -224,7 +225,7 @@ func (n *node) crash() {
 		for _, p := range w.procs {
 			for _, c := range p.conns {
 				if c != nil && c.n == n {
-					c.broken(true)
+					c.breakDown()
 				}
 			}
 		}
@@ -245,7 +246,10 @@ func (n *node) restart(keepData bool) {
 	n.engine.Restart(keepData)
 	n.down = false
 	for _, l := range n.group.links {
-		l.link.Reset()
+		if l.master == n || l.replica == n {
+			l.link.Reset()
+			n.w.following(cause, l.pump)
+		}
 	}
 	n.settle(cause)
 }
@@ -253,27 +257,33 @@ func (n *node) restart(keepData bool) {
 // postpone keeps a step that reached the node while it was paused.
 func (n *node) postpone(s step) {
 	if s.kind == stepTick {
-		n.tickAt = -1
+		n.tickAt = -1 // it is scheduled again when the pause ends
+		return
 	}
 	n.deferred = append(n.deferred, s)
 }
 
 // pause freezes the node for d: it answers nothing, and its clocks go on.
+// Pauses may overlap; a crash ends them.
 func (n *node) pause(d time.Duration) {
+	if n.down {
+		return
+	}
 	w := n.w
-	w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: n.actor, A: int64(d)})
+	cause := w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: n.actor, A: int64(d)})
 	until := w.now + d
 	n.paused = max(n.paused, until)
-	w.at(until, func() {
-		if n.paused != until || n.down {
-			return
-		}
-		n.paused = 0
-		w.emit(trace.Event{Kind: trace.Resume, Actor: n.actor})
-		late := n.deferred
-		n.deferred = nil
-		for _, s := range late {
-			w.queue.push(w.now, s)
-		}
-	})
+	w.at(until, func() { n.resumeAt(until, cause) })
+}
+
+func (n *node) resumeAt(until time.Duration, cause uint64) {
+	if n.paused != until {
+		return
+	}
+	n.paused = 0
+	resumed := n.w.emit(trace.Event{Kind: trace.Resume, Actor: n.actor, Cause: cause})
+	late := n.deferred
+	n.deferred = nil
+	n.w.catchUp(late)
+	n.settle(resumed)
 }

@@ -31,22 +31,25 @@ type process struct {
 
 // check stops whatever runs in a dead process: its Runtime is inert.
 func (p *process) check() {
-	if p.dead {
-		panic(stopped{})
+	if !p.dead {
+		return
 	}
+	if t := p.w.running; t != nil {
+		t.refuse()
+	}
+	panic(stopped{})
 }
 
 // spawn makes a task that starts now. It costs no coroutine until it runs.
-func (p *process) spawn(name string, body func()) *task {
-	t := &task{proc: p, name: name, body: body, timer: -1, parked: true}
+func (p *process) spawn(body func()) {
+	t := &task{proc: p, body: body, timer: -1, parked: true}
 	p.tasks = append(p.tasks, t)
 	p.live++
 	t.ready(p.w.cause())
-	return t
 }
 
 // taskEnded forgets a task. Ended tasks are swept once they are the majority.
-func (p *process) taskEnded(*task) {
+func (p *process) taskEnded() {
 	p.live--
 	if p.dead || len(p.tasks) < 8 || p.live > len(p.tasks)/2 {
 		return
@@ -80,22 +83,31 @@ func (p *process) crash() {
 	}
 }
 
-// leaseLeft is what the server knows of the lock that the process holds: the
-// key's remaining TTL in ns, 0 without one.
+// leaseLeft is for how long the server will keep the lock that the process
+// holds, in ns of true time. It is 0 where that cannot be said: the process
+// holds nothing, there are several masters, or a request is under way that may
+// change it.
 func (p *process) leaseLeft() int64 {
 	if len(p.holding) == 0 || len(p.w.groups) != 1 {
 		return 0
 	}
 	m := p.w.groups[0].master
+	if m.index < len(p.conns) && p.conns[m.index] != nil && len(p.conns[m.index].pending) > 0 {
+		return 0
+	}
 	deadline, ok := m.engine.Keyspace().DB(0).Deadline([]byte(lockName(p.holding[0].lock)))
 	if !ok {
 		return 0
 	}
-	return int64(time.UnixMilli(deadline).Sub(m.clock.Wall()))
+	left := time.UnixMilli(deadline).Sub(m.clock.Wall())
+	return int64(m.clock.until(m.clock.Mono()+left) - p.w.now)
 }
 
-// pause stops the process for d: what reaches it waits.
+// pause stops the process for d: what reaches it waits. Pauses may overlap.
 func (p *process) pause(d time.Duration) {
+	if p.dead {
+		return
+	}
 	w := p.w
 	n := w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: p.actor, A: int64(d)})
 	until := w.now + d
@@ -105,8 +117,11 @@ func (p *process) pause(d time.Duration) {
 
 // postpone keeps a step that reached a paused process; for a dead one it is lost.
 func (p *process) postpone(s step) {
-	if s.kind == stepWake && s.gen == s.task.gen {
+	switch {
+	case s.kind == stepWake && s.gen == s.task.gen:
 		s.task.timer = -1
+	case s.kind == stepTimer:
+		s.timer.id = -1
 	}
 	if !p.dead {
 		p.deferred = append(p.deferred, s)
@@ -121,9 +136,7 @@ func (p *process) resumeAt(until time.Duration, cause uint64) {
 	p.w.emit(trace.Event{Kind: trace.Resume, Actor: p.actor, Cause: cause})
 	late := p.deferred
 	p.deferred = nil
-	for _, s := range late {
-		p.w.queue.push(p.w.now, s)
-	}
+	p.w.catchUp(late)
 }
 
 // random returns the process's next random word: a function of the seed, the

@@ -10,6 +10,7 @@ type step struct {
 	proc  *process // whose step it is, or nil
 	node  *node    // likewise; the world's own steps have neither
 	task  *task
+	timer *timer
 	msg   *message
 	run   func()
 }
@@ -20,6 +21,7 @@ const (
 	stepFree   stepKind = iota
 	stepWake            // resume task: its timer fired (gen must match)
 	stepReady           // resume task: something it waited for happened
+	stepTimer           // timer fires
 	stepArrive          // msg reaches its end
 	stepTick            // node's deadline has come
 	stepRun             // run() is called

@@ -68,6 +68,9 @@ func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	r.build(opt)
 	err := r.run(ctx, opt)
 	r.w.Stop()
+	if err == nil {
+		err = r.w.err
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -36,15 +36,13 @@ func (r clientRuntime) Random(b []byte) {
 
 func (r clientRuntime) Go(f func()) {
 	r.p.check()
-	r.p.spawn(r.p.name, f)
+	r.p.spawn(f)
 }
 
 func (r clientRuntime) NewGate() lockclient.Gate { return &gate{p: r.p} }
 
 func (r clientRuntime) WithValue(parent context.Context, key, value any) context.Context {
-	c := r.p.derive(parent)
-	c.key, c.val = key, value
-	return c
+	return &valueCtx{parent, key, value}
 }
 
 func (r clientRuntime) WithCancelCause(parent context.Context) (context.Context, context.CancelCauseFunc) {
@@ -53,20 +51,14 @@ func (r clientRuntime) WithCancelCause(parent context.Context) (context.Context,
 		if cause == nil {
 			cause = context.Canceled
 		}
-		if c.Err() == nil {
-			c.end(context.Canceled, cause)
-		}
+		c.cancelNow(cause)
 	}
 }
 
 func (r clientRuntime) WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc) {
 	c := r.p.derive(parent)
 	c.deadline, c.limited = at, true
-	return c, func() {
-		if c.Err() == nil {
-			c.end(context.Canceled, context.Canceled)
-		}
-	}
+	return c, func() { c.cancelNow(context.Canceled) }
 }
 
 func (r clientRuntime) Remaining(ctx context.Context) (time.Duration, bool) {
@@ -124,6 +116,9 @@ func (p *process) running() *task {
 // (negative: no limit) or ctx ends; ctx may be nil.
 func (t *task) sleep(ctx *simCtx, d time.Duration) {
 	if ctx != nil {
+		if ctx.Err() != nil {
+			return
+		}
 		if left, ok := ctx.remaining(); ok && (d < 0 || left < d) {
 			d = max(left, 0)
 		}
@@ -143,7 +138,8 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 // arm schedules the end of t's sleep by its process's clock.
 func (t *task) arm() {
 	w := t.proc.w
-	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt), step{kind: stepWake, task: t, gen: t.gen, proc: t.proc, cause: t.cause})
+	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt),
+		step{kind: stepWake, task: t, gen: t.gen, proc: t.proc, cause: t.cause})
 }
 
 // after runs f at the given time of the process's monotonic clock.
@@ -159,12 +155,13 @@ type timer struct {
 	p    *process
 	at   time.Duration // on the process's monotonic clock
 	f    func()
-	id   int32
+	id   int32 // its step, or -1: it is due, and its process is paused
 	done bool
 }
 
 func (tm *timer) arm() {
-	tm.id = tm.p.w.queue.push(tm.p.clock.until(tm.at), step{kind: stepRun, run: tm.fire, proc: tm.p, cause: tm.p.w.cause()})
+	w := tm.p.w
+	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, timer: tm, proc: tm.p, cause: w.cause()})
 }
 
 func (tm *timer) fire() {
@@ -173,13 +170,15 @@ func (tm *timer) fire() {
 	}
 	tm.remove()
 	n := tm.p.w.emit(trace.Event{Kind: trace.Wake, Actor: tm.p.actor})
-	tm.p.w.following(n, tm.f)
+	tm.p.w.following(n, func() { tm.p.guard(tm.f) })
 }
 
 func (tm *timer) stop() {
 	if !tm.done {
 		tm.remove()
-		tm.p.w.queue.cancel(tm.id)
+		if tm.id >= 0 {
+			tm.p.w.queue.cancel(tm.id)
+		}
 	}
 }
 
@@ -204,7 +203,9 @@ func (p *process) setRate(ppb int64) {
 		}
 	}
 	for _, tm := range p.timers {
-		p.w.queue.cancel(tm.id)
-		tm.arm()
+		if tm.id >= 0 {
+			p.w.queue.cancel(tm.id)
+			tm.arm()
+		}
 	}
 }

@@ -11,10 +11,8 @@ import (
 // gives up the processor only in park.
 type task struct {
 	proc  *process
-	name  string
 	body  func()
 	next  func() (struct{}, bool)
-	stop  func()
 	yield func(struct{}) bool
 
 	gen    uint32        // number of the current park; ends with the first wake
@@ -23,6 +21,7 @@ type task struct {
 	hook   hook          // in the context that may end the park
 	parked bool
 	ended  bool
+	stops  int    // panics that were to unwind it
 	cause  uint64 // the event that woke it: the cause of what it does next
 }
 
@@ -44,51 +43,72 @@ func (t *task) resume(cause uint64) {
 	}
 	t.cause = cause
 	if t.next == nil {
-		t.next, t.stop = iter.Pull(t.seq)
+		t.next, _ = iter.Pull(t.seq)
 	}
+	if !t.enter() {
+		t.finish()
+	}
+}
+
+// enter switches to the task; it returns when that parks (true) or ends (false).
+func (t *task) enter() bool {
+	w := t.proc.w
 	before := w.running
 	w.running = t
 	_, alive := t.next()
 	w.running = before
-	if !alive {
-		t.finish()
-	}
+	return alive
 }
 
 // seq is the coroutine. A panic of the user's code becomes the run's error.
 func (t *task) seq(yield func(struct{}) bool) {
 	t.yield = yield
+	t.proc.guard(t.body)
+}
+
+// guard calls f, code of the client. A panic in it becomes the run's error.
+func (p *process) guard(f func()) {
 	defer func() {
-		switch p := recover().(type) {
+		switch reason := recover().(type) {
 		case nil, stopped:
 		default:
-			t.proc.w.fail(fmt.Errorf("sim: %s panicked: %v\n%s", t.name, p, debug.Stack()))
+			p.w.fail(fmt.Errorf("sim: %s panicked: %v\n%s", p.name, reason, debug.Stack()))
 		}
 	}()
-	t.body()
+	f()
 }
 
 func (t *task) finish() {
 	t.ended = true
-	t.body, t.next, t.stop, t.yield = nil, nil, nil, nil
-	t.proc.taskEnded(t)
+	t.body, t.next, t.yield = nil, nil, nil
+	t.proc.taskEnded()
 }
 
 // park gives up the processor until something resumes the task.
 func (t *task) park() {
 	t.parked = true
-	if !t.yield(struct{}{}) {
-		panic(stopped{})
-	}
+	t.yield(struct{}{})
 	t.proc.check()
 }
 
 // unwind ends a task whose process is dead, running its deferred calls.
 func (t *task) unwind() {
-	if t.next != nil && !t.ended {
-		t.stop()
+	if t.next != nil && !t.ended && t.enter() {
+		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name))
 	}
 	t.ended = true
+}
+
+// maxStops is how often a task may recover from being unwound.
+const maxStops = 1000
+
+// refuse unwinds a task of a dead process further. One that recovers every
+// time is left where it is.
+func (t *task) refuse() {
+	if t.stops++; t.stops > maxStops {
+		t.yield(struct{}{}) // nobody resumes it
+	}
+	panic(stopped{})
 }
 
 // ready schedules a parked task to go on now. The park it ends is settled: a

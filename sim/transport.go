@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,9 +13,8 @@ import (
 
 // transport is lockclient's Transport from a process to one group of nodes.
 type transport struct {
-	p        *process
-	group    *group
-	replicas bool
+	p     *process
+	group *group
 }
 
 var _ lockclient.Transport = (*transport)(nil)
@@ -56,10 +56,9 @@ func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclien
 	return t.request(ctx, m)
 }
 
-// Topology implements lockclient.Transport.
-func (t *transport) Topology() lockclient.Topology {
-	return lockclient.Topology{Replicas: t.replicas}
-}
+// Topology implements lockclient.Transport. Acquisitions are not checked with
+// WAIT: what a failover then costs is to be seen.
+func (t *transport) Topology() lockclient.Topology { return lockclient.Topology{} }
 
 func (t *transport) request(ctx context.Context, m *message) (lockclient.Reply, error) {
 	task := t.p.running()
@@ -114,13 +113,17 @@ func (s *subscription) Close() {
 	}
 	s.closed = true
 	s.conn.forget(s.call)
+	s.call.done = true
 	for i, other := range s.conn.subs {
 		if other == s {
 			s.conn.subs = append(s.conn.subs[:i], s.conn.subs[i+1:]...)
 			break
 		}
 	}
-	s.conn.ask(s, "UNSUBSCRIBE", nil)
+	sharesChannel := func(o *subscription) bool { return o.channel == s.channel && o.sharded == s.sharded }
+	if !slices.ContainsFunc(s.conn.subs, sharesChannel) {
+		s.conn.ask(s, "UNSUBSCRIBE", nil)
+	}
 }
 
 // setArgs makes args the request's command, in the message's own memory.

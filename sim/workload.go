@@ -71,8 +71,7 @@ type Workload struct {
 // Kinds are the lock kinds that a workload can use.
 var Kinds = []string{"mutex", "fenced", "redlock"}
 
-// AddClient makes client number i of the workload; it does nothing until it is
-// started.
+// addClient makes a client of the workload; it does nothing until it is started.
 func (w *World) addClient(name string, lock int32, load *Workload) *client {
 	p := &process{w: w, name: name, actor: w.actor(name), clock: Clock{w: w}, choices: w.newDraws("client/" + name)}
 	w.procs = append(w.procs, p)
@@ -81,14 +80,20 @@ func (w *World) addClient(name string, lock int32, load *Workload) *client {
 
 // client is one process of the workload.
 type client struct {
-	p    *process
-	lock int32
-	load *Workload
+	p       *process
+	lock    int32
+	load    *Workload
+	started bool
 }
 
+// start starts the client; a second start, or one after a crash, does nothing.
 func (c *client) start() {
+	if c.started || c.p.dead {
+		return
+	}
+	c.started = true
 	n := c.p.w.emit(trace.Event{Kind: trace.Start, Actor: c.p.actor})
-	c.p.w.following(n, func() { c.p.spawn(c.p.name, c.run) })
+	c.p.w.following(n, func() { c.p.spawn(c.run) })
 }
 
 // handle makes the process's lock.

@@ -153,12 +153,23 @@ func (w *World) step(s step) {
 		if s.gen == s.task.gen {
 			s.task.resume(s.task.cause)
 		}
+	case stepTimer:
+		s.timer.fire()
 	case stepArrive:
 		w.arrive(s.msg)
 	case stepTick:
 		s.node.tick()
 	case stepRun:
 		s.run()
+	}
+}
+
+// catchUp does what had to wait, before anything that comes after it.
+func (w *World) catchUp(late []step) {
+	for _, s := range late {
+		if w.err == nil {
+			w.step(s)
+		}
 	}
 }
 
