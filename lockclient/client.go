@@ -27,6 +27,7 @@ type Client struct {
 	watchdog  time.Duration
 	timeout   time.Duration
 	publish   PublishMode
+	compat316 bool // the protocol of Redisson 3.16: scripts and arguments are chosen by it
 	observer  func(Event)
 
 	base  context.Context // of background work
@@ -177,7 +178,10 @@ func (c *Client) persist(until time.Duration, request func(ctx context.Context) 
 
 // sharded tells whether wake-ups go by sharded pub/sub.
 func (c *Client) sharded() bool {
-	if c.publish == PublishAuto {
+	switch {
+	case c.compat316:
+		return false
+	case c.publish == PublishAuto:
 		return c.transport.Topology().Sharded
 	}
 	return c.publish == PublishSharded

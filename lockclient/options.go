@@ -33,6 +33,14 @@ func WithID(id string) Option { return func(c *Client) { c.id = id } }
 // WithPublish says which kind of pub/sub carries wake-ups.
 func WithPublish(mode PublishMode) Option { return func(c *Client) { c.publish = mode } }
 
+// Compat316 has the Client speak the protocol of Redisson 3.11 to 3.16 in place
+// of the current one, for keys that it shares with such programs. Bodies of
+// locks are the same in both, but 3.16 wakes with PUBLISH alone, whatever
+// WithPublish says, keeps no record of an unlock, and names permits by text.
+// Without that record an Unlock of unknown outcome is repeated only when nothing
+// else can be in its owner's name.
+func Compat316() Option { return func(c *Client) { c.compat316 = true } }
+
 // PublishMode is the kind of pub/sub that carries wake-ups. All clients of a
 // lock must agree on it, or they wake each other only by TTL.
 type PublishMode uint8
