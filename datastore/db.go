@@ -1,5 +1,7 @@
 package datastore
 
+import "time"
+
 // DB is one database. Methods that take a key see an expired key as missing.
 // Those named after a type fail with ErrWrongType when the key holds another.
 type DB struct {
@@ -15,11 +17,23 @@ func (db *DB) Index() int { return db.index }
 func (db *DB) Len() int { return db.keys }
 
 // Exists reports whether key is there.
-func (db *DB) Exists(key []byte) bool { return db.lookup(key) != nil }
+func (db *DB) Exists(key []byte) bool { return db.peek(key) != nil }
+
+// Touch counts as an access to key, and reports whether it is there.
+func (db *DB) Touch(key []byte) bool { return db.lookup(key) != nil }
+
+// Idle is how long key has not been accessed; looking at its type, its deadline
+// or its existence is no access.
+func (db *DB) Idle(key []byte) time.Duration {
+	if e := db.peek(key); e != nil {
+		return db.keyspace.accessTime - e.accessed
+	}
+	return 0
+}
 
 // Kind is the type of the value under key, None if it is missing.
 func (db *DB) Kind(key []byte) Kind {
-	if e := db.lookup(key); e != nil {
+	if e := db.peek(key); e != nil {
 		return e.value.kind
 	}
 	return None
@@ -37,17 +51,42 @@ func (db *DB) Delete(key []byte) bool {
 // Rename moves the value and the deadline of one key to another, replacing
 // what is there. It reports whether from was there.
 func (db *DB) Rename(from, to []byte) bool {
+	if string(from) == string(to) {
+		return db.Touch(from)
+	}
+	return db.Move(from, db, to)
+}
+
+// Move is Rename into a database of the same keyspace, which must be another
+// one if the names are equal.
+func (db *DB) Move(from []byte, target *DB, to []byte) bool {
 	e := db.lookup(from)
-	if e == nil || string(from) == string(to) {
-		return e != nil
+	if e == nil {
+		return false
 	}
 	moved, deadline := e.value, e.deadline
 	e.value = value{}
 	db.drop(e, from)
-	target := db.replace(to)
-	target.value = moved
-	db.setDeadline(target, deadline)
+	target.put(to, moved, deadline)
 	return true
+}
+
+// Copy puts a copy of the value and the deadline under from into a database of
+// the same keyspace, replacing what is there. It reports whether from was there.
+func (db *DB) Copy(from []byte, target *DB, to []byte) bool {
+	e := db.lookup(from)
+	if e == nil {
+		return false
+	}
+	target.put(to, e.value.clone(), e.deadline)
+	return true
+}
+
+// put makes an entry of a value that belongs to no other.
+func (db *DB) put(key []byte, v value, deadline int64) {
+	e := db.replace(key)
+	e.value = v
+	db.setDeadline(e, deadline)
 }
 
 // Keys returns the keys that are not expired, in order of their creation.
@@ -90,8 +129,17 @@ func (db *DB) Flush() int {
 	return n
 }
 
-// lookup returns the living entry of key, or nil.
+// lookup returns the living entry of key, or nil, and notes the access.
 func (db *DB) lookup(key []byte) *entry {
+	e := db.peek(key)
+	if e != nil {
+		e.accessed = db.keyspace.accessTime
+	}
+	return e
+}
+
+// peek returns the living entry of key, or nil.
+func (db *DB) peek(key []byte) *entry {
 	e := db.space.find(key, db.keyspace.opt.Shards)
 	if e == nil || !db.expired(e) {
 		return e
@@ -131,7 +179,7 @@ func (db *DB) replace(key []byte) *entry {
 	}
 	k.seq++
 	e := take(&k.pool.entries)
-	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1}
+	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1, accessed: k.accessTime}
 	db.insert(e, key, k.opt.Shards)
 	return e
 }

@@ -9,7 +9,7 @@ const KeepDeadline int64 = -2
 // Deadline returns when key expires, in Unix milliseconds or NoDeadline, and
 // whether the key is there.
 func (db *DB) Deadline(key []byte) (unixMillis int64, ok bool) {
-	e := db.lookup(key)
+	e := db.peek(key)
 	if e == nil {
 		return NoDeadline, false
 	}

@@ -16,7 +16,10 @@ func (db *DB) HashSet(key, field, text []byte) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return e.value.hash.set(field, clone(text)), nil
+	created = e.value.hash.set(field, clone(text))
+	e.value.grow(e.value.hash.len(), max(len(field), len(text)), db.keyspace.limits.HashEntries,
+		db.keyspace.limits.HashValue)
+	return created, nil
 }
 
 // HashDelete removes a field and reports whether it was there.
@@ -76,11 +79,14 @@ func (db *DB) HashIncrBy(key, field []byte, delta int64) (int64, error) {
 		}
 		return n, err
 	}
-	if e == nil {
-		if e, err = db.ensure(key, Hash); err != nil {
-			return 0, err
-		}
-	}
-	e.value.hash.add(string(field), FormatInteger(delta))
-	return delta, nil
+	_, err = db.HashSet(key, field, []byte(FormatInteger(delta)))
+	return delta, err
+}
+
+// HashRandom returns a field of the hash under key, which must be there, and
+// its text, chosen by draw.
+func (db *DB) HashRandom(key []byte, draw func() uint64) (field, text string) {
+	hash := db.lookup(key).value.hash
+	e := &hash.entries[hash.pick(draw)]
+	return e.key, e.val
 }

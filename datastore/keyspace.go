@@ -1,6 +1,9 @@
 package datastore
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Options are the parameters of a keyspace. The zero value of a count means
 // its default.
@@ -29,12 +32,15 @@ type Keyspace struct {
 	OnExpire func(db int, key string)
 
 	opt      Options
+	limits   Limits
 	policy   ExpiryPolicy
 	frozen   bool
 	frozenAt int64
 	seq      uint64 // of the newest entry
 	dbs      []*DB  // nil until used
 	pool     pool
+
+	accessTime time.Duration
 }
 
 // New returns an empty keyspace. It costs next to nothing until it is used.
@@ -45,7 +51,7 @@ func New(opt Options) *Keyspace {
 	if opt.Shards == 0 {
 		opt.Shards = 1
 	}
-	return &Keyspace{opt: opt, dbs: make([]*DB, opt.Databases)}
+	return &Keyspace{opt: opt, limits: DefaultLimits, dbs: make([]*DB, opt.Databases)}
 }
 
 // Databases is the number of databases.
@@ -69,6 +75,10 @@ func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
 // Freeze fixes the instant (Unix milliseconds) that decides which keys are
 // expired, until Thaw: a script sees no key vanish between two of its calls.
 func (k *Keyspace) Freeze(now int64) { k.frozen, k.frozenAt = true, now }
+
+// SetAccessTime tells what time it is, for the idle times of keys, by a clock
+// of the caller's choice.
+func (k *Keyspace) SetAccessTime(now time.Duration) { k.accessTime = now }
 
 // Thaw lets the decision follow the clock again.
 func (k *Keyspace) Thaw() { k.frozen = false }

@@ -6,7 +6,16 @@ func (db *DB) SetAdd(key, name []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return e.value.set.set(name, struct{}{}), nil
+	created := e.value.set.set(name, struct{}{})
+	if created && e.value.form == formPlain {
+		const anyInteger = 20 // digits
+		size := 0
+		if _, isInt := ParseInteger(name); !isInt {
+			size = anyInteger + 1
+		}
+		e.value.grow(e.value.set.len(), size, db.keyspace.limits.SetEntries, anyInteger)
+	}
+	return created, nil
 }
 
 // SetRemove removes a member and reports whether it was there.
@@ -42,4 +51,20 @@ func (db *DB) SetMembers(key []byte) ([]string, error) {
 		return true
 	})
 	return names, nil
+}
+
+// SetLen counts the members of the set under key, 0 if it is missing.
+func (db *DB) SetLen(key []byte) (int, error) {
+	e, err := db.find(key, Set)
+	if e == nil {
+		return 0, err
+	}
+	return e.value.set.len(), nil
+}
+
+// SetRandom returns a member of the set under key, which must be there, chosen
+// by draw.
+func (db *DB) SetRandom(key []byte, draw func() uint64) string {
+	set := db.lookup(key).value.set
+	return set.entries[set.pick(draw)].key
 }

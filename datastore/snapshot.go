@@ -35,9 +35,6 @@ func (k *Keyspace) Snapshot() *Snapshot {
 func (k *Keyspace) Load(s *Snapshot) {
 	k.FlushAll()
 	for _, saved := range s.keys {
-		db := k.DB(saved.db)
-		e := db.replace([]byte(saved.key))
-		e.value = saved.value.clone()
-		db.setDeadline(e, saved.deadline)
+		k.DB(saved.db).put([]byte(saved.key), saved.value.clone(), saved.deadline)
 	}
 }

@@ -24,6 +24,15 @@ func (db *DB) SetString(key, text []byte, deadline int64) {
 	}
 }
 
+// SetNumberText is SetString for the text of a fraction, which is never kept as
+// an integer; the deadline stays.
+func (db *DB) SetNumberText(key, text []byte) {
+	db.SetString(key, text, KeepDeadline)
+	if e := db.lookup(key); e != nil { // not expired by its old deadline
+		e.value.form = formEmbedded
+	}
+}
+
 // IncrBy adds delta to the integer under key, a missing one being 0, and
 // returns the sum. It fails with ErrNotInteger or ErrOverflow.
 func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
@@ -47,9 +56,13 @@ func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
 // Append adds to the end of the string under key, a missing one being empty,
 // and returns its length in bytes.
 func (db *DB) Append(key, tail []byte) (int, error) {
+	isNew := !db.Exists(key)
 	e, err := db.ensure(key, String)
 	if err != nil {
 		return 0, err
+	}
+	if !isNew {
+		e.value.form = formGrown
 	}
 	e.value.str += string(tail)
 	return len(e.value.str), nil
@@ -65,7 +78,7 @@ func (db *DB) SetRange(key []byte, offset int, text []byte) (int, error) {
 	changed := make([]byte, max(len(e.value.str), offset+len(text)))
 	copy(changed, e.value.str)
 	copy(changed[offset:], text)
-	e.value.str = string(changed)
+	e.value.str, e.value.form = string(changed), formGrown
 	return len(changed), nil
 }
 

@@ -1,6 +1,9 @@
 package datastore
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Errors of the operations on values. The texts on the wire are the engine's.
 var (
@@ -30,6 +33,7 @@ func (k Kind) String() string {
 // value is what stands under a key: its kind says which field is in use.
 type value struct {
 	kind Kind
+	form form
 	str  string
 	hash *omap[string]
 	list *deque
@@ -77,6 +81,7 @@ type entry struct {
 	slot     int
 	deadline int64 // Unix milliseconds or NoDeadline
 	heapAt   int   // position in the heap of deadlines, -1 if none
+	accessed time.Duration
 	newer    *entry
 	older    *entry // neighbours in the list of the slot
 }

@@ -36,7 +36,9 @@ func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return e.value.zset.set(name, score), nil
+	created = e.value.zset.set(name, score)
+	e.value.grow(e.value.zset.len(), len(name), db.keyspace.limits.ZSetEntries, db.keyspace.limits.ZSetValue)
+	return created, nil
 }
 
 // ZRemove removes a member and reports whether it was there.
