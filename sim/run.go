@@ -195,7 +195,7 @@ func (r *runner) report() *Report {
 	rep := &Report{Scenario: r.s, Grants: r.grants.Grants, Events: r.w.events, Hash: r.w.hash,
 		End: r.w.now, Draws: r.w.drawn, Names: r.w.names}
 	for _, c := range r.checks {
-		rep.Results = append(rep.Results, c.Result(r.w.now, true))
+		rep.Results = append(rep.Results, c.Result(r.w.now))
 	}
 	return rep
 }

@@ -18,7 +18,7 @@ const (
 	Refused // lock() returned without the lock
 	Failed  // an operation ended with an error; Text says which
 
-	// Messages. Peer: the other end; A: the message's number.
+	// Messages. Peer: the other end; A: the message's number. Lock: of a write to the resource.
 	Send
 	Deliver
 	Drop

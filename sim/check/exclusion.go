@@ -2,78 +2,76 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"minikv/internal/trace"
 )
 
-// Exclusion says that no two beliefs in one exclusive lock overlap.
+// Exclusion says that no two clients' beliefs in one exclusive lock overlap. A
+// client that takes a lock again which it believes to hold re-enters it.
 type Exclusion struct {
 	name   Names
-	held   map[int32]*span // the latest belief of each lock that has not ended
-	Grants int             // beliefs begun
-	first  *[2]*span       // the first two that overlapped
-	event  uint64
+	open   map[int32][]*span // the beliefs in each lock that have not ended, in their order
+	Grants int               // beliefs begun
+	first  *[2]*span         // the first two that overlapped
 }
 
 // span is one belief.
 type span struct {
-	actor   trace.Actor
-	lock    int32
-	from    time.Duration
-	to      time.Duration
-	began   uint64
-	ended   bool
-	overlap *span
+	actor    trace.Actor
+	from, to time.Duration
+	began    uint64
+	ended    bool
 }
 
 // NewExclusion makes the checker.
-func NewExclusion(name Names) *Exclusion { return &Exclusion{name: name, held: map[int32]*span{}} }
+func NewExclusion(name Names) *Exclusion { return &Exclusion{name: name, open: map[int32][]*span{}} }
 
 // Observe implements Checker.
 func (x *Exclusion) Observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Hold:
-		x.Grants++
-		s := &span{actor: e.Actor, lock: e.Lock, from: e.At, began: e.N}
-		if other := x.held[e.Lock]; other != nil {
-			s.overlap = other
-			if x.first == nil {
-				x.first, x.event = &[2]*span{other, s}, e.N
-			}
-		}
-		x.held[e.Lock] = s
+		x.begin(e)
 	case trace.Release, trace.Lost:
 		x.end(e)
 	}
 }
 
-// end closes the actor's belief; one that it overlapped is the current one again.
+func (x *Exclusion) begin(e *trace.Event) {
+	x.Grants++
+	s := &span{actor: e.Actor, from: e.At, began: e.N}
+	for _, other := range x.open[e.Lock] {
+		if other.actor != e.Actor && x.first == nil {
+			x.first = &[2]*span{other, s}
+		}
+	}
+	x.open[e.Lock] = append(x.open[e.Lock], s)
+}
+
+// end closes the actor's latest belief.
 func (x *Exclusion) end(e *trace.Event) {
-	for at, s := (*span)(nil), x.held[e.Lock]; s != nil; at, s = s, s.overlap {
-		if s.actor != e.Actor {
-			continue
+	list := x.open[e.Lock]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].actor == e.Actor {
+			list[i].to, list[i].ended = e.At, true
+			x.open[e.Lock] = slices.Delete(list, i, i+1)
+			return
 		}
-		s.to, s.ended = e.At, true
-		if at != nil {
-			at.overlap = s.overlap
-		} else if s.overlap != nil {
-			x.held[e.Lock] = s.overlap
-		} else {
-			delete(x.held, e.Lock)
-		}
-		return
 	}
 }
 
 // Result implements Checker.
-func (x *Exclusion) Result(time.Duration, bool) Result {
-	if x.first == nil {
-		return Result{Check: "exclusion", Reason: fmt.Sprintf("%d grants, no two beliefs overlap", x.Grants)}
+func (x *Exclusion) Result(time.Duration) Result {
+	switch {
+	case x.first != nil:
+		a, b := x.first[0], x.first[1]
+		return Result{Check: "exclusion", Verdict: Violated, Events: []uint64{a.began, b.began},
+			Reason: fmt.Sprintf("%s %s overlaps %s %s", x.name(a.actor), a.interval(), x.name(b.actor), b.interval())}
+	case x.Grants == 0:
+		return Result{Check: "exclusion", Verdict: Unknown, Reason: "nobody got a lock"}
 	}
-	a, b := x.first[0], x.first[1]
-	return Result{Check: "exclusion", Verdict: Violated, Events: []uint64{a.began, b.began},
-		Reason: fmt.Sprintf("%s %s overlaps %s %s", x.name(a.actor), a.interval(), x.name(b.actor), b.interval())}
+	return Result{Check: "exclusion", Reason: fmt.Sprintf("%d grants, no two beliefs overlap", x.Grants)}
 }
 
 func (s *span) interval() string {

@@ -7,16 +7,20 @@ import (
 	"minikv/internal/trace"
 )
 
-// Fencing says that the resource applied no stale write: none from a client
-// whose turn came before that of a client whose write it has already applied.
+// Fencing says that the resource applied no stale write. A write is stale when
+// its client's turn, the belief in which it was sent, began before that of a
+// client whose write was already applied; and, where turns have tokens, when
+// its token is below one that was already applied, or the same as another
+// client's.
 type Fencing struct {
 	name    Names
 	turns   int64
 	turn    map[holder]int64 // of a client's latest belief in a lock
-	applied map[int32]int64  // the latest turn that wrote, by lock
+	sent    map[uint64]int64 // the turn in which a write was sent, by the event of its sending
+	applied map[int32]write  // the highest turn and token that wrote, by lock
 	refused int
-	stale   *trace.Event
 	writes  int
+	stale   *trace.Event
 }
 
 type holder struct {
@@ -24,9 +28,14 @@ type holder struct {
 	lock  int32
 }
 
+type write struct {
+	turn, token int64
+	owner       trace.Actor // of the token
+}
+
 // NewFencing makes the checker.
 func NewFencing(name Names) *Fencing {
-	return &Fencing{name: name, turn: map[holder]int64{}, applied: map[int32]int64{}}
+	return &Fencing{name: name, turn: map[holder]int64{}, sent: map[uint64]int64{}, applied: map[int32]write{}}
 }
 
 // Observe implements Checker.
@@ -35,25 +44,44 @@ func (f *Fencing) Observe(e *trace.Event) {
 	case trace.Hold:
 		f.turns++
 		f.turn[holder{e.Actor, e.Lock}] = f.turns
+	case trace.Send:
+		if e.Lock != 0 {
+			f.sent[e.N] = f.turn[holder{e.Actor, e.Lock}]
+		}
+	case trace.Drop:
+		delete(f.sent, e.Cause)
 	case trace.Reject:
 		f.refused++
+		delete(f.sent, e.Cause)
 	case trace.Write:
-		f.writes++
-		turn := f.turn[holder{e.Peer, e.Lock}]
-		if turn < f.applied[e.Lock] && f.stale == nil {
-			stale := *e
-			f.stale = &stale
-		}
-		f.applied[e.Lock] = max(f.applied[e.Lock], turn)
+		f.apply(e)
+		delete(f.sent, e.Cause)
 	}
 }
 
-// Result implements Checker.
-func (f *Fencing) Result(time.Duration, bool) Result {
-	if f.stale == nil {
-		return Result{Check: "fencing",
-			Reason: fmt.Sprintf("%d writes applied, none stale; %d refused", f.writes, f.refused)}
+func (f *Fencing) apply(e *trace.Event) {
+	f.writes++
+	turn, token, before := f.sent[e.Cause], e.A, f.applied[e.Lock]
+	sameToken := token != 0 && token == before.token && e.Peer != before.owner
+	if f.stale == nil && (turn < before.turn || token < before.token || sameToken) {
+		stale := *e
+		f.stale = &stale
 	}
-	return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.stale.N},
-		Reason: fmt.Sprintf("at %s the resource applied a stale write of %s", stamp(f.stale.At), f.name(f.stale.Peer))}
+	after := write{max(turn, before.turn), before.token, before.owner}
+	if token > before.token {
+		after.token, after.owner = token, e.Peer
+	}
+	f.applied[e.Lock] = after
+}
+
+// Result implements Checker.
+func (f *Fencing) Result(time.Duration) Result {
+	switch {
+	case f.stale != nil:
+		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.stale.N},
+			Reason: fmt.Sprintf("at %s the resource applied a stale write of %s", stamp(f.stale.At), f.name(f.stale.Peer))}
+	case f.writes == 0:
+		return Result{Check: "fencing", Verdict: Unknown, Reason: fmt.Sprintf("no write was applied; %d refused", f.refused)}
+	}
+	return Result{Check: "fencing", Reason: fmt.Sprintf("%d writes applied, none stale; %d refused", f.writes, f.refused)}
 }

@@ -31,9 +31,9 @@ type Result struct {
 type Checker interface {
 	// Observe is called for each event, in order; e is valid only during the call.
 	Observe(e *trace.Event)
-	// Result is called once, at the end of the run. complete is false for a
-	// run that was stopped before its time: what did not happen is unknown then.
-	Result(end time.Duration, complete bool) Result
+	// Result is called once, at the end of the run. A promise about something
+	// that never happened in the run is Unknown.
+	Result(end time.Duration) Result
 }
 
 // Names gives the actors' names to the reasons of results.

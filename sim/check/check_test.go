@@ -1,0 +1,168 @@
+package check
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/trace"
+)
+
+const (
+	c1 trace.Actor = iota + 1
+	c2
+	c3
+	resource
+	nemesis
+)
+
+func name(a trace.Actor) string { return []string{"", "c1", "c2", "c3", "resource", "nemesis"}[a] }
+
+// at is an event about lock 1, at a time in seconds.
+func at(seconds int, kind trace.Kind, actor trace.Actor) trace.Event {
+	return trace.Event{At: time.Duration(seconds) * time.Second, Kind: kind, Actor: actor, Lock: 1}
+}
+
+func inLock(lock int32, e trace.Event) trace.Event {
+	e.Lock = lock
+	return e
+}
+
+// crashed is the crash of a client, with what is left of its lease.
+func crashed(seconds int, who trace.Actor, left int) trace.Event {
+	return trace.Event{At: time.Duration(seconds) * time.Second, Kind: trace.Crash, Actor: nemesis, Peer: who,
+		A: int64(left) * int64(time.Second)}
+}
+
+// send is the sending of a write. written is the resource's answer to it: n is its place in the events.
+func send(seconds int, who trace.Actor) trace.Event { return at(seconds, trace.Send, who) }
+
+func written(seconds int, who trace.Actor, n uint64, token int64) trace.Event {
+	e := at(seconds, trace.Write, resource)
+	e.Peer, e.Cause, e.A = who, n, token
+	return e
+}
+
+type events []trace.Event
+
+var checkTests = []struct {
+	name    string
+	make    func() Checker
+	events  events
+	end     int // seconds
+	verdict Verdict
+	reason  string
+	decided []uint64
+}{
+	{"nothing happened", exclusion, events{}, 9, Unknown, "nobody got a lock", nil},
+	{"one after the other", exclusion, events{at(1, trace.Hold, c1), at(2, trace.Release, c1), at(2, trace.Hold, c2)},
+		9, Holds, "2 grants, no two beliefs overlap", nil},
+	{"two locks", exclusion, events{at(1, trace.Hold, c1), inLock(2, at(2, trace.Hold, c2))},
+		9, Holds, "2 grants, no two beliefs overlap", nil},
+	{"two at once", exclusion, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Release, c1)},
+		9, Violated, "c1 [1.000, 3.000] overlaps c2 [2.000, …]", []uint64{1, 2}},
+	{"three at once: the first two are told, and all their ends are known", exclusion,
+		events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Hold, c3), at(4, trace.Release, c2),
+			at(5, trace.Release, c1), at(6, trace.Release, c3), at(7, trace.Hold, c1)},
+		9, Violated, "c1 [1.000, 5.000] overlaps c2 [2.000, 4.000]", []uint64{1, 2}},
+	{"a client holds twice: it re-enters", exclusion,
+		events{at(1, trace.Hold, c1), at(2, trace.Hold, c1), at(3, trace.Release, c1), at(4, trace.Release, c1),
+			at(5, trace.Hold, c2)}, 9, Holds, "3 grants, no two beliefs overlap", nil},
+	{"a client holds twice: one release does not free", exclusion,
+		events{at(1, trace.Hold, c1), at(2, trace.Hold, c1), at(3, trace.Release, c1), at(4, trace.Hold, c2)},
+		9, Violated, "c1 [1.000, …] overlaps c2 [4.000, …]", []uint64{1, 4}},
+	{"a crash ends the belief", exclusion,
+		events{at(1, trace.Hold, c1), crashed(2, c1, 0), at(2, trace.Lost, c1), at(3, trace.Hold, c2)},
+		9, Holds, "2 grants, no two beliefs overlap", nil},
+
+	{"nobody wrote", fencing, events{at(1, trace.Hold, c1)}, 9, Unknown, "no write was applied; 0 refused", nil},
+	{"in order", fencing, events{at(1, trace.Hold, c1), send(2, c1), written(2, c1, 2, 1), at(3, trace.Hold, c2), send(3, c2),
+		written(4, c2, 5, 2)}, 9, Holds, "2 writes applied, none stale; 0 refused", nil},
+	{"after another's turn, without tokens", fencing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), send(3, c2),
+		written(3, c2, 3, 0), send(4, c1), written(4, c1, 5, 0)},
+		9, Violated, "at 4.000 the resource applied a stale write of c1", []uint64{6}},
+	{"the write of an earlier turn of the same client", fencing, events{at(1, trace.Hold, c1), send(1, c1), at(2, trace.Hold, c2),
+		send(2, c2), written(3, c2, 4, 0), at(4, trace.Hold, c1), written(5, c1, 2, 0)},
+		9, Violated, "at 5.000 the resource applied a stale write of c1", []uint64{7}},
+	{"the same token twice", fencing, events{at(1, trace.Hold, c1), send(1, c1), written(1, c1, 2, 7), at(2, trace.Hold, c2),
+		send(2, c2), written(3, c2, 5, 7)}, 9, Violated, "at 3.000 the resource applied a stale write of c2", []uint64{6}},
+	{"the same token twice, of one client", fencing, events{at(1, trace.Hold, c1), send(1, c1), written(1, c1, 2, 7), send(2, c1),
+		written(3, c1, 4, 7)}, 9, Holds, "2 writes applied, none stale; 0 refused", nil},
+	{"a lower token", fencing, events{at(1, trace.Hold, c1), send(1, c1), written(1, c1, 2, 7), at(2, trace.Hold, c2), send(2, c2),
+		written(3, c2, 5, 6)}, 9, Violated, "at 3.000 the resource applied a stale write of c2", []uint64{6}},
+	{"refused writes are not applied", fencing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), send(2, c2),
+		written(2, c2, 3, 2), send(3, c1), at(4, trace.Reject, resource)},
+		9, Holds, "1 writes applied, none stale; 1 refused", nil},
+
+	{"nobody asked", progress, events{}, 9, Unknown, "nobody asked for a lock and got it", nil},
+	{"the run ends before its time", progress, events{at(8, trace.Acquire, c1)}, 9, Unknown, "nobody asked for a lock and got it", nil},
+	{"soon enough", progress, events{at(1, trace.Acquire, c1), at(4, trace.Hold, c1)}, 99, Holds,
+		"nobody waited longer than 3s; the bound is 5s", nil},
+	{"too late", progress, events{at(1, trace.Acquire, c1), at(7, trace.Hold, c1), at(8, trace.Acquire, c2), at(9, trace.Hold, c2)},
+		99, Violated, "c1 waited 6s, more than 5s", []uint64{1}},
+	{"a failed attempt is part of the wait", progress, events{at(1, trace.Acquire, c1), at(4, trace.Refused, c1),
+		at(4, trace.Acquire, c1), at(7, trace.Hold, c1)}, 99, Violated, "c1 waited 6s, more than 5s", []uint64{1}},
+	{"never", progress, events{at(1, trace.Acquire, c1), at(2, trace.Hold, c1), at(3, trace.Acquire, c2)},
+		99, Violated, "c2 waited 1m36s, more than 5s", []uint64{3}},
+	{"a crashed waiter waits no more", progress, events{at(1, trace.Acquire, c1), at(2, trace.Hold, c1), at(3, trace.Acquire, c2),
+		crashed(4, c2, 0)}, 99, Holds, "nobody waited longer than 1s; the bound is 5s", nil},
+	{"one that has ended waits no more", progress, events{at(1, trace.Acquire, c1), at(2, trace.Hold, c1), at(3, trace.Acquire, c2),
+		at(4, trace.Refused, c2), at(4, trace.End, c2)}, 99, Holds, "nobody waited longer than 1s; the bound is 5s", nil},
+
+	{"no crash", lease, events{at(1, trace.Hold, c1)}, 9, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"the run ends before its time", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1), at(3, trace.Acquire, c2)},
+		7, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"when its TTL has passed", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1), at(3, trace.Acquire, c2),
+		at(7, trace.Hold, c2)}, 9, Holds, "the lock of c1 was free at 7.000, c2 had it at 7.000", nil},
+	{"sooner", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1), at(3, trace.Acquire, c2), at(6, trace.Hold, c2)},
+		9, Violated, "c2 got the lock of c1 1s before its TTL had passed", []uint64{2, 5}},
+	{"much later", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2), at(9, trace.Hold, c2)},
+		9, Violated, "c2 got the lock of c1 only 2s after its TTL had passed", []uint64{2, 4}},
+	{"never", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2)},
+		99, Violated, "nobody got the lock of c1 although its TTL had passed", []uint64{2, 2}},
+	{"never, but nobody is left who waits", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2), crashed(4, c2, 0)},
+		99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"whoever has released or lost a lock is no holder", lease, events{at(1, trace.Hold, c1), at(2, trace.Lost, c1), crashed(3, c1, 5),
+		at(3, trace.Acquire, c2), at(4, trace.Hold, c2)}, 9, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"the worst wins", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2), at(4, trace.Hold, c2),
+		crashed(5, c2, 5), at(6, trace.Acquire, c3), at(10, trace.Hold, c3)},
+		99, Violated, "c2 got the lock of c1 3s before its TTL had passed", []uint64{2, 4}},
+}
+
+func exclusion() Checker { return NewExclusion(name) }
+func fencing() Checker   { return NewFencing(name) }
+func progress() Checker  { return NewProgress(name, 5*time.Second) }
+func lease() Checker     { return NewLease(name) }
+
+func TestChecks(t *testing.T) {
+	for _, tt := range checkTests {
+		c := tt.make()
+		t.Run(c.Result(0).Check+": "+tt.name, func(t *testing.T) {
+			c := tt.make()
+			for i, e := range tt.events {
+				e.N = uint64(i + 1)
+				c.Observe(&e)
+			}
+			r := c.Result(time.Duration(tt.end) * time.Second)
+			require.Equal(t, tt.reason, r.Reason)
+			require.Equal(t, tt.verdict, r.Verdict)
+			require.Equal(t, tt.decided, r.Events)
+		})
+	}
+}
+
+// Where several locks were never granted again, the first crash is told, in every run.
+func TestLeaseTellsTheFirstCrash(t *testing.T) {
+	for range 50 {
+		l := NewLease(name)
+		for lock := int32(1); lock <= 3; lock++ {
+			who := trace.Actor(lock)
+			for i, e := range []trace.Event{at(1, trace.Hold, who), crashed(2, who, 5), at(3, trace.Acquire, who+10)} {
+				e.N, e.Lock = uint64(lock)*10+uint64(i), lock
+				l.Observe(&e)
+			}
+		}
+		require.Equal(t, []uint64{11, 11}, l.Result(time.Minute).Events)
+	}
+}
