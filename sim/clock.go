@@ -43,6 +43,18 @@ func (c *Clock) until(target time.Duration) time.Duration {
 	return c.since + scaleUp(target-c.mono, billion, billion+c.rate)
 }
 
+// maxOffset bounds how far jumps can take a wall clock from its monotonic one.
+const maxOffset = 100 * MaxDuration
+
+// jump sets the wall clock by d.
+func (c *Clock) jump(d time.Duration) {
+	c.offset = max(-maxOffset, min(c.offset+d, maxOffset))
+}
+
+// farAway is later than every run's end: what a clock that nearly stands says
+// of the time at which it will show something.
+const farAway = 100 * MaxDuration
+
 // scale is d·num/den with a 128-bit product, rounded down. d is not negative.
 func scale(d time.Duration, num, den int64) time.Duration {
 	if num == den {
@@ -53,15 +65,18 @@ func scale(d time.Duration, num, den int64) time.Duration {
 	return time.Duration(q)
 }
 
-// scaleUp is scale, rounded up.
+// scaleUp is scale, rounded up, and at most farAway.
 func scaleUp(d time.Duration, num, den int64) time.Duration {
 	if num == den {
 		return d
 	}
 	hi, lo := bits.Mul64(uint64(d), uint64(num))
+	if hi >= uint64(den) {
+		return farAway
+	}
 	q, rest := bits.Div64(hi, lo, uint64(den))
 	if rest > 0 {
 		q++
 	}
-	return time.Duration(q)
+	return time.Duration(min(q, uint64(farAway)))
 }

@@ -19,6 +19,7 @@ type simCtx struct {
 	endedAt  time.Duration   // on the process's monotonic clock
 	inner    context.Context // the standard library's half: for Done, causes and its own children
 	cancel   context.CancelCauseFunc
+	expire   *expiry // ends inner with DeadlineExceeded
 	hooks    []*hook
 	upHook   *hook // in up, while this one has hooks or Done was asked for
 	timer    *timer
@@ -151,7 +152,7 @@ func (c *simCtx) end(at time.Duration, err, cause error) {
 	}
 	c.err, c.endedAt = err, at
 	if c.inner != nil {
-		c.cancel(cause)
+		c.endInner(cause)
 	}
 	hooks := c.hooks
 	c.hooks = nil
@@ -170,10 +171,46 @@ func (c *simCtx) makeInner() {
 	if c.inner != nil {
 		return
 	}
-	c.inner, c.cancel = context.WithCancelCause(context.Background())
+	c.expire = &expiry{Context: context.Background()}
+	c.inner, c.cancel = context.WithCancelCause(c.expire)
 	if c.err != nil {
-		c.cancel(c.err)
+		c.endInner(c.err)
 	}
+}
+
+func (c *simCtx) endInner(cause error) {
+	if c.err == context.DeadlineExceeded {
+		c.expire.now()
+	} else {
+		c.cancel(cause)
+	}
+}
+
+// expiry is the parent of a simCtx's inner context. It can end that as a
+// deadline does, for which the standard library has no function.
+type expiry struct {
+	context.Context
+	err error
+	f   func()
+}
+
+func (x *expiry) now() {
+	x.err = context.DeadlineExceeded
+	x.f()
+}
+
+// Done implements context.Context: it may end.
+func (x *expiry) Done() <-chan struct{} { return never }
+
+var never = make(chan struct{})
+
+// Err implements context.Context.
+func (x *expiry) Err() error { return x.err }
+
+// AfterFunc is how the inner context asks to be told.
+func (x *expiry) AfterFunc(f func()) (stop func() bool) {
+	x.f = f
+	return func() bool { return true }
 }
 
 // remaining is the time to the earliest deadline of c and its ancestors.

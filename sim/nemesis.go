@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,8 +101,11 @@ func (s Step) shape(args int, options ...string) error {
 	if len(s.Args) != args {
 		return fmt.Errorf("expected %d arguments, got %d", args, len(s.Args))
 	}
-	for _, o := range s.Opts {
-		if _, err := oneOf(Option{"option", o.Name}, append(options, "")[:len(options)]); err != nil {
+	for i, o := range s.Opts {
+		if slices.ContainsFunc(s.Opts[:i], func(other Option) bool { return other.Name == o.Name }) {
+			return fmt.Errorf("%s is given twice", o.Name)
+		}
+		if _, err := oneOf(Option{"option", o.Name}, options); err != nil {
 			return err
 		}
 	}
@@ -208,6 +212,9 @@ func checkPartition(w *Spec, s Step) error {
 			return err
 		}
 	}
+	if links := strings.Count(s.Args[0], ",") * strings.Count(s.Args[1], ","); links > maxLinks {
+		return fmt.Errorf("expected at most %d links", maxLinks)
+	}
 	for _, side := range s.Args {
 		for _, name := range strings.Split(side, ",") {
 			if err := w.known(name, aClient|aMaster|aReplica); err != nil {
@@ -217,6 +224,9 @@ func checkPartition(w *Spec, s Step) error {
 	}
 	return nil
 }
+
+// maxLinks is how many links one partition may cut.
+const maxLinks = 1_000_000
 
 func applyPartition(r *runner, s Step) {
 	cuts := int64(0)
@@ -306,22 +316,22 @@ func applyClock(r *runner, s Step) {
 	jump, ppb, _ := s.clock()
 	p := r.process(s.Args[0])
 	if s.Opts[0].Name == "rate" {
-		r.w.emit(trace.Event{Kind: trace.Rate, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: ppb})
+		cause := r.w.emit(trace.Event{Kind: trace.Rate, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: ppb})
 		if p != nil {
 			p.setRate(ppb)
 		} else {
 			n := r.node(s.Args[0])
 			n.clock.setRate(ppb)
-			n.reschedule()
+			r.w.following(cause, n.reschedule)
 		}
 		return
 	}
 	cause := r.w.emit(trace.Event{Kind: trace.Jump, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: int64(jump)})
 	if p != nil {
-		p.clock.offset += jump
+		p.clock.jump(jump)
 		return
 	}
 	n := r.node(s.Args[0])
-	n.clock.offset += jump
+	n.clock.jump(jump)
 	r.w.following(cause, n.reschedule)
 }

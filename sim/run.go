@@ -60,7 +60,7 @@ type runner struct {
 	checks  []check.Checker
 }
 
-// Run runs the scenario to its end, or until ctx ends (between two instants).
+// Run runs the scenario to its end, or until ctx ends (between two steps).
 // An error means that there is no verdict: a panic of client code, or ctx.
 func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	s = s.with(opt)
@@ -173,22 +173,20 @@ func (r *runner) schedule() {
 	}
 }
 
-// stretches is how many times a run looks up from its work.
-const stretches = 1000
+// stretch is after how many steps a run looks up from its work: some milliseconds.
+const stretch = 1 << 12
 
 func (r *runner) run(ctx context.Context, opt Options) error {
-	for i := range stretches {
+	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.w.Run(r.s.For / stretches * time.Duration(i)); err != nil {
-			return err
-		}
+		done = r.w.advance(r.s.For, stretch)
 		if opt.Tick != nil {
 			opt.Tick(r.w.now, r.w.events, r.grants.Grants)
 		}
 	}
-	return r.w.Run(r.s.For)
+	return r.w.err
 }
 
 func (r *runner) report() *Report {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,8 +172,25 @@ func (p *parser) world(words []string) error {
 	if !given["bound"] {
 		w.Bound = 2 * w.Load.TTL
 	}
-	if w.Load.Kind == "redlock" && w.Replicas > 0 {
+	return w.sensible()
+}
+
+// MaxClients is how many clients a world can have. Each takes about 10 KiB.
+const MaxClients = 100_000
+
+// sensible checks what the options mean together.
+func (w *Spec) sensible() error {
+	switch {
+	case w.Load.Kind == "redlock" && w.Replicas > 0:
 		return fmt.Errorf("redlock runs on independent masters: replicas must be 0")
+	case w.Load.Kind != "redlock" && w.Masters > 1:
+		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
+	case w.Load.TTL < time.Millisecond:
+		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.TTL)
+	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:
+		return fmt.Errorf("expected a delay and lag of at most 1h")
+	case w.Delay.Hi+w.Load.Hold.Hi+w.Load.Think.Hi < time.Microsecond:
+		return fmt.Errorf("time would stand still: expected a delay, hold or think of 1µs or more")
 	}
 	return nil
 }
@@ -185,9 +203,9 @@ func (w *Spec) set(o Option) (err error) {
 	case "replicas":
 		w.Replicas, err = number(o, 0, 9)
 	case "clients":
-		w.Clients, err = number(o, 1, 1_000_000)
+		w.Clients, err = number(o, 1, MaxClients)
 	case "per-lock":
-		w.PerLock, err = number(o, 1, 1_000_000)
+		w.PerLock, err = number(o, 1, MaxClients)
 	case "rounds":
 		w.Load.Rounds, err = number(o, 0, 1_000_000_000)
 	case "lock":
@@ -226,6 +244,9 @@ func (p *parser) expect(words []string) error {
 		}
 		if _, err := oneOf(o, []string{"holds", "violated"}); err != nil {
 			return err
+		}
+		if slices.ContainsFunc(p.s.Expect, func(e Expectation) bool { return e.Check == o.Name }) {
+			return fmt.Errorf("%s is expected twice", o.Name)
 		}
 		p.s.Expect = append(p.s.Expect, Expectation{o.Name, o.Value})
 	}

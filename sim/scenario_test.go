@@ -13,24 +13,31 @@ const tiny = "world clients=2 replicas=1\n"
 
 func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                  "x.scenario:1: there is no \"world\" line",
-		"world\n":                                           "x.scenario:2: there is no \"run\" line",
-		"# claim\nworlds clients=2\n":                       "x.scenario:2: unknown word \"worlds\": expected world, expect, at or run",
-		"world\nworld\n":                                    "x.scenario:2: a second \"world\" line",
-		"world clients\n":                                   "x.scenario:1: \"clients\": expected name=value",
-		"world clients=0\n":                                 "x.scenario:1: clients=0: expected a number from 1 to 1000000",
-		"world clients=1 clients=2\n":                       "x.scenario:1: clients is given twice",
-		"world color=red\n":                                 "x.scenario:1: unknown world option \"color\": expected masters,",
-		"world lock=spinning\n":                             "x.scenario:1: unknown lock \"spinning\": expected mutex, fenced, redlock",
-		"world delay=5ms..1ms\n":                            "x.scenario:1: delay=5ms..1ms: the range ends before it begins",
-		"world ttl=-1s\n":                                   "x.scenario:1: ttl=-1s: expected a duration that is not negative",
-		"world ttl=9999999h\n":                              "x.scenario:1: ttl=9999999h: expected a duration",
-		"world lock=redlock replicas=1\n":                   "x.scenario:1: redlock runs on independent masters",
-		"expect peace=holds\n":                              "x.scenario:1: unknown check \"peace\": expected exclusion,",
-		"expect exclusion=maybe\n":                          "x.scenario:1: unknown exclusion \"maybe\": expected holds, violated",
-		"world\nrun for=1s seed=x\n":                        "x.scenario:2: seed=x: expected a number from 0 to 2^64-1",
-		"world\nrun seed=1\n":                               "x.scenario:2: run needs for=DURATION",
-		"world\nrun for=1s at=2\n":                          "x.scenario:2: unknown run option \"at\": expected for or seed",
+		"":                                 "x.scenario:1: there is no \"world\" line",
+		"world\n":                          "x.scenario:2: there is no \"run\" line",
+		"# claim\nworlds clients=2\n":      "x.scenario:2: unknown word \"worlds\": expected world, expect, at or run",
+		"world\nworld\n":                   "x.scenario:2: a second \"world\" line",
+		"world clients\n":                  "x.scenario:1: \"clients\": expected name=value",
+		"world clients=0\n":                "x.scenario:1: clients=0: expected a number from 1 to 100000",
+		"world clients=1 clients=2\n":      "x.scenario:1: clients is given twice",
+		"world color=red\n":                "x.scenario:1: unknown world option \"color\": expected masters,",
+		"world lock=spinning\n":            "x.scenario:1: unknown lock \"spinning\": expected mutex, fenced, redlock",
+		"world delay=5ms..1ms\n":           "x.scenario:1: delay=5ms..1ms: the range ends before it begins",
+		"world ttl=-1s\n":                  "x.scenario:1: ttl=-1s: expected a duration that is not negative",
+		"world ttl=9999999h\n":             "x.scenario:1: ttl=9999999h: expected a duration",
+		"world lock=redlock replicas=1\n":  "x.scenario:1: redlock runs on independent masters",
+		"expect peace=holds\n":             "x.scenario:1: unknown check \"peace\": expected exclusion,",
+		"expect exclusion=maybe\n":         "x.scenario:1: unknown exclusion \"maybe\": expected holds, violated",
+		"world\nrun for=1s seed=x\n":       "x.scenario:2: seed=x: expected a number from 0 to 2^64-1",
+		"world\nrun seed=1\n":              "x.scenario:2: run needs for=DURATION",
+		"world\nrun for=1s at=2\n":         "x.scenario:2: unknown run option \"at\": expected for or seed",
+		"world lock=fenced masters=2\n":    "x.scenario:1: fenced runs on one master",
+		"world delay=61m\n":                "x.scenario:1: expected a delay and lag of at most 1h",
+		"world ttl=1us\n":                  "x.scenario:1: ttl=1µs: expected at least 1ms",
+		"world delay=0s hold=0s\n":         "x.scenario:1: time would stand still",
+		"expect lease=holds lease=holds\n": "x.scenario:1: lease is expected twice",
+		tiny + "at 1s drop c1 m1 next=1 next=2\nrun for=1s": "x.scenario:2: next is given twice",
+		tiny + "at 1s drop nemesis m1 next=1\nrun for=1s":   "x.scenario:2: unknown actor \"nemesis\"",
 		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
 		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",
 		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",
@@ -55,9 +62,9 @@ func TestScenarioReads(t *testing.T) {
 	s, err := ParseScenario("some/where/pause.scenario", `
 # The claim.
 # More about it.
-world masters=2 clients=250 per-lock=100 lock=fenced ttl=3s renew=off delay=1ms..5ms
+world replicas=2 clients=250 per-lock=100 lock=fenced ttl=3s renew=off delay=1ms..5ms
 expect exclusion=violated fencing=holds
-at 1m30s clock m2 rate=-0.02%
+at 1m30s clock r2 rate=-0.02%
 at 2m clock c250 jump=+10s
 run for=5m seed=18446744073709551615
 ----

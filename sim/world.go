@@ -110,16 +110,24 @@ func (w *World) Draws() []Draw { return w.drawn }
 // Run lets the world go on until the given true time. It returns the error
 // that stopped it early: a panic of client code.
 func (w *World) Run(until time.Duration) error {
-	for w.err == nil {
+	for !w.advance(until, 1<<16) {
+	}
+	return w.err
+}
+
+// advance is Run for at most a number of steps; done reports whether the time
+// has come, or an error.
+func (w *World) advance(until time.Duration, steps int) (done bool) {
+	for ; steps > 0 && w.err == nil; steps-- {
 		at, ok := w.queue.next()
 		if !ok || at > until {
 			w.now = until
-			break
+			return true
 		}
 		w.now = at
 		w.step(w.queue.pop())
 	}
-	return w.err
+	return w.err != nil
 }
 
 // Stop unwinds all tasks. The world must not run afterwards.
