@@ -26,6 +26,7 @@ type Client struct {
 	id        string // the client's part of owner ids
 	watchdog  time.Duration
 	timeout   time.Duration
+	fairWait  time.Duration // how long a place in a fair queue is kept for a silent waiter
 	publish   PublishMode
 	compat316 bool // the protocol of Redisson 3.16: scripts and arguments are chosen by it
 	observer  func(Event)
@@ -47,6 +48,7 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		rt:        rt,
 		watchdog:  DefaultWatchdog,
 		timeout:   DefaultTimeout,
+		fairWait:  DefaultFairWait,
 		wake:      rt.NewGate(),
 		keeper:    keeper{byOwner: map[holdID]*hold{}},
 		hub:       hub{channels: map[string]*channel{}},
@@ -72,70 +74,25 @@ func (c *Client) Close() {
 // ID returns the client's part of its owner ids, a UUID.
 func (c *Client) ID() string { return c.id }
 
-// ForceUnlock frees the hash lock named key whoever holds it, and wakes a
-// waiter; freed is false if it was free already. Holders learn of it at their
-// next renewal, those of this Client at once.
-func (c *Client) ForceUnlock(ctx context.Context, key string) (freed bool, err error) {
-	reply, err := c.eval(ctx, c.timeout, mutexForce,
-		[]string{key, lockChannel(key)}, []string{wakeOne, c.publishCommand()})
-	if err != nil {
-		return false, opError("force unlock", key, err)
-	}
-	c.loseAll(key)
-	n, _ := reply.Integer()
-	return n == 1, nil
-}
-
-// IsLocked tells whether anybody holds the lock named key.
-func (c *Client) IsLocked(ctx context.Context, key string) (bool, error) {
-	n, err := c.integer(ctx, key, "EXISTS", key)
-	return n == 1, opError("is locked", key, err)
-}
-
-// HeldBy tells whether owner holds the hash lock named key.
-func (c *Client) HeldBy(ctx context.Context, key, owner string) (bool, error) {
-	n, err := c.integer(ctx, key, "HEXISTS", key, owner)
-	return n == 1, opError("held by", key, err)
-}
-
-// HoldCount returns how many times owner holds the hash lock named key, 0 for
-// not at all.
-func (c *Client) HoldCount(ctx context.Context, key, owner string) (int64, error) {
-	n, err := c.integer(ctx, key, "HGET", key, owner)
-	return n, opError("hold count", key, err)
-}
-
-// TTL returns how long the lock named key stays if nobody renews it; ok is
-// false if it is free or has no TTL. Resolution is 1 ms.
-func (c *Client) TTL(ctx context.Context, key string) (left time.Duration, ok bool, err error) {
-	n, err := c.integer(ctx, key, "PTTL", key)
-	if err != nil || n < 0 {
-		return 0, false, opError("ttl", key, err)
-	}
-	return time.Duration(n) * time.Millisecond, true, nil
-}
-
 // eval runs a script under a time limit.
-func (c *Client) eval(
-	ctx context.Context, limit time.Duration, script *Script, keys, args []string,
-) (Reply, error) {
+func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, error) {
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+limit)
 	defer cancel()
-	reply, err := c.transport.Eval(ctx2, script, keys, args)
+	reply, err := c.transport.Eval(ctx2, q.script, q.keys, q.args)
 	return reply, outcomeError(ctx, err)
 }
 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then.
-func (c *Client) evalSynced(ctx context.Context, script *Script, keys, args []string) (Reply, error) {
+func (c *Client) evalSynced(ctx context.Context, q call) (Reply, error) {
 	t, ok := c.transport.(Replicated)
 	if !ok || !c.transport.Topology().Replicas {
-		return c.eval(ctx, c.timeout, script, keys, args)
+		return c.eval(ctx, c.timeout, q)
 	}
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
 	defer cancel()
-	reply, known, confirmed, err := t.EvalReplicated(ctx2, script, keys, args, syncLimit)
+	reply, known, confirmed, err := t.EvalReplicated(ctx2, q.script, q.keys, q.args, syncLimit)
 	if err == nil && known > 0 && confirmed == 0 {
 		return reply, ErrReplication
 	}
@@ -163,17 +120,15 @@ func (c *Client) integer(ctx context.Context, key string, args ...string) (int64
 	return n, nil
 }
 
-// persist repeats a request in the background until it is answered, at the
-// latest until the Mono time until.
-func (c *Client) persist(until time.Duration, request func(ctx context.Context) error) {
-	c.rt.Go(func() {
-		pause := c.rt.NewGate()
-		for request(c.base) != nil && c.rt.Mono() < until {
-			if _, err := pause.Wait(c.base, retryPeriod); err != nil {
-				return
-			}
+// insist repeats a request until it is answered, or patience is over.
+func (c *Client) insist(patience time.Duration, request func(ctx context.Context) error) {
+	until := c.rt.Mono() + patience
+	pause := c.rt.NewGate()
+	for request(c.base) != nil && c.rt.Mono() < until {
+		if _, err := pause.Wait(c.base, retryPeriod); err != nil {
+			return
 		}
-	})
+	}
 }
 
 // sharded tells whether wake-ups go by sharded pub/sub.

@@ -21,6 +21,9 @@ var (
 	// acquisition is then given back in the background, and never reported as
 	// held; an Unlock is repeated in the background.
 	ErrUnknown = errors.New("outcome unknown")
+	// ErrDeadlock says that the caller itself holds a lock that cannot be taken
+	// again, so that it would wait for ever.
+	ErrDeadlock = errors.New("the caller holds the lock already")
 	// ErrReplication says that no replica has confirmed an acquisition, which
 	// was therefore given back.
 	ErrReplication = errors.New("no replica has confirmed the lock")

@@ -55,12 +55,11 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, error) {
 	h := a.hold
 	if h == nil {
-		h = &hold{key: a.lock.key, owner: a.owner, lost: make(chan struct{}), count: 1, index: -1, round: ans.round}
+		h = &hold{key: a.lock.key, owner: a.owner, named: a.named, lost: make(chan struct{}),
+			renewal: a.lock.kind.renewal(), count: 1, index: -1, round: ans.round}
 	}
-	if a.lock.kind.reentrant() {
-		ctx = c.rt.WithValue(ctx, holdKey{c, h.key}, h)
-	}
-	held := &Held{lock: a.lock, hold: h, renewed: a.renewed, token: ans.token, since: c.rt.Mono()}
+	ctx = c.rt.WithValue(ctx, holdKey{c, h.key}, h)
+	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, since: c.rt.Mono()}
 	held.ctx, held.cancel = c.rt.WithCancelCause(ctx)
 	start, wake, ok := c.enter(held, ans.sent, a.lease)
 	if !ok {

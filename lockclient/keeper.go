@@ -19,7 +19,9 @@ type holdID struct{ key, owner string }
 // value. All Held of one owner share it. The client's mutex guards it.
 type hold struct {
 	key, owner string
+	named      bool          // the caller chose the owner
 	lost       chan struct{} // closed when the hold is lost
+	renewal    *renewal      // nil for a kind that the watchdog leaves alone
 
 	held     []*Held
 	count    int           // acquisitions, those under way included

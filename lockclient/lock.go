@@ -17,14 +17,20 @@ type Lock struct {
 
 // kind is what tells one lock from another: what is sent, and how to wait.
 type kind interface {
-	// reentrant tells whether an owner may take the lock again.
+	// reentrant tells whether an owner may take the lock again. If not, asking
+	// for it from the context of its own holder is ErrDeadlock.
 	reentrant() bool
-	// defaultLease is the lease without Lease, and whether the watchdog renews it.
-	defaultLease() (lease time.Duration, renewed bool)
+	// defaultLease is the lease without Lease.
+	defaultLease() time.Duration
+	// renewal is how the watchdog renews a lease without Lease, nil if it does not.
+	renewal() *renewal
 	// newOwner returns the identity of a first acquisition.
 	newOwner() string
-	// acquire asks once for the lock. An unknown outcome is taken care of.
+	// acquire asks once for the lock.
 	acquire(ctx context.Context, r request) (answer, error)
+	// withdraw has the server forget, in the background, an acquisition that
+	// failed with err after it was asked for.
+	withdraw(r request, err error)
 	// release gives back one acquisition of h. It returns ErrLost if the
 	// server no longer knew of it; an unknown outcome is taken care of.
 	release(ctx context.Context, h *hold, l leaving) error
@@ -32,7 +38,7 @@ type kind interface {
 	// knew of it.
 	extend(ctx context.Context, h *hold, lease time.Duration) error
 	// await joins the waiters of the lock, before the attempt that counts.
-	await(ctx context.Context) (waiting, error)
+	await(ctx context.Context, owner string) (waiting, error)
 }
 
 // request is what an acquisition asks for.
@@ -41,6 +47,7 @@ type request struct {
 	named       bool  // the caller chose the owner
 	hold        *hold // what it re-enters, or nil
 	lease       time.Duration
+	wait        time.Duration // limit of the wait: 0 for one attempt, negative for none
 	nodeTimeout time.Duration
 }
 
@@ -111,10 +118,13 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	a := &acquisition{lock: l, begun: c.rt.Mono(), wait: o.wait}
+	a := &acquisition{lock: l, request: request{wait: o.wait}, begun: c.rt.Mono()}
 	held, err := a.run(ctx, o)
+	if err != nil && a.attempts > 0 {
+		l.kind.withdraw(a.request, err)
+	}
 	if a.hold != nil {
-		c.unreserve(a.hold, isDoubtful(err))
+		c.unreserve(a.hold, isDoubtful(err) || errors.Is(err, ErrReplication))
 	}
 	event := Event{Kind: Acquired, Key: l.key, Owner: a.owner, Wait: c.rt.Mono() - a.begun, Attempts: a.attempts}
 	if err != nil {
@@ -129,31 +139,31 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 type acquisition struct {
 	request
 	lock     *Lock
-	renewed  bool // by the watchdog
+	renewal  *renewal // nil: the watchdog leaves it alone
 	begun    time.Duration
-	wait     time.Duration // negative: no limit
 	attempts int
 }
 
 // prepare settles owner and lease, and reserves a place in the hold that is re-entered.
 func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
 	c := a.lock.client
-	a.lease, a.renewed = a.lock.kind.defaultLease()
+	a.lease, a.renewal = a.lock.kind.defaultLease(), a.lock.kind.renewal()
 	if o.lease > 0 {
-		a.lease, a.renewed = o.lease, false
+		a.lease, a.renewal = o.lease, nil
 	}
 	a.nodeTimeout = o.nodeTimeout
-	if a.lock.kind.reentrant() {
-		inner, _ := ctx.Value(holdKey{c, a.lock.key}).(*hold)
-		h, lease, err := c.reserve(holdID{a.lock.key, o.owner}, inner)
-		if err != nil {
-			return err
+	inner, _ := ctx.Value(holdKey{c, a.lock.key}).(*hold)
+	h, lease, err := c.reserve(holdID{a.lock.key, o.owner}, inner)
+	switch {
+	case err != nil:
+		return err
+	case h != nil:
+		a.hold, a.owner = h, h.owner
+		a.lease = max(a.lease, lease) // a re-entry never cuts the lease
+		if !a.lock.kind.reentrant() {
+			return ErrDeadlock
 		}
-		if h != nil {
-			a.hold, a.owner = h, h.owner
-			a.lease = max(a.lease, lease) // a re-entry never cuts the lease
-			return nil
-		}
+		return nil
 	}
 	a.owner, a.named = o.owner, o.owner != ""
 	if !a.named {
@@ -208,7 +218,7 @@ func (a *acquisition) join(ctx context.Context) (waiting, error) {
 		limited, cancel = rt.WithDeadline(ctx, a.begun+a.wait)
 		defer cancel()
 	}
-	place, err := a.lock.kind.await(limited)
+	place, err := a.lock.kind.await(limited, a.owner)
 	switch {
 	case err == nil:
 		return place, nil

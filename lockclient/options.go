@@ -6,6 +6,7 @@ import "time"
 const (
 	DefaultWatchdog = 30 * time.Second // lease of a lock that the watchdog renews
 	DefaultTimeout  = 3 * time.Second  // limit of one request
+	DefaultFairWait = 5 * time.Minute  // see WithFairWait
 	DefaultRedlock  = 10 * time.Second // lease of a Redlock
 )
 
@@ -21,6 +22,14 @@ func WithWatchdog(lease time.Duration) Option {
 // WithTimeout limits each request to Redis. When it passes, the outcome of the
 // request is unknown. The default is DefaultTimeout.
 func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
+
+// WithFairWait sets how much longer than the waiter before it a waiter in a fair
+// queue keeps its place without asking again: so long a waiter that died holds
+// up the others. One that lives asks earlier, and comes last if its place is
+// gone. Redisson calls it fairLockWaitTimeout. The default is DefaultFairWait.
+func WithFairWait(d time.Duration) Option {
+	return func(c *Client) { c.fairWait = wholeMillis(d) }
+}
 
 // WithObserver has f told of every Event of this Client, in the course of the
 // operation and on whatever task it happens: f should return soon.

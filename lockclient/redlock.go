@@ -2,16 +2,9 @@ package lockclient
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
-)
-
-// A Redlock that was refused tries again after a random delay in this range.
-const (
-	redlockRetryMin = 50 * time.Millisecond
-	redlockRetryMax = 250 * time.Millisecond
 )
 
 // errTooLate says why a quorum that agreed is of no use.
@@ -43,15 +36,20 @@ type redlock struct {
 
 func (r *redlock) reentrant() bool { return false }
 
-func (r *redlock) defaultLease() (time.Duration, bool) { return DefaultRedlock, false }
+func (r *redlock) defaultLease() time.Duration { return DefaultRedlock }
+
+func (r *redlock) renewal() *renewal { return nil }
 
 // newOwner returns none: each attempt has a value of its own, so that giving
 // back a failed attempt cannot end a later one.
 func (r *redlock) newOwner() string { return "" }
 
-func (r *redlock) await(context.Context) (waiting, error) {
+func (r *redlock) await(context.Context, string) (waiting, error) {
 	return poller{r.clients[0].rt.NewGate()}, nil
 }
+
+// withdraw does nothing: each attempt cleans up after itself.
+func (r *redlock) withdraw(request, error) {}
 
 func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 	rt := r.clients[0].rt
@@ -79,7 +77,7 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 		c := r.clients[i]
 		c.rt.Go(func() { _, _ = r.delete(c.base, c, value, limit) })
 	}
-	ans.hint = r.retryDelay()
+	ans.hint = pollDelay(rt)
 	return ans, err
 }
 
@@ -93,14 +91,14 @@ func (r *redlock) release(ctx context.Context, h *hold, _ leaving) error {
 
 func (r *redlock) extend(ctx context.Context, h *hold, lease time.Duration) error {
 	return r.whileHeld(ctx, h, r.all(), func(ctx context.Context, c *Client) (bool, error) {
-		reply, err := c.eval(ctx, h.round.limit, redlockExtend, []string{r.key}, []string{h.owner, millis(lease)})
+		reply, err := c.eval(ctx, h.round.limit, plainExtendCall(r.key, h.owner, lease))
 		return reply.Int == 1, err
 	})
 }
 
 // delete deletes the lock on one master; deleted is false if it was not ours.
 func (r *redlock) delete(ctx context.Context, c *Client, value string, limit time.Duration) (deleted bool, err error) {
-	reply, err := c.eval(ctx, limit, redlockRelease, []string{r.key}, []string{value})
+	reply, err := c.eval(ctx, limit, plainReleaseCall(r.key, value))
 	return reply.Int == 1, err
 }
 
@@ -158,22 +156,3 @@ func (r *redlock) poll(
 		}
 	}
 }
-
-// retryDelay draws the pause before the next attempt.
-func (r *redlock) retryDelay() time.Duration {
-	var p [8]byte
-	r.clients[0].rt.Random(p[:])
-	span := uint64(redlockRetryMax - redlockRetryMin)
-	return redlockRetryMin + time.Duration(binary.LittleEndian.Uint64(p[:])%span)
-}
-
-// poller is the place of a waiter that nobody wakes.
-type poller struct{ gate Gate }
-
-func (p poller) attempt(f func() error) error { return f() }
-
-func (p poller) park(ctx context.Context, d time.Duration) (woken bool, err error) {
-	return p.gate.Wait(ctx, d)
-}
-
-func (p poller) leave() {}

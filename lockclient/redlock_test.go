@@ -49,7 +49,7 @@ func (m *master) Eval(
 		return lockclient.Reply{}, errors.New("broken")
 	case m.value != args[0]:
 		return integer(0), nil
-	case script.Name == "redlock-release":
+	case script.Name == "plain-release":
 		m.value = ""
 	}
 	return integer(1), nil
@@ -113,7 +113,7 @@ func TestRedlockReturnsAtQuorum(t *testing.T) {
 	assert.Empty(t, m[0].holds())
 	assert.Len(t, m[2].sent(t, 1), 1)
 	close(late)
-	assert.Equal(t, "redlock-release", m[2].sent(t, 2)[1])
+	assert.Equal(t, "plain-release", m[2].sent(t, 2)[1])
 	require.Eventually(t, func() bool { return m[2].holds() == "" }, 5*time.Second, time.Millisecond)
 }
 

@@ -2,40 +2,28 @@ package lockclient
 
 import (
 	"crypto/sha1"
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"strings"
 )
 
-// The scripts, written from Redisson's protocol (its state after release 4.7.0).
-// Each file opens with its keys, arguments and replies; that comment is part of
-// the text that is sent, so file, SHA1 and wire agree.
-var (
-	//go:embed scripts/mutex_acquire.lua
-	mutexAcquireText string
-	//go:embed scripts/fenced_acquire.lua
-	fencedAcquireText string
-	//go:embed scripts/mutex_release.lua
-	mutexReleaseText string
-	//go:embed scripts/mutex_force.lua
-	mutexForceText string
-	//go:embed scripts/mutex_renew.lua
-	mutexRenewText string
-	//go:embed scripts/redlock_release.lua
-	redlockReleaseText string
-	//go:embed scripts/redlock_extend.lua
-	redlockExtendText string
-)
+// The scripts, written from Redisson's protocol: its state after release 4.7.0,
+// and that of 3.16 in the files that end in _316. Each file opens with its keys,
+// arguments and replies; that comment is part of the text that is sent, so
+// file, SHA1 and wire agree.
+//
+//go:embed scripts/*.lua
+var scriptFiles embed.FS
 
-// Constant after initialisation.
-var (
-	mutexAcquire   = NewScript("mutex-acquire", mutexAcquireText)
-	fencedAcquire  = NewScript("fenced-acquire", fencedAcquireText)
-	mutexRelease   = NewScript("mutex-release", mutexReleaseText)
-	mutexForce     = NewScript("mutex-force", mutexForceText)
-	mutexRenew     = NewScript("mutex-renew", mutexRenewText)
-	redlockRelease = NewScript("redlock-release", redlockReleaseText)
-	redlockExtend  = NewScript("redlock-extend", redlockExtendText)
-)
+// embedded returns the script of a file, for package variables: "mutex_acquire"
+// is scripts/mutex_acquire.lua and has the name mutex-acquire.
+func embedded(file string) *Script {
+	text, err := scriptFiles.ReadFile("scripts/" + file + ".lua")
+	if err != nil {
+		panic(err) // a file is missing from this package
+	}
+	return NewScript(strings.ReplaceAll(file, "_", "-"), string(text))
+}
 
 // NewScript names a script and computes its SHA1.
 func NewScript(name, text string) *Script {

@@ -1,6 +1,8 @@
 package lockclient
 
 import (
+	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -41,25 +43,49 @@ func (c *Client) watch() {
 	}
 }
 
-// dueRenewals returns, if the time has come, the holds to renew: at most 100
-// together, and in a cluster only such as share a slot. The mutex is held.
+// renewal is how the watchdog renews holds of one sort: with a script whose
+// first argument is the lease, and which replies for each hold whether its
+// owner has it (1 or 0), as a list or, for one hold, as a number.
+type renewal struct {
+	script *Script
+	batch  int // how many holds one script may name
+	// name returns the keys and arguments that name a hold.
+	name func(h *hold) (keys, args []string)
+}
+
+// Constant after initialisation.
+var (
+	hashRenewal    = renewal{embedded("mutex_renew"), renewBatch, hashName}
+	hashRenewal316 = renewal{embedded("mutex_renew_316"), 1, hashName}
+)
+
+// hashName names a hold that is a field of the hash at its key.
+func hashName(h *hold) (keys, args []string) { return []string{h.key}, []string{h.owner} }
+
+// dueRenewals returns, if the time has come, the holds to renew, in batches
+// that one script may name: in a cluster only such as share a slot. The mutex
+// is held.
 func (c *Client) dueRenewals(now time.Duration, cluster bool) (batches [][]*hold) {
 	k := &c.keeper
 	if k.renewed == 0 || now < k.renewAt {
 		return nil
 	}
 	k.renewAt = now + c.watchdog/3
-	open := map[int]int{} // slot to its batch that has room
+	type sort struct {
+		renewal *renewal
+		slot    int
+	}
+	open := map[sort]int{} // to the batch that has room
 	for _, h := range k.holds {
 		if h.renewed == 0 {
 			continue
 		}
-		s := 0
+		s := sort{renewal: h.renewal}
 		if cluster {
-			s = slot.OfString(h.key)
+			s.slot = slot.OfString(h.key)
 		}
 		i, ok := open[s]
-		if !ok || len(batches[i]) == renewBatch {
+		if !ok || len(batches[i]) == h.renewal.batch {
 			i = len(batches)
 			open[s] = i
 			batches = append(batches, nil)
@@ -72,25 +98,45 @@ func (c *Client) dueRenewals(now time.Duration, cluster bool) (batches [][]*hold
 // renew renews one batch. A hold that the server does not know is lost; after
 // an error the next period tries again, unless the holds end before.
 func (c *Client) renew(batch []*hold) {
-	keys := make([]string, len(batch))
-	args := make([]string, 1, 1+len(batch))
-	args[0] = millis(c.watchdog)
-	for i, h := range batch {
-		keys[i] = h.key
-		args = append(args, h.owner)
-	}
 	sent := c.rt.Mono()
-	reply, err := c.eval(c.base, c.timeout, mutexRenew, keys, args)
+	known, err := c.prolongAll(c.base, batch, c.watchdog)
 	for i, h := range batch {
 		switch {
-		case err != nil || i >= len(reply.List):
+		case err != nil:
 			c.observe(Event{Kind: Unrenewed, Key: h.key, Owner: h.owner, Err: err})
-		case reply.List[i].Int == 0:
+		case !known[i]:
 			c.lose(h)
 		case c.prolong(h, sent, c.watchdog):
 			c.observe(Event{Kind: Renewed, Key: h.key, Owner: h.owner})
 		}
 	}
+}
+
+// prolongAll gives holds of one sort a new lease on the server, and returns for
+// each whether the server knew it.
+func (c *Client) prolongAll(ctx context.Context, batch []*hold, lease time.Duration) (known []bool, err error) {
+	way := batch[0].renewal
+	q := call{script: way.script, args: []string{millis(lease)}}
+	for _, h := range batch {
+		keys, args := way.name(h)
+		q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
+	}
+	reply, err := c.eval(ctx, c.timeout, q)
+	if err != nil {
+		return nil, err
+	}
+	results := reply.List
+	if reply.Kind == IntReply {
+		results = []Reply{reply}
+	}
+	if len(results) != len(batch) {
+		return nil, fmt.Errorf("unexpected reply: %+v", reply)
+	}
+	known = make([]bool, len(batch))
+	for i, result := range results {
+		known[i] = result.Int == 1
+	}
+	return known, nil
 }
 
 // millis is a duration as the wire has it.

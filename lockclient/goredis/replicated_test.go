@@ -61,7 +61,7 @@ func TestReplicaConfirms(t *testing.T) {
 	_, err = c.Mutex("unconfirmed").TryLock(t.Context())
 	require.ErrorIs(t, err, lockclient.ErrReplication)
 	assert.Eventually(t, func() bool {
-		locked, err := c.IsLocked(t.Context(), "unconfirmed")
+		locked, err := c.Mutex("unconfirmed").IsLocked(t.Context())
 		return err == nil && !locked
 	}, 5*time.Second, 10*time.Millisecond)
 }

@@ -71,7 +71,7 @@ func scriptsAreNotSentAgain(t *testing.T, addr string) {
 	owner := c.ID() + ":named" // a named owner is not cleaned up, so its count can be read
 	_, err := c.Mutex(key).TryLock(t.Context(), lockclient.As(owner), lockclient.Lease(time.Second))
 	require.ErrorIs(t, err, lockclient.ErrUnknown)
-	n, err := c.HoldCount(t.Context(), key, owner)
+	n, err := c.Mutex(key).HoldCount(t.Context(), owner)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, n)
 	assert.Equal(t, 1, p.count("EVALSHA"))

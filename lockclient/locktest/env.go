@@ -111,7 +111,7 @@ func (r *run) process(opts ...lockclient.Option) *process {
 		r.ok("connect", err)
 		f := &faults{Transport: t}
 		c := lockclient.New(f, r.rt, opts...)
-		_, err = c.IsLocked(r.ctx, r.key) // a first connection takes its time
+		_, err = c.Mutex(r.key).IsLocked(r.ctx) // a first connection takes its time
 		r.ok("ask whether a lock is held", err)
 		p.faults = append(p.faults, f)
 		p.clients = append(p.clients, c)

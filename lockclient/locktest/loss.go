@@ -24,7 +24,7 @@ func renewal(r *run) {
 func forcedLoss(r *run) {
 	a, b := r.process(lockclient.WithWatchdog(3*short)), r.process()
 	h := r.take(a)
-	freed, err := b.clients[0].ForceUnlock(r.ctx, r.key)
+	freed, err := b.lock.ForceUnlock(r.ctx)
 	r.ok("force the unlock", err)
 	r.that(freed, "a forced unlock freed nothing")
 	next := r.take(b)

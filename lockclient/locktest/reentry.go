@@ -60,7 +60,7 @@ func unknownReentry(r *run) {
 
 // count requires a hold count on the server.
 func (r *run) count(p *process, owner string, want int64) {
-	n, err := p.clients[0].HoldCount(r.ctx, r.key, owner)
+	n, err := p.lock.HoldCount(r.ctx, owner)
 	r.ok("ask for the hold count", err)
 	r.that(n == want, "hold count %d, want %d", n, want)
 }

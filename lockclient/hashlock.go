@@ -1,0 +1,212 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// hashLock is the kind of every lock whose holds are fields of a hash at key,
+// owner to hold count. What is sent differs, what it means does not.
+type hashLock struct {
+	client  *Client
+	key     string
+	again   bool // an owner may take it again
+	dialect dialect
+}
+
+// dialect is what hash locks differ in on the wire.
+type dialect interface {
+	// acquire asks for the lock.
+	acquire(r request) call
+	// read reads the reply to acquire.
+	read(reply Reply, ans *answer) error
+	// withdraw takes a waiter of whom the server knows out; known is false if
+	// it knows of none.
+	withdraw(r request) (withdrawal call, known bool)
+	// release gives back one acquisition. Repeated with the same id it changes
+	// nothing, except under Compat316, which has no latches.
+	release(owner string, lease time.Duration, id string) call
+	// force frees the lock whoever holds it.
+	force() call
+	// await joins the waiters.
+	await(ctx context.Context, owner string) (waiting, error)
+}
+
+// call is a script with its keys and arguments.
+type call struct {
+	script     *Script
+	keys, args []string
+}
+
+func (l *hashLock) reentrant() bool { return l.again }
+
+func (l *hashLock) defaultLease() time.Duration { return l.client.watchdog }
+
+func (l *hashLock) renewal() *renewal {
+	if l.client.compat316 {
+		return &hashRenewal316
+	}
+	return &hashRenewal
+}
+
+func (l *hashLock) newOwner() string { return l.client.freshOwner() }
+
+func (l *hashLock) await(ctx context.Context, owner string) (waiting, error) {
+	return l.dialect.await(ctx, owner)
+}
+
+func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {
+	c := l.client
+	ans := answer{owner: r.owner, sent: c.rt.Mono()}
+	reply, err := c.evalSynced(ctx, l.dialect.acquire(r))
+	unsynced := err == ErrReplication
+	if err == nil || unsynced {
+		err = l.dialect.read(reply, &ans)
+	}
+	switch {
+	case err == nil && ans.taken && unsynced:
+		return ans, ErrReplication
+	case err == nil && ans.taken && validity(ans.sent, r.lease) <= c.rt.Mono():
+		return ans, fmt.Errorf("the lease ended before its reply came: %w", ErrLost)
+	}
+	return ans, err
+}
+
+// withdraw leaves the queue, if there is one, and gives back what was taken, or
+// may have been if nothing else can be in the owner's name. The release of a
+// lock that has a queue also wakes who is now its head, as a wake-up may have
+// come to the one that leaves.
+func (l *hashLock) withdraw(r request, err error) {
+	c, id := l.client, l.client.requestID()
+	withdrawal, queued := l.dialect.withdraw(r)
+	alone := r.hold == nil && !r.named
+	back := errors.Is(err, ErrReplication) || alone && (queued || isDoubtful(err))
+	if !queued && !back {
+		return
+	}
+	c.rt.Go(func() {
+		if queued {
+			c.insist(c.fairWait, func(ctx context.Context) error {
+				_, err := c.eval(ctx, c.timeout, withdrawal)
+				return err
+			})
+		}
+		if back {
+			c.insist(c.patience(alone), func(ctx context.Context) error {
+				_, err := l.unlock(ctx, r.owner, r.lease, id)
+				return err
+			})
+		}
+	})
+}
+
+func (l *hashLock) extend(ctx context.Context, h *hold, lease time.Duration) error {
+	known, err := l.client.prolongAll(ctx, []*hold{h}, lease)
+	if err == nil && !known[0] {
+		err = ErrLost
+	}
+	return err
+}
+
+// release counts down on the server. A request of unknown outcome is repeated
+// until it is answered; where that could count down twice, the hold's last
+// release settles it.
+func (l *hashLock) release(ctx context.Context, h *hold, lv leaving) error {
+	c := l.client
+	sent, id := c.rt.Mono(), c.requestID()
+	err := l.leave(ctx, h, lv, sent, id)
+	if err == nil || err == ErrLost {
+		return err
+	}
+	c.doubt(h)
+	if alone := lv.left == 0 && !h.named; alone || !c.compat316 {
+		patience := c.patience(alone)
+		c.rt.Go(func() {
+			c.insist(patience, func(ctx context.Context) error {
+				err := l.leave(ctx, h, lv, sent, id)
+				if err == ErrLost {
+					err = nil // as good as unlocked
+				}
+				return err
+			})
+		})
+	}
+	return err
+}
+
+// leave gives back one acquisition of h, and with the last one those of which
+// nobody knew whether the server counts them.
+func (l *hashLock) leave(ctx context.Context, h *hold, lv leaving, sent time.Duration, id string) error {
+	reply, err := l.unlock(ctx, h.owner, lv.lease, id)
+	if err != nil {
+		return err
+	}
+	freed, held := reply.Integer()
+	switch {
+	case !held || freed == 1 && lv.left > 0:
+		return ErrLost // the server knew of fewer acquisitions than we
+	case lv.left > 0:
+		l.client.prolong(h, sent, lv.lease)
+	case freed == 0 && lv.doubtful > 0:
+		return l.settle(ctx, h, lv)
+	}
+	return nil
+}
+
+// settle ends a hold of which the server still counts acquisitions, when as
+// many were of unknown outcome. It reads the count first: never is a hold
+// decremented on suspicion.
+func (l *hashLock) settle(ctx context.Context, h *hold, lv leaving) error {
+	n, err := l.holdCount(ctx, h.owner)
+	for range min(n, int64(lv.doubtful)) {
+		if err != nil {
+			break
+		}
+		_, err = l.unlock(ctx, h.owner, lv.lease, l.client.requestID())
+	}
+	return err
+}
+
+// unlock runs the release script once, and when the reply has come deletes the
+// latch, in which the script left its outcome for repetitions.
+func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration, id string) (Reply, error) {
+	c := l.client
+	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, id))
+	if err == nil && reply.Kind != NilReply && !c.compat316 {
+		latch := latchKey(l.key, id)
+		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })
+	}
+	return reply, err
+}
+
+func (l *hashLock) isLocked(ctx context.Context) (bool, error) {
+	n, err := l.client.integer(ctx, l.key, "EXISTS", l.key)
+	return n == 1, err
+}
+
+func (l *hashLock) holdCount(ctx context.Context, owner string) (int64, error) {
+	return l.client.integer(ctx, l.key, "HGET", l.key, owner)
+}
+
+func (l *hashLock) forceUnlock(ctx context.Context) (freed bool, err error) {
+	reply, err := l.client.eval(ctx, l.client.timeout, l.dialect.force())
+	return reply.Int == 1, err
+}
+
+// latchTTL is how long an unlock may be repeated. Redisson's rule with its
+// default settings gives 16 s to 20 s.
+func (c *Client) latchTTL() time.Duration { return 4*c.timeout + 8*time.Second }
+
+// patience returns for how long an unlock of unknown outcome may be repeated.
+// Without latches that is harmless only if the owner's name is alone at stake.
+func (c *Client) patience(alone bool) time.Duration {
+	if c.compat316 && !alone {
+		return 0
+	}
+	return c.latchTTL()
+}
+
+// requestID names one unlock and its repetitions.
+func (c *Client) requestID() string { return c.randomHex(16) }

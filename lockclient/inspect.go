@@ -1,0 +1,84 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// inspected is a kind whose state can be asked for and ended from outside.
+type inspected interface {
+	// isLocked tells whether anybody holds the lock.
+	isLocked(ctx context.Context) (bool, error)
+	// holdCount returns how many times owner holds it.
+	holdCount(ctx context.Context, owner string) (int64, error)
+	// forceUnlock frees the lock; freed is false if it was free.
+	forceUnlock(ctx context.Context) (freed bool, err error)
+}
+
+// IsLocked tells whether anybody holds the lock.
+//
+// It and the methods below ask the server once, so the answer may be outdated
+// when it comes; to guard work, hold the lock. Their errors are ErrUnknown, one
+// that wraps ErrNotSent, a *ServerError, and errors.ErrUnsupported for a lock
+// that lives on several servers or keys.
+func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
+	err = l.inspect("is locked", func(k inspected) error {
+		locked, err = k.isLocked(ctx)
+		return err
+	})
+	return locked, err
+}
+
+// HeldBy tells whether owner holds the lock.
+func (l *Lock) HeldBy(ctx context.Context, owner string) (bool, error) {
+	n, err := l.HoldCount(ctx, owner)
+	return n > 0, err
+}
+
+// HoldCount returns how many times owner holds the lock, 0 for not at all.
+func (l *Lock) HoldCount(ctx context.Context, owner string) (count int64, err error) {
+	err = l.inspect("hold count", func(k inspected) error {
+		count, err = k.holdCount(ctx, owner)
+		return err
+	})
+	return count, err
+}
+
+// TTL returns how long the lock stays if nobody renews it; ok is false if it is
+// free or has no TTL. Resolution is 1 ms.
+func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error) {
+	err = l.inspect("ttl", func(inspected) error {
+		n, err := l.client.integer(ctx, l.key, "PTTL", l.key)
+		left, ok = time.Duration(n)*time.Millisecond, n >= 0 && err == nil
+		return err
+	})
+	if !ok {
+		left = 0
+	}
+	return left, ok, err
+}
+
+// ForceUnlock frees the lock whoever holds it, and wakes a waiter where the kind
+// does; freed is false if it was free already. Holders learn of it at their
+// next renewal, those of this Client at once.
+func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
+	err = l.inspect("force unlock", func(k inspected) error {
+		freed, err = k.forceUnlock(ctx)
+		return err
+	})
+	if err == nil {
+		l.client.loseAll(l.key)
+	}
+	return freed, err
+}
+
+// inspect runs f on the kind, if it can be inspected.
+func (l *Lock) inspect(op string, f func(k inspected) error) error {
+	k, ok := l.kind.(inspected)
+	if !ok {
+		return opError(op, l.key, fmt.Errorf("%T: %w", l.kind, errors.ErrUnsupported))
+	}
+	return opError(op, l.key, f(k))
+}
