@@ -70,6 +70,7 @@ func (s *sandbox) open(e *Engine) {
 		{"bit", e.bitLibrary(), nil},
 		{"redis", e.redisLibrary(), redisConstants},
 		{"cjson", e.cjsonLibrary(), cjsonConstants},
+		{"cmsgpack", e.msgpackLibrary(), msgpackConstants},
 		{"struct", e.structLibrary(), nil},
 	} {
 		t := L.CreateTable(0, len(lib.funcs)+len(lib.also))
