@@ -51,7 +51,12 @@ func (l *hashLock) renewal() *renewal {
 	return &hashRenewal
 }
 
-func (l *hashLock) newOwner() string { return l.client.freshOwner() }
+func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	return l.client.freshOwner(), nil
+}
 
 func (l *hashLock) await(ctx context.Context, owner string) (waiting, error) {
 	return l.dialect.await(ctx, owner)
@@ -102,8 +107,8 @@ func (l *hashLock) withdraw(r request, err error) {
 	})
 }
 
-func (l *hashLock) extend(ctx context.Context, h *hold, lease time.Duration) error {
-	known, err := l.client.prolongAll(ctx, []*hold{h}, lease)
+func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) error {
+	known, err := l.client.prolongAll(ctx, []*hold{h.hold}, lease)
 	if err == nil && !known[0] {
 		err = ErrLost
 	}
@@ -113,8 +118,8 @@ func (l *hashLock) extend(ctx context.Context, h *hold, lease time.Duration) err
 // release counts down on the server. A request of unknown outcome is repeated
 // until it is answered; where that could count down twice, the hold's last
 // release settles it.
-func (l *hashLock) release(ctx context.Context, h *hold, lv leaving) error {
-	c := l.client
+func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
+	c, h := l.client, held.hold
 	sent, id := c.rt.Mono(), c.requestID()
 	err := l.leave(ctx, h, lv, sent, id)
 	if err == nil || err == ErrLost {

@@ -9,19 +9,24 @@ import (
 type Held struct {
 	lock    *Lock
 	hold    *hold
-	renewed bool // the watchdog serves it
 	token   uint64
+	members []*Held       // of a Multi
 	since   time.Duration // Mono time of the grant
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	released bool // guarded by the client's mutex
+	// The client's mutex guards the rest.
+	renewed  bool  // the watchdog serves it
+	whole    *Held // the acquisition of a Multi that it is part of, or nil
+	released bool
 }
 
-// Key returns the lock's name.
+// Key returns the lock's name, see Lock.Key.
 func (h *Held) Key() string { return h.hold.key }
 
-// Owner returns the identity on the wire: "uuid:n", or the random value of a Redlock.
+// Owner returns the identity on the wire: "uuid:n", "uuid:n:write" on the write
+// side of a RW, the random value of a Redlock, or the owner of the first member
+// of a Multi.
 func (h *Held) Owner() string { return h.hold.owner }
 
 // Token returns the fencing token of this acquisition; ok is false if its kind
@@ -45,8 +50,12 @@ func (h *Held) Lost() <-chan struct{} { return h.hold.lost }
 func (h *Held) Until() time.Duration {
 	c := h.lock.client
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return h.hold.until
+	until := h.hold.until
+	c.mu.Unlock()
+	for _, m := range h.members {
+		until = min(until, m.Until())
+	}
+	return until
 }
 
 // Extend replaces the lease by d, from now, in whole milliseconds and at least
@@ -59,7 +68,7 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	sent := c.rt.Mono()
 	lease, err := c.extending(h, sent, wholeMillis(d))
 	if err == nil {
-		err = h.lock.kind.extend(ctx, h.hold, lease)
+		err = h.lock.kind.extend(ctx, h, lease)
 	}
 	switch {
 	case err == ErrLost:
@@ -82,7 +91,7 @@ func (h *Held) Unlock(ctx context.Context) error {
 		return opError("unlock", h.Key(), ErrNotHeld)
 	}
 	h.cancel(nil)
-	err := h.lock.kind.release(context.WithoutCancel(ctx), h.hold, l)
+	err := h.lock.kind.release(context.WithoutCancel(ctx), h, l)
 	if err == ErrLost {
 		c.lose(h.hold)
 	}

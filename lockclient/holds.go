@@ -13,6 +13,10 @@ func validity(sent, lease time.Duration) time.Duration {
 	return sent + lease - lease/100 - 2*time.Millisecond
 }
 
+// noEnd is the Mono time until which a hold without an end of its own may be
+// relied on: after 73 years. Adding to it does not overflow.
+const noEnd time.Duration = 1 << 61
+
 // reserve reserves a place in the hold that an acquisition re-enters, and
 // returns it with its lease; h is nil if there is none. inner is the hold of
 // its context, id names an owner if the caller has chosen one.
@@ -56,10 +60,14 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, 
 	h := a.hold
 	if h == nil {
 		h = &hold{key: a.lock.key, owner: a.owner, named: a.named, lost: make(chan struct{}),
-			renewal: a.lock.kind.renewal(), count: 1, index: -1, round: ans.round}
+			renewal: a.lock.kind.renewal(), composed: ans.members != nil, count: 1, index: -1, round: ans.round}
 	}
-	ctx = c.rt.WithValue(ctx, holdKey{c, h.key}, h)
-	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, since: c.rt.Mono()}
+	if n := len(ans.members); n > 0 {
+		ctx = ans.members[n-1].ctx // which ends with each of them
+	}
+	ctx = c.rt.WithValue(ctx, holdKey{c, h.key, a.lock.suffix}, h)
+	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, members: ans.members,
+		since: c.rt.Mono()}
 	held.ctx, held.cancel = c.rt.WithCancelCause(ctx)
 	start, wake, ok := c.enter(held, ans.sent, a.lease)
 	if !ok {
@@ -73,7 +81,21 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, 
 	if wake {
 		c.wake.Open()
 	}
+	for _, m := range held.members {
+		if !m.join(held) {
+			c.lose(h)
+		}
+	}
 	return held, nil
+}
+
+// join makes an acquisition part of one of a Multi. It is false if it is lost already.
+func (h *Held) join(whole *Held) bool {
+	c := h.lock.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.whole = whole
+	return !h.hold.isLost
 }
 
 // enter enters an acquisition, unless its hold is lost by now. It tells
@@ -103,6 +125,9 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) (start, wake, ok b
 // at sent. A hold that the watchdog serves counts on the watchdog's lease at
 // most, as a renewal may overtake. The mutex is held.
 func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
+	if h.composed {
+		return noEnd
+	}
 	if h.renewed > 0 {
 		lease = min(lease, c.watchdog)
 	}
@@ -173,9 +198,7 @@ func (c *Client) drop(held *Held) (l leaving, ok bool) {
 	if h.count == 0 {
 		c.keeper.remove(h)
 	}
-	if held.renewed {
-		c.keeper.unserve(h)
-	}
+	c.unserve(held)
 	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, lost: h.isLost}
 	idle := len(c.keeper.holds) == 0
 	c.mu.Unlock()
@@ -183,6 +206,14 @@ func (c *Client) drop(held *Held) (l leaving, ok bool) {
 		c.wake.Open()
 	}
 	return l, true
+}
+
+// unserve ends the service of the watchdog to one acquisition. The mutex is held.
+func (c *Client) unserve(held *Held) {
+	if held.renewed {
+		held.renewed = false
+		c.keeper.unserve(held.hold)
+	}
 }
 
 // doubt notes a request of unknown outcome.
@@ -204,16 +235,37 @@ func (c *Client) lose(h *hold) {
 	h.isLost = true
 	c.keeper.remove(h)
 	held := slices.Clone(h.held)
+	var wholes []*Held
+	for _, one := range held {
+		if one.whole != nil {
+			wholes = append(wholes, one.whole)
+		}
+	}
 	c.mu.Unlock()
 	close(h.lost)
 	for _, one := range held {
 		one.cancel(ErrLost)
+		one.dismiss()
+	}
+	for _, whole := range wholes {
+		whole.lock.client.lose(whole.hold)
 	}
 	var since time.Duration
 	if len(held) > 0 {
 		since = now - held[0].since
 	}
 	c.observe(Event{Kind: Lost, Key: h.key, Owner: h.owner, Held: since})
+}
+
+// dismiss has the watchdog leave the members of a lost whole alone, so that they
+// end with their leases if nobody unlocks them.
+func (h *Held) dismiss() {
+	for _, m := range h.members {
+		c := m.lock.client
+		c.mu.Lock()
+		c.unserve(m)
+		c.mu.Unlock()
+	}
 }
 
 // loseAll ends the holds of the lock named key, or all if key is empty.

@@ -20,6 +20,7 @@ type holdID struct{ key, owner string }
 type hold struct {
 	key, owner string
 	named      bool          // the caller chose the owner
+	composed   bool          // of a Multi: it has no end of its own, but those of its members
 	lost       chan struct{} // closed when the hold is lost
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone
 

@@ -12,6 +12,7 @@ import (
 type Lock struct {
 	client *Client // keeps the holds and their time
 	key    string
+	suffix string // of its owners, where one key has two locks; mostly empty
 	kind   kind
 }
 
@@ -24,19 +25,20 @@ type kind interface {
 	defaultLease() time.Duration
 	// renewal is how the watchdog renews a lease without Lease, nil if it does not.
 	renewal() *renewal
-	// newOwner returns the identity of a first acquisition.
-	newOwner() string
+	// newOwner returns the identity of a first acquisition with ctx, which is
+	// named if the caller has chosen one. An error refuses the acquisition.
+	newOwner(ctx context.Context, named string) (string, error)
 	// acquire asks once for the lock.
 	acquire(ctx context.Context, r request) (answer, error)
 	// withdraw has the server forget, in the background, an acquisition that
 	// failed with err after it was asked for.
 	withdraw(r request, err error)
-	// release gives back one acquisition of h. It returns ErrLost if the
-	// server no longer knew of it; an unknown outcome is taken care of.
-	release(ctx context.Context, h *hold, l leaving) error
-	// extend gives h a new lease. It returns ErrLost if the server no longer
-	// knew of it.
-	extend(ctx context.Context, h *hold, lease time.Duration) error
+	// release gives back one acquisition. It returns ErrLost if the server no
+	// longer knew of it; an unknown outcome is taken care of.
+	release(ctx context.Context, h *Held, l leaving) error
+	// extend gives the hold of h a new lease. It returns ErrLost if the server
+	// no longer knew of it.
+	extend(ctx context.Context, h *Held, lease time.Duration) error
 	// await joins the waiters of the lock, before the attempt that counts.
 	await(ctx context.Context, owner string) (waiting, error)
 }
@@ -47,6 +49,7 @@ type request struct {
 	named       bool  // the caller chose the owner
 	hold        *hold // what it re-enters, or nil
 	lease       time.Duration
+	begun       time.Duration // Mono time of the call
 	wait        time.Duration // limit of the wait: 0 for one attempt, negative for none
 	nodeTimeout time.Duration
 }
@@ -60,6 +63,7 @@ type answer struct {
 	hint    time.Duration // not taken: how long the holder's lease lasts; negative: it has no end
 	refusal error         // not taken: more about why, or nil
 	round   *round        // of a Redlock
+	members []*Held       // of a Multi
 }
 
 // waiting is one waiter's place.
@@ -107,8 +111,14 @@ func (l *Lock) Do(
 
 // holdKey finds in a context the hold of a lock, for re-entry.
 type holdKey struct {
-	client *Client
-	key    string
+	client      *Client
+	key, suffix string
+}
+
+// in returns the hold that a context carries, or nil.
+func (k holdKey) in(ctx context.Context) *hold {
+	h, _ := ctx.Value(k).(*hold)
+	return h
 }
 
 // take is Lock and TryLock; wait is the limit when no option gives one.
@@ -118,7 +128,7 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	a := &acquisition{lock: l, request: request{wait: o.wait}, begun: c.rt.Mono()}
+	a := &acquisition{lock: l, request: request{begun: c.rt.Mono(), wait: o.wait}}
 	held, err := a.run(ctx, o)
 	if err != nil && a.attempts > 0 {
 		l.kind.withdraw(a.request, err)
@@ -140,36 +150,36 @@ type acquisition struct {
 	request
 	lock     *Lock
 	renewal  *renewal // nil: the watchdog leaves it alone
-	begun    time.Duration
 	attempts int
 }
 
 // prepare settles owner and lease, and reserves a place in the hold that is re-entered.
 func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
-	c := a.lock.client
-	a.lease, a.renewal = a.lock.kind.defaultLease(), a.lock.kind.renewal()
+	l := a.lock
+	a.lease, a.renewal = l.kind.defaultLease(), l.kind.renewal()
 	if o.lease > 0 {
 		a.lease, a.renewal = o.lease, nil
 	}
 	a.nodeTimeout = o.nodeTimeout
-	inner, _ := ctx.Value(holdKey{c, a.lock.key}).(*hold)
-	h, lease, err := c.reserve(holdID{a.lock.key, o.owner}, inner)
+	named := o.owner
+	if named != "" {
+		named += l.suffix
+	}
+	h, lease, err := l.client.reserve(holdID{l.key, named}, holdKey{l.client, l.key, l.suffix}.in(ctx))
 	switch {
 	case err != nil:
 		return err
 	case h != nil:
 		a.hold, a.owner = h, h.owner
 		a.lease = max(a.lease, lease) // a re-entry never cuts the lease
-		if !a.lock.kind.reentrant() {
+		if !l.kind.reentrant() {
 			return ErrDeadlock
 		}
 		return nil
 	}
-	a.owner, a.named = o.owner, o.owner != ""
-	if !a.named {
-		a.owner = a.lock.kind.newOwner()
-	}
-	return nil
+	a.named = named != ""
+	a.owner, err = l.kind.newOwner(ctx, named)
+	return err
 }
 
 // run attempts, joins the waiters, and attempts again until an attempt
@@ -266,11 +276,14 @@ func (a *acquisition) pause(hint time.Duration) time.Duration {
 }
 
 // left is what remains of the wait, negative for no limit.
-func (a *acquisition) left() time.Duration {
-	if a.wait < 0 {
+func (a *acquisition) left() time.Duration { return a.remaining(a.lock.client.rt) }
+
+// remaining is what remains of the wait, negative for no limit.
+func (r request) remaining(rt Runtime) time.Duration {
+	if r.wait < 0 {
 		return -1
 	}
-	return max(0, a.begun+a.wait-a.lock.client.rt.Mono())
+	return max(0, r.begun+r.wait-rt.Mono())
 }
 
 // refused is the error of an acquisition whose wait is over.

@@ -42,7 +42,7 @@ func (r *redlock) renewal() *renewal { return nil }
 
 // newOwner returns none: each attempt has a value of its own, so that giving
 // back a failed attempt cannot end a later one.
-func (r *redlock) newOwner() string { return "" }
+func (r *redlock) newOwner(context.Context, string) (string, error) { return "", nil }
 
 func (r *redlock) await(context.Context, string) (waiting, error) {
 	return poller{r.clients[0].rt.NewGate()}, nil
@@ -83,13 +83,15 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 
 // release deletes the lock on all masters that have answered; each of the
 // others does so when its answer comes.
-func (r *redlock) release(ctx context.Context, h *hold, _ leaving) error {
+func (r *redlock) release(ctx context.Context, held *Held, _ leaving) error {
+	h := held.hold
 	return r.whileHeld(ctx, h, h.round.end(), func(ctx context.Context, c *Client) (bool, error) {
 		return r.delete(ctx, c, h.owner, h.round.limit)
 	})
 }
 
-func (r *redlock) extend(ctx context.Context, h *hold, lease time.Duration) error {
+func (r *redlock) extend(ctx context.Context, held *Held, lease time.Duration) error {
+	h := held.hold
 	return r.whileHeld(ctx, h, r.all(), func(ctx context.Context, c *Client) (bool, error) {
 		reply, err := c.eval(ctx, h.round.limit, plainExtendCall(r.key, h.owner, lease))
 		return reply.Int == 1, err
