@@ -171,22 +171,24 @@ func TestContextsDoNotGrow(t *testing.T) {
 
 func TestForeignContextsAreRefused(t *testing.T) {
 	other := &process{w: &World{}, name: "c9"}
-	for want, make := range map[string]func(root context.Context) (context.Context, func()){
-		"sim: a context that does not come from this simulation: derive contexts from Runtime": func(context.Context) (context.Context, func()) {
+	type derivation func(root context.Context) (context.Context, func())
+	for want, derive := range map[string]derivation{
+		"that does not come from this simulation: derive": func(context.Context) (context.Context, func()) {
 			return context.WithCancel(context.Background())
 		},
-		"sim: a context of real time between simulated ones: derive contexts from Runtime": func(root context.Context) (context.Context, func()) {
+		"of real time between simulated ones: derive": func(root context.Context) (context.Context, func()) {
 			return context.WithTimeout(root, time.Hour)
 		},
-		"sim: c1 uses a context of c9": func(context.Context) (context.Context, func()) {
+		"of c9": func(context.Context) (context.Context, func()) {
 			return &simCtx{p: other, parent: context.Background()}, func() {}
 		},
 	} {
 		err := inTask(t, func(_ *process, rt clientRuntime, root context.Context) {
-			ctx, cancel := make(root)
+			ctx, cancel := derive(root)
 			defer cancel()
 			rt.WithCancelCause(rt.WithValue(ctx, testKey{}, 1))
 		})
-		require.ErrorContains(t, err, "sim: c1 panicked: "+want)
+		require.ErrorContains(t, err, "sim: c1 panicked: sim: ")
+		require.ErrorContains(t, err, "a context "+want)
 	}
 }

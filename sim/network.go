@@ -70,7 +70,8 @@ func (w *World) newMessage(kind msgKind) *message {
 func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 	w.messages++
 	m.number, m.from, m.to = w.messages, from, to
-	m.sent = w.emit(trace.Event{Kind: trace.Send, Actor: from, Peer: to, A: int64(m.number), Lock: m.write.lock, Text: m.text})
+	m.sent = w.emit(trace.Event{Kind: trace.Send, Actor: from, Peer: to, A: int64(m.number), Lock: m.write.lock,
+		Text: m.text})
 	if w.running != nil {
 		w.running.cause = m.sent
 	}

@@ -74,7 +74,7 @@ func (p *process) crash() {
 	p.dead = true
 	p.deferred = nil
 	for _, b := range append([]*Belief(nil), p.holding...) {
-		p.w.endBelief(b, trace.Lost, n, "its process crashed")
+		p.w.endBelief(b, trace.Lost, n, "its process has crashed")
 	}
 	for _, c := range p.conns {
 		if c != nil {

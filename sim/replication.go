@@ -41,7 +41,7 @@ func (l *replication) pump() {
 		return
 	}
 	m := l.w.newMessage(msgEffects)
-	m.link = l
+	m.link, m.text = l, "effects"
 	m.batch = l.link.Take()
 	l.w.send(m, &l.down, l.master.actor, l.replica.actor)
 }
@@ -88,7 +88,7 @@ func (l *replication) apply(m *message) {
 
 func (l *replication) acknowledge(ack cluster.Ack, cause uint64) {
 	m := l.w.newMessage(msgAck)
-	m.link, m.ack = l, ack
+	m.link, m.ack, m.text = l, ack, "acknowledgement"
 	l.w.following(cause, func() { l.w.send(m, &l.up, l.replica.actor, l.master.actor) })
 }
 

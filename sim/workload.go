@@ -166,7 +166,7 @@ func (c *client) watchLoss(b *Belief, h *lockclient.Held) {
 	ctx := h.Context().(*simCtx)
 	ctx.AfterFunc(func() {
 		if errors.Is(context.Cause(ctx), lockclient.ErrLost) {
-			c.p.w.endBelief(b, trace.Lost, 0, "told that the lock is lost")
+			c.p.w.endBelief(b, trace.Lost, 0, "it has noticed")
 		}
 	})
 }

@@ -18,7 +18,8 @@ which promise, and any run can be replayed from its seed, byte for byte.
 Without arguments it gives a tour: each scenario's claim, the lines of the
 trace that decided, and the verdict.
 
-Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage.`,
+Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
+130 interrupted.`,
 		Args:          noSubcommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -41,7 +41,8 @@ only, one JSON object a line, and the rest goes to standard error.`,
 		},
 	}
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the run (default: the file's)")
-	cmd.Flags().IntVar(&f.clients, "clients", 0, "number of clients, 1 to 1000000 (default: the file's)")
+	cmd.Flags().IntVar(&f.clients, "clients", 0, fmt.Sprintf("number of clients, 1 to %d (default: the file's)",
+		sim.MaxClients))
 	cmd.Flags().DurationVar(&f.length, "for", 0, "virtual time to run, such as 60s (default: the file's)")
 	cmd.Flags().StringVar(&f.trace, "trace", "text", "what to print of the run: none, text or jsonl")
 	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions([]string{"none", "text", "jsonl"}, 0))
@@ -101,8 +102,8 @@ func (f *runFlags) options(cmd *cobra.Command, s *sim.Scenario) (sim.Options, er
 	if cmd.Flags().Changed("seed") {
 		opt.Seed = f.seed
 	}
-	if cmd.Flags().Changed("clients") && (f.clients < 1 || f.clients > 1_000_000) {
-		return opt, fmt.Errorf("--clients %d: expected a number from 1 to 1000000", f.clients)
+	if cmd.Flags().Changed("clients") && (f.clients < 1 || f.clients > sim.MaxClients) {
+		return opt, fmt.Errorf("--clients %d: expected a number from 1 to %d", f.clients, sim.MaxClients)
 	}
 	if cmd.Flags().Changed("for") && (f.length <= 0 || f.length > sim.MaxDuration) {
 		return opt, fmt.Errorf("--for %v: expected a duration above 0 and at most %v", f.length, sim.MaxDuration)

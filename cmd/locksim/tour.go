@@ -14,6 +14,19 @@ import (
 // tourLines is how many lines of a trace the tour shows.
 const tourLines = 12
 
+// tourIntro tells how to read what follows.
+const tourIntro = `Clients c1, c2, … take locks on Redis masters m1, … with replicas r1, …, in virtual time.
+Each scenario below is its claim, the lines of its trace that decided (seconds, event
+number, what happened), and what it showed of these promises:
+  exclusion  no two clients believe at the same time that they hold a lock
+  fencing    the resource that the lock protects applies no stale write
+  progress   whoever asks for a lock gets it within a bound
+  lease      a crashed holder's lock is free when its TTL has passed, and no sooner
+A script that acquires replies nil, or -1 and a token, when it has granted the lock; else the
+TTL of the present holder in ms.
+
+`
+
 // runTour runs every embedded scenario: claim, decisive lines, verdict.
 func runTour(cmd *cobra.Command, _ []string) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
@@ -21,6 +34,7 @@ func runTour(cmd *cobra.Command, _ []string) error {
 	lua := sim.NewLua()
 	started := time.Now()
 	differ, list := 0, sim.Library()
+	fmt.Fprint(out, tourIntro)
 	for i, s := range list {
 		if i > 0 {
 			fmt.Fprintln(out)
@@ -46,7 +60,8 @@ func runTour(cmd *cobra.Command, _ []string) error {
 	}
 	fmt.Fprintf(out, "\n%d scenarios in %.1f s: %d as expected, %d not.\n",
 		len(list), time.Since(started).Seconds(), len(list)-differ, differ)
-	fmt.Fprintln(out, "More: locksim list, locksim run NAME [--seed N] [--clients N] [--for 60s] [--trace text|jsonl|none]")
+	fmt.Fprintln(out,
+		"More: locksim list, locksim run NAME [--seed N] [--clients N] [--for 60s] [--trace text|jsonl|none]")
 	if differ > 0 {
 		return errDiffers
 	}

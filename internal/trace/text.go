@@ -2,6 +2,7 @@ package trace
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -39,28 +40,32 @@ func (e *Event) appendSentence(dst []byte, names []string) []byte {
 	actor, peer := names[e.Actor], names[e.Peer]
 	switch e.Kind {
 	case Acquire:
-		return appendWords(dst, actor, "acquire", e.Key)
+		return appendWords(dst, actor, "asks for", e.Key)
 	case Hold:
 		return e.appendHold(appendWords(dst, actor, "holds", e.Key))
 	case Release:
-		return appendWords(dst, actor, "release", e.Key)
+		return appendWords(dst, actor, "releases", e.Key)
 	case Freed:
-		return appendWords(dst, actor, "released", e.Key)
-	case Lost, Refused, Failed:
-		return appendWords(dst, actor, e.Kind.String(), e.Key, parenthesis(e.Text))
+		return appendWords(dst, actor, "has released", e.Key)
+	case Lost:
+		return appendReason(appendWords(dst, actor, "lost", e.Key), e.Text)
+	case Refused:
+		return appendReason(appendWords(dst, actor, "did not get", e.Key), e.Text)
+	case Failed:
+		return appendReason(appendWords(dst, actor, "gets an error"), e.Text)
 	case Execute:
 		return appendWords(dst, actor, e.Text)
 	case Drop:
-		return appendWords(dst, actor, "->", peer, "lost:", e.Text)
+		return appendReason(appendWords(dst, "the network loses a message from", actor, "to", peer), e.Text)
 	case Replicate:
 		return appendWords(dst, actor, "applied the effects of", peer, "up to offset", strconv.FormatInt(e.A, 10))
 	case Expire:
-		return e.appendExpired(appendWords(dst, actor, "expired"))
+		return append(e.appendExpired(appendWords(dst, actor, "removes")), ": its TTL has passed"...)
 	case Write:
 		return e.appendToken(appendWords(dst, actor, "accepts the write of", peer))
 	case Reject:
 		dst = e.appendToken(appendWords(dst, actor, "refuses the write of", peer))
-		return appendWords(append(dst, ", it has seen "...), strconv.FormatInt(e.B, 10))
+		return appendWords(append(dst, ", it has seen token "...), strconv.FormatInt(e.B, 10))
 	}
 	return e.appendFault(dst, actor, peer)
 }
@@ -84,11 +89,17 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	case Heal:
 		return appendWords(dst, "the network heals")
 	case Jump:
-		return appendWords(dst, "the clock of", peer, "jumps by", seconds(e.A))
+		if e.A < 0 {
+			return appendWords(dst, "the clock of", peer, "jumps back by", seconds(-e.A))
+		}
+		return appendWords(dst, "the clock of", peer, "jumps forward by", seconds(e.A))
 	case Rate:
-		return appendWords(dst, "the clock of", peer, "runs off by", strconv.FormatInt(e.A, 10), "parts per billion")
+		if e.A < 0 {
+			return appendWords(dst, "the clock of", peer, "runs", percent(-e.A), "slow")
+		}
+		return appendWords(dst, "the clock of", peer, "runs", percent(e.A), "fast")
 	case Lag:
-		return appendWords(dst, "replication to", peer, [...]string{"goes on", "is held"}[e.A&1])
+		return appendWords(dst, "replication to", peer, [...]string{"goes on", "is held back"}[e.A&1])
 	case Promote:
 		return appendWords(dst, peer, "is promoted to master")
 	}
@@ -132,11 +143,21 @@ func appendWords(dst []byte, words ...string) []byte {
 	return dst
 }
 
-func parenthesis(s string) string {
-	if s == "" {
-		return ""
+// appendReason appends what follows a colon, if there is anything.
+func appendReason(dst []byte, reason string) []byte {
+	if reason == "" {
+		return dst
 	}
-	return "(" + s + ")"
+	return append(append(dst, ": "...), reason...)
+}
+
+// percent is a number of parts per billion as a percentage: 0.5%.
+func percent(ppb int64) string {
+	text := strconv.FormatInt(ppb/1e7, 10)
+	if rest := ppb % 1e7; rest != 0 {
+		text += "." + strings.TrimRight(strconv.FormatInt(1e7+rest, 10)[1:], "0")
+	}
+	return text + "%"
 }
 
 // seconds is a duration in ns as seconds with three decimals: 2.980s.

@@ -79,5 +79,6 @@ func (p *Progress) Result(end time.Duration) Result {
 	case got == 0:
 		return Result{Check: "progress", Verdict: Unknown, Reason: "nobody asked for a lock and got it"}
 	}
-	return Result{Check: "progress", Reason: fmt.Sprintf("nobody waited longer than %v; the bound is %v", longest, p.bound)}
+	return Result{Check: "progress", Reason: fmt.Sprintf("nobody waited longer than %v; the bound is %v", longest,
+		p.bound)}
 }
