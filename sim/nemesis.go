@@ -101,6 +101,9 @@ func (s Step) shape(args int, options ...string) error {
 	if len(s.Args) != args {
 		return fmt.Errorf("expected %d arguments, got %d", args, len(s.Args))
 	}
+	if len(options) == 0 && len(s.Opts) > 0 {
+		return fmt.Errorf("%s: expected no option", s.Opts[0].Name)
+	}
 	for i, o := range s.Opts {
 		if slices.ContainsFunc(s.Opts[:i], func(other Option) bool { return other.Name == o.Name }) {
 			return fmt.Errorf("%s is given twice", o.Name)

@@ -37,6 +37,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world delay=0s hold=0s\n":         "x.scenario:1: time would stand still",
 		"expect lease=holds lease=holds\n": "x.scenario:1: lease is expected twice",
 		tiny + "at 1s drop c1 m1 next=1 next=2\nrun for=1s": "x.scenario:2: next is given twice",
+		tiny + "at 1s heal now=1\nrun for=1s":               "x.scenario:2: now: expected no option",
 		tiny + "at 1s drop nemesis m1 next=1\nrun for=1s":   "x.scenario:2: unknown actor \"nemesis\"",
 		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
 		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",

@@ -125,6 +125,11 @@ var verbTests = []struct {
 		"world clients=1 replicas=2 rounds=0 delay=1ms hold=100ms\nat 1s promote r1\nrun for=3s\n",
 		[]string{`^1.000 r1 is promoted`, `^1.0.. r2 applied the effects of r1`, `^1.[1-9].. r2 applied the effects of r1`},
 		[]string{`applied the effects of m1`}, ``},
+	{"promote: a subscription that is not confirmed yet moves too, and the old master may then crash",
+		"world clients=2 replicas=1 rounds=1 delay=1ms hold=4s ttl=30s\nat 0s start c1\nat 500ms start c2\n" +
+			"at 502500us pause m1 for=5s\nat 600ms promote r1\nat 700ms crash m1\nrun for=9s\n",
+		[]string{`c2 send m1 SUBSCRIBE`, `c2 send r1 SUBSCRIBE`, `c2 deliver r1 \["subscribe`, `m1 crashes`,
+			`c2 deliver m1 connection reset`, `c1 has released`, `c2 holds`}, nil, ``},
 	{"promote: a replica that is down cannot be",
 		"world clients=1 replicas=1 rounds=1 delay=1ms\nat 0s crash r1\nat 1s promote r1\nat 2s start c1\nrun for=3s\n",
 		[]string{`^0.000 r1 crashes`, `^2.00. c1 holds`}, []string{`r1 (is|send)`}, ``},

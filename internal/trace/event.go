@@ -11,7 +11,7 @@ const (
 
 	// A client, about a lock.
 	Acquire // calls lock() or tryLock()
-	Hold    // lock() returned: belief begins. A: fencing token or 0; B: validity in ns, 0 if renewed
+	Hold    // lock() returned: belief begins. A: fencing token or 0; B: how long it is valid unless renewed, in ns
 	Release // calls unlock(): belief ends
 	Freed   // unlock() returned without error
 	Lost    // was told that the lock is lost: belief ends
@@ -48,7 +48,7 @@ const (
 	// Processes and timers.
 	Start // a client process starts
 	End   // a client process ends by itself
-	Wake  // a timer fired. A: its number
+	Wake  // a timer fired
 )
 
 // Actor is an index into a run's table of names: clients, nodes, the resource,
