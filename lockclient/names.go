@@ -12,6 +12,15 @@ func prefixed(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
+// suffixed is Redisson's name of a helper key that begins with the lock's name
+// and shares its slot.
+func suffixed(name, suffix string) string {
+	if strings.Contains(name, "{") {
+		return name + ":" + suffix
+	}
+	return "{" + name + "}:" + suffix
+}
+
 // lockChannel carries the wake-ups of plain and fenced locks.
 func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }
 
@@ -22,3 +31,14 @@ func latchKey(name, requestID string) string {
 
 // tokenKey counts the fencing tokens of a lock. It never expires.
 func tokenKey(name string) string { return prefixed("redisson_lock_token", name) }
+
+// permitsChannel carries the wake-ups of both semaphores: numbers of permits.
+func permitsChannel(name string) string { return prefixed("redisson_sc", name) }
+
+// permitTable has the deadline of each permit of an expirable semaphore.
+func permitTable(name string) string { return suffixed(name, "timeout") }
+
+// latchChannel carries the opening of a count-down latch. It has braces of its
+// own also where the name has some: in a cluster such a latch is refused by the
+// server (CROSSSLOT), as Redisson's is.
+func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }

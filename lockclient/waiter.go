@@ -2,9 +2,27 @@ package lockclient
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 )
+
+// everyone is a number of waiters that no channel exceeds.
+const everyone = math.MaxInt64
+
+// wakeRule tells how many waiters a message wakes.
+type wakeRule func(payload string) int64
+
+// lockWakes is the rule of locks; other messages are no wake-ups.
+func lockWakes(payload string) int64 {
+	switch payload {
+	case wakeOne:
+		return 1
+	case wakeAll:
+		return everyone
+	}
+	return 0
+}
 
 // hub holds a client's subscriptions: one for each channel that somebody waits
 // on, however many wait. The client's mutex guards it and all it points to.
@@ -15,6 +33,7 @@ type hub struct {
 // channel is one subscribed channel.
 type channel struct {
 	name    string
+	wakes   wakeRule
 	members int // waiters, those included who wait for the confirmation
 	opening bool
 	sub     Subscription // nil until confirmed
@@ -27,18 +46,30 @@ type place struct {
 	client  *Client
 	channel *channel
 	gate    Gate
-	wakes   int // wake-ups given to this waiter
-	spent   int // those that an answered attempt has followed
+	need    int64  // what the waiter can use; fewer do not wake it
+	heard   string // the last message, "" before the first
+	wakes   int    // wake-ups given to this waiter
+	spent   int    // those that an answered attempt has followed
 }
 
-// join takes a place at the channel and returns when the subscription is
-// confirmed. The first to come subscribes; if that fails the next one tries.
+// join takes a place at the channel of a lock.
 func (c *Client) join(ctx context.Context, name string) (waiting, error) {
-	p := &place{client: c, gate: c.rt.NewGate()}
+	p, err := c.joinFor(ctx, name, lockWakes, 1)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// joinFor takes a place at a channel, for one that can use need of what its
+// messages count, and returns when the subscription is confirmed. The first to
+// come subscribes; if that fails the next one tries.
+func (c *Client) joinFor(ctx context.Context, name string, wakes wakeRule, need int64) (*place, error) {
+	p := &place{client: c, gate: c.rt.NewGate(), need: need}
 	c.mu.Lock()
 	ch := c.hub.channels[name]
 	if ch == nil {
-		ch = &channel{name: name}
+		ch = &channel{name: name, wakes: wakes}
 		c.hub.channels[name] = ch
 	}
 	ch.members++
@@ -87,7 +118,7 @@ func (c *Client) subscribe(ctx context.Context, ch *channel) error {
 	defer cancel()
 	sub, err := c.transport.Subscribe(ctx2, ch.name, c.sharded(),
 		func(payload string) { c.deliver(ch, payload) },
-		func() { c.deliver(ch, wakeAll) })
+		func() { c.wakeWaiters(ch, everyone) })
 	c.mu.Lock()
 	ch.opening = false
 	if err == nil {
@@ -117,30 +148,41 @@ func (c *Client) forsake(ch *channel) {
 	}
 }
 
-// deliver wakes for a message; messages that are no wake-up are ignored.
+// deliver wakes for a message.
 func (c *Client) deliver(ch *channel, payload string) {
-	if payload == wakeOne || payload == wakeAll {
-		c.wakeWaiters(ch, payload == wakeAll)
-	}
-}
-
-// wakeWaiters wakes all waiters, or the first that is not awake already.
-func (c *Client) wakeWaiters(ch *channel, all bool) {
-	var gates []Gate
 	c.mu.Lock()
 	for _, p := range ch.places {
-		if !all && p.wakes > p.spent {
-			continue
-		}
-		p.wakes++
-		gates = append(gates, p.gate)
-		if !all {
-			break
-		}
+		p.heard = payload
 	}
 	c.mu.Unlock()
-	for _, g := range gates {
-		g.Open()
+	c.wakeWaiters(ch, ch.wakes(payload))
+}
+
+// wakeWaiters wakes up to n waiters that need no more than n, in the order of
+// arrival. Those that are awake already come last, but they do come: the server
+// may have answered their attempt before it sent the message.
+func (c *Client) wakeWaiters(ch *channel, n int64) {
+	c.mu.Lock()
+	var asleep, awake []*place
+	for _, p := range ch.places {
+		switch {
+		case p.need > n:
+		case p.wakes == p.spent:
+			asleep = append(asleep, p)
+		default:
+			awake = append(awake, p)
+		}
+	}
+	chosen := append(asleep, awake...)
+	if int64(len(chosen)) > n {
+		chosen = chosen[:n]
+	}
+	for _, p := range chosen {
+		p.wakes++
+	}
+	c.mu.Unlock()
+	for _, p := range chosen {
+		p.gate.Open()
 	}
 }
 
@@ -169,7 +211,7 @@ func (p *place) leave() {
 	unspent := p.wakes > p.spent
 	c.mu.Unlock()
 	if unspent {
-		c.wakeWaiters(ch, false)
+		c.wakeWaiters(ch, p.need)
 	}
 	c.forsake(ch)
 }
