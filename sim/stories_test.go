@@ -73,7 +73,8 @@ func TestRandomStories(t *testing.T) {
 		s, err := ParseScenario("random.scenario", text)
 		require.NoError(t, err, text)
 		dead := map[trace.Actor]bool{}
-		first, err := s.Run(context.Background(), Options{Seed: seed, Lua: lua, Observe: func(e *trace.Event, names []string) {
+		first, err := s.Run(context.Background(), Options{Seed: seed, Lua: lua, Observe: func(e *trace.Event,
+			names []string) {
 			if dead[e.Actor] && e.Kind != trace.Lost {
 				require.Fail(t, "a dead client acts", "%s\n%s", e.AppendText(nil, names), text)
 			}
