@@ -41,7 +41,10 @@ return 1`
 
 // lockHost answers the lock scripts' commands as if one client took and gave
 // back one lock for ever, so that a benchmark measures scripts alone.
-type lockHost struct{ calls int }
+type lockHost struct {
+	calls int
+	state State
+}
 
 func (h *lockHost) Call(cmd Handle, args [][]byte, _ int) resp.Value {
 	h.calls++
@@ -56,6 +59,7 @@ func (h *lockHost) Call(cmd Handle, args [][]byte, _ int) resp.Value {
 	return resp.Zero
 }
 func (h *lockHost) Limit() string          { return "" }
+func (h *lockHost) State() *State          { return &h.state }
 func (h *lockHost) Mono() time.Duration    { return 0 }
 func (h *lockHost) Log(int, string)        {}
 func (h *lockHost) SetRepl(int)            {}

@@ -8,11 +8,16 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-func (e *Engine) jsonDecode(L *lua.LState) int {
+func (e *Engine) jsonDecode(L *lua.LState, s *jsonSettings) int {
 	if L.GetTop() != 1 {
 		e.argError(L, 1, "expected 1 argument")
 	}
-	d := jsonDecoder{e: e, L: L, text: e.checkString(L, 1)}
+	text := e.checkString(L, 1)
+	if len(text) > 1 && (text[0] == 0 || text[1] == 0) {
+		e.fail(L, "JSON parser does not support UTF-16 or UTF-32")
+	}
+	text, _, _ = strings.Cut(text, "\x00")
+	d := jsonDecoder{e: e, L: L, set: s, text: text}
 	v := d.value(d.next(), 0)
 	if t := d.next(); t.kind != "T_END" {
 		d.unexpected("the end", t)
@@ -31,6 +36,7 @@ type jsonToken struct {
 type jsonDecoder struct {
 	e    *Engine
 	L    *lua.LState
+	set  *jsonSettings
 	text string
 	pos  int
 }
@@ -66,33 +72,44 @@ func (d *jsonDecoder) next() jsonToken {
 	if c == '"' {
 		return d.str(at)
 	}
+	if c == '-' || '0' <= c && c <= '9' {
+		if !d.set.decodeInvalid && unusualNumber(d.text[at:]) {
+			return jsonToken{"invalid number", at, lua.LNil}
+		}
+		return d.number(at)
+	}
 	for _, w := range jsonWords {
 		if strings.HasPrefix(d.text[at:], w.text) {
 			d.pos += len(w.text)
 			return jsonToken{w.kind, at, w.v}
 		}
 	}
-	if c == '-' || '0' <= c && c <= '9' || strings.IndexByte("iInN", c) >= 0 {
+	if d.set.decodeInvalid && unusualNumber(d.text[at:]) {
 		return d.number(at)
 	}
 	return jsonToken{"invalid token", at, lua.LNil}
 }
 
-// number reads what C's strtod would: hexadecimal, inf and nan too.
+// unusualNumber reports whether a token is one that C takes for a number and
+// JSON does not.
+func unusualNumber(s string) bool {
+	if s[0] == '+' {
+		return true
+	}
+	s = strings.TrimPrefix(s, "-")
+	if len(s) > 1 && s[0] == '0' {
+		return s[1]|0x20 == 'x' || '0' <= s[1] && s[1] <= '9'
+	}
+	word := strings.ToLower(s[:min(len(s), 3)])
+	return word == "inf" || word == "nan"
+}
+
 func (d *jsonDecoder) number(at int) jsonToken {
-	end := at
-	for end < len(d.text) && strings.IndexByte(" \t\n\r,:]}[{\"", d.text[end]) < 0 {
-		end++
+	f, length := scanNumber(d.text[at:])
+	if length == 0 {
+		return jsonToken{"invalid number", at, lua.LNil}
 	}
-	f, ok := parseNumber(d.text[at:end])
-	if !ok {
-		kind := "invalid number"
-		if c := d.text[at]; c != '-' && (c < '0' || c > '9') {
-			kind = "invalid token"
-		}
-		return jsonToken{kind, at, lua.LNil}
-	}
-	d.pos = end
+	d.pos += length
 	return jsonToken{"T_NUMBER", at, lua.LNumber(f)}
 }
 
@@ -106,7 +123,7 @@ func (d *jsonDecoder) str(at int) jsonToken {
 		case '\\':
 			n := d.escape(&b, i+1)
 			if n == 0 {
-				return jsonToken{"invalid escape code", i, lua.LNil}
+				return jsonToken{d.badEscape(i + 1), i, lua.LNil}
 			}
 			i += n
 		default:
@@ -145,6 +162,14 @@ func (d *jsonDecoder) escape(b *strings.Builder, i int) int {
 	return 11
 }
 
+// badEscape is the kind of the token that an escape makes which is wrong.
+func (d *jsonDecoder) badEscape(i int) string {
+	if i < len(d.text) && d.text[i] == 'u' {
+		return "invalid unicode escape code"
+	}
+	return "invalid escape code"
+}
+
 // unit reads "uXXXX".
 func (d *jsonDecoder) unit(i int) (rune, bool) {
 	if i+5 > len(d.text) || d.text[i] != 'u' {
@@ -159,7 +184,7 @@ func (d *jsonDecoder) value(t jsonToken, depth int) lua.LValue {
 	case "T_STRING", "T_NUMBER", "T_BOOLEAN", "T_NULL":
 		return t.v
 	case "T_OBJ_BEGIN", "T_ARR_BEGIN":
-		if depth++; depth > jsonDepth {
+		if depth++; depth > d.set.decodeDepth {
 			d.e.fail(d.L, "Found too many nested data structures (%d) at character %d", depth, t.at+1)
 		}
 		if t.kind == "T_OBJ_BEGIN" {

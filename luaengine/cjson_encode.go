@@ -8,18 +8,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Limits of cjson as Redis configures it.
-const (
-	jsonDepth       = 1000
-	jsonDigits      = 14
-	jsonSparseRatio = 2
-	jsonSparseSafe  = 10
-)
-
-// cjsonLibrary is lua-cjson 2.1.0 without the functions that would change its
-// settings for other scripts.
+// cjsonLibrary is the global cjson, whose settings the node keeps.
 func (e *Engine) cjsonLibrary() library {
-	return library{"encode": e.jsonEncode, "decode": e.jsonDecode}
+	return e.jsonFunctions(func() *jsonSettings { return e.run.host.State().settings() })
 }
 
 var cjsonConstants = map[string]lua.LValue{
@@ -31,11 +22,11 @@ var cjsonConstants = map[string]lua.LValue{
 // jsonNull is what null decodes to.
 var jsonNull = &lua.LUserData{Metatable: lua.LNil}
 
-func (e *Engine) jsonEncode(L *lua.LState) int {
+func (e *Engine) jsonEncode(L *lua.LState, s *jsonSettings) int {
 	if L.GetTop() != 1 {
 		e.argError(L, 1, "expected 1 argument")
 	}
-	enc := jsonEncoder{e: e, L: L}
+	enc := jsonEncoder{e: e, L: L, set: s}
 	enc.value(L.Get(1), 0)
 	return e.pushString(L, enc.out.String())
 }
@@ -43,6 +34,7 @@ func (e *Engine) jsonEncode(L *lua.LState) int {
 type jsonEncoder struct {
 	e   *Engine
 	L   *lua.LState
+	set *jsonSettings
 	out strings.Builder
 }
 
@@ -69,10 +61,17 @@ func (j *jsonEncoder) value(v lua.LValue, depth int) {
 }
 
 func (j *jsonEncoder) number(n lua.LNumber) {
-	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
+	f := float64(n)
+	switch invalid := math.IsNaN(f) || math.IsInf(f, 0); {
+	case invalid && j.set.encodeInvalid == jsonInvalidNull:
+		j.out.WriteString("null")
+	case math.IsNaN(f) && j.set.encodeInvalid == jsonInvalidOn:
+		j.out.WriteString("nan")
+	case invalid && j.set.encodeInvalid != jsonInvalidOn:
 		j.fail(n, "must not be NaN or Inf")
+	default:
+		j.out.Write(formatNumber(nil, f, j.set.precision))
 	}
-	j.out.Write(formatNumber(nil, float64(n), jsonDigits))
 }
 
 // text writes a string; bytes above 127 stay as they are.
@@ -97,7 +96,7 @@ func (j *jsonEncoder) text(s string) {
 
 // table writes an array if all keys are positive integers, else an object.
 func (j *jsonEncoder) table(t *lua.LTable, depth int) {
-	if depth > jsonDepth {
+	if depth > j.set.encodeDepth {
 		j.e.fail(j.L, "Cannot serialise, excessive nesting (%d)", depth)
 	}
 	if n := j.arrayLength(t); n > 0 {
@@ -135,7 +134,7 @@ func (j *jsonEncoder) table(t *lua.LTable, depth int) {
 }
 
 // arrayLength is the greatest index of a table whose keys are all indexes, or
-// 0. Too many holes are an error.
+// 0. Too many holes are an error, or make an object of it.
 func (j *jsonEncoder) arrayLength(t *lua.LTable) int {
 	items, greatest := 0, 0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -146,8 +145,12 @@ func (j *jsonEncoder) arrayLength(t *lua.LTable) int {
 		items++
 		greatest = max(greatest, int(n))
 	}
-	if greatest > items*jsonSparseRatio && greatest > jsonSparseSafe {
-		j.fail(t, "excessively sparse array")
+	ratio := j.set.sparseRatio
+	if ratio > 0 && greatest > items*ratio && greatest > j.set.sparseSafe {
+		if !j.set.sparseConvert {
+			j.fail(t, "excessively sparse array")
+		}
+		return 0
 	}
 	return greatest
 }

@@ -38,11 +38,10 @@ type run struct {
 	host   Host
 	script *Script
 	step   func(line int)
-	proto  int     // 2, or 3 after redis.setresp(3)
-	ticks  int     // since the script began
-	killed killed  // why the host has ended the script
-	depth  int     // nested calls from Go into Lua
-	random lrand48 // math.random
+	proto  int    // 2, or 3 after redis.setresp(3)
+	ticks  int    // since the script began
+	killed killed // why the host has ended the script
+	depth  int    // nested calls from Go into Lua
 	loaded []*chunk
 	args   [][]byte // of the command being called
 	digits []byte   // what the numbers among args are printed into
@@ -90,7 +89,6 @@ func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 	r := &e.run
 	r.host, r.script, r.step = h, s, opt.Step
 	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, killed{}
-	r.random = firstRandom
 	if e.thread == nil {
 		e.thread = e.newThread()
 	}

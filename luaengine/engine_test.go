@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -236,13 +237,31 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// TestRandomOfAFreshServer: without a seed every script draws what the first
-// script of a redis-server just started draws (recorded; later scripts there go
-// on from it, which would tie one node's run to another's here).
+// TestRandomOfAFreshServer: without a seed math.random draws what a redis-server
+// just started draws (recorded). The sequence runs on from script to script, in
+// each node for itself.
 func TestRandomOfAFreshServer(t *testing.T) {
 	e := New(fakeResolve)
-	for range 2 {
-		reply := runScript(e, newFakeHost(), "return {math.random(100), math.random(100), math.random(5, 9)}", nil, nil)
-		require.Equal(t, "1) (integer) 40\n2) (integer) 85\n3) (integer) 6", show(reply, ""))
+	one, other := newFakeHost(), newFakeHost()
+	for _, want := range []string{"0.39646477363839", "0.84048536971234", "0.35333609737146"} {
+		for _, h := range []*fakeHost{one, other} {
+			require.Equal(t, strconv.Quote(want), show(runScript(e, h, "return tostring(math.random())", nil, nil), ""))
+		}
 	}
+	one.state.Flush()
+	require.Equal(t, `"0.4465834"`, show(runScript(e, one, "return string.format('%.7f',math.random())", nil, nil), ""))
+}
+
+// TestSettingsOfJSON: what a script sets for the global cjson holds for the
+// node's next scripts until SCRIPT FLUSH.
+func TestSettingsOfJSON(t *testing.T) {
+	e := New(fakeResolve)
+	one, other := newFakeHost(), newFakeHost()
+	eval := func(h *fakeHost, script string) string { return show(runScript(e, h, script, nil, nil), "") }
+	require.Equal(t, "(integer) 3", eval(one, "return cjson.encode_number_precision(3)"))
+	require.Equal(t, `"0.333"`, eval(one, "return cjson.encode(1/3)"))
+	require.Equal(t, `"0.33333333333333"`, eval(one, "return cjson.new().encode(1/3)"))
+	require.Equal(t, `"0.33333333333333"`, eval(other, "return cjson.encode(1/3)"))
+	one.state.Flush()
+	require.Equal(t, `"0.33333333333333"`, eval(one, "return cjson.encode(1/3)"))
 }

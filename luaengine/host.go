@@ -35,6 +35,10 @@ type Host interface {
 	// Mono is the node's monotonic clock: os.clock.
 	Mono() time.Duration
 
+	// State is what the node's scripts leave behind for the next ones. It is
+	// the node's alone and lasts until it restarts.
+	State() *State
+
 	// Log receives redis.log; level is 0 (debug) to 3 (warning).
 	Log(level int, text string)
 

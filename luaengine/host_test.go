@@ -20,6 +20,7 @@ type fakeHost struct {
 	trace   bool
 	limit   string // what Limit answers
 	logged  []string
+	state   State
 }
 
 func newFakeHost() *fakeHost {
@@ -181,6 +182,7 @@ func (h *fakeHost) Call(cmd Handle, args [][]byte, proto int) resp.Value {
 }
 
 func (h *fakeHost) Limit() string       { return h.limit }
+func (h *fakeHost) State() *State       { return &h.state }
 func (h *fakeHost) Mono() time.Duration { return 1500 * time.Millisecond }
 func (h *fakeHost) Log(level int, text string) {
 	h.logged = append(h.logged, fmt.Sprintf("%d %s", level, text))

@@ -358,8 +358,11 @@ func (e *Engine) baseToString(L *lua.LState) int {
 
 // tostring is a value as text, without metamethods.
 func tostring(v lua.LValue) string {
-	if n, ok := v.(lua.LNumber); ok {
-		return numberText(float64(n))
+	switch v := v.(type) {
+	case lua.LNumber:
+		return numberText(float64(v))
+	case *lua.LUserData:
+		return "userdata: (nil)" // scripts have no other than cjson.null
 	}
 	return v.String()
 }

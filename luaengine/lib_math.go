@@ -6,24 +6,27 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// lrand48 is the generator behind math.random, which Redis brings along so
-// that scripts see the same numbers everywhere. Here each script starts as the
-// first one after a start of redis-server does.
+// lrand48 is the generator behind math.random, which Redis brings along so that
+// scripts see the same numbers everywhere. A node's numbers run on from script
+// to script until it starts anew.
 // Source: rand.c, redisLrand48.
-type lrand48 struct{ x uint64 }
+type lrand48 struct {
+	x uint64 // the state, as its difference (xor) to firstRandom
+}
 
 // firstRandom is the generator's state at the start of a server.
-var firstRandom = lrand48{0x1234ABCD330E}
+const firstRandom = 0x1234ABCD330E
 
 // maxRandom is what lrand48's numbers are divided by.
 const maxRandom = math.MaxInt32
 
-func (r *lrand48) seed(n int32) { r.x = uint64(uint32(n))<<16 | 0x330E }
+func (r *lrand48) seed(n int32) { r.x = (uint64(uint32(n))<<16 | 0x330E) ^ firstRandom }
 
 // next returns a number from 0 to below 1.
 func (r *lrand48) next() float64 {
-	r.x = (r.x*0x5DEECE66D + 0xB) & (1<<48 - 1)
-	return float64(r.x>>17%maxRandom) / maxRandom
+	x := ((r.x^firstRandom)*0x5DEECE66D + 0xB) & (1<<48 - 1)
+	r.x = x ^ firstRandom
+	return float64(x>>17%maxRandom) / maxRandom
 }
 
 var mathConstants = map[string]lua.LValue{
@@ -107,7 +110,7 @@ func (e *Engine) mathModf(L *lua.LState) int {
 }
 
 func (e *Engine) mathRandom(L *lua.LState) int {
-	r := e.run.random.next()
+	r := e.run.host.State().random.next()
 	low, high := 1, 1
 	switch L.GetTop() {
 	case 0:
@@ -126,6 +129,6 @@ func (e *Engine) mathRandom(L *lua.LState) int {
 }
 
 func (e *Engine) mathRandomSeed(L *lua.LState) int {
-	e.run.random.seed(int32(toInteger(e.checkNumber(L, 1))))
+	e.run.host.State().random.seed(int32(toInteger(e.checkNumber(L, 1))))
 	return 0
 }

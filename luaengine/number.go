@@ -11,39 +11,122 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// parseNumber reads a number as Lua 5.1 does: C's strtod with hexadecimal
-// integers, and spaces around.
+// parseNumber reads a text that is one number, spaces around it, up to its
+// first zero byte.
+// Source: Lua 5.1, luaO_str2d.
 func parseNumber(s string) (float64, bool) {
-	s = strings.Trim(s, " \t\n\v\f\r")
-	body := strings.TrimLeft(s, "+-")
-	if body == "" || len(s)-len(body) > 1 || strings.Contains(s, "_") {
-		return 0, false
-	}
-	if len(body) > 2 && body[0] == '0' && (body[1] == 'x' || body[1] == 'X') {
-		return parseHex(s, body)
-	}
-	switch lower := strings.ToLower(body); {
-	case lower[0] == 'i' || lower[0] == 'n':
-		if lower != "inf" && lower != "infinity" && lower != "nan" {
-			return 0, false
-		}
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
+	s, _, _ = strings.Cut(s, "\x00")
+	s = strings.Trim(s, spaces)
+	f, length := scanNumber(s)
+	return f, length > 0 && length == len(s)
 }
 
-func parseHex(s, body string) (float64, bool) {
-	if !strings.ContainsAny(body, "pP") {
-		s += "p0"
+// spaces are what C's isspace knows.
+const spaces = " \t\n\v\f\r"
+
+// scanNumber reads the number that s begins with as C's strtod does, and
+// returns its length, 0 if there is none.
+func scanNumber(s string) (float64, int) {
+	body := s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		body = s[1:]
 	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
+	sign := len(s) - len(body)
+	f, length := scanWord(body)
+	if length == 0 {
+		f, length = scanDigits(body)
 	}
-	return f, true
+	if length == 0 {
+		return 0, 0
+	}
+	if s[0] == '-' {
+		f = math.Copysign(f, -1)
+	}
+	return f, sign + length
+}
+
+// scanWord reads inf, infinity, nan and nan(…), in any case.
+func scanWord(s string) (float64, int) {
+	word := strings.ToLower(s[:min(len(s), len("infinity"))])
+	switch {
+	case word == "infinity":
+		return math.Inf(1), len(word)
+	case strings.HasPrefix(word, "inf"):
+		return math.Inf(1), len("inf")
+	case strings.HasPrefix(word, "nan"):
+		return math.Copysign(math.NaN(), 1), len("nan") + payloadLength(s[len("nan"):])
+	}
+	return 0, 0
+}
+
+// payloadLength is the length of the "(letters, digits and _)" after a nan, or 0.
+func payloadLength(s string) int {
+	inside, _, ok := strings.Cut(s, ")")
+	if !ok || !strings.HasPrefix(inside, "(") {
+		return 0
+	}
+	for i := 1; i < len(inside); i++ {
+		if c := inside[i]; c != '_' && !inClass(c, 'w') {
+			return 0
+		}
+	}
+	return len(inside) + 1
+}
+
+// scanDigits reads a decimal or hexadecimal number without a sign.
+func scanDigits(s string) (float64, int) {
+	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
+		if n := mantissaLength(s[2:], 'x'); n > 0 {
+			n += len("0x")
+			length := n + exponentLength(s[n:], 'p')
+			text := s[:length]
+			if length == n {
+				text += "p0"
+			}
+			f, _ := strconv.ParseFloat(text, 64) // beyond the range it is infinite, as in C
+			return f, length
+		}
+	}
+	n := mantissaLength(s, 'd')
+	if n == 0 {
+		return 0, 0
+	}
+	n += exponentLength(s[n:], 'e')
+	f, _ := strconv.ParseFloat(s[:n], 64)
+	return f, n
+}
+
+// mantissaLength is the length of the digits that s begins with, one point
+// among them; 0 if there is no digit. digits is the class of its digits.
+func mantissaLength(s string, digits byte) int {
+	i, point := 0, false
+	for i < len(s) && (inClass(s[i], digits) || s[i] == '.' && !point) {
+		point = point || s[i] == '.'
+		i++
+	}
+	if s[:i] == "." {
+		return 0
+	}
+	return i
+}
+
+// exponentLength is the length of the exponent that s begins with, or 0.
+func exponentLength(s string, letter byte) int {
+	if s == "" || s[0]|0x20 != letter {
+		return 0
+	}
+	first := 1
+	if len(s) > 1 && (s[1] == '-' || s[1] == '+') {
+		first = 2
+	}
+	i := first
+	for i < len(s) && inClass(s[i], 'd') {
+		i++
+	}
+	if i == first {
+		return 0
+	}
+	return i
 }
 
 // toNumber converts a number or a text that is one.
@@ -60,7 +143,7 @@ func toNumber(v lua.LValue) (float64, bool) {
 // parseBase reads an integer in a base from 2 to 36, as strtoul does: a sign
 // and, in base 16, a 0x prefix may stand before it.
 func parseBase(s string, base int) (float64, bool) {
-	s = strings.ToLower(strings.Trim(s, " \t\n\v\f\r"))
+	s = strings.ToLower(strings.Trim(s, spaces))
 	negative := strings.HasPrefix(s, "-")
 	s = strings.TrimLeft(s, "+-")
 	if base == 16 {
@@ -88,7 +171,7 @@ func formatNumber(dst []byte, f float64, digits int) []byte {
 		return append(dst, "inf"...)
 	case math.IsInf(f, -1):
 		return append(dst, "-inf"...)
-	case f == math.Trunc(f) && math.Abs(f) < 1e14 && (f != 0 || !math.Signbit(f)):
+	case f == math.Trunc(f) && math.Abs(f) < math.Pow10(min(digits, 14)) && (f != 0 || !math.Signbit(f)):
 		return strconv.AppendInt(dst, int64(f), 10)
 	}
 	return strconv.AppendFloat(dst, f, 'g', digits, 64)

@@ -98,6 +98,7 @@ func runScriptFlush(c *Call) resp.Value {
 		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 	}
 	c.Node.scripts.cache = nil
+	c.Node.scripts.state.Flush()
 	return resp.OK
 }
 
@@ -118,6 +119,7 @@ func runScriptKill(c *Call) resp.Value {
 // scripting is a node's script cache, and the host of the script that runs.
 type scripting struct {
 	cache map[string]*luaengine.Script // by SHA1
+	state luaengine.State
 	host  scriptHost
 }
 

@@ -171,6 +171,9 @@ func (h *scriptHost) Limit() string {
 // Mono is the node's monotonic clock.
 func (h *scriptHost) Mono() time.Duration { return h.node.cfg.Clock.Mono() }
 
+// State is what scripts leave behind on the node.
+func (h *scriptHost) State() *luaengine.State { return &h.node.scripts.state }
+
 // Log passes redis.log on to the shell.
 func (h *scriptHost) Log(level int, text string) {
 	if h.node.cfg.Log != nil {

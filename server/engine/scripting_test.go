@@ -22,6 +22,18 @@ func TestScriptCacheIsTheNodesOwn(t *testing.T) {
 		"SCRIPT KILL", "(error) NOTBUSY No scripts in execution right now.")
 }
 
+// math.random runs on until a restart, cjson's settings last until SCRIPT FLUSH.
+func TestWhatScriptsLeaveToTheNext(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	const random, digits = `EVAL "return tostring(math.random())" 0`, `EVAL "return cjson.encode(1/3)" 0`
+	f.expect(s, random, `"0.39646477363839"`, random, `"0.84048536971234"`,
+		`EVAL "return cjson.encode_number_precision(3)" 0`, "(integer) 3", digits, `"0.333"`,
+		"SCRIPT FLUSH", "OK", digits, `"0.33333333333333"`, random, `"0.35333609737146"`)
+	f.node.Restart(true)
+	f.expect(f.session(), random, `"0.39646477363839"`)
+}
+
 func TestScriptsAreRefusedCallByCall(t *testing.T) {
 	f := newFixture(t, withLua)
 	s := f.session()
