@@ -100,11 +100,15 @@ func loadTypes(root string) (built, error) {
 	return known, err
 }
 
-// skipForeign keeps the walk out of hidden folders (but .ci is ours) and of
-// this package's own testdata, which breaks every rule on purpose.
+// skipForeign keeps the walk out of hidden folders (but .ci is ours), of what
+// other languages' tools build, and of this package's own testdata, which breaks
+// every rule on purpose.
 func skipForeign(full string, entry fs.DirEntry) error {
-	hidden := strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".ci"
-	if hidden || strings.HasSuffix(filepath.ToSlash(full), "internal/tidy/testdata") {
+	name := entry.Name()
+	full = filepath.ToSlash(full)
+	hidden := strings.HasPrefix(name, ".") && name != ".ci"
+	output := name == "target" && strings.Contains(full, "/interop/")
+	if hidden || output || strings.HasSuffix(full, "internal/tidy/testdata") {
 		return filepath.SkipDir
 	}
 	return nil

@@ -1,0 +1,133 @@
+package interop;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
+import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
+import org.redisson.config.Config;
+
+/** Redisson's locks and synchronizers, by kind and name, and what can be done with each, by verb. */
+final class Primitives {
+    private final List<RedissonClient> masters = new ArrayList<>();
+
+    private Primitives() {}
+
+    /** Connects as {@link Agent#main} says. All else is as Redisson has it by default. */
+    static Primitives connect(String[] args) {
+        Primitives primitives = new Primitives();
+        for (int i = 1; i < args.length; i++) {
+            Config config = new Config();
+            config.setLockWatchdogTimeout(Long.parseLong(args[0]));
+            config.setCodec(StringCodec.INSTANCE); // locks have their own; the default one opens up java.base
+            config.useSingleServer().setAddress("redis://" + args[i]);
+            primitives.masters.add(Redisson.create(config));
+        }
+        return primitives;
+    }
+
+    /** Does what verb says, and returns its result. */
+    Object call(String kind, String name, String verb, String argument) throws Exception {
+        RedissonClient client = masters.get(0);
+        return switch (kind) {
+            case "semaphore" -> semaphore(client.getSemaphore(name), verb, argument);
+            case "permits" -> permits(client.getPermitExpirableSemaphore(name), verb, argument);
+            case "latch" -> latch(client.getCountDownLatch(name), verb, argument);
+            default -> lock(find(kind, name), verb, argument);
+        };
+    }
+
+    private RLock find(String kind, String name) {
+        RedissonClient client = masters.get(0);
+        return switch (kind) {
+            case "mutex" -> client.getLock(name);
+            case "fair" -> client.getFairLock(name);
+            case "read" -> client.getReadWriteLock(name).readLock();
+            case "write" -> client.getReadWriteLock(name).writeLock();
+            case "spin" -> client.getSpinLock(name);
+            case "multi" -> client.getMultiLock(client.getLock(name + ":a"), client.getLock(name + ":b"));
+            case "redlock" -> new RedissonRedLock(masters.stream().map(m -> m.getLock(name)).toArray(RLock[]::new));
+            default -> LaterLocks.find(client, kind, name);
+        };
+    }
+
+    private Object lock(RLock lock, String verb, String argument) {
+        switch (verb) {
+            case "lock":
+                return LaterLocks.lock(lock, Long.parseLong(argument));
+            case "tryLock":
+                return lock.tryLock();
+            case "unlock":
+                lock.unlock();
+                return "";
+            case "holdCount":
+                return lock.getHoldCount();
+            case "owner":
+                return masters.get(0).getId() + ":" + Thread.currentThread().getId();
+            default:
+                throw new IllegalArgumentException(verb);
+        }
+    }
+
+    private static Object semaphore(RSemaphore semaphore, String verb, String argument) throws InterruptedException {
+        int count = argument.isEmpty() ? 0 : Integer.parseInt(argument);
+        switch (verb) {
+            case "set":
+                return semaphore.trySetPermits(count);
+            case "acquire":
+                semaphore.acquire(count);
+                return "";
+            case "tryAcquire":
+                return semaphore.tryAcquire(count);
+            case "release":
+                semaphore.release(count);
+                return "";
+            case "available":
+                return semaphore.availablePermits();
+            default:
+                throw new IllegalArgumentException(verb);
+        }
+    }
+
+    private static Object permits(RPermitExpirableSemaphore semaphore, String verb, String argument)
+            throws InterruptedException {
+        switch (verb) {
+            case "set":
+                return semaphore.trySetPermits(Integer.parseInt(argument));
+            case "acquire":
+                return semaphore.acquire(Long.parseLong(argument), MILLISECONDS);
+            case "tryAcquire":
+                return semaphore.tryAcquire(0, Long.parseLong(argument), MILLISECONDS);
+            case "release":
+                return semaphore.tryRelease(argument);
+            case "available":
+                return semaphore.availablePermits();
+            default:
+                throw new IllegalArgumentException(verb);
+        }
+    }
+
+    private static Object latch(RCountDownLatch latch, String verb, String argument) throws InterruptedException {
+        switch (verb) {
+            case "set":
+                return latch.trySetCount(Long.parseLong(argument));
+            case "await":
+                latch.await();
+                return "";
+            case "countDown":
+                latch.countDown();
+                return "";
+            case "count":
+                return latch.getCount();
+            default:
+                throw new IllegalArgumentException(verb);
+        }
+    }
+}

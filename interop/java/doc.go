@@ -1,0 +1,13 @@
+// Package java has Redisson, in a JVM, and lockclient contend for the same locks.
+//
+// The folder holds a Maven project, the agent: a program that uses Redisson's
+// locks as it is told line by line (agent/interop/Agent.java says how), built
+// once for each Redisson. The tests start it beside a client of lockclient, on
+// minikv and on redis-server, and hold both to the same contracts, in both
+// directions. interop/run.sh builds the agent and runs the tests; without it
+// they are skipped. docs/interop.md has their result.
+//
+//   - A party is one who takes part: lockclient here, or Redisson there. Both obey
+//     the same requests, so a contract is written once.
+//   - A duel is one contract between a party that holds and one that waits.
+package java

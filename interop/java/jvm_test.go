@@ -1,0 +1,138 @@
+package java
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	startLimit = time.Minute      // for a JVM to connect
+	callLimit  = 20 * time.Second // for a request; no contract waits longer
+)
+
+// redisson is an agent that was built.
+type redisson struct {
+	folder    string // of the Maven module
+	version   string
+	classpath string
+}
+
+// build reads what Maven has left in a module.
+func build(t *testing.T, folder string) redisson {
+	jars, err := os.ReadFile(filepath.Join(folder, "target", "classpath"))
+	require.NoError(t, err, "interop/run.sh builds it")
+	version := regexp.MustCompile(`redisson-([0-9.]+)\.jar`).FindSubmatch(jars)
+	require.NotNil(t, version, "%s", jars)
+	classes := filepath.Join(folder, "target", "classes")
+	return redisson{folder, string(version[1]), classes + string(os.PathListSeparator) + string(jars)}
+}
+
+// jvm is the party of a JVM with Redisson.
+type jvm struct {
+	ended chan struct{} // closed at the end of its output
+
+	mu      sync.Mutex
+	in      io.Writer
+	lastID  int
+	answers map[string]chan string
+}
+
+// start starts an agent, and ends it with the test.
+func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) *jvm {
+	arguments := append([]string{"-cp", r.classpath, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"interop.Agent", strconv.FormatInt(watchdog.Milliseconds(), 10)}, masters...)
+	command := exec.Command("java", arguments...)
+	var complaints bytes.Buffer
+	command.Stderr = &complaints
+	in, err := command.StdinPipe()
+	require.NoError(t, err)
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	j := &jvm{in: in, ended: make(chan struct{}), answers: map[string]chan string{"ready": make(chan string, 1)}}
+	ready := j.answers["ready"]
+	go j.listen(out)
+	t.Cleanup(func() {
+		in.Close()
+		select {
+		case <-j.ended:
+		case <-time.After(callLimit):
+			_ = command.Process.Kill()
+		}
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("Redisson %s said:\n%s", r.version, &complaints)
+		}
+	})
+	select {
+	case <-ready:
+	case <-j.ended:
+		require.FailNow(t, "the JVM ended")
+	case <-time.After(startLimit):
+		require.FailNow(t, "the JVM does not start")
+	}
+	return j
+}
+
+// listen hands the answers to those who asked.
+func (j *jvm) listen(out io.Reader) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		id, answer, _ := strings.Cut(lines.Text(), " ")
+		j.mu.Lock()
+		asked := j.answers[id]
+		delete(j.answers, id)
+		j.mu.Unlock()
+		if asked != nil {
+			asked <- answer
+		}
+	}
+	close(j.ended)
+}
+
+func (j *jvm) name() string { return "Java" }
+
+func (j *jvm) call(q request) (string, error) {
+	asked, err := j.ask(q)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case answer := <-asked:
+		status, result, _ := strings.Cut(answer, " ")
+		if status != "ok" {
+			return "", fmt.Errorf("redisson: %s %q: %s", q.verb, q.key, result)
+		}
+		return result, nil
+	case <-j.ended:
+		return "", fmt.Errorf("redisson: %s %q: the JVM ended", q.verb, q.key)
+	case <-time.After(callLimit):
+		return "", fmt.Errorf("redisson: %s %q: no answer in %v", q.verb, q.key, callLimit)
+	}
+}
+
+// ask sends a request.
+func (j *jvm) ask(q request) (answer <-chan string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lastID++
+	id := strconv.Itoa(j.lastID)
+	asked := make(chan string, 1)
+	j.answers[id] = asked
+	_, err = fmt.Fprintln(j.in, id, q.thread, q.kind, q.key, q.verb, q.argument)
+	return asked, err
+}

@@ -1,0 +1,29 @@
+package interop;
+
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RFencedLock;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+
+/** The locks that Redisson got after 3.16: fenced with 3.19, non-reentrant with 4.4. */
+final class LaterLocks {
+    private LaterLocks() {}
+
+    static RLock find(RedissonClient client, String kind, String name) {
+        return switch (kind) {
+            case "fenced" -> client.getFencedLock(name);
+            case "nonreentrant" -> client.getNonReentrantLock(name);
+            case "nonreentrant-fair" -> client.getNonReentrantFairLock(name);
+            default -> throw new IllegalArgumentException("this Redisson has no lock of kind " + kind);
+        };
+    }
+
+    /** Takes a lock, and returns the fencing token, 0 if it has none. */
+    static long lock(RLock lock, long leaseMillis) {
+        if (lock instanceof RFencedLock fenced) {
+            return fenced.lockAndGetToken(leaseMillis, TimeUnit.MILLISECONDS);
+        }
+        lock.lock(leaseMillis, TimeUnit.MILLISECONDS);
+        return 0;
+    }
+}
