@@ -28,6 +28,7 @@ type Client struct {
 	timeout   time.Duration
 	fairWait  time.Duration // how long a place in a fair queue is kept for a silent waiter
 	publish   PublishMode
+	backoff   Backoff
 	compat316 bool // the protocol of Redisson 3.16: scripts and arguments are chosen by it
 	observer  func(Event)
 
@@ -49,6 +50,7 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		watchdog:  DefaultWatchdog,
 		timeout:   DefaultTimeout,
 		fairWait:  DefaultFairWait,
+		backoff:   DefaultBackoff,
 		wake:      rt.NewGate(),
 		keeper:    keeper{byOwner: map[holdID]*hold{}},
 		hub:       hub{channels: map[string]*channel{}},
@@ -120,6 +122,12 @@ func (c *Client) integer(ctx context.Context, key string, args ...string) (int64
 	return n, nil
 }
 
+// exists tells whether there is a key.
+func (c *Client) exists(ctx context.Context, key string) (bool, error) {
+	n, err := c.integer(ctx, key, "EXISTS", key)
+	return n == 1, err
+}
+
 // insist repeats a request until it is answered, or patience is over.
 func (c *Client) insist(patience time.Duration, request func(ctx context.Context) error) {
 	until := c.rt.Mono() + patience
@@ -148,6 +156,14 @@ func (c *Client) publishCommand() string {
 		return "SPUBLISH"
 	}
 	return "PUBLISH"
+}
+
+// ownerOr returns the owner that the caller has named, or a fresh one.
+func (c *Client) ownerOr(named string) string {
+	if named != "" {
+		return named
+	}
+	return c.freshOwner()
 }
 
 // freshOwner returns an owner id that no other acquisition uses.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type hashLock struct {
 	client  *Client
 	key     string
 	again   bool // an owner may take it again
+	steady  bool // a release leaves the lease of what remains of its hold as it is
 	dialect dialect
 }
 
@@ -52,10 +54,7 @@ func (l *hashLock) renewal() *renewal {
 }
 
 func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	return l.client.freshOwner(), nil
+	return l.client.ownerOr(named), nil
 }
 
 func (l *hashLock) await(ctx context.Context, owner string) (waiting, error) {
@@ -70,13 +69,16 @@ func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {
 	if err == nil || unsynced {
 		err = l.dialect.read(reply, &ans)
 	}
+	var refused *ServerError
 	switch {
-	case err == nil && ans.taken && unsynced:
+	case errors.As(err, &refused) && strings.Contains(refused.Text, heldAlready):
+		return ans, ErrDeadlock
+	case err != nil || !ans.taken:
+		return ans, err
+	case unsynced:
 		return ans, ErrReplication
-	case err == nil && ans.taken && validity(ans.sent, r.lease) <= c.rt.Mono():
-		return ans, fmt.Errorf("the lease ended before its reply came: %w", ErrLost)
 	}
-	return ans, err
+	return ans, tooLate(c.rt, ans.sent, r.lease)
 }
 
 // withdraw leaves the queue, if there is one, and gives back what was taken, or
@@ -153,7 +155,9 @@ func (l *hashLock) leave(ctx context.Context, h *hold, lv leaving, sent time.Dur
 	case !held || freed == 1 && lv.left > 0:
 		return ErrLost // the server knew of fewer acquisitions than we
 	case lv.left > 0:
-		l.client.prolong(h, sent, lv.lease)
+		if !l.steady {
+			l.client.prolong(h, sent, lv.lease)
+		}
 	case freed == 0 && lv.doubtful > 0:
 		return l.settle(ctx, h, lv)
 	}
@@ -187,8 +191,7 @@ func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration
 }
 
 func (l *hashLock) isLocked(ctx context.Context) (bool, error) {
-	n, err := l.client.integer(ctx, l.key, "EXISTS", l.key)
-	return n == 1, err
+	return l.client.exists(ctx, l.key)
 }
 
 func (l *hashLock) holdCount(ctx context.Context, owner string) (int64, error) {
@@ -198,6 +201,14 @@ func (l *hashLock) holdCount(ctx context.Context, owner string) (int64, error) {
 func (l *hashLock) forceUnlock(ctx context.Context) (freed bool, err error) {
 	reply, err := l.client.eval(ctx, l.client.timeout, l.dialect.force())
 	return reply.Int == 1, err
+}
+
+// tooLate is the error of a lease that ended before its reply came.
+func tooLate(rt Runtime, sent, lease time.Duration) error {
+	if validity(sent, lease) <= rt.Mono() {
+		return fmt.Errorf("the lease ended before its reply came: %w", ErrLost)
+	}
+	return nil
 }
 
 // latchTTL is how long an unlock may be repeated. Redisson's rule with its

@@ -82,8 +82,8 @@ func (l *Lock) Key() string { return l.key }
 
 // Lock takes the lock. It waits until the lock is free, ctx ends (its error),
 // or the time given with Wait is over (ErrNotAcquired). Other errors are
-// ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost, an
-// error that wraps ErrNotSent, and a *ServerError.
+// ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost,
+// ErrDeadlock, an error that wraps ErrNotSent, and a *ServerError.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
 	return l.take(ctx, -1, opts)
 }

@@ -8,6 +8,7 @@ const (
 	DefaultTimeout  = 3 * time.Second  // limit of one request
 	DefaultFairWait = 5 * time.Minute  // see WithFairWait
 	DefaultRedlock  = 10 * time.Second // lease of a Redlock
+	DefaultSimple   = 10 * time.Second // lease of a Simple
 )
 
 // Option configures a Client.
@@ -30,6 +31,9 @@ func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = 
 func WithFairWait(d time.Duration) Option {
 	return func(c *Client) { c.fairWait = wholeMillis(d) }
 }
+
+// WithBackoff sets how the waiters of a Spin pause. The default is DefaultBackoff.
+func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b } }
 
 // WithObserver has f told of every Event of this Client, in the course of the
 // operation and on whatever task it happens: f should return soon.
@@ -76,7 +80,8 @@ type lockOptions struct {
 
 // Lease fixes the lease: the lock ends after d, rounded down to milliseconds
 // but at least 1 ms, and the watchdog leaves it alone. Zero or less means no
-// fixed lease. A Redlock always has a fixed lease, DefaultRedlock by default.
+// fixed lease. A Redlock and a Simple always have one, DefaultRedlock and
+// DefaultSimple without this option.
 func Lease(d time.Duration) LockOption {
 	return func(o *lockOptions) {
 		o.lease = 0

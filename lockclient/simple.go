@@ -19,6 +19,107 @@ var (
 	plainRelease = embedded("plain_release")
 )
 
+// Simple names the lock that everyone starts with: SET key owner NX PX lease,
+// and a script that deletes the key if it still has that value. It is here as
+// the baseline: its lease is fixed (Lease, else DefaultSimple), it is not
+// reentrant, nobody is woken, and no replica is asked for confirmation. Redisson
+// has no such lock; redlock libraries with one master do the same.
+func (c *Client) Simple(key string) *Lock {
+	return &Lock{client: c, key: key, kind: &simple{client: c, key: key}}
+}
+
+// simple is the kind of Simple.
+type simple struct {
+	client *Client
+	key    string
+}
+
+func (s *simple) reentrant() bool { return false }
+
+func (s *simple) defaultLease() time.Duration { return DefaultSimple }
+
+func (s *simple) renewal() *renewal { return nil }
+
+func (s *simple) newOwner(_ context.Context, named string) (string, error) {
+	return s.client.ownerOr(named), nil
+}
+
+func (s *simple) await(context.Context, string) (waiting, error) {
+	return poller{s.client.rt.NewGate()}, nil
+}
+
+func (s *simple) acquire(ctx context.Context, r request) (answer, error) {
+	c := s.client
+	ans := answer{owner: r.owner, sent: c.rt.Mono(), hint: pollDelay(c.rt)}
+	reply, err := c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))
+	if err == nil && reply.Kind == TextReply {
+		ans.taken = true
+		err = tooLate(c.rt, ans.sent, r.lease)
+	}
+	return ans, err
+}
+
+// withdraw deletes what may have been taken, unless the owner's name may stand
+// for something else.
+func (s *simple) withdraw(r request, err error) {
+	if isDoubtful(err) && !r.named {
+		s.deleteLater(r.owner)
+	}
+}
+
+func (s *simple) release(ctx context.Context, held *Held, _ leaving) error {
+	h := held.hold
+	deleted, err := s.delete(ctx, h.owner)
+	switch {
+	case err == nil && !deleted:
+		return ErrLost
+	case err != nil && !h.named:
+		s.deleteLater(h.owner)
+	}
+	return err
+}
+
+func (s *simple) extend(ctx context.Context, held *Held, lease time.Duration) error {
+	c := s.client
+	reply, err := c.eval(ctx, c.timeout, plainExtendCall(s.key, held.hold.owner, lease))
+	if err == nil && reply.Int != 1 {
+		err = ErrLost
+	}
+	return err
+}
+
+// delete deletes the lock if it is owner's.
+func (s *simple) delete(ctx context.Context, owner string) (deleted bool, err error) {
+	reply, err := s.client.eval(ctx, s.client.timeout, plainReleaseCall(s.key, owner))
+	return reply.Int == 1, err
+}
+
+// deleteLater does so in the background, until it is answered.
+func (s *simple) deleteLater(owner string) {
+	c := s.client
+	c.rt.Go(func() {
+		c.insist(c.latchTTL(), func(ctx context.Context) error {
+			_, err := s.delete(ctx, owner)
+			return err
+		})
+	})
+}
+
+func (s *simple) isLocked(ctx context.Context) (bool, error) { return s.client.exists(ctx, s.key) }
+
+func (s *simple) holdCount(ctx context.Context, owner string) (int64, error) {
+	reply, err := s.client.do(ctx, s.client.timeout, s.key, "GET", s.key)
+	if err == nil && reply.Kind == TextReply && reply.Text == owner {
+		return 1, nil
+	}
+	return 0, err
+}
+
+func (s *simple) forceUnlock(ctx context.Context) (freed bool, err error) {
+	n, err := s.client.integer(ctx, s.key, "DEL", s.key)
+	return n == 1, err
+}
+
 // plainExtendCall gives the lock with a random value at key a new lease.
 func plainExtendCall(key, value string, lease time.Duration) call {
 	return call{plainExtend, []string{key}, []string{value, millis(lease)}}

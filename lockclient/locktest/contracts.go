@@ -20,6 +20,8 @@ const (
 func Contracts() []Contract {
 	every := func(Kind) bool { return true }
 	reentrant := func(k Kind) bool { return k.Reentrant }
+	once := func(k Kind) bool { return !k.Reentrant }
+	queued := func(k Kind) bool { return k.Queued }
 	renewed := func(k Kind) bool { return k.Renewed }
 	woken := func(k Kind) bool { return k.Woken }
 	fenced := func(k Kind) bool { return k.Fenced }
@@ -42,6 +44,12 @@ func Contracts() []Contract {
 		{"an_unknown_acquisition_is_given_back", renewed, unknownAcquire},
 		{"an_unknown_reentry_is_not_counted", reentrant, unknownReentry},
 		{"an_unknown_unlock_is_repeated", renewed, unknownUnlock},
+		{"an_unknown_inner_unlock_counts_once", reentrant, unknownInnerUnlock},
+		{"a_holder_does_not_wait_for_itself", once, noReentry},
+		{"waiters_come_in_turn", queued, order},
+		{"a_waiter_that_leaves_holds_up_nobody", queued, leaving},
+		{"a_waiter_that_died_holds_up_others_for_a_time", queued, deadWaiter},
+		{"a_waiter_that_lost_its_place_still_comes", queued, lostPlace},
 		{"tokens_grow", fenced, tokens},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"minikv/lockclient"
@@ -18,30 +19,6 @@ type Env interface {
 	// Transport connects one process to one of several independent masters,
 	// numbered from 0. Masters need not be empty: keys are drawn at random.
 	Transport(master int) (lockclient.Transport, error)
-}
-
-// Kind is a kind of lock, and what it claims.
-type Kind struct {
-	Name      string
-	Masters   int  // independent masters that it needs
-	Reentrant bool // an owner may take it again
-	Renewed   bool // the watchdog renews it
-	Woken     bool // its waiters are woken by messages
-	Fenced    bool // it has fencing tokens
-	// Lock names the lock; there is one client for each master.
-	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
-}
-
-// Kinds returns every kind of lock.
-func Kinds() []Kind {
-	mutex := Kind{Name: "mutex", Masters: 1, Reentrant: true, Renewed: true, Woken: true,
-		Lock: func(key string, c []*lockclient.Client) *lockclient.Lock { return c[0].Mutex(key) }}
-	fenced := mutex
-	fenced.Name, fenced.Fenced = "fenced", true
-	fenced.Lock = func(key string, c []*lockclient.Client) *lockclient.Lock { return c[0].Fenced(key) }
-	redlock := Kind{Name: "redlock", Masters: 3,
-		Lock: func(key string, c []*lockclient.Client) *lockclient.Lock { return lockclient.Redlock(key, c...) }}
-	return []Kind{mutex, fenced, redlock}
 }
 
 // Contract is one property of locks.
@@ -110,7 +87,7 @@ func (r *run) process(opts ...lockclient.Option) *process {
 		t, err := r.env.Transport(master)
 		r.ok("connect", err)
 		f := &faults{Transport: t}
-		c := lockclient.New(f, r.rt, opts...)
+		c := lockclient.New(f, r.rt, slices.Concat(r.kind.options(len(r.processes)), opts)...)
 		_, err = c.Mutex(r.key).IsLocked(r.ctx) // a first connection takes its time
 		r.ok("ask whether a lock is held", err)
 		p.faults = append(p.faults, f)

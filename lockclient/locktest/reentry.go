@@ -58,6 +58,29 @@ func unknownReentry(r *run) {
 	r.ok("unlock", r.take(b).Unlock(r.ctx))
 }
 
+func unknownInnerUnlock(r *run) {
+	a, b := r.process(), r.process()
+	outer := r.take(a)
+	inner, err := a.lock.TryLock(outer.Context())
+	r.ok("take the lock again", err)
+	a.loseReplies(1)
+	r.is("unlock once, the reply lost", inner.Unlock(r.ctx), lockclient.ErrUnknown)
+	r.sleep(short) // the request may be repeated, and must not count twice
+	r.count(a, outer.Owner(), 1)
+	r.ok("unlock twice", outer.Unlock(r.ctx))
+	r.count(a, outer.Owner(), 0)
+	r.ok("unlock", r.take(b).Unlock(r.ctx))
+}
+
+func noReentry(r *run) {
+	a := r.process()
+	outer := r.take(a)
+	_, err := a.lock.Lock(outer.Context())
+	r.is("wait for oneself", err, lockclient.ErrDeadlock)
+	r.that(outer.Context().Err() == nil, "the holder lost its lock by asking again")
+	r.ok("unlock", outer.Unlock(r.ctx))
+}
+
 // count requires a hold count on the server.
 func (r *run) count(p *process, owner string, want int64) {
 	n, err := p.lock.HoldCount(r.ctx, owner)

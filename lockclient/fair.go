@@ -1,0 +1,130 @@
+package lockclient
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// fairPause is how long a waiter lets pass that is told to ask again at once,
+// because the lock is free but another is before it in the queue. Redisson
+// asks again immediately, until that one comes or is taken for dead.
+const fairPause = 100 * time.Millisecond
+
+// Constant after initialisation.
+var (
+	fairAcquire    = embedded("fair_acquire")
+	fairAcquire316 = embedded("fair_acquire_316")
+	fairTry        = embedded("fair_try")
+	fairWithdraw   = embedded("fair_withdraw")
+	fairRelease    = embedded("fair_release")
+	fairRelease316 = embedded("fair_release_316")
+	fairForce      = embedded("fair_force")
+	fairForce316   = embedded("fair_force_316")
+)
+
+// Fair names Redisson's fair lock (RFairLock): a Mutex whose waiters queue in
+// Redis, so that they come in the order in which they asked, whichever process
+// they are in. Each waiter has a channel of its own.
+//
+// A waiter that gives up leaves the queue. One that died keeps its place until
+// its deadline and holds up those behind it, see WithFairWait; with Wait the
+// limit of the wait stands in for that setting. Deadlines are in Unix time by
+// the waiters' own clocks, so a clock that is wrong by more than that may cost
+// a waiter its place, never exclusion. TryLock without Wait does not queue.
+func (c *Client) Fair(key string) *Lock {
+	return c.fair(key, true)
+}
+
+// fair makes a Lock that has a queue.
+func (c *Client) fair(key string, reentrant bool) *Lock {
+	d := fair{mutex{c, key}, !reentrant}
+	return &Lock{client: c, key: key, kind: &fairLock{hashLock{client: c, key: key, again: reentrant, dialect: d}}}
+}
+
+// fairLock is the kind of Fair and NonReentrantFair.
+type fairLock struct{ hashLock }
+
+// acquire bounds the time until the next attempt from both sides. The replies
+// of 3.16 count down from what the holder's lease once was, and say nothing
+// when that is over; the lock's TTL does.
+func (l *fairLock) acquire(ctx context.Context, r request) (answer, error) {
+	c := l.client
+	ans, err := l.hashLock.acquire(ctx, r)
+	if err != nil || ans.taken || r.wait == 0 {
+		return ans, err
+	}
+	if c.compat316 && ans.hint <= 0 {
+		left, _ := c.integer(ctx, l.key, "PTTL", l.key)
+		ans.hint = time.Duration(left) * time.Millisecond
+	}
+	if ans.hint <= 0 {
+		ans.hint = fairPause
+	}
+	ans.hint = min(ans.hint, c.watchdog, c.fairWait)
+	return ans, nil
+}
+
+// fair is the dialect of both.
+type fair struct {
+	mutex
+	once bool // an owner that asks again gets an error
+}
+
+func (f fair) acquire(r request) call {
+	c := f.client
+	now, wait := strconv.FormatInt(c.rt.WallMillis(), 10), millis(f.keep(r))
+	q := call{fairAcquire, f.keys(), []string{millis(r.lease), r.owner, wait, now}}
+	switch {
+	case r.wait == 0:
+		q.script, q.args[2], q.args[3] = fairTry, now, wait
+	case c.compat316:
+		q.script = fairAcquire316
+	}
+	if f.once {
+		q.args = append(q.args, heldAlready)
+	}
+	return q
+}
+
+func (f fair) withdraw(r request) (call, bool) {
+	keys := f.keys()[1:]
+	return call{fairWithdraw, keys, []string{r.owner, millis(f.keep(r))}}, r.wait != 0
+}
+
+func (f fair) release(owner string, lease time.Duration, id string) call {
+	c := f.client
+	keys := append(f.keys(), lockChannel(f.key))
+	args := []string{wakeOne, millis(lease), owner, strconv.FormatInt(c.rt.WallMillis(), 10)}
+	if c.compat316 {
+		return call{fairRelease316, keys, args}
+	}
+	return call{fairRelease, append(keys, latchKey(f.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+}
+
+func (f fair) force() call {
+	c := f.client
+	keys := append(f.keys(), lockChannel(f.key))
+	args := []string{wakeOne, strconv.FormatInt(c.rt.WallMillis(), 10)}
+	if c.compat316 {
+		return call{fairForce316, keys, args}
+	}
+	return call{fairForce, keys, append(args, c.publishCommand())}
+}
+
+func (f fair) await(ctx context.Context, owner string) (waiting, error) {
+	return f.client.join(ctx, lockChannel(f.key)+":"+owner)
+}
+
+// keys are the lock, its queue and the deadlines of those in the queue.
+func (f fair) keys() []string {
+	return []string{f.key, prefixed("redisson_lock_queue", f.key), prefixed("redisson_lock_timeout", f.key)}
+}
+
+// keep is how much longer than its predecessor's the place of a waiter is kept.
+func (f fair) keep(r request) time.Duration {
+	if r.wait > 0 {
+		return wholeMillis(r.wait)
+	}
+	return f.client.fairWait
+}

@@ -1,0 +1,80 @@
+package locktest
+
+import "minikv/lockclient"
+
+// Kind is a kind of lock, and what it claims.
+type Kind struct {
+	Name      string
+	Masters   int  // independent masters that it needs
+	Reentrant bool // an owner may take it again
+	Renewed   bool // the watchdog renews it
+	Woken     bool // its waiters are woken by messages
+	Queued    bool // its waiters come in the order in which they asked
+	Fenced    bool // it has fencing tokens
+	// Lock names the lock; there is one client for each master.
+	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
+	// Options, unless nil, are those of the clients of the i-th process.
+	Options func(i int) []lockclient.Option
+}
+
+// Kinds returns every kind of lock.
+func Kinds() []Kind {
+	hash := Kind{Masters: 1, Reentrant: true, Renewed: true}
+	mutex := hash.of("mutex", (*lockclient.Client).Mutex)
+	mutex.Woken = true
+	fenced := mutex.of("fenced", (*lockclient.Client).Fenced)
+	fenced.Fenced = true
+	fair := mutex.of("fair", (*lockclient.Client).Fair)
+	fair.Queued = true
+	spin := hash.of("spin", (*lockclient.Client).Spin)
+	return []Kind{
+		mutex, fenced, fair, spin,
+		mutex.of("non-reentrant", (*lockclient.Client).NonReentrant).once(),
+		fair.of("non-reentrant-fair", (*lockclient.Client).NonReentrantFair).once(),
+		mutex.in316(), fair.in316(), spin.in316(),
+		mutex.mixed(), fair.mixed(),
+		Kind{Masters: 1}.of("simple", (*lockclient.Client).Simple),
+		{Name: "redlock", Masters: 3, Lock: func(key string, c []*lockclient.Client) *lockclient.Lock {
+			return lockclient.Redlock(key, c...)
+		}},
+	}
+}
+
+// of is another kind with the same claims.
+func (k Kind) of(name string, lock func(*lockclient.Client, string) *lockclient.Lock) Kind {
+	k.Name = name
+	k.Lock = func(key string, c []*lockclient.Client) *lockclient.Lock { return lock(c[0], key) }
+	return k
+}
+
+// once is the kind that no owner may take again.
+func (k Kind) once() Kind {
+	k.Reentrant = false
+	return k
+}
+
+// in316 is the kind in the protocol of Redisson 3.16.
+func (k Kind) in316() Kind {
+	k.Name += "-316"
+	k.Options = func(int) []lockclient.Option { return []lockclient.Option{lockclient.Compat316()} }
+	return k
+}
+
+// mixed is the kind with every other process speaking the protocol of 3.16.
+func (k Kind) mixed() Kind {
+	k.Name += "-mixed"
+	k.Options = func(i int) []lockclient.Option {
+		if i%2 == 0 {
+			return []lockclient.Option{lockclient.Compat316()}
+		}
+		return nil
+	}
+	return k
+}
+
+func (k Kind) options(process int) []lockclient.Option {
+	if k.Options == nil {
+		return nil
+	}
+	return k.Options(process)
+}

@@ -1,0 +1,142 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+
+	"minikv/lockclient"
+)
+
+// reads takes the read side, which nobody must be keeping.
+func (r *run) reads(p *process, ctx context.Context, opts ...lockclient.LockOption) *lockclient.Held {
+	h, err := p.clients[0].RW(r.key).R().TryLock(ctx, opts...)
+	r.ok("take the read side", err)
+	return h
+}
+
+// writes takes the write side, which nobody must be keeping.
+func (r *run) writes(p *process, ctx context.Context, opts ...lockclient.LockOption) *lockclient.Held {
+	h, err := p.clients[0].RW(r.key).W().TryLock(ctx, opts...)
+	r.ok("take the write side", err)
+	return h
+}
+
+// notWritten requires the write side to be out of reach.
+func (r *run) notWritten(p *process, while string) {
+	_, err := p.clients[0].RW(r.key).W().TryLock(r.ctx)
+	r.is("take the write side while "+while, err, lockclient.ErrNotAcquired)
+}
+
+func sharing(r *run) {
+	a, b := r.process(), r.process()
+	first, second, third := r.reads(a, r.ctx), r.reads(a, r.ctx), r.reads(b, r.ctx)
+	for _, h := range []*lockclient.Held{second, first, third} {
+		r.notWritten(a, "others read")
+		r.notWritten(b, "others read")
+		r.ok("unlock", h.Unlock(r.ctx))
+	}
+	h := r.writes(a, r.ctx)
+	_, err := b.clients[0].RW(r.key).R().TryLock(r.ctx)
+	r.is("take the read side while somebody writes", err, lockclient.ErrNotAcquired)
+	r.ok("unlock", h.Unlock(r.ctx))
+	r.ok("unlock", r.writes(b, r.ctx).Unlock(r.ctx))
+}
+
+func downgrade(r *run) {
+	a, b := r.process(), r.process()
+	writer := r.writes(a, r.ctx, lockclient.Lease(long))
+	reader := r.reads(a, writer.Context(), lockclient.Lease(long))
+	r.that(writer.Owner() == reader.Owner()+":write", "owners %q and %q", writer.Owner(), reader.Owner())
+	waiter := r.start(func(t *task) (err error) {
+		t.held, err = b.clients[0].RW(r.key).R().Lock(r.ctx)
+		return err
+	})
+	r.sleep(short)
+	unlocked := r.rt.Mono()
+	r.ok("unlock the write side", writer.Unlock(r.ctx))
+	other := r.await(waiter)
+	r.that(r.rt.Mono()-unlocked < slack, "the waiting reader came %v after", r.rt.Mono()-unlocked)
+	r.notWritten(b, "two read")
+	r.ok("unlock", other.Unlock(r.ctx))
+	r.notWritten(b, "the former writer reads")
+	r.that(reader.Context().Err() != nil && context.Cause(reader.Context()) != lockclient.ErrLost,
+		"the reader's context derives from the writer's, and no lock was lost")
+	r.ok("unlock", reader.Unlock(r.ctx))
+	r.ok("unlock", r.writes(b, r.ctx).Unlock(r.ctx))
+}
+
+func upgrade(r *run) {
+	a := r.process()
+	name := lockclient.As(a.clients[0].ID() + ":named")
+	reader := r.reads(a, r.ctx)
+	_, err := a.clients[0].RW(r.key).W().Lock(reader.Context())
+	r.is("take the write side as a reader", err, lockclient.ErrDeadlock)
+	named := r.reads(a, r.ctx, name)
+	_, err = a.clients[0].RW(r.key).W().Lock(r.ctx, name)
+	r.is("take the write side as a named reader", err, lockclient.ErrDeadlock)
+	r.ok("unlock", errors.Join(named.Unlock(r.ctx), reader.Unlock(r.ctx)))
+	writer := r.writes(a, r.ctx)
+	reader = r.reads(a, writer.Context())
+	again := r.writes(a, reader.Context())
+	r.ok("unlock", errors.Join(again.Unlock(r.ctx), reader.Unlock(r.ctx), writer.Unlock(r.ctx)))
+	r.ok("unlock", r.writes(a, r.ctx, name).Unlock(r.ctx))
+}
+
+func readInsideWrite(r *run) {
+	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
+	writer := r.writes(a, r.ctx)
+	reader := r.reads(a, writer.Context())
+	r.ok("unlock the read side", reader.Unlock(r.ctx))
+	r.sleep(8 * short)
+	r.that(writer.Context().Err() == nil, "the write side was lost with the read side")
+	r.notWritten(b, "somebody writes")
+	r.ok("unlock", writer.Unlock(r.ctx))
+}
+
+func longReadInsideWrite(r *run) {
+	a, b := r.process(lockclient.WithWatchdog(3*short)), r.process()
+	writer := r.writes(a, r.ctx)
+	reader := r.reads(a, writer.Context(), lockclient.Lease(long))
+	inner := r.reads(a, reader.Context(), lockclient.Lease(short))
+	r.ok("unlock", inner.Unlock(r.ctx))
+	r.sleep(2 * short) // the write side is renewed
+	a.cut(true)
+	r.sleep(4 * short)
+	r.lost(writer)
+	r.that(reader.Until() > r.rt.Mono(), "the read side ended with the write side")
+	r.notWritten(b, "the former writer reads")
+	a.cut(false)
+	r.is("unlock", writer.Unlock(r.ctx), lockclient.ErrLost)
+	r.ok("unlock", reader.Unlock(r.ctx))
+	r.ok("unlock", r.writes(b, r.ctx).Unlock(r.ctx))
+}
+
+func crashedReader(r *run) {
+	a := r.process(lockclient.WithWatchdog(2 * short))
+	b := r.process(lockclient.WithWatchdog(2 * short))
+	c := r.process()
+	crashed, living := r.reads(a, r.ctx), r.reads(b, r.ctx)
+	a.cut(true)
+	r.sleep(5 * short) // more than the lease of the one that crashed
+	r.lost(crashed)
+	r.notWritten(c, "the other reads")
+	r.ok("unlock", living.Unlock(r.ctx))
+	r.ok("unlock", r.writes(c, r.ctx).Unlock(r.ctx))
+}
+
+func longestReader(r *run) {
+	a, b, c := r.process(), r.process(lockclient.WithWatchdog(2*short)), r.process()
+	first := r.reads(a, r.ctx, lockclient.Lease(long))
+	brief, renewed := r.reads(b, r.ctx, lockclient.Lease(short)), r.reads(b, r.ctx)
+	inner := r.reads(a, first.Context(), lockclient.Lease(short))
+	r.ok("unlock", inner.Unlock(r.ctx))
+	r.sleep(2 * short)
+	r.lost(brief)
+	r.ok("extend to a shorter lease", renewed.Extend(r.ctx, short))
+	r.ok("unlock", renewed.Unlock(r.ctx))
+	r.that(first.Context().Err() == nil, "a long lease was reported lost")
+	r.notWritten(c, "one reads with a long lease")
+	r.ok("extend to a shorter lease", first.Extend(r.ctx, short))
+	r.sleep(2 * short)
+	r.ok("unlock", r.writes(c, r.ctx).Unlock(r.ctx))
+}

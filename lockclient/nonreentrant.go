@@ -1,0 +1,28 @@
+package lockclient
+
+// heldAlready is the error with which a script refuses a holder that asks
+// again. Servers before 7.0 send it as it is, later ones after "ERR ".
+const heldAlready = "NON_REENTRANT_REACQUIRE"
+
+// Constant after initialisation.
+var nonReentrantAcquire = embedded("nonreentrant_acquire")
+
+// NonReentrant names Redisson's non-reentrant lock (since 4.4.0): a Mutex that
+// its holder cannot take again. Trying to, from the holder's context or with
+// its owner's name, is ErrDeadlock.
+func (c *Client) NonReentrant(key string) *Lock {
+	return c.hashLock(key, false, nonReentrant{mutex{c, key}})
+}
+
+// NonReentrantFair names Redisson's non-reentrant fair lock (since 4.4.0): Fair
+// in the way it waits, NonReentrant otherwise.
+func (c *Client) NonReentrantFair(key string) *Lock {
+	return c.fair(key, false)
+}
+
+// nonReentrant is the dialect of NonReentrant.
+type nonReentrant struct{ mutex }
+
+func (n nonReentrant) acquire(r request) call {
+	return call{nonReentrantAcquire, []string{n.key}, []string{millis(r.lease), r.owner, heldAlready}}
+}

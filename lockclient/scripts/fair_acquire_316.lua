@@ -1,0 +1,64 @@
+-- Takes a fair lock, takes it once more for its owner, or joins its queue,
+-- in the form of Redisson 3.16.
+-- KEYS[1] the lock: a hash of owner to hold count   KEYS[2] the queue: a list of owners
+-- KEYS[3] the waiters' deadlines: a sorted set, in Unix milliseconds
+-- ARGV[1] lease in milliseconds   ARGV[2] owner
+-- ARGV[3] how many milliseconds longer than its predecessor's a place is kept
+-- ARGV[4] now in Unix milliseconds, by the caller's clock
+-- ARGV[5] error that a holder gets who asks again; absent if it may
+-- Replies nil when taken, else the milliseconds until the predecessor's deadline
+-- or, for the first in the queue, the lock's TTL as it was when joining, less the
+-- time since then: it can be negative.
+
+-- Waiters whose deadline is over are dead, and so are those without one.
+while true do
+  local head = redis.call('lindex', KEYS[2], 0)
+  if head == false then
+    break
+  end
+  local deadline = redis.call('zscore', KEYS[3], head)
+  if deadline ~= false and tonumber(deadline) > tonumber(ARGV[4]) then
+    break
+  end
+  redis.call('zrem', KEYS[3], head)
+  redis.call('lpop', KEYS[2])
+end
+
+local head = redis.call('lindex', KEYS[2], 0)
+if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
+  redis.call('lpop', KEYS[2])
+  redis.call('zrem', KEYS[3], ARGV[2])
+  for _, waiter in ipairs(redis.call('zrange', KEYS[3], 0, -1)) do
+    redis.call('zincrby', KEYS[3], -tonumber(ARGV[3]), waiter)
+  end
+  redis.call('hset', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+  if ARGV[5] then
+    return redis.error_reply(ARGV[5])
+  end
+  redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+local mine = redis.call('zscore', KEYS[3], ARGV[2])
+if mine ~= false then
+  return tonumber(mine) - tonumber(ARGV[3]) - tonumber(ARGV[4])
+end
+
+local last, deadline = redis.call('lindex', KEYS[2], -1), false
+if last ~= false and last ~= ARGV[2] then
+  deadline = redis.call('zscore', KEYS[3], last)
+end
+local ttl
+if deadline ~= false then
+  ttl = tonumber(deadline) - tonumber(ARGV[4])
+else
+  ttl = redis.call('pttl', KEYS[1])
+end
+if redis.call('zadd', KEYS[3], ttl + tonumber(ARGV[3]) + tonumber(ARGV[4]), ARGV[2]) == 1 then
+  redis.call('rpush', KEYS[2], ARGV[2])
+end
+return ttl

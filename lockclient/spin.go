@@ -1,0 +1,68 @@
+package lockclient
+
+import (
+	"context"
+	"time"
+)
+
+// Constant after initialisation.
+var (
+	spinRelease    = embedded("spin_release")
+	spinRelease316 = embedded("spin_release_316")
+	spinForce      = embedded("spin_force")
+)
+
+// Backoff is how the waiters of a Spin pause between attempts: first for
+// Initial, then each time for Multiplier times as long, and a little more at
+// random, up to Max. With Max equal to Initial the pause is constant.
+type Backoff struct {
+	Initial, Max time.Duration
+	Multiplier   int
+}
+
+// DefaultBackoff is Redisson's exponential back-off.
+var DefaultBackoff = Backoff{Initial: time.Millisecond, Max: 128 * time.Millisecond, Multiplier: 2}
+
+// Spin names Redisson's spin lock (RSpinLock): a Mutex that uses no pub/sub at
+// all. Its waiters ask again and again, see WithBackoff. It suits a lock held
+// so briefly, or wanted by so many, that messages cost more than attempts. A
+// Mutex of the same key excludes it, but is not woken by its Unlock.
+func (c *Client) Spin(key string) *Lock {
+	return c.hashLock(key, true, spin{mutex{c, key}})
+}
+
+// spin is the dialect of Spin.
+type spin struct{ mutex }
+
+func (s spin) release(owner string, lease time.Duration, id string) call {
+	c := s.client
+	if c.compat316 {
+		return call{spinRelease316, []string{s.key}, []string{millis(lease), owner}}
+	}
+	return call{spinRelease, []string{s.key, latchKey(s.key, id)}, []string{millis(lease), owner, millis(c.latchTTL())}}
+}
+
+func (s spin) force() call { return call{spinForce, []string{s.key}, nil} }
+
+func (s spin) await(context.Context, string) (waiting, error) {
+	c := s.client
+	return &spinner{poller{c.rt.NewGate()}, c, c.backoff.Initial, 0}, nil
+}
+
+// spinner is the place of one waiter.
+type spinner struct {
+	poller
+	client *Client
+	pause  time.Duration // the next one
+	parked int
+}
+
+// park waits no longer than the back-off says, which grows as Redisson's does.
+func (s *spinner) park(ctx context.Context, d time.Duration) (woken bool, err error) {
+	c := s.client
+	d = min(d, s.pause)
+	s.parked++
+	more := time.Duration(randomBelow(c.rt, uint64(s.parked))) * time.Millisecond
+	s.pause = min(c.backoff.Max, s.pause*time.Duration(c.backoff.Multiplier)+more)
+	return s.poller.park(ctx, d)
+}
