@@ -40,6 +40,17 @@ func (h *Held) Token() (token uint64, ok bool) { return h.token, h.token > 0 }
 // Lock. A lock of the same name taken with it is re-entered.
 func (h *Held) Context() context.Context { return h.ctx }
 
+// In returns ctx with the acquisition in it, for re-entry, as Context has it, but
+// without its end: what is taken with it may outlive h, as when a writer reads on.
+func (h *Held) In(ctx context.Context) context.Context {
+	c := h.lock.client
+	ctx = c.rt.WithValue(ctx, holdKey{c, h.hold.key, h.lock.suffix}, h.hold)
+	for _, m := range h.members {
+		ctx = m.In(ctx)
+	}
+	return ctx
+}
+
 // Lost returns a channel that is closed when the lock is lost: its renewal was
 // refused, or its lease ended by the local monotonic clock, also while Redis
 // cannot be reached.

@@ -34,7 +34,24 @@ func (c *Client) reserve(id holdID, inner *hold) (h *hold, lease time.Duration, 
 		return nil, 0, ErrLost
 	}
 	h.count++
+	if h.composed {
+		return h, 0, nil // its members have leases of their own
+	}
 	return h, h.lease, nil
+}
+
+// holdOf returns the hold of a name, or nil.
+func (c *Client) holdOf(id holdID) *hold {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper.byOwner[id]
+}
+
+// isHeld tells whether a hold, which may be nil, is neither given back nor lost.
+func (c *Client) isHeld(h *hold) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h != nil && h.count > 0 && !h.isLost
 }
 
 // unreserve gives up a place that was reserved; doubtful if the server may
@@ -62,13 +79,12 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, 
 		h = &hold{key: a.lock.key, owner: a.owner, named: a.named, lost: make(chan struct{}),
 			renewal: a.lock.kind.renewal(), composed: ans.members != nil, count: 1, index: -1, round: ans.round}
 	}
+	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, members: ans.members,
+		since: c.rt.Mono()}
 	if n := len(ans.members); n > 0 {
 		ctx = ans.members[n-1].ctx // which ends with each of them
 	}
-	ctx = c.rt.WithValue(ctx, holdKey{c, h.key, a.lock.suffix}, h)
-	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, members: ans.members,
-		since: c.rt.Mono()}
-	held.ctx, held.cancel = c.rt.WithCancelCause(ctx)
+	held.ctx, held.cancel = c.rt.WithCancelCause(held.In(ctx))
 	start, wake, ok := c.enter(held, ans.sent, a.lease)
 	if !ok {
 		held.cancel(ErrLost)

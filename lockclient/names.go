@@ -2,24 +2,22 @@ package lockclient
 
 import "strings"
 
+// tagged is the lock's name with a hash tag: all of it, unless it has a brace.
+func tagged(name string) string {
+	if strings.Contains(name, "{") {
+		return name
+	}
+	return "{" + name + "}"
+}
+
 // prefixed is Redisson's name of a helper key or channel: one that shares the
 // slot of the lock, because the lock's name is its hash tag. A name that has a
 // brace anywhere is trusted to carry its own tag.
-func prefixed(prefix, name string) string {
-	if strings.Contains(name, "{") {
-		return prefix + ":" + name
-	}
-	return prefix + ":{" + name + "}"
-}
+func prefixed(prefix, name string) string { return prefix + ":" + tagged(name) }
 
 // suffixed is Redisson's name of a helper key that begins with the lock's name
 // and shares its slot.
-func suffixed(name, suffix string) string {
-	if strings.Contains(name, "{") {
-		return name + ":" + suffix
-	}
-	return "{" + name + "}:" + suffix
-}
+func suffixed(name, suffix string) string { return tagged(name) + ":" + suffix }
 
 // lockChannel carries the wake-ups of plain and fenced locks.
 func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }
@@ -42,3 +40,13 @@ func permitTable(name string) string { return suffixed(name, "timeout") }
 // own also where the name has some: in a cluster such a latch is refused by the
 // server (CROSSSLOT), as Redisson's is.
 func latchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
+
+// rwChannel carries the wake-ups of both sides of a read-write lock.
+func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
+
+// timersPrefix is what all timers of a read-write lock begin with.
+func timersPrefix(name string) string { return tagged(name) }
+
+// timersKey is what the timers of one reader begin with: a colon and the number
+// of its hold follow.
+func timersKey(name, owner string) string { return suffixed(name, owner) + ":rwlock_timeout" }

@@ -23,11 +23,15 @@ func Contracts() []Contract {
 	once := func(k Kind) bool { return !k.Reentrant }
 	queued := func(k Kind) bool { return k.Queued }
 	renewed := func(k Kind) bool { return k.Renewed }
+	forced := func(k Kind) bool { return k.Renewed && !k.Composed }
 	woken := func(k Kind) bool { return k.Woken }
 	fenced := func(k Kind) bool { return k.Fenced }
+	exclusive := func(k Kind) bool { return !k.Shared }
+	shared := func(k Kind) bool { return k.Shared }
+	composed := func(k Kind) bool { return k.Composed }
 	return []Contract{
-		{"one_holder_at_a_time", every, exclusion},
-		{"many_tasks_never_overlap", every, contention},
+		{"one_holder_at_a_time", exclusive, exclusion},
+		{"many_tasks_never_overlap", exclusive, contention},
 		{"an_owner_takes_it_again", reentrant, reentrancy},
 		{"a_named_owner_takes_it_again", reentrant, namedOwner},
 		{"a_lease_ends", every, expiry},
@@ -37,7 +41,7 @@ func Contracts() []Contract {
 		{"an_unlock_wakes_one_waiter_after_another", woken, wakeInTurn},
 		{"a_lost_message_costs_at_most_the_ttl", every, wakeByTTL},
 		{"a_wait_ends_with_its_limit_or_its_context", every, limitedWait},
-		{"a_forced_unlock_is_told", renewed, forcedLoss},
+		{"a_forced_unlock_is_told", forced, forcedLoss},
 		{"an_unreachable_server_is_a_loss", renewed, silentLoss},
 		{"a_renewal_that_failed_is_tried_again", renewed, renewalRetried},
 		{"only_the_holder_unlocks", every, foreignUnlock},
@@ -51,6 +55,16 @@ func Contracts() []Contract {
 		{"a_waiter_that_died_holds_up_others_for_a_time", queued, deadWaiter},
 		{"a_waiter_that_lost_its_place_still_comes", queued, lostPlace},
 		{"tokens_grow", fenced, tokens},
+		{"readers_share_and_writers_exclude", shared, sharing},
+		{"a_writer_that_reads_on_lets_others_read", shared, downgrade},
+		{"a_reader_cannot_become_a_writer", shared, upgrade},
+		{"the_end_of_a_read_leaves_the_write_renewed", shared, readInsideWrite},
+		{"a_read_outlives_the_write_around_it", shared, longReadInsideWrite},
+		{"readers_do_not_keep_a_crashed_one", shared, crashedReader},
+		{"no_reader_cuts_the_lease_of_another", shared, longestReader},
+		{"all_members_or_none_are_held", composed, allOrNone},
+		{"the_loss_of_a_member_is_the_loss_of_all", composed, lossOfOne},
+		{"members_taken_across_each_other_all_come", composed, crossed},
 	}
 }
 

@@ -11,8 +11,12 @@ type Kind struct {
 	Woken     bool // its waiters are woken by messages
 	Queued    bool // its waiters come in the order in which they asked
 	Fenced    bool // it has fencing tokens
+	Shared    bool // the read side of a read-write lock, which has many holders
+	Composed  bool // made of the mutexes with the names of memberKey
 	// Lock names the lock; there is one client for each master.
 	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
+	// Rival, unless nil, is what the processes with odd numbers lock instead.
+	Rival func(key string, clients []*lockclient.Client) *lockclient.Lock
 	// Options, unless nil, are those of the clients of the i-th process.
 	Options func(i int) []lockclient.Option
 }
@@ -27,12 +31,20 @@ func Kinds() []Kind {
 	fair := mutex.of("fair", (*lockclient.Client).Fair)
 	fair.Queued = true
 	spin := hash.of("spin", (*lockclient.Client).Spin)
+	write := mutex.of("write", func(c *lockclient.Client, key string) *lockclient.Lock { return c.RW(key).W() })
+	read := mutex.of("read", func(c *lockclient.Client, key string) *lockclient.Lock { return c.RW(key).R() })
+	read.Shared, read.Rival = true, write.Lock
+	multi := mutex.of("multi", func(c *lockclient.Client, key string) *lockclient.Lock {
+		return lockclient.Multi(c.Mutex(memberKey(key, 1)), c.Mutex(memberKey(key, 0)))
+	})
+	multi.Composed = true
 	return []Kind{
 		mutex, fenced, fair, spin,
 		mutex.of("non-reentrant", (*lockclient.Client).NonReentrant).once(),
 		fair.of("non-reentrant-fair", (*lockclient.Client).NonReentrantFair).once(),
-		mutex.in316(), fair.in316(), spin.in316(),
-		mutex.mixed(), fair.mixed(),
+		write, read, multi,
+		mutex.in316(), fair.in316(), spin.in316(), write.in316(), read.in316(),
+		mutex.mixed(), fair.mixed(), read.mixed(),
 		Kind{Masters: 1}.of("simple", (*lockclient.Client).Simple),
 		{Name: "redlock", Masters: 3, Lock: func(key string, c []*lockclient.Client) *lockclient.Lock {
 			return lockclient.Redlock(key, c...)

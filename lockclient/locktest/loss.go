@@ -22,9 +22,9 @@ func renewal(r *run) {
 }
 
 func forcedLoss(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(3*short)), r.process()
+	a, b, c := r.process(lockclient.WithWatchdog(3*short)), r.process(), r.process()
 	h := r.take(a)
-	freed, err := b.lock.ForceUnlock(r.ctx)
+	freed, err := c.lock.ForceUnlock(r.ctx)
 	r.ok("force the unlock", err)
 	r.that(freed, "a forced unlock freed nothing")
 	next := r.take(b)

@@ -1,0 +1,165 @@
+package lockclient
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Multi names the lock that is held while all of the given locks are, each in
+// its own protocol: of any kind, on any keys and servers. It is Redisson's
+// RedissonMultiLock, and sends nothing of its own. Its Key is its members'
+// names, joined by commas; its state can be asked of its members alone. It
+// panics without locks.
+//
+// The members are taken in the order of their names, so that two Multis do not
+// block each other. A Multi waits for one member at a time, and while it does
+// it holds no other: if a member stays taken for longer than a moment, all are
+// given back, and the next round begins with that member. The moment is drawn
+// at random from 50 ms to 250 ms, so that programs that take the same locks in
+// other orders, as Redisson does, do not keep refusing each other.
+//
+// The options hold for each member. As names the owner of all. A Lease counts
+// from the first member on, and waiting for the others may use up a quarter of
+// it. The loss of one member is the loss of the whole: its Held is told, the
+// watchdog renews the others no longer, and Unlock gives them back.
+func Multi(locks ...*Lock) *Lock {
+	sorted := slices.Clone(locks)
+	slices.SortStableFunc(sorted, func(a, b *Lock) int { return strings.Compare(a.key, b.key) })
+	keys := make([]string, len(sorted))
+	for i, l := range sorted {
+		keys[i] = l.key
+	}
+	return &Lock{client: sorted[0].client, key: strings.Join(keys, ","), kind: &multi{sorted}}
+}
+
+// multi is the kind of Multi.
+type multi struct{ locks []*Lock }
+
+func (m *multi) reentrant() bool { return true } // as far as its members are
+
+func (m *multi) defaultLease() time.Duration { return 0 } // each member has its own
+
+func (m *multi) renewal() *renewal { return nil }
+
+func (m *multi) newOwner(_ context.Context, named string) (string, error) { return named, nil }
+
+// acquire waits by itself, as a member that is waited for may have a queue. It
+// returns without the lock when the wait is over.
+func (m *multi) acquire(ctx context.Context, r request) (answer, error) {
+	rt := m.locks[0].client.rt
+	first := 0
+	for {
+		sent := rt.Mono()
+		taken, failed, err := m.sweep(ctx, r, first)
+		if err == nil {
+			return answer{taken: true, owner: m.owner(taken), sent: sent, members: taken}, nil
+		}
+		_ = unlockAll(ctx, taken) // what fails here is repeated in the background
+		switch {
+		case !errors.Is(err, ErrNotAcquired):
+			return answer{}, err
+		case r.remaining(rt) == 0:
+			return answer{refusal: err}, nil
+		}
+		first = failed
+	}
+}
+
+// sweep takes the members, first the one numbered first, for which it waits as
+// long as the caller does. On failure it returns what it has taken, and the
+// number of the member that it could not take. Each member's context derives
+// from that of the one before, so the last one ends with any of them.
+func (m *multi) sweep(ctx context.Context, r request, first int) (taken []*Held, failed int, err error) {
+	rt := m.locks[0].client.rt
+	opts := r.memberOptions()
+	wait := r.remaining(rt)
+	var until time.Duration // Mono time, for the members that follow
+	for n := range m.locks {
+		i := n
+		switch {
+		case n == 0:
+			i = first
+		case n <= first:
+			i = n - 1
+		}
+		h, err := m.locks[i].take(ctx, wait, opts)
+		if err != nil {
+			return taken, i, err
+		}
+		taken, ctx = append(taken, h), h.ctx
+		if n == 0 {
+			until = rt.Mono() + r.patience(rt)
+		}
+		wait = max(0, until-rt.Mono())
+	}
+	return taken, 0, nil
+}
+
+// patience draws how long to wait for members while others are held: not at
+// all for a single attempt.
+func (r request) patience(rt Runtime) time.Duration {
+	moment := pollDelay(rt)
+	if left := r.remaining(rt); left >= 0 {
+		moment = min(moment, left)
+	}
+	if r.lease > 0 {
+		moment = min(moment, r.lease/4)
+	}
+	return moment
+}
+
+// memberOptions are the caller's options, for each member.
+func (r request) memberOptions() []LockOption {
+	opts := []LockOption{Lease(r.lease), NodeTimeout(r.nodeTimeout)}
+	if r.named || r.hold != nil && r.hold.named {
+		opts = append(opts, As(r.owner))
+	}
+	return opts
+}
+
+// owner returns the owner of the member whose name is first.
+func (m *multi) owner(members []*Held) string {
+	i := slices.IndexFunc(members, func(h *Held) bool { return h.lock == m.locks[0] })
+	return members[i].Owner()
+}
+
+// withdraw does nothing: each member cleans up after itself.
+func (m *multi) withdraw(request, error) {}
+
+func (m *multi) release(ctx context.Context, h *Held, _ leaving) error {
+	err := unlockAll(ctx, h.members)
+	if errors.Is(err, ErrLost) {
+		return ErrLost
+	}
+	return err
+}
+
+func (m *multi) extend(ctx context.Context, h *Held, lease time.Duration) error {
+	for _, member := range h.members {
+		err := member.Extend(ctx, lease)
+		switch {
+		case errors.Is(err, ErrLost):
+			return ErrLost
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// await is a formality: acquire has done all the waiting.
+func (m *multi) await(context.Context, string) (waiting, error) {
+	return poller{m.locks[0].client.rt.NewGate()}, nil
+}
+
+// unlockAll unlocks acquisitions in reverse order, whatever becomes of each.
+func unlockAll(ctx context.Context, held []*Held) error {
+	var errs []error
+	for _, h := range slices.Backward(held) {
+		errs = append(errs, h.Unlock(ctx))
+	}
+	return errors.Join(errs...)
+}

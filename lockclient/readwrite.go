@@ -1,0 +1,234 @@
+package lockclient
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// writeSuffix is what the owner of a write side has more than that of the read
+// side, in Redisson's form.
+const writeSuffix = ":write"
+
+// sharePoll is how often a waiting reader looks whether it may share the lock.
+// Redisson tells nobody when a writer goes on as a reader.
+const sharePoll = time.Second
+
+// Constant after initialisation.
+var (
+	readAcquire     = embedded("read_acquire")
+	readRelease     = embedded("read_release")
+	readRelease316  = embedded("read_release_316")
+	writeAcquire    = embedded("write_acquire")
+	writeRelease    = embedded("write_release")
+	writeRelease316 = embedded("write_release_316")
+	rwExtend        = embedded("rw_extend")
+	rwForce         = embedded("rw_force")
+	rwForce316      = embedded("rw_force_316")
+
+	readRenewal     = renewal{embedded("read_renew"), renewBatch, readName}
+	readRenewal316  = renewal{embedded("read_renew_316"), 1, readName316}
+	writeRenewal    = renewal{embedded("write_renew"), renewBatch, hashName}
+	writeRenewal316 = renewal{writeRenewal.script, 1, hashName}
+)
+
+// readName names a hold of a read side: KEYS lock and prefix of its timers, ARGV
+// the number of owners and these.
+func readName(h *hold) (keys, args []string) {
+	return []string{h.key, timersPrefix(h.key)}, []string{"1", h.owner}
+}
+
+func readName316(h *hold) (keys, args []string) {
+	return []string{h.key, timersPrefix(h.key)}, []string{h.owner}
+}
+
+// RWLock names a lock that many readers or one writer hold. Its sides are locks
+// of their own, with holds and leases of their own.
+type RWLock struct {
+	client *Client
+	key    string
+}
+
+// RW names Redisson's read-write lock (RReadWriteLock): a hash at key of mode and
+// of owner to hold count, and for each hold of a reader a timer of its own, so
+// that a reader that died is gone after its lease whatever the others do.
+//
+// A holder of the write side that takes the read side with its Held.Context
+// holds both, and reads on when it unlocks the write side; other waiting readers
+// then join. The reverse is impossible: a reader that asks for the write side
+// would wait for itself, and gets ErrDeadlock at once. The lock is unfair, and
+// readers that overlap without end keep writers waiting.
+//
+// A reader whose lease is longer than Redisson's watchdog timeout is safe only
+// among Go programs: a renewal by a Java reader cuts the lock's life to its own.
+func (c *Client) RW(key string) RWLock { return RWLock{c, key} }
+
+// Key returns the lock's name.
+func (l RWLock) Key() string { return l.key }
+
+// R names the read side: many hold it at a time, while nobody else writes.
+func (l RWLock) R() *Lock {
+	k := &readSide{hashLock{client: l.client, key: l.key, again: true, steady: true, dialect: readDialect{l.dialect()}}}
+	return &Lock{client: l.client, key: l.key, kind: k}
+}
+
+// W names the write side: one owner holds it, while nobody else reads. As(owner)
+// stands for owner:write on the wire, as it does in Redisson.
+func (l RWLock) W() *Lock {
+	k := &writeSide{hashLock{client: l.client, key: l.key, again: true, dialect: writeDialect{l.dialect()}}}
+	return &Lock{client: l.client, key: l.key, suffix: writeSuffix, kind: k}
+}
+
+func (l RWLock) dialect() rwDialect { return rwDialect{mutex{l.client, l.key}} }
+
+// readSide is the kind of R.
+type readSide struct{ hashLock }
+
+func (k *readSide) renewal() *renewal {
+	if k.client.compat316 {
+		return &readRenewal316
+	}
+	return &readRenewal
+}
+
+// newOwner returns the owner that writes already in ctx, so that it may read.
+func (k *readSide) newOwner(ctx context.Context, named string) (string, error) {
+	writer := holdKey{k.client, k.key, writeSuffix}.in(ctx)
+	if named == "" && k.client.isHeld(writer) {
+		return strings.TrimSuffix(writer.owner, writeSuffix), nil
+	}
+	return k.client.ownerOr(named), nil
+}
+
+func (k *readSide) extend(ctx context.Context, h *Held, lease time.Duration) error {
+	return k.client.extendRW(ctx, h.hold, lease, "read")
+}
+
+// isLocked tells whether there are readers: alone, or beside the field of a
+// writer that reads too.
+func (k *readSide) isLocked(ctx context.Context) (bool, error) {
+	mode, err := k.client.rwMode(ctx, k.key)
+	if mode != "write" {
+		return mode == "read", err
+	}
+	fields, err := k.client.integer(ctx, k.key, "HLEN", k.key)
+	return fields > 2, err
+}
+
+// writeSide is the kind of W.
+type writeSide struct{ hashLock }
+
+func (k *writeSide) renewal() *renewal {
+	if k.client.compat316 {
+		return &writeRenewal316
+	}
+	return &writeRenewal
+}
+
+// newOwner refuses an owner that reads already: it would wait for itself.
+func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
+	c := k.client
+	reader := strings.TrimSuffix(named, writeSuffix)
+	if c.isHeld(holdKey{c, k.key, ""}.in(ctx)) || named != "" && c.isHeld(c.holdOf(holdID{k.key, reader})) {
+		return named, ErrDeadlock
+	}
+	if named != "" {
+		return named, nil
+	}
+	return c.freshOwner() + writeSuffix, nil
+}
+
+func (k *writeSide) extend(ctx context.Context, h *Held, lease time.Duration) error {
+	return k.client.extendRW(ctx, h.hold, lease, "write")
+}
+
+func (k *writeSide) isLocked(ctx context.Context) (bool, error) {
+	mode, err := k.client.rwMode(ctx, k.key)
+	return mode == "write", err
+}
+
+// rwMode returns the mode of the read-write lock named key, "" if it is free.
+func (c *Client) rwMode(ctx context.Context, key string) (string, error) {
+	reply, err := c.do(ctx, c.timeout, key, "HGET", key, "mode")
+	return reply.Text, err
+}
+
+// extendRW gives a hold of one side a new lease.
+func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, side string) error {
+	keys := []string{h.key, timersPrefix(h.key)}
+	reply, err := c.eval(ctx, c.timeout, call{rwExtend, keys, []string{millis(lease), h.owner, side}})
+	if err == nil && reply.Int != 1 {
+		err = ErrLost
+	}
+	return err
+}
+
+// rwDialect is what both sides have in common. Their replies are a mutex's.
+type rwDialect struct{ mutex }
+
+func (d rwDialect) await(ctx context.Context, _ string) (waiting, error) {
+	return d.client.join(ctx, rwChannel(d.key))
+}
+
+// forceMode frees a lock in the mode that the message stands for.
+func (d rwDialect) forceMode(message string) call {
+	keys := []string{d.key, rwChannel(d.key)}
+	if d.client.compat316 {
+		return call{rwForce316, keys, []string{message}}
+	}
+	return call{rwForce, keys, []string{message, d.client.publishCommand()}}
+}
+
+// readDialect is the dialect of R.
+type readDialect struct{ rwDialect }
+
+func (d readDialect) acquire(r request) call {
+	return call{readAcquire, []string{d.key, timersKey(d.key, r.owner)},
+		[]string{millis(r.lease), r.owner, r.owner + writeSuffix}}
+}
+
+// release leaves the leases of other holds as they are.
+func (d readDialect) release(owner string, _ time.Duration, id string) call {
+	c := d.client
+	keys := []string{d.key, rwChannel(d.key), timersKey(d.key, owner), timersPrefix(d.key)}
+	args := []string{wakeOne, owner}
+	if c.compat316 {
+		return call{readRelease316, keys, args}
+	}
+	return call{readRelease, append(keys, latchKey(d.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+}
+
+func (d readDialect) force() call { return d.forceMode(wakeOne) }
+
+func (d readDialect) await(ctx context.Context, owner string) (waiting, error) {
+	place, err := d.rwDialect.await(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	return sharer{place}, nil
+}
+
+// sharer is the place of a waiting reader.
+type sharer struct{ waiting }
+
+func (s sharer) park(ctx context.Context, d time.Duration) (woken bool, err error) {
+	return s.waiting.park(ctx, min(d, sharePoll))
+}
+
+// writeDialect is the dialect of W.
+type writeDialect struct{ rwDialect }
+
+func (d writeDialect) acquire(r request) call {
+	return call{writeAcquire, []string{d.key}, []string{millis(r.lease), r.owner}}
+}
+
+func (d writeDialect) release(owner string, lease time.Duration, id string) call {
+	c := d.client
+	keys, args := []string{d.key, rwChannel(d.key)}, []string{wakeAll, millis(lease), owner}
+	if c.compat316 {
+		return call{writeRelease316, keys, args}
+	}
+	return call{writeRelease, append(keys, latchKey(d.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+}
+
+func (d writeDialect) force() call { return d.forceMode(wakeAll) }
