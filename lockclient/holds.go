@@ -286,12 +286,15 @@ func (h *Held) dismiss() {
 
 // loseAll ends the holds of the lock named key, or all if key is empty.
 func (c *Client) loseAll(key string) {
-	c.mu.Lock()
-	holds := slices.Clone(c.keeper.holds)
-	c.mu.Unlock()
-	for _, h := range holds {
-		if key == "" || h.key == key {
-			c.lose(h)
-		}
+	for _, h := range c.holdsOf(key) {
+		c.lose(h)
 	}
+}
+
+// holdsOf returns the holds of the lock named key, or all if key is empty.
+func (c *Client) holdsOf(key string) []*hold {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	others := func(h *hold) bool { return key != "" && h.key != key }
+	return slices.DeleteFunc(slices.Clone(c.keeper.holds), others)
 }

@@ -64,14 +64,18 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 // does; freed is false if it was free already. Holders learn of it at their
 // next renewal, those of this Client at once.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
+	ended := l.client.holdsOf(l.key) // a waiter may have the lock before the reply is here
 	err = l.inspect("force unlock", func(k inspected) error {
 		freed, err = k.forceUnlock(ctx)
 		return err
 	})
-	if err == nil {
-		l.client.loseAll(l.key)
+	if !freed {
+		return false, err
 	}
-	return freed, err
+	for _, h := range ended {
+		l.client.lose(h)
+	}
+	return true, nil
 }
 
 // inspect runs f on the kind, if it can be inspected.

@@ -303,3 +303,33 @@ func TestServerErrorIsReturned(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	assert.Len(t, w.sent(t, 1), 1, "nothing is given back")
 }
+
+// A lock that was forced open may have a new holder before the reply is there:
+// only the old one has lost it. What was not freed, nobody has lost.
+func TestForceUnlockEndsWhatWasHeld(t *testing.T) {
+	var c *lockclient.Client
+	var next *lockclient.Held
+	w := &wire{reply: func(script string, keys []string) (reply lockclient.Reply, err error) {
+		if script == "mutex-force" {
+			next, err = c.Mutex("a").TryLock(context.Background())
+			return integer(1), err
+		}
+		if script == "rw-force" {
+			return integer(0), nil
+		}
+		return free(script, keys)
+	}}
+	c = lockclient.New(w, lockclient.System())
+	last, err := c.Mutex("a").TryLock(t.Context())
+	require.NoError(t, err)
+	freed, err := c.Mutex("a").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	assert.True(t, freed)
+	assert.Equal(t, lockclient.ErrLost, context.Cause(last.Context()))
+	assert.NoError(t, next.Context().Err())
+
+	freed, err = c.RW("a").R().ForceUnlock(t.Context()) // somebody writes
+	require.NoError(t, err)
+	assert.False(t, freed)
+	assert.NoError(t, next.Context().Err())
+}
