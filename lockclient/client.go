@@ -26,6 +26,7 @@ type Client struct {
 	id        string // the client's part of owner ids
 	watchdog  time.Duration
 	timeout   time.Duration
+	poll      time.Duration // how long waiters of semaphores and latches trust in messages
 	fairWait  time.Duration // how long a place in a fair queue is kept for a silent waiter
 	publish   PublishMode
 	backoff   Backoff
@@ -49,6 +50,7 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		rt:        rt,
 		watchdog:  DefaultWatchdog,
 		timeout:   DefaultTimeout,
+		poll:      DefaultPoll,
 		fairWait:  DefaultFairWait,
 		backoff:   DefaultBackoff,
 		wake:      rt.NewGate(),

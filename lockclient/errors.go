@@ -25,8 +25,11 @@ var (
 	// again, so that it would wait for ever.
 	ErrDeadlock = errors.New("the caller holds the lock already")
 	// ErrReplication says that no replica has confirmed an acquisition, which
-	// was therefore given back.
+	// was therefore given back; or another change, which stays.
 	ErrReplication = errors.New("no replica has confirmed the lock")
+	// ErrNoLatch says that a latch has no count in Redis: it was not set, has
+	// opened before, was deleted, or Redis lost it.
+	ErrNoLatch = errors.New("no such latch")
 	// ErrClosed says that the Client was closed.
 	ErrClosed = errors.New("lock client closed")
 )

@@ -62,17 +62,25 @@ func (l *hashLock) await(ctx context.Context, owner string) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {
-	c := l.client
+	ans, err := l.client.ask(ctx, r, l.dialect.acquire(r), l.dialect.read)
+	var refused *ServerError
+	if errors.As(err, &refused) && strings.Contains(refused.Text, heldAlready) {
+		err = ErrDeadlock
+	}
+	return ans, err
+}
+
+// ask sends the script of an acquisition, and reads its reply.
+func (c *Client) ask(
+	ctx context.Context, r request, q call, read func(reply Reply, ans *answer) error,
+) (answer, error) {
 	ans := answer{owner: r.owner, sent: c.rt.Mono()}
-	reply, err := c.evalSynced(ctx, l.dialect.acquire(r))
+	reply, err := c.evalSynced(ctx, q)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
-		err = l.dialect.read(reply, &ans)
+		err = read(reply, &ans)
 	}
-	var refused *ServerError
 	switch {
-	case errors.As(err, &refused) && strings.Contains(refused.Text, heldAlready):
-		return ans, ErrDeadlock
 	case err != nil || !ans.taken:
 		return ans, err
 	case unsynced:
@@ -110,7 +118,12 @@ func (l *hashLock) withdraw(r request, err error) {
 }
 
 func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	known, err := l.client.prolongAll(ctx, []*hold{h.hold}, lease)
+	return l.client.extendOne(ctx, h.hold, lease)
+}
+
+// extendOne gives a hold a new lease on the server, as the watchdog does.
+func (c *Client) extendOne(ctx context.Context, h *hold, lease time.Duration) error {
+	known, err := c.prolongAll(ctx, []*hold{h}, lease)
 	if err == nil && !known[0] {
 		err = ErrLost
 	}

@@ -3,7 +3,6 @@ package lockclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -13,6 +12,7 @@ type Lock struct {
 	client *Client // keeps the holds and their time
 	key    string
 	suffix string // of its owners, where one key has two locks; mostly empty
+	plural bool   // several owners have it at once, and each acquisition is another one
 	kind   kind
 }
 
@@ -45,12 +45,11 @@ type kind interface {
 
 // request is what an acquisition asks for.
 type request struct {
-	owner       string
-	named       bool  // the caller chose the owner
-	hold        *hold // what it re-enters, or nil
-	lease       time.Duration
-	begun       time.Duration // Mono time of the call
-	wait        time.Duration // limit of the wait: 0 for one attempt, negative for none
+	owner string
+	named bool  // the caller chose the owner
+	hold  *hold // what it re-enters, or nil
+	lease time.Duration
+	limit
 	nodeTimeout time.Duration
 }
 
@@ -128,29 +127,25 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	a := &acquisition{lock: l, request: request{begun: c.rt.Mono(), wait: o.wait}}
+	a := &acquisition{lock: l, request: request{limit: limit{begun: c.rt.Mono(), wait: o.wait}}}
 	held, err := a.run(ctx, o)
-	if err != nil && a.attempts > 0 {
+	if err != nil && a.turn.attempts > 0 {
 		l.kind.withdraw(a.request, err)
 	}
 	if a.hold != nil {
 		c.unreserve(a.hold, isDoubtful(err) || errors.Is(err, ErrReplication))
 	}
-	event := Event{Kind: Acquired, Key: l.key, Owner: a.owner, Wait: c.rt.Mono() - a.begun, Attempts: a.attempts}
-	if err != nil {
-		err = opError("lock", l.key, err)
-		event.Kind, event.Err = Failed, err
-	}
-	c.observe(event)
+	err = opError("lock", l.key, err)
+	c.observeTurn(&a.turn, Event{Key: l.key, Owner: a.owner, Err: err})
 	return held, err
 }
 
 // acquisition is one call of Lock or TryLock.
 type acquisition struct {
 	request
-	lock     *Lock
-	renewal  *renewal // nil: the watchdog leaves it alone
-	attempts int
+	lock    *Lock
+	renewal *renewal // nil: the watchdog leaves it alone
+	turn    turn
 }
 
 // prepare settles owner and lease, and reserves a place in the hold that is re-entered.
@@ -161,6 +156,11 @@ func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
 		a.lease, a.renewal = o.lease, nil
 	}
 	a.nodeTimeout = o.nodeTimeout
+	if l.plural {
+		var err error
+		a.owner, err = l.kind.newOwner(ctx, "")
+		return err
+	}
 	named := o.owner
 	if named != "" {
 		named += l.suffix
@@ -182,71 +182,32 @@ func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
 	return err
 }
 
-// run attempts, joins the waiters, and attempts again until an attempt
-// succeeds or the wait is over. The attempt after joining closes the gap in
-// which a wake-up could be missed.
+// run takes the lock in its turn.
 func (a *acquisition) run(ctx context.Context, o lockOptions) (*Held, error) {
 	if err := a.prepare(ctx, o); err != nil {
 		return nil, err
 	}
-	held, answered, err := a.attempt(ctx)
-	if held != nil || err != nil {
-		return held, err
+	var held *Held
+	var answered answer
+	a.turn = turn{
+		limit: a.limit,
+		rt:    a.lock.client.rt,
+		attempt: func(ctx context.Context) (done bool, hint time.Duration, err error) {
+			held, answered, err = a.ask(ctx)
+			return held != nil, a.hint(answered), err
+		},
+		join: func(ctx context.Context) (waiting, error) { return a.lock.kind.await(ctx, a.owner) },
 	}
-	if a.left() == 0 {
-		return nil, refused(answered)
+	err := a.turn.run(ctx)
+	if err == ErrNotAcquired && answered.refusal != nil {
+		err = answered.refusal
 	}
-	place, err := a.join(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer place.leave()
-	for {
-		err := place.attempt(func() (err error) {
-			held, answered, err = a.attempt(ctx)
-			return err
-		})
-		if held != nil || err != nil {
-			return held, err
-		}
-		woken, err := place.park(ctx, a.pause(answered.hint))
-		if err != nil {
-			return nil, contextError(ctx)
-		}
-		if !woken && a.left() == 0 {
-			return nil, refused(answered)
-		}
-	}
+	return held, err
 }
 
-// join joins the waiters, within the wait that is left.
-func (a *acquisition) join(ctx context.Context) (waiting, error) {
-	rt := a.lock.client.rt
-	limited := ctx
-	if a.wait >= 0 {
-		var cancel context.CancelFunc
-		limited, cancel = rt.WithDeadline(ctx, a.begun+a.wait)
-		defer cancel()
-	}
-	place, err := a.lock.kind.await(limited, a.owner)
-	switch {
-	case err == nil:
-		return place, nil
-	case ctx.Err() != nil:
-		return nil, contextError(ctx)
-	case a.left() == 0:
-		return nil, ErrNotAcquired
-	}
-	return nil, fmt.Errorf("subscribe: %w", err)
-}
-
-// attempt asks once. Held is nil when the lock is taken by somebody else.
-func (a *acquisition) attempt(ctx context.Context) (*Held, answer, error) {
-	if ctx.Err() != nil {
-		return nil, answer{}, contextError(ctx)
-	}
+// ask asks once. Held is nil when the lock is taken by somebody else.
+func (a *acquisition) ask(ctx context.Context) (*Held, answer, error) {
 	c := a.lock.client
-	a.attempts++
 	ans, err := a.lock.kind.acquire(ctx, a.request)
 	if err != nil {
 		return nil, ans, err
@@ -263,33 +224,10 @@ func (a *acquisition) attempt(ctx context.Context) (*Held, answer, error) {
 	return held, ans, err
 }
 
-// pause is how long to park when the present holder's lease lasts for hint.
-func (a *acquisition) pause(hint time.Duration) time.Duration {
-	if hint < 0 {
-		hint = a.lock.client.watchdog // a lock without TTL: look again at times
+// hint is when to ask again if no wake-up comes.
+func (a *acquisition) hint(ans answer) time.Duration {
+	if ans.hint < 0 {
+		return a.lock.client.watchdog // a lock without TTL: look again at times
 	}
-	hint = max(hint, time.Millisecond) // a TTL of 0 is about to end
-	if left := a.left(); left >= 0 {
-		hint = min(hint, left)
-	}
-	return hint
-}
-
-// left is what remains of the wait, negative for no limit.
-func (a *acquisition) left() time.Duration { return a.remaining(a.lock.client.rt) }
-
-// remaining is what remains of the wait, negative for no limit.
-func (r request) remaining(rt Runtime) time.Duration {
-	if r.wait < 0 {
-		return -1
-	}
-	return max(0, r.begun+r.wait-rt.Mono())
-}
-
-// refused is the error of an acquisition whose wait is over.
-func refused(ans answer) error {
-	if ans.refusal != nil {
-		return ans.refusal
-	}
-	return ErrNotAcquired
+	return ans.hint
 }

@@ -7,6 +7,7 @@ const (
 	DefaultWatchdog = 30 * time.Second // lease of a lock that the watchdog renews
 	DefaultTimeout  = 3 * time.Second  // limit of one request
 	DefaultFairWait = 5 * time.Minute  // see WithFairWait
+	DefaultPoll     = 5 * time.Second  // see WithPoll
 	DefaultRedlock  = 10 * time.Second // lease of a Redlock
 	DefaultSimple   = 10 * time.Second // lease of a Simple
 )
@@ -31,6 +32,11 @@ func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = 
 func WithFairWait(d time.Duration) Option {
 	return func(c *Client) { c.fairWait = wholeMillis(d) }
 }
+
+// WithPoll sets how often those who wait for a semaphore or a latch look again
+// without having been woken. Redisson never does, so a lost message may leave it
+// waiting for ever; here it costs d. The default is DefaultPoll.
+func WithPoll(d time.Duration) Option { return func(c *Client) { c.poll = wholeMillis(d) } }
 
 // WithBackoff sets how the waiters of a Spin pause. The default is DefaultBackoff.
 func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b } }

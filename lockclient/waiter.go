@@ -204,6 +204,13 @@ func (p *place) park(ctx context.Context, d time.Duration) (woken bool, err erro
 	return p.gate.Wait(ctx, d)
 }
 
+// lastHeard returns the last message, "" before the first.
+func (p *place) lastHeard() string {
+	p.client.mu.Lock()
+	defer p.client.mu.Unlock()
+	return p.heard
+}
+
 func (p *place) leave() {
 	c, ch := p.client, p.channel
 	c.mu.Lock()

@@ -1,0 +1,155 @@
+package lockclient
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Messages on a latch's channel, in Redisson's numbers.
+const (
+	latchOpened  = "0"
+	latchCounted = "1" // it was set, or deleted
+)
+
+// Constant after initialisation.
+var (
+	latchSet       = embedded("latch_set")
+	latchCountDown = embedded("latch_count_down")
+	latchDelete    = embedded("latch_delete")
+)
+
+// Latch names Redisson's count-down latch (RCountDownLatch): a count at key,
+// which is gone when the latch is open. It is safe for concurrent use.
+//
+// A key that is missing is an open latch to Redisson, and so it must be to Wait,
+// or a latch could not be found open. But a count that was never set, or that a
+// failover lost, opens it too. Where that must not be, wait for Strict.
+type Latch struct {
+	client *Client
+	key    string
+	strict bool
+}
+
+// Latch names a count-down latch.
+func (c *Client) Latch(key string) *Latch { return &Latch{client: c, key: key} }
+
+// Strict returns the same latch, for which Wait takes nothing but the opening
+// message for an opening. It must be set before Wait is called; Wait returns
+// ErrNoLatch where a plain one takes a missing count for an open latch, also if
+// the message has merely got lost.
+func (l *Latch) Strict() *Latch { return &Latch{client: l.client, key: l.key, strict: true} }
+
+// Key returns the latch's name.
+func (l *Latch) Key() string { return l.key }
+
+// TrySetCount sets the count to n, at least 1, unless the latch has one: set is
+// false then. Errors are ErrUnknown, ErrReplication (it is set, but no replica
+// has confirmed that), one that wraps ErrNotSent, and a *ServerError.
+func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) {
+	if n < 1 {
+		return false, opError("set count", l.key, fmt.Errorf("count %d", n))
+	}
+	done, err := l.change(ctx, latchSet, latchCounted, decimal(n))
+	return done == 1, opError("set count", l.key, err)
+}
+
+// CountDown counts down by one, and returns the count that is left; at 0 the
+// latch opens. The error is ErrNoLatch if there was no count. After ErrUnknown
+// it may have counted: it is never repeated, as counting twice would open the
+// latch early. After ErrReplication it has counted, but no replica has confirmed
+// that. Other errors are those of TrySetCount.
+func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
+	left, err = l.change(ctx, latchCountDown, latchOpened)
+	if err == nil && left < 0 {
+		left, err = 0, ErrNoLatch
+	}
+	return left, opError("count down", l.key, err)
+}
+
+// Count returns the count, 0 if there is none.
+func (l *Latch) Count(ctx context.Context) (int64, error) {
+	n, err := l.client.integer(ctx, l.key, "GET", l.key)
+	return n, opError("count", l.key, err)
+}
+
+// Delete deletes the latch, which does not open it: those who wait get
+// ErrNoLatch, in Redisson they wait on. deleted is false if there was no count.
+// Errors are those of TrySetCount.
+func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
+	done, err := l.change(ctx, latchDelete, latchCounted)
+	return done == 1, opError("delete", l.key, err)
+}
+
+// Wait waits until the latch is open, or ctx ends (its error). It is woken by
+// pub/sub, and looks again after WithPoll. The error is ErrNoLatch if the latch
+// is deleted meanwhile, and as Strict says. Other errors are ErrUnknown, one
+// that wraps ErrNotSent, and a *ServerError; Wait may be called again.
+func (l *Latch) Wait(ctx context.Context) error {
+	c, w := l.client, &latchWait{latch: l}
+	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, rt: c.rt, attempt: w.look, join: w.join}
+	return opError("wait for", l.key, t.run(ctx))
+}
+
+// change runs one of the latch's scripts.
+func (l *Latch) change(ctx context.Context, script *Script, args ...string) (int64, error) {
+	keys := []string{l.key, latchChannel(l.key)}
+	return l.client.change(ctx, call{script, keys, l.client.announced(args...)})
+}
+
+// latchWait is one call of Latch.Wait.
+type latchWait struct {
+	latch    *Latch
+	place    *place // nil before it has joined
+	seen     bool   // with a count
+	vanished bool   // and without, and no message has said why
+}
+
+func (w *latchWait) join(ctx context.Context) (waiting, error) {
+	var err error
+	w.place, err = w.latch.client.joinFor(ctx, latchChannel(w.latch.key), latchWakes, 1)
+	return w.place, err
+}
+
+// latchWakes has everyone look: what a message says may be outdated.
+func latchWakes(string) int64 { return everyone }
+
+// look reads the count. A strict waiter joins first, so that it hears of an
+// opening that comes after its look.
+func (w *latchWait) look(ctx context.Context) (open bool, hint time.Duration, err error) {
+	c, key := w.latch.client, w.latch.key
+	if w.latch.strict && w.place == nil {
+		return false, 0, nil
+	}
+	reply, err := c.do(ctx, c.timeout, key, "GET", key)
+	if err != nil {
+		return false, 0, err
+	}
+	if reply.Kind == NilReply {
+		return w.missing()
+	}
+	count, ok := reply.Integer()
+	if !ok {
+		return false, 0, fmt.Errorf("count %q is no number", reply.Text)
+	}
+	w.seen, w.vanished = true, false
+	return count <= 0, c.poll, nil
+}
+
+// missing tells what it means that there is no count.
+func (w *latchWait) missing() (open bool, hint time.Duration, err error) {
+	heard := ""
+	if w.place != nil {
+		heard = w.place.lastHeard()
+	}
+	switch {
+	case heard == latchOpened:
+		return true, 0, nil
+	case heard == "" && !w.latch.strict:
+		return true, 0, nil
+	case heard == "" && w.seen && !w.vanished:
+		w.vanished = true
+		return false, w.latch.client.timeout, nil // the message may be on its way
+	}
+	return false, 0, ErrNoLatch
+}

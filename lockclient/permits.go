@@ -1,0 +1,241 @@
+package lockclient
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// noDeadline is the deadline of permits without one, in Redisson's number.
+const noDeadline = "922337203685477"
+
+// Constant after initialisation.
+var (
+	permitAcquire    = embedded("permit_acquire")
+	permitAcquire316 = embedded("permit_acquire_316")
+	permitRelease    = embedded("permit_release")
+	permitExtend     = embedded("permit_extend")
+	permitCount      = embedded("permit_count")
+	permitSet        = embedded("permit_set")
+	permitAdd        = embedded("permit_add")
+)
+
+// PermitSemaphore names Redisson's semaphore of permits that expire
+// (RPermitExpirableSemaphore): the number of free permits at key, and beside it
+// the id and deadline of each that is taken. A permit that is not given back
+// comes back when its lease ends. It is safe for concurrent use.
+//
+// Deadlines are dates of the client that takes the permit, and each client
+// compares them with its own: a client whose clock is ahead by more than a
+// lease takes permits that others still have. Clients of Redisson 3.16 and
+// later ones do not understand each other's ids; see Compat316.
+type PermitSemaphore struct {
+	client *Client
+	key    string
+}
+
+// PermitSemaphore names a semaphore of permits that expire.
+func (c *Client) PermitSemaphore(key string) *PermitSemaphore {
+	return &PermitSemaphore{client: c, key: key}
+}
+
+// Key returns the semaphore's name.
+func (s *PermitSemaphore) Key() string { return s.key }
+
+// Permit names any one permit as a Lock: what it gives is a permit, its
+// Held.Owner the permit's id in hexadecimal, and Unlock gives it back. Without
+// Lease the watchdog renews it, which Redisson does not offer. As and re-entry
+// mean nothing: each acquisition takes another permit.
+func (s *PermitSemaphore) Permit() *Lock {
+	return &Lock{client: s.client, key: s.key, plural: true, kind: permits{s.client, s.key}}
+}
+
+// Acquire takes one permit for the time of lease, see Lease, and waits as
+// Lock.Lock does, with its errors.
+func (s *PermitSemaphore) Acquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
+	return s.Permit().Lock(ctx, append(opts, Lease(lease))...)
+}
+
+// TryAcquire takes one permit for the time of lease if one is free, or becomes
+// so within the time given with Wait; otherwise it returns ErrNotAcquired.
+func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
+	return s.Permit().TryLock(ctx, append(opts, Lease(lease))...)
+}
+
+// TrySetPermits makes the semaphore with n free permits, unless it exists: set
+// is false then. It must be made once before permits can be taken.
+//
+// It and the methods below return ErrUnknown if no reply came, and repeat
+// nothing; ErrReplication if they have succeeded but no replica has confirmed
+// it; and an error that wraps ErrNotSent or a *ServerError.
+func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
+	keys := []string{s.key, permitsChannel(s.key)}
+	done, err := s.client.change(ctx, call{semaphoreSet, keys, s.client.announced(decimal(n))})
+	return done == 1, opError("set permits", s.key, err)
+}
+
+// SetPermits sets how many permits there are, free and taken together. If more
+// are taken, none is free until enough came back. It makes a semaphore that does
+// not exist.
+func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
+	_, err := s.client.change(ctx, call{permitSet, s.keys(), s.client.announced(decimal(n))})
+	return opError("set permits", s.key, err)
+}
+
+// AddPermits adds n free permits, or takes them away if n is negative.
+func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
+	keys := []string{s.key, permitsChannel(s.key)}
+	_, err := s.client.change(ctx, call{permitAdd, keys, s.client.announced(decimal(n))})
+	return opError("add permits", s.key, err)
+}
+
+// Available returns how many permits are free; less than none if more are taken
+// than there should be.
+func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
+	free, _, err := s.count(ctx)
+	return free, opError("available", s.key, err)
+}
+
+// Acquired returns how many permits are taken.
+func (s *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
+	_, taken, err := s.count(ctx)
+	return taken, opError("acquired", s.key, err)
+}
+
+// keys are those of scripts that also look after permits that ended.
+func (s *PermitSemaphore) keys() []string {
+	return []string{s.key, permitTable(s.key), permitsChannel(s.key)}
+}
+
+// count counts permits.
+func (s *PermitSemaphore) count(ctx context.Context) (free, taken int64, err error) {
+	c := s.client
+	reply, err := c.eval(ctx, c.timeout, call{permitCount, s.keys(), c.announced(decimal(c.rt.WallMillis()))})
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(reply.List) != 2 {
+		return 0, 0, fmt.Errorf("unexpected reply: %+v", reply)
+	}
+	return reply.List[0].Int, reply.List[1].Int, nil
+}
+
+// permits is the kind of PermitSemaphore.Permit.
+type permits struct {
+	client *Client
+	key    string
+}
+
+func (p permits) reentrant() bool { return false }
+
+func (p permits) defaultLease() time.Duration { return p.client.watchdog }
+
+// renewal names one permit at a time: each comes with the date.
+func (p permits) renewal() *renewal {
+	return &renewal{script: permitExtend, batch: 1, name: func(h *hold) (keys, args []string) {
+		c := p.client
+		keys = []string{p.key, permitTable(p.key), permitsChannel(p.key)}
+		return keys, c.announced(p.id(h.owner), decimal(c.rt.WallMillis()))
+	}}
+}
+
+func (p permits) newOwner(context.Context, string) (string, error) {
+	return p.client.randomHex(16), nil
+}
+
+// id is a permit's name on the wire: 16 bytes, or with 3.16 their text.
+func (p permits) id(owner string) string {
+	if p.client.compat316 {
+		return owner
+	}
+	raw, err := hex.DecodeString(owner)
+	if err != nil {
+		panic(err) // newOwner makes no such owner
+	}
+	return string(raw)
+}
+
+func (p permits) acquire(ctx context.Context, r request) (answer, error) {
+	c := p.client
+	now := c.rt.WallMillis()
+	deadline := decimal(now + r.lease.Milliseconds())
+	q := call{
+		script: permitAcquire,
+		keys:   []string{p.key, permitTable(p.key), permitsChannel(p.key)},
+		args:   []string{"1", deadline, decimal(now), noDeadline, c.publishCommand(), p.id(r.owner)},
+	}
+	if c.compat316 {
+		q.script, q.args = permitAcquire316, []string{"1", deadline, p.id(r.owner), decimal(now), noDeadline}
+	}
+	return c.ask(ctx, r, q, func(reply Reply, ans *answer) error { return p.read(reply, now, ans) })
+}
+
+// read reads the reply of an acquire script that was sent at the date now.
+func (p permits) read(reply Reply, now int64, ans *answer) error {
+	ans.hint = p.client.poll
+	if reply.Kind == NilReply {
+		return nil
+	}
+	nearest, refused := strings.CutPrefix(reply.Text, ":")
+	if !refused {
+		ans.taken = true
+		return nil
+	}
+	deadline, ok := Reply{Kind: TextReply, Text: nearest}.Integer()
+	if !ok {
+		return fmt.Errorf("unexpected reply: %+v", reply)
+	}
+	ans.hint = min(ans.hint, time.Duration(deadline-now)*time.Millisecond)
+	return nil
+}
+
+func (p permits) withdraw(r request, err error) {
+	if isDoubtful(err) || errors.Is(err, ErrReplication) {
+		p.insist(r.owner, r.lease)
+	}
+}
+
+func (p permits) release(ctx context.Context, h *Held, l leaving) error {
+	known, err := p.giveBack(ctx, h.Owner())
+	switch {
+	case err != nil:
+		p.insist(h.Owner(), l.lease)
+	case !known:
+		err = ErrLost
+	}
+	return err
+}
+
+// giveBack asks once to give a permit back; known is false if it had ended.
+// Repeating it is harmless.
+func (p permits) giveBack(ctx context.Context, owner string) (known bool, err error) {
+	c := p.client
+	q := call{permitRelease, []string{p.key, permitsChannel(p.key), permitTable(p.key)}, []string{p.id(owner), "1"}}
+	if !c.compat316 {
+		q.args = append(q.args, decimal(c.rt.WallMillis()), c.publishCommand())
+	}
+	reply, err := c.eval(ctx, c.timeout, q)
+	return reply.Int == 1, err
+}
+
+// insist gives a permit back in the background, which its lease does at last.
+func (p permits) insist(owner string, lease time.Duration) {
+	c := p.client
+	c.rt.Go(func() {
+		c.insist(max(lease, c.latchTTL()), func(ctx context.Context) error {
+			_, err := p.giveBack(ctx, owner)
+			return err
+		})
+	})
+}
+
+func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error {
+	return p.client.extendOne(ctx, h.hold, lease)
+}
+
+func (p permits) await(ctx context.Context, _ string) (waiting, error) {
+	return p.client.joinFor(ctx, permitsChannel(p.key), permitsWake, 1)
+}

@@ -1,0 +1,119 @@
+package lockclient
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// limit is how long a caller wants to wait.
+type limit struct {
+	begun time.Duration // Mono time of the call
+	wait  time.Duration // 0 for one attempt, negative for no limit
+}
+
+// remaining is what remains of the wait, negative for no limit.
+func (l limit) remaining(rt Runtime) time.Duration {
+	if l.wait < 0 {
+		return -1
+	}
+	return max(0, l.begun+l.wait-rt.Mono())
+}
+
+// turn is one caller's way to what it asks for: attempts, and between them a
+// place among the waiters.
+type turn struct {
+	limit
+	rt       Runtime
+	attempts int // so far
+
+	// attempt asks once. If that was in vain, hint is when it may be of use to
+	// ask again without having been woken.
+	attempt func(ctx context.Context) (done bool, hint time.Duration, err error)
+	// join joins the waiters.
+	join func(ctx context.Context) (waiting, error)
+}
+
+// run attempts, joins the waiters, and attempts again until an attempt
+// succeeds, fails, or the wait is over (ErrNotAcquired). The attempt after
+// joining closes the gap in which a wake-up could be missed.
+func (t *turn) run(ctx context.Context) error {
+	done, hint, err := t.try(ctx)
+	if done || err != nil {
+		return err
+	}
+	if t.left() == 0 {
+		return ErrNotAcquired
+	}
+	place, err := t.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer place.leave()
+	for {
+		err := place.attempt(func() (err error) {
+			done, hint, err = t.try(ctx)
+			return err
+		})
+		if done || err != nil {
+			return err
+		}
+		woken, err := place.park(ctx, t.pause(hint))
+		if err != nil {
+			return contextError(ctx)
+		}
+		if !woken && t.left() == 0 {
+			return ErrNotAcquired
+		}
+	}
+}
+
+// try makes one attempt, unless ctx has ended.
+func (t *turn) try(ctx context.Context) (done bool, hint time.Duration, err error) {
+	if ctx.Err() != nil {
+		return false, 0, contextError(ctx)
+	}
+	t.attempts++
+	return t.attempt(ctx)
+}
+
+// enter joins the waiters, within the wait that is left.
+func (t *turn) enter(ctx context.Context) (waiting, error) {
+	limited := ctx
+	if t.wait >= 0 {
+		var cancel context.CancelFunc
+		limited, cancel = t.rt.WithDeadline(ctx, t.begun+t.wait)
+		defer cancel()
+	}
+	place, err := t.join(limited)
+	switch {
+	case err == nil:
+		return place, nil
+	case ctx.Err() != nil:
+		return nil, contextError(ctx)
+	case t.left() == 0:
+		return nil, ErrNotAcquired
+	}
+	return nil, fmt.Errorf("subscribe: %w", err)
+}
+
+// pause is how long to park for a hint.
+func (t *turn) pause(hint time.Duration) time.Duration {
+	hint = max(hint, time.Millisecond) // a TTL of 0 is about to end
+	if left := t.left(); left >= 0 {
+		hint = min(hint, left)
+	}
+	return hint
+}
+
+// left is what remains of the wait, negative for no limit.
+func (t *turn) left() time.Duration { return t.remaining(t.rt) }
+
+// observeTurn tells of the end of a turn, successful unless e has an error.
+func (c *Client) observeTurn(t *turn, e Event) {
+	e.Kind, e.Wait, e.Attempts = Acquired, c.rt.Mono()-t.begun, t.attempts
+	if e.Err != nil {
+		e.Kind = Failed
+	}
+	c.observe(e)
+}
