@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	if addr := os.Getenv(asMiniredis); addr != "" {
+		fmt.Fprintln(os.Stderr, serveMiniredis(addr))
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the command's flags.
+type settings struct {
+	quick  bool
+	json   bool
+	rounds int
+	length time.Duration
+}
+
+func newCommand() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:           "bench",
+		Short:         "Measure minikv beside redis-server and miniredis",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), s)
+		},
+	}
+	cmd.Flags().BoolVar(&s.quick, "quick", false, "only the rows that have floors, in under 45 s")
+	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object a line")
+	cmd.Flags().IntVar(&s.rounds, "rounds", 5, "alternating rounds of each row, at least 5 for a median worth quoting")
+	cmd.Flags().DurationVar(&s.length, "round", 250*time.Millisecond, "length of one round on one server")
+	return cmd
+}
+
+// rows are what is measured. The quick ones have floors.
+func rows(quick bool) []row {
+	list := []row{
+		{lockRounds(), 50, 1}, {lockRounds(), 50, 16}, {lockRounds(), 50, 64}, {setGet(), 50, 16},
+	}
+	if !quick {
+		list = append(list, row{setGet(), 50, 1}, row{hincrby(), 50, 1}, row{hincrby(), 50, 16}, row{scriptLoad(), 50, 1})
+	}
+	return list
+}
+
+func run(ctx context.Context, s settings) error {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	targets, err := startTargets(dir)
+	defer func() {
+		for _, t := range targets {
+			t.stop()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	out := newReport(s.json, targets)
+	for _, r := range rows(s.quick) {
+		results, err := measureRow(ctx, targets, r, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.load.name, err)
+		}
+		out.row(r, results)
+	}
+	return nil
+}
+
+// measureRow measures a row on all targets, round by round in turn.
+func measureRow(ctx context.Context, targets []*target, r row, s settings) ([][]sample, error) {
+	generators := make([]*generator, len(targets))
+	results := make([][]sample, len(targets))
+	for i, t := range targets {
+		g, err := newGenerator(t, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		defer g.close()
+		generators[i] = g
+	}
+	for round := -1; round < s.rounds; round++ {
+		for i, g := range generators {
+			if ctx.Err() != nil {
+				return nil, errors.New("interrupted")
+			}
+			length := s.length
+			if round < 0 {
+				length /= 4 // to warm up; not counted
+			}
+			one, err := g.measure(length, r.pipeline == 1)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", targets[i].name, err)
+			}
+			if round >= 0 {
+				results[i] = append(results[i], one)
+			}
+		}
+	}
+	return results, nil
+}
