@@ -76,7 +76,7 @@ func integer(n int64) lockclient.Reply { return lockclient.Reply{Kind: lockclien
 // free replies as a server does on which every lock is free.
 func free(script string, keys []string) (lockclient.Reply, error) {
 	switch script {
-	case "mutex-acquire":
+	case "mutex-acquire", "nonreentrant-acquire":
 		return lockclient.Reply{}, nil
 	case "fenced-acquire":
 		return lockclient.Reply{Kind: lockclient.ListReply, List: []lockclient.Reply{integer(-1), integer(7)}}, nil

@@ -1,0 +1,208 @@
+package lockclient_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// Under Compat316 there is no latch, a renewal names one lock, and the argument
+// of PUBLISH does not exist.
+func TestWireOfMutex316(t *testing.T) {
+	w := &wire{reply: free, topology: lockclient.Topology{Cluster: true, Sharded: true}}
+	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"), lockclient.Compat316())
+	h, err := c.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, h.Unlock(t.Context()))
+	_, err = c.Mutex("a").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	time.Sleep(20 * time.Millisecond) // nothing more comes
+	assert.Equal(t, []string{
+		"mutex-acquire a | 30000 uuid:1",
+		"mutex-release-316 a redisson_lock__channel:{a} | 0 30000 uuid:1",
+		"mutex-force-316 a redisson_lock__channel:{a} | 0",
+	}, w.sent(t, 3))
+}
+
+// counter is a server with one hash lock of Redisson 3.16, whose release loses
+// so many replies.
+type counter struct {
+	mu    sync.Mutex
+	count int64
+	loses int
+}
+
+func (s *counter) reply(script string, _ []string) (lockclient.Reply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case script == "mutex-acquire":
+		s.count++
+		return lockclient.Reply{}, nil
+	case script != "mutex-release-316" || s.count == 0:
+		return lockclient.Reply{}, nil
+	}
+	s.count--
+	if s.loses > 0 {
+		s.loses--
+		return lockclient.Reply{}, errors.New("connection reset")
+	}
+	if s.count > 0 {
+		return integer(0), nil
+	}
+	return integer(1), nil
+}
+
+// Without latches an inner unlock of unknown outcome is not repeated, as that
+// could take the outer hold; the outer one is.
+func TestUnknownUnlock316(t *testing.T) {
+	s := &counter{loses: 1}
+	w := &wire{reply: s.reply}
+	c := lockclient.New(w, lockclient.System(), lockclient.Compat316())
+	outer, err := c.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	inner, err := c.Mutex("a").Lock(outer.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, inner.Unlock(t.Context()), lockclient.ErrUnknown)
+	time.Sleep(20 * time.Millisecond)
+	assert.Len(t, w.sent(t, 3), 3, "nothing is repeated")
+	s.mu.Lock()
+	s.loses = 1
+	s.mu.Unlock()
+	require.ErrorIs(t, outer.Unlock(t.Context()), lockclient.ErrUnknown)
+	assert.Contains(t, w.sent(t, 5)[4], "mutex-release-316", "the last unlock is repeated")
+}
+
+// A named owner may hold the lock again by the time an unlock would be repeated.
+func TestUnknownUnlockOfNamedOwner316(t *testing.T) {
+	w := &wire{reply: (&counter{loses: 1}).reply}
+	c := lockclient.New(w, lockclient.System(), lockclient.Compat316())
+	h, err := c.Mutex("a").Lock(t.Context(), lockclient.As("me:1"))
+	require.NoError(t, err)
+	require.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+	time.Sleep(20 * time.Millisecond)
+	assert.Len(t, w.sent(t, 2), 2, "nothing is repeated")
+}
+
+// A holder that asks again is refused: by the client if it knows, otherwise by
+// the server's error.
+func TestNonReentrant(t *testing.T) {
+	w := &wire{reply: free}
+	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+	h, err := c.NonReentrant("a").Lock(t.Context(), lockclient.As("me:1"))
+	require.NoError(t, err)
+	_, err = c.NonReentrant("a").Lock(h.Context())
+	assert.ErrorIs(t, err, lockclient.ErrDeadlock)
+	_, err = c.NonReentrant("a").TryLock(t.Context(), lockclient.As("me:1"))
+	assert.ErrorIs(t, err, lockclient.ErrDeadlock)
+	assert.Equal(t, []string{"nonreentrant-acquire a | 30000 me:1 NON_REENTRANT_REACQUIRE"}, w.sent(t, 1))
+
+	w = &wire{reply: func(string, []string) (lockclient.Reply, error) {
+		return lockclient.Reply{}, &lockclient.ServerError{Text: "ERR NON_REENTRANT_REACQUIRE"}
+	}}
+	_, err = lockclient.New(w, lockclient.System()).NonReentrantFair("a").TryLock(t.Context(), lockclient.As("me:1"))
+	assert.ErrorIs(t, err, lockclient.ErrDeadlock)
+	assert.True(t, strings.HasSuffix(w.sent(t, 1)[0], " 300000 NON_REENTRANT_REACQUIRE"))
+}
+
+// A spin lock asks after pauses that grow, and never subscribes.
+func TestSpin(t *testing.T) {
+	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+		if script == "mutex-acquire" {
+			return integer(60000), nil
+		}
+		return integer(1), nil
+	}}
+	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+	_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
+	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	sent := w.sent(t, 0) // after 0, 0, 1, 3, 7… ms, or a little later
+	assert.Less(t, len(sent), 12)
+	assert.Greater(t, len(sent), 3)
+	for _, line := range sent {
+		assert.Equal(t, "mutex-acquire a | 30000 uuid:1", line)
+	}
+}
+
+func TestWireOfSpin(t *testing.T) {
+	for _, compat := range []bool{false, true} {
+		w := &wire{reply: free}
+		options := []lockclient.Option{lockclient.WithID("uuid")}
+		want := []string{
+			"mutex-acquire a | 30000 uuid:1",
+			"spin-release a redisson_unlock_latch:{a}:ID | 30000 uuid:1 20000",
+		}
+		if compat {
+			options = append(options, lockclient.Compat316())
+			want[1] = "spin-release-316 a | 30000 uuid:1"
+		}
+		h, err := lockclient.New(w, lockclient.System(), options...).Spin("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+		assert.Equal(t, want, masked(w.sent(t, 2)[:2]))
+	}
+}
+
+// The pause of a spin lock is the caller's to set.
+func TestBackoffCanBeConstant(t *testing.T) {
+	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
+	c := lockclient.New(w, lockclient.System(), lockclient.WithBackoff(
+		lockclient.Backoff{Initial: time.Hour, Max: time.Hour, Multiplier: 1}))
+	_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(30*time.Millisecond))
+	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	assert.Len(t, w.sent(t, 0), 2)
+}
+
+// Simple is SET NX PX, and a deletion that compares.
+func TestSimple(t *testing.T) {
+	m := &master{}
+	c := lockclient.New(m, lockclient.System(), lockclient.WithID("uuid"))
+	lock := c.Simple("job")
+	h, err := lock.Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "SET job uuid:1 NX PX 10000", m.sent(t, 1)[0])
+	_, err = lock.TryLock(t.Context())
+	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	require.NoError(t, h.Extend(t.Context(), time.Minute))
+	require.NoError(t, h.Unlock(t.Context()))
+	assert.Empty(t, m.holds())
+
+	h, err = lock.Lock(t.Context())
+	require.NoError(t, err)
+	m.mu.Lock()
+	m.value = "other"
+	m.mu.Unlock()
+	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
+	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+	assert.Equal(t, "other", m.holds())
+}
+
+// silent is a master that executes everything and answers nothing.
+type silent struct{ master }
+
+func (s *silent) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	_, _ = s.master.Do(ctx, key, args...)
+	return lockclient.Reply{}, errors.New("connection reset")
+}
+
+// A SET whose reply is lost is undone.
+func TestSimpleOfUnknownOutcome(t *testing.T) {
+	s := &silent{}
+	_, err := lockclient.New(s, lockclient.System()).Simple("job").TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrUnknown)
+	require.Eventually(t, func() bool { return s.holds() == "" }, 5*time.Second, time.Millisecond)
+}
+
+// What cannot be asked of a lock on several servers says so.
+func TestInspectionOfRedlockIsUnsupported(t *testing.T) {
+	_, err := redlock(&master{}).IsLocked(t.Context())
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+}
