@@ -19,7 +19,8 @@ const (
 type duel struct {
 	*testing.T
 	kind          string
-	silent        bool // its waiters are not woken by messages
+	rival         string // the kind of lock that the waiter wants when it must wait
+	silent        bool   // its waiters are not woken by messages
 	key           string
 	holds, waits  party
 	here          party         // one of them: lockclient
@@ -31,6 +32,9 @@ type duel struct {
 func (d *duel) holder(thread string) actor { return actor{d, d.holds, thread, d.kind, d.key} }
 
 func (d *duel) waiter(thread string) actor { return actor{d, d.waits, thread, d.kind, d.key} }
+
+// rivals is a thread of the waiter that asks for what the holder excludes.
+func (d *duel) rivals(thread string) actor { return actor{d, d.waits, thread, d.rival, d.key} }
 
 // parked waits until n channels of this key are subscribed to, and a little
 // longer.
@@ -132,8 +136,11 @@ func (w *waiting) waits() bool {
 	}
 }
 
-// lease is what locks are taken for, in milliseconds: no TTL ends a wait here.
-const lease = "60000"
+// Leases in milliseconds.
+const (
+	lease   = "60000" // no TTL ends a wait here
+	noLease = "-1"    // the watchdog's
+)
 
 func (a actor) lock() string {
 	a.duel.Helper()

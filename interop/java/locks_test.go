@@ -10,7 +10,7 @@ import (
 // excludes: while one holds, the other is refused; a waiter is woken by the
 // unlock, and then it is the other way round.
 func excludes(d *duel) {
-	h, w := d.holder("t1"), d.waiter("t1")
+	h, w := d.holder("t1"), d.rivals("t1")
 	h.lock()
 	w.isRefused()
 	waiting := w.beginLock()
@@ -44,6 +44,20 @@ func counted(h actor, n int) {
 	gopher := h
 	gopher.party = h.duel.here
 	gopher.says("holdCountOf", h.ask("owner", ""), strconv.Itoa(n))
+}
+
+// yieldsToForce: who does not hold can end the hold, which wakes a waiter, and
+// the holder is told when it unlocks.
+func yieldsToForce(d *duel) {
+	h, w := d.holder("t1"), d.rivals("t1")
+	h.lock()
+	waiting := w.beginLock()
+	d.parked(1)
+	d.wakes(waiting, func() { d.waiter("t2").says("forceUnlock", "", "true") })
+	_, err := h.call("unlock", "")
+	assert.Error(d, err)
+	w.unlock()
+	d.waiter("t2").says("forceUnlock", "", "false")
 }
 
 // refusesReentry: who holds is told so, and holds on.
@@ -155,7 +169,7 @@ func takesAllOrNone(d *duel) {
 func needsMajority(d *duel) {
 	h, w := d.holder("t1"), d.waiter("t1")
 	require.NoError(d, d.server.HSet(d.Context(), d.key, "somebody else", 1).Err())
-	h.lock()
+	h.says("tryLock", "", "true") // Redisson's lock would wait for that master first
 	w.isRefused()
 	h.unlock()
 	require.NoError(d, d.server.Del(d.Context(), d.key).Err())

@@ -24,15 +24,25 @@ const (
 // kind is a kind of lock or synchronizer, by the agent's name.
 type kind struct {
 	name      string
-	later     bool // Redisson 3.16 does not have it
-	silent    bool // its waiters are not woken by messages
-	renewed   bool // the watchdog renews it
+	later     bool   // Redisson 3.16 does not have it
+	silent    bool   // its waiters are not woken by messages
+	renewed   bool   // the watchdog renews it
+	rival     string // the kind of lock on its key that it excludes; "": its own
 	contracts []func(*duel)
 }
 
 var kinds = []kind{
-	{name: "mutex", renewed: true, contracts: []func(*duel){excludes, counts}},
-	{name: "fenced", later: true, renewed: true, contracts: []func(*duel){excludes, counts, fences}},
+	{name: "mutex", renewed: true, contracts: []func(*duel){excludes, counts, yieldsToForce}},
+	{name: "fair", renewed: true, contracts: []func(*duel){excludes, counts, yieldsToForce, queues}},
+	{name: "read", renewed: true, rival: "write", contracts: []func(*duel){excludes, shares, yieldsToForce}},
+	{name: "write", renewed: true, contracts: []func(*duel){excludes, counts, yieldsToForce, admitsReaders}},
+	{name: "multi", renewed: true, contracts: []func(*duel){excludes, takesAllOrNone}},
+	{name: "fenced", renewed: true, later: true, contracts: []func(*duel){excludes, counts, yieldsToForce, fences}},
+	{name: "spin", renewed: true, silent: true, contracts: []func(*duel){excludes, counts, yieldsToForce}},
+	{name: "nonreentrant", renewed: true, later: true,
+		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce}},
+	{name: "nonreentrant-fair", renewed: true, later: true,
+		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce, queues}},
 }
 
 func TestRedisson(t *testing.T) {
@@ -45,8 +55,10 @@ func TestRedisson(t *testing.T) {
 		built := build(t, folder)
 		for _, b := range backends {
 			name := built.version + " on " + b.name
-			fmt.Println("Redisson", name)
-			t.Run(name, func(t *testing.T) { meet(t, &found, name, built, b) })
+			t.Run(name, func(t *testing.T) {
+				fmt.Println("Redisson", name)
+				meet(t, &found, name, built, b)
+			})
 		}
 	}
 	fmt.Print("\n", found.markdown())
@@ -73,17 +85,18 @@ func meet(t *testing.T, found *table, column string, built redisson, b backend) 
 	there := built.start(t, watchdog, addresses)
 
 	m := meeting{t, found, column, old, here, server}
-	pairs := [][2]party{{here, there}, {there, here}}
-	for _, pair := range pairs {
-		d := m.duel(t, kinds[0], pair[0], pair[1])
+	pairs := []pair{{here, there}, {there, here}}
+	for _, p := range pairs {
+		d := m.duel(t, kinds[0], p)
 		d.limit = callLimit // the first of all takes its time
 		excludes(d)
 	}
 	for _, k := range kinds {
-		for _, pair := range pairs {
-			m.cell(k, pair[0], pair[1])
+		for _, p := range pairs {
+			m.compete(k, p)
 		}
 	}
+	m.renew(pairs)
 }
 
 // meeting fills a column of the table.
@@ -96,27 +109,70 @@ type meeting struct {
 	server *redis.Client
 }
 
-// cell runs the contracts of a kind in one direction.
-func (m meeting) cell(k kind, holds, waits party) {
-	row, result := fmt.Sprintf("%s, %s holds", k.name, holds.name()), "-"
-	if !m.old || !k.later {
+// pair is a direction.
+type pair struct{ holds, waits party }
+
+func (m meeting) has(k kind) bool { return !m.old || !k.later }
+
+func (m meeting) duel(t *testing.T, k kind, p pair) *duel {
+	d := &duel{T: t, kind: k.name, rival: k.rival, silent: k.silent, holds: p.holds, waits: p.waits,
+		here: m.here, server: m.server, limit: wakeLimit}
+	d.key = fmt.Sprintf("interop:%s:%s", k.name, p.holds.name())
+	if d.rival == "" {
+		d.rival = d.kind
+	}
+	return d
+}
+
+// compete runs the contracts of a kind.
+func (m meeting) compete(k kind, p pair) {
+	row := fmt.Sprintf("%s, %s holds", k.name, p.holds.name())
+	if !m.has(k) {
+		m.found.set(row, m.column, "-")
+		return
+	}
+	m.found.set(row, m.column, "FAILED")
+	m.Run(row, func(t *testing.T) {
+		d := m.duel(t, k, p)
+		for _, contract := range k.contracts {
+			contract(d)
+		}
+		if !t.Failed() {
+			m.found.set(row, m.column, fmt.Sprintf("%d ms", d.slowestWakeUp.Milliseconds()))
+		}
+	})
+}
+
+// renew: what is held without a lease is held for as long as its watchdog
+// renews it. All kinds are held at the same time, in both directions, as this
+// takes a while.
+func (m meeting) renew(pairs []pair) {
+	duels := map[pair][]*duel{}
+	for _, p := range pairs {
+		for _, k := range kinds {
+			if k.renewed && m.has(k) {
+				d := m.duel(m.T, k, p)
+				d.holder("t1").ask("lock", noLease)
+				duels[p] = append(duels[p], d)
+			}
+		}
+	}
+	time.Sleep(2 * watchdog)
+	for _, p := range pairs {
+		row := fmt.Sprintf("watchdog, %s holds", p.holds.name())
+		m.found.set(row, m.column, "FAILED")
 		m.Run(row, func(t *testing.T) {
-			d := m.duel(t, k, holds, waits)
-			result = "FAILED"
-			for _, contract := range k.contracts {
-				contract(d)
+			for _, d := range duels[p] {
+				d.T = t
+				d.rivals("t1").isRefused()
+				d.holder("t1").unlock()
+				d.rivals("t1").getsIt()
 			}
 			if !t.Failed() {
-				result = fmt.Sprintf("%d ms", d.slowestWakeUp.Milliseconds())
+				m.found.set(row, m.column, "holds")
 			}
 		})
 	}
-	m.found.set(row, m.column, result)
-}
-
-func (m meeting) duel(t *testing.T, k kind, holds, waits party) *duel {
-	return &duel{T: t, kind: k.name, silent: k.silent, key: fmt.Sprintf("interop:%s:%s", k.name, holds.name()),
-		holds: holds, waits: waits, here: m.here, server: m.server, limit: wakeLimit}
 }
 
 // connect makes a client of lockclient that speaks Redisson's old or present

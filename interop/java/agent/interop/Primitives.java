@@ -40,8 +40,14 @@ final class Primitives {
             case "semaphore" -> semaphore(client.getSemaphore(name), verb, argument);
             case "permits" -> permits(client.getPermitExpirableSemaphore(name), verb, argument);
             case "latch" -> latch(client.getCountDownLatch(name), verb, argument);
-            default -> lock(find(kind, name), verb, argument);
+            default -> verb.equals("owner") ? owner(kind) : lock(find(kind, name), verb, argument);
         };
+    }
+
+    /** Returns how this thread appears in a lock of the first master. */
+    private String owner(String kind) {
+        String owner = masters.get(0).getId() + ":" + Thread.currentThread().getId();
+        return kind.equals("write") ? owner + ":write" : owner;
     }
 
     private RLock find(String kind, String name) {
@@ -58,7 +64,7 @@ final class Primitives {
         };
     }
 
-    private Object lock(RLock lock, String verb, String argument) {
+    private static Object lock(RLock lock, String verb, String argument) {
         switch (verb) {
             case "lock":
                 return LaterLocks.lock(lock, Long.parseLong(argument));
@@ -67,10 +73,10 @@ final class Primitives {
             case "unlock":
                 lock.unlock();
                 return "";
+            case "forceUnlock":
+                return lock.forceUnlock();
             case "holdCount":
                 return lock.getHoldCount();
-            case "owner":
-                return masters.get(0).getId() + ":" + Thread.currentThread().getId();
             default:
                 throw new IllegalArgumentException(verb);
         }
