@@ -24,12 +24,22 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 // The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a
 // majority. The lock is not reentrant, has no fencing token, and ignores As.
 // The first client's clock measures the lease. Errors wrap *QuorumError.
-func Redlock(key string, clients ...*Client) *Lock {
-	return &Lock{client: clients[0], key: key, kind: &redlock{key: key, clients: clients}}
+func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
+
+// HashRedlock is Redlock with Redisson's hash at key, so that it contends with a
+// RedissonRedLock of locks of that name, and on each master with a Mutex. It
+// wakes those who wait for one of these; its own waiters ask again, as those of
+// a Redlock do. Unlike RedissonRedLock it measures its validity, and never
+// renews on a minority.
+func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
+
+func newRedlock(f form, key string, clients []*Client) *Lock {
+	return &Lock{client: clients[0], key: key, kind: &redlock{form: f, key: key, clients: clients}}
 }
 
-// redlock is the kind of Redlock.
+// redlock is the kind of Redlock and HashRedlock.
 type redlock struct {
+	form    form
 	key     string
 	clients []*Client
 }
@@ -40,8 +50,8 @@ func (r *redlock) defaultLease() time.Duration { return DefaultRedlock }
 
 func (r *redlock) renewal() *renewal { return nil }
 
-// newOwner returns none: each attempt has a value of its own, so that giving
-// back a failed attempt cannot end a later one.
+// newOwner returns none: each attempt has one of its own, so that giving back a
+// failed attempt cannot end a later one.
 func (r *redlock) newOwner(context.Context, string) (string, error) { return "", nil }
 
 func (r *redlock) await(context.Context, string) (waiting, error) {
@@ -57,12 +67,10 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 	if limit <= 0 {
 		limit = q.lease / 20
 	}
-	value := r.clients[0].randomHex(20) // the documentation's 20 bytes
 	rd := newRound(rt, len(r.clients), r.all(), limit)
-	ans := answer{owner: value, sent: rt.Mono(), round: rd}
-	failure, err := r.poll(ctx, rd, r.all(), value, func(ctx context.Context, c *Client) (bool, error) {
-		reply, err := c.do(ctx, limit, r.key, "SET", r.key, value, "NX", "PX", millis(q.lease))
-		return reply.Kind == TextReply, err
+	ans := answer{owner: r.form.newOwner(r.clients[0]), sent: rt.Mono(), round: rd}
+	failure, err := r.poll(ctx, rd, r.all(), ans.owner, func(ctx context.Context, n node) (bool, error) {
+		return r.form.acquire(ctx, n, q.lease)
 	})
 	switch {
 	case err == nil && failure == nil && validity(ans.sent, q.lease) > rt.Mono():
@@ -74,8 +82,8 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 		ans.refusal = fmt.Errorf("%w: %w", ErrNotAcquired, failure)
 	}
 	for _, i := range rd.end() {
-		c := r.clients[i]
-		c.rt.Go(func() { _, _ = r.delete(c.base, c, value, limit) })
+		n := node{r.clients[i], r.key, ans.owner, limit}
+		n.client.rt.Go(func() { _, _ = r.form.release(n.client.base, n) })
 	}
 	ans.hint = pollDelay(rt)
 	return ans, err
@@ -84,33 +92,22 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 // release deletes the lock on all masters that have answered; each of the
 // others does so when its answer comes.
 func (r *redlock) release(ctx context.Context, held *Held, _ leaving) error {
-	h := held.hold
-	return r.whileHeld(ctx, h, h.round.end(), func(ctx context.Context, c *Client) (bool, error) {
-		return r.delete(ctx, c, h.owner, h.round.limit)
-	})
+	return r.whileHeld(ctx, held.hold, held.hold.round.end(), r.form.release)
 }
 
 func (r *redlock) extend(ctx context.Context, held *Held, lease time.Duration) error {
-	h := held.hold
-	return r.whileHeld(ctx, h, r.all(), func(ctx context.Context, c *Client) (bool, error) {
-		reply, err := c.eval(ctx, h.round.limit, plainExtendCall(r.key, h.owner, lease))
-		return reply.Int == 1, err
+	return r.whileHeld(ctx, held.hold, r.all(), func(ctx context.Context, n node) (bool, error) {
+		return r.form.extend(ctx, n, lease)
 	})
-}
-
-// delete deletes the lock on one master; deleted is false if it was not ours.
-func (r *redlock) delete(ctx context.Context, c *Client, value string, limit time.Duration) (deleted bool, err error) {
-	reply, err := c.eval(ctx, limit, plainReleaseCall(r.key, value))
-	return reply.Int == 1, err
 }
 
 // whileHeld asks the given masters for what they agree to while they have the
 // lock. The error is ErrLost when so many refused that no majority has it.
 func (r *redlock) whileHeld(
-	ctx context.Context, h *hold, nodes []int, ask func(context.Context, *Client) (bool, error),
+	ctx context.Context, h *hold, masters []int, ask func(context.Context, node) (bool, error),
 ) error {
-	rd := newRound(r.clients[0].rt, len(r.clients), nodes, h.round.limit)
-	failure, err := r.poll(ctx, rd, nodes, "", ask)
+	rd := newRound(r.clients[0].rt, len(r.clients), masters, h.round.limit)
+	failure, err := r.poll(ctx, rd, masters, h.owner, ask)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -133,19 +130,19 @@ func (r *redlock) all() []int {
 
 // poll puts a question to the masters of a round, all at once, and returns when
 // a quorum has agreed (nil) or no longer can. A master whose answer comes when
-// the round is over has value deleted.
+// the round is over has the lock released.
 func (r *redlock) poll(
-	ctx context.Context, rd *round, nodes []int, value string, ask func(context.Context, *Client) (bool, error),
+	ctx context.Context, rd *round, masters []int, owner string, ask func(context.Context, node) (bool, error),
 ) (*QuorumError, error) {
 	free := context.WithoutCancel(ctx) // each request has its own limit
-	for _, i := range nodes {
-		c := r.clients[i]
-		c.rt.Go(func() {
-			agreed, err := ask(free, c)
+	for _, i := range masters {
+		n := node{r.clients[i], r.key, owner, rd.limit}
+		n.client.rt.Go(func() {
+			agreed, err := ask(free, n)
 			over := rd.record(i, NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err})
 			rd.changed.Open()
 			if over {
-				_, _ = r.delete(c.base, c, value, rd.limit)
+				_, _ = r.form.release(n.client.base, n)
 			}
 		})
 	}

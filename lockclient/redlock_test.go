@@ -3,6 +3,7 @@ package lockclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,4 +142,29 @@ func TestRedlockLossAndSilence(t *testing.T) {
 	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown)
 	assert.NoError(t, h.Context().Err())
 	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+}
+
+// A HashRedlock sends the scripts of a Mutex, with one owner for all masters,
+// and its release wakes those who wait for a lock of that name.
+func TestWireOfHashRedlock(t *testing.T) {
+	w := []*wire{{reply: free}, {reply: free}, {reply: func(string, []string) (lockclient.Reply, error) {
+		return integer(60000), nil // taken by somebody else
+	}}}
+	var clients []*lockclient.Client
+	for i, one := range w {
+		clients = append(clients, lockclient.New(one, lockclient.System(), lockclient.WithID(fmt.Sprint("uuid", i))))
+	}
+	h, err := lockclient.HashRedlock("job", clients...).Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "uuid0:1", h.Owner())
+	require.NoError(t, h.Extend(t.Context(), time.Minute))
+	require.NoError(t, h.Unlock(t.Context()))
+	for _, one := range w[:2] {
+		assert.Equal(t, []string{
+			"mutex-acquire job | 10000 uuid0:1",
+			"mutex-renew job | 60000 uuid0:1",
+			"mutex-release job redisson_lock__channel:{job} redisson_unlock_latch:{job}:ID | 0 30000 uuid0:1 PUBLISH 20000",
+			"DEL redisson_unlock_latch:{job}:ID",
+		}, masked(one.sent(t, 4)))
+	}
 }

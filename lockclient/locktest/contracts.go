@@ -124,7 +124,8 @@ func expiry(r *run) {
 	waited := r.rt.Mono() - begun
 	r.that(waited >= short-short/10, "the lease of %v ended after %v", short, waited)
 	r.that(waited < short+slack, "the lease of %v was over after %v only", short, waited)
-	r.that(context.Cause(h.Context()) == lockclient.ErrLost, "the holder must be told before others can hold")
+	r.that(h.Until() < r.rt.Mono(), "the validity must end before others can hold")
+	r.lost(h)
 	r.is("unlock after the lease", h.Unlock(r.ctx), lockclient.ErrLost)
 	r.refused(a, "held by another after a late unlock")
 	r.ok("unlock", next.Unlock(r.ctx))

@@ -46,9 +46,8 @@ func Kinds() []Kind {
 		mutex.in316(), fair.in316(), spin.in316(), write.in316(), read.in316(),
 		mutex.mixed(), fair.mixed(), read.mixed(),
 		Kind{Masters: 1}.of("simple", (*lockclient.Client).Simple),
-		{Name: "redlock", Masters: 3, Lock: func(key string, c []*lockclient.Client) *lockclient.Lock {
-			return lockclient.Redlock(key, c...)
-		}},
+		quorum("redlock", lockclient.Redlock), quorum("hash-redlock", lockclient.HashRedlock),
+		quorum("hash-redlock", lockclient.HashRedlock).in316(),
 	}
 }
 
@@ -57,6 +56,13 @@ func (k Kind) of(name string, lock func(*lockclient.Client, string) *lockclient.
 	k.Name = name
 	k.Lock = func(key string, c []*lockclient.Client) *lockclient.Lock { return lock(c[0], key) }
 	return k
+}
+
+// quorum is a kind that lives on three masters.
+func quorum(name string, lock func(string, ...*lockclient.Client) *lockclient.Lock) Kind {
+	return Kind{Name: name, Masters: 3, Lock: func(key string, c []*lockclient.Client) *lockclient.Lock {
+		return lock(key, c...)
+	}}
 }
 
 // once is the kind that no owner may take again.

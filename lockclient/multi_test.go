@@ -1,0 +1,134 @@
+package lockclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// Members are taken in the order of their names and given back in reverse, each
+// by its own client; nothing else is sent.
+func TestWireOfMulti(t *testing.T) {
+	w := &wire{reply: freeRW}
+	c := lockclient.New(w, lockclient.System(), lockclient.WithID("c"))
+	d := lockclient.New(w, lockclient.System(), lockclient.WithID("d"))
+	lock := lockclient.Multi(c.RW("z").R(), d.Mutex("a"), c.Fenced("m"))
+	assert.Equal(t, "a,m,z", lock.Key())
+	h, err := lock.Lock(t.Context(), lockclient.Lease(time.Second))
+	require.NoError(t, err)
+	assert.Equal(t, "d:1", h.Owner())
+	require.NoError(t, h.Unlock(t.Context()))
+	var scripts []string
+	for _, line := range w.sent(t, 9) {
+		if script, keys, _ := strings.Cut(line, " "); script != "DEL" {
+			key, _, _ := strings.Cut(keys, " ")
+			scripts = append(scripts, script+" "+key)
+		}
+	}
+	assert.Equal(t, []string{"mutex-acquire a", "fenced-acquire m", "read-acquire z",
+		"read-release z", "mutex-release m", "mutex-release a"}, scripts)
+}
+
+// A member that is taken costs the others, at once when nobody waits.
+func TestMultiGivesBack(t *testing.T) {
+	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+		if keys[0] == "c" {
+			return integer(60000), nil
+		}
+		return free(script, keys)
+	}}
+	c := lockclient.New(w, lockclient.System())
+	lock := lockclient.Multi(c.Mutex("a"), c.Mutex("b"), c.Mutex("c"))
+	_, err := lock.TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	assert.ErrorContains(t, err, `lock "c"`)
+	var scripts []string
+	for _, line := range w.sent(t, 7) {
+		script, _, _ := strings.Cut(line, " ")
+		scripts = append(scripts, script)
+	}
+	assert.Len(t, scripts, 7, "three acquisitions, two releases, two latches: %v", scripts)
+	_, err = lock.TryLock(t.Context(), lockclient.Wait(50*time.Millisecond))
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+}
+
+// What becomes of a member's request is what becomes of the whole.
+func TestMultiErrors(t *testing.T) {
+	broken := errors.New("connection reset")
+	for script, want := range map[string]error{
+		"mutex-acquire": lockclient.ErrUnknown, "mutex-renew": lockclient.ErrUnknown, "mutex-release": lockclient.ErrUnknown,
+	} {
+		w := &wire{reply: func(s string, keys []string) (lockclient.Reply, error) {
+			if s == script && keys[0] == "b" {
+				return lockclient.Reply{}, broken
+			}
+			return free(s, keys)
+		}}
+		c := lockclient.New(w, lockclient.System())
+		h, err := lockclient.Multi(c.Mutex("a"), c.Mutex("b")).Lock(t.Context())
+		if err == nil {
+			err = errors.Join(h.Extend(t.Context(), time.Minute), h.Unlock(t.Context()))
+		}
+		assert.ErrorIs(t, err, want, script)
+		assert.NotErrorIs(t, err, lockclient.ErrNotAcquired, script)
+		c.Close()
+	}
+}
+
+// The whole lasts as long as its shortest member, and ends when a member's
+// client is closed. Its end is told once.
+func TestMultiEndsWithAMember(t *testing.T) {
+	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+		if script == "mutex-release" {
+			return integer(0), nil // held once more
+		}
+		return free(script, keys)
+	}}
+	events := make(chan lockclient.Event, 20)
+	c := lockclient.New(w, lockclient.System(), lockclient.WithObserver(func(e lockclient.Event) {
+		if e.Kind == lockclient.Lost {
+			events <- e
+		}
+	}))
+	d := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(time.Second))
+	h, err := lockclient.Multi(c.Mutex("a"), d.Mutex("b")).Lock(t.Context())
+	require.NoError(t, err)
+	other, err := c.Mutex("a").Lock(h.Context())
+	require.NoError(t, err)
+	assert.Less(t, h.Until(), other.Until())
+	d.Close()
+	<-h.Lost()
+	<-h.Context().Done()
+	assert.Equal(t, lockclient.ErrLost, context.Cause(h.Context()))
+	assert.Equal(t, "a,b", (<-events).Key)
+	assert.ErrorIs(t, h.Extend(t.Context(), time.Second), lockclient.ErrLost)
+	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+	assert.NoError(t, other.Unlock(t.Context()), "the other member was not lost")
+	assert.Empty(t, events)
+}
+
+// Two accounts on two servers are locked together.
+func ExampleMulti() {
+	east := lockclient.New(&wire{reply: free}, lockclient.System())
+	west := lockclient.New(&wire{reply: free}, lockclient.System())
+	defer east.Close()
+	defer west.Close()
+
+	both := lockclient.Multi(west.Mutex("account:7"), east.Mutex("account:3"))
+	err := both.Do(context.Background(), func(_ context.Context, h *lockclient.Held) error {
+		fmt.Println("holding", h.Key())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// holding account:3,account:7
+	// <nil>
+}

@@ -1,0 +1,84 @@
+package lockclient
+
+import (
+	"context"
+	"time"
+)
+
+// form is what a Redlock keeps at its key on each master.
+type form interface {
+	// newOwner returns the identity of one attempt, used by no other.
+	newOwner(c *Client) string
+	// acquire takes the lock on one master; taken is false if it is somebody else's.
+	acquire(ctx context.Context, n node, lease time.Duration) (taken bool, err error)
+	// extend and release do so if it is the owner's there; held is false if not.
+	extend(ctx context.Context, n node, lease time.Duration) (held bool, err error)
+	release(ctx context.Context, n node) (held bool, err error)
+}
+
+// node is a request's master, and in whose name it is made.
+type node struct {
+	client     *Client
+	key, owner string
+	limit      time.Duration // of the request
+}
+
+// plainForm is that of the Redis documentation: a string, the owner.
+type plainForm struct{}
+
+func (plainForm) newOwner(c *Client) string { return c.randomHex(20) } // the documentation's 20 bytes
+
+func (plainForm) acquire(ctx context.Context, n node, lease time.Duration) (bool, error) {
+	reply, err := n.client.do(ctx, n.limit, n.key, "SET", n.key, n.owner, "NX", "PX", millis(lease))
+	return reply.Kind == TextReply, err
+}
+
+func (plainForm) extend(ctx context.Context, n node, lease time.Duration) (bool, error) {
+	reply, err := n.client.eval(ctx, n.limit, plainExtendCall(n.key, n.owner, lease))
+	return reply.Int == 1, err
+}
+
+func (plainForm) release(ctx context.Context, n node) (bool, error) {
+	reply, err := n.client.eval(ctx, n.limit, plainReleaseCall(n.key, n.owner))
+	return reply.Int == 1, err
+}
+
+// hashForm is Redisson's: the hash of a Mutex, by the scripts of a Mutex.
+type hashForm struct{}
+
+func (hashForm) newOwner(c *Client) string { return c.freshOwner() }
+
+func (hashForm) acquire(ctx context.Context, n node, lease time.Duration) (bool, error) {
+	m := mutex{n.client, n.key}
+	reply, err := n.client.eval(ctx, n.limit, m.acquire(request{owner: n.owner, lease: lease}))
+	var ans answer
+	if err == nil {
+		err = m.read(reply, &ans)
+	}
+	return ans.taken, err
+}
+
+func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, error) {
+	ctx, cancel := n.limited(ctx)
+	defer cancel()
+	h := &hold{key: n.key, owner: n.owner, renewal: n.lock().renewal()}
+	known, err := n.client.prolongAll(ctx, []*hold{h}, lease)
+	return err == nil && known[0], err
+}
+
+func (hashForm) release(ctx context.Context, n node) (bool, error) {
+	ctx, cancel := n.limited(ctx)
+	defer cancel()
+	reply, err := n.lock().unlock(ctx, n.owner, n.client.watchdog, n.client.requestID())
+	return reply.Kind != NilReply, err
+}
+
+// lock is the Mutex of a node.
+func (n node) lock() *hashLock {
+	return &hashLock{client: n.client, key: n.key, dialect: mutex{n.client, n.key}}
+}
+
+// limited is ctx for one request.
+func (n node) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return n.client.rt.WithDeadline(ctx, n.client.rt.Mono()+n.limit)
+}
