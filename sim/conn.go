@@ -10,22 +10,44 @@ import (
 	"minikv/lockclient"
 )
 
-// conn is a process's connection to a node: one session for commands and one
-// for subscriptions, as real clients have.
+// conn is a process's connection to a node: one session for commands, one for
+// subscriptions, and such as are lent to who must have one for itself, as real
+// clients have.
 type conn struct {
-	p        *process
-	n        *node
-	out, in  channel
-	commands *endpoint
-	pubsub   *endpoint
-	pending  []*call // sent, not answered
-	subs     []*subscription
+	p       *process
+	n       *node
+	out, in channel
+	ends    []*endpoint // by place; nil: not used yet
+	lent    []bool      // by place, from firstLent on
+	pending []*call     // sent, not answered
+	subs    []*subscription
 
 	life     int  // 1, 2, 3, …: how often the process has connected
 	broken   int  // the latest life that the node has broken off
 	retrying bool // a timer will ask again for broken subscriptions
 	retries  int  // how often it has
 }
+
+// The places of a connection's sessions.
+const (
+	commandPlace = iota
+	pubsubPlace
+	firstLent
+)
+
+// borrow returns the place of a session that nobody else uses.
+func (c *conn) borrow() int {
+	i := slices.Index(c.lent, false)
+	if i < 0 {
+		i = len(c.lent)
+		c.lent = append(c.lent, false)
+	}
+	c.lent[i] = true
+	return firstLent + i
+}
+
+// giveBack ends a borrowing. One whose answer is still awaited is never lent again.
+func (c *conn) giveBack(place int) { c.lent[place-firstLent] = false }
 
 // call is a request that a task waits for.
 type call struct {
@@ -54,17 +76,16 @@ func (p *process) conn(n *node) *conn {
 	return c
 }
 
-// end is the node's end of one of the two sessions, made when it is first used.
-func (c *conn) end(onSub bool) *endpoint {
-	slot := &c.commands
-	if onSub {
-		slot = &c.pubsub
+// end is the node's end of one of the sessions, made when it is first used.
+func (c *conn) end(place int) *endpoint {
+	for len(c.ends) <= place {
+		c.ends = append(c.ends, nil)
 	}
-	if *slot == nil {
-		*slot = &endpoint{conn: c, onSub: onSub, session: c.n.engine.NewSession(c.p.name)}
-		c.n.ends[(*slot).session.ID] = *slot
+	if c.ends[place] == nil {
+		end := &endpoint{conn: c, place: place, session: c.n.engine.NewSession(c.p.name)}
+		c.ends[place], c.n.ends[end.session.ID] = end, end
 	}
-	return *slot
+	return c.ends[place]
 }
 
 // request sends a command and waits for its answer, until ctx ends.
@@ -143,7 +164,7 @@ func (c *conn) reconnect(ended int) {
 // breakDown is called when the node has crashed: its sessions are gone, and
 // requests that are on their way to them are void.
 func (c *conn) breakDown() {
-	c.commands, c.pubsub = nil, nil
+	c.ends = nil
 	c.broken = c.life
 	if !c.p.dead {
 		c.reset(c.life)
@@ -171,13 +192,13 @@ func (c *conn) hangUp(cause uint64) {
 
 // hungUp is called at the node: the sessions of a crashed process end.
 func (c *conn) hungUp(m *message) {
-	for _, end := range []*endpoint{c.commands, c.pubsub} {
+	for _, end := range c.ends {
 		if end != nil {
 			c.n.engine.Close(end.session)
 			delete(c.n.ends, end.session.ID)
 		}
 	}
-	c.commands, c.pubsub = nil, nil
+	c.ends = nil
 	if !c.n.down {
 		c.n.settle(m.sent)
 	}
@@ -230,7 +251,7 @@ func (c *conn) ask(s *subscription, command string, k *call) {
 		command = "S" + command
 	}
 	m := c.p.w.newMessage(msgRequest)
-	m.conn, m.onSub, m.call, m.life = c, true, k, c.life
+	m.conn, m.place, m.call, m.life = c, pubsubPlace, k, c.life
 	m.setArgs(command, s.channel)
 	if c.p.w.cfg.Details {
 		m.text = command + " " + s.channel

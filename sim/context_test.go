@@ -17,7 +17,7 @@ var errWhy = errors.New("why")
 func inTask(t *testing.T, f func(p *process, rt clientRuntime, root context.Context)) error {
 	t.Helper()
 	w := NewWorld(Config{Masters: 1, Locks: 1})
-	c := w.addClient("c1", 1, &Workload{})
+	c := w.addClient(1, 1, &Workload{})
 	c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 	err := w.Run(time.Hour)
 	w.Stop()

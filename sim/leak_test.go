@@ -71,7 +71,7 @@ func TestPanicsOfClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWorld(Config{Masters: 1, Locks: 1})
-			c := w.addClient("c1", 1, &Workload{})
+			c := w.addClient(1, 1, &Workload{})
 			c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 			c.p.spawn(func() { c.p.pass(time.Hour) })
 			_ = w.Run(time.Hour)
@@ -86,7 +86,7 @@ func TestPanicsOfClients(t *testing.T) {
 // send anything once its process is dead.
 func TestStubbornTask(t *testing.T) {
 	w := NewWorld(Config{Masters: 1, Locks: 1})
-	c := w.addClient("c1", 1, &Workload{})
+	c := w.addClient(1, 1, &Workload{})
 	c.p.spawn(func() {
 		for {
 			func() {
@@ -106,11 +106,11 @@ func TestStubbornTask(t *testing.T) {
 // Deferred code of a dead process runs, and has no effect.
 func TestDeadProcessIsInert(t *testing.T) {
 	w := NewWorld(Config{Masters: 1, Locks: 1})
-	c := w.addClient("c1", 1, &Workload{Kind: "mutex", TTL: time.Second})
+	c := w.addClient(1, 1, &Workload{Kind: "mutex", TTL: time.Second})
 	ran := false
 	c.p.spawn(func() {
 		ctx := &simCtx{p: c.p, parent: context.Background()}
-		h, err := c.handle().Lock(ctx)
+		h, err := c.clients()[0].Mutex("lock:1").Lock(ctx)
 		require.NoError(t, err)
 		defer func() {
 			ran = true

@@ -31,6 +31,9 @@ func verbs() []verb {
 		{"partition", "partition A,B,… C,D,… [way=both|one]", checkPartition, applyPartition},
 		{"heal", "heal", checkNothing, applyHeal},
 		{"drop", "drop FROM TO next=N [after=K] [what=request|reply|message]", checkDrop, applyDrop},
+		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
+		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT ARGUMENT…", checkRun, applyRun},
+		{"audit", "audit", checkNothing, applyAudit},
 		{"clock", "clock CLIENT|NODE jump=+10s|rate=+1%", checkClock, applyClock},
 	}
 }
@@ -262,16 +265,21 @@ func checkDrop(w *Spec, s Step) error {
 	if err := s.shape(2, "next", "after", "what"); err != nil {
 		return err
 	}
+	if s.opt("what") != "" {
+		if _, err := oneOf(Option{"what", s.opt("what")}, []string{"request", "reply", "message"}); err != nil {
+			return err
+		}
+	}
+	return checkRule(w, s)
+}
+
+// checkRule checks a step about messages: which ones it means.
+func checkRule(w *Spec, s Step) error {
 	if _, err := number(Option{"next", s.opt("next")}, 1, 1_000_000); err != nil {
 		return err
 	}
 	if s.opt("after") != "" {
 		if _, err := number(Option{"after", s.opt("after")}, 0, 1_000_000); err != nil {
-			return err
-		}
-	}
-	if s.opt("what") != "" {
-		if _, err := oneOf(Option{"what", s.opt("what")}, []string{"request", "reply", "message"}); err != nil {
 			return err
 		}
 	}
@@ -284,10 +292,55 @@ func checkDrop(w *Spec, s Step) error {
 }
 
 func applyDrop(r *runner, s Step) {
-	l := &loss{link: link{r.actor(s.Args[0]), r.actor(s.Args[1])}, what: s.opt("what")}
+	r.w.losses = append(r.w.losses, r.rule(s, s.opt("what")))
+}
+
+func (r *runner) rule(s Step, what string) *rule {
+	l := &rule{link: link{r.actor(s.Args[0]), r.actor(s.Args[1])}, what: what}
 	l.left, _ = strconv.Atoi(s.opt("next"))
 	l.after, _ = strconv.Atoi(s.opt("after"))
-	r.w.losses = append(r.w.losses, l)
+	return l
+}
+
+func checkDuplicate(w *Spec, s Step) error {
+	if err := s.shape(2, "next", "after", "late"); err != nil {
+		return err
+	}
+	if s.opt("late") != "" {
+		if _, err := duration(Option{"late", s.opt("late")}); err != nil {
+			return err
+		}
+	}
+	return checkRule(w, s)
+}
+
+func applyDuplicate(r *runner, s Step) {
+	l := r.rule(s, "request")
+	if s.opt("late") != "" {
+		l.late, _ = duration(Option{"late", s.opt("late")})
+	}
+	r.w.doubles = append(r.w.doubles, l)
+}
+
+func checkRun(w *Spec, s Step) error {
+	if len(s.Args) < 3 || len(s.Opts) > 0 {
+		return fmt.Errorf("expected a master and a command with its arguments")
+	}
+	if _, err := oneOf(Option{"command", s.Args[1]}, []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT"}); err != nil {
+		return err
+	}
+	return w.known(s.Args[0], aMaster|aReplica)
+}
+
+func applyRun(r *runner, s Step) {
+	n := r.node(s.Args[0])
+	if n.down {
+		return
+	}
+	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor,
+		Text: strings.Join(s.Args[1:], " ")})
+	n.byHand(s.Args[1:]...)
+	n.settle(cause)
 }
 
 func checkClock(w *Spec, s Step) error {

@@ -17,7 +17,7 @@ type message struct {
 	conn     *conn
 	call     *call
 	life     int      // number of the connection's life that it belongs to
-	onSub    bool     // travels on the connection's subscription session
+	place    int      // of the connection's session that it belongs to
 	args     [][]byte // request
 	buf      []byte   // backs args
 	reply    resp.Value
@@ -47,12 +47,31 @@ const (
 // link is a direction between two actors.
 type link struct{ from, to trace.Actor }
 
-// loss is a rule that loses messages: the next `left` of a kind on a link.
-type loss struct {
+// rule is about messages: the next `left` of a kind on a link.
+type rule struct {
 	link  link
 	what  string // "" any, "request", "reply", "message"
 	after int    // matching messages that still pass
 	left  int
+	late  time.Duration // by how much the second of two comes after the first
+}
+
+// takeRule returns the rule that m falls under, or nil, and counts it.
+func takeRule(rules *[]*rule, m *message) *rule {
+	for i, r := range *rules {
+		if r.link != (link{m.from, m.to}) || r.what != "" && r.what != m.noun() {
+			continue
+		}
+		if r.after > 0 {
+			r.after--
+			continue
+		}
+		if r.left--; r.left == 0 {
+			*rules = append((*rules)[:i], (*rules)[i+1:]...)
+		}
+		return r
+	}
+	return nil
 }
 
 func (w *World) newMessage(kind msgKind) *message {
@@ -85,6 +104,26 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 		return
 	}
 	w.dispatch(m, ch, delay)
+	w.double(m, ch)
+}
+
+// double has a message arrive twice, if a rule says so: as when a client that
+// waits in vain for an answer sends its request again, over another connection.
+func (w *World) double(m *message, ch *channel) {
+	rule := takeRule(&w.doubles, m)
+	if rule == nil || m.kind != msgRequest {
+		return
+	}
+	again := w.newMessage(m.kind)
+	args, buf := again.args, again.buf
+	*again = *m
+	again.args, again.buf, again.place = args, buf, commandPlace
+	for _, a := range m.args {
+		again.addArgs(string(a))
+	}
+	again.sent = w.emit(trace.Event{Kind: trace.Duplicate, Actor: m.from, Peer: m.to, Cause: m.sent, A: int64(m.number),
+		Text: m.text})
+	w.queue.push(ch.last+rule.late, step{kind: stepArrive, msg: again, node: m.conn.n})
 }
 
 // dispatch schedules m's arrival, first in first out on its channel.
@@ -107,24 +146,10 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 
 // lost decides whether m gets lost on its way: the link is cut, or a rule says so.
 func (w *World) lost(m *message) bool {
-	l := link{m.from, m.to}
-	if len(w.cuts) > 0 && w.cuts[l] {
+	if len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] {
 		return true
 	}
-	for i, rule := range w.losses {
-		if rule.link != l || rule.what != "" && rule.what != m.noun() {
-			continue
-		}
-		if rule.after > 0 {
-			rule.after--
-			continue
-		}
-		if rule.left--; rule.left == 0 {
-			w.losses = append(w.losses[:i], w.losses[i+1:]...)
-		}
-		return true
-	}
-	return false
+	return takeRule(&w.losses, m) != nil
 }
 
 // noun is how a scenario calls m: a published message, a request, or its reply.

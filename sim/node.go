@@ -37,7 +37,7 @@ type node struct {
 type endpoint struct {
 	conn    *conn
 	session *engine.Session
-	onSub   bool
+	place   int
 	waiting []*call // of the requests without an answer, in their order; nil: nobody waits
 }
 
@@ -77,6 +77,17 @@ func scriptLimit() func() string {
 	}
 }
 
+// byHand runs a command on the node as a person with a console does, and returns its reply.
+func (n *node) byHand(args ...string) resp.Value {
+	m := &message{}
+	m.addArgs(args...)
+	s := n.engine.NewSession("console")
+	n.engine.Do(s, m.args)
+	v, _, _ := resp.Parse(s.Out)
+	n.engine.Close(s)
+	return v
+}
+
 // receive executes a request, or answers for a node that is down or does not
 // know the connection any more.
 func (n *node) receive(m *message) {
@@ -88,7 +99,7 @@ func (n *node) receive(m *message) {
 		n.refuse(m)
 		return
 	}
-	end := m.conn.end(m.onSub)
+	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
 	n.engine.Do(end.session, m.args)
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
@@ -101,13 +112,13 @@ func (n *node) receive(m *message) {
 
 func (n *node) refuse(m *message) {
 	r := n.w.newMessage(msgRefused)
-	r.conn, r.call, r.onSub, r.text = m.conn, m.call, m.onSub, "connection refused"
+	r.conn, r.call, r.place, r.text = m.conn, m.call, m.place, "connection refused"
 	n.w.following(m.sent, func() { n.w.send(r, &m.conn.in, n.actor, m.from) })
 }
 
 // replyText is the reply that is about to leave, for people.
 func (n *node) replyText(end *endpoint) string {
-	if len(end.session.Out) == 0 || end.onSub {
+	if len(end.session.Out) == 0 || end.place == pubsubPlace {
 		return ""
 	}
 	v, _, err := resp.Parse(end.session.Out)
@@ -152,8 +163,8 @@ func (n *node) drain(end *endpoint) {
 		}
 		out = out[size:]
 		m := n.w.newMessage(msgReply)
-		m.conn, m.reply, m.onSub = end.conn, v, end.onSub
-		if end.onSub {
+		m.conn, m.reply, m.place = end.conn, v, end.place
+		if end.place == pubsubPlace {
 			m.kind = msgPush
 		}
 		if !m.published() {

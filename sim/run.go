@@ -112,10 +112,10 @@ func (r *runner) build(opt Options) {
 	r.w = NewWorld(Config{
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
 		Masters: spec.Masters, Replicas: spec.Replicas, Locks: spec.Locks(),
-		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Observers: r.observers(opt),
+		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, Observers: r.observers(opt),
 	})
 	for i := range spec.Clients {
-		c := r.w.addClient(fmt.Sprintf("c%d", i+1), int32(i%spec.Locks())+1, &spec.Load)
+		c := r.w.addClient(i+1, int32(i%spec.Locks())+1, &spec.Load)
 		r.clients = append(r.clients, c)
 		r.procs[c.p.name] = c.p
 	}

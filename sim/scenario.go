@@ -31,6 +31,7 @@ type Spec struct {
 	Bound    time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
 	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
+	Sync     bool          // sync=on: acquisitions are checked with WAIT
 }
 
 // Expectation is one `check=verdict` of the `expect` line.
@@ -148,6 +149,7 @@ func (p *parser) world(words []string) error {
 	w := &p.s.World
 	*w = Spec{Masters: 1, Clients: 2, PerLock: 100, Delay: Range{time.Millisecond, 5 * time.Millisecond}}
 	w.Load = Workload{Kind: "mutex", TTL: 30 * time.Second, Renew: true}
+	w.Load.Lease = Range{w.Load.TTL, w.Load.TTL}
 	w.Load.Hold = Range{100 * time.Millisecond, 100 * time.Millisecond}
 	given := map[string]bool{}
 	for _, word := range words {
@@ -180,13 +182,14 @@ const MaxClients = 100_000
 
 // sensible checks what the options mean together.
 func (w *Spec) sensible() error {
+	many := findKind(w.Load.Kind).masters == independent
 	switch {
-	case w.Load.Kind == "redlock" && w.Replicas > 0:
-		return fmt.Errorf("redlock runs on independent masters: replicas must be 0")
-	case w.Load.Kind != "redlock" && w.Masters > 1:
+	case many && w.Replicas > 0:
+		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
+	case !many && w.Masters > 1:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
-	case w.Load.TTL < time.Millisecond:
-		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.TTL)
+	case w.Load.Lease.Lo < time.Millisecond:
+		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.Lease.Lo)
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:
 		return fmt.Errorf("expected a delay and lag of at most 1h")
 	case w.Delay.Hi+w.Load.Hold.Hi+w.Load.Think.Hi < time.Microsecond:
@@ -209,13 +212,28 @@ func (w *Spec) set(o Option) (err error) {
 	case "rounds":
 		w.Load.Rounds, err = number(o, 0, 1_000_000_000)
 	case "lock":
-		w.Load.Kind, err = oneOf(o, Kinds)
+		w.Load.Kind, err = oneOf(o, kindNames())
 	case "ttl":
-		w.Load.TTL, err = duration(o)
+		w.Load.Lease, err = durations(o)
+		w.Load.TTL = w.Load.Lease.Hi
 	case "bound":
 		w.Bound, err = duration(o)
 	case "renew":
 		w.Load.Renew, err = onOff(o)
+	case "sync":
+		w.Sync, err = onOff(o)
+	case "wait":
+		w.Load.Wait, err = duration(o)
+	case "cancel":
+		w.Load.Cancel, err = duration(o)
+	case "fair-wait":
+		w.Load.FairWait, err = duration(o)
+	case "reenter":
+		w.Load.Reenter, err = number(o, 0, 1000)
+	case "readers":
+		w.Load.Readers, err = number(o, 0, MaxClients)
+	case "compat316":
+		w.Load.Compat, err = number(o, 0, MaxClients)
 	case "fence":
 		w.Fence, err = onOff(o)
 	case "delay":
@@ -228,7 +246,8 @@ func (w *Spec) set(o Option) (err error) {
 		w.Load.Think, err = durations(o)
 	default:
 		return fmt.Errorf("unknown world option %q: expected masters, replicas, clients, per-lock, lock, "+
-			"ttl, renew, fence, delay, lag, hold, think, rounds or bound", o.Name)
+			"ttl, renew, fence, sync, delay, lag, hold, think, rounds, wait, cancel, reenter, readers, fair-wait, "+
+			"compat316 or bound", o.Name)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"minikv/internal/resp"
 	"minikv/lockclient"
@@ -17,11 +18,53 @@ type transport struct {
 	group *group
 }
 
-var _ lockclient.Transport = (*transport)(nil)
+var (
+	_ lockclient.Transport  = (*transport)(nil)
+	_ lockclient.Replicated = (*transport)(nil)
+)
+
+// lane is where the commands of one caller go.
+type lane struct {
+	*transport
+	conn  *conn // nil: that to the group's master of the moment
+	place int
+}
 
 // Eval implements lockclient.Transport.
 func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	r, err := t.evalSHA(ctx, s, keys, args)
+	return lane{transport: t}.eval(ctx, s, keys, args)
+}
+
+// Do implements lockclient.Transport.
+func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclient.Reply, error) {
+	return lane{transport: t}.do(ctx, args...)
+}
+
+// EvalReplicated implements lockclient.Replicated: the script, INFO replication
+// and WAIT, in a session of their own.
+func (t *transport) EvalReplicated(
+	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	c := t.p.conn(t.p.masterOf(t.group))
+	l := lane{t, c, c.borrow()}
+	r, err = l.eval(ctx, s, keys, args)
+	if err == nil {
+		known, confirmed, err = l.confirm(ctx, limit)
+	}
+	if ctx.Err() == nil {
+		c.giveBack(l.place)
+	}
+	return r, known, confirmed, err
+}
+
+// Topology implements lockclient.Transport. Without Config.Sync acquisitions are
+// not checked with WAIT: what a failover then costs is to be seen.
+func (t *transport) Topology() lockclient.Topology {
+	return lockclient.Topology{Replicas: t.p.w.cfg.Sync}
+}
+
+func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	r, err := l.evalSHA(ctx, s, keys, args)
 	var refused *lockclient.ServerError
 	if e, ok := err.(*lockclient.ServerError); ok {
 		refused = e
@@ -29,45 +72,62 @@ func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args [
 	if refused == nil || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
 		return r, err
 	}
-	if _, err := t.Do(ctx, "", "SCRIPT", "LOAD", s.Text); err != nil {
+	if _, err := l.do(ctx, "SCRIPT", "LOAD", s.Text); err != nil {
 		return lockclient.Reply{}, err
 	}
-	return t.evalSHA(ctx, s, keys, args)
+	return l.evalSHA(ctx, s, keys, args)
 }
 
-func (t *transport) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	m := t.p.w.newMessage(msgRequest)
+func (l lane) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	m := l.p.w.newMessage(msgRequest)
 	m.setArgs("EVALSHA", s.SHA, strconv.Itoa(len(keys)))
 	m.addArgs(keys...)
 	m.addArgs(args...)
-	if t.p.w.cfg.Details {
+	if l.p.w.cfg.Details {
 		m.text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
 	}
-	return t.request(ctx, m)
+	return l.request(ctx, m)
 }
 
-// Do implements lockclient.Transport.
-func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclient.Reply, error) {
-	m := t.p.w.newMessage(msgRequest)
+func (l lane) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
+	m := l.p.w.newMessage(msgRequest)
 	m.setArgs(args...)
-	if t.p.w.cfg.Details {
+	if l.p.w.cfg.Details {
 		m.text = describeCommand(args)
 	}
-	return t.request(ctx, m)
+	return l.request(ctx, m)
 }
 
-// Topology implements lockclient.Transport. Acquisitions are not checked with
-// WAIT: what a failover then costs is to be seen.
-func (t *transport) Topology() lockclient.Topology { return lockclient.Topology{} }
+// confirm counts the master's replicas, and those that have what was written in
+// the lane's session. Its errors do not say that nothing was sent: the script was.
+func (l lane) confirm(ctx context.Context, limit time.Duration) (known, confirmed int64, err error) {
+	info, err := l.do(ctx, "INFO", "replication")
+	if err != nil {
+		return 0, 0, fmt.Errorf("after the script: %v", err)
+	}
+	_, count, _ := strings.Cut(info.Text, "\nconnected_slaves:")
+	count, _, _ = strings.Cut(count, "\r\n")
+	if known, err = strconv.ParseInt(count, 10, 64); err != nil || known == 0 {
+		return 0, 0, err
+	}
+	acked, err := l.do(ctx, "WAIT", count, strconv.FormatInt(limit.Milliseconds(), 10))
+	if err != nil {
+		err = fmt.Errorf("after the script: %v", err)
+	}
+	return known, acked.Int, err
+}
 
-func (t *transport) request(ctx context.Context, m *message) (lockclient.Reply, error) {
-	task := t.p.running()
+func (l lane) request(ctx context.Context, m *message) (lockclient.Reply, error) {
+	task := l.p.running()
 	if err := ctx.Err(); err != nil {
 		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	c := t.p.conn(t.p.masterOf(t.group))
-	m.conn = c
-	v, err := c.request(task, t.p.contextOf(ctx), m)
+	c := l.conn
+	if c == nil {
+		c = l.p.conn(l.p.masterOf(l.group))
+	}
+	m.conn, m.place = c, l.place
+	v, err := c.request(task, l.p.contextOf(ctx), m)
 	if err != nil {
 		return lockclient.Reply{}, err
 	}

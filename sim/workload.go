@@ -21,13 +21,15 @@ type Belief struct {
 }
 
 // beginBelief records that a task's lock() has returned.
-func (t *task) beginBelief(lock int32, h *lockclient.Held) *Belief {
+func (t *task) beginBelief(lock int32, h holding) *Belief {
 	b := &Belief{p: t.proc, lock: lock}
 	if token, ok := h.Token(); ok {
 		b.token = int64(token)
 	}
-	valid := h.Until() - t.proc.clock.Mono()
-	e := trace.Event{Kind: trace.Hold, Lock: lock, A: b.token, B: int64(valid)}
+	e := trace.Event{Kind: trace.Hold, Lock: lock, A: b.token}
+	if until := h.Until(); until > 0 {
+		e.B = int64(until - t.proc.clock.Mono())
+	}
 	if t.proc.w.cfg.Details {
 		e.Key = lockName(lock)
 	}
@@ -60,31 +62,40 @@ func lockName(lock int32) string { return "lock:" + strconv.Itoa(int(lock)) }
 // Workload is what each client does: rounds of lock, work, write to the
 // resource, unlock, think.
 type Workload struct {
-	Kind   string        // "mutex", "fenced" or "redlock"
-	TTL    time.Duration // the lease
-	Renew  bool          // by the watchdog; else the lease is fixed
-	Hold   Range         // time between lock and write
-	Think  Range         // time between unlock and the next lock
-	Rounds int           // 0: for ever
+	Kind     string        // see kinds
+	TTL      time.Duration // the lease that the watchdog renews
+	Renew    bool          // by the watchdog; else the lease is fixed
+	Lease    Range         // the fixed lease
+	Hold     Range         // time between lock and write
+	Think    Range         // time between unlock and the next lock
+	Rounds   int           // 0: for ever
+	Wait     time.Duration // limit of lock(); 0: none
+	Cancel   time.Duration // after which the context of lock() is cancelled; 0: never
+	Reenter  int           // how often a holder takes the lock again, before it works
+	Readers  int           // of lock=rw: the first so many clients read, the others write
+	FairWait time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
+	Compat   int           // the first so many clients speak the protocol of Redisson 3.16
 }
 
-// Kinds are the lock kinds that a workload can use.
-var Kinds = []string{"mutex", "fenced", "redlock"}
-
 // addClient makes a client of the workload; it does nothing until it is started.
-func (w *World) addClient(name string, lock int32, load *Workload) *client {
+func (w *World) addClient(number int, lock int32, load *Workload) *client {
+	name := fmt.Sprintf("c%d", number)
 	p := &process{w: w, name: name, actor: w.actor(name), clock: Clock{w: w}, choices: w.newDraws("client/" + name)}
 	w.procs = append(w.procs, p)
-	return &client{p: p, lock: lock, load: load}
+	return &client{p: p, number: number, lock: lock, load: load}
 }
 
 // client is one process of the workload.
 type client struct {
 	p       *process
+	number  int
 	lock    int32
 	load    *Workload
 	started bool
 }
+
+// reads tells whether the client is a reader.
+func (c *client) reads() bool { return c.number <= c.load.Readers }
 
 // start starts the client; a second start, or one after a crash, does nothing.
 func (c *client) start() {
@@ -96,95 +107,50 @@ func (c *client) start() {
 	c.p.w.following(n, func() { c.p.spawn(c.run) })
 }
 
-// handle makes the process's lock.
-func (c *client) handle() *lockclient.Lock {
-	var clients []*lockclient.Client
+// clients makes the process's lock clients, one for each master.
+func (c *client) clients() []*lockclient.Client {
+	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.name)}
+	if c.load.FairWait > 0 {
+		opts = append(opts, lockclient.WithFairWait(c.load.FairWait))
+	}
+	if c.number <= c.load.Compat {
+		opts = append(opts, lockclient.Compat316())
+	}
+	var list []*lockclient.Client
 	for _, g := range c.p.w.groups {
-		t := &transport{p: c.p, group: g}
-		clients = append(clients, lockclient.New(t, clientRuntime{c.p},
-			lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.name)))
+		list = append(list, lockclient.New(&transport{p: c.p, group: g}, clientRuntime{c.p}, opts...))
 	}
-	switch c.load.Kind {
-	case "fenced":
-		return clients[0].Fenced(lockName(c.lock))
-	case "redlock":
-		return lockclient.Redlock(lockName(c.lock), clients...)
-	}
-	return clients[0].Mutex(lockName(c.lock))
+	return list
 }
 
 func (c *client) run() {
 	root := &simCtx{p: c.p, parent: context.Background()}
-	lock := c.handle()
+	part := findKind(c.load.Kind).part(c, c.clients())
 	t := c.p.running()
 	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
-		c.round(t, root, lock)
+		if !part.round(t, root) {
+			break
+		}
 		t.sleep(root, time.Duration(c.p.choices.span(c.load.Think)))
 	}
 	t.note(trace.Event{Kind: trace.End})
 }
 
-// round is one lock, work, write and unlock.
-func (c *client) round(t *task, ctx *simCtx, lock *lockclient.Lock) {
-	e := trace.Event{Kind: trace.Acquire, Lock: c.lock}
+// note records an event about the client's lock.
+func (c *client) note(t *task, kind trace.Kind) {
+	e := trace.Event{Kind: kind, Lock: c.lock}
 	if c.p.w.cfg.Details {
 		e.Key = lockName(c.lock)
 	}
 	t.note(e)
-	h, err := lock.Lock(ctx, c.options()...)
-	if err != nil {
-		c.failed(t, trace.Refused, err)
-		t.sleep(ctx, retryAfter)
-		return
-	}
-	b := t.beginBelief(c.lock, h)
-	c.watchLoss(b, h)
-	c.work(t, b, h)
-	cause := c.p.w.endBelief(b, trace.Release, t.cause, "")
-	if cause != 0 {
-		t.cause = cause
-	}
-	if err := h.Unlock(ctx); err != nil {
-		c.failed(t, trace.Failed, err)
-		return
-	}
-	t.note(trace.Event{Kind: trace.Freed, Lock: c.lock})
 }
 
-// retryAfter is how long a client waits after a failed lock().
-const retryAfter = 100 * time.Millisecond
-
-func (c *client) options() []lockclient.LockOption {
-	if c.load.Renew {
-		return nil
-	}
-	return []lockclient.LockOption{lockclient.Lease(c.load.TTL)}
-}
-
-// watchLoss ends the belief at the instant at which the client is told.
-func (c *client) watchLoss(b *Belief, h *lockclient.Held) {
-	ctx := h.Context().(*simCtx)
-	ctx.AfterFunc(func() {
-		if errors.Is(context.Cause(ctx), lockclient.ErrLost) {
-			c.p.w.endBelief(b, trace.Lost, 0, "it has noticed")
-		}
-	})
-}
-
-// work is the critical section. It stops as soon as the lock is known to be lost.
-func (c *client) work(t *task, b *Belief, h *lockclient.Held) {
-	ctx := h.Context().(*simCtx)
-	t.sleep(ctx, time.Duration(c.p.choices.span(c.load.Hold)))
-	if ctx.Err() != nil {
-		return
-	}
-	if _, err := c.p.write(ctx, b); err != nil {
-		c.failed(t, trace.Failed, fmt.Errorf("write: %w", err))
-	}
-}
-
+// failed records an error, and whether it tells of a loss.
 func (c *client) failed(t *task, kind trace.Kind, err error) {
 	e := trace.Event{Kind: kind, Lock: c.lock}
+	if errors.Is(err, lockclient.ErrLost) {
+		e.A = 1
+	}
 	if c.p.w.cfg.Details {
 		e.Key, e.Text = lockName(c.lock), err.Error()
 	}

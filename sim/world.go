@@ -22,6 +22,7 @@ type Config struct {
 	Delay     Range // of a message, one way
 	Lag       Range // of replication
 	Fence     bool  // the resource refuses writes with a token below the highest it has seen
+	Sync      bool  // clients check with WAIT whether replicas have what they acquire
 	Observers []func(*trace.Event)
 }
 
@@ -52,7 +53,8 @@ type World struct {
 	messages uint64
 	free     []*message
 	cuts     map[link]bool
-	losses   []*loss
+	losses   []*rule // messages that get lost
+	doubles  []*rule // requests that arrive twice
 	err      error
 }
 

@@ -49,6 +49,15 @@ const (
 	Start // a client process starts
 	End   // a client process ends by itself
 	Wake  // a timer fired
+
+	// A latch, about which Lock says.
+	CountDown // a client calls countDown()
+	Opened    // a client's await() returned: it believes the latch open
+
+	Command // somebody ran a command by hand. Peer: the node; Text is the command
+	// What a server counts is compared with what clients believe.
+	// Peer: the client whose holds they are, 0 for all; A: by the server; B: by belief
+	Audit
 )
 
 // Actor is an index into a run's table of names: clients, nodes, the resource,

@@ -49,6 +49,10 @@ func (e *Event) appendSentence(dst []byte, names []string) []byte {
 		return appendWords(dst, actor, "has released", e.Key)
 	case Lost:
 		return appendReason(appendWords(dst, actor, "lost", e.Key), e.Text)
+	case CountDown:
+		return appendWords(dst, actor, "counts down", e.Key)
+	case Opened:
+		return appendWords(dst, actor, "finds", e.Key, "open")
 	case Refused:
 		return appendReason(appendWords(dst, actor, "did not get", e.Key), e.Text)
 	case Failed:
@@ -102,12 +106,30 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		return appendWords(dst, "replication to", peer, [...]string{"goes on", "is held back"}[e.A&1])
 	case Promote:
 		return appendWords(dst, peer, "is promoted to master")
+	case Duplicate:
+		return appendReason(appendWords(dst, "the network doubles a message from", actor, "to", peer), e.Text)
+	case Command:
+		return appendWords(dst, "somebody runs", e.Text, "at", peer)
+	case Audit:
+		return e.appendAudit(dst, peer)
 	}
 	return appendWords(dst, actor, e.Kind.String(), peer, e.Text)
 }
 
+// appendAudit compares the books: "of lock:1 the server counts 2 taken by c1, clients 1".
+func (e *Event) appendAudit(dst []byte, whose string) []byte {
+	dst = appendWords(dst, "of", e.Key, "the server counts", strconv.FormatInt(e.A, 10), "taken")
+	if whose != "" {
+		dst = appendWords(append(dst, ' '), "by", whose)
+	}
+	return appendWords(append(dst, ", "...), "clients", strconv.FormatInt(e.B, 10))
+}
+
 func (e *Event) appendHold(dst []byte) []byte {
 	dst = e.appendToken(dst)
+	if e.B == 0 {
+		return dst // it has no end
+	}
 	return appendWords(append(dst, " valid="...), seconds(e.B))
 }
 

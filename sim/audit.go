@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"strings"
+
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+)
+
+// books tell what the servers count as taken of a lock. A promise is never
+// judged by them alone: an audit puts them beside what clients believe.
+type books struct {
+	// taken is how much is taken.
+	taken func(w *World, lock int32) int64
+	// by is how much of it one client has taken; nil where servers do not know.
+	by func(w *World, lock int32, client string) int64
+}
+
+var (
+	hashBooks   = books{hashTaken, hashTakenBy}
+	stringBooks = books{taken: stringTaken}
+	multiBooks  = books{taken: multiTaken}
+)
+
+// applyAudit compares what servers count with what clients believe: for each
+// lock, and for each client that waits for no answer. A lock of several masters
+// counts as taken when one of them says so.
+func applyAudit(r *runner, _ Step) {
+	b := findKind(r.s.World.Load.Kind).books
+	for lock := int32(1); lock <= int32(r.s.World.Locks()); lock++ {
+		believed := int64(0)
+		for _, c := range r.clients {
+			if c.lock != lock {
+				continue
+			}
+			own := int64(len(c.p.holding))
+			believed += own
+			if b.by != nil && !c.p.dead && !c.p.waits() {
+				r.audit(lock, c.p.actor, b.by(r.w, lock, c.p.name), own)
+			}
+		}
+		r.audit(lock, 0, b.taken(r.w, lock), believed)
+	}
+}
+
+func (r *runner) audit(lock int32, whose trace.Actor, taken, believed int64) {
+	e := trace.Event{Kind: trace.Audit, Actor: r.w.nemesis, Peer: whose, Lock: lock, A: taken, B: believed}
+	if r.w.cfg.Details {
+		e.Key = lockName(lock)
+	}
+	r.w.emit(e)
+}
+
+// waits reports whether a request of p has no answer yet.
+func (p *process) waits() bool {
+	for _, c := range p.conns {
+		if c != nil && len(c.pending) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hash reads a hash on a master: fields and values in turn.
+func (g *group) hash(key string) []resp.Value { return g.master.byHand("HGETALL", key).List }
+
+// holds adds up the hold counts of a lock's hash for owners that begin with a
+// prefix.
+func (g *group) holds(key, prefix string) (n int64) {
+	fields := g.hash(key)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if count, ok := toReply(fields[i+1]).Integer(); ok && strings.HasPrefix(fields[i].Str, prefix) {
+			n += count
+		}
+	}
+	return n
+}
+
+func hashTaken(w *World, lock int32) int64 { return w.groups[0].holds(lockName(lock), "") }
+
+func hashTakenBy(w *World, lock int32, client string) int64 {
+	return w.groups[0].holds(lockName(lock), client+":")
+}
+
+func stringTaken(w *World, lock int32) int64 {
+	taken := int64(0)
+	for _, g := range w.groups {
+		taken = max(taken, g.master.byHand("EXISTS", lockName(lock)).Int)
+	}
+	return taken
+}
+
+func multiTaken(w *World, lock int32) int64 {
+	taken := int64(0)
+	for i := range members {
+		taken = max(taken, w.groups[i%len(w.groups)].holds(memberName(lock, i), ""))
+	}
+	return taken
+}

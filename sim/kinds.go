@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"minikv/lockclient"
+)
+
+// kind is a value of lock= in the world line: how a client takes such a lock,
+// and what a server has of it.
+type kind struct {
+	name    string
+	masters mastery
+	part    func(c *client, of []*lockclient.Client) part // of has a client for each master
+	books   books
+}
+
+// mastery says on which servers a kind of lock lives.
+type mastery uint8
+
+const (
+	oneMaster   mastery = iota // with replicas or without
+	independent                // on any number, each without replicas
+)
+
+// part is what a client does in each of its rounds; more is false after the last.
+type part interface {
+	round(t *task, ctx *simCtx) (more bool)
+}
+
+// kinds are in the order in which error messages list them.
+func kinds() []kind {
+	return []kind{
+		{"mutex", oneMaster, locked((*lockclient.Client).Mutex), hashBooks},
+		{"fenced", oneMaster, locked((*lockclient.Client).Fenced), hashBooks},
+		{"redlock", independent, redlocked, stringBooks},
+		{"fair", oneMaster, locked((*lockclient.Client).Fair), hashBooks},
+		{"nonreentrant", oneMaster, locked((*lockclient.Client).NonReentrant), hashBooks},
+		{"nonreentrant-fair", oneMaster, locked((*lockclient.Client).NonReentrantFair), hashBooks},
+		{"spin", oneMaster, locked((*lockclient.Client).Spin), hashBooks},
+		{"simple", oneMaster, locked((*lockclient.Client).Simple), stringBooks},
+		{"rw", oneMaster, readsOrWrites, hashBooks},
+		{"multi", independent, multiplied, multiBooks},
+	}
+}
+
+// findKind returns the kind of that name.
+func findKind(name string) kind {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		panic("sim: no lock is called " + name)
+	}
+	return all[i]
+}
+
+// kindNames are the names of all kinds.
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// lockSource is a lock as a source.
+type lockSource struct{ lock *lockclient.Lock }
+
+// Lock implements source.
+func (s lockSource) Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error) {
+	h, err := s.lock.Lock(ctx, opts...)
+	if err != nil {
+		return nil, err // not a nil *Held in an interface
+	}
+	return h, nil
+}
+
+// locked is the part of who takes a lock of one master.
+func locked(lock func(*lockclient.Client, string) *lockclient.Lock) func(*client, []*lockclient.Client) part {
+	return func(c *client, of []*lockclient.Client) part {
+		s := lockSource{lock(of[0], lockName(c.lock))}
+		return &worker{c, s, s}
+	}
+}
+
+func redlocked(c *client, of []*lockclient.Client) part {
+	s := lockSource{lockclient.Redlock(lockName(c.lock), of...)}
+	return &worker{c, s, s}
+}
+
+// readsOrWrites is the part of a reader, or of a writer that reads inside.
+func readsOrWrites(c *client, of []*lockclient.Client) part {
+	lock := of[0].RW(lockName(c.lock))
+	read := lockSource{lock.R()}
+	if c.reads() {
+		return &worker{c, read, read}
+	}
+	return &worker{c, lockSource{lock.W()}, read}
+}
+
+// members is of how many locks a multi consists.
+const members = 3
+
+// memberName is a member of a multi; members live on the masters in turn.
+func memberName(lock int32, i int) string { return fmt.Sprintf("%s.%d", lockName(lock), i+1) }
+
+// multiplied is the part of who takes several locks; every other client names
+// them in the opposite order.
+func multiplied(c *client, of []*lockclient.Client) part {
+	locks := make([]*lockclient.Lock, members)
+	for i := range locks {
+		locks[i] = of[i%len(of)].Mutex(memberName(c.lock, i))
+	}
+	if c.number%2 == 0 {
+		slices.Reverse(locks)
+	}
+	s := lockSource{lockclient.Multi(locks...)}
+	return &worker{c, s, s}
+}

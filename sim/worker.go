@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/lockclient"
+)
+
+// worker is the part of a client that takes something, works, and gives it back.
+type worker struct {
+	c     *client
+	outer source
+	inner source // what it takes while it has that
+}
+
+// source is where a worker gets what it holds.
+type source interface {
+	Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error)
+}
+
+// holding is what a worker has: a *lockclient.Held has these methods.
+type holding interface {
+	Token() (token uint64, ok bool)
+	Until() time.Duration // on the client's monotonic clock; 0: it has no end
+	Context() context.Context
+	Unlock(ctx context.Context) error
+}
+
+// retryAfter is how long a client waits after a failed lock().
+const retryAfter = 100 * time.Millisecond
+
+// round is one lock, work, write and unlock.
+func (p *worker) round(t *task, ctx *simCtx) (more bool) {
+	b, h, err := p.take(t, ctx, p.outer)
+	if err != nil {
+		p.c.failed(t, trace.Refused, err)
+		t.sleep(ctx, retryAfter)
+		return true
+	}
+	p.reenter(t, h.Context().(*simCtx), p.c.load.Reenter)
+	p.work(t, b, h)
+	p.giveBack(t, ctx, b, h)
+	return true
+}
+
+// take takes something from its source.
+func (p *worker) take(t *task, ctx *simCtx, from source) (*Belief, holding, error) {
+	c := p.c
+	c.note(t, trace.Acquire)
+	if c.load.Cancel > 0 {
+		limited, cancel := clientRuntime{c.p}.WithCancelCause(ctx)
+		ctx = limited.(*simCtx)
+		patience := c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
+		defer patience.stop()
+	}
+	h, err := from.Lock(ctx, c.options()...)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := t.beginBelief(c.lock, h)
+	c.watchLoss(b, h)
+	return b, h, nil
+}
+
+// reenter takes, again and again, more while it has something, and gives that
+// back.
+func (p *worker) reenter(t *task, ctx *simCtx, times int) {
+	if times == 0 {
+		return
+	}
+	b, h, err := p.take(t, ctx, p.inner)
+	if err != nil {
+		p.c.failed(t, trace.Refused, err)
+		return
+	}
+	p.reenter(t, h.Context().(*simCtx), times-1)
+	p.giveBack(t, ctx, b, h)
+}
+
+func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {
+	if cause := p.c.p.w.endBelief(b, trace.Release, t.cause, ""); cause != 0 {
+		t.cause = cause
+	}
+	if err := h.Unlock(ctx); err != nil {
+		p.c.failed(t, trace.Failed, err)
+		return
+	}
+	t.note(trace.Event{Kind: trace.Freed, Lock: p.c.lock})
+}
+
+func (c *client) options() []lockclient.LockOption {
+	var opts []lockclient.LockOption
+	if !c.load.Renew {
+		opts = append(opts, lockclient.Lease(time.Duration(c.p.choices.span(c.load.Lease))))
+	}
+	if c.load.Wait > 0 {
+		opts = append(opts, lockclient.Wait(c.load.Wait))
+	}
+	return opts
+}
+
+// watchLoss ends the belief at the instant at which the client is told.
+func (c *client) watchLoss(b *Belief, h holding) {
+	ctx := h.Context().(*simCtx)
+	ctx.AfterFunc(func() {
+		if errors.Is(context.Cause(ctx), lockclient.ErrLost) {
+			c.p.w.endBelief(b, trace.Lost, 0, "it has noticed")
+		}
+	})
+}
+
+// work is the critical section. It stops as soon as the lock is known to be lost.
+func (p *worker) work(t *task, b *Belief, h holding) {
+	c, ctx := p.c, h.Context().(*simCtx)
+	t.sleep(ctx, time.Duration(c.p.choices.span(c.load.Hold)))
+	if ctx.Err() != nil {
+		return
+	}
+	if _, err := c.p.write(ctx, b); err != nil {
+		c.failed(t, trace.Failed, fmt.Errorf("write: %w", err))
+	}
+}
