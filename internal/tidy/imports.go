@@ -28,6 +28,7 @@ var floors = map[string][]string{
 	"lockclient/locktest":     {"lockclient"},
 	"lockclient/rueidis":      {"lockclient"},
 	"lockclient/slogobserver": {"lockclient"},
+	"lockclient/synclocker":   {"lockclient"},
 
 	"server":        onGround("server/engine"),
 	"server/engine": onGround("datastore", "luaengine"),

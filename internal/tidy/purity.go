@@ -36,6 +36,7 @@ var freedoms = map[string]freedom{
 	"lockclient/goredis":      everything,
 	"lockclient/rueidis":      everything,
 	"lockclient/slogobserver": everything,
+	"lockclient/synclocker":   everything,
 	// The real Runtime.
 	"lockclient/system.go": everything,
 	"luaengine/step.go":    floats | coroutines,

@@ -1,0 +1,143 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// queue is what a fair lock keeps on a server.
+type queue struct {
+	t   *testing.T
+	rdb *redis.Client
+	key string
+}
+
+func newQueue(t *testing.T, addr string) queue {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { rdb.Close() })
+	return queue{t, rdb, uniqueKey(t)}
+}
+
+func (q queue) list() string { return "redisson_lock_queue:{" + q.key + "}" }
+
+func (q queue) deadlines() string { return "redisson_lock_timeout:{" + q.key + "}" }
+
+// push adds a waiter, whose place is kept for d unless d is 0.
+func (q queue) push(owner string, d time.Duration) {
+	q.t.Helper()
+	require.NoError(q.t, q.rdb.RPush(q.t.Context(), q.list(), owner).Err())
+	if d != 0 {
+		deadline := redis.Z{Score: float64(time.Now().Add(d).UnixMilli()), Member: owner}
+		require.NoError(q.t, q.rdb.ZAdd(q.t.Context(), q.deadlines(), deadline).Err())
+	}
+}
+
+// owners returns who waits, when it is n.
+func (q queue) owners(n int) (owners []string) {
+	q.t.Helper()
+	require.Eventually(q.t, func() bool {
+		var err error
+		owners, err = q.rdb.LRange(q.t.Context(), q.list(), 0, -1).Result()
+		return err == nil && len(owners) == n
+	}, 5*time.Second, time.Millisecond)
+	return owners
+}
+
+// kept asserts for how long an owner's place is kept, give or take a while.
+func (q queue) kept(owner string, d time.Duration) {
+	q.t.Helper()
+	deadline, err := q.rdb.ZScore(q.t.Context(), q.deadlines(), owner).Result()
+	require.NoError(q.t, err)
+	assert.WithinDuration(q.t, time.Now().Add(d), time.UnixMilli(int64(deadline)), 20*time.Second)
+}
+
+// A place is kept for so long after the lease, or after the place before; who
+// leaves takes its share along.
+func TestDeadlinesOfAFairQueue(t *testing.T) { onEachServer(t, deadlinesOfAFairQueue) }
+
+func deadlinesOfAFairQueue(t *testing.T, addr string) {
+	_, transport := connect(t, addr)
+	q := newQueue(t, addr)
+	c := lockclient.New(transport, lockclient.System(), lockclient.WithFairWait(5*time.Minute))
+	_, err := c.Fair(q.key).Lock(t.Context(), lockclient.Lease(time.Minute))
+	require.NoError(t, err)
+
+	ctx, leave := context.WithCancel(t.Context())
+	var ended []chan error
+	for i := range 3 {
+		done := make(chan error, 1)
+		ended = append(ended, done)
+		ctx := ctx
+		if i != 1 {
+			ctx = t.Context()
+		}
+		go func() {
+			_, err := c.Fair(q.key).Lock(ctx)
+			done <- err
+		}()
+		q.owners(i + 1)
+	}
+	before := q.owners(3)
+	q.kept(before[0], 6*time.Minute)
+	q.kept(before[1], 11*time.Minute)
+	q.kept(before[2], 16*time.Minute)
+
+	leave()
+	require.ErrorIs(t, <-ended[1], context.Canceled)
+	after := q.owners(2)
+	assert.Equal(t, []string{before[0], before[2]}, after)
+	q.kept(after[1], 11*time.Minute)
+
+	freed, err := c.Fair(q.key).ForceUnlock(t.Context())
+	require.NoError(t, err)
+	assert.True(t, freed)
+	require.NoError(t, <-ended[0], "the head of the queue is woken")
+	assert.Equal(t, after[1:], q.owners(1))
+	_, err = c.Fair(q.key).ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, <-ended[2])
+	assert.Empty(t, q.owners(0))
+	assert.Zero(t, q.rdb.Exists(t.Context(), q.deadlines()).Val())
+}
+
+// Waiters whose deadline is over hold up nobody, nor do those that have lost
+// theirs, as a server that evicts keys may do to them.
+func TestDeadWaitersOfAFairQueue(t *testing.T) { onEachServer(t, deadWaitersOfAFairQueue) }
+
+func deadWaitersOfAFairQueue(t *testing.T, addr string) {
+	_, transport := connect(t, addr)
+	c := lockclient.New(transport, lockclient.System())
+	for _, options := range [][]lockclient.LockOption{nil, {lockclient.Wait(time.Minute)}} {
+		q := newQueue(t, addr)
+		q.push("dead:1", -time.Second)
+		q.push("forgotten:1", 0)
+		h, err := c.Fair(q.key).TryLock(t.Context(), options...)
+		require.NoError(t, err)
+		assert.Empty(t, q.owners(0))
+		q.push("forgotten:2", 0)
+		require.NoError(t, h.Unlock(t.Context()))
+		assert.Empty(t, q.owners(0))
+	}
+}
+
+// A living waiter comes first, whatever the lock's state.
+func TestFairLockKeepsThePlace(t *testing.T) { onEachServer(t, fairLockKeepsThePlace) }
+
+func fairLockKeepsThePlace(t *testing.T, addr string) {
+	_, transport := connect(t, addr)
+	q := newQueue(t, addr)
+	c := lockclient.New(transport, lockclient.System())
+	q.push("java:1", time.Minute)
+	_, err := c.Fair(q.key).TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	_, err = c.Fair(q.key).TryLock(t.Context(), lockclient.Wait(50*time.Millisecond))
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	assert.Equal(t, []string{"java:1"}, q.owners(1))
+}
