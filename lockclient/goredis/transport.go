@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -89,10 +91,24 @@ func aside[T any](ctx context.Context, f func() (T, error)) (result T, err error
 	}()
 	select {
 	case o := <-done:
-		return o.result, o.err
+		return o.result, ended(ctx, o.err)
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
+}
+
+// early is how far a socket's time limit may be ahead of its context's.
+const early = 50 * time.Millisecond
+
+// ended gives ctx's error in place of a time-out of the socket. go-redis limits
+// the socket by ctx's deadline, and the two do not end at one instant.
+func ended(ctx context.Context, err error) error {
+	at, limited := ctx.Deadline()
+	if !limited || !errors.Is(err, os.ErrDeadlineExceeded) || time.Until(at) > early {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // processor is a client, or one connection of it.
