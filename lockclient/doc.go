@@ -2,9 +2,12 @@
 // with Redisson's current wire protocol, so that Go and Java programs contend
 // for the same lock on the same keys.
 //
-// A [Client] speaks to one Redis. [Client.Mutex], [Client.Fenced] and [Redlock]
-// give a [Lock], which is only a name; each acquisition gives a [Held]. Most
-// programs need no more than
+// A [Client] speaks to one Redis. [Client.Mutex], Fair, Spin, NonReentrant,
+// NonReentrantFair, Fenced, Simple and both sides of RW, [Multi], [Redlock] and
+// [HashRedlock] give a [Lock], which is only a name; each acquisition gives a
+// [Held]. There are also [Semaphore], [PermitSemaphore] and [Latch].
+// docs/redisson.md has the Go form of each call of Redisson. Most programs need
+// no more than
 //
 //	err := client.Mutex("orders:42").Do(ctx, func(ctx context.Context, h *lockclient.Held) error {
 //		return work(ctx)
