@@ -73,20 +73,28 @@ func words(list ...string) [][]byte {
 	return out
 }
 
+// stages are the ways to run a script, by the switches of an engine.
+var stages = []struct {
+	name           string
+	fast, closures bool
+}{{"closures", true, true}, {"fast", true, false}, {"off", false, false}}
+
+func (h *lockHost) engine(fast, closures bool) *Engine {
+	e := New(fakeResolve)
+	e.SetFastPass(fast)
+	e.SetClosures(closures)
+	return e
+}
+
 func BenchmarkLockPair(b *testing.B) {
-	for _, fast := range []bool{true, false} {
-		name := "fast=off"
-		if fast {
-			name = "fast=on"
-		}
-		b.Run(name, func(b *testing.B) {
-			e := New(fakeResolve)
-			e.SetFastPass(fast)
+	for _, stage := range stages {
+		b.Run("stage="+stage.name, func(b *testing.B) {
+			h := &lockHost{}
+			e := h.engine(stage.fast, stage.closures)
 			acquire, err := e.Compile(acquireScript)
 			require.NoError(b, err)
 			release, err := e.Compile(releaseScript)
 			require.NoError(b, err)
-			h := &lockHost{}
 			keys := words("lock", "channel", "latch")
 			args1 := words("30000", "owner:1")
 			args2 := words("0", "30000", "owner:1", "16000")

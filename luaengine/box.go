@@ -47,9 +47,7 @@ func (b *boxes) reset() {
 
 // bytes returns a view of s as a Lua string. The caller keeps s unchanged
 // until the run has ended.
-func (b *boxes) bytes(s []byte) lua.LValue {
-	return b.string(unsafe.String(unsafe.SliceData(s), len(s)))
-}
+func (b *boxes) bytes(s []byte) lua.LValue { return b.string(textView(s)) }
 
 func (b *boxes) string(s string) lua.LValue {
 	if len(b.strings) == cap(b.strings) {
@@ -79,7 +77,55 @@ func (e *Engine) number(n int64) lua.LValue {
 	return e.run.boxes.number(float64(n))
 }
 
+// float returns any number as a Lua value.
+func (e *Engine) float(f float64) lua.LValue {
+	if n := int64(f); n > 0 && n < smallNumbers && float64(n) == f {
+		return e.numbers[n]
+	}
+	return e.run.boxes.number(f)
+}
+
+// textPerRun is how many bytes a run concatenates without allocating.
+const textPerRun = 4096
+
+// joined is strings and numbers as one string, which lives until the run ends;
+// false if it is too long.
+func (r *run) joined(values []lua.LValue) (lua.LValue, bool) {
+	size := 0
+	for _, v := range values {
+		if s, ok := v.(lua.LString); ok {
+			size += len(s)
+		} else {
+			size += len("-1.2345678901234e+100")
+		}
+	}
+	if size > maxString {
+		return lua.LNil, false
+	}
+	out := r.text[len(r.text):]
+	if size > cap(out) {
+		out = make([]byte, 0, size)
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case lua.LString:
+			out = append(out, v...)
+		case lua.LNumber:
+			out = formatNumber(out, float64(v), 14)
+		}
+	}
+	if n := len(r.text); size <= cap(r.text)-n {
+		r.text = r.text[:n+len(out)]
+	}
+	return r.boxes.bytes(out), true
+}
+
 // view returns the bytes of s, which the receiver must not change.
 func view(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// textView returns the text of b, which nobody may change meanwhile.
+func textView(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }

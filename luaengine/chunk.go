@@ -15,13 +15,14 @@ const userScript = "@user_script"
 
 // chunk is one compiled text: a script, or what load was given.
 type chunk struct {
-	name   string // as Lua has it: "@user_script", "=name", or the text itself
-	id     string // the name under which gopher-lua knows it
-	nodes  []node // the places that error texts name
-	fn     *lua.LFunction
-	params []param // of fn
-	tables bool    // the text mentions KEYS or ARGV other than by params
-	tame   bool    // the text cannot change the tables KEYS and ARGV
+	name    string // as Lua has it: "@user_script", "=name", or the text itself
+	id      string // the name under which gopher-lua knows it
+	nodes   []node // the places that error texts name
+	fn      *lua.LFunction
+	program *program // what runs instead of fn; nil: nothing does
+	params  []param  // of fn and of program
+	tables  bool     // the text mentions KEYS or ARGV other than by params
+	tame    bool     // the text cannot change the tables KEYS and ARGV
 }
 
 // param is a literal KEYS[index] or ARGV[index].

@@ -21,16 +21,18 @@ const (
 // Engine runs scripts. It owns the Lua state, which is made on first use, and
 // the compiled scripts. It is not safe for concurrent use.
 type Engine struct {
-	resolve Resolver
-	noFast  bool
-	scripts map[string]*Script // by SHA1
+	resolve    Resolver
+	noFast     bool
+	noClosures bool
+	scripts    map[string]*Script // by SHA1
 
-	main    *lua.LState // owns the globals; runs nothing
-	thread  *lua.LState // runs scripts; nil after one has failed
-	sand    sandbox
-	ids     int // chunks compiled so far
-	run     run
-	numbers [smallNumbers]lua.LValue
+	main       *lua.LState // owns the globals; runs nothing
+	thread     *lua.LState // runs scripts; nil after one has failed
+	sand       sandbox
+	ids        int // chunks compiled so far
+	run        run
+	activation activation
+	numbers    [smallNumbers]lua.LValue
 }
 
 // run is the state of one execution.
@@ -46,6 +48,7 @@ type run struct {
 	args   [][]byte // of the command being called
 	digits []byte   // what the numbers among args are printed into
 	boxes  boxes
+	text   []byte // what closures have concatenated
 }
 
 // RunOptions are the settings of one execution.
@@ -68,6 +71,13 @@ func (e *Engine) SetFastPass(on bool) {
 	clear(e.scripts)
 }
 
+// SetClosures switches the compilation to Go closures of scripts compiled from
+// now on; it is on in a new engine, and off without the fast pass.
+func (e *Engine) SetClosures(on bool) {
+	e.noClosures = !on
+	clear(e.scripts)
+}
+
 // Run executes s on h and returns the reply for the client, an error as a
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them.
@@ -82,6 +92,9 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) res
 	}
 	e.begin(s, h, opt)
 	defer e.end(c)
+	if c.program != nil {
+		return e.runProgram(c, keys, argv)
+	}
 	return e.execute(c, keys, argv)
 }
 
@@ -89,9 +102,7 @@ func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 	r := &e.run
 	r.host, r.script, r.step = h, s, opt.Step
 	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, killed{}
-	if e.thread == nil {
-		e.thread = e.newThread()
-	}
+	r.args, r.digits = r.args[:0], r.digits[:0]
 }
 
 // end drops what the run has kept, so that no value of one script is seen by
@@ -101,6 +112,7 @@ func (e *Engine) end(c *chunk) {
 	r.host, r.script, r.step = nil, nil, nil
 	r.loaded = r.loaded[:0]
 	r.boxes.reset()
+	r.text = r.text[:0]
 	c.fn.Env = e.sand.globals
 	if !c.tame {
 		e.sand.dropTables()
@@ -111,6 +123,9 @@ func (e *Engine) end(c *chunk) {
 // middle of its calls, so the thread is dropped: making one costs less than
 // protecting every call.
 func (e *Engine) execute(c *chunk, keys, argv [][]byte) (reply resp.Value) {
+	if e.thread == nil {
+		e.thread = e.newThread()
+	}
 	L := e.thread
 	defer func() {
 		if cause := recover(); cause != nil {

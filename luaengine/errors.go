@@ -15,6 +15,10 @@ import (
 const (
 	errReadOnlyTable = "Attempt to modify a readonly table"
 	errLuaStack      = "ERR reached lua stack limit"
+	errMemory        = "not enough memory"
+	errAssertion     = "assertion failed!"
+	errUnpack        = "too many results to unpack"
+	errForBound      = "'for' %s must be a number"
 	errYield         = "attempt to yield across metamethod/C-call boundary"
 )
 
@@ -201,6 +205,15 @@ func operandText(what string, o operand, kind string) string {
 		return "attempt to " + what + " " + name + "(a " + kind + " value)"
 	}
 	return "attempt to " + what + " a " + kind + " value"
+}
+
+// orderText is the error of comparing two values that have no order.
+// Source: Lua 5.1, luaG_ordererror.
+func orderText(a, b lua.LValue) string {
+	if typeName(a) == typeName(b) {
+		return "attempt to compare two " + typeName(a) + " values"
+	}
+	return "attempt to compare " + typeName(a) + " with " + typeName(b)
 }
 
 // failed is the reply of a script that has ended by a panic.

@@ -19,6 +19,7 @@ type fakeHost struct {
 	calls   []string         // what scripts have called, if trace
 	trace   bool
 	limit   string // what Limit answers
+	asked   int    // how often Limit was
 	logged  []string
 	state   State
 }
@@ -181,7 +182,10 @@ func (h *fakeHost) Call(cmd Handle, args [][]byte, proto int) resp.Value {
 	return v
 }
 
-func (h *fakeHost) Limit() string       { return h.limit }
+func (h *fakeHost) Limit() string {
+	h.asked++
+	return h.limit
+}
 func (h *fakeHost) State() *State       { return &h.state }
 func (h *fakeHost) Mono() time.Duration { return 1500 * time.Millisecond }
 func (h *fakeHost) Log(level int, text string) {

@@ -39,7 +39,7 @@ func (e *Engine) baseLibrary() library {
 
 func (e *Engine) baseAssert(L *lua.LState) int {
 	if lua.LVIsFalse(e.checkAny(L, 1)) {
-		e.fail(L, "%s", e.optString(L, 2, "assertion failed!"))
+		e.fail(L, "%s", e.optString(L, 2, errAssertion))
 	}
 	return L.GetTop()
 }
@@ -288,12 +288,20 @@ func (e *Engine) baseRawSet(L *lua.LState) int {
 
 // checkKey raises the errors of keys that no table takes.
 func (e *Engine) checkKey(L *lua.LState, key lua.LValue) {
+	if bad := badKey(key); bad != "" {
+		e.failPlain(L, bad)
+	}
+}
+
+// badKey is why no table takes a key, or "".
+func badKey(key lua.LValue) string {
 	if key == lua.LNil {
-		e.failPlain(L, "table index is nil")
+		return "table index is nil"
 	}
 	if n, ok := key.(lua.LNumber); ok && n != n {
-		e.failPlain(L, "table index is NaN")
+		return "table index is NaN"
 	}
+	return ""
 }
 
 func (e *Engine) baseSelect(L *lua.LState) int {
@@ -382,8 +390,8 @@ func (e *Engine) baseUnpack(L *lua.LState) int {
 	if i > j {
 		return 0
 	}
-	if n := j - i + 1; n <= 0 || n+L.GetTop() > maxUnpack {
-		e.fail(L, "too many results to unpack")
+	if tooMany(i, j, L.GetTop()) {
+		e.fail(L, errUnpack)
 	}
 	for k := i; k <= j; k++ {
 		L.Push(t.RawGetInt(k))
@@ -391,12 +399,22 @@ func (e *Engine) baseUnpack(L *lua.LState) int {
 	return j - i + 1
 }
 
+// tooMany reports whether the results of unpack, from i to j, are more than the
+// stack holds besides its arguments.
+func tooMany(i, j, arguments int) bool {
+	n := j - i + 1
+	return i <= j && (n <= 0 || n > maxUnpack-arguments)
+}
+
+// forBoundNames are what errors call the bounds of a numeric for.
+var forBoundNames = [...]string{"initial value", "limit", "step"}
+
 // forBounds coerces the bounds of a numeric for.
 func (e *Engine) forBounds(L *lua.LState) int {
-	for i, what := range [...]string{"initial value", "limit", "step"} {
+	for i, what := range forBoundNames {
 		f, ok := toNumber(L.Get(i + 1))
 		if !ok {
-			e.fail(L, "'for' %s must be a number", what)
+			e.fail(L, errForBound, what)
 		}
 		L.Push(lua.LNumber(f))
 	}

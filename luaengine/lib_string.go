@@ -7,9 +7,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// maxString is the longest string that string.rep makes: beyond it the error
+// maxString is the longest string that a script can make: beyond it the error
 // of a Lua that is out of memory is raised.
 const maxString = 512 << 20
+
+// grow appends to a string that is being made.
+func (e *Engine) grow(L *lua.LState, b *strings.Builder, s string) {
+	if b.Len()+len(s) > maxString {
+		e.failPlain(L, errMemory)
+	}
+	b.WriteString(s)
+}
 
 func (e *Engine) stringLibrary() library {
 	return library{
@@ -124,7 +132,7 @@ func (e *Engine) stringRep(L *lua.LState) int {
 		return e.pushString(L, "")
 	}
 	if n > maxString/len(s) {
-		e.failPlain(L, "not enough memory")
+		e.failPlain(L, errMemory)
 	}
 	return e.pushString(L, strings.Repeat(s, n))
 }

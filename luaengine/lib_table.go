@@ -249,9 +249,6 @@ func (e *Engine) lessThan(L *lua.LState, a, b lua.LValue) bool {
 			return L.LessThan(x, y)
 		}
 	}
-	if typeName(a) == typeName(b) {
-		e.failPlain(L, "attempt to compare two "+typeName(a)+" values")
-	}
-	e.failPlain(L, "attempt to compare "+typeName(a)+" with "+typeName(b))
+	e.failPlain(L, orderText(a, b))
 	return false
 }

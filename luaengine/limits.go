@@ -8,20 +8,33 @@ const ticksPerCheck = 4096
 
 // tick is called by every loop and function body.
 func (e *Engine) tick(L *lua.LState) int {
-	e.run.ticks++
-	if e.run.ticks%ticksPerCheck == 0 {
-		e.checkLimit(L)
+	if text := e.countTick(); text != "" {
+		e.kill(L, text)
 	}
 	return 0
 }
 
-// checkLimit ends the script if its host says so. The error passes every
-// pcall, as a killed script does in Redis.
+// countTick counts a tick and returns why the host ends the script, or "".
+func (e *Engine) countTick() string {
+	e.run.ticks++
+	if e.run.ticks%ticksPerCheck == 0 {
+		return e.run.host.Limit()
+	}
+	return ""
+}
+
+// checkLimit ends the script if its host says so.
 func (e *Engine) checkLimit(L *lua.LState) {
 	if text := e.run.host.Limit(); text != "" {
-		e.run.killed = killed{text, e.current(L)}
-		panic(e.run.killed)
+		e.kill(L, text)
 	}
+}
+
+// kill ends the script. The error passes every pcall, as that of a killed
+// script does in Redis.
+func (e *Engine) kill(L *lua.LState, text string) {
+	e.run.killed = killed{text, e.current(L)}
+	panic(e.run.killed)
 }
 
 // killed is the panic of a script that its host has ended.

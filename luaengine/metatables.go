@@ -152,9 +152,9 @@ func (e *Engine) concat(L *lua.LState) int {
 		}
 		var b strings.Builder
 		for ; first < i; first++ {
-			b.WriteString(tostring(L.Get(first)))
+			e.grow(L, &b, tostring(L.Get(first)))
 		}
-		b.WriteString(tostring(right))
+		e.grow(L, &b, tostring(right))
 		for i > 1 && isText(L.Get(i-1)) {
 			i--
 		}

@@ -57,6 +57,13 @@ func pushFalse(L *lua.LState) int {
 	return 1
 }
 
+// command is redis.call or redis.pcall of one command.
+type command struct {
+	handle  Handle
+	word    []byte // the name as the script has it; nil: it is the first argument
+	protect bool   // redis.pcall
+}
+
 // command returns redis.call, or redis.pcall, of one command as a function of
 // its arguments. The fast pass puts it where a script names the command.
 func (e *Engine) command(name string, protect bool) *lua.LFunction {
@@ -67,17 +74,17 @@ func (e *Engine) command(name string, protect bool) *lua.LFunction {
 	if fn, ok := e.sand.commands[key]; ok {
 		return fn
 	}
-	cmd := e.resolve(name)
-	word := []byte(name)
+	c := &command{e.resolve(name), []byte(name), protect}
 	fn := e.main.NewFunction(func(L *lua.LState) int {
 		r := &e.run
-		r.args = append(r.args[:0], word)
+		r.args = append(r.args[:0], c.word)
 		if !e.collect(L, 1) {
 			return e.commandError(L, errArgumentType, protect)
 		}
-		return e.invoke(L, cmd, protect)
+		return e.invoke(L, c.handle, protect)
 	})
 	e.sand.commands[key] = fn
+	e.sand.commandOf[fn] = c
 	return fn
 }
 
@@ -101,17 +108,26 @@ func (e *Engine) collect(L *lua.LState, from int) bool {
 	r.digits = r.digits[:0]
 	top := L.GetTop()
 	for i := from; i <= top; i++ {
-		switch v := L.Get(i).(type) {
-		case lua.LString:
-			r.args = append(r.args, view(string(v)))
-		case lua.LNumber:
-			start := len(r.digits)
-			r.digits = formatNumber(r.digits, float64(v), 17)
-			// An earlier argument keeps the bytes it has if digits moves.
-			r.args = append(r.args, r.digits[start:len(r.digits):len(r.digits)])
-		default:
+		if !r.push(L.Get(i)) {
 			return false
 		}
+	}
+	return true
+}
+
+// push appends an argument of a command; false if it is neither string nor
+// number.
+func (r *run) push(v lua.LValue) bool {
+	switch v := v.(type) {
+	case lua.LString:
+		r.args = append(r.args, view(string(v)))
+	case lua.LNumber:
+		start := len(r.digits)
+		r.digits = formatNumber(r.digits, float64(v), 17)
+		// An earlier argument keeps the bytes it has if digits moves.
+		r.args = append(r.args, r.digits[start:len(r.digits):len(r.digits)])
+	default:
+		return false
 	}
 	return true
 }
@@ -150,22 +166,28 @@ func errorTable(L *lua.LState, text string) *lua.LTable {
 
 // makeReply is redis.error_reply and redis.status_reply.
 func (e *Engine) makeReply(L *lua.LState, field string) int {
-	text, ok := L.Get(1).(lua.LString)
-	if !ok || L.GetTop() != 1 {
-		L.Push(errorTable(L, "ERR wrong number or type of arguments"))
-		return 1
+	v := L.Get(1)
+	if L.GetTop() != 1 {
+		v = lua.LNil
+	}
+	L.Push(replyTable(L, field, v))
+	return 1
+}
+
+// replyTable is the table of an error or a status, of which v is the text.
+func replyTable(L *lua.LState, name string, v lua.LValue) *lua.LTable {
+	text, ok := v.(lua.LString)
+	if !ok {
+		return errorTable(L, "ERR wrong number or type of arguments")
 	}
 	s := string(text)
-	if field == "err" {
+	if name == "err" {
 		s = strings.TrimPrefix(s, "-")
 		if !strings.Contains(s, " ") {
 			s = "ERR " + s
 		}
 	}
-	t := L.CreateTable(0, 1)
-	t.RawSetString(field, lua.LString(s))
-	L.Push(t)
-	return 1
+	return field(L, name, lua.LString(s))
 }
 
 func (e *Engine) redisSHA1(L *lua.LState) int {

@@ -58,6 +58,7 @@ func (r *rewriter) main(stmts []ast.Stmt, fast bool) (out []ast.Stmt, err error)
 	r.fast.judge(r.chunk)
 	if fast {
 		r.applyFast()
+		r.chunk.program = r.closures(stmts)
 	}
 	fn := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: r.dots}, Stmts: stmts}
 	for _, p := range r.chunk.params {
@@ -315,6 +316,11 @@ func one(e ast.Expr) ast.Expr {
 }
 
 func (r *rewriter) genericFor(s *ast.GenericForStmt) {
+	if call, ok := s.Exprs[0].(*ast.FuncCallExpr); ok && len(s.Exprs) == 1 && len(call.Args) == 1 {
+		if r.calleeName(call.Func) == "ipairs" {
+			r.harmless(call.Args[0])
+		}
+	}
 	r.exprs(s.Exprs)
 	mark := len(r.locals)
 	r.declare(s.Names...)

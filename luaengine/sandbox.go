@@ -12,7 +12,13 @@ type sandbox struct {
 	globals    *lua.LTable // the view of names that scripts have as _G
 	names      *lua.LTable // what it shows
 	behind     map[*lua.LTable]*lua.LTable
-	commands   map[string]*lua.LFunction // redis.call or pcall of one command, by commandKey
+	strings    *lua.LTable               // the members of string
+	commands   map[string]*lua.LFunction // redis.call or pcall of one command
+	commandOf  map[*lua.LFunction]*command
+	builtins   map[*lua.LFunction]builtin
+	procedures map[*lua.LFunction]procedure
+	ipairs     *lua.LFunction
+	unpack     *lua.LFunction
 	tick       *lua.LFunction
 	step       *lua.LFunction
 	forBounds  *lua.LFunction
@@ -36,6 +42,7 @@ func (e *Engine) start() {
 		e.numbers[i] = lua.LNumber(i)
 	}
 	e.run.boxes = newBoxes()
+	e.run.text = make([]byte, 0, textPerRun)
 	e.main = lua.NewState(lua.Options{
 		CallStackSize:       maxCalls,
 		MinimizeStackMemory: true,
@@ -51,6 +58,7 @@ func (s *sandbox) open(e *Engine) {
 	L := e.main
 	s.behind = make(map[*lua.LTable]*lua.LTable)
 	s.commands = make(map[string]*lua.LFunction)
+	s.commandOf = make(map[*lua.LFunction]*command)
 	s.tick = L.NewFunction(e.tick)
 	s.step = L.NewFunction(e.stepHere)
 	s.forBounds = L.NewFunction(e.forBounds)
@@ -80,8 +88,8 @@ func (s *sandbox) open(e *Engine) {
 		}
 		s.names.RawSetString(lib.name, s.view(L, e, t))
 	}
-	members := s.behind[s.names.RawGetString("string").(*lua.LTable)]
-	members.RawSetString("gfind", members.RawGetString("gmatch"))
+	s.strings = s.behind[s.names.RawGetString("string").(*lua.LTable)]
+	s.strings.RawSetString("gfind", s.strings.RawGetString("gmatch"))
 	s.names.RawSetString("_VERSION", lua.LString("Lua 5.1"))
 	for t := lua.LTNil; t <= lua.LTChannel; t++ {
 		s.typeNames[t] = lua.LString(t.String())
@@ -93,6 +101,7 @@ func (s *sandbox) open(e *Engine) {
 	s.globals = s.view(L, e, s.names)
 	s.names.RawSetString("_G", s.globals)
 	e.setMetatables(s.names.RawGetString("string").(*lua.LTable))
+	s.openClosures()
 }
 
 // add sets functions in a table, in the order of their names.

@@ -1,0 +1,102 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
+)
+
+// A script of plain statements, as the scripts of locks are, is compiled a
+// second time: from the tree that both passes have rewritten into Go closures,
+// which run without gopher-lua's machine. One decision is made for the whole
+// script: if anything in it is unknown to the closures, gopher-lua runs it all.
+
+// expression computes one value.
+type expression func(a *activation) (lua.LValue, *failure)
+
+// condition computes whether an expression is true.
+type condition func(a *activation) (bool, *failure)
+
+// statement executes one statement or a list of them.
+type statement func(a *activation) (outcome, *failure)
+
+// outcome says how a statement has ended.
+type outcome uint8
+
+const (
+	goesOn outcome = iota
+	breaks
+	returns // with activation.result
+)
+
+// program is a script as closures.
+type program struct {
+	body  statement
+	slots int // for variables
+}
+
+// activation is one run of a program.
+type activation struct {
+	e          *Engine
+	keys, argv [][]byte
+	slots      []lua.LValue // the parameters of the chunk, then the local variables
+	stack      []lua.LValue // operands of the expressions being computed
+	reply      resp.Value   // of the latest redis.call
+	result     lua.LValue   // of the script
+}
+
+// closures compiles the rewritten statements of a chunk; nil if gopher-lua has
+// to run it.
+func (r *rewriter) closures(stmts []ast.Stmt) *program {
+	if r.e.noClosures || !r.chunk.tame || r.dots {
+		return nil
+	}
+	c := &compiler{r: r}
+	for _, p := range r.chunk.params {
+		c.declare(p.name())
+	}
+	body := c.block(stmts)
+	if c.outside {
+		return nil
+	}
+	return &program{body, c.slots}
+}
+
+// runProgram runs the closures of c.
+func (e *Engine) runProgram(c *chunk, keys, argv [][]byte) resp.Value {
+	a := &e.activation
+	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
+	if cap(a.slots) < c.program.slots {
+		a.slots = make([]lua.LValue, c.program.slots)
+	}
+	a.slots = a.slots[:c.program.slots]
+	for i, p := range c.params {
+		a.slots[i] = e.argument(p, keys, argv)
+	}
+	_, fault := c.program.body(a)
+	reply := resp.Null
+	if fault != nil {
+		reply = resp.Err(oneLine(e.uncaught(fault)))
+	} else if a.result != lua.LNil {
+		reply = e.reply(a.result)
+	}
+	a.forget()
+	return reply
+}
+
+// forget drops the values of the run.
+func (a *activation) forget() {
+	clear(a.slots)
+	clear(a.stack)
+	a.stack = a.stack[:0]
+	a.keys, a.argv, a.result = nil, nil, nil
+}
+
+// list is KEYS or ARGV.
+func (a *activation) list(keys bool) [][]byte {
+	if keys {
+		return a.keys
+	}
+	return a.argv
+}

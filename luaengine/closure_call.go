@@ -1,0 +1,149 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
+)
+
+// callStatement is a call whose results nobody wants.
+func (c *compiler) callStatement(s *ast.FuncCallStmt) statement {
+	call, ok := s.Expr.(*ast.FuncCallExpr)
+	if !ok {
+		c.refuse()
+		return nil
+	}
+	fn := c.constantFunction(call.Func)
+	if fn == c.r.e.sand.tick {
+		return c.tick(call)
+	}
+	if build, ok := c.r.e.sand.procedures[fn]; ok {
+		return build(c, call)
+	}
+	if cmd := c.command(call); cmd != nil {
+		return func(a *activation) (outcome, *failure) {
+			fault := cmd.run(a)
+			if fault == nil && a.reply.Kind == resp.Error && !cmd.protect {
+				fault = cmd.failure(a)
+			}
+			return goesOn, fault
+		}
+	}
+	value := c.call(call)
+	return func(a *activation) (outcome, *failure) {
+		_, fault := value(a)
+		return goesOn, fault
+	}
+}
+
+// call is a call for its first result.
+func (c *compiler) call(x *ast.FuncCallExpr) expression {
+	if cmd := c.command(x); cmd != nil {
+		return cmd.value
+	}
+	f, ok := c.r.e.sand.builtins[c.constantFunction(x.Func)]
+	if !ok || len(x.Args) < f.least || len(x.Args) > f.most {
+		c.refuse()
+		return nil
+	}
+	return f.build(c.expressions(x.Args), c.site(x))
+}
+
+// commandCall is a redis.call or redis.pcall.
+type commandCall struct {
+	*command
+	args   []expression
+	spread spread // of a final unpack; nil if there is none
+	at     *site
+}
+
+// command is the redis.call that x is; nil if it is none.
+func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
+	cmd, ok := c.r.e.sand.commandOf[c.constantFunction(x.Func)]
+	if !ok || cmd.word == nil && len(x.Args) == 0 {
+		return nil
+	}
+	call := &commandCall{command: cmd, at: c.site(x)}
+	args := x.Args
+	if n := len(args); n > 0 {
+		if last := c.callTo(c.r.e.sand.unpack, args[n-1]); last != nil && !last.AdjustRet {
+			call.spread = c.unpack(last)
+			args = args[:n-1]
+		}
+	}
+	call.args = c.expressions(args)
+	return call
+}
+
+// run has the host run the command, and puts the reply into a.reply, where an
+// error of the script's own looks like one of the host's.
+func (k *commandCall) run(a *activation) *failure {
+	r := &a.e.run
+	// An argument may itself be a call, whose words go behind the ones so far.
+	mark, digits := len(r.args), len(r.digits)
+	if k.word != nil {
+		r.args = append(r.args, k.word)
+	}
+	good := true
+	for _, arg := range k.args {
+		v, fault := arg(a)
+		if fault != nil {
+			return fault
+		}
+		good = r.push(v) && good
+	}
+	if k.spread != nil {
+		all, fault := k.spread(a)
+		if fault != nil {
+			return fault
+		}
+		good = all && good
+	}
+	k.send(a, r.args[mark:], good)
+	r.args, r.digits = r.args[:mark], r.digits[:digits]
+	return nil
+}
+
+// send calls the host, unless the words are no command.
+func (k *commandCall) send(a *activation, words [][]byte, good bool) {
+	r := &a.e.run
+	if len(words) == 0 && good {
+		a.reply = resp.Err(errNoArguments)
+		return
+	}
+	if !good {
+		a.reply = resp.Err(errArgumentType)
+		return
+	}
+	handle := k.handle
+	if k.word == nil {
+		handle = a.e.resolve(textView(words[0]))
+	}
+	if handle == NoCommand {
+		a.reply = resp.Err(errNoCommand)
+		return
+	}
+	a.reply = r.host.Call(handle, words, r.proto)
+}
+
+// value is the call as an expression.
+func (k *commandCall) value(a *activation) (lua.LValue, *failure) {
+	if fault := k.run(a); fault != nil {
+		return nil, fault
+	}
+	switch {
+	case a.reply.Kind == resp.Integer:
+		return a.e.number(a.reply.Int), nil
+	case a.reply.Kind != resp.Error:
+		return a.e.toLua(a.e.main, a.reply), nil
+	case k.protect:
+		return errorTable(a.e.main, a.reply.Str), nil
+	}
+	return nil, k.failure(a)
+}
+
+// failure is the reply as the error that redis.call raises.
+func (k *commandCall) failure(a *activation) *failure {
+	return k.at.raise(errorTable(a.e.main, a.reply.Str))
+}

@@ -1,0 +1,202 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+)
+
+func (c *compiler) expressions(list []ast.Expr) []expression {
+	out := make([]expression, len(list))
+	for i, x := range list {
+		out[i] = c.expression(x)
+	}
+	return out
+}
+
+func (c *compiler) expression(x ast.Expr) expression {
+	switch x := x.(type) {
+	case *ast.NilExpr:
+		return constant(lua.LNil)
+	case *ast.TrueExpr:
+		return constant(lua.LTrue)
+	case *ast.FalseExpr:
+		return constant(lua.LFalse)
+	case *ast.StringExpr:
+		return constant(lua.LString(x.Value))
+	case *ast.NumberExpr:
+		return constant(literalNumber(x))
+	case *ast.IdentExpr:
+		return c.variable(x)
+	case *ast.AttrGetExpr:
+		return c.index(x)
+	case *ast.TableExpr:
+		return c.table(x)
+	case *ast.FuncCallExpr:
+		return c.call(x)
+	case *ast.LogicalOpExpr:
+		return c.logical(x)
+	case *ast.RelationalOpExpr, *ast.UnaryNotOpExpr:
+		return boolean(c.condition(x))
+	case *ast.ArithmeticOpExpr:
+		return c.arithmetic(x)
+	case *ast.UnaryMinusOpExpr:
+		return c.minus(x)
+	case *ast.UnaryLenOpExpr:
+		return c.length(x)
+	}
+	c.refuse()
+	return nil
+}
+
+func constant(v lua.LValue) expression {
+	return func(*activation) (lua.LValue, *failure) { return v, nil }
+}
+
+// literalNumber is a number as decimal has spelled it.
+func literalNumber(x *ast.NumberExpr) lua.LNumber {
+	f, _ := parseNumber(x.Value)
+	return lua.LNumber(f)
+}
+
+func (c *compiler) variable(x *ast.IdentExpr) expression {
+	slot := c.slot(x.Value)
+	if slot < 0 {
+		c.refuse()
+	}
+	return func(a *activation) (lua.LValue, *failure) { return a.slots[slot], nil }
+}
+
+// index is object[key].
+func (c *compiler) index(x *ast.AttrGetExpr) expression {
+	if keys, ok := c.argumentTable(x.Object); ok {
+		return c.argument(keys, x.Key)
+	}
+	object, key, at := c.expression(x.Object), c.expression(x.Key), c.site(x)
+	return func(a *activation) (lua.LValue, *failure) {
+		o, k, fault := a.both(object, key)
+		if fault != nil {
+			return nil, fault
+		}
+		switch t := o.(type) {
+		case *lua.LTable:
+			return t.RawGet(k), nil
+		case lua.LString:
+			return a.e.sand.strings.RawGet(k), nil
+		}
+		return nil, at.typeError("index", at.a, o)
+	}
+}
+
+// argument is KEYS[key] or ARGV[key].
+func (c *compiler) argument(keys bool, key ast.Expr) expression {
+	index := c.expression(key)
+	return func(a *activation) (lua.LValue, *failure) {
+		k, fault := index(a)
+		if fault != nil {
+			return nil, fault
+		}
+		n, ok := k.(lua.LNumber)
+		if i := int(n); ok && lua.LNumber(i) == n {
+			return array{words: a.list(keys)}.at(a, i), nil
+		}
+		return lua.LNil, nil
+	}
+}
+
+// both computes two operands.
+func (a *activation) both(left, right expression) (l, r lua.LValue, fault *failure) {
+	if l, fault = left(a); fault == nil {
+		r, fault = right(a)
+	}
+	return l, r, fault
+}
+
+// setIndex is object[key] = value.
+func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
+	object, key, at := c.expression(x.Object), c.expression(x.Key), c.site(x)
+	value := c.expression(right)
+	return func(a *activation) (outcome, *failure) {
+		o, k, fault := a.both(object, key)
+		if fault != nil {
+			return goesOn, fault
+		}
+		v, fault := value(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		t, ok := o.(*lua.LTable)
+		if !ok {
+			return goesOn, at.typeError("index", at.a, o)
+		}
+		if bad := badKey(k); bad != "" {
+			return goesOn, at.fail("%s", bad)
+		}
+		t.RawSet(k, v)
+		return goesOn, nil
+	}
+}
+
+// maxElements is how many elements gopher-lua's constructor sets at once. With
+// more, or with keys among them, the order of its steps can be seen.
+const maxElements = 50
+
+// table is a constructor: {a, b} or {key = a}.
+func (c *compiler) table(x *ast.TableExpr) expression {
+	var keys []string
+	values := make([]expression, len(x.Fields))
+	for i, f := range x.Fields {
+		values[i] = c.expression(f.Value)
+		if name, ok := f.Key.(*ast.StringExpr); ok {
+			keys = append(keys, name.Value)
+		} else if f.Key != nil {
+			c.refuse()
+		}
+	}
+	if keys == nil && len(values) <= maxElements {
+		return sequence(values)
+	}
+	if len(keys) < len(values) {
+		c.refuse()
+	}
+	return record(keys, values)
+}
+
+func sequence(values []expression) expression {
+	return func(a *activation) (lua.LValue, *failure) {
+		t := a.e.main.CreateTable(len(values), 0)
+		for i, value := range values {
+			v, fault := value(a)
+			if fault != nil {
+				return nil, fault
+			}
+			t.RawSetInt(i+1, v)
+		}
+		return t, nil
+	}
+}
+
+func record(keys []string, values []expression) expression {
+	return func(a *activation) (lua.LValue, *failure) {
+		t := a.e.main.CreateTable(0, len(keys))
+		for i, value := range values {
+			v, fault := value(a)
+			if fault != nil {
+				return nil, fault
+			}
+			t.RawSetString(keys[i], v)
+		}
+		return t, nil
+	}
+}
+
+// logical is "and" or "or", whose value is that of an operand.
+func (c *compiler) logical(x *ast.LogicalOpExpr) expression {
+	left, right, or := c.expression(x.Lhs), c.expression(x.Rhs), x.Operator == "or"
+	return func(a *activation) (lua.LValue, *failure) {
+		v, fault := left(a)
+		if fault != nil || lua.LVAsBool(v) == or {
+			return v, fault
+		}
+		return right(a)
+	}
+}

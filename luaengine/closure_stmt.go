@@ -1,0 +1,148 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// block compiles statements that have a scope of their own.
+func (c *compiler) block(stmts []ast.Stmt) statement {
+	mark := len(c.names)
+	s := c.sequence(stmts)
+	c.names = c.names[:mark]
+	return s
+}
+
+// sequence compiles statements into the scope that is open.
+func (c *compiler) sequence(stmts []ast.Stmt) statement {
+	list := make([]statement, len(stmts))
+	for i, s := range stmts {
+		list[i] = c.statement(s)
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return func(a *activation) (outcome, *failure) {
+		for _, s := range list {
+			if end, fault := s(a); end != goesOn || fault != nil {
+				return end, fault
+			}
+		}
+		return goesOn, nil
+	}
+}
+
+func (c *compiler) statement(s ast.Stmt) statement {
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		return c.assign(s)
+	case *ast.LocalAssignStmt:
+		return c.localAssign(s)
+	case *ast.FuncCallStmt:
+		return c.callStatement(s)
+	case *ast.DoBlockStmt:
+		return c.block(s.Stmts)
+	case *ast.IfStmt:
+		return c.ifStatement(s)
+	case *ast.WhileStmt:
+		return c.while(s)
+	case *ast.RepeatStmt:
+		return c.repeat(s)
+	case *ast.NumberForStmt:
+		return c.numberFor(s)
+	case *ast.GenericForStmt:
+		return c.genericFor(s)
+	case *ast.ReturnStmt:
+		return c.returnStatement(s)
+	case *ast.BreakStmt:
+		return func(*activation) (outcome, *failure) { return breaks, nil }
+	}
+	c.refuse()
+	return nil
+}
+
+// assign is "variable = value" or "table[key] = value".
+func (c *compiler) assign(s *ast.AssignStmt) statement {
+	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
+		switch left := s.Lhs[0].(type) {
+		case *ast.IdentExpr:
+			if slot := c.slot(left.Value); slot >= 0 {
+				return store(slot, c.expression(s.Rhs[0]))
+			}
+		case *ast.AttrGetExpr:
+			return c.setIndex(left, s.Rhs[0])
+		}
+	}
+	c.refuse()
+	return nil
+}
+
+// store puts a value into a variable.
+func store(slot int, value expression) statement {
+	return func(a *activation) (outcome, *failure) {
+		v, fault := value(a)
+		a.slots[slot] = v
+		return goesOn, fault
+	}
+}
+
+func (c *compiler) localAssign(s *ast.LocalAssignStmt) statement {
+	if len(s.Exprs) == 1 {
+		if call := c.callTo(c.r.e.sand.forBounds, s.Exprs[0]); call != nil {
+			return c.coerceBounds(s, call)
+		}
+	}
+	values := c.expressions(s.Exprs)
+	first := c.declare(s.Names...)
+	if len(s.Names) == 1 && len(values) == 1 {
+		return store(first, values[0])
+	}
+	names := len(s.Names)
+	return func(a *activation) (outcome, *failure) {
+		for i, value := range values {
+			v, fault := value(a)
+			if fault != nil {
+				return goesOn, fault
+			}
+			if i < names {
+				a.slots[first+i] = v
+			}
+		}
+		for i := len(values); i < names; i++ {
+			a.slots[first+i] = lua.LNil
+		}
+		return goesOn, nil
+	}
+}
+
+func (c *compiler) ifStatement(s *ast.IfStmt) statement {
+	test := c.condition(s.Condition)
+	then, otherwise := c.block(s.Then), c.block(s.Else)
+	return func(a *activation) (outcome, *failure) {
+		yes, fault := test(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		if yes {
+			return then(a)
+		}
+		return otherwise(a)
+	}
+}
+
+// returnStatement is "return a, b": the reply is made of the first value.
+func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
+	values := c.expressions(s.Exprs)
+	return func(a *activation) (outcome, *failure) {
+		for i, value := range values {
+			v, fault := value(a)
+			if fault != nil {
+				return goesOn, fault
+			}
+			if i == 0 {
+				a.result = v
+			}
+		}
+		return returns, nil
+	}
+}
