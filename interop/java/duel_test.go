@@ -18,15 +18,14 @@ const (
 // duel is a contract between a party that holds and one that waits.
 type duel struct {
 	*testing.T
-	kind          string
-	rival         string // the kind of lock that the waiter wants when it must wait
-	silent        bool   // its waiters are not woken by messages
-	key           string
-	holds, waits  party
-	here          party         // one of them: lockclient
-	server        *redis.Client // to look at what is there
-	limit         time.Duration // for a wake-up
-	slowestWakeUp time.Duration
+	kind         string
+	rival        string // the kind of lock that the waiter wants when it must wait
+	silent       bool   // its waiters are not woken by messages
+	key          string
+	holds, waits party
+	here, there  party         // the same two: lockclient and Redisson
+	server       *redis.Client // to look at what is there
+	slowest      time.Duration // wake-up
 }
 
 func (d *duel) holder(thread string) actor { return actor{d, d.holds, thread, d.kind, d.key} }
@@ -58,7 +57,7 @@ func (d *duel) channels() []string {
 	return mine
 }
 
-// wakes has an act end w's wait soon, and returns the result of w.
+// wakes has an act end w's wait, and returns the result of w.
 func (d *duel) wakes(w *waiting, act func()) string {
 	d.Helper()
 	begun := time.Now()
@@ -69,9 +68,7 @@ func (d *duel) wakes(w *waiting, act func()) string {
 		require.FailNow(d, w.who+" was not woken")
 	}
 	require.NoError(d, w.err)
-	took := w.at.Sub(begun)
-	assert.Less(d, took, d.limit, "%s was woken late", w.who)
-	d.slowestWakeUp = max(d.slowestWakeUp, took)
+	d.slowest = max(d.slowest, w.at.Sub(begun))
 	return w.result
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
-	"time"
 
 	"minikv/lockclient"
 )
@@ -15,13 +13,9 @@ import (
 type gophers struct {
 	ctx     context.Context
 	clients []*lockclient.Client // one for each independent master
-
-	mu   sync.Mutex
-	held map[place][]*lockclient.Held // the last taken is the first given back
+	held    stacks[*lockclient.Held]
+	permits stacks[*lockclient.Permits]
 }
-
-// place is what one thread has of one lock.
-type place struct{ thread, kind, key string }
 
 // locks are the kinds that are locks, by the agent's names.
 var locks = map[string]func(c []*lockclient.Client, key string) *lockclient.Lock{
@@ -48,6 +42,15 @@ func onFirst(
 func (g *gophers) name() string { return "Go" }
 
 func (g *gophers) call(q request) (string, error) {
+	c := g.clients[0]
+	switch q.kind {
+	case "semaphore":
+		return g.semaphore(q, c.Semaphore(q.key))
+	case "permits":
+		return g.permit(q, c.PermitSemaphore(q.key))
+	case "latch":
+		return g.latch(q, c.Latch(q.key))
+	}
 	if named := locks[q.kind]; named != nil {
 		return g.lock(q, named(g.clients, q.key))
 	}
@@ -56,27 +59,28 @@ func (g *gophers) call(q request) (string, error) {
 
 func (g *gophers) lock(q request, lock *lockclient.Lock) (string, error) {
 	as := lockclient.As(g.clients[0].ID() + ":" + q.thread)
+	at := place{q.thread, q.kind, q.key}
 	switch q.verb {
 	case "lock":
-		millis, err := strconv.Atoi(q.argument)
+		held, err := lock.Lock(g.ctx, as, lockclient.Lease(q.duration()))
 		if err != nil {
 			return "", err
 		}
-		held, err := lock.Lock(g.ctx, as, lockclient.Lease(time.Duration(millis)*time.Millisecond))
-		if err != nil {
-			return "", err
-		}
-		g.push(q, held)
+		g.held.push(at, held)
 		token, _ := held.Token()
 		return fmt.Sprint(token), nil
 	case "tryLock":
 		held, err := lock.TryLock(g.ctx, as)
 		if err == nil {
-			g.push(q, held)
+			g.held.push(at, held)
 		}
-		return answered(err)
+		return unless(lockclient.ErrNotAcquired, err)
 	case "unlock":
-		return "", g.pop(q).Unlock(g.ctx)
+		held, ok := g.held.pop(at)
+		if !ok {
+			return "", fmt.Errorf("%s does not hold %q", q.thread, q.key)
+		}
+		return "", held.Unlock(g.ctx)
 	case "forceUnlock":
 		freed, err := lock.ForceUnlock(g.ctx)
 		return fmt.Sprint(freed), err
@@ -101,27 +105,120 @@ func (g *gophers) owner(q request) string {
 	return owner
 }
 
-// answered is the result of an attempt that may be refused.
-func answered(err error) (string, error) {
-	if errors.Is(err, lockclient.ErrNotAcquired) {
+func (g *gophers) semaphore(q request, semaphore *lockclient.Semaphore) (string, error) {
+	at := place{q.thread, q.kind, q.key}
+	switch q.verb {
+	case "set":
+		set, err := semaphore.TrySetPermits(g.ctx, q.number())
+		return fmt.Sprint(set), err
+	case "acquire":
+		permits, err := semaphore.Acquire(g.ctx, q.number())
+		if err == nil {
+			g.permits.push(at, permits)
+		}
+		return "", err
+	case "tryAcquire":
+		permits, err := semaphore.TryAcquire(g.ctx, q.number())
+		if err == nil {
+			g.permits.push(at, permits)
+		}
+		return unless(lockclient.ErrNotAcquired, err)
+	case "release":
+		permits, ok := g.permits.pop(at)
+		if !ok || permits.Count() != q.number() {
+			return "", fmt.Errorf("%s did not take %s permits", q.thread, q.argument)
+		}
+		return "", permits.Release(g.ctx)
+	case "available":
+		n, err := semaphore.Available(g.ctx)
+		return fmt.Sprint(n), err
+	}
+	return "", fmt.Errorf("unknown verb %q", q.verb)
+}
+
+func (g *gophers) permit(q request, semaphore *lockclient.PermitSemaphore) (string, error) {
+	switch q.verb {
+	case "set":
+		set, err := semaphore.TrySetPermits(g.ctx, q.number())
+		return fmt.Sprint(set), err
+	case "acquire", "tryAcquire":
+		take := semaphore.Acquire
+		if q.verb == "tryAcquire" {
+			take = semaphore.TryAcquire
+		}
+		held, err := take(g.ctx, q.duration())
+		if errors.Is(err, lockclient.ErrNotAcquired) {
+			return "null", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		g.held.push(place{q.key, q.kind, held.Owner()}, held)
+		return held.Owner(), nil
+	case "release":
+		held, ok := g.held.pop(place{q.key, q.kind, q.argument})
+		if !ok {
+			return "false", nil
+		}
+		return unless(lockclient.ErrLost, held.Unlock(g.ctx))
+	case "available":
+		n, err := semaphore.Available(g.ctx)
+		return fmt.Sprint(n), err
+	}
+	return "", fmt.Errorf("unknown verb %q", q.verb)
+}
+
+func (g *gophers) latch(q request, latch *lockclient.Latch) (string, error) {
+	switch q.verb {
+	case "set":
+		set, err := latch.TrySetCount(g.ctx, q.number())
+		return fmt.Sprint(set), err
+	case "await":
+		return "", latch.Wait(g.ctx)
+	case "countDown":
+		_, err := latch.CountDown(g.ctx)
+		return "", err
+	case "count":
+		n, err := latch.Count(g.ctx)
+		return fmt.Sprint(n), err
+	}
+	return "", fmt.Errorf("unknown verb %q", q.verb)
+}
+
+// unless is the result of what may be refused with one error.
+func unless(refusal, err error) (string, error) {
+	if errors.Is(err, refusal) {
 		return "false", nil
 	}
-	return fmt.Sprint(err == nil), err
+	return "true", err
 }
 
-func (g *gophers) push(q request, held *lockclient.Held) {
-	at := place{q.thread, q.kind, q.key}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.held[at] = append(g.held[at], held)
+// stacks are what threads have taken: the last taken is the first given back.
+type stacks[T any] struct {
+	mu sync.Mutex
+	of map[place][]T
 }
 
-func (g *gophers) pop(q request) *lockclient.Held {
-	at := place{q.thread, q.kind, q.key}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	last := len(g.held[at]) - 1
-	held := g.held[at][last]
-	g.held[at] = g.held[at][:last]
-	return held
+// place is one thread's use of one lock. A permit is anybody's, by its id.
+type place struct{ thread, kind, name string }
+
+func (s *stacks[T]) push(at place, taken T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[place][]T{}
+	}
+	s.of[at] = append(s.of[at], taken)
+}
+
+func (s *stacks[T]) pop(at place) (taken T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.of[at]) - 1
+	if last < 0 {
+		return taken, false
+	}
+	taken = s.of[at][last]
+	s.of[at] = s.of[at][:last]
+	return taken, true
 }

@@ -3,11 +3,13 @@ package java
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/lockclient"
@@ -43,6 +45,9 @@ var kinds = []kind{
 		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce}},
 	{name: "nonreentrant-fair", renewed: true, later: true,
 		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce, queues}},
+	{name: "semaphore", contracts: []func(*duel){countsPermits}},
+	{name: "permits", contracts: []func(*duel){leasesPermits, namesPermits}},
+	{name: "latch", contracts: []func(*duel){countsDown}},
 }
 
 func TestRedisson(t *testing.T) {
@@ -74,7 +79,7 @@ func TestRedisson(t *testing.T) {
 func meet(t *testing.T, found *table, column string, built redisson, b backend) {
 	old := built.folder == "redisson3"
 	var addresses []string
-	here := &gophers{ctx: t.Context(), held: map[place][]*lockclient.Held{}}
+	here := &gophers{ctx: t.Context()}
 	for range masters {
 		address := b.start(t)
 		addresses = append(addresses, address)
@@ -84,13 +89,8 @@ func meet(t *testing.T, found *table, column string, built redisson, b backend) 
 	t.Cleanup(func() { server.Close() })
 	there := built.start(t, watchdog, addresses)
 
-	m := meeting{t, found, column, old, here, server}
+	m := meeting{t, found, column, old, here, there, server}
 	pairs := []pair{{here, there}, {there, here}}
-	for _, p := range pairs {
-		d := m.duel(t, kinds[0], p)
-		d.limit = callLimit // the first of all takes its time
-		excludes(d)
-	}
 	for _, k := range kinds {
 		for _, p := range pairs {
 			m.compete(k, p)
@@ -106,6 +106,7 @@ type meeting struct {
 	column string
 	old    bool
 	here   party
+	there  party
 	server *redis.Client
 }
 
@@ -114,15 +115,18 @@ type pair struct{ holds, waits party }
 
 func (m meeting) has(k kind) bool { return !m.old || !k.later }
 
-func (m meeting) duel(t *testing.T, k kind, p pair) *duel {
-	d := &duel{T: t, kind: k.name, rival: k.rival, silent: k.silent, holds: p.holds, waits: p.waits,
-		here: m.here, server: m.server, limit: wakeLimit}
-	d.key = fmt.Sprintf("interop:%s:%s", k.name, p.holds.name())
+func (m meeting) duel(t *testing.T, k kind, p pair, key string) *duel {
+	d := &duel{T: t, kind: k.name, rival: k.rival, silent: k.silent, key: key, holds: p.holds, waits: p.waits,
+		here: m.here, there: m.there, server: m.server}
 	if d.rival == "" {
 		d.rival = d.kind
 	}
 	return d
 }
+
+// tries are how often a kind may show that it wakes in time: a machine can be
+// busy with something else. Who is not woken at all fails at once.
+const tries = 3
 
 // compete runs the contracts of a kind.
 func (m meeting) compete(k kind, p pair) {
@@ -133,12 +137,17 @@ func (m meeting) compete(k kind, p pair) {
 	}
 	m.found.set(row, m.column, "FAILED")
 	m.Run(row, func(t *testing.T) {
-		d := m.duel(t, k, p)
-		for _, contract := range k.contracts {
-			contract(d)
+		slowest := time.Duration(math.MaxInt64)
+		for try := 0; try < tries && slowest >= wakeLimit; try++ {
+			d := m.duel(t, k, p, fmt.Sprintf("interop:%s:%s:%d", k.name, p.holds.name(), try))
+			for _, contract := range k.contracts {
+				contract(d)
+			}
+			slowest = d.slowest
 		}
+		assert.Less(t, slowest, wakeLimit, "woken late, %d times", tries)
 		if !t.Failed() {
-			m.found.set(row, m.column, fmt.Sprintf("%d ms", d.slowestWakeUp.Milliseconds()))
+			m.found.set(row, m.column, fmt.Sprintf("%d ms", slowest.Milliseconds()))
 		}
 	})
 }
@@ -151,7 +160,7 @@ func (m meeting) renew(pairs []pair) {
 	for _, p := range pairs {
 		for _, k := range kinds {
 			if k.renewed && m.has(k) {
-				d := m.duel(m.T, k, p)
+				d := m.duel(m.T, k, p, fmt.Sprintf("interop:watchdog:%s:%s", k.name, p.holds.name()))
 				d.holder("t1").ask("lock", noLease)
 				duels[p] = append(duels[p], d)
 			}
@@ -182,7 +191,10 @@ func connect(t *testing.T, address string, old bool) *lockclient.Client {
 	t.Cleanup(func() { rdb.Close() })
 	transport, err := goredis.New(t.Context(), rdb)
 	require.NoError(t, err)
-	options := []lockclient.Option{lockclient.WithWatchdog(watchdog)}
+	options := []lockclient.Option{
+		lockclient.WithWatchdog(watchdog),
+		lockclient.WithPoll(time.Hour), // so that nothing but a message wakes
+	}
 	if old {
 		options = append(options, lockclient.Compat316())
 	}

@@ -46,6 +46,17 @@ func leasesPermits(d *duel) {
 	h.says("available", "", "1")
 }
 
+// namesPermits: the id of a permit is the same in both languages, so that one can
+// give back what the other has taken.
+func namesPermits(d *duel) {
+	h, gopher := d.holder("t1"), actor{d, d.here, "t1", d.kind, d.key}
+	java := actor{d, d.there, "t1", d.kind, d.key}
+	permit := gopher.ask("acquire", lease)
+	java.says("release", permit, "true")
+	gopher.says("release", permit, "false")
+	h.says("available", "", "1")
+}
+
 // countsDown: both count the same latch down, and the last count opens it.
 func countsDown(d *duel) {
 	h, w := d.holder("t1"), d.waiter("t1")
