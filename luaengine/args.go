@@ -77,8 +77,20 @@ func (e *Engine) checkNumber(L *lua.LState, n int) float64 {
 	return f
 }
 
-// checkInt is an integer argument; fractions are cut off.
-func (e *Engine) checkInt(L *lua.LState, n int) int { return int(toInteger(e.checkNumber(L, n))) }
+// checkInteger is an integer argument of 64 bits; fractions are cut off.
+func (e *Engine) checkInteger(L *lua.LState, n int) int { return int(toInteger(e.checkNumber(L, n))) }
+
+func (e *Engine) optInteger(L *lua.LState, n, other int) int {
+	if L.Get(n) == lua.LNil {
+		return other
+	}
+	return e.checkInteger(L, n)
+}
+
+// checkInt is an integer argument of which 32 bits count, as in most functions
+// of Lua's own libraries.
+// Source: Lua 5.1, luaL_checkint.
+func (e *Engine) checkInt(L *lua.LState, n int) int { return int(int32(e.checkInteger(L, n))) }
 
 func (e *Engine) optInt(L *lua.LState, n, other int) int {
 	if L.Get(n) == lua.LNil {

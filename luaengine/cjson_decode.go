@@ -16,8 +16,7 @@ func (e *Engine) jsonDecode(L *lua.LState, s *jsonSettings) int {
 	if len(text) > 1 && (text[0] == 0 || text[1] == 0) {
 		e.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
-	text, _, _ = strings.Cut(text, "\x00")
-	d := jsonDecoder{e: e, L: L, set: s, text: text}
+	d := jsonDecoder{e: e, L: L, set: s, text: cString(text)}
 	v := d.value(d.next(), 0)
 	if t := d.next(); t.kind != "T_END" {
 		d.unexpected("the end", t)
@@ -51,9 +50,9 @@ var jsonMarks = map[byte]string{
 
 var jsonWords = []struct {
 	text, kind string
-	v          lua.LValue
+	v          lua.LValue // nil: cjson.null
 }{
-	{"true", "T_BOOLEAN", lua.LTrue}, {"false", "T_BOOLEAN", lua.LFalse}, {"null", "T_NULL", jsonNull},
+	{"true", "T_BOOLEAN", lua.LTrue}, {"false", "T_BOOLEAN", lua.LFalse}, {"null", "T_NULL", nil},
 }
 
 func (d *jsonDecoder) next() jsonToken {
@@ -81,6 +80,9 @@ func (d *jsonDecoder) next() jsonToken {
 	for _, w := range jsonWords {
 		if strings.HasPrefix(d.text[at:], w.text) {
 			d.pos += len(w.text)
+			if w.v == nil {
+				return jsonToken{w.kind, at, d.e.sand.null}
+			}
 			return jsonToken{w.kind, at, w.v}
 		}
 	}

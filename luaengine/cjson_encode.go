@@ -13,14 +13,13 @@ func (e *Engine) cjsonLibrary() library {
 	return e.jsonFunctions(func() *jsonSettings { return e.run.host.State().settings() })
 }
 
-var cjsonConstants = map[string]lua.LValue{
-	"_NAME":    lua.LString("cjson"),
-	"_VERSION": lua.LString("2.1.0"),
-	"null":     jsonNull,
+func (e *Engine) cjsonConstants() map[string]lua.LValue {
+	return map[string]lua.LValue{
+		"_NAME":    lua.LString("cjson"),
+		"_VERSION": lua.LString("2.1.0"),
+		"null":     e.sand.null,
+	}
 }
-
-// jsonNull is what null decodes to.
-var jsonNull = &lua.LUserData{Metatable: lua.LNil}
 
 func (e *Engine) jsonEncode(L *lua.LState, s *jsonSettings) int {
 	if L.GetTop() != 1 {
@@ -53,7 +52,7 @@ func (j *jsonEncoder) value(v lua.LValue, depth int) {
 	case *lua.LTable:
 		j.table(j.e.sand.readable(v), depth+1)
 	default:
-		if v != lua.LNil && v != lua.LValue(jsonNull) {
+		if v != lua.LNil && v != lua.LValue(j.e.sand.null) {
 			j.fail(v, "type not supported")
 		}
 		j.out.WriteString("null")

@@ -46,9 +46,7 @@ func (e *Engine) jsonNew(L *lua.LState) int {
 	own := newJSONSettings()
 	t := L.NewTable()
 	e.sand.add(e, t, e.jsonFunctions(func() *jsonSettings { return own }))
-	for _, name := range sortedKeys(cjsonConstants) {
-		t.RawSetString(name, cjsonConstants[name])
-	}
+	e.sand.addConstants(t, e.cjsonConstants())
 	L.Push(t)
 	return 1
 }
@@ -65,7 +63,7 @@ func (e *Engine) jsonArguments(L *lua.LState, n int) {
 // its value. The value is pushed.
 func (e *Engine) jsonInt(L *lua.LState, n int, setting *int, least, most int) {
 	if L.Get(n) != lua.LNil {
-		v := int(int32(e.checkInt(L, n)))
+		v := e.checkInt(L, n)
 		if v < least || v > most {
 			e.argError(L, 1, fmt.Sprintf("expected integer between %d and %d", least, most))
 		}

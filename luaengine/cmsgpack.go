@@ -34,8 +34,8 @@ func (e *Engine) msgpackLibrary() library {
 	return library{
 		"pack":         e.msgpackPack,
 		"unpack":       func(L *lua.LState) int { return e.msgpackUnpack(L, 0, 0) },
-		"unpack_one":   func(L *lua.LState) int { return e.msgpackUnpack(L, 1, e.optInt(L, 2, 0)) },
-		"unpack_limit": func(L *lua.LState) int { return e.msgpackUnpack(L, e.checkInt(L, 2), e.optInt(L, 3, 0)) },
+		"unpack_one":   func(L *lua.LState) int { return e.msgpackUnpack(L, 1, e.optInteger(L, 2, 0)) },
+		"unpack_limit": func(L *lua.LState) int { return e.msgpackUnpack(L, e.checkInteger(L, 2), e.optInteger(L, 3, 0)) },
 	}
 }
 

@@ -119,7 +119,7 @@ func (e *Engine) replyAt(v lua.LValue, depth int) resp.Value {
 // an array that ends before the first nil.
 func (e *Engine) tableReply(t *lua.LTable, depth int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		return resp.Err(oneLine(strings.TrimPrefix(string(s), "-")))
+		return resp.Err(oneLine(string(s)))
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
 		return resp.Simple(oneLine(string(s)))

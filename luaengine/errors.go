@@ -182,7 +182,7 @@ func machineText(text string, n node) string {
 	case strings.Contains(text, "overflow"):
 		return "stack overflow"
 	case text == "attempt to call a non-function object":
-		return "attempt to call " + n.a.String() + "(a table value)"
+		return operandText("call", n.a, "table")
 	case text == "__unm undefined":
 		return operandText("perform arithmetic on", n.a, "table")
 	case strings.HasPrefix(text, "cannot perform"):
@@ -239,7 +239,7 @@ func (e *Engine) uncaught(f *failure) string {
 	if t, ok := f.value.(*lua.LTable); ok {
 		text = tostring(t.RawGetString("err"))
 	}
-	return e.located(text, f.place)
+	return e.located(cString(text), f.place)
 }
 
 // located is an error's text with the script and the place where it ended.
@@ -247,8 +247,15 @@ func (e *Engine) located(text string, at place) string {
 	return fmt.Sprintf("%s script: %s, on %s:%d.", text, e.run.script.sha, at.source, at.line)
 }
 
+// cString is what C's functions see of a string: it ends at a zero byte.
+func cString(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
+}
+
 // oneLine keeps an error or status within its line of the protocol.
 func oneLine(s string) string {
+	s = cString(s)
 	if !strings.ContainsAny(s, "\r\n") {
 		return strings.Clone(s)
 	}

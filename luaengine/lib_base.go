@@ -39,7 +39,7 @@ func (e *Engine) baseLibrary() library {
 
 func (e *Engine) baseAssert(L *lua.LState) int {
 	if lua.LVIsFalse(e.checkAny(L, 1)) {
-		e.fail(L, "%s", e.optString(L, 2, errAssertion))
+		e.fail(L, "%s", cString(e.optString(L, 2, errAssertion)))
 	}
 	return L.GetTop()
 }
@@ -207,24 +207,45 @@ func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
 // basePcall is Lua's pcall, except that an error of redis.call is caught as
 // its text, not as a table.
 // Source: script_lua.c, luaRedisPcall.
+// basePcall is pcall as Redis has it: of an error that is a table, scripts get
+// the text of its field err, or the table and the field.
+// Source: script_lua.c, luaRedisPcall.
 func (e *Engine) basePcall(L *lua.LState) int {
-	if L.GetTop() == 0 {
-		return pushFalse(L)
+	fn := lua.LValue(lua.LTrue) // with no arguments, what Redis puts first is called
+	if L.GetTop() > 0 {
+		fn = L.Get(1)
+	}
+	if !callable(L, fn) {
+		L.Push(lua.LFalse)
+		return 1 + e.pushString(L, operandText("call", operand{}, typeName(fn)))
 	}
 	f := e.protected(L, L.GetTop()-1)
 	if f == nil {
 		L.Insert(lua.LTrue, 1)
 		return L.GetTop()
 	}
-	v := f.value
-	if t, ok := v.(*lua.LTable); ok {
-		if text, ok := t.RawGetString("err").(lua.LString); ok {
-			v = text
-		}
-	}
 	L.Push(lua.LFalse)
-	L.Push(v)
-	return 2
+	t, ok := f.value.(*lua.LTable)
+	if !ok {
+		L.Push(f.value)
+		return 2
+	}
+	text := e.sand.readable(t).RawGetString("err")
+	if isText(text) {
+		L.Push(text)
+		return 2
+	}
+	L.Push(t)
+	L.Push(text)
+	return 3
+}
+
+// callable reports whether a value is a function, or a table that acts as one.
+func callable(L *lua.LState, v lua.LValue) bool {
+	if t, ok := v.(*lua.LTable); ok {
+		return L.GetMetaField(t, "__call") != lua.LNil
+	}
+	return v.Type() == lua.LTFunction
 }
 
 func (e *Engine) baseXpcall(L *lua.LState) int {

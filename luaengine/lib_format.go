@@ -9,6 +9,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
+// longString is from where on %s without a precision takes a string as it is.
+const longString = 100
+
 // stringFormat is string.format with C's conversions.
 // Source: Lua 5.1, lstrlib.c, str_format.
 func (e *Engine) stringFormat(L *lua.LState) int {
@@ -81,7 +84,7 @@ func (f formatSpec) has(flag string) bool { return strings.Contains(f.flags, fla
 func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
 	switch f.verb {
 	case 'c':
-		return f.pad(string([]byte{byte(e.checkInt(L, arg))}))
+		return cString(f.pad(string([]byte{byte(e.checkInt(L, arg))})))
 	case 'd', 'i':
 		n := toInteger(e.checkNumber(L, arg))
 		return f.number(n < 0, f.digits(strconv.FormatUint(magnitude(n), 10)))
@@ -95,6 +98,9 @@ func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
 		return quoted(e.checkString(L, arg))
 	case 's':
 		s := e.checkString(L, arg)
+		if f.precision >= 0 || len(s) < longString {
+			s = cString(s)
+		}
 		if f.precision >= 0 && f.precision < len(s) {
 			s = s[:f.precision]
 		}
@@ -112,6 +118,9 @@ func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
 func toUnsigned(f float64) uint64 {
 	if f >= 1<<63 && f < 1<<64 {
 		return uint64(f)
+	}
+	if f >= 1<<64 {
+		return 0
 	}
 	return uint64(toInteger(f))
 }

@@ -44,6 +44,27 @@ var mathOfOne = map[string]func(float64) float64{
 	"rad":  func(x float64) float64 { return x * (math.Pi / 180) },
 }
 
+// positiveNaN are the functions whose results have no sign when they are no
+// number. C gives the others' one.
+var positiveNaN = map[string]bool{"abs": true, "acos": true, "asin": true, "log10": true}
+
+// signNaN gives a result that is no number the sign that C's functions do:
+// that of the argument that is none, if there is one.
+func signNaN(f float64, negative bool, args ...float64) float64 {
+	if !math.IsNaN(f) {
+		return f
+	}
+	for _, x := range args {
+		if math.IsNaN(x) && negative {
+			return x
+		}
+	}
+	if negative {
+		return math.Copysign(f, -1)
+	}
+	return f
+}
+
 // mathOfTwo are the functions of two numbers.
 var mathOfTwo = map[string]func(x, y float64) float64{
 	"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow,
@@ -60,12 +81,16 @@ func (e *Engine) mathLibrary() library {
 		"randomseed": e.mathRandomSeed,
 	}
 	for name, fn := range mathOfOne { //tidy:unordered fills a map by key
-		lib[name] = func(L *lua.LState) int { return e.pushFloat(L, fn(e.checkNumber(L, 1))) }
+		lib[name] = func(L *lua.LState) int {
+			x := e.checkNumber(L, 1)
+			return e.pushFloat(L, signNaN(fn(x), !positiveNaN[name], x))
+		}
 	}
 	for name, fn := range mathOfTwo { //tidy:unordered fills a map by key
 		lib[name] = func(L *lua.LState) int {
 			x := e.checkNumber(L, 1)
-			return e.pushFloat(L, fn(x, e.checkNumber(L, 2)))
+			y := e.checkNumber(L, 2)
+			return e.pushFloat(L, signNaN(fn(x, y), true, x, y))
 		}
 	}
 	return lib

@@ -86,8 +86,8 @@ func position(i, length int) int {
 
 func (e *Engine) stringByte(L *lua.LState) int {
 	s := e.checkString(L, 1)
-	first := position(e.optInt(L, 2, 1), len(s))
-	last := min(position(e.optInt(L, 3, first), len(s)), len(s))
+	first := position(e.optInteger(L, 2, 1), len(s))
+	last := min(position(e.optInteger(L, 3, first), len(s)), len(s))
 	first = max(first, 1)
 	n := last - first + 1
 	if n <= 0 {
@@ -139,8 +139,8 @@ func (e *Engine) stringRep(L *lua.LState) int {
 
 func (e *Engine) stringSub(L *lua.LState) int {
 	s := e.checkString(L, 1)
-	first := max(position(e.checkInt(L, 2), len(s)), 1)
-	last := min(position(e.optInt(L, 3, -1), len(s)), len(s))
+	first := max(position(e.checkInteger(L, 2), len(s)), 1)
+	last := min(position(e.optInteger(L, 3, -1), len(s)), len(s))
 	if first > last {
 		return e.pushString(L, "")
 	}
@@ -169,7 +169,7 @@ func (e *Engine) guard(L *lua.LState, fn func() int) int {
 }
 
 func (e *Engine) newMatcher(L *lua.LState, text, pattern string) *matcher {
-	return &matcher{text: text, pattern: pattern, pause: func() { e.checkLimit(L) }}
+	return &matcher{text: text, pattern: cString(pattern), pause: func() { e.checkLimit(L) }}
 }
 
 // search matches at the first place from s on that it can, and returns where
@@ -193,10 +193,15 @@ func (m *matcher) search(s int) (start, end int) {
 }
 
 // stringFind is string.find, or string.match.
+// hasSpecials reports whether a pattern is more than a text to search for.
+func hasSpecials(pattern string) bool {
+	return strings.ContainsAny(cString(pattern), "^$*+?.([%-")
+}
+
 func (e *Engine) stringFind(L *lua.LState, find bool) int {
 	text, pattern := e.checkString(L, 1), e.checkString(L, 2)
-	init := min(max(position(e.optInt(L, 3, 1), len(text))-1, 0), len(text))
-	if find && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
+	init := min(max(position(e.optInteger(L, 3, 1), len(text))-1, 0), len(text))
+	if find && (lua.LVAsBool(L.Get(4)) || !hasSpecials(pattern)) {
 		at := strings.Index(text[init:], pattern)
 		if at < 0 {
 			L.Push(lua.LNil)
@@ -277,7 +282,7 @@ func (e *Engine) stringGsub(L *lua.LState) int {
 	default:
 		e.argError(L, 3, "string/function/table expected")
 	}
-	limit := e.optInt(L, 4, math.MaxInt)
+	limit := e.optInt(L, 4, math.MaxInt32)
 	anchored := strings.HasPrefix(pattern, "^")
 	pattern = strings.TrimPrefix(pattern, "^")
 	return e.guard(L, func() int {
@@ -352,12 +357,12 @@ func (m *matcher) expand(with string, start, end int) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(with); i++ {
-		if with[i] != '%' || i+1 == len(with) {
+		if with[i] != '%' {
 			b.WriteByte(with[i])
 			continue
 		}
 		i++
-		switch c := with[i]; {
+		switch c := (with + "\x00")[i]; { // a % at the end takes the zero byte that ends C's strings
 		case c == '0':
 			b.WriteString(m.text[start:end])
 		case c == '1' && m.captures == 0:

@@ -201,7 +201,7 @@ func reverseBytes(b []byte) {
 func (e *Engine) structUnpack(L *lua.LState) int {
 	r := e.newStructReader(L)
 	data := e.checkString(L, 2)
-	pos := e.optInt(L, 3, 1) - 1
+	pos := e.optInteger(L, 3, 1) - 1
 	if pos < 0 {
 		e.argError(L, 3, "offset must be 1 or greater")
 	}

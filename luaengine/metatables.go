@@ -30,7 +30,7 @@ func (e *Engine) setMetatables(library *lua.LTable) {
 	others := e.operators()
 	others.RawSetString("__index", L.NewFunction(e.indexError))
 	others.RawSetString("__len", L.NewFunction(e.lengthError))
-	for _, v := range []lua.LValue{lua.LNil, lua.LFalse, lua.LNumber(0), e.sand.tick, L} {
+	for _, v := range []lua.LValue{lua.LNil, lua.LFalse, lua.LNumber(0), e.sand.tick, L, e.sand.null} {
 		L.SetMetatable(v, others)
 	}
 }

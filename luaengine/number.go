@@ -15,8 +15,7 @@ import (
 // first zero byte.
 // Source: Lua 5.1, luaO_str2d.
 func parseNumber(s string) (float64, bool) {
-	s, _, _ = strings.Cut(s, "\x00")
-	s = strings.Trim(s, spaces)
+	s = strings.Trim(cString(s), spaces)
 	f, length := scanNumber(s)
 	return f, length > 0 && length == len(s)
 }
@@ -192,7 +191,7 @@ func toInteger(f float64) int64 {
 // luaMod is a%b: a-floor(a/b)*b.
 func luaMod(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 
-func luaPow(a, b float64) float64 { return math.Pow(a, b) }
+func luaPow(a, b float64) float64 { return signNaN(math.Pow(a, b), true, a, b) }
 
 // isText reports whether v is a string or converts to one.
 func isText(v lua.LValue) bool {
@@ -216,11 +215,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return keys
 }
 
-// toBits rounds a number to the nearest integer, ties to even, modulo 2^32.
-func toBits(f float64) uint32 {
-	f = math.RoundToEven(f)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return uint32(int64(math.Mod(f, 1<<32)))
-}
+// toBits rounds a number to the nearest integer, ties to even, modulo 2^32: the
+// low bits of the sum with a number so great that it has no fraction.
+// Source: Lua BitOp, barg.
+func toBits(f float64) uint32 { return uint32(math.Float64bits(f + (1<<52 + 1<<51))) }

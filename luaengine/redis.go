@@ -135,11 +135,11 @@ func (r *run) push(v lua.LValue) bool {
 // invoke has the host run run.args and pushes the reply.
 func (e *Engine) invoke(L *lua.LState, cmd Handle, protect bool) int {
 	if cmd == NoCommand {
-		return e.commandError(L, errNoCommand, protect)
+		return e.giveError(L, errorTable(L, errNoCommand), protect)
 	}
 	v := e.run.host.Call(cmd, e.run.args, e.run.proto)
 	if v.Kind == resp.Error {
-		return e.commandError(L, v.Str, protect)
+		return e.giveError(L, errorTable(L, v.Str), protect)
 	}
 	L.Push(e.toLua(L, v))
 	return 1
@@ -147,7 +147,10 @@ func (e *Engine) invoke(L *lua.LState, cmd Handle, protect bool) int {
 
 // commandError raises an error of redis.call, or returns it from redis.pcall.
 func (e *Engine) commandError(L *lua.LState, text string, protect bool) int {
-	t := errorTable(L, text)
+	return e.giveError(L, field(L, "err", lua.LString(text)), protect)
+}
+
+func (e *Engine) giveError(L *lua.LState, t *lua.LTable, protect bool) int {
 	if !protect {
 		e.raise(L, t)
 	}
@@ -155,12 +158,12 @@ func (e *Engine) commandError(L *lua.LState, text string, protect bool) int {
 	return 1
 }
 
-// errorTable is an error as scripts see it. The text begins with its code.
-// Source: script_lua.c, luaPushErrorBuff.
+// errorTable is the error of a command as scripts see it. The text begins with
+// its code.
+// Source: script_lua.c, redisProtocolToLuaType_Error.
 func errorTable(L *lua.LState, text string) *lua.LTable {
-	t := L.CreateTable(0, 2)
+	t := field(L, "err", lua.LString(text))
 	t.RawSetString("ignore_error_stats_update", lua.LTrue)
-	t.RawSetString("err", lua.LString(text))
 	return t
 }
 
@@ -178,7 +181,7 @@ func (e *Engine) makeReply(L *lua.LState, field string) int {
 func replyTable(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 	text, ok := v.(lua.LString)
 	if !ok {
-		return errorTable(L, "ERR wrong number or type of arguments")
+		return field(L, "err", lua.LString("ERR wrong number or type of arguments"))
 	}
 	s := string(text)
 	if name == "err" {

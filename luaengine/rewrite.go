@@ -315,6 +315,8 @@ func one(e ast.Expr) ast.Expr {
 	return e
 }
 
+// genericFor gives most loops three names: gopher-lua sets as many of a loop's
+// three hidden variables as it has names, and leaves the others as they were.
 func (r *rewriter) genericFor(s *ast.GenericForStmt) {
 	if call, ok := s.Exprs[0].(*ast.FuncCallExpr); ok && len(s.Exprs) == 1 && len(call.Args) == 1 {
 		if r.calleeName(call.Func) == "ipairs" {
@@ -324,6 +326,11 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) {
 	r.exprs(s.Exprs)
 	mark := len(r.locals)
 	r.declare(s.Names...)
+	if call, ok := s.Exprs[0].(*ast.FuncCallExpr); !ok || call.AdjustRet || len(s.Exprs) > 1 {
+		for len(s.Names) < 3 {
+			s.Names = append(s.Names, "(for unused)")
+		}
+	}
 	s.Stmts = r.loop(s.Stmts, s.Line())
 	r.locals = r.locals[:mark]
 }

@@ -24,7 +24,8 @@ type sandbox struct {
 	forBounds  *lua.LFunction
 	concat     *lua.LFunction
 	modulo     *lua.LFunction
-	stringMeta lua.LValue // what getmetatable('') shows
+	null       *lua.LUserData // cjson.null: what null decodes to
+	stringMeta lua.LValue     // what getmetatable('') shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
 	keys       *lua.LTable // nil: to be made
 	argv       *lua.LTable
@@ -64,6 +65,7 @@ func (s *sandbox) open(e *Engine) {
 	s.forBounds = L.NewFunction(e.forBounds)
 	s.concat = L.NewFunction(e.concat)
 	s.modulo = L.NewFunction(e.modulo)
+	s.null = &lua.LUserData{Metatable: lua.LNil}
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())
 	for _, lib := range []struct {
@@ -77,15 +79,13 @@ func (s *sandbox) open(e *Engine) {
 		{"coroutine", e.coroutineLibrary(), nil},
 		{"bit", e.bitLibrary(), nil},
 		{"redis", e.redisLibrary(), redisConstants},
-		{"cjson", e.cjsonLibrary(), cjsonConstants},
+		{"cjson", e.cjsonLibrary(), e.cjsonConstants()},
 		{"cmsgpack", e.msgpackLibrary(), msgpackConstants},
 		{"struct", e.structLibrary(), nil},
 	} {
 		t := L.CreateTable(0, len(lib.funcs)+len(lib.also))
 		s.add(e, t, lib.funcs)
-		for _, name := range sortedKeys(lib.also) {
-			t.RawSetString(name, lib.also[name])
-		}
+		s.addConstants(t, lib.also)
 		s.names.RawSetString(lib.name, s.view(L, e, t))
 	}
 	s.strings = s.behind[s.names.RawGetString("string").(*lua.LTable)]
@@ -108,6 +108,13 @@ func (s *sandbox) open(e *Engine) {
 func (s *sandbox) add(e *Engine, t *lua.LTable, funcs library) {
 	for _, name := range sortedKeys(funcs) {
 		t.RawSetString(name, e.main.NewFunction(funcs[name]))
+	}
+}
+
+// addConstants sets values in a table, in the order of their names.
+func (s *sandbox) addConstants(t *lua.LTable, values map[string]lua.LValue) {
+	for _, name := range sortedKeys(values) {
+		t.RawSetString(name, values[name])
 	}
 }
 
