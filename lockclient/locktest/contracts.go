@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,18 +19,18 @@ const (
 
 // Contracts returns every contract.
 func Contracts() []Contract {
-	every := func(Kind) bool { return true }
+	every := func(k Kind) bool { return k.Lock != nil }
 	reentrant := func(k Kind) bool { return k.Reentrant }
-	once := func(k Kind) bool { return !k.Reentrant }
+	once := func(k Kind) bool { return every(k) && !k.Reentrant && !k.Expiring }
 	queued := func(k Kind) bool { return k.Queued }
 	renewed := func(k Kind) bool { return k.Renewed }
-	forced := func(k Kind) bool { return k.Renewed && !k.Composed }
+	forced := func(k Kind) bool { return k.Renewed && !k.Composed && !k.Expiring }
 	woken := func(k Kind) bool { return k.Woken }
 	fenced := func(k Kind) bool { return k.Fenced }
-	exclusive := func(k Kind) bool { return !k.Shared }
+	exclusive := func(k Kind) bool { return every(k) && !k.Shared }
 	shared := func(k Kind) bool { return k.Shared }
 	composed := func(k Kind) bool { return k.Composed }
-	return []Contract{
+	return slices.Concat(counting(), []Contract{
 		{"one_holder_at_a_time", exclusive, exclusion},
 		{"many_tasks_never_overlap", exclusive, contention},
 		{"an_owner_takes_it_again", reentrant, reentrancy},
@@ -65,6 +66,29 @@ func Contracts() []Contract {
 		{"all_members_or_none_are_held", composed, allOrNone},
 		{"the_loss_of_a_member_is_the_loss_of_all", composed, lossOfOne},
 		{"members_taken_across_each_other_all_come", composed, crossed},
+	})
+}
+
+// counting returns the contracts of semaphores and latches.
+func counting() []Contract {
+	expiring := func(k Kind) bool { return k.Expiring }
+	counting := func(k Kind) bool { return k.Counting }
+	opening := func(k Kind) bool { return k.Opening }
+	return []Contract{
+		{"permits_are_conserved", counting, conservation},
+		{"permits_are_set_added_and_drained", counting, permitNumbers},
+		{"permits_wake_whom_they_suffice", counting, wakeByPermits},
+		{"a_lost_message_costs_waiters_for_permits_a_look", counting, pollForPermits},
+		{"a_wait_for_permits_ends_with_its_limit_or_its_context", counting, limitedAcquire},
+		{"unknown_outcomes_of_permits_are_left_alone", counting, unknownPermits},
+		{"a_release_that_was_not_sent_is_repeated", counting, unsentRelease},
+		{"a_late_release_makes_no_semaphore", counting, vanishedSemaphore},
+		{"permits_that_ended_come_back", expiring, expiringPermits},
+		{"a_latch_opens_for_all_at_zero", opening, openingForAll},
+		{"a_lost_message_costs_waiters_at_a_latch_a_look", opening, pollForOpening},
+		{"a_missing_latch_is_open_unless_strict", opening, missingLatch},
+		{"a_deleted_latch_does_not_open", opening, deletedLatch},
+		{"an_unknown_count_down_counts_once", opening, unknownCountDown},
 	}
 }
 

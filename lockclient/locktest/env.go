@@ -93,11 +93,16 @@ func (r *run) process(opts ...lockclient.Option) *process {
 		p.faults = append(p.faults, f)
 		p.clients = append(p.clients, c)
 	}
+	if r.kind.Prepare != nil {
+		r.ok("prepare", r.kind.Prepare(r.ctx, r.key, p.clients))
+	}
 	lock := r.kind.Lock
 	if r.kind.Rival != nil && len(r.processes)%2 == 1 {
 		lock = r.kind.Rival
 	}
-	p.lock = lock(r.key, p.clients)
+	if lock != nil {
+		p.lock = lock(r.key, p.clients)
+	}
 	r.processes = append(r.processes, p)
 	return p
 }

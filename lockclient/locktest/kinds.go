@@ -1,8 +1,12 @@
 package locktest
 
-import "minikv/lockclient"
+import (
+	"context"
 
-// Kind is a kind of lock, and what it claims.
+	"minikv/lockclient"
+)
+
+// Kind is a kind of lock or synchronizer, and what it claims.
 type Kind struct {
 	Name      string
 	Masters   int  // independent masters that it needs
@@ -13,15 +17,20 @@ type Kind struct {
 	Fenced    bool // it has fencing tokens
 	Shared    bool // the read side of a read-write lock, which has many holders
 	Composed  bool // made of the mutexes with the names of memberKey
+	Expiring  bool // one of the permits of a PermitSemaphore
+	Counting  bool // a semaphore; it has no Lock
+	Opening   bool // a latch; it has no Lock
 	// Lock names the lock; there is one client for each master.
 	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
 	// Rival, unless nil, is what the processes with odd numbers lock instead.
 	Rival func(key string, clients []*lockclient.Client) *lockclient.Lock
+	// Prepare, unless nil, is called for each process before it locks.
+	Prepare func(ctx context.Context, key string, clients []*lockclient.Client) error
 	// Options, unless nil, are those of the clients of the i-th process.
 	Options func(i int) []lockclient.Option
 }
 
-// Kinds returns every kind of lock.
+// Kinds returns every kind of lock and synchronizer.
 func Kinds() []Kind {
 	hash := Kind{Masters: 1, Reentrant: true, Renewed: true}
 	mutex := hash.of("mutex", (*lockclient.Client).Mutex)
@@ -38,6 +47,14 @@ func Kinds() []Kind {
 		return lockclient.Multi(c.Mutex(memberKey(key, 1)), c.Mutex(memberKey(key, 0)))
 	})
 	multi.Composed = true
+	permit := Kind{Masters: 1, Renewed: true, Woken: true, Expiring: true}.of("permit",
+		func(c *lockclient.Client, key string) *lockclient.Lock { return c.PermitSemaphore(key).Permit() })
+	permit.Prepare = func(ctx context.Context, key string, c []*lockclient.Client) error {
+		_, err := c[0].PermitSemaphore(key).TrySetPermits(ctx, 1)
+		return err
+	}
+	semaphore := Kind{Name: "semaphore", Masters: 1, Counting: true}
+	latch := Kind{Name: "latch", Masters: 1, Opening: true}
 	return []Kind{
 		mutex, fenced, fair, spin,
 		mutex.of("non-reentrant", (*lockclient.Client).NonReentrant).once(),
@@ -45,6 +62,9 @@ func Kinds() []Kind {
 		write, read, multi,
 		mutex.in316(), fair.in316(), spin.in316(), write.in316(), read.in316(),
 		mutex.mixed(), fair.mixed(), read.mixed(),
+		permit, permit.in316(),
+		semaphore, semaphore.in316(), semaphore.mixed(),
+		latch, latch.in316(), latch.mixed(),
 		Kind{Masters: 1}.of("simple", (*lockclient.Client).Simple),
 		quorum("redlock", lockclient.Redlock), quorum("hash-redlock", lockclient.HashRedlock),
 		quorum("hash-redlock", lockclient.HashRedlock).in316(),
