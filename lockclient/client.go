@@ -26,7 +26,7 @@ type Client struct {
 	id        string // the client's part of owner ids
 	watchdog  time.Duration
 	timeout   time.Duration
-	poll      time.Duration // how long waiters of semaphores and latches trust in messages
+	poll      time.Duration // how long waiters of semaphores, latches and read sides trust in messages
 	fairWait  time.Duration // how long a place in a fair queue is kept for a silent waiter
 	publish   PublishMode
 	backoff   Backoff
@@ -130,7 +130,7 @@ func (c *Client) exists(ctx context.Context, key string) (bool, error) {
 	return n == 1, err
 }
 
-// insist repeats a request until it is answered, or patience is over.
+// insist repeats a request until it has no error, or patience is over.
 func (c *Client) insist(patience time.Duration, request func(ctx context.Context) error) {
 	until := c.rt.Mono() + patience
 	pause := c.rt.NewGate()
@@ -139,6 +139,23 @@ func (c *Client) insist(patience time.Duration, request func(ctx context.Context
 			return
 		}
 	}
+}
+
+// recall gives back what an acquisition has taken, or in doubt may have. Then it
+// asks again for as long as the acquisition can still be on its way: what gives
+// back may have overtaken it.
+func (c *Client) recall(patience time.Duration, doubtful bool, giveBack func(ctx context.Context) error) {
+	late := c.rt.Mono()
+	if doubtful {
+		late += c.timeout
+	}
+	c.insist(patience, func(ctx context.Context) error {
+		err := giveBack(ctx)
+		if err == nil && c.rt.Mono() < late {
+			return ErrUnknown
+		}
+		return err
+	})
 }
 
 // sharded tells whether wake-ups go by sharded pub/sub.

@@ -101,19 +101,26 @@ func (l *hashLock) withdraw(r request, err error) {
 	if !queued && !back {
 		return
 	}
+	patience := c.patience(alone)
+	if queued && (alone || !back) {
+		patience = max(patience, c.fairWait)
+	}
 	c.rt.Go(func() {
-		if queued {
-			c.insist(c.fairWait, func(ctx context.Context) error {
-				_, err := c.eval(ctx, c.timeout, withdrawal)
-				return err
-			})
-		}
-		if back {
-			c.insist(c.patience(alone), func(ctx context.Context) error {
-				_, err := l.unlock(ctx, r.owner, r.lease, id)
-				return err
-			})
-		}
+		c.recall(patience, isDoubtful(err), func(ctx context.Context) error {
+			if queued {
+				if _, err := c.eval(ctx, c.timeout, withdrawal); err != nil {
+					return err
+				}
+			}
+			if !back {
+				return nil
+			}
+			_, err := l.unlock(ctx, r.owner, r.lease, id)
+			if err == nil {
+				id = c.requestID() // under its old name a repetition does nothing
+			}
+			return err
+		})
 	})
 }
 

@@ -194,7 +194,7 @@ func (p permits) read(reply Reply, now int64, ans *answer) error {
 
 func (p permits) withdraw(r request, err error) {
 	if isDoubtful(err) || errors.Is(err, ErrReplication) {
-		p.insist(r.owner, r.lease)
+		p.recall(r.owner, r.lease, isDoubtful(err))
 	}
 }
 
@@ -202,7 +202,7 @@ func (p permits) release(ctx context.Context, h *Held, l leaving) error {
 	known, err := p.giveBack(ctx, h.Owner())
 	switch {
 	case err != nil:
-		p.insist(h.Owner(), l.lease)
+		p.recall(h.Owner(), l.lease, false)
 	case !known:
 		err = ErrLost
 	}
@@ -221,11 +221,11 @@ func (p permits) giveBack(ctx context.Context, owner string) (known bool, err er
 	return reply.Int == 1, err
 }
 
-// insist gives a permit back in the background, which its lease does at last.
-func (p permits) insist(owner string, lease time.Duration) {
+// recall gives a permit back in the background, which its lease does at last.
+func (p permits) recall(owner string, lease time.Duration, doubtful bool) {
 	c := p.client
 	c.rt.Go(func() {
-		c.insist(max(lease, c.latchTTL()), func(ctx context.Context) error {
+		c.recall(max(lease, c.latchTTL()), doubtful, func(ctx context.Context) error {
 			_, err := p.giveBack(ctx, owner)
 			return err
 		})
