@@ -8,9 +8,16 @@ import (
 	"minikv/internal/resp"
 )
 
-// maxReplyDepth is how deep a script's reply may nest.
-// Source: script_lua.c, luaReplyToRedisReply: lua_checkstack fails there.
-const maxReplyDepth = 1998
+// maxReplyStack is how many values Redis can have on Lua's stack when it begins
+// to convert a value. Each level of a reply leaves some there: an array one, a
+// map three above a value and four above a key, a set three.
+// Source: script_lua.c, luaReplyToRedisReply, where lua_checkstack fails.
+const (
+	maxReplyStack = 7994
+	stackOfArray  = 1
+	stackOfValue  = 3
+	stackOfKey    = 4
+)
 
 // toLua converts the reply of a command. Under RESP2 the kinds of RESP3 take
 // their RESP2 form first.
@@ -59,7 +66,7 @@ func (e *Engine) toLua3(L *lua.LState, v resp.Value) lua.LValue {
 	case resp.Verbatim:
 		t := L.CreateTable(0, 2)
 		t.RawSetString("string", lua.LString(v.Str))
-		t.RawSetString("format", lua.LString("txt"))
+		t.RawSetString("format", lua.LString(v.Format()))
 		return field(L, "verbatim_string", t)
 	}
 	t := L.CreateTable(0, len(v.List))
@@ -93,8 +100,9 @@ func field(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 // Source: script_lua.c, luaReplyToRedisReply.
 func (e *Engine) reply(v lua.LValue) resp.Value { return e.replyAt(v, 0) }
 
-func (e *Engine) replyAt(v lua.LValue, depth int) resp.Value {
-	if depth > maxReplyDepth {
+// replyAt converts a value above stack others.
+func (e *Engine) replyAt(v lua.LValue, stack int) resp.Value {
+	if stack > maxReplyStack {
 		return resp.Err(errLuaStack)
 	}
 	switch v := v.(type) {
@@ -110,14 +118,14 @@ func (e *Engine) replyAt(v lua.LValue, depth int) resp.Value {
 			return resp.One
 		}
 	case *lua.LTable:
-		return e.tableReply(v, depth)
+		return e.tableReply(v, stack)
 	}
 	return resp.Null
 }
 
 // tableReply converts a table: by the one of these fields that it has, or as
 // an array that ends before the first nil.
-func (e *Engine) tableReply(t *lua.LTable, depth int) resp.Value {
+func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
 		return resp.Err(oneLine(string(s)))
 	}
@@ -128,17 +136,19 @@ func (e *Engine) tableReply(t *lua.LTable, depth int) resp.Value {
 		return resp.Float(float64(n))
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
-		return resp.Value{Kind: resp.Map, List: e.entries(m, depth, true)}
+		return resp.Value{Kind: resp.Map, List: e.entries(m, stack)}
 	}
 	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
-		return resp.Value{Kind: resp.Set, List: e.entries(m, depth, false)}
+		return resp.Value{Kind: resp.Set, List: e.members(m, stack)}
 	}
 	if s, ok := t.RawGetString("big_number").(lua.LString); ok {
 		return resp.Value{Kind: resp.BigNumber, Str: oneLine(string(s))}
 	}
 	if m, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
-		if s, ok := m.RawGetString("string").(lua.LString); ok {
-			return resp.Value{Kind: resp.Verbatim, Str: strings.Clone(string(s))}
+		s, okText := m.RawGetString("string").(lua.LString)
+		format, okFormat := m.RawGetString("format").(lua.LString)
+		if okText && okFormat {
+			return resp.VerbatimText(string(format), strings.Clone(string(s)))
 		}
 	}
 	list := []resp.Value{}
@@ -147,18 +157,24 @@ func (e *Engine) tableReply(t *lua.LTable, depth int) resp.Value {
 		if v == lua.LNil {
 			return resp.List(list...)
 		}
-		list = append(list, e.replyAt(v, depth+1))
+		list = append(list, e.replyAt(v, stack+stackOfArray))
 	}
 }
 
-// entries are the keys of a table, each followed by its value if asked for.
-func (e *Engine) entries(t *lua.LTable, depth int, values bool) []resp.Value {
+// entries are the keys of a table, each followed by its value.
+func (e *Engine) entries(t *lua.LTable, stack int) []resp.Value {
 	list := []resp.Value{}
 	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
-		list = append(list, e.replyAt(k, depth+1))
-		if values {
-			list = append(list, e.replyAt(v, depth+1))
-		}
+		list = append(list, e.replyAt(k, stack+stackOfKey), e.replyAt(v, stack+stackOfValue))
+	}
+	return list
+}
+
+// members are the keys of a table.
+func (e *Engine) members(t *lua.LTable, stack int) []resp.Value {
+	list := []resp.Value{}
+	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
+		list = append(list, e.replyAt(k, stack+stackOfValue))
 	}
 	return list
 }

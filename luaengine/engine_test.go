@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
 )
 
 // oddScripts are at the edge of what the fast pass may touch.
@@ -264,4 +266,33 @@ func TestSettingsOfJSON(t *testing.T) {
 	require.Equal(t, `"0.33333333333333"`, eval(other, "return cjson.encode(1/3)"))
 	one.state.Flush()
 	require.Equal(t, `"0.33333333333333"`, eval(one, "return cjson.encode(1/3)"))
+}
+
+// TestRepliesOfRESP3 compares with what redis-server 7.0.15 sent (recorded).
+func TestRepliesOfRESP3(t *testing.T) {
+	e, h := New(fakeResolve), newFakeHost()
+	for script, want := range map[string]string{
+		"return {verbatim_string={string='abc',format='txt'}}":      "=7\r\ntxt:abc\r\n",
+		"return {verbatim_string={string='abc',format='markdown'}}": "=7\r\nmar:abc\r\n",
+		"return {verbatim_string={string='a',format=''}}":           "=5\r\n   :a\r\n",
+		"return {verbatim_string={string='abc'}}":                   "*0\r\n",
+		"return {map={a=1}}":                   "%1\r\n$1\r\na\r\n:1\r\n",
+		"return {set={a=true}}":                "~1\r\n$1\r\na\r\n",
+		"return {double=0/0}":                  ",-nan\r\n",
+		"return {big_number='12\\r\\n3'}":      "(12  3\r\n",
+		"return {true,false,1,nil,2}":          "*3\r\n:1\r\n_\r\n:1\r\n",
+		"redis.setresp(3) return {true,false}": "*2\r\n#t\r\n#f\r\n",
+	} {
+		require.Equal(t, want, string(resp.Append(nil, runScript(e, h, script, nil, nil), 3)), script)
+	}
+	for script, levels := range map[string]int{ // tables that hold themselves
+		"local t={} t[1]=t return t":        7995,
+		"local t={} t.map={a=t} return t":   2665,
+		"local t={} t.set={[t]=1} return t": 2665,
+		"local t={} t.map={[t]=1} return t": 1999,
+	} {
+		reply := string(resp.Append(nil, runScript(e, h, script, nil, nil), 3))
+		require.Equal(t, levels, strings.Count(reply, "*1\r\n")+strings.Count(reply, "%1\r\n")+strings.Count(reply, "~1\r\n"), script)
+		require.Contains(t, reply, "-ERR reached lua stack limit\r\n")
+	}
 }

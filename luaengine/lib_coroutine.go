@@ -66,6 +66,9 @@ func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 	case status != "suspended":
 		return failedResume(L, lua.LString("cannot resume "+status+" coroutine"))
 	}
+	if _, started := thread.GetStack(0); started && L.GetTop() == 1 {
+		L.Push(lua.LNil) // gopher-lua leaves what yield returns unset if it returns nothing
+	}
 	e.run.depth++
 	n := resume(L)
 	e.run.depth = depth

@@ -129,6 +129,7 @@ func (e *Engine) mathModf(L *lua.LState) int {
 	if !math.IsInf(x, 0) {
 		fraction = x - whole
 	}
+	fraction = math.Copysign(fraction, x)
 	L.Push(lua.LNumber(whole))
 	L.Push(lua.LNumber(fraction))
 	return 2

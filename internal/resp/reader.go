@@ -151,10 +151,10 @@ func (p *parser) bulk(start int, prefix byte, text string) (Value, bool) {
 	if prefix == '$' {
 		return Str(string(body)), true
 	}
-	if n < len(verbatimPrefix) || body[3] != ':' {
+	if n <= formatLength || body[formatLength] != ':' {
 		return Value{}, p.fail(start, "verbatim string without its format")
 	}
-	return Value{Kind: Verbatim, Str: string(body[len(verbatimPrefix):])}, true
+	return VerbatimText(string(body[:formatLength]), string(body[formatLength+1:])), true
 }
 
 func (p *parser) aggregate(start int, prefix byte, text string, depth int) (Value, bool) {

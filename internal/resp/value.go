@@ -20,7 +20,7 @@ const (
 	Double                // bulk string, RESP3 ,1.5
 	Bool                  // :1 or :0, RESP3 #t or #f
 	BigNumber             // bulk string, RESP3 (
-	Verbatim              // bulk string, RESP3 =; Str without its "txt:" prefix
+	Verbatim              // bulk string, RESP3 =; Str without its "txt:" prefix; see VerbatimText
 	Attribute             // RESP3 | only; never sent to RESP2
 )
 
@@ -29,7 +29,7 @@ const (
 // that is used again).
 type Value struct {
 	Kind Kind
-	Int  int64 // Integer; Bool as 0 or 1; Double as its IEEE 754 bits
+	Int  int64 // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"
 	Str  string
 	List []Value
 }
@@ -63,6 +63,29 @@ func Pairs(keysAndValues ...Value) Value { return Value{Kind: Map, List: keysAnd
 
 // Float returns a double reply.
 func Float(f float64) Value { return Value{Kind: Double, Int: int64(math.Float64bits(f))} }
+
+// VerbatimText returns a verbatim string. Of its format three bytes are sent,
+// blanks behind a shorter one.
+// Source: networking.c, addReplyVerbatim.
+func VerbatimText(format, text string) Value {
+	v := Value{Kind: Verbatim, Str: text}
+	if format != defaultFormat {
+		format += "   "
+		v.Int = int64(format[0])<<16 | int64(format[1])<<8 | int64(format[2])
+	}
+	return v
+}
+
+// defaultFormat is that of the verbatim strings of commands.
+const defaultFormat = "txt"
+
+// Format returns the three bytes of a verbatim string's format.
+func (v Value) Format() string {
+	if v.Int == 0 {
+		return defaultFormat
+	}
+	return string([]byte{byte(v.Int >> 16), byte(v.Int >> 8), byte(v.Int)})
+}
 
 // Flag returns a boolean reply.
 func Flag(b bool) Value {

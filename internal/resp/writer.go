@@ -54,13 +54,15 @@ func AppendCommand[T ~string | ~[]byte](dst []byte, args ...T) []byte {
 }
 
 // FormatDouble is f as Redis prints it in a reply: C's "%.17g", with inf,
-// -inf and nan spelled so.
+// -inf, nan and -nan spelled so.
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
 		return "inf"
 	case math.IsInf(f, -1):
 		return "-inf"
+	case math.IsNaN(f) && math.Signbit(f):
+		return "-nan"
 	case math.IsNaN(f):
 		return "nan"
 	}
@@ -134,11 +136,12 @@ func appendResp3(dst []byte, v Value) []byte {
 	case BigNumber:
 		dst = append(append(dst, '('), v.Str...)
 	case Verbatim:
-		dst = appendHeader(dst, '=', len(verbatimPrefix)+len(v.Str))
-		dst = append(append(dst, verbatimPrefix...), v.Str...)
+		dst = appendHeader(dst, '=', formatLength+len(":")+len(v.Str))
+		dst = append(append(dst, v.Format()...), ':')
+		dst = append(dst, v.Str...)
 	}
 	return append(dst, '\r', '\n')
 }
 
-// verbatimPrefix is the only format Redis sends.
-const verbatimPrefix = "txt:"
+// formatLength is the length of a verbatim string's format.
+const formatLength = 3

@@ -140,7 +140,7 @@ local t=T
 
 // scriptExpressions are expressions, of the same letters.
 const scriptExpressions = `
-tostring(V)
+(string.gsub(tostring(V),'0x%x+','ADDRESS'))
 tonumber(V)
 tonumber(S,B)
 tonumber(V,V)
@@ -149,7 +149,6 @@ V O V
 V O V
 N O N
 N O N
-I ^ I
 (V) O (N) O (I)
 V and V
 V or V
@@ -221,11 +220,8 @@ math.max()
 math.fmod(N,N)
 math.modf(N)
 math.sqrt(N)
-math.pow(N,N)
 math.frexp(N)
 math.ldexp(N,I)
-math.log(N)
-math.exp(N)
 bit.band(I,I)
 bit.bor(V,V)
 bit.bxor(N,N)
