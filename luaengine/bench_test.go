@@ -1,6 +1,7 @@
 package luaengine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,55 @@ func BenchmarkLockPair(b *testing.B) {
 			for b.Loop() {
 				e.Run(acquire, h, keys[:1], args1, RunOptions{})
 				e.Run(release, h, keys, args2, RunOptions{})
+			}
+		})
+	}
+}
+
+// countingHost remembers the commands that a script calls.
+type countingHost struct {
+	lockHost
+	calls []recordedCall
+}
+
+type recordedCall struct {
+	cmd  Handle
+	args [][]byte
+}
+
+func (h *countingHost) Call(cmd Handle, args [][]byte, proto int) resp.Value {
+	call := recordedCall{cmd: cmd}
+	for _, a := range args {
+		call.args = append(call.args, append([]byte(nil), a...))
+	}
+	h.calls = append(h.calls, call)
+	return h.lockHost.Call(cmd, args, proto)
+}
+
+// BenchmarkLockScripts is each script of the lock client, and the calls that it
+// makes of its host alone.
+func BenchmarkLockScripts(b *testing.B) {
+	keys := words("lock", "channel", "latch", "k4", "k5", "k6")
+	argv := words("1", "30000", "3", "4", "publish", "6", "7", "8")
+	for _, script := range lockScripts(b) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(script, "-- "), "\n")
+		recorder := &countingHost{}
+		e := recorder.engine(true, true)
+		s, err := e.Compile(script)
+		require.NoError(b, err)
+		e.Run(s, recorder, keys, argv, RunOptions{})
+		h := &recorder.lockHost
+		b.Run(name+"/script", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Run(s, h, keys, argv, RunOptions{})
+			}
+		})
+		b.Run(name+"/host", func(b *testing.B) {
+			for b.Loop() {
+				for _, c := range recorder.calls {
+					h.Call(c.cmd, c.args, 2)
+				}
 			}
 		})
 	}

@@ -75,6 +75,9 @@ func (j *jsonEncoder) number(n lua.LNumber) {
 
 // text writes a string; bytes above 127 stay as they are.
 func (j *jsonEncoder) text(s string) {
+	if j.out.Len()+len(s) > maxString {
+		j.e.failPlain(j.L, errMemory)
+	}
 	j.out.WriteByte('"')
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -40,7 +40,7 @@ type program struct {
 type activation struct {
 	e          *Engine
 	keys, argv [][]byte
-	slots      []lua.LValue // the parameters of the chunk, then the local variables
+	slots      []lua.LValue // the local variables
 	stack      []lua.LValue // operands of the expressions being computed
 	reply      resp.Value   // of the latest redis.call
 	result     lua.LValue   // of the script
@@ -53,9 +53,6 @@ func (r *rewriter) closures(stmts []ast.Stmt) *program {
 		return nil
 	}
 	c := &compiler{r: r}
-	for _, p := range r.chunk.params {
-		c.declare(p.name())
-	}
 	body := c.block(stmts)
 	if c.outside {
 		return nil
@@ -71,9 +68,6 @@ func (e *Engine) runProgram(c *chunk, keys, argv [][]byte) resp.Value {
 		a.slots = make([]lua.LValue, c.program.slots)
 	}
 	a.slots = a.slots[:c.program.slots]
-	for i, p := range c.params {
-		a.slots[i] = e.argument(p, keys, argv)
-	}
 	_, fault := c.program.body(a)
 	reply := resp.Null
 	if fault != nil {
@@ -99,4 +93,13 @@ func (a *activation) list(keys bool) [][]byte {
 		return a.keys
 	}
 	return a.argv
+}
+
+// word is one of KEYS or ARGV; false beyond its end.
+func (a *activation) word(p param) ([]byte, bool) {
+	list := a.list(p.keys)
+	if p.index > len(list) {
+		return nil, false
+	}
+	return list[p.index-1], true
 }

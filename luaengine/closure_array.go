@@ -50,12 +50,8 @@ func (l array) length() int {
 	return len(l.words)
 }
 
-// spread appends the results of unpack to the words of a command; false if one
-// of them is neither string nor number.
-type spread func(a *activation) (bool, *failure)
-
 // unpack is unpack(array, first, last) as the last argument of redis.call.
-func (c *compiler) unpack(call *ast.FuncCallExpr) spread {
+func (c *compiler) unpack(call *ast.FuncCallExpr) pusher {
 	if len(call.Args) == 0 || len(call.Args) > 3 {
 		c.refuse()
 		return nil

@@ -14,6 +14,9 @@ func (c *compiler) callStatement(s *ast.FuncCallStmt) statement {
 		c.refuse()
 		return nil
 	}
+	if name, ok := call.Func.(*ast.IdentExpr); ok {
+		return c.callFunction(name.Value, call)
+	}
 	fn := c.constantFunction(call.Func)
 	if fn == c.r.e.sand.tick {
 		return c.tick(call)
@@ -53,10 +56,13 @@ func (c *compiler) call(x *ast.FuncCallExpr) expression {
 // commandCall is a redis.call or redis.pcall.
 type commandCall struct {
 	*command
-	args   []expression
-	spread spread // of a final unpack; nil if there is none
-	at     *site
+	args []pusher
+	at   *site
 }
+
+// pusher computes one argument, or the last ones, and appends them to the words
+// of the command; false if one is neither string nor number.
+type pusher func(a *activation) (bool, *failure)
 
 // command is the redis.call that x is; nil if it is none.
 func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
@@ -65,15 +71,53 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 		return nil
 	}
 	call := &commandCall{command: cmd, at: c.site(x)}
-	args := x.Args
-	if n := len(args); n > 0 {
-		if last := c.callTo(c.r.e.sand.unpack, args[n-1]); last != nil && !last.AdjustRet {
-			call.spread = c.unpack(last)
-			args = args[:n-1]
+	for i, arg := range x.Args {
+		unpack := c.callTo(c.r.e.sand.unpack, arg)
+		if unpack != nil && i == len(x.Args)-1 && !unpack.AdjustRet {
+			call.args = append(call.args, c.unpack(unpack))
+		} else {
+			call.args = append(call.args, c.pusher(arg))
 		}
 	}
-	call.args = c.expressions(args)
 	return call
+}
+
+// pusher compiles an argument. Those that are known before the script runs, and
+// those of the script itself, need not become Lua values.
+func (c *compiler) pusher(x ast.Expr) pusher {
+	var known run
+	switch x := x.(type) {
+	case *ast.StringExpr:
+		known.push(lua.LString(x.Value))
+	case *ast.NumberExpr:
+		known.push(literalNumber(x))
+	}
+	if len(known.args) > 0 {
+		return pushWord(known.args[0])
+	}
+	if p, ok := c.parameter(x); ok {
+		return pushParameter(p)
+	}
+	value := c.expression(x)
+	return func(a *activation) (bool, *failure) {
+		v, fault := value(a)
+		return fault == nil && a.e.run.push(v), fault
+	}
+}
+
+func pushWord(word []byte) pusher {
+	return func(a *activation) (bool, *failure) {
+		a.e.run.args = append(a.e.run.args, word)
+		return true, nil
+	}
+}
+
+func pushParameter(p param) pusher {
+	return func(a *activation) (bool, *failure) {
+		word, ok := a.word(p)
+		a.e.run.args = append(a.e.run.args, word)
+		return ok, nil
+	}
 }
 
 // run has the host run the command, and puts the reply into a.reply, where an
@@ -86,19 +130,12 @@ func (k *commandCall) run(a *activation) *failure {
 		r.args = append(r.args, k.word)
 	}
 	good := true
-	for _, arg := range k.args {
-		v, fault := arg(a)
+	for _, push := range k.args {
+		ok, fault := push(a)
 		if fault != nil {
 			return fault
 		}
-		good = r.push(v) && good
-	}
-	if k.spread != nil {
-		all, fault := k.spread(a)
-		if fault != nil {
-			return fault
-		}
-		good = all && good
+		good = good && ok
 	}
 	k.send(a, r.args[mark:], good)
 	r.args, r.digits = r.args[:mark], r.digits[:digits]

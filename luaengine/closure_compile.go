@@ -13,27 +13,60 @@ import (
 // the closures it has made until then are of no use.
 type compiler struct {
 	r       *rewriter
-	names   []string // variables in scope; the index is the slot
-	slots   int      // most slots in use at once
+	scope   []variable // visible here, innermost last
+	next    int        // the first free slot
+	slots   int        // most slots in use at once
 	outside bool
+}
+
+// variable is a local variable or a local function.
+type variable struct {
+	name string
+	slot int            // -1 for a function
+	fn   *localFunction // nil for others
 }
 
 // declare gives variables their slots, of which it returns the first.
 func (c *compiler) declare(names ...string) int {
-	first := len(c.names)
-	c.names = append(c.names, names...)
-	c.slots = max(c.slots, len(c.names))
+	first := c.next
+	for i, name := range names {
+		c.scope = append(c.scope, variable{name: name, slot: first + i})
+	}
+	c.next += len(names)
+	c.slots = max(c.slots, c.next)
 	return first
 }
 
-// slot finds a variable; -1 if there is no local one of that name.
-func (c *compiler) slot(name string) int {
-	for i := len(c.names) - 1; i >= 0; i-- {
-		if c.names[i] == name {
-			return i
+// scoped compiles with variables that nobody sees later.
+func (c *compiler) scoped(compile func() statement) statement {
+	visible, next := len(c.scope), c.next
+	s := compile()
+	c.scope, c.next = c.scope[:visible], next
+	return s
+}
+
+// find finds a variable; nil if there is no local one of that name.
+func (c *compiler) find(name string) *variable {
+	for i := len(c.scope) - 1; i >= 0; i-- {
+		if c.scope[i].name == name {
+			return &c.scope[i]
 		}
 	}
-	return -1
+	return nil
+}
+
+// parameter is the literal KEYS[n] or ARGV[n] that x was before the fast pass.
+func (c *compiler) parameter(x ast.Expr) (param, bool) {
+	id, ok := x.(*ast.IdentExpr)
+	if !ok {
+		return param{}, false
+	}
+	for _, p := range c.r.chunk.params {
+		if p.name() == id.Value {
+			return p, true
+		}
+	}
+	return param{}, false
 }
 
 // refuse gives the script to gopher-lua.
@@ -69,7 +102,7 @@ func (c *compiler) callTo(fn *lua.LFunction, x ast.Expr) *ast.FuncCallExpr {
 // argumentTable tells the tables KEYS and ARGV, which have no variable here.
 func (c *compiler) argumentTable(x ast.Expr) (keys, ok bool) {
 	id, ok := x.(*ast.IdentExpr)
-	if !ok || c.slot(id.Value) >= 0 {
+	if !ok || c.find(id.Value) != nil {
 		return false, false
 	}
 	return id.Value == "KEYS", id.Value == "KEYS" || id.Value == "ARGV"

@@ -59,10 +59,20 @@ func literalNumber(x *ast.NumberExpr) lua.LNumber {
 }
 
 func (c *compiler) variable(x *ast.IdentExpr) expression {
-	slot := c.slot(x.Value)
-	if slot < 0 {
-		c.refuse()
+	if p, ok := c.parameter(x); ok {
+		return func(a *activation) (lua.LValue, *failure) {
+			if word, ok := a.word(p); ok {
+				return a.e.run.boxes.bytes(word), nil
+			}
+			return lua.LNil, nil
+		}
 	}
+	v := c.find(x.Value)
+	if v == nil || v.fn != nil {
+		c.refuse()
+		return nil
+	}
+	slot := v.slot
 	return func(a *activation) (lua.LValue, *failure) { return a.slots[slot], nil }
 }
 

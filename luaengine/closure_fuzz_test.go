@@ -145,7 +145,7 @@ func (g *generator) statement() {
 		fmt.Fprintf(&g.out, "local %s = %s", name, value)
 		g.locals = append(g.locals, name)
 	case 2:
-		fmt.Fprintf(&g.out, "%s", g.command("redis.call"))
+		fmt.Fprintf(&g.out, "%s", g.oneOf(g.command("redis.call"), g.command("redis.call"), "f()"))
 	case 3:
 		if len(g.locals) > 0 {
 			name := g.oneOf(g.locals...)
@@ -178,7 +178,7 @@ func (g *generator) statement() {
 	case 14:
 		g.ipairsFor()
 	case 15:
-		g.out.WriteString("do ")
+		g.out.WriteString(g.oneOf("do ", "local function f() "))
 		g.nested()
 		g.out.WriteString(" end")
 	}

@@ -24,9 +24,12 @@ func (c *compiler) while(s *ast.WhileStmt) statement {
 
 // repeat is a loop whose condition sees the variables of its body.
 func (c *compiler) repeat(s *ast.RepeatStmt) statement {
-	mark := len(c.names)
-	body, test := c.sequence(s.Stmts), c.condition(s.Condition)
-	c.names = c.names[:mark]
+	var test condition
+	body := c.scoped(func() statement {
+		body := c.sequence(s.Stmts)
+		test = c.condition(s.Condition)
+		return body
+	})
 	return func(a *activation) (outcome, *failure) {
 		for {
 			if end, fault := body(a); end != goesOn || fault != nil {
@@ -37,6 +40,14 @@ func (c *compiler) repeat(s *ast.RepeatStmt) statement {
 			}
 		}
 	}
+}
+
+// loopBody compiles a body whose loop sets variables, from the slot c.next on.
+func (c *compiler) loopBody(stmts []ast.Stmt, names ...string) statement {
+	return c.scoped(func() statement {
+		c.declare(names...)
+		return c.sequence(stmts)
+	})
 }
 
 // afterLoop is how a loop ends whose body has ended so: a break is done with.
@@ -51,10 +62,8 @@ func afterLoop(end outcome) outcome {
 // bounds are numbers.
 func (c *compiler) numberFor(s *ast.NumberForStmt) statement {
 	bounds := c.expressions([]ast.Expr{s.Init, s.Limit, s.Step})
-	mark := len(c.names)
-	slot := c.declare(s.Name)
-	body := c.sequence(s.Stmts)
-	c.names = c.names[:mark]
+	slot := c.next
+	body := c.loopBody(s.Stmts, s.Name)
 	return func(a *activation) (outcome, *failure) {
 		var numbers [3]float64
 		for i, bound := range bounds {
@@ -114,10 +123,8 @@ func (c *compiler) genericFor(s *ast.GenericForStmt) statement {
 		return nil
 	}
 	listed, at := c.array(call.Args[0]), c.site(call)
-	mark := len(c.names)
-	first := c.declare(s.Names...)
-	body := c.sequence(s.Stmts)
-	c.names = c.names[:mark]
+	first := c.next
+	body := c.loopBody(s.Stmts, s.Names...)
 	names := len(s.Names)
 	return func(a *activation) (outcome, *failure) {
 		list, fault := listed(a)

@@ -7,10 +7,7 @@ import (
 
 // block compiles statements that have a scope of their own.
 func (c *compiler) block(stmts []ast.Stmt) statement {
-	mark := len(c.names)
-	s := c.sequence(stmts)
-	c.names = c.names[:mark]
-	return s
+	return c.scoped(func() statement { return c.sequence(stmts) })
 }
 
 // sequence compiles statements into the scope that is open.
@@ -66,8 +63,8 @@ func (c *compiler) assign(s *ast.AssignStmt) statement {
 	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
 		switch left := s.Lhs[0].(type) {
 		case *ast.IdentExpr:
-			if slot := c.slot(left.Value); slot >= 0 {
-				return store(slot, c.expression(s.Rhs[0]))
+			if v := c.find(left.Value); v != nil && v.fn == nil {
+				return store(v.slot, c.expression(s.Rhs[0]))
 			}
 		case *ast.AttrGetExpr:
 			return c.setIndex(left, s.Rhs[0])
@@ -90,6 +87,9 @@ func (c *compiler) localAssign(s *ast.LocalAssignStmt) statement {
 	if len(s.Exprs) == 1 {
 		if call := c.callTo(c.r.e.sand.forBounds, s.Exprs[0]); call != nil {
 			return c.coerceBounds(s, call)
+		}
+		if fn, ok := s.Exprs[0].(*ast.FunctionExpr); ok {
+			return c.function(s.Names[0], fn)
 		}
 	}
 	values := c.expressions(s.Exprs)

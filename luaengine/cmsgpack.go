@@ -1,9 +1,7 @@
 package luaengine
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -50,14 +48,25 @@ func (e *Engine) msgpackPack(L *lua.LState) int {
 	if L.GetTop() == 0 {
 		e.argError(L, 0, "MessagePack pack needs input.")
 	}
-	var out bytes.Buffer
+	var out packed
 	p := packer{e.sand.readable, msgpack.NewEncoder(&out)}
 	for i := 1; i <= L.GetTop(); i++ {
 		if err := p.value(L.Get(i), 0); err != nil {
-			panic(fmt.Sprintf("luaengine: pack: %v", err)) // a buffer takes whatever is written
+			e.failPlain(L, err.Error())
 		}
 	}
-	return e.pushString(L, out.String())
+	return e.pushString(L, out.text.String())
+}
+
+// packed takes what is packed, up to the length of the longest string.
+type packed struct{ text strings.Builder }
+
+// Write appends b; the one error is that there is no room.
+func (p *packed) Write(b []byte) (int, error) {
+	if p.text.Len()+len(b) > maxString {
+		return 0, errors.New(errMemory)
+	}
+	return p.text.Write(b)
 }
 
 type packer struct {

@@ -33,7 +33,7 @@ func (e *Engine) stringFormat(L *lua.LState) int {
 		}
 		spec, end := e.formatSpec(L, format, i)
 		i = end
-		b.WriteString(e.convert(L, arg, spec))
+		e.grow(L, &b, e.convert(L, arg, spec))
 	}
 	return e.pushString(L, b.String())
 }

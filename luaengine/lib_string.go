@@ -294,7 +294,7 @@ func (e *Engine) stringGsub(L *lua.LState) int {
 			end := m.match(s, 0)
 			if end >= 0 {
 				n++
-				b.WriteString(e.replacement(L, m, with, s, end))
+				e.grow(L, &b, e.replacement(L, m, with, s, end))
 			}
 			switch {
 			case end > s:
@@ -310,7 +310,7 @@ func (e *Engine) stringGsub(L *lua.LState) int {
 			}
 		}
 		if s < len(text) {
-			b.WriteString(text[s:])
+			e.grow(L, &b, text[s:])
 		}
 		L.Push(lua.LString(b.String()))
 		L.Push(lua.LNumber(n))

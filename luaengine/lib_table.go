@@ -34,9 +34,9 @@ func (e *Engine) tableConcat(L *lua.LState) int {
 		if !isText(v) {
 			e.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
-		b.WriteString(tostring(v))
+		e.grow(L, &b, tostring(v))
 		if i < last {
-			b.WriteString(sep)
+			e.grow(L, &b, sep)
 		}
 	}
 	L.Push(lua.LString(b.String()))

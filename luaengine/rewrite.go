@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,7 +170,7 @@ func (r *rewriter) loop(body []ast.Stmt, line int) []ast.Stmt {
 func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
-		r.assign(s)
+		return r.assign(s)
 	case *ast.LocalAssignStmt:
 		r.localAssign(s)
 	case *ast.FuncCallStmt:
@@ -204,7 +205,7 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	return s
 }
 
-func (r *rewriter) assign(s *ast.AssignStmt) {
+func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	for i := range s.Lhs {
 		switch lhs := s.Lhs[i].(type) {
 		case *ast.IdentExpr:
@@ -219,6 +220,42 @@ func (r *rewriter) assign(s *ast.AssignStmt) {
 		}
 	}
 	r.exprs(s.Rhs)
+	if namesOnly(s.Lhs) && slices.ContainsFunc(s.Rhs, isLogical) {
+		return apartFrom(s)
+	}
+	return s
+}
+
+func namesOnly(list []ast.Expr) bool {
+	for _, x := range list {
+		if _, ok := x.(*ast.IdentExpr); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func isLogical(x ast.Expr) bool {
+	_, ok := x.(*ast.LogicalOpExpr)
+	return ok
+}
+
+// apartFrom is "variable = a and b" by way of another variable: gopher-lua puts
+// what "and" and "or" have so far into the variable, where b may read it.
+func apartFrom(s *ast.AssignStmt) ast.Stmt {
+	values := &ast.LocalAssignStmt{Exprs: s.Rhs}
+	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{values, s}}
+	values.SetLine(s.Line())
+	do.SetLine(s.Line())
+	do.SetLastLine(s.LastLine())
+	s.Rhs = make([]ast.Expr, len(s.Lhs))
+	for i := range s.Rhs {
+		name := "value " + strconv.Itoa(i+1)
+		values.Names = append(values.Names, name)
+		s.Rhs[i] = &ast.IdentExpr{Value: name}
+		s.Rhs[i].SetLine(s.Line())
+	}
+	return do
 }
 
 func (r *rewriter) localAssign(s *ast.LocalAssignStmt) {
