@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"minikv/lockclient"
 )
@@ -47,5 +48,59 @@ func ExampleClient_Fenced() {
 	fmt.Println(err)
 	// Output:
 	// write with token 7
+	// <nil>
+}
+
+// Permits are taken together, or not at all.
+func ExampleClient_Semaphore() {
+	client := lockclient.New(&wire{reply: counted}, lockclient.System())
+	defer client.Close()
+
+	ctx := context.Background()
+	permits, err := client.Semaphore("gpu").Acquire(ctx, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("using", permits.Count())
+	fmt.Println(permits.Release(ctx))
+	// Output:
+	// using 2
+	// <nil>
+}
+
+// A permit that expires is a Held: it tells when it is lost, and comes back by
+// itself if its holder dies.
+func ExampleClient_PermitSemaphore() {
+	client := lockclient.New(&wire{reply: counted}, lockclient.System())
+	defer client.Close()
+
+	ctx := context.Background()
+	permit, err := client.PermitSemaphore("licences").Acquire(ctx, time.Minute)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(permit.Extend(ctx, 2*time.Minute))
+	fmt.Println(permit.Unlock(ctx))
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// Those who wait for a latch go on when it was counted down to zero.
+func ExampleClient_Latch() {
+	client := lockclient.New(&wire{reply: counted}, lockclient.System())
+	defer client.Close()
+
+	ctx := context.Background()
+	set, err := client.Latch("warm-up").TrySetCount(ctx, 2)
+	fmt.Println(set, err)
+	left, err := client.Latch("warm-up").CountDown(ctx)
+	fmt.Println(left, err)
+	fmt.Println(client.Latch("warm-up").Wait(ctx))
+	// Output:
+	// true <nil>
+	// 1 <nil>
 	// <nil>
 }
