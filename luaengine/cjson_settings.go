@@ -119,7 +119,9 @@ func (e *Engine) jsonEncodeInvalid(L *lua.LState, s *jsonSettings) int {
 }
 
 // jsonIntSetting is the function of a setting that is an integer from 1.
-func (e *Engine) jsonIntSetting(settings func() *jsonSettings, field func(*jsonSettings) *int, most int) lua.LGFunction {
+func (e *Engine) jsonIntSetting(
+	settings func() *jsonSettings, field func(*jsonSettings) *int, most int,
+) lua.LGFunction {
 	return func(L *lua.LState) int {
 		e.jsonArguments(L, 1)
 		e.jsonInt(L, 1, field(settings()), 1, most)

@@ -298,7 +298,8 @@ func TestRepliesOfRESP3(t *testing.T) {
 		"local t={} t.map={[t]=1} return t": 1999,
 	} {
 		reply := string(resp.Append(nil, runScript(e, h, script, nil, nil), 3))
-		require.Equal(t, levels, strings.Count(reply, "*1\r\n")+strings.Count(reply, "%1\r\n")+strings.Count(reply, "~1\r\n"), script)
+		headers := strings.Count(reply, "*1\r\n") + strings.Count(reply, "%1\r\n") + strings.Count(reply, "~1\r\n")
+		require.Equal(t, levels, headers, script)
 		require.Contains(t, reply, "-ERR reached lua stack limit\r\n")
 	}
 }

@@ -94,7 +94,6 @@ func (e *Engine) baseGetMetatable(L *lua.LState) int {
 			L.Push(lua.LNil)
 			return 1
 		}
-	case *lua.LUserData:
 	default:
 		L.Push(lua.LNil)
 		return 1

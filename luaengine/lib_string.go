@@ -277,12 +277,12 @@ func (e *Engine) stringGmatch(L *lua.LState) int {
 func (e *Engine) stringGsub(L *lua.LState) int {
 	text, pattern := e.checkString(L, 1), e.checkString(L, 2)
 	with := L.Get(3)
+	limit := e.optInt(L, 4, math.MaxInt32)
 	switch with.(type) {
 	case lua.LNumber, lua.LString, *lua.LTable, *lua.LFunction:
 	default:
 		e.argError(L, 3, "string/function/table expected")
 	}
-	limit := e.optInt(L, 4, math.MaxInt32)
 	anchored := strings.HasPrefix(pattern, "^")
 	pattern = strings.TrimPrefix(pattern, "^")
 	return e.guard(L, func() int {

@@ -44,6 +44,9 @@ func scanNumber(s string) (float64, int) {
 	return f, sign + length
 }
 
+// plainNaN is C's nan, without the mark that Go's has.
+const plainNaN = 0x7FF8 << 48
+
 // scanWord reads inf, infinity, nan and nan(…), in any case.
 func scanWord(s string) (float64, int) {
 	word := strings.ToLower(s[:min(len(s), len("infinity"))])
@@ -53,7 +56,7 @@ func scanWord(s string) (float64, int) {
 	case strings.HasPrefix(word, "inf"):
 		return math.Inf(1), len("inf")
 	case strings.HasPrefix(word, "nan"):
-		return math.Copysign(math.NaN(), 1), len("nan") + payloadLength(s[len("nan"):])
+		return math.Float64frombits(plainNaN), len("nan") + payloadLength(s[len("nan"):])
 	}
 	return 0, 0
 }

@@ -73,13 +73,15 @@ local t=setmetatable({},{__concat=function(a,b) return type(a)..type(b) end}) re
 local t=setmetatable({},{__concat=function(a,b) return type(a)..type(b) end}) return V .. t
 local t=setmetatable({},{__call=function(_,...) return select('#',...) end}) return t(V,V)
 local t=setmetatable({},{__unm=function() return 'unm' end}) return -t
-local m={__eq=function() return true end,__lt=function() return true end} local a,b=setmetatable({},m),setmetatable({},m) return a==b,a<b,a<=b,a>b
+local m={__eq=function() return true end,__lt=function() return true end} local
+  a,b=setmetatable({},m),setmetatable({},m) return a==b,a<b,a<=b,a>b
 local t=setmetatable({},{__tostring=function() return V end}) return tostring(t)
 local t=setmetatable({},{__metatable=V}) return getmetatable(t)
 local t=setmetatable({},V) return type(t)
 local t=T t.x=V return rawget(t,'x'),rawequal(t,t)
 local t=T return rawset(t,V,V)==t
-local co=coroutine.create(function(a,b) local c=coroutine.yield(a O b) return c O a end) local x,y=coroutine.resume(co,V,V) local z,w=coroutine.resume(co,V) return x,y,z,w,coroutine.status(co)
+local co=coroutine.create(function(a,b) local c=coroutine.yield(a O b) return c O a end) local
+  x,y=coroutine.resume(co,V,V) local z,w=coroutine.resume(co,V) return x,y,z,w,coroutine.status(co)
 local f=coroutine.wrap(function(...) error(V) end) return f()
 local f=coroutine.wrap(function() coroutine.yield(V) end) f() return f(),f()
 return coroutine.resume(coroutine.create(function() return V O V end))
@@ -277,25 +279,35 @@ cmsgpack.pack()
 
 // scriptAtoms are the values of each kind, one in each word.
 var scriptAtoms = map[string][]string{
-	"N": strings.Fields("0 1 -1 2 3 10 0.5 -0.5 1.5 2.5 1e15 123456789012345 1e14 99999999999999 1e100 -1e100 2^53 -2^53 " +
+	"N": strings.Fields("0 1 -1 2 3 10 0.5 -0.5 1.5 2.5 1e15 123456789012345 1e14 99999999999999 1e100 -1e100 " +
+		"2^53 -2^53 " +
 		"2^31 -2^31 2^32 2^63 -2^63 2^64 1/0 -1/0 0/0 -(0/0) 0.1 1/3 1e-5 0x10 1e16 1e21"),
 	"I": strings.Fields("0 1 -1 2 3 4 -2 -3 5 10 65 97 255 256 -10 20 '2' 1.9"),
 	"B": strings.Fields("2 8 10 16 36 1 37 0 -1 '16' 3.7"),
-	"S": strings.Fields(`'' 'a' 'abc' 'hello_world' '10' '_10_' '0x10' '-0x1F' '1e2' '1e' '0x' 'inf' 'nan' 'zz' 'Z' '7f' ` +
-		`'\0' 'a\0b' 'a%b' '(x)' '[a]' '-' 'a.b.c' 'key=val,k2=v2' '\255\254' 'x\ny' '"q"' '\\' '.5' '5.' '+1' '--1' '1_' '0b1'`),
-	"P": strings.Fields(`'' 'a' '.' '%a+' '%d+' '%w*' '.-' '(.)' '(.)(.)' '()' '^a' 'a$' '^' '$' '[a-c]' '[^a]' '[' '[]' '[^]' '[a' ` +
-		`'%' '(' ')' '%1' '(%1' '()%1' '%b()' '%b' '%bx' '%f[%w]' '%f' '%fa' '[%w_]' '[%' '[a-' '[]a]' '*' '+' '?' '-' 'a-' '.*' '(a*(.)%w(%s*))' ` +
+	"S": strings.Fields(`'' 'a' 'abc' 'hello_world' '10' '_10_' '0x10' '-0x1F' '1e2' '1e' '0x' 'inf' 'nan' ` +
+		`'zz' 'Z' '7f' ` +
+		`'\0' 'a\0b' 'a%b' '(x)' '[a]' '-' 'a.b.c' 'key=val,k2=v2' '\255\254' 'x\ny' '"q"' '\\' '.5' '5.' '+1' ` +
+		`'--1' '1_' '0b1'`),
+	"P": strings.Fields(`'' 'a' '.' '%a+' '%d+' '%w*' '.-' '(.)' '(.)(.)' '()' '^a' 'a$' '^' '$' '[a-c]' ` +
+		`'[^a]' '[' '[]' '[^]' '[a' ` +
+		`'%' '(' ')' '%1' '(%1' '()%1' '%b()' '%b' '%bx' '%f[%w]' '%f' '%fa' '[%w_]' '[%' '[a-' '[]a]' '*' '+' ` +
+		`'?' '-' 'a-' '.*' '(a*(.)%w(%s*))' ` +
 		`'%z' '%s' '%p' '%x' '%l%u' '%c' '%g' '%.' '%%' '(.)%1' '\0' '[\0-z]' 'l+' '(%w+)=(%w+)' 'o*' '((((a))))' '%2'`),
 	"R": strings.Fields(`'' 'x' '%0' '%1' '%2' '%%' '%' '%x' '<%0>' '%1%1' '%9' 'a%' 1 1.5`),
-	"F": strings.Fields(`'%d' '%5d' '%-5d|' '%05d' '%+d' '%.3d' '%i' '%u' '%x' '%X' '%#x' '%o' '%#o' '%c' '%e' '%.3e' '%E' '%f' '%.0f' '%5.1f' ` +
-		`'%g' '%.3g' '%G' '%#g' '%s' '%10s|' '%-10s|' '%.2s' '%5.1s' '%q' '%%' '%' '%y' '%5' '%.' '%10.123f' '%123d' '%.20f' '%+_d' '%0d' '%_d' ` +
+	"F": strings.Fields(`'%d' '%5d' '%-5d|' '%05d' '%+d' '%.3d' '%i' '%u' '%x' '%X' '%#x' '%o' '%#o' '%c' '%e' ` +
+		`'%.3e' '%E' '%f' '%.0f' '%5.1f' ` +
+		`'%g' '%.3g' '%G' '%#g' '%s' '%10s|' '%-10s|' '%.2s' '%5.1s' '%q' '%%' '%' '%y' '%5' '%.' '%10.123f' ` +
+		`'%123d' '%.20f' '%+_d' '%0d' '%_d' ` +
 		`'%ld' '%p' '%a' '%-05d' '%+.3e' '%.14g' '%.17g' '%#.3x' '%5%' '%.0s' '%---5d' '%++++++d'`),
-	"G": strings.Fields(`'b' 'B' 'h' 'H' 'i' 'I' 'l' 'L' 'f' 'd' 's' 'c3' 'c0' 'x' '>i4' '<I2' '!4bi' 'i3' 'i16' 'i33' '>d' 'bc0' '!3' 'I8' 'T' '_b'`),
-	"J": strings.Fields(`'[]' '{}' '[1,2]' '{"a":1}' '[1,' '{"a"' '1' 'null' 'true' 'nul' '"a"' '"\\u0041"' '"\\ud83d\\ude00"' '"\\x"' '[[[]]]' ` +
+	"G": strings.Fields(`'b' 'B' 'h' 'H' 'i' 'I' 'l' 'L' 'f' 'd' 's' 'c3' 'c0' 'x' '>i4' '<I2' '!4bi' 'i3' ` +
+		`'i16' 'i33' '>d' 'bc0' '!3' 'I8' 'T' '_b'`),
+	"J": strings.Fields(`'[]' '{}' '[1,2]' '{"a":1}' '[1,' '{"a"' '1' 'null' 'true' 'nul' '"a"' '"\\u0041"' ` +
+		`'"\\ud83d\\ude00"' '"\\x"' '[[[]]]' ` +
 		`'-1.5e3' '01' '0x1F' 'nan' '-' '[1.0,1e2]' '{"1":2}' '[null,false]' '"' '' '__1_' '[1]x' '{1:2}'`),
 	"T": strings.Fields("{} {1} {1,2,3} {'a','b','c'} {x=1} {1,x=2} {{1}} {1,'a',true} {'b','a'} {f=1} {{},{}}"),
 	"O": strings.Split("+|-|*|/|%| .. |==|~=|<|<=|>|>=| and | or ", "|"),
-	"V": strings.Fields("nil true false N N N I S S S S T T 0 '' {} function()_end E E E E string.len cjson.null coroutine.create(type)"),
+	"V": strings.Fields("nil true false N N N I S S S S T T 0 '' {} function()_end E E E E string.len " +
+		"cjson.null coroutine.create(type)"),
 }
 
 // scriptMaker makes random programs.
