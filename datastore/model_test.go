@@ -392,7 +392,7 @@ func (m *machine) zadd(t *rapid.T, db int, key, name string) {
 	} else {
 		k.items = append(k.items, Member{name, score})
 	}
-	sort.Slice(k.items, func(i, j int) bool { return compareMembers(k.items[i], k.items[j]) < 0 })
+	sort.Slice(k.items, func(i, j int) bool { return CompareMembers(k.items[i], k.items[j]) < 0 })
 	at := m.do(t, db, func(d *DB) string {
 		rank, ok, err := d.ZRank([]byte(key), []byte(name))
 		return fmt.Sprint(rank, ok, err)

@@ -1,6 +1,7 @@
 package datastore
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 )
@@ -60,6 +61,13 @@ func ParseInteger[T ~string | ~[]byte](s T) (int64, bool) {
 		return int64(-n), true
 	}
 	return int64(n), true
+}
+
+// CompareIntegers orders two texts that are integers by their values.
+func CompareIntegers(a, b string) int {
+	x, _ := ParseInteger(a)
+	y, _ := ParseInteger(b)
+	return cmp.Compare(x, y)
 }
 
 // addInteger adds delta to n and reports whether the sum fits 64 bits.

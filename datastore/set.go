@@ -1,5 +1,7 @@
 package datastore
 
+import "slices"
+
 // SetAdd adds a member to the set under key and reports whether it is new.
 func (db *DB) SetAdd(key, name []byte) (bool, error) {
 	e, err := db.ensure(key, Set)
@@ -39,7 +41,8 @@ func (db *DB) SetHas(key, name []byte) (bool, error) {
 	return e != nil && e.value.set.find(name) >= 0, err
 }
 
-// SetMembers returns the members in the order in which they were added.
+// SetMembers returns the members: ascending while the set is compact, and in
+// the order in which they were added afterwards.
 func (db *DB) SetMembers(key []byte) ([]string, error) {
 	e, err := db.find(key, Set)
 	if e == nil {
@@ -50,6 +53,9 @@ func (db *DB) SetMembers(key []byte) ([]string, error) {
 		names = append(names, name)
 		return true
 	})
+	if e.value.form == formPlain {
+		slices.SortFunc(names, CompareIntegers)
+	}
 	return names, nil
 }
 

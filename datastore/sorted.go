@@ -24,8 +24,8 @@ type sorted struct {
 
 func (z *sorted) len() int { return z.scores.len() }
 
-// compareMembers orders by score, then by name byte for byte.
-func compareMembers(a, b Member) int {
+// CompareMembers orders by score, then by name byte for byte.
+func CompareMembers(a, b Member) int {
 	switch {
 	case a.Score < b.Score:
 		return -1
@@ -138,8 +138,8 @@ func (z *sorted) insert(m Member) {
 	if len(z.chunks) == 0 {
 		z.chunks = append(z.chunks, nil)
 	}
-	at := min(len(z.chunks)-1, z.chunk(func(o Member) bool { return compareMembers(o, m) < 0 }))
-	i, _ := slices.BinarySearchFunc(z.chunks[at], m, compareMembers)
+	at := min(len(z.chunks)-1, z.chunk(func(o Member) bool { return CompareMembers(o, m) < 0 }))
+	i, _ := slices.BinarySearchFunc(z.chunks[at], m, CompareMembers)
 	z.chunks[at] = slices.Insert(z.chunks[at], i, m)
 	if chunk := z.chunks[at]; len(chunk) > chunkMax {
 		upper := slices.Clone(chunk[chunkMax/2:])
@@ -152,8 +152,8 @@ func (z *sorted) insert(m Member) {
 // cut takes a member that is there out of its chunk. The last chunk stays,
 // empty, for reuse.
 func (z *sorted) cut(m Member) {
-	at := z.chunk(func(o Member) bool { return compareMembers(o, m) < 0 })
-	i, _ := slices.BinarySearchFunc(z.chunks[at], m, compareMembers)
+	at := z.chunk(func(o Member) bool { return CompareMembers(o, m) < 0 })
+	i, _ := slices.BinarySearchFunc(z.chunks[at], m, CompareMembers)
 	z.chunks[at] = slices.Delete(z.chunks[at], i, i+1)
 	if len(z.chunks[at]) == 0 && len(z.chunks) > 1 {
 		z.chunks = slices.Delete(z.chunks, at, at+1)

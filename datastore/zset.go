@@ -36,9 +36,14 @@ func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	created = e.value.zset.set(name, score)
-	e.value.grow(e.value.zset.len(), len(name), db.keyspace.limits.ZSetEntries, db.keyspace.limits.ZSetValue)
-	return created, nil
+	z := e.value.zset
+	if z.scores.find(name) < 0 {
+		e.value.grow(z.len()+1, len(name), db.keyspace.limits.ZSetEntries, db.keyspace.limits.ZSetValue)
+	}
+	if e.value.form == formPlain && score == 0 {
+		score = 0 // a listpack keeps whole scores as integers, which have no -0
+	}
+	return z.set(name, score), nil
 }
 
 // ZRemove removes a member and reports whether it was there.
@@ -74,7 +79,7 @@ func (db *DB) ZRank(key, name []byte) (rank int, ok bool, err error) {
 		return 0, false, nil
 	}
 	m := Member{string(name), score}
-	return z.rank(func(o Member) bool { return compareMembers(o, m) < 0 }), true, nil
+	return z.rank(func(o Member) bool { return CompareMembers(o, m) < 0 }), true, nil
 }
 
 // ZScoreSpan returns the ranks from, up to but not including to, of the

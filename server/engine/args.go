@@ -12,6 +12,21 @@ import (
 // sign, no leading zeros.
 func parseInt(arg []byte) (n int64, ok bool) { return datastore.ParseInteger(arg) }
 
+// parseInt32 reads a signed 32-bit integer. custom is the error text for what is
+// none, "" for the usual ones.
+func parseInt32(arg []byte, custom string) (n int, bad string) {
+	wide, ok := parseInt(arg)
+	switch {
+	case ok && wide == int64(int32(wide)):
+		return int(wide), ""
+	case custom != "":
+		return 0, custom
+	case !ok:
+		return 0, errNotInt
+	}
+	return 0, "ERR value is out of range, value must between -2147483648 and 2147483647"
+}
+
 // parseFloat reads a double as Redis does: C's strtod on the whole argument,
 // hexadecimal and infinities included, but no space in front, nothing out of
 // range and not NaN.
@@ -50,10 +65,10 @@ func is(arg []byte, word string) bool {
 // fractions, as milliseconds; 0 is for ever. bad is an error text or "".
 func blockTimeout(arg []byte) (millis int64, bad string) {
 	seconds, ok := parseFloat(arg)
-	if !ok || math.IsInf(seconds, 0) || seconds*1000 > math.MaxInt64/2 {
+	if !ok {
 		return 0, errTimeoutFloat
 	}
-	if seconds < 0 {
+	if seconds < 0 || seconds*1000 >= math.MaxInt64 { // too great ones overflow
 		return 0, errNegTimeout
 	}
 	return int64(math.Ceil(seconds * 1000)), ""

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"minikv/datastore"
 	"minikv/internal/resp"
 )
 
@@ -25,7 +26,7 @@ type blocking struct {
 // blocked is what one session waits for.
 type blocked struct {
 	args      [][]byte // the command, to run again; nil in WAIT
-	db        int
+	kind      datastore.Kind
 	keys      []watchKey
 	deadline  int64 // Unix milliseconds; math.MaxInt64: none
 	onTimeout resp.Value
@@ -34,20 +35,21 @@ type blocked struct {
 	postponed bool
 }
 
-// Block makes the session wait until one of keys changes, and returns what the
-// handler must return. The handler then runs again, with Again set, and may
-// block again; it keeps its place and its deadline. When timeoutMillis (0: for
-// ever) have passed, the client gets onTimeout. Where blocking is not possible,
-// in transactions and scripts, that is returned at once.
-func (c *Call) Block(keys [][]byte, timeoutMillis int64, onTimeout resp.Value) resp.Value {
-	if c.Script || c.InTx || c.Session.internal {
+// Block makes the session wait until one of keys changes and is of the given
+// kind, and returns what the handler must return. The handler then runs again,
+// with Again and Ready set, and may block again; it keeps its place and its
+// deadline. When timeoutMillis (0: for ever) have passed, the client gets
+// onTimeout. Where blocking is not possible, in transactions and scripts, that
+// is returned at once.
+func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, onTimeout resp.Value) resp.Value {
+	if !c.mayBlock() {
 		return onTimeout
 	}
 	if c.Again {
 		return resp.Value{}
 	}
 	n, s := c.Node, c.Session
-	b := &blocked{args: cloneArgs(c.Args), db: s.DB, onTimeout: onTimeout}
+	b := &blocked{args: cloneArgs(c.Args), kind: kind, onTimeout: onTimeout}
 	b.deadline = n.deadlineIn(timeoutMillis)
 	if n.blocking.keys == nil {
 		n.blocking.keys = make(map[watchKey][]*Session)
@@ -64,12 +66,16 @@ func (c *Call) Block(keys [][]byte, timeoutMillis int64, onTimeout resp.Value) r
 	return resp.Value{}
 }
 
+// mayBlock reports whether the session may be left waiting.
+func (c *Call) mayBlock() bool { return !c.Script && !c.InTx && !c.Session.internal }
+
 // deadlineIn is now plus a timeout, 0 being for ever.
 func (n *Node) deadlineIn(timeoutMillis int64) int64 {
-	if timeoutMillis == 0 {
+	now := n.nowMillis()
+	if timeoutMillis == 0 || timeoutMillis > math.MaxInt64-now {
 		return math.MaxInt64
 	}
-	return n.nowMillis() + timeoutMillis
+	return now + timeoutMillis
 }
 
 // block puts s to wait.
@@ -153,23 +159,22 @@ func (n *Node) serveReady() {
 		n.blocking.ready = nil
 		for _, key := range ready {
 			for _, s := range slices.Clone(n.blocking.keys[key]) {
-				if s.block != nil {
-					n.tryAgain(s)
+				if s.block != nil && n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind {
+					n.tryAgain(s, []byte(key.key))
 				}
 			}
 		}
 	}
 }
 
-// tryAgain runs the command that s is blocked in. A key of the wrong type
-// leaves it waiting, as Redis 7.0 does.
-func (n *Node) tryAgain(s *Session) {
+// tryAgain runs the command that s is blocked in, a key of which is ready.
+func (n *Node) tryAgain(s *Session, key []byte) {
 	b := s.block
 	c := n.push(s)
-	c.Args, c.Again = b.args, true
+	c.Args, c.Again, c.Ready = b.args, true, key
 	c.Cmd, _ = lookup(b.args)
 	reply := c.Cmd.Run(c)
-	if reply.Kind != resp.None && !(reply.Kind == resp.Error && reply.Str == errWrongType) {
+	if reply.Kind != resp.None {
 		n.unblock(s)
 		c.propagate()
 		n.stats.count(c, reply)

@@ -5,73 +5,31 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"minikv/internal/resp"
-	"minikv/luaengine"
 )
 
-// testPop is a blocking command as the list family would write it: it takes a
-// string away as soon as there is one.
-var testPop = Command{
-	Name: "TESTPOP", Arity: -3, Flags: Write | Blocking, Keys: keyRange(1, -2, 1),
-	Run: func(c *Call) resp.Value {
-		millis, bad := blockTimeout(c.Args[len(c.Args)-1])
-		if bad != "" {
-			return resp.Err(bad)
-		}
-		keys := c.Args[1 : len(c.Args)-1]
-		for _, key := range keys {
-			text, ok, err := c.DB.String(key)
-			if err != nil {
-				return resp.Err(errWrongType)
-			}
-			if ok {
-				c.DB.Delete(key)
-				c.Changed(key, "del")
-				c.Replicate([]byte("DEL"), key)
-				return resp.Str(text)
-			}
-		}
-		return c.Block(keys, millis, resp.NullList)
-	},
-}
-
-// withTestPop registers TESTPOP while a test runs.
-func withTestPop(t *testing.T) *fixture {
-	rows, oldTable := tableRows, table
-	cmd := testPop
-	table = append(table[:len(table):len(table)], cmd)
-	prepare(&table[len(table)-1])
-	tableFind[cmd.Name] = luaengine.Handle(len(table) - 1)
-	t.Cleanup(func() {
-		table, tableRows = oldTable, rows
-		delete(tableFind, cmd.Name)
-	})
-	return newFixture(t, withLua)
-}
-
 func TestBlockedClientsAreServedInTheirOrder(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	f.node.AddReplica(1)
 	a, b, w := f.session(), f.session(), f.session()
-	f.expect(a, "TESTPOP k other 0", "")
-	f.expect(b, "TESTPOP k 0", "")
+	f.expect(a, "BLPOP k other 0", "")
+	f.expect(b, "BLPOP k 0", "")
 	require.True(t, a.Blocked())
 	f.node.Dirty()
-	f.expect(w, "SET k 1", "OK")
+	f.expect(w, "RPUSH k 1", "(integer) 1")
 	require.Equal(t, []*Session{w, a}, f.node.Dirty())
-	require.Equal(t, `"1"`, f.got(a))
+	require.Equal(t, "1) \"k\"\n2) \"1\"", f.got(a))
 	require.True(t, b.Blocked())
-	f.expect(w, "MULTI", "OK", "SET k 2", "QUEUED", "GET k", "QUEUED", "EXEC", "1) OK\n2) \"2\"")
-	require.Equal(t, `"2"`, f.got(b))
-	require.Contains(t, f.stream(0), "SET k 1 | DEL k")
+	f.expect(w, "MULTI", "OK", "RPUSH k 2", "QUEUED", "LLEN k", "QUEUED", "EXEC",
+		"1) (integer) 1\n2) (integer) 1")
+	require.Equal(t, "1) \"k\"\n2) \"2\"", f.got(b))
+	require.Contains(t, f.stream(0), "RPUSH k 1 | LPOP k")
 	require.Nil(t, f.node.blocking.keys)
 }
 
 func TestBlockingTimesOutByTheWallClock(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	s := f.session()
-	f.expect(s, "TESTPOP k 0.5", "")
+	f.expect(s, "BLPOP k 0.5", "")
 	left, _ := f.node.NextDeadline()
 	require.Equal(t, 500*time.Millisecond, left)
 	f.clock.wall = f.clock.wall.Add(time.Second) // a jump
@@ -84,31 +42,31 @@ func TestBlockingTimesOutByTheWallClock(t *testing.T) {
 }
 
 func TestBlockingIsNotForTransactionsAndScripts(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	s := f.session()
-	f.expect(s, "MULTI", "OK", "TESTPOP k 0", "QUEUED", "EXEC", "1) (nil array)",
-		`EVAL "return redis.call('testpop','k',0)" 0`, "(nil)")
+	f.expect(s, "MULTI", "OK", "BLPOP k 0", "QUEUED", "EXEC", "1) (nil array)",
+		`EVAL "return redis.call('blmpop',0,1,'k','left')" 0`, "(nil)")
 	require.False(t, s.Blocked())
 }
 
 func TestAWrongTypeLeavesTheClientWaiting(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	s, w := f.session(), f.session()
-	f.do(s, "TESTPOP k 0")
+	f.do(s, "BLPOP k 0")
 	f.do(w, "HSET k a b")
 	require.True(t, s.Blocked())
 	f.do(w, "DEL k")
-	f.do(w, "SET k v")
-	require.Equal(t, `"v"`, f.got(s))
+	f.do(w, "RPUSH k v")
+	require.Equal(t, "1) \"k\"\n2) \"v\"", f.got(s))
 }
 
 func TestClosingABlockedClientLeavesNothing(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	s, w := f.session(), f.session()
-	f.do(s, "TESTPOP k 5")
+	f.do(s, "BLPOP k 5")
 	f.node.Close(s)
 	f.node.Close(s)
-	f.expect(w, "SET k v", "OK", "GET k", `"v"`)
+	f.expect(w, "RPUSH k v", "(integer) 1", "LLEN k", "(integer) 1")
 	require.Nil(t, f.node.blocking.keys)
 	require.Empty(t, f.node.blocking.timed)
 	require.Zero(t, f.node.blocking.count)
@@ -116,12 +74,12 @@ func TestClosingABlockedClientLeavesNothing(t *testing.T) {
 }
 
 func TestClientUnblock(t *testing.T) {
-	f := withTestPop(t)
+	f := newFixture(t, withLua)
 	s, w := f.session(), f.session()
-	f.do(s, "TESTPOP k 0")
+	f.do(s, "BLPOP k 0")
 	f.expect(w, "CLIENT UNBLOCK 1", "(integer) 1", "CLIENT UNBLOCK 1", "(integer) 0", "CLIENT UNBLOCK 2", "(integer) 0")
 	require.Equal(t, "(nil array)", f.got(s))
-	f.do(s, "TESTPOP k 0")
+	f.do(s, "BLPOP k 0")
 	f.expect(w, "CLIENT UNBLOCK 1 ERROR", "(integer) 1")
 	require.Equal(t, "(error) UNBLOCKED client unblocked via CLIENT UNBLOCK", f.got(s))
 }

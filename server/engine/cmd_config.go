@@ -59,6 +59,7 @@ func runConfigSet(c *Call) resp.Value {
 		}
 	}
 	c.Node.applyExpiryPolicy()
+	c.Node.applyLimits()
 	return resp.OK
 }
 

@@ -46,18 +46,16 @@ func runEcho(c *Call) resp.Value { return resp.Str(string(c.Args[1])) }
 
 // runSelect is SELECT index. In a script it lasts as long as the script.
 func runSelect(c *Call) resp.Value {
-	index, ok := parseInt(c.Args[1])
+	index, bad := parseInt32(c.Args[1], "")
 	switch {
-	case !ok:
-		return resp.Err(errNotInt)
-	case int64(int32(index)) != index:
-		return resp.Err("ERR value is out of range, value must between -2147483648 and 2147483647")
+	case bad != "":
+		return resp.Err(bad)
 	case c.Node.cfg.Topology != nil && index != 0:
 		return resp.Err("ERR SELECT is not allowed in cluster mode")
-	case index < 0 || index >= int64(c.Node.keys.Databases()):
-		return resp.Err("ERR DB index is out of range")
+	case c.Node.checkDatabase(index) != "":
+		return resp.Err(errDBIndex)
 	}
-	c.Session.DB = int(index)
+	c.Session.DB = index
 	return resp.OK
 }
 

@@ -100,7 +100,7 @@ func parseExpireOptions(args [][]byte) (opt expireOptions, bad string) {
 		case is(arg, "LT"):
 			opt.lt = true
 		default:
-			return opt, oneLine([]byte("ERR Unsupported option " + string(arg)))
+			return opt, oneLine([]byte("ERR Unsupported option " + string(clip(arg, len(arg)))))
 		}
 	}
 	switch {
@@ -162,5 +162,6 @@ func deadlineReply(c *Call, unit, base int64) resp.Value {
 	case deadline == datastore.NoDeadline:
 		return resp.Int(ttlNoDeadline)
 	}
-	return resp.Int((max(0, deadline-base) + unit/2) / unit)
+	left := max(0, deadline-base)
+	return resp.Int(left/unit + 2*(left%unit)/unit) // rounded, without overflow
 }

@@ -20,6 +20,7 @@ var genericCommands = []Command{
 		Groups: "keyspace write slow dangerous", Run: runFlushDB},
 	{Name: "KEYS", Arity: 2, Flags: ReadOnly,
 		Groups: "keyspace read slow dangerous", Run: runKeys},
+	{Name: "OBJECT", Arity: -2, Groups: "slow", Sub: objectCommands},
 	{Name: "RANDOMKEY", Arity: 1, Flags: ReadOnly,
 		Groups: "keyspace read slow", Run: runRandomKey},
 	{Name: "RENAME", Arity: 3, Flags: Write, Keys: keyRange(1, 2, 1),
@@ -27,7 +28,7 @@ var genericCommands = []Command{
 	{Name: "RENAMENX", Arity: 3, Flags: Write | Fast, Keys: keyRange(1, 2, 1),
 		Groups: "keyspace write fast", Run: runRenameNX},
 	{Name: "TOUCH", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
-		Groups: "keyspace read fast", Run: runExists},
+		Groups: "keyspace read fast", Run: runTouch},
 	{Name: "TYPE", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "keyspace read fast", Run: runType},
 	{Name: "UNLINK", Arity: -2, Flags: Write | Fast, Keys: keyRange(1, -1, 1),
@@ -49,12 +50,16 @@ func runDel(c *Call) resp.Value {
 	return resp.Int(removed)
 }
 
-// runExists is EXISTS key [key ...]; TOUCH replies the same, access times not
-// being kept.
-func runExists(c *Call) resp.Value {
+// runExists is EXISTS key [key ...].
+func runExists(c *Call) resp.Value { return countKeys(c, c.DB.Exists) }
+
+// runTouch is TOUCH key [key ...].
+func runTouch(c *Call) resp.Value { return countKeys(c, c.DB.Touch) }
+
+func countKeys(c *Call, counts func(key []byte) bool) resp.Value {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
-		if c.DB.Exists(key) {
+		if counts(key) {
 			n++
 		}
 	}

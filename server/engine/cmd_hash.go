@@ -30,6 +30,8 @@ var hashCommands = []Command{
 		Groups: "read hash fast", Run: runHMGet},
 	{Name: "HMSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Run: runHMSet},
+	{Name: "HRANDFIELD", Arity: -2, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read hash slow", Run: runHRandField},
 	{Name: "HSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Run: runHSet},
 	{Name: "HSETNX", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
@@ -240,4 +242,43 @@ func runHSetNX(c *Call) resp.Value {
 func runHStrLen(c *Call) resp.Value {
 	text, _, err := c.DB.HashGet(c.Args[1], c.Args[2])
 	return countReply(len(text), err)
+}
+
+// runHRandField is HRANDFIELD key [count [WITHVALUES]].
+func runHRandField(c *Call) resp.Value {
+	key := c.Args[1]
+	if len(c.Args) == 2 {
+		n, err := c.DB.HashLen(key)
+		if err != nil || n == 0 {
+			return textReply("", false, err)
+		}
+		field, _ := c.DB.HashRandom(key, c.Random)
+		return resp.Str(field)
+	}
+	count, withValues, bad := parseRandomCount(c.Args[2:], "WITHVALUES")
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	var pairs [][2]string
+	err := c.DB.HashEach(key, func(field, text string) { pairs = append(pairs, [2]string{field, text}) })
+	if err != nil {
+		return failed(err)
+	}
+	chosen, bad := c.choose(len(pairs), count)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	list := make([]resp.Value, 0, 2*len(chosen))
+	for _, i := range chosen {
+		field, text := resp.Str(pairs[i][0]), resp.Str(pairs[i][1])
+		switch {
+		case withValues && c.Proto == 3:
+			list = append(list, resp.List(field, text))
+		case withValues:
+			list = append(list, field, text)
+		default:
+			list = append(list, field)
+		}
+	}
+	return resp.List(list...)
 }

@@ -16,7 +16,7 @@ var listCommands = []Command{
 		Groups: "read list fast", Run: runLLen},
 	{Name: "LMOVE", Arity: 5, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
 		Groups: "write list slow", Run: runLMove},
-	{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: Keys{Find: countedKeys},
+	{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: numberedKeys(1),
 		Groups: "write list slow", Run: runLMPop},
 	{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "write list fast", Run: runLPop},

@@ -29,6 +29,11 @@ func runLMPop(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
+	return popLists(c, opt)
+}
+
+// popLists is LMPOP once it is parsed.
+func popLists(c *Call, opt popOptions) resp.Value {
 	end, name := datastore.Head, "LPOP"
 	if opt.other {
 		end, name = datastore.Tail, "RPOP"
@@ -58,6 +63,11 @@ func runZMPop(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
+	return popSortedSets(c, opt)
+}
+
+// popSortedSets is ZMPOP once it is parsed.
+func popSortedSets(c *Call, opt popOptions) resp.Value {
 	name := "ZPOPMIN"
 	if opt.other {
 		name = "ZPOPMAX"
@@ -108,13 +118,4 @@ func parsePop(args [][]byte, one, other string) (opt popOptions, bad string) {
 		return opt, errSyntax
 	}
 	return opt, ""
-}
-
-// countedKeys finds the keys of numkeys key [key ...].
-func countedKeys(args [][]byte) (keys [][]byte, ok bool) {
-	n, ok := parseInt(args[1])
-	if !ok || n < 1 || n > int64(len(args)-2) {
-		return nil, false
-	}
-	return args[2 : n+2], true
 }

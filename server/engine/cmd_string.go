@@ -32,6 +32,8 @@ var stringCommands = []Command{
 		Groups: "write string fast", Run: runIncrBy},
 	{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write string fast", Run: runIncrByFloat},
+	{Name: "LCS", Arity: -3, Flags: ReadOnly, Keys: keyRange(1, 2, 1),
+		Groups: "read string slow", Run: runLCS},
 	{Name: "MGET", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
 		Groups: "read string fast", Run: runMGet},
 	{Name: "MSET", Arity: -3, Flags: Write | DenyOOM, Keys: keyRange(1, -1, 2),
@@ -134,7 +136,7 @@ func runIncrByFloat(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	c.DB.SetString(key, []byte(sum), datastore.KeepDeadline)
+	c.DB.SetNumberText(key, []byte(sum))
 	c.Changed(key, "incrbyfloat")
 	c.Replicate([]byte("SET"), key, []byte(sum), []byte("KEEPTTL"))
 	return resp.Str(sum)

@@ -61,27 +61,49 @@ func zrange(c *Call, kind rangeKind, reverse bool) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	low, high := c.Args[2], c.Args[3]
-	if opt.reverse && opt.kind != byRank {
-		low, high = high, low
-	}
-	from, to, bad := zspan(c, opt.kind, low, high)
+	members, bad := opt.members(c, c.Args[1], c.Args[2], c.Args[3])
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	if opt.reverse && opt.kind == byRank {
-		n, err := c.DB.ZLen(c.Args[1])
-		if err != nil {
-			return failed(err)
-		}
+	return membersReply(members, opt.reverse, opt.scores, c.Proto == 3)
+}
+
+// runZRangeStore is ZRANGESTORE destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count].
+func runZRangeStore(c *Call) resp.Value {
+	opt, bad := parseRangeOptions(c.Args[5:], rangeAuto, false)
+	switch {
+	case bad != "":
+		return resp.Err(bad)
+	case opt.scores:
+		return resp.Err(errSyntax)
+	}
+	members, bad := opt.members(c, c.Args[2], c.Args[3], c.Args[4])
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	return storeMembers(c, c.Args[1], members)
+}
+
+// members are those in the range between two bounds as the client gave them,
+// in ascending order.
+func (o *rangeOptions) members(c *Call, key, low, high []byte) (members []datastore.Member, bad string) {
+	if o.reverse && o.kind != byRank {
+		low, high = high, low
+	}
+	from, to, bad := zspan(c, key, o.kind, low, high)
+	if bad != "" {
+		return nil, bad
+	}
+	if o.reverse && o.kind == byRank {
+		n, _ := c.DB.ZLen(key)
 		from, to = n-to, n-from
 	}
-	from, to = opt.limit(from, to)
-	members, err := c.DB.ZRange(c.Args[1], from, to)
+	from, to = o.limit(from, to)
+	members, err := c.DB.ZRange(key, from, to)
 	if err != nil {
-		return failed(err)
+		return nil, errWrongType
 	}
-	return membersReply(members, opt.reverse, opt.scores, c.Proto == 3)
+	return members, ""
 }
 
 // parseRangeOptions reads what follows the bounds.
@@ -147,7 +169,7 @@ func runZCount(c *Call) resp.Value { return zcount(c, byScore) }
 func runZLexCount(c *Call) resp.Value { return zcount(c, byLex) }
 
 func zcount(c *Call, kind rangeKind) resp.Value {
-	from, to, bad := zspan(c, kind, c.Args[2], c.Args[3])
+	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3])
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -164,7 +186,7 @@ func runZRemRangeByRank(c *Call) resp.Value { return zremove(c, byRank) }
 func runZRemRangeByLex(c *Call) resp.Value { return zremove(c, byLex) }
 
 func zremove(c *Call, kind rangeKind) resp.Value {
-	from, to, bad := zspan(c, kind, c.Args[2], c.Args[3])
+	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3])
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -175,8 +197,8 @@ func zremove(c *Call, kind rangeKind) resp.Value {
 }
 
 // zspan reads two bounds and returns the ranks they include in the sorted set
-// under the first key, to excluded; none if from >= to.
-func zspan(c *Call, kind rangeKind, low, high []byte) (from, to int, bad string) {
+// under key, to excluded; none if from >= to.
+func zspan(c *Call, key []byte, kind rangeKind, low, high []byte) (from, to int, bad string) {
 	var err error
 	switch kind {
 	case byScore:
@@ -187,7 +209,7 @@ func zspan(c *Call, kind rangeKind, low, high []byte) (from, to int, bad string)
 		if !okMin || !okMax {
 			return 0, 0, errScoreRange
 		}
-		from, to, err = c.DB.ZScoreSpan(c.Args[1], r)
+		from, to, err = c.DB.ZScoreSpan(key, r)
 	case byLex:
 		var r datastore.NameRange
 		var okMin, okMax bool
@@ -196,7 +218,7 @@ func zspan(c *Call, kind rangeKind, low, high []byte) (from, to int, bad string)
 		if !okMin || !okMax {
 			return 0, 0, errLexRange
 		}
-		from, to, err = c.DB.ZNameSpan(c.Args[1], r)
+		from, to, err = c.DB.ZNameSpan(key, r)
 	default:
 		start, okStart := parseInt(low)
 		stop, okStop := parseInt(high)
@@ -204,7 +226,7 @@ func zspan(c *Call, kind rangeKind, low, high []byte) (from, to int, bad string)
 			return 0, 0, errNotInt
 		}
 		var n int
-		n, err = c.DB.ZLen(c.Args[1])
+		n, err = c.DB.ZLen(key)
 		from, to = clampRange(start, stop, n)
 	}
 	if err != nil {

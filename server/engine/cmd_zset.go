@@ -21,7 +21,7 @@ var zsetCommands = []Command{
 		Groups: "write sortedset fast", Run: runZIncrBy},
 	{Name: "ZLEXCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZLexCount},
-	{Name: "ZMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: Keys{Find: countedKeys},
+	{Name: "ZMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: numberedKeys(1),
 		Groups: "write sortedset slow", Run: runZMPop},
 	{Name: "ZMSCORE", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZMScore},
@@ -35,6 +35,10 @@ var zsetCommands = []Command{
 		Groups: "read sortedset slow", Run: runZRangeByLex},
 	{Name: "ZRANGEBYSCORE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read sortedset slow", Run: runZRangeByScore},
+	{Name: "ZRANGESTORE", Arity: -5, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
+		Groups: "write sortedset slow", Run: runZRangeStore},
+	{Name: "ZRANDMEMBER", Arity: -2, Flags: ReadOnly, Keys: oneKey(1),
+		Groups: "read sortedset slow", Run: runZRandMember},
 	{Name: "ZRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZRank},
 	{Name: "ZREM", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
@@ -129,7 +133,7 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 		if err != nil {
 			return failed(err)
 		}
-		if opt.incr {
+		if opt.incr && exists {
 			score += old
 		}
 		if math.IsNaN(score) {
@@ -143,7 +147,7 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 		if exists && score == old {
 			continue
 		}
-		if _, err = c.DB.ZSet(key, pairs[i+1], unsigned(score)); err != nil {
+		if _, err = c.DB.ZSet(key, pairs[i+1], score); err != nil {
 			return failed(err)
 		}
 		if exists {
@@ -162,15 +166,6 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 		return resp.Int(int64(added + updated))
 	}
 	return resp.Int(int64(added))
-}
-
-// unsigned makes a plain zero of a negative one: Redis keeps the scores of
-// small sorted sets as integers where they are such, and these have no -0.
-func unsigned(score float64) float64 {
-	if score == 0 {
-		return 0
-	}
-	return score
 }
 
 // refuses reports whether the options keep a member from getting a score.
@@ -320,4 +315,35 @@ func membersReply(members []datastore.Member, reverse, scores, nested bool) resp
 		}
 	}
 	return resp.List(list...)
+}
+
+// runZRandMember is ZRANDMEMBER key [count [WITHSCORES]].
+func runZRandMember(c *Call) resp.Value {
+	key := c.Args[1]
+	count, scores, bad := int64(1), false, ""
+	if len(c.Args) > 2 {
+		if count, scores, bad = parseRandomCount(c.Args[2:], "WITHSCORES"); bad != "" {
+			return resp.Err(bad)
+		}
+	}
+	n, err := c.DB.ZLen(key)
+	if err != nil {
+		return failed(err)
+	}
+	chosen, bad := c.choose(n, count)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	all, _ := c.DB.ZRange(key, 0, n)
+	members := make([]datastore.Member, 0, len(chosen))
+	for _, i := range chosen {
+		members = append(members, all[i])
+	}
+	if len(c.Args) > 2 {
+		return membersReply(members, false, scores, c.Proto == 3)
+	}
+	if len(members) == 0 {
+		return resp.Null
+	}
+	return resp.Str(members[0].Name)
 }

@@ -69,6 +69,7 @@ type Call struct {
 	Script  bool          // called by a script
 	InTx    bool          // called by EXEC, or by a script that EXEC called
 	Again   bool          // the session was blocked in this command, and a key of it has changed
+	Ready   []byte        // with Again: that key, which has the kind that was waited for
 
 	changes    int  // counted by Changed
 	replicated bool // Replicate has replaced the command

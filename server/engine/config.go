@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"minikv/datastore"
 )
 
 // configuration is a node's redis.conf.
@@ -116,6 +118,19 @@ func (conf *configuration) set(name, value string) error {
 	conf.changed[p.name] = text
 	conf.derive()
 	return nil
+}
+
+// applyLimits tells the keyspace up to what sizes values are compact.
+func (n *Node) applyLimits() {
+	if n.conf.changed == nil {
+		return
+	}
+	limit := func(name string) int { return int(n.conf.number(name)) }
+	n.keys.SetLimits(datastore.Limits{
+		HashEntries: limit("hash-max-listpack-entries"), HashValue: limit("hash-max-listpack-value"),
+		SetEntries:  limit("set-max-intset-entries"),
+		ZSetEntries: limit("zset-max-listpack-entries"), ZSetValue: limit("zset-max-listpack-value"),
+	})
 }
 
 // get is the value of a parameter in the form in which CONFIG GET shows it.

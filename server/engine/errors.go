@@ -1,5 +1,7 @@
 package engine
 
+import "bytes"
+
 // Error texts of redis-server 7.0.15, byte for byte. Those of one family only
 // stand with the family.
 const (
@@ -89,8 +91,10 @@ func clip(arg []byte, n int) []byte {
 	return arg[:min(n, len(arg))]
 }
 
-// oneLine makes text fit into an error reply: a line end in it would end the reply.
+// oneLine makes text fit into an error reply: a line end in it would end the
+// reply, and those at its end are dropped.
 func oneLine(text []byte) string {
+	text = bytes.TrimRight(text, "\r\n")
 	for i, b := range text {
 		if b == '\r' || b == '\n' {
 			text[i] = ' '

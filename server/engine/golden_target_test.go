@@ -60,8 +60,15 @@ func (e *engineTarget) send(client string, cmd [][]byte) {
 	e.node.Do(e.clients[client], cmd)
 }
 
-func (e *engineTarget) next(client string, _ bool) (resp.Value, bool) {
+func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
 	s := e.clients[client]
+	for patient && s.Blocked() {
+		wait, ok := e.node.NextDeadline()
+		if !ok {
+			break
+		}
+		e.sleep(wait)
+	}
 	v, n, err := resp.Parse(s.Out)
 	if n == 0 || err != nil {
 		return resp.Value{}, false

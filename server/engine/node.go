@@ -88,6 +88,7 @@ func (n *Node) reset() {
 		Now:       n.nowMillis,
 	})
 	n.keys.OnExpire = n.onExpire
+	n.applyLimits()
 	n.applyExpiryPolicy()
 }
 
@@ -126,6 +127,7 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	}
 	n.markDirty(s)
 	s.lastUsed = n.cfg.Clock.Mono()
+	n.keys.SetAccessTime(s.lastUsed)
 	n.serve(s, cmd)
 	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {

@@ -89,7 +89,7 @@ func classOf(event string) eventClass {
 		return eventExpired
 	case "evicted":
 		return eventEvicted
-	case "set", "setrange", "incrby", "incrbyfloat", "append", "getex", "getdel":
+	case "set", "setrange", "incrby", "incrbyfloat", "append", "getex", "getdel", "setbit":
 		return eventString
 	}
 	return classByPrefix(event)

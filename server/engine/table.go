@@ -24,10 +24,17 @@ func init() {
 		transactionCommands,
 		clusterCommands,
 		stringCommands,
+		bitCommands,
 		hashCommands,
 		listCommands,
+		blockingCommands,
+		setCommands,
 		zsetCommands,
+		zsetAlgebraCommands,
+		scanCommands,
 		genericCommands,
+		databaseCommands,
+		sortCommands,
 		expireCommands,
 	}
 	tableFind = make(map[string]luaengine.Handle)

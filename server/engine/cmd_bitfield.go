@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"math/bits"
+
+	"minikv/internal/resp"
+)
+
+// BITFIELD, https://redis.io/docs/latest/commands/bitfield/
+
+const (
+	errFieldType = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
+	errOverflows = "ERR Invalid OVERFLOW type specified"
+	errFieldRO   = "ERR BITFIELD_RO only supports the GET subcommand"
+)
+
+// fieldWord is a subcommand of BITFIELD.
+type fieldWord uint8
+
+const (
+	fieldGet fieldWord = iota
+	fieldSet
+	fieldIncr
+)
+
+// overflow is what happens to a value that does not fit.
+type overflow uint8
+
+const (
+	overflowWrap overflow = iota
+	overflowSat
+	overflowFail
+)
+
+// fieldOp is one operation on an integer inside a string.
+type fieldOp struct {
+	word     fieldWord
+	signed   bool
+	width    int   // bits
+	offset   int64 // of its highest bit
+	value    int64 // to set or to add
+	overflow overflow
+}
+
+// runBitField is BITFIELD key [GET type offset] [SET type offset value]
+// [INCRBY type offset increment] [OVERFLOW WRAP|SAT|FAIL] ...
+func runBitField(c *Call) resp.Value { return bitField(c, false) }
+
+// runBitFieldRO is BITFIELD_RO key [GET type offset] ...
+func runBitFieldRO(c *Call) resp.Value { return bitField(c, true) }
+
+func bitField(c *Call, readOnly bool) resp.Value {
+	ops, bad := parseFieldOps(c.Args[2:])
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	key := c.Args[1]
+	text, _, err := c.DB.String(key)
+	size := int64(0) // bytes that the writes need
+	for _, op := range ops {
+		if op.word != fieldGet {
+			size = max(size, (op.offset+int64(op.width)-1)/8+1)
+		}
+	}
+	switch {
+	case readOnly && size > 0:
+		return resp.Err(errFieldRO)
+	case err != nil:
+		return failed(err)
+	}
+	changed := make([]byte, max(len(text), int(size)))
+	copy(changed, text)
+	dirty := len(changed) > len(text)
+	replies := make([]resp.Value, 0, len(ops))
+	for _, op := range ops {
+		reply, wrote := op.apply(changed)
+		replies = append(replies, reply)
+		dirty = dirty || wrote
+	}
+	if dirty {
+		if _, err := c.DB.SetRange(key, 0, changed); err != nil {
+			return failed(err)
+		}
+		c.Changed(key, "setbit")
+	}
+	return resp.List(replies...)
+}
+
+// parseFieldOps reads the operations; OVERFLOW is for those behind it.
+func parseFieldOps(args [][]byte) (ops []fieldOp, bad string) {
+	mode := overflowWrap
+	for len(args) > 0 {
+		op, words := fieldOp{overflow: mode}, 4
+		switch {
+		case is(args[0], "GET") && len(args) > 2:
+			words = 3
+		case is(args[0], "SET") && len(args) > 3:
+			op.word = fieldSet
+		case is(args[0], "INCRBY") && len(args) > 3:
+			op.word = fieldIncr
+		case is(args[0], "OVERFLOW") && len(args) > 1:
+			if mode, bad = parseOverflow(args[1]); bad != "" {
+				return nil, bad
+			}
+			args = args[2:]
+			continue
+		default:
+			return nil, errSyntax
+		}
+		if bad := op.parse(args[1:words]); bad != "" {
+			return nil, bad
+		}
+		ops = append(ops, op)
+		args = args[words:]
+	}
+	return ops, ""
+}
+
+func parseOverflow(arg []byte) (overflow, string) {
+	switch {
+	case is(arg, "WRAP"):
+		return overflowWrap, ""
+	case is(arg, "SAT"):
+		return overflowSat, ""
+	case is(arg, "FAIL"):
+		return overflowFail, ""
+	}
+	return 0, errOverflows
+}
+
+// parse reads type offset [value]. An offset with # counts in widths.
+func (op *fieldOp) parse(args [][]byte) (bad string) {
+	kind := args[0]
+	if len(kind) == 0 || kind[0] != 'i' && kind[0] != 'u' {
+		return errFieldType
+	}
+	op.signed = kind[0] == 'i'
+	width, ok := parseInt(kind[1:])
+	if most := int64(63 + flag(op.signed)); !ok || width < 1 || width > most {
+		return errFieldType
+	}
+	op.width = int(width)
+	text, factor := args[1], int64(1)
+	if len(text) > 0 && text[0] == '#' {
+		text, factor = text[1:], width
+	}
+	if op.offset, ok = parseInt(text); !ok || op.offset < 0 || op.offset > (maxString*8-width)/factor {
+		return errBitOffset
+	}
+	op.offset *= factor
+	if len(args) > 2 {
+		if op.value, ok = parseInt(args[2]); !ok {
+			return errNotInt
+		}
+	}
+	return ""
+}
+
+// apply runs the operation on a string that is long enough for its writes, and
+// reports whether it has changed it.
+func (op *fieldOp) apply(text []byte) (reply resp.Value, changed bool) {
+	old := op.read(text)
+	if op.word == fieldGet {
+		return resp.Int(old), false
+	}
+	base := old
+	if op.word == fieldSet {
+		base = 0
+	}
+	value, ok := op.fit(base)
+	if !ok {
+		return resp.Null, false
+	}
+	op.write(text, value)
+	if op.word == fieldSet {
+		return resp.Int(old), value != old
+	}
+	return resp.Int(value), value != old
+}
+
+// read is the integer that stands in text, zeros following its end.
+func (op *fieldOp) read(text []byte) int64 {
+	var n uint64
+	for i := range int64(op.width) {
+		n <<= 1
+		if at := op.offset + i; at/8 < int64(len(text)) {
+			n |= uint64(text[at/8] >> (7 - at%8) & 1)
+		}
+	}
+	return op.extend(n)
+}
+
+// extend gives the low bits of n their sign.
+func (op *fieldOp) extend(n uint64) int64 {
+	unused := 64 - op.width
+	if op.signed {
+		return int64(n<<unused) >> unused
+	}
+	return int64(n << unused >> unused)
+}
+
+// write puts the low bits of an integer into text.
+func (op *fieldOp) write(text []byte, value int64) {
+	for i := range int64(op.width) {
+		at := op.offset + i
+		mask := byte(1) << (7 - at%8)
+		text[at/8] &^= mask
+		if value>>(int64(op.width)-1-i)&1 == 1 {
+			text[at/8] |= mask
+		}
+	}
+}
+
+// fit is base plus the operation's value as the width allows it; false when
+// OVERFLOW FAIL refuses.
+func (op *fieldOp) fit(base int64) (int64, bool) {
+	low, high := int64(0), int64(1)<<op.width-1
+	if op.signed {
+		low, high = -1<<(op.width-1), 1<<(op.width-1)-1
+	}
+	// The sum in 128 bits: its high word is 0 or -1 when 64 bits are enough.
+	sum, carry := bits.Add64(uint64(base), uint64(op.value), 0)
+	over := base>>63 + op.value>>63 + int64(carry)
+	below := over < 0 && (int64(sum) >= 0 || int64(sum) < low)
+	above := over >= 0 && (int64(sum) < 0 || int64(sum) > high)
+	if !op.signed && op.word == fieldSet {
+		below, above = false, uint64(op.value) > uint64(high) // Redis takes it as unsigned
+	}
+	switch {
+	case !below && !above:
+		return int64(sum), true
+	case op.overflow == overflowFail:
+		return 0, false
+	case op.overflow == overflowWrap:
+		return op.extend(sum), true
+	case below:
+		return low, true
+	}
+	return high, true
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// OBJECT and its subcommands, https://redis.io/docs/latest/commands/object/
+
+var objectCommands = []Command{
+	{Name: "ENCODING", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectEncoding},
+	{Name: "FREQ", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectFreq},
+	{Name: "IDLETIME", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectIdleTime},
+	{Name: "REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectRefCount},
+	help("OBJECT", "keyspace slow", objectHelp),
+}
+
+const switching = " Please note that when switching between policies at runtime LRU and LFU data " +
+	"will take some time to adjust."
+
+// runObjectEncoding is OBJECT ENCODING key.
+func runObjectEncoding(c *Call) resp.Value {
+	name := c.DB.Encoding(c.Args[2])
+	return textReply(name, name != "", nil)
+}
+
+// runObjectFreq is OBJECT FREQ key. Every key has the frequency of a new one:
+// nothing is ever evicted.
+func runObjectFreq(c *Call) resp.Value {
+	const newKey = 5
+	switch {
+	case !c.DB.Exists(c.Args[2]):
+		return resp.Null
+	case !c.Node.tracksFrequency():
+		return resp.Err("ERR An LFU maxmemory policy is not selected, access frequency not tracked." + switching)
+	}
+	return resp.Int(newKey)
+}
+
+// runObjectIdleTime is OBJECT IDLETIME key, in seconds.
+func runObjectIdleTime(c *Call) resp.Value {
+	switch {
+	case !c.DB.Exists(c.Args[2]):
+		return resp.Null
+	case c.Node.tracksFrequency():
+		return resp.Err("ERR An LFU maxmemory policy is selected, idle time not tracked." + switching)
+	}
+	return resp.Int(int64(c.DB.Idle(c.Args[2]) / time.Second))
+}
+
+func (n *Node) tracksFrequency() bool {
+	return strings.HasSuffix(n.conf.get("maxmemory-policy"), "-lfu")
+}
+
+// runObjectRefCount is OBJECT REFCOUNT key. Redis shares the integers up to
+// 9999 unless they could be evicted.
+func runObjectRefCount(c *Call) resp.Value {
+	const sharedIntegers, sharedCount = 10000, 1<<31 - 1
+	switch c.DB.Encoding(c.Args[2]) {
+	case "":
+		return resp.Null
+	case "int":
+		text, _, _ := c.DB.String(c.Args[2])
+		n, _ := datastore.ParseInteger(text)
+		policy := c.Node.conf.get("maxmemory-policy")
+		evicts := strings.HasSuffix(policy, "-lfu") || strings.HasSuffix(policy, "-lru")
+		if n >= 0 && n < sharedIntegers && !(evicts && c.Node.conf.number("maxmemory") > 0) {
+			return resp.Int(sharedCount)
+		}
+	}
+	return resp.One
+}
