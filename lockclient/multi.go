@@ -21,9 +21,9 @@ import (
 // at random from 50 ms to 250 ms, so that programs that take the same locks in
 // other orders, as Redisson does, do not keep refusing each other.
 //
-// The options hold for each member. As names the owner of all. A Lease counts
-// from the first member on, and waiting for the others may use up a quarter of
-// it. The loss of one member is the loss of the whole: its Held is told, the
+// The options hold for each member, and observers hear of each as of the whole.
+// As names the owner of all. A Lease counts from the first member on, and
+// waiting for the others may use up a quarter of it. The loss of one member is the loss of the whole: its Held is told, the
 // watchdog renews the others no longer, and Unlock gives them back.
 func Multi(locks ...*Lock) *Lock {
 	sorted := slices.Clone(locks)

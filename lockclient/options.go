@@ -33,9 +33,10 @@ func WithFairWait(d time.Duration) Option {
 	return func(c *Client) { c.fairWait = wholeMillis(d) }
 }
 
-// WithPoll sets how often those who wait for a semaphore or a latch look again
-// without having been woken. Redisson never does, so a lost message may leave it
-// waiting for ever; here it costs d. The default is DefaultPoll.
+// WithPoll sets how often those who wait for a semaphore, for a latch or to read
+// look again without having been woken. Redisson never does, so a message that
+// is lost, or never sent, may leave it waiting for ever; here that costs d. The
+// default is DefaultPoll.
 func WithPoll(d time.Duration) Option { return func(c *Client) { c.poll = wholeMillis(d) } }
 
 // WithBackoff sets how the waiters of a Spin pause. The default is DefaultBackoff.
@@ -108,7 +109,8 @@ func Wait(d time.Duration) LockOption {
 // re-entered if that owner holds it. Redisson's owners are "uuid:thread". An
 // owner must belong to one Client at a time, or its hold count is nobody's.
 // After ErrUnknown a named owner is not cleaned up, as its hold may be an
-// older one: the lock may stay taken until its lease ends.
+// older one: the lock may stay taken until its lease ends. Under Compat316, and
+// of a Simple, that goes for an Unlock as well.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
 // NodeTimeout limits each request that a Redlock makes to one master. The

@@ -10,10 +10,6 @@ import (
 // side, in Redisson's form.
 const writeSuffix = ":write"
 
-// sharePoll is how often a waiting reader looks whether it may share the lock.
-// Redisson tells nobody when a writer goes on as a reader.
-const sharePoll = time.Second
-
 // Constant after initialisation.
 var (
 	readAcquire     = embedded("read_acquire")
@@ -53,11 +49,13 @@ type RWLock struct {
 // of owner to hold count, and for each hold of a reader a timer of its own, so
 // that a reader that died is gone after its lease whatever the others do.
 //
-// A holder of the write side that takes the read side with its Held.Context
-// holds both, and reads on when it unlocks the write side; other waiting readers
-// then join. The reverse is impossible: a reader that asks for the write side
-// would wait for itself, and gets ErrDeadlock at once. The lock is unfair, and
-// readers that overlap without end keep writers waiting.
+// A holder of the write side that takes the read side with its Held.Context, or
+// with Held.In, holds both, and reads on when it unlocks the write side; other
+// waiting readers then join, those of Go at once, or after WithPoll if a Java
+// program wrote. The reverse is impossible: a reader that asks for the write side
+// with the context of its hold would wait for itself, and gets ErrDeadlock at
+// once. The lock is unfair, and readers that overlap without end keep writers
+// waiting.
 //
 // A reader whose lease is longer than Redisson's watchdog timeout is safe only
 // among Go programs: a renewal by a Java reader cuts the lock's life to its own.
@@ -187,6 +185,16 @@ func (d readDialect) acquire(r request) call {
 		[]string{millis(r.lease), r.owner, r.owner + writeSuffix}}
 }
 
+// read has a reader look again before the writer's lease ends: Redisson tells
+// nobody when a writer goes on as a reader.
+func (d readDialect) read(reply Reply, ans *answer) error {
+	err := d.rwDialect.read(reply, ans)
+	if poll := d.client.poll; ans.hint < 0 || ans.hint > poll {
+		ans.hint = poll
+	}
+	return err
+}
+
 // release leaves the leases of other holds as they are.
 func (d readDialect) release(owner string, _ time.Duration, id string) call {
 	c := d.client
@@ -199,21 +207,6 @@ func (d readDialect) release(owner string, _ time.Duration, id string) call {
 }
 
 func (d readDialect) force() call { return d.forceMode(wakeOne) }
-
-func (d readDialect) await(ctx context.Context, owner string) (waiting, error) {
-	place, err := d.rwDialect.await(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	return sharer{place}, nil
-}
-
-// sharer is the place of a waiting reader.
-type sharer struct{ waiting }
-
-func (s sharer) park(ctx context.Context, d time.Duration) (woken bool, err error) {
-	return s.waiting.park(ctx, min(d, sharePoll))
-}
 
 // writeDialect is the dialect of W.
 type writeDialect struct{ rwDialect }

@@ -135,7 +135,7 @@ func TestReadReleaseLeavesTheLease(t *testing.T) {
 // writer reads on; a waiting writer sleeps.
 func TestWaitingReaderLooksAgain(t *testing.T) {
 	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
-	rw := lockclient.New(w, lockclient.System()).RW("a")
+	rw := lockclient.New(w, lockclient.System(), lockclient.WithPoll(time.Second)).RW("a")
 	for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {
 		_, err := side.TryLock(t.Context(), lockclient.Wait(1500*time.Millisecond))
 		require.ErrorIs(t, err, lockclient.ErrNotAcquired)

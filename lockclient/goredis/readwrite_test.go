@@ -99,7 +99,7 @@ func silentDowngrade(t *testing.T, addr string) {
 		rdb.HDel(ctx, key, "java:1:write")
 		rdb.HSet(ctx, key, "mode", "read")
 	})
-	c := lockclient.New(transport, lockclient.System())
+	c := lockclient.New(transport, lockclient.System(), lockclient.WithPoll(time.Second))
 	reader, err := c.RW(key).R().TryLock(ctx, lockclient.Wait(20*time.Second))
 	require.NoError(t, err)
 	require.NoError(t, reader.Unlock(ctx))
