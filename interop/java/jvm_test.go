@@ -20,7 +20,7 @@ import (
 
 const (
 	startLimit = time.Minute      // for a JVM to connect
-	callLimit  = 20 * time.Second // for a request; no contract waits longer
+	callLimit  = 10 * time.Second // for a request; no contract waits longer
 )
 
 // redisson is an agent that was built.

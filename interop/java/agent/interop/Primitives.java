@@ -67,9 +67,10 @@ final class Primitives {
     private static Object lock(RLock lock, String verb, String argument) {
         switch (verb) {
             case "lock":
-                return LaterLocks.lock(lock, Long.parseLong(argument));
+                lock.lock(Long.parseLong(argument), MILLISECONDS); // lockAndGetToken would forget the lease
+                return LaterLocks.token(lock);
             case "tryLock":
-                return lock.tryLock();
+                return LaterLocks.tryLock(lock);
             case "unlock":
                 lock.unlock();
                 return "";

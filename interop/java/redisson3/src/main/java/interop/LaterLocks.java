@@ -1,6 +1,5 @@
 package interop;
 
-import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
@@ -12,9 +11,12 @@ final class LaterLocks {
         throw new IllegalArgumentException("this Redisson has no lock of kind " + kind);
     }
 
-    /** Takes a lock, and returns the fencing token, 0 if it has none. */
-    static long lock(RLock lock, long leaseMillis) {
-        lock.lock(leaseMillis, TimeUnit.MILLISECONDS);
+    /** Returns the fencing token of a lock that is held, 0 if it has none. */
+    static long token(RLock lock) {
         return 0;
+    }
+
+    static boolean tryLock(RLock lock) {
+        return lock.tryLock();
     }
 }

@@ -18,12 +18,15 @@ final class LaterLocks {
         };
     }
 
-    /** Takes a lock, and returns the fencing token, 0 if it has none. */
-    static long lock(RLock lock, long leaseMillis) {
+    /** Returns the fencing token of a lock that is held, 0 if it has none. */
+    static long token(RLock lock) {
+        return lock instanceof RFencedLock fenced ? fenced.getToken() : 0;
+    }
+
+    static boolean tryLock(RLock lock) {
         if (lock instanceof RFencedLock fenced) {
-            return fenced.lockAndGetToken(leaseMillis, TimeUnit.MILLISECONDS);
+            return fenced.tryLockAndGetToken(0, TimeUnit.SECONDS) != null; // without arguments it waits
         }
-        lock.lock(leaseMillis, TimeUnit.MILLISECONDS);
-        return 0;
+        return lock.tryLock();
     }
 }
