@@ -99,7 +99,9 @@ func TestFairWaiterAsksAgain(t *testing.T) {
 		c := lockclient.New(w, lockclient.System(), lockclient.Compat316(), lockclient.WithFairWait(100*time.Millisecond))
 		_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
 		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-		assert.Greater(t, strings.Count(strings.Join(w.sent(t, 0), "\n"), "fair-acquire-316"), 2)
+		sent := strings.Join(w.sent(t, 0), "\n")
+		assert.Greater(t, strings.Count(sent, "fair-acquire-316"), 2)
+		assert.Equal(t, hint < 0, strings.Contains(sent, "PTTL a"), "the lock's TTL stands in for a hint that is over")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,64 +31,107 @@ func TestWireOfMutex316(t *testing.T) {
 	}, w.sent(t, 3))
 }
 
-// counter is a server with one hash lock of Redisson 3.16, whose release loses
-// so many replies.
+// counter is a server with one hash lock, in the protocol of Redisson 3.16.
 type counter struct {
-	mu    sync.Mutex
+	wire
 	count int64
-	loses int
+	drops int // so many releases do not arrive
+	loses int // so many releases are executed, their replies lost
 }
 
-func (s *counter) reply(script string, _ []string) (lockclient.Reply, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func newCounter() *counter {
+	s := &counter{}
+	s.reply = func(script string, _ []string) (lockclient.Reply, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if script == "mutex-acquire" {
+			s.count++
+			return lockclient.Reply{}, nil
+		}
+		return s.release()
+	}
+	return s
+}
+
+// release is what the release script does. The mutex is held.
+func (s *counter) release() (lockclient.Reply, error) {
 	switch {
-	case script == "mutex-acquire":
-		s.count++
-		return lockclient.Reply{}, nil
-	case script != "mutex-release-316" || s.count == 0:
+	case s.drops > 0:
+		s.drops--
+		return lockclient.Reply{}, errors.New("connection reset")
+	case s.count == 0:
 		return lockclient.Reply{}, nil
 	}
 	s.count--
-	if s.loses > 0 {
+	switch {
+	case s.loses > 0:
 		s.loses--
 		return lockclient.Reply{}, errors.New("connection reset")
-	}
-	if s.count > 0 {
+	case s.count > 0:
 		return integer(0), nil
 	}
 	return integer(1), nil
 }
 
+func (s *counter) Do(_ context.Context, _ string, args ...string) (lockclient.Reply, error) {
+	s.note("%s", strings.Join(args, " "))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return integer(s.count), nil // HGET
+}
+
+// fail sets what becomes of the next releases.
+func (s *counter) fail(drops, loses int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops, s.loses = drops, loses
+}
+
 // Without latches an inner unlock of unknown outcome is not repeated, as that
 // could take the outer hold; the outer one is.
 func TestUnknownUnlock316(t *testing.T) {
-	s := &counter{loses: 1}
-	w := &wire{reply: s.reply}
-	c := lockclient.New(w, lockclient.System(), lockclient.Compat316())
+	s := newCounter()
+	c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
 	outer, err := c.Mutex("a").Lock(t.Context())
 	require.NoError(t, err)
 	inner, err := c.Mutex("a").Lock(outer.Context())
 	require.NoError(t, err)
+	s.fail(0, 1)
 	require.ErrorIs(t, inner.Unlock(t.Context()), lockclient.ErrUnknown)
 	time.Sleep(20 * time.Millisecond)
-	assert.Len(t, w.sent(t, 3), 3, "nothing is repeated")
-	s.mu.Lock()
-	s.loses = 1
-	s.mu.Unlock()
+	assert.Len(t, s.sent(t, 3), 3, "nothing is repeated")
+	s.fail(0, 1)
 	require.ErrorIs(t, outer.Unlock(t.Context()), lockclient.ErrUnknown)
-	assert.Contains(t, w.sent(t, 5)[4], "mutex-release-316", "the last unlock is repeated")
+	assert.Contains(t, s.sent(t, 5)[4], "mutex-release-316", "the last unlock is repeated")
+}
+
+// An inner unlock that did not arrive is made up for by the last one, which
+// looks first how many holds the server counts.
+func TestUnlockThatDidNotArrive316(t *testing.T) {
+	s := newCounter()
+	c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
+	outer, err := c.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	inner, err := c.Mutex("a").Lock(outer.Context())
+	require.NoError(t, err)
+	s.fail(1, 0)
+	require.ErrorIs(t, inner.Unlock(t.Context()), lockclient.ErrUnknown)
+	require.NoError(t, outer.Unlock(t.Context()))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assert.Zero(t, s.count)
 }
 
 // A named owner may hold the lock again by the time an unlock would be repeated.
 func TestUnknownUnlockOfNamedOwner316(t *testing.T) {
-	w := &wire{reply: (&counter{loses: 1}).reply}
-	c := lockclient.New(w, lockclient.System(), lockclient.Compat316())
+	s := newCounter()
+	s.fail(0, 1)
+	c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
 	h, err := c.Mutex("a").Lock(t.Context(), lockclient.As("me:1"))
 	require.NoError(t, err)
 	require.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
 	time.Sleep(20 * time.Millisecond)
-	assert.Len(t, w.sent(t, 2), 2, "nothing is repeated")
+	assert.Len(t, s.sent(t, 2), 2, "nothing is repeated")
 }
 
 // A holder that asks again is refused: by the client if it knows, otherwise by

@@ -60,12 +60,17 @@ func (q queue) kept(owner string, d time.Duration) {
 
 // A place is kept for so long after the lease, or after the place before; who
 // leaves takes its share along.
-func TestDeadlinesOfAFairQueue(t *testing.T) { onEachServer(t, deadlinesOfAFairQueue) }
+func TestDeadlinesOfAFairQueue(t *testing.T) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		deadlinesOfAFairQueue(t, addr)
+		deadlinesOfAFairQueue(t, addr, lockclient.Compat316())
+	})
+}
 
-func deadlinesOfAFairQueue(t *testing.T, addr string) {
+func deadlinesOfAFairQueue(t *testing.T, addr string, options ...lockclient.Option) {
 	_, transport := connect(t, addr)
 	q := newQueue(t, addr)
-	c := lockclient.New(transport, lockclient.System(), lockclient.WithFairWait(5*time.Minute))
+	c := lockclient.New(transport, lockclient.System(), options...)
 	_, err := c.Fair(q.key).Lock(t.Context(), lockclient.Lease(time.Minute))
 	require.NoError(t, err)
 
@@ -95,14 +100,16 @@ func deadlinesOfAFairQueue(t *testing.T, addr string) {
 	assert.Equal(t, []string{before[0], before[2]}, after)
 	q.kept(after[1], 11*time.Minute)
 
+	begun := time.Now()
 	freed, err := c.Fair(q.key).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	assert.True(t, freed)
-	require.NoError(t, <-ended[0], "the head of the queue is woken")
+	require.NoError(t, <-ended[0])
 	assert.Equal(t, after[1:], q.owners(1))
 	_, err = c.Fair(q.key).ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, <-ended[2])
+	assert.Less(t, time.Since(begun), 10*time.Second, "the head of the queue is woken")
 	assert.Empty(t, q.owners(0))
 	assert.Zero(t, q.rdb.Exists(t.Context(), q.deadlines()).Val())
 }
