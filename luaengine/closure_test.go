@@ -143,15 +143,19 @@ return result`,
 // lockScripts are those and the ones that lockclient sends.
 func lockScripts(t testing.TB) []string {
 	scripts := append([]string(nil), stepScripts...)
-	paths, err := filepath.Glob("../lockclient/scripts/*.lua")
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, path := range paths {
+	for _, path := range scriptFiles(t) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		scripts = append(scripts, string(text))
 	}
 	return scripts
+}
+
+func scriptFiles(t testing.TB) []string {
+	paths, err := filepath.Glob("../lockclient/scripts/*.lua")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	return paths
 }
 
 // TestLockScriptsAreClosures: gopher-lua runs none of them.

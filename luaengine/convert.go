@@ -151,7 +151,7 @@ func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 			return resp.VerbatimText(string(format), strings.Clone(string(s)))
 		}
 	}
-	list := []resp.Value{}
+	list := make([]resp.Value, 0, min(t.Len(), 64)) // #t may count far beyond the first nil
 	for i := 1; ; i++ {
 		v := t.RawGetInt(i)
 		if v == lua.LNil {
