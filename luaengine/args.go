@@ -90,7 +90,9 @@ func (e *Engine) optInteger(L *lua.LState, n, other int) int {
 // checkInt is an integer argument of which 32 bits count, as in most functions
 // of Lua's own libraries.
 // Source: Lua 5.1, luaL_checkint.
-func (e *Engine) checkInt(L *lua.LState, n int) int { return int(int32(e.checkInteger(L, n))) }
+func (e *Engine) checkInt(L *lua.LState, n int) int { return toInt(e.checkNumber(L, n)) }
+
+func toInt(f float64) int { return int(int32(toInteger(f))) }
 
 func (e *Engine) optInt(L *lua.LState, n, other int) int {
 	if L.Get(n) == lua.LNil {

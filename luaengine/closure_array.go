@@ -94,7 +94,7 @@ func unpackBounds(list array, bounds []lua.LValue, at *site) (first, last int, f
 		if !ok {
 			return 0, 0, at.typeArg(i+2, "number", v)
 		}
-		limits[i] = int(toInteger(f))
+		limits[i] = toInt(f)
 	}
 	first, last = limits[0], limits[1]
 	if tooMany(first, last, len(bounds)+1) {

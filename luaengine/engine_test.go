@@ -68,6 +68,7 @@ var oddScripts = []string{
 	"local v = 3 v = ARGV[v - 3] and '10' and (v).len return tostring(v)",
 	"return {unpack({}, -2^63, -2)}",
 	"return redis.call('del', unpack({}, -2^63, -2))",
+	"return redis.call('del', unpack({}, 1e308, -1))",
 	"return '\\0fn:0'",
 	"return ('\\0fn:0'):len()",
 	"error({err = 'CODE text'})",
