@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"strings"
 
 	"minikv/internal/resp"
@@ -11,14 +12,19 @@ import (
 // judged by them alone: an audit puts them beside what clients believe.
 type books struct {
 	// taken is how much is taken.
-	taken func(w *World, lock int32) int64
+	taken func(w *World, load *Workload, lock int32) int64
 	// by is how much of it one client has taken; nil where servers do not know.
 	by func(w *World, lock int32, client string) int64
+	// counter is what the number that is the lock begins with; nil for other locks.
+	counter func(load *Workload) int
 }
 
 var (
-	hashBooks   = books{hashTaken, hashTakenBy}
+	hashBooks   = books{taken: hashTaken, by: hashTakenBy}
 	stringBooks = books{taken: stringTaken}
+	permitBooks = books{taken: permitsTaken, counter: func(l *Workload) int { return l.Permits }}
+	leasedBooks = books{taken: leasedTaken, counter: func(l *Workload) int { return l.Permits }}
+	latchBooks  = books{taken: nothingTaken, counter: func(l *Workload) int { return l.Count }}
 	multiBooks  = books{taken: multiTaken}
 )
 
@@ -39,7 +45,7 @@ func applyAudit(r *runner, _ Step) {
 				r.audit(lock, c.p.actor, b.by(r.w, lock, c.p.name), own)
 			}
 		}
-		r.audit(lock, 0, b.taken(r.w, lock), believed)
+		r.audit(lock, 0, b.taken(r.w, &r.s.World.Load, lock), believed)
 	}
 }
 
@@ -76,13 +82,13 @@ func (g *group) holds(key, prefix string) (n int64) {
 	return n
 }
 
-func hashTaken(w *World, lock int32) int64 { return w.groups[0].holds(lockName(lock), "") }
+func hashTaken(w *World, _ *Workload, lock int32) int64 { return w.groups[0].holds(lockName(lock), "") }
 
 func hashTakenBy(w *World, lock int32, client string) int64 {
 	return w.groups[0].holds(lockName(lock), client+":")
 }
 
-func stringTaken(w *World, lock int32) int64 {
+func stringTaken(w *World, _ *Workload, lock int32) int64 {
 	taken := int64(0)
 	for _, g := range w.groups {
 		taken = max(taken, g.master.byHand("EXISTS", lockName(lock)).Int)
@@ -90,10 +96,31 @@ func stringTaken(w *World, lock int32) int64 {
 	return taken
 }
 
-func multiTaken(w *World, lock int32) int64 {
+func multiTaken(w *World, _ *Workload, lock int32) int64 {
 	taken := int64(0)
 	for i := range members {
 		taken = max(taken, w.groups[i%len(w.groups)].holds(memberName(lock, i), ""))
 	}
 	return taken
+}
+
+func nothingTaken(*World, *Workload, int32) int64 { return 0 }
+
+// left is the number of permits that a semaphore has.
+func (w *World) left(lock int32) int64 {
+	n, _ := toReply(w.groups[0].master.byHand("GET", lockName(lock))).Integer()
+	return n
+}
+
+func permitsTaken(w *World, load *Workload, lock int32) int64 {
+	return int64(load.Permits) - w.left(lock)
+}
+
+// leasedTaken leaves out permits whose lease has ended: they come back when
+// somebody asks for one.
+func leasedTaken(w *World, load *Workload, lock int32) int64 {
+	m := w.groups[0].master
+	now := strconv.FormatInt(m.clock.Wall().UnixMilli(), 10)
+	ended := m.byHand("ZCOUNT", "{"+lockName(lock)+"}:timeout", "0", now)
+	return int64(load.Permits) - w.left(lock) - ended.Int
 }

@@ -35,7 +35,8 @@ func kinds() []kind {
 	return []kind{
 		{"mutex", oneMaster, locked((*lockclient.Client).Mutex), hashBooks},
 		{"fenced", oneMaster, locked((*lockclient.Client).Fenced), hashBooks},
-		{"redlock", independent, redlocked, stringBooks},
+		{"redlock", independent, quorum(lockclient.Redlock), stringBooks},
+		{"redlock-hash", independent, quorum(lockclient.HashRedlock), stringBooks},
 		{"fair", oneMaster, locked((*lockclient.Client).Fair), hashBooks},
 		{"nonreentrant", oneMaster, locked((*lockclient.Client).NonReentrant), hashBooks},
 		{"nonreentrant-fair", oneMaster, locked((*lockclient.Client).NonReentrantFair), hashBooks},
@@ -43,6 +44,9 @@ func kinds() []kind {
 		{"simple", oneMaster, locked((*lockclient.Client).Simple), stringBooks},
 		{"rw", oneMaster, readsOrWrites, hashBooks},
 		{"multi", independent, multiplied, multiBooks},
+		{"semaphore", oneMaster, takesPermit, permitBooks},
+		{"permits", oneMaster, takesLeasedPermit, leasedBooks},
+		{"latch", oneMaster, countsOrWaits, latchBooks},
 	}
 }
 
@@ -85,9 +89,12 @@ func locked(lock func(*lockclient.Client, string) *lockclient.Lock) func(*client
 	}
 }
 
-func redlocked(c *client, of []*lockclient.Client) part {
-	s := lockSource{lockclient.Redlock(lockName(c.lock), of...)}
-	return &worker{c, s, s}
+// quorum is the part of who takes a lock of several masters.
+func quorum(lock func(string, ...*lockclient.Client) *lockclient.Lock) func(*client, []*lockclient.Client) part {
+	return func(c *client, of []*lockclient.Client) part {
+		s := lockSource{lock(lockName(c.lock), of...)}
+		return &worker{c, s, s}
+	}
 }
 
 // readsOrWrites is the part of a reader, or of a writer that reads inside.

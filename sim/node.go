@@ -125,7 +125,16 @@ func (n *node) replyText(end *endpoint) string {
 	if err != nil {
 		return ""
 	}
-	return " = " + resp.Inline(v)
+	return " = " + shortened(resp.Inline(v))
+}
+
+// shortened cuts the long replies, such as INFO's.
+func shortened(reply string) string {
+	const enough = 100
+	if len(reply) <= enough {
+		return reply
+	}
+	return reply[:enough] + "…"
 }
 
 func (n *node) takeDetails() []trace.Detail {

@@ -11,7 +11,9 @@ import (
 )
 
 // Checks are the names of the checks that a scenario can expect something of.
-var Checks = []string{"exclusion", "fencing", "progress", "lease"}
+var Checks = []string{
+	"exclusion", "fencing", "progress", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
+}
 
 // Options are how to run a scenario.
 type Options struct {
@@ -105,7 +107,7 @@ func (s *Scenario) with(opt Options) *Scenario {
 func (r *runner) build(opt Options) {
 	spec := &r.s.World
 	name := func(a trace.Actor) string { return r.w.names[a] }
-	r.grants = check.NewExclusion(name)
+	r.grants = check.NewSharing(name, r.reads)
 	for _, e := range r.s.Expect {
 		r.checks = append(r.checks, r.checker(e.Check, name))
 	}
@@ -119,6 +121,7 @@ func (r *runner) build(opt Options) {
 		r.clients = append(r.clients, c)
 		r.procs[c.p.name] = c.p
 	}
+	r.w.provide(&spec.Load)
 	for a, n := range r.w.names {
 		r.actors[n] = trace.Actor(a)
 	}
@@ -126,15 +129,28 @@ func (r *runner) build(opt Options) {
 }
 
 func (r *runner) checker(name string, names check.Names) check.Checker {
+	spec := &r.s.World
 	switch name {
 	case "exclusion":
 		return r.grants
 	case "fencing":
 		return check.NewFencing(names)
 	case "progress":
-		return check.NewProgress(names, r.s.World.Bound)
+		return check.NewProgress(names, spec.Bound)
 	case "lease":
 		return check.NewLease(names)
+	case "kept":
+		return check.NewKept(names)
+	case "capacity":
+		return check.NewCapacity(names, spec.Load.Permits)
+	case "gate":
+		return check.NewGate(names, spec.Load.Count)
+	case "order":
+		return check.NewOrder(names, 10*spec.Delay.Hi)
+	case "holds":
+		return check.NewHoldings(names)
+	case "leak":
+		return check.NewLeak()
 	}
 	panic("sim: no check is called " + name)
 }
@@ -196,6 +212,12 @@ func (r *runner) report() *Report {
 		rep.Results = append(rep.Results, c.Result(r.w.now))
 	}
 	return rep
+}
+
+// reads tells whether an actor is a reader of a read-write lock.
+func (r *runner) reads(a trace.Actor) bool {
+	c := int(a - r.clients[0].p.actor)
+	return c < len(r.clients) && r.clients[c].reads()
 }
 
 func (r *runner) process(name string) *process { return r.procs[name] }

@@ -149,6 +149,7 @@ func (p *parser) world(words []string) error {
 	w := &p.s.World
 	*w = Spec{Masters: 1, Clients: 2, PerLock: 100, Delay: Range{time.Millisecond, 5 * time.Millisecond}}
 	w.Load = Workload{Kind: "mutex", TTL: 30 * time.Second, Renew: true}
+	w.Load.Permits, w.Load.Count = 1, 1
 	w.Load.Lease = Range{w.Load.TTL, w.Load.TTL}
 	w.Load.Hold = Range{100 * time.Millisecond, 100 * time.Millisecond}
 	given := map[string]bool{}
@@ -196,60 +197,6 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("time would stand still: expected a delay, hold or think of 1µs or more")
 	}
 	return nil
-}
-
-// set applies one option of the world line.
-func (w *Spec) set(o Option) (err error) {
-	switch o.Name {
-	case "masters":
-		w.Masters, err = number(o, 1, 99)
-	case "replicas":
-		w.Replicas, err = number(o, 0, 9)
-	case "clients":
-		w.Clients, err = number(o, 1, MaxClients)
-	case "per-lock":
-		w.PerLock, err = number(o, 1, MaxClients)
-	case "rounds":
-		w.Load.Rounds, err = number(o, 0, 1_000_000_000)
-	case "lock":
-		w.Load.Kind, err = oneOf(o, kindNames())
-	case "ttl":
-		w.Load.Lease, err = durations(o)
-		w.Load.TTL = w.Load.Lease.Hi
-	case "bound":
-		w.Bound, err = duration(o)
-	case "renew":
-		w.Load.Renew, err = onOff(o)
-	case "sync":
-		w.Sync, err = onOff(o)
-	case "wait":
-		w.Load.Wait, err = duration(o)
-	case "cancel":
-		w.Load.Cancel, err = duration(o)
-	case "fair-wait":
-		w.Load.FairWait, err = duration(o)
-	case "reenter":
-		w.Load.Reenter, err = number(o, 0, 1000)
-	case "readers":
-		w.Load.Readers, err = number(o, 0, MaxClients)
-	case "compat316":
-		w.Load.Compat, err = number(o, 0, MaxClients)
-	case "fence":
-		w.Fence, err = onOff(o)
-	case "delay":
-		w.Delay, err = durations(o)
-	case "lag":
-		w.Lag, err = durations(o)
-	case "hold":
-		w.Load.Hold, err = durations(o)
-	case "think":
-		w.Load.Think, err = durations(o)
-	default:
-		return fmt.Errorf("unknown world option %q: expected masters, replicas, clients, per-lock, lock, "+
-			"ttl, renew, fence, sync, delay, lag, hold, think, rounds, wait, cancel, reenter, readers, fair-wait, "+
-			"compat316 or bound", o.Name)
-	}
-	return err
 }
 
 func (p *parser) expect(words []string) error {

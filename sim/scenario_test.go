@@ -21,7 +21,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world clients=0\n":                "x.scenario:1: clients=0: expected a number from 1 to 100000",
 		"world clients=1 clients=2\n":      "x.scenario:1: clients is given twice",
 		"world color=red\n":                "x.scenario:1: unknown world option \"color\": expected masters,",
-		"world lock=spinning\n":            "x.scenario:1: unknown lock \"spinning\": expected mutex, fenced, redlock",
+		"world lock=spinning\n":            "x.scenario:1: unknown lock \"spinning\": expected mutex, fenced, redlock,",
 		"world delay=5ms..1ms\n":           "x.scenario:1: delay=5ms..1ms: the range ends before it begins",
 		"world ttl=-1s\n":                  "x.scenario:1: ttl=-1s: expected a duration that is not negative",
 		"world ttl=9999999h\n":             "x.scenario:1: ttl=9999999h: expected a duration",
@@ -52,6 +52,17 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s clock m1 jump=1s rate=1%\nrun for=1s": "x.scenario:2: expected one of jump and rate",
 		tiny + "at 1s clock m1 rate=-100%\nrun for=1s\n":    "x.scenario:2: rate=-100%: expected a percentage above -100%",
 		tiny + "at 1s heal now\nrun for=1s\n":               "x.scenario:2: expected 0 arguments, got 1",
+
+		"world lock=fair masters=2\n":                            "x.scenario:1: fair runs on one master",
+		"world sync=maybe\n":                                     "x.scenario:1: unknown sync \"maybe\": expected on, off",
+		"world permits=0\n":                                      "x.scenario:1: permits=0: expected a number from 1",
+		"world wait=soon\n":                                      "x.scenario:1: wait=soon: expected a duration",
+		tiny + "at 1s run m1 DEL\nrun for=1s":                    "x.scenario:2: expected a master and a command with its",
+		tiny + "at 1s run m1 FLUSHALL now\nrun for=1s":           "x.scenario:2: unknown command \"FLUSHALL\": expected DEL,",
+		tiny + "at 1s run c1 DEL k\nrun for=1s":                  "x.scenario:2: \"c1\" cannot be a client here",
+		tiny + "at 1s duplicate c1 m1\nrun for=1s":               "x.scenario:2: next=: expected a number from 1",
+		tiny + "at 1s duplicate c1 m1 next=1 late=x\nrun for=1s": "x.scenario:2: late=x: expected a duration",
+		tiny + "at 1s audit m1\nrun for=1s":                      "x.scenario:2: expected 0 arguments, got 1",
 	} {
 		_, err := ParseScenario("dir/x.scenario", text)
 		require.Error(t, err, text)

@@ -19,7 +19,10 @@ func randomStory(seed uint64) string {
 		return int(mix(mix(seed)+n) % uint64(bound))
 	}
 	pick := func(of ...string) string { return of[draw(len(of))] }
-	world := pick("masters=1 replicas=2 lock=mutex", "masters=1 replicas=1 lock=fenced", "masters=3 lock=redlock")
+	world := pick("masters=1 replicas=2 lock=mutex", "masters=1 replicas=1 lock=fenced", "masters=3 lock=redlock",
+		"masters=1 replicas=2 lock=fair fair-wait=1s wait=2s", "masters=1 replicas=1 lock=rw readers=2 reenter=1",
+		"masters=2 lock=multi", "masters=1 replicas=1 lock=permits sync=on cancel=200ms", "masters=1 lock=latch waiters=1",
+		"masters=1 replicas=1 lock=semaphore sync=on", "masters=1 lock=spin compat316=2 reenter=2")
 	masters := int(world[len("masters=")] - '0')
 	node := func() string {
 		if r := strings.Index(world, "replicas="); r >= 0 && draw(2) == 0 {
@@ -38,7 +41,7 @@ func randomStory(seed uint64) string {
 		world, pick("50ms", "500ms", "3s"), pick("on", "off"), pick("1ms", "0s..20ms", "5ms..80ms"))
 	for range draw(30) {
 		what := ""
-		switch draw(9) {
+		switch draw(11) {
 		case 0:
 			what = fmt.Sprintf("pause %s for=%dms", anybody(), draw(3000))
 		case 1:
@@ -55,6 +58,10 @@ func randomStory(seed uint64) string {
 		case 7:
 			what = fmt.Sprintf("clock %s %s", anybody(), pick("jump=-2s", "jump=+2s", "rate=+50%", "rate=-50%", "rate=+0.1%"))
 		case 8:
+			what = fmt.Sprintf("duplicate %s %s next=%d late=%dms", anybody(), anybody(), 1+draw(5), draw(900))
+		case 9:
+			what = pick("audit", "run m1 DEL lock:1", "run m1 PERSIST lock:1", "run m1 SCRIPT FLUSH")
+		case 10:
 			if what = "heal"; strings.Contains(world, "replicas") {
 				what = pick("hold", "release", "promote") + " r1"
 			}

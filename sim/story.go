@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"minikv/internal/trace"
 	"minikv/sim/check"
@@ -66,7 +67,8 @@ func thin(events []trace.Event, limit int) []trace.Event {
 
 func decides(k trace.Kind) bool {
 	switch k {
-	case trace.Hold, trace.Lost, trace.Release, trace.Write, trace.Reject, trace.Refused, trace.Failed, trace.Expire:
+	case trace.Hold, trace.Lost, trace.Release, trace.Write, trace.Reject, trace.Refused, trace.Failed, trace.Expire,
+		trace.CountDown, trace.Opened, trace.Audit:
 		return true
 	}
 	return false
@@ -77,7 +79,7 @@ func subject(e *trace.Event) trace.Actor {
 	switch e.Kind {
 	case trace.Write, trace.Reject:
 		return e.Peer
-	case trace.Expire:
+	case trace.Expire, trace.Audit:
 		return 0
 	}
 	return e.Actor
@@ -88,13 +90,22 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 	var involved map[trace.Actor]bool
 	for _, r := range results {
 		for _, n := range r.Events {
+			who := subject(&events[n-1])
+			if who == 0 {
+				continue
+			}
 			if involved == nil {
 				involved = map[trace.Actor]bool{0: true}
 			}
-			involved[subject(&events[n-1])] = true
+			involved[who] = true
 		}
 	}
 	return involved
+}
+
+// confirms reports whether an execution asked what replicas have.
+func confirms(e *trace.Event) bool {
+	return strings.HasPrefix(e.Text, "INFO ") || strings.HasPrefix(e.Text, "WAIT ")
 }
 
 // grantingCommands are the executions from which a client's belief followed,
@@ -106,7 +117,7 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 			continue
 		}
 		for n := events[i].Cause; n != 0; n = events[n-1].Cause {
-			if events[n-1].Kind == trace.Execute {
+			if events[n-1].Kind == trace.Execute && !confirms(&events[n-1]) {
 				found[n] = true
 				break
 			}

@@ -188,6 +188,32 @@ var verbTests = []struct {
 		[]string{`from m1 to r1:`, `from m1 to r1:`, `from m1 to r1:`, `r1 applied`, `from r1 to m1:`, `r1 send m1`},
 		[]string{`network loses`}, ``},
 
+	{"duplicate: a request is executed twice, its second answer is nobody's",
+		"world clients=1 rounds=1 delay=1ms ttl=3s\nat 0s duplicate c1 m1 next=1 after=2 late=10ms\nat 0s start c1\n" +
+			"at 50ms audit\nat 1s audit\nat 5s audit\nrun for=9s\n",
+		[]string{`the network doubles a message from c1 to m1: mutex-acquire`, `^0.005 m1 mutex-acquire.* = nil`,
+			`^0.015 m1 mutex-acquire.* = nil`, `^0.050 of lock:1 the server counts 2 taken by c1, clients 1$`,
+			`^0.050 of lock:1 the server counts 2 taken, clients 1$`,
+			`^1.000 of lock:1 the server counts 1 taken by c1, clients 0$`,
+			`^5.000 of lock:1 the server counts 0 taken, clients 0$`}, nil, ``},
+	{"run: a command by hand has its effects on replicas too",
+		"world clients=1 replicas=1 rounds=1 delay=1ms hold=5s\nat 0s start c1\nat 1s run m1 DEL lock:1\n" +
+			"at 2s audit\nrun for=3s\n",
+		[]string{`c1 holds`, `^1.000 somebody runs DEL lock:1 at m1`, `^1.00. r1 applied`,
+			`the server counts 0 taken by c1, clients 1`},
+		nil, ``},
+	{"run: a node that is down runs nothing",
+		"world clients=1\nat 0s crash m1\nat 1s run m1 DEL lock:1\nrun for=3s\n", []string{`m1 crashes`},
+		[]string{`somebody`}, ``},
+	{"sync: who is granted a lock waits until a replica has it",
+		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms lag=300ms\nat 0s start c1\nrun for=3s\n",
+		[]string{`m1 mutex-acquire.* = nil`, `m1 INFO replication`, `m1 WAIT 1 1000`, `r1 applied`, `^0.3.. c1 holds`},
+		nil, ``},
+	{"sync: without a replica that is there a grant is refused",
+		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms\nat 0s crash r1\nat 0s start c1\nat 3s audit\nrun for=4s\n",
+		[]string{`m1 WAIT 1 1000`, `^1.0.. c1 did not get lock:1: .*no replica has confirmed`, `counts 0 taken, clients 0`},
+		[]string{`c1 holds`}, ``},
+
 	{"clock rate: a client that is 3 % slow believes in its lease too long",
 		"world clients=1 rounds=1 delay=1ms ttl=10s renew=off hold=60s\nat 0s clock c1 rate=-3%\nat 0s start c1\n" +
 			"run for=19s\n",

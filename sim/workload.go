@@ -73,6 +73,9 @@ type Workload struct {
 	Cancel   time.Duration // after which the context of lock() is cancelled; 0: never
 	Reenter  int           // how often a holder takes the lock again, before it works
 	Readers  int           // of lock=rw: the first so many clients read, the others write
+	Permits  int           // of a semaphore
+	Count    int           // of a latch
+	Waiters  int           // of lock=latch: the first so many clients wait, the others count down
 	FairWait time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
 	Compat   int           // the first so many clients speak the protocol of Redisson 3.16
 }

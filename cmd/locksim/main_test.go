@@ -77,7 +77,10 @@ func TestReplayLinesReplay(t *testing.T) {
 	code, tour, errs := locksim()
 	require.Equal(t, exitExpected, code, errs)
 	lines := replays(tour)
-	require.Len(t, lines, len(sim.Library()))
+	require.Len(t, lines, len(sim.Tour()))
+	for _, s := range sim.Library()[len(lines):] {
+		lines = append(lines, []string{"run", s.Name})
+	}
 	lines = append(lines,
 		[]string{"run", "contention", "--seed", "9"},
 		[]string{"run", "contention", "--clients", "7", "--for", "1500ms"},
@@ -96,7 +99,7 @@ func TestReplayLinesReplay(t *testing.T) {
 func TestTourTellsClaimTraceVerdict(t *testing.T) {
 	code, out, _ := locksim()
 	require.Equal(t, exitExpected, code)
-	for _, s := range sim.Library() {
+	for _, s := range sim.Tour() {
 		at := strings.Index(out, s.Claim)
 		require.GreaterOrEqual(t, at, 0, s.Name)
 		story := out[at:]

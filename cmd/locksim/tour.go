@@ -22,18 +22,20 @@ number, what happened), and what it showed of these promises:
   fencing    the resource that the lock protects applies no stale write
   progress   whoever asks for a lock gets it within a bound
   lease      a crashed holder's lock is free when its TTL has passed, and no sooner
+  order      a fair lock comes to its waiters in the order in which they asked
+  capacity   no more permits of a semaphore are believed taken than it has
 A script that acquires replies nil, or -1 and a token, when it has granted the lock; else the
 TTL of the present holder in ms.
 
 `
 
-// runTour runs every embedded scenario: claim, decisive lines, verdict.
+// runTour runs the scenarios of the tour: claim, decisive lines, verdict.
 func runTour(cmd *cobra.Command, _ []string) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
 	lua := sim.NewLua()
 	started := time.Now()
-	differ, list := 0, sim.Library()
+	differ, list := 0, sim.Tour()
 	fmt.Fprint(out, tourIntro)
 	for i, s := range list {
 		if i > 0 {

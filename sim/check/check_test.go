@@ -29,6 +29,18 @@ func inLock(lock int32, e trace.Event) trace.Event {
 	return e
 }
 
+// numbers gives an event its A and B.
+func numbers(a, b int64, e trace.Event) trace.Event {
+	e.A, e.B = a, b
+	return e
+}
+
+// of gives an event its peer.
+func of(who trace.Actor, e trace.Event) trace.Event {
+	e.Peer = who
+	return e
+}
+
 // crashed is the crash of a client, with what is left of its lease.
 func crashed(seconds int, who trace.Actor, left int) trace.Event {
 	return trace.Event{At: time.Duration(seconds) * time.Second, Kind: trace.Crash, Actor: nemesis, Peer: who,
@@ -119,6 +131,62 @@ var checkTests = []struct {
 		trace.Acquire, c2),
 		at(4, trace.Refused, c2), at(4, trace.End, c2)}, 99, Holds, "nobody waited longer than 1s; the bound is 5s", nil},
 
+	{"readers may overlap", sharing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Release, c1),
+		at(4, trace.Release, c2), at(5, trace.Hold, c3)}, 9, Holds, "3 grants, no two beliefs overlap", nil},
+	{"a writer overlaps with a reader", sharing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3,
+		trace.Hold, c3)}, 9, Violated, "c1 [1.000, …] overlaps c3 [3.000, …]", []uint64{1, 3}},
+
+	{"nobody came", kept, nil, 9, Unknown, "nobody got a lock", nil},
+	{"none lost", kept, events{at(1, trace.Hold, c1), at(2, trace.Release, c1), at(3, trace.Failed, c1)}, 9, Holds,
+		"1 grants, none lost before its unlock", nil},
+	{"told of a loss", kept, events{at(1, trace.Hold, c1), at(2, trace.Lost, c1)}, 9, Violated,
+		"c1 knew at 2.000 that it had lost its lock", []uint64{2}},
+	{"found at the unlock", kept, events{at(1, trace.Hold, c1), at(2, trace.Release, c1), numbers(1, 0, at(3,
+		trace.Failed, c1))}, 9, Violated, "c1 knew at 3.000 that it had lost its lock", []uint64{3}},
+	{"the dead lose nothing", kept, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1)}, 9, Holds,
+		"1 grants, none lost before its unlock", nil},
+
+	{"nobody came", capacity, nil, 9, Unknown, "nobody got a permit", nil},
+	{"all taken", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Release, c1), at(4,
+		trace.Hold, c3)}, 9, Holds, "at most 2 of 2 permits were taken", nil},
+	{"one too many", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Hold, c3)}, 9, Violated,
+		"at 3.000 c3 got a permit although all 2 were taken", []uint64{3}},
+	{"each semaphore has its own", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), inLock(2, at(3,
+		trace.Hold, c3))}, 9, Holds, "at most 2 of 2 permits were taken", nil},
+
+	{"nobody waited", gate, events{at(1, trace.CountDown, c1)}, 9, Unknown, "nobody found the latch open", nil},
+	{"after the count", gate, events{at(1, trace.CountDown, c1), at(2, trace.CountDown, c2), at(2, trace.Opened, c3)},
+		9, Holds, "found open 1 times, never before 2 counts", nil},
+	{"before the count", gate, events{at(1, trace.CountDown, c1), inLock(2, at(1, trace.CountDown, c2)), at(2,
+		trace.Opened, c3)}, 9, Violated, "c3 found the latch open at 2.000, after 1 of 2 counts", []uint64{3}},
+
+	{"nobody came", order, events{at(1, trace.Acquire, c1)}, 9, Unknown, "nobody got a lock", nil},
+	{"in turn", order, events{at(1, trace.Acquire, c1), at(3, trace.Acquire, c2), at(4, trace.Hold, c1), at(5,
+		trace.Hold, c2)}, 9, Holds, "2 grants, each in its turn", nil},
+	{"out of turn", order, events{at(1, trace.Acquire, c1), at(3, trace.Acquire, c2), at(4, trace.Hold, c2)}, 9,
+		Violated, "c1, which asked at 1.000, was passed by c2 at 4.000", []uint64{1, 3}},
+	{"nearly together", order, events{at(1, trace.Acquire, c1), at(2, trace.Acquire, c2), at(4, trace.Hold, c2)}, 9,
+		Holds, "1 grants, each in its turn", nil},
+	{"who gave up or died waits no more", order, events{at(1, trace.Acquire, c1), at(1, trace.Acquire, c2), at(4,
+		trace.Acquire, c3), at(5, trace.Refused, c1), crashed(5, c2, 0), at(6, trace.Hold, c3)}, 9, Holds,
+		"1 grants, each in its turn", nil},
+
+	{"no audit", holds, events{numbers(3, 3, at(1, trace.Audit, nemesis))}, 9, Unknown,
+		"nobody has audited a client", nil},
+	{"agreed", holds, events{of(c1, numbers(2, 2, at(1, trace.Audit, nemesis)))}, 9, Holds,
+		"1 audits of clients, the server counts what they do", nil},
+	{"grown", holds, events{of(c1, numbers(2, 1, at(1, trace.Audit, nemesis)))}, 9, Violated,
+		"at 1.000 the server counted 2 holds of c1, which had 1", []uint64{1}},
+	{"gone", holds, events{of(c1, numbers(0, 1, at(1, trace.Audit, nemesis)))}, 9, Violated,
+		"at 1.000 the server counted 0 holds of c1, which had 1", []uint64{1}},
+
+	{"no audit", leak, events{of(c1, numbers(3, 0, at(1, trace.Audit, nemesis)))}, 9, Unknown,
+		"nobody has audited a lock", nil},
+	{"all known", leak, events{numbers(1, 2, at(1, trace.Audit, nemesis))}, 9, Holds,
+		"1 audits, nothing is taken that nobody has", nil},
+	{"forgotten", leak, events{numbers(2, 1, at(1, trace.Audit, nemesis))}, 9, Violated,
+		"at 1.000 2 were taken and 1 believed to be", []uint64{1}},
+
 	{"no crash", lease, events{at(1, trace.Hold, c1)}, 9, Unknown, "no lock of a crashed holder was granted again", nil},
 	{"the run ends before its time", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1),
 		at(3, trace.Acquire, c2)},
@@ -146,6 +214,15 @@ var checkTests = []struct {
 		99, Violated, "c2 got the lock of c1 3s before its TTL had passed", []uint64{2, 4}},
 }
 
+func sharing() Checker {
+	return NewSharing(name, func(a trace.Actor) bool { return a != c3 })
+}
+func kept() Checker      { return NewKept(name) }
+func capacity() Checker  { return NewCapacity(name, 2) }
+func gate() Checker      { return NewGate(name, 2) }
+func order() Checker     { return NewOrder(name, time.Second) }
+func holds() Checker     { return NewHoldings(name) }
+func leak() Checker      { return NewLeak() }
 func exclusion() Checker { return NewExclusion(name) }
 func fencing() Checker   { return NewFencing(name) }
 func progress() Checker  { return NewProgress(name, 5*time.Second) }

@@ -12,9 +12,10 @@ import (
 // client that takes a lock again which it believes to hold re-enters it.
 type Exclusion struct {
 	name   Names
-	open   map[int32][]*span // the beliefs in each lock that have not ended, in their order
-	Grants int               // beliefs begun
-	first  *[2]*span         // the first two that overlapped
+	reads  func(trace.Actor) bool // whose beliefs may overlap
+	open   map[int32][]*span      // the beliefs in each lock that have not ended, in their order
+	Grants int                    // beliefs begun
+	first  *[2]*span              // the first two that overlapped
 }
 
 // span is one belief.
@@ -26,7 +27,9 @@ type span struct {
 }
 
 // NewExclusion makes the checker.
-func NewExclusion(name Names) *Exclusion { return &Exclusion{name: name, open: map[int32][]*span{}} }
+func NewExclusion(name Names) *Exclusion {
+	return &Exclusion{name: name, reads: func(trace.Actor) bool { return false }, open: map[int32][]*span{}}
+}
 
 // Observe implements Checker.
 func (x *Exclusion) Observe(e *trace.Event) {
@@ -42,7 +45,8 @@ func (x *Exclusion) begin(e *trace.Event) {
 	x.Grants++
 	s := &span{actor: e.Actor, from: e.At, began: e.N}
 	for _, other := range x.open[e.Lock] {
-		if other.actor != e.Actor && x.first == nil {
+		shared := x.reads(other.actor) && x.reads(e.Actor)
+		if other.actor != e.Actor && !shared && x.first == nil {
 			x.first = &[2]*span{other, s}
 		}
 	}

@@ -44,7 +44,7 @@ func (p *Progress) Observe(e *trace.Event) {
 			p.since[e.Actor] = pending{e.At, e.N}
 			p.waits++
 		}
-	case trace.Hold:
+	case trace.Hold, trace.Opened:
 		p.waited(e.Actor, e.At)
 		delete(p.since, e.Actor)
 	case trace.Crash:

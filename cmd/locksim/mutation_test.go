@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// everyMutation is the environment variable that has all mutations tested, not
+// only the first ones: each builds the program anew.
+const everyMutation = "LOCKSIM_MUTATIONS"
+
+// mutation takes a guard out of lockclient, with which the scenario must no
+// longer have the verdicts that it expects.
+type mutation struct {
+	scenario string
+	guard    string // what is taken out
+	edits    []edit
+}
+
+// edit replaces the only occurrence of a text in a file of lockclient.
+type edit struct{ file, old, new string }
+
+// mutations, the first of which every test run tries.
+var mutations = []mutation{
+	{"repeated_unlock_counts_once", "the latch: repetitions of an unlock have one name", []edit{{
+		"hashlock.go", "err := l.leave(ctx, h, lv, sent, id)\n\t\t\t\tif",
+		"err := l.leave(ctx, h, lv, sent, c.requestID())\n\t\t\t\tif"}}},
+	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
+		"client.go", "known > 0 && confirmed == 0", "known > 0 && confirmed < 0"}}},
+	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
+		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
+
+	{"unconfirmed_grants_leave_nothing", "what no replica confirmed is given back", []edit{{
+		"hashlock.go", "back := errors.Is(err, ErrReplication) ||", "back :="}}},
+	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
+		"hashlock.go", "alone && (queued || isDoubtful(err))", "alone && queued"}}},
+	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
+		"hashlock.go", "alone && (queued || isDoubtful(err))", "alone && queued"}}},
+	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome", []edit{{
+		"hashlock.go", "freed == 0 && lv.doubtful > 0", "false"}}},
+	{"doubled_acquisition_costs_one_ttl", "the watchdog leaves what was unlocked", []edit{{
+		"holds.go", "\tif h.count == 0 {\n\t\tc.keeper.remove(h)\n\t}\n\tc.unserve(held)\n", ""}}},
+	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
+		"watchdog.go", "\t\tcase err != nil:\n", "\t\tcase err != nil:\n\t\t\tc.lose(h)\n"}}},
+	{"deleted_lock_is_told", "a refused renewal is a loss", []edit{{
+		"watchdog.go", "\t\tcase !known[i]:\n\t\t\tc.lose(h)\n",
+		"\t\tcase !known[i]:\n\t\t\tc.prolong(h, sent, c.watchdog)\n"}}},
+	{"unreachable_server_ends_belief_in_time", "belief ends with the lease by the local clock", []edit{{
+		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + 2*lease"}}},
+	{"fair_waiter_outlives_its_place", "waiters of a fair lock ask again by themselves", []edit{{
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait)", "ans.hint = time.Hour"}}},
+	{"dead_fair_waiters_cost_their_places", "waiters of a fair lock ask again by themselves", []edit{{
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait)", "ans.hint = time.Hour"}}},
+	{"fair_waiter_that_gives_up_leaves_the_queue", "who gives up leaves the queue", []edit{{
+		"fair.go", "millis(f.keep(r))}}, r.wait != 0", "millis(f.keep(r))}}, false"}}},
+	{"fair_queue_survives_without_deadlines", "a place without deadline is nobody's", []edit{
+		{"scripts/fair_acquire.lua", "if deadline ~= false and tonumber(deadline) >",
+			"if deadline == false or tonumber(deadline) >"},
+		{"scripts/fair_release.lua", "if deadline ~= false and tonumber(deadline) >",
+			"if deadline == false or tonumber(deadline) >"}}},
+	{"fair_unlock_tells_of_a_loss", "the release script tells of a vanished lock", []edit{{
+		"scripts/fair_release.lua", "'px', ARGV[6])\n  return nil", "'px', ARGV[6])\n  return 1"}}},
+	{"multi_in_opposite_orders", "one order for all, and no member is held while another is waited for", []edit{
+		{"multi.go", "slices.SortStableFunc(sorted,", "slices.SortStableFunc(slices.Clone(sorted),"},
+		{"multi.go", "wait = max(0, until-rt.Mono())", "wait = max(-1, -until)"}}},
+	{"unlock_before_the_subscription_is_not_missed", "the attempt after subscribing", []edit{{
+		"turn.go", "\tdefer place.leave()\n", "\tdefer place.leave()\n\t_, _ = place.park(ctx, t.pause(hint))\n"}}},
+	{"semaphore_without_message_polls", "waiters of a semaphore look again", []edit{{
+		"semaphore.go", "return done == 1, c.poll, err", "return done == 1, time.Hour, err"}}},
+	{"expired_permit_comes_back", "permits whose lease has ended come back", []edit{{
+		"scripts/permit_acquire.lua", "if #ended > 0 then", "if false then"}}},
+	{"latch_opens_for_all_who_wait", "waiters of a latch look again", []edit{{
+		"latch.go", "return count <= 0, c.poll, nil", "return count <= 0, time.Hour, nil"}}},
+	{"failed_subscription_is_repeated", "a subscription that failed is forgotten", []edit{
+		{"waiter.go", "\tch.opening = false\n", ""},
+		{"waiter.go", "delete(c.hub.channels, ch.name)", "_ = ch.name"}}},
+	{"crashed_reader_does_not_hold_up_writers", "a reader's watchdog renews its own timers only", []edit{{
+		"scripts/read_renew.lua", "  renewed[i] = holds ~= false and 1 or 0\n", "  renewed[i] = holds ~= false and 1 or 0\n" +
+			"  for _, reader in ipairs(redis.call('hkeys', lock)) do\n" +
+			"    redis.call('pexpire', KEYS[2 * i] .. ':' .. reader .. ':rwlock_timeout:1', ARGV[1])\n  end\n"}}},
+	{"short_reader_does_not_cut_a_long_lease", "a lease is never cut by another reader's", []edit{{
+		"scripts/read_acquire.lua", "if redis.call('pttl', KEYS[1]) < tonumber(ARGV[1]) then", "if true then"}}},
+	{"reading_inside_writing_keeps_the_lock", "the sides of a lock are renewed apart", []edit{{
+		"holds.go", "\tc.unserve(held)\n\tl = leaving{",
+		"\tfor _, o := range c.keeper.holds {\n\t\tif o.key == h.key && o.renewed > 0 {\n" +
+			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\tl = leaving{"}}},
+	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{
+		"hashlock.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+}
+
+// Each scenario of the table turns red when its guard is taken out of lockclient.
+func TestScenariosNeedTheirGuards(t *testing.T) {
+	list := mutations
+	if os.Getenv(everyMutation) == "" {
+		list = mutations[:3]
+	}
+	for _, m := range list {
+		t.Run(m.scenario, func(t *testing.T) {
+			program := m.build(t)
+			out, err := exec.Command(program, "run", m.scenario, "--trace", "none").CombinedOutput()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, "green without the guard: %s\n%s", m.guard, out)
+			require.Equal(t, exitDiffers, exit.ExitCode(), "without the guard: %s\n%s", m.guard, out)
+		})
+	}
+}
+
+// build builds the program with the mutated files in the place of the real ones.
+func (m *mutation) build(t *testing.T) (program string) {
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for _, e := range m.edits {
+		source, err := filepath.Abs(filepath.Join("../../lockclient", e.file))
+		require.NoError(t, err)
+		mutated := replace[source]
+		if mutated == "" {
+			mutated = filepath.Join(dir, filepath.Base(e.file))
+			copyFile(t, source, mutated)
+			replace[source] = mutated
+		}
+		text, err := os.ReadFile(mutated)
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(text), e.old), "%s has this once, and the guard in it: %s", e.file, e.old)
+		text = []byte(strings.Replace(string(text), e.old, e.new, 1))
+		require.NoError(t, os.WriteFile(mutated, text, 0o600))
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	content, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, content, 0o600))
+	program = filepath.Join(dir, "locksim")
+	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return program
+}
+
+func copyFile(t *testing.T, from, to string) {
+	text, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, text, 0o600))
+}

@@ -1,0 +1,44 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// Holdings says that a server's hold count is its client's, whenever somebody
+// looks while no request of the client is under way.
+type Holdings struct {
+	name   Names
+	audits int
+	wrong  *trace.Event // the first audit that did not agree
+}
+
+// NewHoldings makes the checker.
+func NewHoldings(name Names) *Holdings { return &Holdings{name: name} }
+
+// Observe implements Checker.
+func (c *Holdings) Observe(e *trace.Event) {
+	if e.Kind != trace.Audit || e.Peer == 0 {
+		return
+	}
+	c.audits++
+	if e.A != e.B && c.wrong == nil {
+		wrong := *e
+		c.wrong = &wrong
+	}
+}
+
+// Result implements Checker.
+func (c *Holdings) Result(time.Duration) Result {
+	switch {
+	case c.wrong != nil:
+		return Result{Check: "holds", Verdict: Violated, Events: []uint64{c.wrong.N},
+			Reason: fmt.Sprintf("at %s the server counted %d holds of %s, which had %d", stamp(c.wrong.At), c.wrong.A,
+				c.name(c.wrong.Peer), c.wrong.B)}
+	case c.audits == 0:
+		return Result{Check: "holds", Verdict: Unknown, Reason: "nobody has audited a client"}
+	}
+	return Result{Check: "holds", Reason: fmt.Sprintf("%d audits of clients, the server counts what they do", c.audits)}
+}

@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// worldOption is one option of the world line.
+type worldOption struct {
+	name string
+	set  func(w *Spec, o Option) error
+}
+
+// worldOptions are in the order in which error messages list them.
+func worldOptions() []worldOption {
+	return []worldOption{
+		{"masters", count(1, 99, func(w *Spec) *int { return &w.Masters })},
+		{"replicas", count(0, 9, func(w *Spec) *int { return &w.Replicas })},
+		{"clients", count(1, MaxClients, func(w *Spec) *int { return &w.Clients })},
+		{"per-lock", count(1, MaxClients, func(w *Spec) *int { return &w.PerLock })},
+		{"lock", setKind},
+		{"ttl", setTTL},
+		{"renew", onOrOff(func(w *Spec) *bool { return &w.Load.Renew })},
+		{"hold", span(func(w *Spec) *Range { return &w.Load.Hold })},
+		{"think", span(func(w *Spec) *Range { return &w.Load.Think })},
+		{"rounds", count(0, 1_000_000_000, func(w *Spec) *int { return &w.Load.Rounds })},
+		{"wait", length(func(w *Spec) *time.Duration { return &w.Load.Wait })},
+		{"cancel", length(func(w *Spec) *time.Duration { return &w.Load.Cancel })},
+		{"reenter", count(0, 1000, func(w *Spec) *int { return &w.Load.Reenter })},
+		{"readers", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Readers })},
+		{"permits", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Permits })},
+		{"count", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Count })},
+		{"waiters", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},
+		{"fair-wait", length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
+		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
+		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
+		{"fence", onOrOff(func(w *Spec) *bool { return &w.Fence })},
+		{"delay", span(func(w *Spec) *Range { return &w.Delay })},
+		{"lag", span(func(w *Spec) *Range { return &w.Lag })},
+		{"bound", length(func(w *Spec) *time.Duration { return &w.Bound })},
+	}
+}
+
+// set applies one option of the world line.
+func (w *Spec) set(o Option) error {
+	all := worldOptions()
+	i := slices.IndexFunc(all, func(known worldOption) bool { return known.name == o.Name })
+	if i < 0 {
+		var names []string
+		for _, known := range all {
+			names = append(names, known.name)
+		}
+		_, err := oneOf(Option{"world option", o.Name}, names)
+		return err
+	}
+	return all[i].set(w, o)
+}
+
+func setKind(w *Spec, o Option) (err error) {
+	w.Load.Kind, err = oneOf(o, kindNames())
+	return err
+}
+
+// setTTL sets the lease that is renewed, and the range of one that is not.
+func setTTL(w *Spec, o Option) (err error) {
+	w.Load.Lease, err = durations(o)
+	w.Load.TTL = w.Load.Lease.Hi
+	return err
+}
+
+func count(lo, hi int, field func(*Spec) *int) func(*Spec, Option) error {
+	return func(w *Spec, o Option) (err error) {
+		*field(w), err = number(o, lo, hi)
+		return err
+	}
+}
+
+func length(field func(*Spec) *time.Duration) func(*Spec, Option) error {
+	return func(w *Spec, o Option) (err error) {
+		*field(w), err = duration(o)
+		return err
+	}
+}
+
+func span(field func(*Spec) *Range) func(*Spec, Option) error {
+	return func(w *Spec, o Option) (err error) {
+		*field(w), err = durations(o)
+		return err
+	}
+}
+
+func onOrOff(field func(*Spec) *bool) func(*Spec, Option) error {
+	return func(w *Spec, o Option) (err error) {
+		*field(w), err = onOff(o)
+		return err
+	}
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/lockclient"
+)
+
+// provide makes what clients find: semaphores have their permits, latches
+// their count before anything happens.
+func (w *World) provide(load *Workload) {
+	k := findKind(load.Kind)
+	if k.books.counter == nil {
+		return
+	}
+	for lock := 1; lock <= w.cfg.Locks; lock++ {
+		m := w.groups[0].master
+		m.byHand("SET", lockName(int32(lock)), strconv.Itoa(k.books.counter(load)))
+		m.settle(0)
+	}
+}
+
+// semaphoreSource is a semaphore as a source: a worker takes one permit.
+type semaphoreSource struct{ semaphore *lockclient.Semaphore }
+
+// Lock implements source.
+func (s semaphoreSource) Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error) {
+	p, err := s.semaphore.Acquire(ctx, 1, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return permit{p, ctx}, nil
+}
+
+// permit is a permit without a lease.
+type permit struct {
+	*lockclient.Permits
+	ctx context.Context
+}
+
+func (p permit) Token() (uint64, bool)            { return 0, false }
+func (p permit) Until() time.Duration             { return 0 }
+func (p permit) Context() context.Context         { return p.ctx }
+func (p permit) Unlock(ctx context.Context) error { return p.Release(ctx) }
+
+func takesPermit(c *client, of []*lockclient.Client) part {
+	s := semaphoreSource{of[0].Semaphore(lockName(c.lock))}
+	return &worker{c, s, s}
+}
+
+func takesLeasedPermit(c *client, of []*lockclient.Client) part {
+	s := lockSource{of[0].PermitSemaphore(lockName(c.lock)).Permit()}
+	return &worker{c, s, s}
+}
+
+// countsOrWaits is the part of who waits for a latch, or counts it down.
+func countsOrWaits(c *client, of []*lockclient.Client) part {
+	latch := of[0].Latch(lockName(c.lock))
+	if c.number <= c.load.Waiters {
+		return awaiter{c, latch}
+	}
+	return counter{c, latch}
+}
+
+// counter counts a latch down, once in each round.
+type counter struct {
+	c     *client
+	latch *lockclient.Latch
+}
+
+func (p counter) round(t *task, ctx *simCtx) (more bool) {
+	p.c.note(t, trace.CountDown)
+	_, err := p.latch.CountDown(ctx)
+	if err != nil {
+		p.c.failed(t, trace.Failed, err)
+	}
+	return !errors.Is(err, lockclient.ErrNoLatch)
+}
+
+// awaiter waits for a latch, until it is open or there is none.
+type awaiter struct {
+	c     *client
+	latch *lockclient.Latch
+}
+
+func (p awaiter) round(t *task, ctx *simCtx) (more bool) {
+	p.c.note(t, trace.Acquire)
+	err := p.latch.Wait(ctx)
+	if err == nil {
+		p.c.note(t, trace.Opened)
+		return false
+	}
+	p.c.failed(t, trace.Refused, err)
+	t.sleep(ctx, retryAfter)
+	return !errors.Is(err, lockclient.ErrNoLatch)
+}
