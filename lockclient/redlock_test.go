@@ -89,7 +89,13 @@ func TestRedlockSurvivesTheLossOfTwo(t *testing.T) {
 
 // Without a quorum every node's reason is given, and all is released.
 func TestRedlockWithoutQuorum(t *testing.T) {
-	m := []*master{{}, {value: "other"}, {fails: true}}
+	granted := make(chan struct{}) // by the first: two others that refuse end the round
+	m := []*master{{}, {value: "other", late: granted}, {fails: true, late: granted}}
+	go func() {
+		m[0].sent(t, 1)
+		time.Sleep(20 * time.Millisecond)
+		close(granted)
+	}()
 	_, err := redlock(m...).TryLock(t.Context())
 	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
 	var quorum *lockclient.QuorumError
