@@ -23,8 +23,9 @@ import (
 //
 // The options hold for each member, and observers hear of each as of the whole.
 // As names the owner of all. A Lease counts from the first member on, and
-// waiting for the others may use up a quarter of it. The loss of one member is the loss of the whole: its Held is told, the
-// watchdog renews the others no longer, and Unlock gives them back.
+// waiting for the others may use up a quarter of it. The loss of one member is
+// the loss of the whole: its Held is told, the watchdog renews the others no
+// longer, and Unlock gives them back.
 func Multi(locks ...*Lock) *Lock {
 	sorted := slices.Clone(locks)
 	slices.SortStableFunc(sorted, func(a, b *Lock) int { return strings.Compare(a.key, b.key) })
