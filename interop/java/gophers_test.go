@@ -27,6 +27,9 @@ var locks = map[string]func(c []*lockclient.Client, key string) *lockclient.Lock
 	"nonreentrant-fair": onFirst((*lockclient.Client).NonReentrantFair),
 	"read":              func(c []*lockclient.Client, key string) *lockclient.Lock { return c[0].RW(key).R() },
 	"write":             func(c []*lockclient.Client, key string) *lockclient.Lock { return c[0].RW(key).W() },
+	"redlock": func(c []*lockclient.Client, key string) *lockclient.Lock {
+		return lockclient.HashRedlock(key, c...)
+	},
 	"multi": func(c []*lockclient.Client, key string) *lockclient.Lock {
 		return lockclient.Multi(c[0].Mutex(key+":a"), c[0].Mutex(key+":b"))
 	},
