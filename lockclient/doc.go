@@ -33,7 +33,10 @@
 //     [ErrUnknown] and is given back in the background.
 //   - A hold is lost once: at a refused renewal, or when its validity ends. No
 //     late reply revives it.
-//   - No wait depends on a message alone: the TTL that Redis reported ends it.
+//   - Counts have no owners: what a [Semaphore] or a [Latch] was asked for with
+//     unknown outcome is neither repeated nor undone.
+//   - No wait depends on a message alone: the TTL that Redis reported ends it, or
+//     the next look ([WithPoll]).
 //   - All waiting, time, randomness, concurrency and I/O go through [Runtime]
 //     and [Transport]. Outside [System] this package starts no goroutine and
 //     neither sends nor receives on a channel, and it never holds a mutex
