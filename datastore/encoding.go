@@ -42,6 +42,13 @@ func (db *DB) Compact(key []byte) bool {
 	return e != nil && e.value.form == formPlain
 }
 
+// Grow takes the compact encoding from the value under key, which must be a collection.
+func (db *DB) Grow(key []byte) {
+	if e := db.lookup(key); e != nil {
+		e.value.form = formGrown
+	}
+}
+
 func (v *value) encoding() string {
 	grown := v.form == formGrown
 	switch v.kind {

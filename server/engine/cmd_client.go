@@ -366,6 +366,7 @@ func (s *Session) flagLetters() string {
 			letters = append(letters, letter)
 		}
 	}
+	add('O', s.monitors)
 	add('P', s.Subscribed())
 	add('x', s.tx.active)
 	add('b', s.block != nil)

@@ -70,6 +70,7 @@ func runReset(c *Call) resp.Value {
 	n, s := c.Node, c.Session
 	n.discard(s)
 	n.unsubscribeAll(s)
+	n.stopMonitoring(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
 	s.reply, s.asking, s.readOnly = replyOn, false, false
 	s.authenticated = n.conf.requirepass == ""

@@ -10,6 +10,7 @@ import (
 // and, from group generic, WAIT.
 
 var serverCommands = []Command{
+	{Name: "ACL", Arity: -2, Groups: "slow", Sub: aclCommands},
 	{Name: "COMMAND", Arity: -1, Flags: Loading | Stale, Groups: "slow connection",
 		Run: runCommand, Sub: commandCommands},
 	{Name: "CONFIG", Arity: -2, Groups: "slow", Sub: configCommands},
@@ -20,6 +21,7 @@ var serverCommands = []Command{
 	{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runRole},
 	{Name: "SHUTDOWN", Arity: -1, Flags: Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
 		Groups: "admin slow dangerous", Run: runShutdown},
+	{Name: "SLOWLOG", Arity: -2, Groups: "slow", Sub: slowlogCommands},
 	{Name: "TIME", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast", Run: runTime},
 	{Name: "WAIT", Arity: 3, Flags: NoScript, Groups: "slow connection", Run: runWait},
 }

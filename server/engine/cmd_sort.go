@@ -146,6 +146,7 @@ func (o *sortOptions) load(c *Call) (texts []string, bad string) {
 			o.unsorted, o.alpha, o.by = false, true, ""
 		}
 	case datastore.ZSet:
+		c.DB.Grow(key) // as Redis does before it sorts
 		n, _ := c.DB.ZLen(key)
 		members, _ := c.DB.ZRange(key, 0, n)
 		if o.unsorted && o.descending {

@@ -16,12 +16,13 @@ type configuration struct {
 	// Derived from the above, because they are read for every command.
 	notify      eventClass
 	requirepass string
-	noExpire    bool // DEBUG SET-ACTIVE-EXPIRE 0
-	writable    bool // replica-read-only no
-	notStale    bool // replica-serve-stale-data no
-	debug       bool // enable-debug-command yes or local
-	minGood     int  // min-replicas-to-write
-	backlog     int  // repl-backlog-size, in bytes
+	noExpire    bool          // DEBUG SET-ACTIVE-EXPIRE 0
+	writable    bool          // replica-read-only no
+	notStale    bool          // replica-serve-stale-data no
+	debug       bool          // enable-debug-command yes or local
+	minGood     int           // min-replicas-to-write
+	backlog     int           // repl-backlog-size, in bytes
+	slowerThan  time.Duration // slowlog-log-slower-than; negative: nothing is logged
 }
 
 // parameterKind is how a parameter's value is written.
@@ -149,6 +150,7 @@ func (conf *configuration) derive() {
 	conf.notStale = conf.get("replica-serve-stale-data") == "no"
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
+	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
 	conf.backlog = int(conf.number("repl-backlog-size"))
 }
 

@@ -264,8 +264,8 @@ func diffCommand(random *rand.Rand, form string) string {
 		choices := strings.Split(word, "|")
 		words = append(words, diffWord(random, choices[random.Intn(len(choices))]))
 	}
-	if words[0] == "SPOP" {
-		return strings.Join(words, " ") // what others take out is random
+	if words[0] == "SPOP" || strings.Contains(form, "0.01") {
+		return strings.Join(words, " ") // it would take out something random, or wait for long
 	}
 	switch at := random.Intn(len(words)); random.Intn(60) {
 	case 0:

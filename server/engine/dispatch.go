@@ -40,8 +40,18 @@ var queued = resp.Simple("QUEUED")
 // execute runs a command that nothing refuses any more, and accounts for what
 // it did. It is the same for clients, transactions, scripts and effects.
 func (c *Call) execute() resp.Value {
-	reply := c.Cmd.Run(c)
 	n := c.Node
+	scripted := c.Cmd.Flags&SkipMonitor != 0 // is shown before what it runs
+	if n.monitors != nil && scripted {
+		c.feedMonitors()
+	}
+	reply := c.Cmd.Run(c)
+	if n.monitors != nil && !scripted {
+		c.feedMonitors()
+	}
+	if n.conf.slowerThan >= 0 && !c.Script {
+		c.noteSlow()
+	}
 	n.stats.count(c, reply)
 	c.propagate()
 	if n.cfg.Observe != nil && !c.Session.Blocked() {
@@ -63,6 +73,8 @@ func (c *Call) refusal() string {
 		return errNoAuth
 	case s.internal:
 		return ""
+	case s.monitors && flags&(Write|ReadOnly|MayReplicate) != 0:
+		return "ERR Replica can't interact with the keyspace"
 	case s.tx.active && flags&NoMulti != 0:
 		return errNoMulti
 	}

@@ -158,3 +158,15 @@ var objectHelp = []string{
 	"    Return the number of references of the value associated with the specified",
 	"    <key>.",
 }
+
+var slowlogHelp = []string{
+	"GET [<count>]",
+	"    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+	"    Entries are made of:",
+	"    id, timestamp, time in microseconds, arguments array, client IP and port,",
+	"    client name",
+	"LEN",
+	"    Return the length of the slowlog.",
+	"RESET",
+	"    Reset the slowlog.",
+}

@@ -51,6 +51,8 @@ type Node struct {
 
 	sessions sessionList
 	lastID   int64
+	slow     slowlog
+	monitors []*Session // have sent MONITOR
 	dirty    []*Session // in the order in which they got output
 	handed   []*Session // what Dirty returned last, used again
 
@@ -106,6 +108,7 @@ func (n *Node) Restart(keepData bool) {
 	n.effects = effects{}
 	n.repl.restart()
 	n.stats = statistics{}
+	n.slow = slowlog{}
 	n.runID = ""
 	n.shutdown = nil
 	if !keepData {
@@ -128,6 +131,7 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	n.markDirty(s)
 	s.lastUsed = n.cfg.Clock.Mono()
 	n.keys.SetAccessTime(s.lastUsed)
+	n.slow.since = s.lastUsed
 	n.serve(s, cmd)
 	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {

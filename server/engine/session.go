@@ -31,6 +31,7 @@ type Session struct {
 	closing       bool
 	internal      bool // applies the master's effects; nobody reads its Out
 	noEvict       bool
+	monitors      bool // MONITOR: is shown all commands
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
 
@@ -73,6 +74,7 @@ func (n *Node) Close(s *Session) {
 	}
 	n.unsubscribeAll(s)
 	n.unwatch(s)
+	n.stopMonitoring(s)
 	s.tx = transaction{}
 	n.sessions.remove(s)
 }

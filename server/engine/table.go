@@ -19,6 +19,7 @@ func init() {
 	families := [][]Command{
 		connectionCommands,
 		serverCommands,
+		monitorCommands,
 		scriptingCommands,
 		pubsubCommands,
 		transactionCommands,
