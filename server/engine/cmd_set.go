@@ -150,7 +150,8 @@ func runSMove(c *Call) resp.Value {
 	return resp.One
 }
 
-// runSPop is SPOP key [count], replicated as the SREM of what came out.
+// runSPop is SPOP key [count], replicated as the SREM of what came out, or as
+// DEL when count covers the whole set.
 func runSPop(c *Call) resp.Value {
 	key, many, count := c.Args[1], len(c.Args) > 2, int64(1)
 	if many {
@@ -172,14 +173,29 @@ func runSPop(c *Call) resp.Value {
 	}
 	names := popRandom(c, key, int(min(count, int64(n))))
 	if many {
+		if count >= int64(n) {
+			c.Replicate([]byte("DEL"), key)
+		} else {
+			replicateRemoval(c, key, names)
+		}
 		return setReply(names)
 	}
+	replicateRemoval(c, key, names)
 	return resp.Str(names[0])
+}
+
+// replicateRemoval sends the SREM of some members.
+func replicateRemoval(c *Call, key []byte, names []string) {
+	effect := [][]byte{[]byte("SREM"), key}
+	for _, name := range names {
+		effect = append(effect, []byte(name))
+	}
+	c.Replicate(effect...)
 }
 
 // popRandom takes count members out of a set that has as many.
 func popRandom(c *Call, key []byte, count int) []string {
-	names, effect := make([]string, 0, count), [][]byte{[]byte("SREM"), key}
+	names := make([]string, 0, count)
 	all, _ := c.DB.SetLen(key)
 	if count == all {
 		names, _ = c.DB.SetMembers(key)
@@ -188,12 +204,9 @@ func popRandom(c *Call, key []byte, count int) []string {
 		if count < all {
 			names = append(names, c.DB.SetRandom(key, c.Random))
 		}
-		name := []byte(names[i])
-		_, _ = c.DB.SetRemove(key, name)
-		effect = append(effect, name)
+		_, _ = c.DB.SetRemove(key, []byte(names[i]))
 	}
 	removedReply(c, key, "spop", count)
-	c.Replicate(effect...)
 	return names
 }
 

@@ -22,7 +22,7 @@ var (
 )
 
 // TestRandomCommandsAgainstRedis sends random commands to the engine and to the
-// server at REDIS_SERVER (host:port, empty, with DEBUG not needed) and compares
+// server at REDIS_SERVER (host:port, empty) and compares
 // the replies, on a RESP2 and a RESP3 connection. Episodes begin with empty
 // servers; one that shows a difference is made as short as possible.
 func TestRandomCommandsAgainstRedis(t *testing.T) {
@@ -37,6 +37,7 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestRandomCommandsAgainstRedis -diff.seed=%d "+
 		"-diff.commands=%d", address, seed, *diffCommands)
 	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
+	d.real.ask("(control)", "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
 	random := rand.New(rand.NewSource(seed))
 	forms := strings.Split(strings.TrimSpace(diffGrammar), "\n")
 	const episode = 200
