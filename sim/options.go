@@ -28,6 +28,7 @@ func worldOptions() []worldOption {
 		{"cancel", length(func(w *Spec) *time.Duration { return &w.Load.Cancel })},
 		{"reenter", count(0, 1000, func(w *Spec) *int { return &w.Load.Reenter })},
 		{"readers", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Readers })},
+		{"downgrade", onOrOff(func(w *Spec) *bool { return &w.Load.Downgrade })},
 		{"permits", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Permits })},
 		{"count", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Count })},
 		{"waiters", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},

@@ -189,6 +189,8 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
 	case !many && w.Masters > 1:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
+	case w.Load.Downgrade && w.Load.Kind != "rw":
+		return fmt.Errorf("downgrade=on: expected lock=rw")
 	case w.Load.Lease.Lo < time.Millisecond:
 		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.Lease.Lo)
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:

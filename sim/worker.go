@@ -42,18 +42,21 @@ func (p *worker) round(t *task, ctx *simCtx) (more bool) {
 		return true
 	}
 	p.reenter(t, h.Context().(*simCtx), p.c.load.Reenter)
+	if p.c.load.Downgrade && !p.c.reads() {
+		b, h = p.downgrade(t, ctx, b, h)
+	}
 	p.work(t, b, h)
 	p.giveBack(t, ctx, b, h)
 	return true
 }
 
 // take takes something from its source.
-func (p *worker) take(t *task, ctx *simCtx, from source) (*Belief, holding, error) {
+func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holding, error) {
 	c := p.c
 	c.note(t, trace.Acquire)
 	if c.load.Cancel > 0 {
-		limited, cancel := clientRuntime{c.p}.WithCancelCause(ctx)
-		ctx = limited.(*simCtx)
+		var cancel context.CancelCauseFunc
+		ctx, cancel = clientRuntime{c.p}.WithCancelCause(ctx)
 		patience := c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
 		defer patience.stop()
 	}
@@ -79,6 +82,18 @@ func (p *worker) reenter(t *task, ctx *simCtx, times int) {
 	}
 	p.reenter(t, h.Context().(*simCtx), times-1)
 	p.giveBack(t, ctx, b, h)
+}
+
+// downgrade gives back what is held for what may be had inside it, as a writer
+// that reads on.
+func (p *worker) downgrade(t *task, ctx *simCtx, b *Belief, h holding) (*Belief, holding) {
+	inner, kept, err := p.take(t, h.(*lockclient.Held).In(ctx), p.inner)
+	if err != nil {
+		p.c.failed(t, trace.Refused, err)
+		return b, h
+	}
+	p.giveBack(t, ctx, b, h)
+	return inner, kept
 }
 
 func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {

@@ -62,22 +62,23 @@ func lockName(lock int32) string { return "lock:" + strconv.Itoa(int(lock)) }
 // Workload is what each client does: rounds of lock, work, write to the
 // resource, unlock, think.
 type Workload struct {
-	Kind     string        // see kinds
-	TTL      time.Duration // the lease that the watchdog renews
-	Renew    bool          // by the watchdog; else the lease is fixed
-	Lease    Range         // the fixed lease
-	Hold     Range         // time between lock and write
-	Think    Range         // time between unlock and the next lock
-	Rounds   int           // 0: for ever
-	Wait     time.Duration // limit of lock(); 0: none
-	Cancel   time.Duration // after which the context of lock() is cancelled; 0: never
-	Reenter  int           // how often a holder takes the lock again, before it works
-	Readers  int           // of lock=rw: the first so many clients read, the others write
-	Permits  int           // of a semaphore
-	Count    int           // of a latch
-	Waiters  int           // of lock=latch: the first so many clients wait, the others count down
-	FairWait time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
-	Compat   int           // the first so many clients speak the protocol of Redisson 3.16
+	Kind      string        // see kinds
+	TTL       time.Duration // the lease that the watchdog renews
+	Renew     bool          // by the watchdog; else the lease is fixed
+	Lease     Range         // the fixed lease
+	Hold      Range         // time between lock and write
+	Think     Range         // time between unlock and the next lock
+	Rounds    int           // 0: for ever
+	Wait      time.Duration // limit of lock(); 0: none
+	Cancel    time.Duration // after which the context of lock() is cancelled; 0: never
+	Reenter   int           // how often a holder takes the lock again, before it works
+	Readers   int           // of lock=rw: the first so many clients read, the others write
+	Permits   int           // of a semaphore
+	Count     int           // of a latch
+	Waiters   int           // of lock=latch: the first so many clients wait, the others count down
+	Downgrade bool          // of lock=rw: writers read on
+	FairWait  time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
+	Compat    int           // the first so many clients speak the protocol of Redisson 3.16
 }
 
 // addClient makes a client of the workload; it does nothing until it is started.

@@ -90,6 +90,8 @@ var mutations = []mutation{
 		"holds.go", "\tc.unserve(held)\n\tl = leaving{",
 		"\tfor _, o := range c.keeper.holds {\n\t\tif o.key == h.key && o.renewed > 0 {\n" +
 			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\tl = leaving{"}}},
+	{"writer_that_reads_on_lets_readers_in", "a writer that reads on tells readers", []edit{{
+		"scripts/write_release.lua", "'mode', 'read')\nend\n", "'mode', 'read')\n  return 1\nend\n"}}},
 	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{
 		"hashlock.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
 }
