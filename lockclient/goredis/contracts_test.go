@@ -17,30 +17,39 @@ import (
 // for independent masters.
 type sockets struct {
 	t    *testing.T
-	addr string
 	rt   lockclient.Runtime
+	dial func(db int) (lockclient.Transport, error)
 }
 
 func (s sockets) Context() context.Context { return s.t.Context() }
 
 func (s sockets) Runtime() lockclient.Runtime { return s.rt }
 
-func (s sockets) Transport(master int) (lockclient.Transport, error) {
-	client := redis.NewClient(&redis.Options{Addr: s.addr, DB: master})
-	s.t.Cleanup(func() { client.Close() })
-	return goredis.New(s.t.Context(), client)
+func (s sockets) Transport(master int) (lockclient.Transport, error) { return s.dial(master) }
+
+// overGoRedis is the Env of go-redis.
+func overGoRedis(t *testing.T, addr string) sockets {
+	return sockets{t, lockclient.System(), func(db int) (lockclient.Transport, error) {
+		client := redis.NewClient(&redis.Options{Addr: addr, DB: db})
+		t.Cleanup(func() { client.Close() })
+		return goredis.New(t.Context(), client)
+	}}
 }
 
-// Every kind keeps its contracts over go-redis.
-func TestContracts(t *testing.T) { onEachServer(t, contracts) }
+// Every kind keeps its contracts over each adapter.
+func TestContracts(t *testing.T) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		t.Run("go-redis", func(t *testing.T) { contracts(t, overGoRedis(t, addr)) })
+		t.Run("rueidis", func(t *testing.T) { contracts(t, overRueidis(t, addr)) })
+	})
+}
 
 // together is how many contracts run at once: they mostly wait.
 const together = 40
 
 // contracts runs all contracts of all kinds. They measure real time, which a
 // busy machine stretches: one that fails among the others must hold alone.
-func contracts(t *testing.T, addr string) {
-	env := sockets{t, addr, lockclient.System()}
+func contracts(t *testing.T, env locktest.Env) {
 	var again []func() error
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -42,8 +42,19 @@ func onEachServer(t *testing.T, test func(t *testing.T, addr string)) {
 	})
 }
 
-// connect returns a transport of one connection at a time, and the proxy in it.
-func connect(t *testing.T, addr string) (*proxy, *goredis.Transport) {
+// onEachAdapter runs a test on each server through each adapter.
+func onEachAdapter(t *testing.T, test func(t *testing.T, addr string, connect connector)) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		t.Run("go-redis", func(t *testing.T) { test(t, addr, connect) })
+		t.Run("rueidis", func(t *testing.T) { test(t, addr, connectRueidis) })
+	})
+}
+
+// connector makes a transport of one connection at a time, and the proxy in it.
+type connector func(t *testing.T, addr string) (*proxy, lockclient.Transport)
+
+// connect is the connector of go-redis.
+func connect(t *testing.T, addr string) (*proxy, lockclient.Transport) {
 	t.Helper()
 	p := newProxy(t, addr)
 	rdb := redis.NewClient(&redis.Options{Addr: p.addr(), PoolSize: 1})
@@ -58,9 +69,9 @@ func uniqueKey(t *testing.T) string { return fmt.Sprintf("%s:%d", t.Name(), time
 
 // When the reply to an acquire script is lost, exactly one script is on the
 // wire, and the owner holds the lock once.
-func TestScriptsAreNotSentAgain(t *testing.T) { onEachServer(t, scriptsAreNotSentAgain) }
+func TestScriptsAreNotSentAgain(t *testing.T) { onEachAdapter(t, scriptsAreNotSentAgain) }
 
-func scriptsAreNotSentAgain(t *testing.T, addr string) {
+func scriptsAreNotSentAgain(t *testing.T, addr string, connect connector) {
 	p, transport := connect(t, addr)
 	c := lockclient.New(transport, lockclient.System())
 	lock, key := c.Mutex("warm-up"), uniqueKey(t)
@@ -79,9 +90,9 @@ func scriptsAreNotSentAgain(t *testing.T, addr string) {
 
 // On a server that knows the scripts, lock and unlock are two scripts and the
 // DEL of the latch.
-func TestCommandsOfAnUncontendedLock(t *testing.T) { onEachServer(t, commandsOfAnUncontendedLock) }
+func TestCommandsOfAnUncontendedLock(t *testing.T) { onEachAdapter(t, commandsOfAnUncontendedLock) }
 
-func commandsOfAnUncontendedLock(t *testing.T, addr string) {
+func commandsOfAnUncontendedLock(t *testing.T, addr string, connect connector) {
 	p, transport := connect(t, addr)
 	c := lockclient.New(transport, lockclient.System())
 	work := func(context.Context, *lockclient.Held) error { return nil }
@@ -96,9 +107,9 @@ func commandsOfAnUncontendedLock(t *testing.T, addr string) {
 
 // A waiter whose connection was re-established is told that it may have missed
 // a message, and looks again at once.
-func TestReconnectionWakes(t *testing.T) { onEachServer(t, reconnectionWakes) }
+func TestReconnectionWakes(t *testing.T) { onEachAdapter(t, reconnectionWakes) }
 
-func reconnectionWakes(t *testing.T, addr string) {
+func reconnectionWakes(t *testing.T, addr string, connect connector) {
 	p, transport := connect(t, addr)
 	lost, delivered := make(chan struct{}, 10), make(chan string, 10)
 	sub, err := transport.Subscribe(t.Context(), uniqueKey(t), false,
@@ -114,9 +125,9 @@ func reconnectionWakes(t *testing.T, addr string) {
 	}
 }
 
-func TestErrorsOfRequests(t *testing.T) { onEachServer(t, errorsOfRequests) }
+func TestErrorsOfRequests(t *testing.T) { onEachAdapter(t, errorsOfRequests) }
 
-func errorsOfRequests(t *testing.T, addr string) {
+func errorsOfRequests(t *testing.T, addr string, connect connector) {
 	_, transport := connect(t, addr)
 	key := uniqueKey(t)
 	_, err := transport.Do(t.Context(), key, "SET", key, "text", "PX", "1000")

@@ -1,0 +1,16 @@
+// Package rueidis carries lockclient over rueidis: a single server, a sentinel
+// set or a cluster, with the client's default options.
+//
+//	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}})
+//	transport, err := adapter.New(ctx, rdb) // import adapter "minikv/lockclient/rueidis"
+//	client := lockclient.New(transport, lockclient.System())
+//
+// rueidis sends read-only commands again after a network error. This adapter
+// builds every command so that rueidis takes it for a write, which it sends
+// once; only a refusal that proves that nothing was executed (MOVED, ASK) is
+// followed. A context that ends frees its caller at once.
+//
+// Each channel waited on has a connection of its own. When it breaks, the
+// adapter connects and subscribes again, and tells the waiters that messages
+// may have been missed.
+package rueidis

@@ -1,0 +1,155 @@
+package rueidis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"minikv/lockclient"
+)
+
+// Transport is a lockclient.Transport over a rueidis client.
+type Transport struct {
+	client   rueidis.Client
+	topology lockclient.Topology
+}
+
+// Option configures a Transport.
+type Option func(*Transport)
+
+// WithReplicas says that the masters have replicas, which rueidis does not know
+// of a single server. It is assumed of sentinel sets and clusters.
+func WithReplicas() Option {
+	return func(t *Transport) { t.topology.Replicas = true }
+}
+
+// New makes a Transport over a client of any mode. It asks a cluster whether it
+// has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's probe), and other servers
+// nothing. The client stays the caller's to close.
+func New(ctx context.Context, client rueidis.Client, opts ...Option) (*Transport, error) {
+	t := &Transport{client: client}
+	switch client.Mode() {
+	case rueidis.ClientModeCluster:
+		t.topology.Cluster, t.topology.Replicas = true, true
+		err := client.Do(ctx, client.B().PubsubShardnumsub().Build()).Error()
+		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+			return nil, fmt.Errorf("rueidis: probe for sharded pub/sub: %w", err)
+		}
+		t.topology.Sharded = err == nil
+	case rueidis.ClientModeSentinel:
+		t.topology.Replicas = true
+	}
+	for _, opt := range opts {
+		opt(t)
+	}
+	return t, nil
+}
+
+// Topology implements lockclient.Transport.
+func (t *Transport) Topology() lockclient.Topology { return t.topology }
+
+// Eval implements lockclient.Transport. After NOSCRIPT it sends EVAL, which
+// runs the text on the node that has the key and leaves it in its cache.
+func (t *Transport) Eval(
+	ctx context.Context, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	return eval(ctx, t.client, script, keys, args)
+}
+
+// Do implements lockclient.Transport. A key must be the command's first argument.
+func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	var keys []string
+	if key != "" {
+		keys = args[1:2]
+	}
+	return send(ctx, t.client, args[:1], keys, args[1+len(keys):])
+}
+
+// sender is a client, or one connection of it.
+type sender interface {
+	B() rueidis.Builder
+	Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult
+}
+
+// eval runs a script by its SHA1, or by its text if the server does not know it.
+func eval(
+	ctx context.Context, s sender, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	count := strconv.Itoa(len(keys))
+	reply, err := send(ctx, s, []string{"EVALSHA", script.SHA, count}, keys, args)
+	var refused *lockclient.ServerError
+	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
+		return send(ctx, s, []string{"EVAL", script.Text, count}, keys, args)
+	}
+	return reply, err
+}
+
+// send sends one command, once: what Arbitrary builds is a write to rueidis,
+// and writes are not sent again.
+func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	cmd := s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build()
+	message, err := s.Do(ctx, cmd).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return lockclient.Reply{}, outcome(ended(ctx, err))
+	}
+	return convert(message)
+}
+
+// early is how far a request's time limit may be ahead of its context's.
+const early = 50 * time.Millisecond
+
+// ended gives ctx's error in place of a time-out: rueidis limits the socket by
+// ctx's deadline, and the two do not end at one instant.
+func ended(ctx context.Context, err error) error {
+	at, limited := ctx.Deadline()
+	timedOut := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	if !limited || !timedOut || time.Until(at) > early {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// outcome maps an error of rueidis to the contract of lockclient.Transport.
+func outcome(err error) error {
+	if refused, ok := rueidis.IsRedisErr(err); ok {
+		return &lockclient.ServerError{Text: refused.Error()}
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrClosing) {
+		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	return err
+}
+
+// convert makes a Reply of what rueidis parsed.
+func convert(m rueidis.RedisMessage) (lockclient.Reply, error) {
+	switch {
+	case m.IsNil():
+		return lockclient.Reply{}, nil
+	case m.IsInt64():
+		n, err := m.AsInt64()
+		return lockclient.Reply{Kind: lockclient.IntReply, Int: n}, err
+	case m.IsArray():
+		values, err := m.ToArray()
+		list := make([]lockclient.Reply, len(values))
+		for i := range values {
+			if list[i], err = convert(values[i]); err != nil {
+				return lockclient.Reply{}, err
+			}
+		}
+		return lockclient.Reply{Kind: lockclient.ListReply, List: list}, err
+	}
+	text, err := m.ToString()
+	return lockclient.Reply{Kind: lockclient.TextReply, Text: text}, err
+}
