@@ -218,7 +218,7 @@ func diffWord(random *rand.Rand, kind string) string {
 	case "B":
 		return "bits" + strconv.Itoa(random.Intn(3))
 	case "F":
-		return pick("a", "b", "c", "d", "e", "alpha", "1", "-0", `""`, `"\x00\xff"`)
+		return pick("a", "b", "c", "d", "e", "alpha", "1", "-0", `""`, `"\xff\x01"`)
 	case "V":
 		return pick("x", "text", `""`, "1", "-7", "10", "3.5", "1e3", "9223372036854775807", "01", `"\r\n\x00"`,
 			strings.Repeat("y", 44), strings.Repeat("z", 70))

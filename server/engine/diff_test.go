@@ -47,6 +47,7 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 			steps[i] = diffStep{[]string{"2", "3"}[random.Intn(2)], diffCommand(random, forms[random.Intn(len(forms))])}
 		}
 		if found := d.run(steps, true); found != nil {
+			t.Logf("%s: redis-server %s, engine %s; shrinking", steps[found.at].line, found.want, found.got)
 			t.Fatal(d.shrink(steps[:found.at+1], found))
 		}
 	}
@@ -117,8 +118,10 @@ func (d *differ) run(steps []diffStep, count bool) *mismatch {
 
 // shrink leaves out steps as long as a difference remains, and tells it.
 func (d *differ) shrink(steps []diffStep, found *mismatch) string {
+	const longest = 30 * time.Second
+	end := time.Now().Add(longest)
 	for size := len(steps) / 2; size > 0; size /= 2 {
-		for from := 0; from+size <= len(steps)-1; {
+		for from := 0; from+size <= len(steps)-1 && time.Now().Before(end); {
 			shorter := slices.Delete(slices.Clone(steps), from, from+size)
 			if again := d.run(shorter, false); again != nil {
 				steps, found = shorter[:again.at+1], again
