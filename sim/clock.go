@@ -25,6 +25,9 @@ type Clock struct {
 // Wall implements engine.Clock.
 func (c *Clock) Wall() time.Time { return time.Unix(epoch, int64(c.offset+c.Mono())).UTC() }
 
+// ahead is how far the wall clock is ahead of the true date.
+func (c *Clock) ahead() time.Duration { return c.offset + c.Mono() - c.w.now }
+
 // Mono implements engine.Clock.
 func (c *Clock) Mono() time.Duration {
 	return c.mono + scale(c.w.now-c.since, billion+c.rate, billion)

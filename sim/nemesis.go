@@ -34,7 +34,7 @@ func verbs() []verb {
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
 		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT ARGUMENT…", checkRun, applyRun},
 		{"audit", "audit", checkNothing, applyAudit},
-		{"clock", "clock CLIENT|NODE jump=+10s|rate=+1%", checkClock, applyClock},
+		{"clock", "clock CLIENT|NODE jump=+10s|offset=+10s|rate=+1%", checkClock, applyClock},
 	}
 }
 
@@ -344,11 +344,11 @@ func applyRun(r *runner, s Step) {
 }
 
 func checkClock(w *Spec, s Step) error {
-	if err := s.shape(1, "jump", "rate"); err != nil {
+	if err := s.shape(1, "jump", "offset", "rate"); err != nil {
 		return err
 	}
 	if len(s.Opts) != 1 {
-		return fmt.Errorf("expected one of jump and rate")
+		return fmt.Errorf("expected one of jump, offset and rate")
 	}
 	if err := w.known(s.Args[0], aClient|aMaster|aReplica); err != nil {
 		return err
@@ -357,15 +357,15 @@ func checkClock(w *Spec, s Step) error {
 	return err
 }
 
-// clock reads the step's jump or rate.
-func (s Step) clock() (jump time.Duration, ppb int64, err error) {
+// clock reads the step's jump or offset, or its rate.
+func (s Step) clock() (d time.Duration, ppb int64, err error) {
 	o := s.Opts[0]
-	if o.Name == "jump" {
-		jump, err = signedDuration(Option{o.Name, strings.TrimPrefix(o.Value, "+")})
-		return jump, 0, err
+	if o.Name == "rate" {
+		ppb, err = rate(o)
+		return 0, ppb, err
 	}
-	ppb, err = rate(o)
-	return 0, ppb, err
+	d, err = signedDuration(Option{o.Name, strings.TrimPrefix(o.Value, "+")})
+	return d, 0, err
 }
 
 func applyClock(r *runner, s Step) {
@@ -382,12 +382,21 @@ func applyClock(r *runner, s Step) {
 		}
 		return
 	}
-	cause := r.w.emit(trace.Event{Kind: trace.Jump, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: int64(jump)})
-	if p != nil {
-		p.clock.jump(jump)
-		return
+	c := r.clock(s.Args[0])
+	if s.Opts[0].Name == "offset" {
+		jump -= c.ahead()
 	}
-	n := r.node(s.Args[0])
-	n.clock.jump(jump)
-	r.w.following(cause, n.reschedule)
+	cause := r.w.emit(trace.Event{Kind: trace.Jump, Actor: r.w.nemesis, Peer: r.actor(s.Args[0]), A: int64(jump)})
+	c.jump(jump)
+	if p == nil {
+		r.w.following(cause, r.node(s.Args[0]).reschedule)
+	}
+}
+
+// clock is the clock of a client or a node.
+func (r *runner) clock(name string) *Clock {
+	if p := r.process(name); p != nil {
+		return &p.clock
+	}
+	return &r.node(name).clock
 }

@@ -238,6 +238,9 @@ var verbTests = []struct {
 		"world clients=1 rounds=1 delay=1ms hold=60s ttl=10s renew=off\nat 0s start c1\nat 500ms crash c1\n" +
 			"at 1s clock m1 jump=-5s\nrun for=19s\n",
 		[]string{`^1.000 the clock of m1 jumps back by 5.000s`, `^15.00. m1 removes lock:1`}, nil, ``},
+	{"clock offset: from the true date, whatever the clock showed before",
+		"world clients=1 rounds=1 delay=1ms hold=1s\nat 1s clock m1 offset=+9s\nat 2s clock m1 offset=-1s\nrun for=3s\n",
+		[]string{`^1.000 the clock of m1 jumps forward by 9.000s`, `^2.000 the clock of m1 jumps back by 10.000s`}, nil, ``},
 	{"clock jump: leases and sleeps of a client do not follow its date",
 		"world clients=1 rounds=1 delay=1ms hold=5s ttl=3s\nat 0s start c1\nat 1s clock c1 jump=+1h\n" +
 			"at 2s clock c1 jump=-2h\nrun for=19s\n",
