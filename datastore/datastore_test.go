@@ -317,3 +317,11 @@ func TestDescribeScores(t *testing.T) {
 	}
 	require.Equal(t, "zset{a:-1 b:0.5 c:1724000300000 d:1e+20 e:+Inf}", db.Describe([]byte("z")))
 }
+
+// The last instant there is must not look overdue.
+func TestADeadlineThatNeverComesIsNotDue(t *testing.T) {
+	k := New(Options{Now: func() int64 { return 1000 }})
+	k.DB(0).SetString([]byte("k"), []byte("v"), math.MaxInt64)
+	_, ok := k.NextExpiry()
+	require.False(t, ok)
+}

@@ -1,5 +1,7 @@
 package datastore
 
+import "math"
+
 // NoDeadline is the deadline of a key that does not expire.
 const NoDeadline int64 = -1
 
@@ -52,7 +54,11 @@ func (k *Keyspace) NextExpiry() (unixMillis int64, ok bool) {
 		if db == nil {
 			continue
 		}
-		if e := db.due.first(); e != nil && (!ok || e.deadline+1 < unixMillis) {
+		e := db.due.first()
+		if e == nil || e.deadline == math.MaxInt64 {
+			continue // no instant is later
+		}
+		if !ok || e.deadline+1 < unixMillis {
 			unixMillis, ok = e.deadline+1, true
 		}
 	}
