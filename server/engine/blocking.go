@@ -184,6 +184,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 		s.send(reply)
 	}
 	n.pop()
+	n.sendOwed(s)
 }
 
 // waitFor makes s wait until some replicas have acknowledged an offset.

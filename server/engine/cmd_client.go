@@ -15,6 +15,7 @@ const (
 )
 
 var clientCommands = []Command{
+	{Name: "CACHING", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientCaching},
 	{Name: "GETNAME", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetName},
 	{Name: "GETREDIR", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetRedir},
 	{Name: "ID", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientID},
@@ -25,6 +26,7 @@ var clientCommands = []Command{
 	{Name: "PAUSE", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientPause},
 	{Name: "REPLY", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientReply},
 	{Name: "SETNAME", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientSetName},
+	{Name: "TRACKING", Arity: -3, Flags: clientPlain, Groups: "slow connection", Run: runClientTracking},
 	{Name: "TRACKINGINFO", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientTrackingInfo},
 	{Name: "UNBLOCK", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnblock},
 	{Name: "UNPAUSE", Arity: 2, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnpause},
@@ -38,9 +40,6 @@ func runClientGetName(c *Call) resp.Value {
 	}
 	return resp.Str(c.Session.Name)
 }
-
-// runClientGetRedir is CLIENT GETREDIR: invalidations are redirected nowhere.
-func runClientGetRedir(*Call) resp.Value { return resp.Int(-1) }
 
 // runClientID is CLIENT ID.
 func runClientID(c *Call) resp.Value { return resp.Int(c.Session.ID) }
@@ -89,15 +88,6 @@ func runClientSetName(c *Call) resp.Value {
 	}
 	c.Session.Name = string(c.Args[2])
 	return resp.OK
-}
-
-// runClientTrackingInfo is CLIENT TRACKINGINFO: nobody tracks.
-func runClientTrackingInfo(*Call) resp.Value {
-	return resp.Pairs(
-		resp.Str("flags"), resp.Value{Kind: resp.Set, List: []resp.Value{resp.Str("off")}},
-		resp.Str("redirect"), resp.Int(-1),
-		resp.Str("prefixes"), resp.List(),
-	)
 }
 
 // runClientPause is CLIENT PAUSE timeout [WRITE|ALL], in milliseconds. A pause
@@ -341,7 +331,7 @@ func (s *Session) describe() string {
 	add("events", "r")
 	add("cmd", command)
 	add("user", "default")
-	add("redir", "-1")
+	add("redir", strconv.FormatInt(s.tracking.redirection(), 10))
 	add("resp", strconv.Itoa(s.Proto))
 	return string(text[:len(text)-1])
 }
@@ -370,6 +360,9 @@ func (s *Session) flagLetters() string {
 	add('P', s.Subscribed())
 	add('x', s.tx.active)
 	add('b', s.block != nil)
+	add('t', s.tracking.on)
+	add('R', s.tracking.broken)
+	add('B', s.tracking.bcast)
 	add('d', s.tx.touched)
 	add('c', s.closing)
 	add('r', s.readOnly)

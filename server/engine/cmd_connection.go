@@ -71,6 +71,7 @@ func runReset(c *Call) resp.Value {
 	n.discard(s)
 	n.unsubscribeAll(s)
 	n.stopMonitoring(s)
+	n.stopTracking(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
 	s.reply, s.asking, s.readOnly = replyOn, false, false
 	s.authenticated = n.conf.requirepass == ""

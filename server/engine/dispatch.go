@@ -52,6 +52,9 @@ func (c *Call) execute() resp.Value {
 	if n.conf.slowerThan >= 0 && !c.Script {
 		c.noteSlow()
 	}
+	if c.Cmd.Flags&ReadOnly != 0 {
+		c.rememberKeys()
+	}
 	n.stats.count(c, reply)
 	c.propagate()
 	if n.cfg.Observe != nil && !c.Session.Blocked() {

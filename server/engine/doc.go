@@ -4,8 +4,8 @@
 // for its replies.
 //
 // A [Node] owns a keyspace and everything that belongs to the whole server:
-// sessions, subscriptions, watched keys, blocked clients, the script cache,
-// configuration, statistics, and the replication log. A [Session] is one
+// sessions, subscriptions, watched and tracked keys, blocked clients, the script
+// cache, configuration, statistics, and the replication log. A [Session] is one
 // client; its replies and pushes are appended to [Session.Out] in the order in
 // which Redis would send them. A [Command] is one row of the process-wide
 // table; a [Call] is one execution of it.

@@ -34,12 +34,24 @@ func (c *Call) ChangedIn(db int, key []byte, event string) {
 	if n.watched != nil || n.blocking.keys != nil {
 		n.touch(db, string(key))
 	}
+	if n.tracking.inUse() {
+		n.invalidate(string(key), c.writer())
+	}
 	if event != "" && n.conf.notify != 0 {
 		n.notify(db, event, string(key))
 	}
 	if n.cfg.Observe != nil {
 		n.changed = append(n.changed, change{db, string(key)})
 	}
+}
+
+// writer is who a change by this command counts as its own: nobody for a
+// script's, so that in broadcasting mode NOLOOP does not hide it.
+func (c *Call) writer() *Session {
+	if c.Script {
+		return nil
+	}
+	return c.Session
 }
 
 // Notify publishes a keyspace event that changes nothing more.
@@ -56,6 +68,7 @@ func (c *Call) Flush(db int) {
 	n := c.Node
 	c.forced = true
 	n.touchPresent(db)
+	n.invalidateAll()
 	if db < 0 {
 		n.stats.dirty += int64(n.keys.FlushAll())
 	} else {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"net"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -50,6 +52,8 @@ func (e *engineTarget) connect(client string, proto int) {
 		e.clients[client].Out = nil
 	}
 }
+
+func (e *engineTarget) id(client string) string { return strconv.FormatInt(e.clients[client].ID, 10) }
 
 func (e *engineTarget) leave(client string) {
 	e.node.Close(e.clients[client])
@@ -136,6 +140,14 @@ func (r *realTarget) ask(client string, words ...string) resp.Value {
 	v, ok := r.next(client, true)
 	require.True(r.t, ok, "no reply to %v", words)
 	return v
+}
+
+func (r *realTarget) id(client string) string {
+	list := r.ask("(control)", "CLIENT", "LIST").Str
+	address := regexp.QuoteMeta(r.clients[client].socket.LocalAddr().String())
+	found := regexp.MustCompile(`(?m)^id=(\d+) addr=` + address + " ").FindStringSubmatch(list)
+	require.NotNil(r.t, found)
+	return found[1]
 }
 
 func (r *realTarget) leave(client string) {

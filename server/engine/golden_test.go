@@ -25,7 +25,7 @@ import (
 //	do [client=NAME] [proto=3] [sort] [blocks] [quiet]
 //	    Each line is a command in redis-cli's quoting, each reply is described
 //	    by resp.Describe. A client is made when it is first named, proto counts
-//	    then. sort: orders the elements of each reply. blocks: the command is
+//	    then. A word @NAME is that client's ID. sort: orders the elements of each reply. blocks: the command is
 //	    left waiting. quiet: no reply is waited for.
 //	recv [client=NAME]
 //	    What has come for a client that no command waited for.
@@ -114,6 +114,8 @@ type target interface {
 	// connect makes a client.
 	connect(client string, proto int)
 	leave(client string)
+	// id is the number that the server gave the client.
+	id(client string) string
 	sleep(d time.Duration)
 	isReal() bool
 }
@@ -209,6 +211,7 @@ func (g *golden) do(t *testing.T, d *datadriven.TestData, client string) (string
 		if !ok || len(cmd) == 0 {
 			return "", fmt.Errorf("no command: %s", line)
 		}
+		g.nameClients(cmd)
 		g.target.send(client, cmd)
 		due := repliesDue(cmd)
 		switch {
@@ -239,6 +242,15 @@ func (g *golden) do(t *testing.T, d *datadriven.TestData, client string) (string
 		}
 	}
 	return out.String(), nil
+}
+
+// nameClients puts IDs in the place of @NAME.
+func (g *golden) nameClients(cmd [][]byte) {
+	for i, word := range cmd {
+		if name, ok := strings.CutPrefix(string(word), "@"); ok && g.clients[name] {
+			cmd[i] = []byte(g.target.id(name))
+		}
+	}
 }
 
 func (g *golden) receive(client string) string {

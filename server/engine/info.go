@@ -107,7 +107,7 @@ func (n *Node) infoClients(t *strings.Builder) {
 	line(t, "client_recent_max_input_buffer:0")
 	line(t, "client_recent_max_output_buffer:0")
 	line(t, "blocked_clients:%d", n.blocking.count)
-	line(t, "tracking_clients:0")
+	line(t, "tracking_clients:%d", n.tracking.clients)
 	line(t, "clients_in_timeout_table:%d", len(n.blocking.timed))
 }
 
@@ -166,9 +166,9 @@ func (n *Node) infoStats(t *strings.Builder) {
 	line(t, "pubsubshard_channels:%d", len(n.pubsub.shards))
 	line(t, "latest_fork_usec:0")
 	line(t, "total_forks:0")
-	line(t, "tracking_total_keys:0")
-	line(t, "tracking_total_items:0")
-	line(t, "tracking_total_prefixes:0")
+	line(t, "tracking_total_keys:%d", len(n.tracking.keys))
+	line(t, "tracking_total_items:%d", n.tracking.items)
+	line(t, "tracking_total_prefixes:%d", len(n.tracking.prefixes))
 	line(t, "total_error_replies:%d", n.stats.errors)
 }
 

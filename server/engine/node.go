@@ -65,6 +65,7 @@ type Node struct {
 	changed  []change // by the running command, for the observer
 	pubsub   pubsub
 	blocking blocking
+	tracking tracking
 	scripts  scripting
 	shutdown *Shutdown
 }
@@ -104,6 +105,7 @@ func (n *Node) Restart(keepData bool) {
 	}
 	n.dirty, n.handed = nil, nil
 	n.blocking = blocking{}
+	n.tracking = tracking{}
 	n.scripts = scripting{}
 	n.effects = effects{}
 	n.repl.restart()
@@ -204,7 +206,11 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 	c := n.push(s)
 	c.Args = cmd
 	c.process()
+	c.forgetCaching()
 	n.pop()
+	if n.depth == 0 {
+		n.sendOwed(s)
+	}
 	s.commandDone()
 }
 
@@ -221,10 +227,11 @@ func (n *Node) settle(s *Session) {
 	}
 }
 
-// finish serves blocked clients whose keys became ready, and moves all effects
-// to the replication log.
+// finish serves blocked clients whose keys became ready, broadcasts which keys
+// have changed, and moves all effects to the replication log.
 func (n *Node) finish(s *Session) {
 	n.serveReady()
+	n.broadcast()
 	n.flushEffects()
 	if s != nil {
 		s.writtenTo = n.repl.offset
@@ -244,6 +251,7 @@ func (n *Node) onExpire(db int, key string) {
 	n.stats.expired++
 	n.replicateIn(db, []byte("DEL"), []byte(key))
 	n.touch(db, key)
+	n.invalidate(key, nil)
 	n.notify(db, "expired", key)
 	if n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Expired, Key: key})

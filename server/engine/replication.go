@@ -179,6 +179,7 @@ func (n *Node) Snapshot() *Snapshot {
 // LoadSnapshot replaces the node's data and history by those of its master.
 func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.touchPresent(-1)
+	n.invalidateAll()
 	n.keys.Load(s.keys)
 	n.touchPresent(-1)
 	n.repl.id, n.repl.oldID = s.id, ""

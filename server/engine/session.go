@@ -39,7 +39,8 @@ type Session struct {
 	tx        transaction
 	subs      subscriptions
 	block     *blocked // nil: not blocked
-	writtenTo int64    // replication offset after its last write: what WAIT waits for
+	tracking  trackingState
+	writtenTo int64 // replication offset after its last write: what WAIT waits for
 }
 
 // replyMode is what CLIENT REPLY has chosen.
@@ -75,6 +76,7 @@ func (n *Node) Close(s *Session) {
 	n.unsubscribeAll(s)
 	n.unwatch(s)
 	n.stopMonitoring(s)
+	n.stopTracking(s)
 	s.tx = transaction{}
 	n.sessions.remove(s)
 }
