@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	diffSeed     = flags.Int64("diff.seed", 0, "seed of the random commands; 0: by the clock")
+	diffSeed     = flags.Int64("diff.seed", 1, "seed of the random commands; 0: by the clock")
 	diffCommands = flags.Int("diff.commands", 20_000, "how many random commands are compared")
 )
 
