@@ -257,8 +257,8 @@ const (
 )
 
 // deliverInvalidation appends an invalidation to the output of s, or of the
-// client that s redirects to. A client on RESP2 can get one only by redirection
-// and while it has subscriptions. CLIENT REPLY does not silence invalidations.
+// client that s redirects to. A client on RESP2 can get one only by redirection,
+// be it to itself, and while it has subscriptions. CLIENT REPLY does not silence invalidations.
 // Source: sendTrackingMessage of Redis 7.0.
 func (n *Node) deliverInvalidation(s *Session, body []byte) {
 	to := s
@@ -271,7 +271,7 @@ func (n *Node) deliverInvalidation(s *Session, body []byte) {
 	switch {
 	case to.Proto == 3:
 		to.Out = append(append(to.Out, invalidateHeader3...), body...)
-	case to != s && to.Subscribed():
+	case s.tracking.redirect != 0 && to.Subscribed():
 		to.Out = append(append(to.Out, invalidateHeader2...), body...)
 	default:
 		return
