@@ -315,8 +315,9 @@ func TestSeveralNodes(t *testing.T) {
 
 func TestClientKill(t *testing.T) {
 	_, address := start(t)
-	victim, killer := dial(t, address), dial(t, address)
-	victim.do("CLIENT ID", ":1\r\n")
+	victim := dial(t, address)
+	victim.do("CLIENT ID", ":1\r\n") // before another client can get that
+	killer := dial(t, address)
 	killer.do("CLIENT KILL ID 1", ":1\r\n")
 	victim.expectClosed()
 }
