@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"strconv"
 	"testing"
 	"time"
 
@@ -34,14 +33,7 @@ func words(text ...string) [][]byte {
 	return args
 }
 
-// benchLocks is how many other locks are held while one is taken and given back.
-const benchLocks = 1000
-
-// benchOwner is an owner as Redisson's clients name it.
-const benchOwner = "3f2c9a10-7be4-4c1d-9d6e-2f0b8a7c5d11:"
-
-// benchNode is a node with both scripts loaded and other locks held, and the
-// two commands.
+// benchNode is a node with both scripts loaded, and the two commands.
 func benchNode(fast bool) (n *Node, s *Session, acquire, release [][]byte) {
 	lua := luaengine.New(Resolve)
 	lua.SetFastPass(fast)
@@ -50,14 +42,8 @@ func benchNode(fast bool) (n *Node, s *Session, acquire, release [][]byte) {
 	s = n.NewSession("127.0.0.1:5000")
 	n.Do(s, words("SCRIPT", "LOAD", acquireScript))
 	n.Do(s, words("SCRIPT", "LOAD", releaseScript))
-	sha := luaengine.SHA1Hex(acquireScript)
-	for i := range benchLocks {
-		id := strconv.Itoa(i)
-		n.Do(s, words("EVALSHA", sha, "1", "orders:"+id, "30000", benchOwner+id))
-	}
-	acquire = words("EVALSHA", sha, "1", "orders:free", "30000", benchOwner+"42")
-	release = words("EVALSHA", luaengine.SHA1Hex(releaseScript), "2", "orders:free",
-		"redisson_lock__channel:{orders:free}", "30000", benchOwner+"42", "0")
+	acquire = words("EVALSHA", luaengine.SHA1Hex(acquireScript), "1", "lock", "30000", "uuid:1")
+	release = words("EVALSHA", luaengine.SHA1Hex(releaseScript), "2", "lock", "channel", "30000", "uuid:1", "0")
 	return n, s, acquire, release
 }
 
