@@ -33,6 +33,7 @@ type blocked struct {
 	replicas  int64 // WAIT: how many
 	offset    int64 // WAIT: up to where
 	postponed bool
+	suspended bool // by Suspend
 }
 
 // Block makes the session wait until one of keys changes and is of the given
@@ -207,7 +208,7 @@ func (n *Node) checkWaiters() {
 // cannot serve: the node has just become one.
 func (n *Node) releaseWaiters() {
 	for s := n.sessions.first; s != nil; s = s.next {
-		if s.block != nil && !s.block.postponed {
+		if s.block != nil && !s.block.postponed && !s.block.suspended {
 			n.unblock(s)
 			s.send(resp.Err(errUnblocked))
 			s.closing = true

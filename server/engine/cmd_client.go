@@ -136,7 +136,7 @@ func runClientUnblock(c *Call) resp.Value {
 		return resp.Err(errNotInt)
 	}
 	s := c.Node.sessions.byID(id)
-	if s == nil || s.block == nil || s.block.postponed {
+	if s == nil || s.block == nil || s.block.postponed || s.block.suspended {
 		return resp.Zero
 	}
 	if withError {

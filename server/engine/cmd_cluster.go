@@ -7,7 +7,7 @@ import "minikv/internal/resp"
 
 var clusterCommands = []Command{
 	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "fast connection", Run: runAsking},
-	{Name: "CLUSTER", Arity: -2, Groups: "slow", Run: runCluster},
+	{Name: "CLUSTER", Arity: -2, Groups: "slow", Run: orAlone(runCluster)},
 	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadOnly},
 	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadWrite},
 }

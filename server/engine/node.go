@@ -29,6 +29,7 @@ type Config struct {
 	Lua      *luaengine.Engine  // shared by the nodes of a shell or search worker; its Resolver is Resolve
 	Observe  func(trace.Detail) // nil: nobody watches
 	Topology Topology           // nil: standalone
+	Handlers Handlers           // nil: the node is alone
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
 	Shards   int // of the keyspace; 0: 1. It changes no answer.

@@ -1,0 +1,93 @@
+package cluster
+
+import "minikv/internal/resp"
+
+// Caller is the dialer's end of a Client connection: it sends commands to another
+// process and hands the replies to whoever asked.
+type Caller struct {
+	post    *Post
+	to      ID
+	conn    Conn
+	open    bool
+	waiting []func(v resp.Value, ok bool) // of the commands without a reply, in their order
+	unasked func(v resp.Value)            // takes what comes while nothing is waited for; may be nil
+}
+
+// NewCaller dials a process. unasked, which may be nil, is given what is no
+// reply, such as published messages.
+func NewCaller(post *Post, to ID, unasked func(v resp.Value)) *Caller {
+	return &Caller{post: post, to: to, conn: post.Dial(to, Client), open: true, unasked: unasked}
+}
+
+// Open reports whether the connection has not ended.
+func (c *Caller) Open() bool { return c.open }
+
+// Conn is the connection's name.
+func (c *Caller) Conn() Conn { return c.conn }
+
+// Do sends a command. then (nil: nobody cares) is called with its reply, or
+// with ok false when the connection ends before that.
+func (c *Caller) Do(then func(v resp.Value, ok bool), args ...string) {
+	if !c.open {
+		if then != nil {
+			then(resp.Value{}, false)
+		}
+		return
+	}
+	c.waiting = append(c.waiting, then)
+	c.post.Send(c.to, c.conn, Request{Args: args})
+}
+
+// Receive takes a message of the connection. It returns false for those of others.
+func (c *Caller) Receive(m Message) bool {
+	if m.Body == (any)(Closed{}) && m.From == c.to && m.Conn == (Conn{}) {
+		c.end()
+		return false // it concerns others as well
+	}
+	if m.Conn != c.conn {
+		return false
+	}
+	switch body := m.Body.(type) {
+	case Closed:
+		c.end()
+	case Reply:
+		c.reply(body.Value)
+	}
+	return true
+}
+
+func (c *Caller) reply(v resp.Value) {
+	if !c.open {
+		return
+	}
+	if len(c.waiting) == 0 {
+		if c.unasked != nil {
+			c.unasked(v)
+		}
+		return
+	}
+	then := c.waiting[0]
+	c.waiting = c.waiting[1:]
+	if then != nil {
+		then(v, true)
+	}
+}
+
+// Close ends the connection. Commands without a reply fail.
+func (c *Caller) Close() {
+	if c.open {
+		c.post.Close(c.to, c.conn)
+		c.end()
+	}
+}
+
+func (c *Caller) end() {
+	c.open = false
+	waiting := c.waiting
+	c.waiting = nil
+	for _, then := range waiting {
+		if then != nil {
+			then(resp.Value{}, false)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package cluster
+
+// Post is a process's side of the network: it names connections and collects
+// what is to be sent. Every part of a process sends through the same Post.
+type Post struct {
+	self   ID
+	dialed uint64
+	out    []Message
+	taken  []Message // what take returned last, used again
+}
+
+// NewPost is the post of a process.
+func NewPost(self ID) *Post { return &Post{self: self} }
+
+// Self is the process that sends.
+func (p *Post) Self() ID { return p.self }
+
+// Dial opens a connection to a process. When nobody is there, or to is 0, Closed comes back.
+func (p *Post) Dial(to ID, lane Lane) Conn {
+	p.dialed++
+	c := Conn{Dialer: p.self, Lane: lane, Number: p.dialed}
+	p.Send(to, c, Dial{})
+	return c
+}
+
+// Send puts a message on its way; body must not be changed any more.
+func (p *Post) Send(to ID, c Conn, body any) {
+	p.out = append(p.out, Message{From: p.self, To: to, Conn: c, Body: body})
+}
+
+// Close ends a connection. What arrives over it later is to be ignored.
+func (p *Post) Close(to ID, c Conn) { p.Send(to, c, Closed{}) }
+
+// Take returns what is to be sent, in order. The slice is valid until the next call.
+func (p *Post) Take() []Message {
+	p.out, p.taken = p.taken[:0], p.out
+	return p.taken
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"math"
+
+	"minikv/internal/resp"
+)
+
+// Handlers answer the commands that concern other nodes, which a node alone
+// cannot: by the command's full name in lower case, such as "replicaof" or
+// "cluster|nodes". The rows of these commands, with what a node alone answers,
+// are in the table.
+type Handlers map[string]func(c *Call) resp.Value
+
+// orAlone runs the node's handler for the command, or alone when it has none.
+func orAlone(alone func(c *Call) resp.Value) func(c *Call) resp.Value {
+	return func(c *Call) resp.Value {
+		if handler := c.Node.cfg.Handlers[c.Cmd.full]; handler != nil {
+			return handler(c)
+		}
+		return alone(c)
+	}
+}
+
+// Suspend leaves the session blocked until Resume answers it, and returns what
+// the handler must return. ok is false where a command must not block, in
+// transactions and scripts.
+func (c *Call) Suspend() (v resp.Value, ok bool) {
+	if !c.mayBlock() {
+		return resp.Value{}, false
+	}
+	c.Node.block(c.Session, &blocked{deadline: math.MaxInt64, suspended: true})
+	return resp.Value{}, true
+}
+
+// Resume answers a session that Suspend has left blocked. It does nothing for
+// one that is not blocked in that way any more.
+func (n *Node) Resume(s *Session, reply resp.Value) {
+	if s.block == nil || !s.block.suspended {
+		return
+	}
+	n.unblock(s)
+	s.send(reply)
+	n.settle(nil)
+}
