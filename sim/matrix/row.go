@@ -1,0 +1,180 @@
+package matrix
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed rows/*.row
+var files embed.FS
+
+// Row is one scenario of faults.
+type Row struct {
+	Number   int
+	Title    string
+	Base     Setting   // what every variant begins with
+	Variants []Variant // beside the plain one
+	Cells    []Cell
+}
+
+// Setting is what a variant fixes.
+type Setting struct {
+	World  []string // options of a scenario's world line, name=value
+	Faults []string // kinds of fault that the row is about
+	Aid    []string // kinds of fault without which those could do nothing
+}
+
+// Variant is a row under a condition.
+type Variant struct {
+	Name string
+	Setting
+}
+
+// Cell is what is expected of one kind of lock in one profile.
+type Cell struct {
+	Row     int
+	Variant string // "" for the plain row
+	Profile string // redisson or lockclient
+	Kind    string // see Kinds
+	Code    string // see the package comment
+	Reason  string
+}
+
+// profiles are the kinds of lock of each profile, in the order of the columns.
+var profiles = map[string][]string{
+	"redisson": {"mutex", "fair", "read", "write", "multi", "redlock", "fenced"},
+	"lockclient": {"mutex", "fair", "read", "write", "multi", "redlock", "redlock-hash", "fenced", "nonreentrant",
+		"nonreentrant-fair", "spin", "simple", "semaphore", "permits", "latch"},
+}
+
+// Profiles are the names of the profiles.
+func Profiles() []string { return []string{"redisson", "lockclient"} }
+
+// Kinds are the kinds of lock of a profile, in the order of the columns.
+func Kinds(profile string) []string { return slices.Clone(profiles[profile]) }
+
+// Rows reads the embedded rows, in their order. It panics when one does not
+// parse: a test reads them all.
+func Rows() []*Row {
+	entries, err := files.ReadDir("rows")
+	if err != nil {
+		panic(err)
+	}
+	rows := make([]*Row, len(entries))
+	for i, e := range entries {
+		text, err := files.ReadFile("rows/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		if rows[i], err = ParseRow(e.Name(), string(text)); err != nil {
+			panic(err)
+		}
+	}
+	return rows
+}
+
+// Setting returns what a variant of the row fixes; "" is the plain row.
+func (r *Row) Setting(variant string) Setting {
+	s := r.Base
+	for _, v := range r.Variants {
+		if v.Name != variant {
+			continue
+		}
+		s.World = slices.Concat(s.World, v.World)
+		if len(v.Faults) > 0 {
+			s.Faults = v.Faults
+		}
+		s.Aid = slices.Concat(s.Aid, v.Aid)
+	}
+	return s
+}
+
+// ParseRow reads a row's file. Errors begin with file and line.
+func ParseRow(file, text string) (*Row, error) {
+	r := &Row{}
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if err := r.line(line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	if r.Number == 0 || r.Title == "" || len(r.Cells) == 0 {
+		return nil, fmt.Errorf("%s: expected a comment line, a row line and cells", file)
+	}
+	return r, nil
+}
+
+func (r *Row) line(line string) (err error) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "#":
+		if r.Title == "" {
+			r.Title = rest
+		}
+		return nil
+	case "row":
+		r.Number, err = strconv.Atoi(rest)
+		return err
+	case "world":
+		r.Base.World = strings.Fields(rest)
+		return nil
+	case "faults":
+		r.Base.Faults, err = faultNames(rest)
+		return err
+	case "variant":
+		return r.variant(strings.Fields(rest))
+	case "redisson", "lockclient":
+		return r.cells(word, rest)
+	}
+	return fmt.Errorf("unknown word %q: expected row, world, faults, variant, redisson or lockclient", word)
+}
+
+func (r *Row) variant(words []string) (err error) {
+	if len(words) < 2 {
+		return fmt.Errorf("expected: variant NAME OPTION…")
+	}
+	v := Variant{Name: words[0]}
+	for _, word := range words[1:] {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok:
+			err = fmt.Errorf("%q: expected name=value", word)
+		case name == "faults":
+			v.Faults, err = faultNames(value)
+		case name == "aid":
+			v.Aid, err = faultNames(value)
+		default:
+			v.World = append(v.World, word)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.Variants = append(r.Variants, v)
+	return nil
+}
+
+// cells reads KINDS [in VARIANT]: CODE: REASON.
+func (r *Row) cells(profile, text string) error {
+	parts := strings.SplitN(text, ": ", 3)
+	if len(parts) != 3 {
+		return fmt.Errorf("expected: PROFILE KINDS [in VARIANT]: CODE: REASON")
+	}
+	kinds, variant, _ := strings.Cut(parts[0], " in ")
+	if variant != "" && !slices.ContainsFunc(r.Variants, func(v Variant) bool { return v.Name == variant }) {
+		return fmt.Errorf("unknown variant %q", variant)
+	}
+	if _, err := parseCode(parts[1]); err != nil {
+		return err
+	}
+	for _, kind := range strings.Split(kinds, ",") {
+		if !slices.Contains(profiles[profile], kind) {
+			return fmt.Errorf("unknown kind %q of profile %s: expected %s", kind, profile,
+				strings.Join(profiles[profile], ", "))
+		}
+		r.Cells = append(r.Cells, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
+	}
+	return nil
+}

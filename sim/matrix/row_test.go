@@ -1,0 +1,57 @@
+package matrix
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each row has a cell for each kind of each profile, with its reason, and none twice.
+func TestRowsAreComplete(t *testing.T) {
+	before := 0
+	for _, r := range Rows() {
+		require.Greater(t, r.Number, before)
+		before = r.Number
+		seen := map[Cell]bool{}
+		for _, profile := range Profiles() {
+			for _, kind := range Kinds(profile) {
+				has := func(c Cell) bool { return c.Profile == profile && c.Kind == kind }
+				require.True(t, slices.ContainsFunc(r.Cells, has), "row %d: no cell for %s %s", r.Number, profile, kind)
+			}
+		}
+		for _, c := range r.Cells {
+			require.NotEmpty(t, c.Reason)
+			c.Code, c.Reason = "", ""
+			require.False(t, seen[c], "row %d has two cells for %s %s in %q", r.Number, c.Profile, c.Kind, c.Variant)
+			seen[c] = true
+		}
+	}
+}
+
+func TestRowErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"# x\nrow 1\nfaults rain":                         `x.row:3: unknown kind of fault "rain"`,
+		"# x\nrow 1\nredisson latch: S: y":                `x.row:3: unknown kind "latch" of profile redisson`,
+		"# x\nrow 1\nredisson mutex in deep: S: y":        `x.row:3: unknown variant "deep"`,
+		"# x\nrow 1\nredisson mutex: V: y":                `x.row:3: unknown code "V"`,
+		"# x\nrow 1\nredisson mutex: L(soon): y":          `x.row:3: time: invalid duration "soon"`,
+		"# x\nrow 1\nredisson mutex S":                    `x.row:3: expected: PROFILE KINDS [in VARIANT]: CODE: REASON`,
+		"# x\nrow 1\nvariant a b\nredisson mutex in a: S": `x.row:3: "b": expected name=value`,
+		"# x\nwhat":  `x.row:2: unknown word "what"`,
+		"# x\nrow 1": `x.row: expected a comment line`,
+	} {
+		_, err := ParseRow("x.row", text)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestExpected(t *testing.T) {
+	for code, want := range map[string]string{
+		"S": "holds", "Sv": "holds", "L(30s)": "holds", "theft=holds": "holds", "-": "not-applicable",
+		"U": "violated", "U/r": "violated", "U!": "violated", "D": "violated", "S D": "violated", "LEAK": "violated",
+		"U/D": "violated", "order=violated": "violated",
+	} {
+		require.Equal(t, want, (&Cell{Code: code}).Expected(), code)
+	}
+}
