@@ -49,7 +49,11 @@ type lockHost struct {
 	state State
 }
 
-func (h *lockHost) Call(cmd Handle, args [][]byte, _ int) resp.Value {
+func (h *lockHost) Call(cmd Handle, args [][]byte, _ int, reply *resp.Value) {
+	*reply = h.answer(cmd, args)
+}
+
+func (h *lockHost) answer(cmd Handle, args [][]byte) resp.Value {
 	h.calls++
 	switch fakeCommands[cmd].name {
 	case "get":
@@ -138,7 +142,11 @@ var (
 	someList = resp.List(resp.Str("a"), resp.Str("2"))
 )
 
-func (h *anyHost) Call(cmd Handle, args [][]byte, _ int) resp.Value {
+func (h *anyHost) Call(cmd Handle, args [][]byte, _ int, reply *resp.Value) {
+	*reply = h.answer(cmd, args)
+}
+
+func (h *anyHost) answer(cmd Handle, args [][]byte) resp.Value {
 	if h.recording {
 		call := recordedCall{cmd: cmd}
 		for _, a := range args {
@@ -179,9 +187,10 @@ func BenchmarkLockScripts(b *testing.B) {
 			b.ReportMetric(float64(len(h.calls)), "calls")
 		})
 		b.Run(filepath.Base(path)+"/host", func(b *testing.B) {
+			var reply resp.Value
 			for b.Loop() {
 				for _, c := range h.calls {
-					h.Call(c.cmd, c.args, 2)
+					h.Call(c.cmd, c.args, 2, &reply)
 				}
 			}
 		})

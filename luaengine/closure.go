@@ -61,7 +61,7 @@ func (r *rewriter) closures(stmts []ast.Stmt) *program {
 }
 
 // runProgram runs the closures of c.
-func (e *Engine) runProgram(c *chunk, keys, argv [][]byte) resp.Value {
+func (e *Engine) runProgram(c *chunk, keys, argv [][]byte, reply *resp.Value) {
 	a := &e.activation
 	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
 	if cap(a.slots) < c.program.slots {
@@ -69,14 +69,12 @@ func (e *Engine) runProgram(c *chunk, keys, argv [][]byte) resp.Value {
 	}
 	a.slots = a.slots[:c.program.slots]
 	_, fault := c.program.body(a)
-	reply := resp.Null
 	if fault != nil {
-		reply = resp.Err(oneLine(e.uncaught(fault)))
-	} else if a.result != lua.LNil {
-		reply = e.reply(a.result)
+		*reply = resp.Err(oneLine(e.uncaught(fault)))
+	} else {
+		*reply = e.reply(a.result)
 	}
 	a.forget()
-	return reply
 }
 
 // forget drops the values of the run.

@@ -56,12 +56,20 @@ func (c *compiler) call(x *ast.FuncCallExpr) expression {
 // commandCall is a redis.call or redis.pcall.
 type commandCall struct {
 	*command
-	args []pusher
+	args []argument
 	at   *site
 }
 
-// pusher computes one argument, or the last ones, and appends them to the words
-// of the command; false if one is neither string nor number.
+// argument is one argument of a command, or the last ones. One that is known
+// before the script runs, and one of the script's own, need not become a Lua value.
+type argument struct {
+	word []byte // if push is nil: the argument, or
+	param
+	push pusher
+}
+
+// pusher computes arguments and appends them to the words of the command; false
+// if one is neither string nor number.
 type pusher func(a *activation) (bool, *failure)
 
 // command is the redis.call that x is; nil if it is none.
@@ -74,17 +82,16 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 	for i, arg := range x.Args {
 		unpack := c.callTo(c.r.e.sand.unpack, arg)
 		if unpack != nil && i == len(x.Args)-1 && !unpack.AdjustRet {
-			call.args = append(call.args, c.unpack(unpack))
+			call.args = append(call.args, argument{push: c.unpack(unpack)})
 		} else {
-			call.args = append(call.args, c.pusher(arg))
+			call.args = append(call.args, c.argumentOf(arg))
 		}
 	}
 	return call
 }
 
-// pusher compiles an argument. Those that are known before the script runs, and
-// those of the script itself, need not become Lua values.
-func (c *compiler) pusher(x ast.Expr) pusher {
+// argumentOf compiles one argument.
+func (c *compiler) argumentOf(x ast.Expr) argument {
 	var known run
 	switch x := x.(type) {
 	case *ast.StringExpr:
@@ -93,31 +100,16 @@ func (c *compiler) pusher(x ast.Expr) pusher {
 		known.push(literalNumber(x))
 	}
 	if len(known.args) > 0 {
-		return pushWord(known.args[0])
+		return argument{word: known.args[0]}
 	}
 	if p, ok := c.parameter(x); ok {
-		return pushParameter(p)
+		return argument{param: p}
 	}
 	value := c.expression(x)
-	return func(a *activation) (bool, *failure) {
+	return argument{push: func(a *activation) (bool, *failure) {
 		v, fault := value(a)
 		return fault == nil && a.e.run.push(v), fault
-	}
-}
-
-func pushWord(word []byte) pusher {
-	return func(a *activation) (bool, *failure) {
-		a.e.run.args = append(a.e.run.args, word)
-		return true, nil
-	}
-}
-
-func pushParameter(p param) pusher {
-	return func(a *activation) (bool, *failure) {
-		word, ok := a.word(p)
-		a.e.run.args = append(a.e.run.args, word)
-		return ok, nil
-	}
+	}}
 }
 
 // run has the host run the command, and puts the reply into a.reply, where an
@@ -130,8 +122,18 @@ func (k *commandCall) run(a *activation) *failure {
 		r.args = append(r.args, k.word)
 	}
 	good := true
-	for _, push := range k.args {
-		ok, fault := push(a)
+	for i := range k.args {
+		arg := &k.args[i]
+		if arg.push == nil {
+			word, ok := arg.word, true
+			if word == nil {
+				word, ok = a.word(arg.param)
+			}
+			r.args = append(r.args, word)
+			good = good && ok
+			continue
+		}
+		ok, fault := arg.push(a)
 		if fault != nil {
 			return fault
 		}
@@ -161,7 +163,7 @@ func (k *commandCall) send(a *activation, words [][]byte, good bool) {
 		a.reply = resp.Err(errNoCommand)
 		return
 	}
-	a.reply = r.host.Call(handle, words, r.proto)
+	r.host.Call(handle, words, r.proto, &a.reply)
 }
 
 // value is the call as an expression.

@@ -81,7 +81,7 @@ func (e *Engine) SetClosures(on bool) {
 // Run executes s on h and returns the reply for the client, an error as a
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them.
-func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) resp.Value {
+func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
 	c := s.chunk
 	if opt.Step != nil {
 		stepping, err := e.stepping(s)
@@ -93,7 +93,8 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) res
 	e.begin(s, h, opt)
 	defer e.end(c)
 	if c.program != nil {
-		return e.runProgram(c, keys, argv)
+		e.runProgram(c, keys, argv, &reply)
+		return reply
 	}
 	return e.execute(c, keys, argv)
 }

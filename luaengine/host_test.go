@@ -170,7 +170,11 @@ func fakeResolve(name string) Handle {
 	return NoCommand
 }
 
-func (h *fakeHost) Call(cmd Handle, args [][]byte, proto int) resp.Value {
+func (h *fakeHost) Call(cmd Handle, args [][]byte, proto int, reply *resp.Value) {
+	*reply = h.answer(cmd, args, proto)
+}
+
+func (h *fakeHost) answer(cmd Handle, args [][]byte, proto int) resp.Value {
 	c := fakeCommands[cmd]
 	v := resp.Err("ERR Wrong number of args calling Redis command from script")
 	if len(args) == c.arity || c.arity < 0 && len(args) >= -c.arity {

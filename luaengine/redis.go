@@ -137,11 +137,12 @@ func (e *Engine) invoke(L *lua.LState, cmd Handle, protect bool) int {
 	if cmd == NoCommand {
 		return e.giveError(L, errorTable(L, errNoCommand), protect)
 	}
-	v := e.run.host.Call(cmd, e.run.args, e.run.proto)
+	v := &e.activation.reply
+	e.run.host.Call(cmd, e.run.args, e.run.proto, v)
 	if v.Kind == resp.Error {
 		return e.giveError(L, errorTable(L, v.Str), protect)
 	}
-	L.Push(e.toLua(L, v))
+	L.Push(e.toLua(L, *v))
 	return 1
 }
 

@@ -178,7 +178,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	if reply.Kind != resp.None {
 		n.unblock(s)
 		c.propagate()
-		n.stats.count(c, reply)
+		n.stats.count(c, failureOf(&reply))
 		if n.cfg.Observe != nil {
 			n.observeCall(c, reply)
 		}

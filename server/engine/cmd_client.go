@@ -308,9 +308,9 @@ func (s *Session) describe() string {
 	if s.tx.active {
 		multi = len(s.tx.queue)
 	}
-	command := s.lastCmd
-	if command == "" {
-		command = "NULL"
+	command := "NULL"
+	if s.last != nil {
+		command = s.last.full
 	}
 	text := make([]byte, 0, 256)
 	add := func(name, value string) { text = append(append(append(text, name...), '='), value+" "...) }

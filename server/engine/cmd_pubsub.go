@@ -56,6 +56,9 @@ func runUnsubscribe(k *kind) func(*Call) resp.Value {
 // runPublish is PUBLISH channel message. Replicas' subscribers get it, too.
 func runPublish(c *Call) resp.Value {
 	c.ReplicateAnyway()
+	if c.Node.nobodyHears(c.Args[1]) {
+		return resp.Zero
+	}
 	return resp.Int(int64(c.Node.Publish(string(c.Args[1]), string(c.Args[2]))))
 }
 

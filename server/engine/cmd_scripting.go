@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"strings"
-
-	"minikv/internal/resp"
-	"minikv/luaengine"
-)
+import "minikv/internal/resp"
 
 // Scripting commands, https://redis.io/docs/latest/commands/?group=scripting
 
@@ -48,7 +43,7 @@ func runEvalSHA(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	script := c.Node.scripts.bySHA(c.Args[1])
+	script := c.Node.scripts.cache.find(c.Args[1])
 	if script == nil {
 		return resp.Err(errNoScript)
 	}
@@ -84,7 +79,7 @@ func runScriptExists(c *Call) resp.Value {
 	list := make([]resp.Value, 0, len(c.Args)-2)
 	for _, sha := range c.Args[2:] {
 		found := resp.Zero
-		if c.Node.scripts.cache[strings.ToLower(string(sha))] != nil {
+		if c.Node.scripts.cache.find(sha) != nil {
 			found = resp.One
 		}
 		list = append(list, found)
@@ -97,7 +92,7 @@ func runScriptFlush(c *Call) resp.Value {
 	if len(c.Args) > 3 || len(c.Args) == 3 && !is(c.Args[2], "ASYNC") && !is(c.Args[2], "SYNC") {
 		return resp.Err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
 	}
-	c.Node.scripts.cache = nil
+	c.Node.scripts.cache = scriptCache{}
 	c.Node.scripts.state.Flush()
 	return resp.OK
 }
@@ -114,32 +109,4 @@ func runScriptKill(c *Call) resp.Value {
 	}
 	h.killed = true
 	return resp.OK
-}
-
-// scripting is a node's script cache, and the host of the script that runs.
-type scripting struct {
-	cache map[string]*luaengine.Script // by SHA1
-	state luaengine.State
-	host  scriptHost
-}
-
-// load compiles a script and keeps it.
-func (s *scripting) load(engine *luaengine.Engine, text string) (*luaengine.Script, error) {
-	script, err := engine.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	if s.cache == nil {
-		s.cache = make(map[string]*luaengine.Script)
-	}
-	s.cache[script.SHA()] = script
-	return script, nil
-}
-
-// bySHA finds a script by its SHA1 in any case, or returns nil.
-func (s *scripting) bySHA(sha []byte) *luaengine.Script {
-	if script := s.cache[string(sha)]; script != nil {
-		return script
-	}
-	return s.cache[strings.ToLower(string(sha))]
 }

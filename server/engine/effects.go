@@ -93,6 +93,10 @@ func (c *Call) ReplicateAnyway() { c.forced = true }
 
 // ReplicateDeadline sends PEXPIREAT key unixMillis: how every deadline is replicated.
 func (c *Call) ReplicateDeadline(key []byte, unixMillis int64) {
+	c.replicated = true
+	if !c.Node.recording() {
+		return
+	}
 	var digits [20]byte
 	c.Replicate([]byte("PEXPIREAT"), key, strconv.AppendInt(digits[:0], unixMillis, 10))
 }
@@ -105,10 +109,13 @@ func (c *Call) propagate() {
 	}
 }
 
+// recording reports whether effects are recorded now.
+func (n *Node) recording() bool { return n.repl.logging && !n.effects.muted && !n.repl.isReplica() }
+
 // replicateIn appends one command to the effects of the running one. Nothing
 // is encoded while nobody will ever read it.
 func (n *Node) replicateIn(db int, args ...[]byte) {
-	if !n.repl.logging || n.effects.muted || n.repl.isReplica() {
+	if !n.recording() {
 		return
 	}
 	e := &n.effects

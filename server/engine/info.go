@@ -113,7 +113,7 @@ func (n *Node) infoClients(t *strings.Builder) {
 
 // infoMemory leaves out what only an allocator knows.
 func (n *Node) infoMemory(t *strings.Builder) {
-	line(t, "number_of_cached_scripts:%d", len(n.scripts.cache))
+	line(t, "number_of_cached_scripts:%d", n.scripts.cache.count)
 	line(t, "number_of_functions:0")
 	line(t, "number_of_libraries:0")
 	line(t, "maxmemory:%s", n.conf.get("maxmemory"))

@@ -164,6 +164,12 @@ func (n *Node) Publish(channel, message string) int {
 	return sent
 }
 
+// nobodyHears reports whether a message to channel would reach nobody: most
+// unlocks of a lock are such.
+func (n *Node) nobodyHears(channel []byte) bool {
+	return n.cfg.Observe == nil && len(n.pubsub.patterns) == 0 && len(n.pubsub.channels[string(channel)]) == 0
+}
+
 // publishShard sends a message to everyone who listens to a sharded channel.
 func (n *Node) publishShard(channel, message string) int {
 	if n.cfg.Observe != nil {

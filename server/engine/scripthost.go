@@ -11,15 +11,15 @@ import (
 // scriptHost is the node as the running script sees it.
 type scriptHost struct {
 	node     *Node
-	session  *Session // who called the script
-	readOnly bool     // EVAL_RO, or the script's own no-writes flag
-	inTx     bool
-	declared bool // the script has a shebang line
-	slot     int  // cluster: the only slot it may use; -1: not known yet
-	wrote    bool // it has changed something: it can no longer be killed
-	running  bool
-	killed   bool   // by SCRIPT KILL
+	call     *Call  // the commands of the script, one after the other
+	noWrites string // why the script may not write, or ""
 	failure  string // the latest error that a call of the script met, or ""
+	slot     int    // cluster: the only slot it may use; -1: not known yet
+	stale    bool   // a replica out of touch, which must not answer from what it has
+	declared bool   // the script has a shebang line
+	wrote    bool   // it has changed something: it can no longer be killed
+	running  bool
+	killed   bool // by SCRIPT KILL
 }
 
 // runScript runs a script for the calling client. What the script did stays
@@ -31,10 +31,9 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 		return resp.Err(bad)
 	}
 	h := &n.scripts.host
-	*h = scriptHost{
-		node: n, session: c.Session, inTx: c.InTx, running: true, slot: -1, declared: header.Present,
-		readOnly: c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0,
-	}
+	*h = scriptHost{node: n, call: n.push(c.Session), running: true, slot: -1, declared: header.Present, stale: n.stale()}
+	h.call.Script, h.call.InTx = true, c.InTx
+	h.noWrites = h.writeRefusal(c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0)
 	if len(keys) > 0 && n.cfg.Topology != nil {
 		h.slot = slotOf(keys)
 	}
@@ -42,6 +41,7 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	n.keys.Freeze(n.nowMillis())
 	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{})
 	n.keys.Thaw()
+	n.pop()
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false
 	c.counted = h.failure != "" && strings.HasPrefix(reply.Str, h.failure)
@@ -72,33 +72,41 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 }
 
 // Call runs one command of the script.
-func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int) resp.Value {
-	n := h.node
+func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
 	var cmd *Command
 	if handle != luaengine.NoCommand {
-		cmd, _ = table[handle].resolve(args)
+		if cmd = &table[handle]; cmd.Sub != nil {
+			cmd, _ = cmd.resolve(args)
+		}
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
-		n.stats.reject(cmd, bad)
+		h.node.stats.reject(cmd, bad)
 		h.failure = bad
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
-	c := n.push(h.session)
-	c.Cmd, c.Args, c.Proto, c.Script, c.InTx = cmd, args, proto, true, h.inTx
-	reply := c.execute()
-	h.wrote = h.wrote || c.changes > 0
+	c := h.call
+	c.next(cmd, args, proto)
+	c.execute(reply)
 	if reply.Kind == resp.Error {
 		h.failure = reply.Str
 	}
-	n.pop()
-	return reply
+	h.wrote = h.wrote || c.changes > 0
+}
+
+// next makes the call that of the next command of a script.
+func (c *Call) next(cmd *Command, args [][]byte, proto int) {
+	c.Cmd, c.Args, c.Proto = cmd, args, proto
+	c.changes, c.replicated, c.forced = 0, false, false
+	if c.DB.Index() != c.Session.DB {
+		c.DB = c.Session.db()
+	}
 }
 
 // refusal is why the script may not call a command (nil: there is none of
 // that name), or "".
 // Source: scriptCall of Redis 7.0.
 func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
-	n := h.node
 	switch {
 	case cmd == nil:
 		return errScriptUnknown
@@ -106,26 +114,24 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptArity
 	case cmd.Flags&NoScript != 0:
 		return errScriptDenied
-	case cmd.Flags&Stale == 0 && n.stale():
+	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"
-	case cmd.Flags&Write != 0:
-		if bad := h.writeRefusal(); bad != "" {
-			return bad
-		}
-	}
-	if n.cfg.Topology != nil && !h.session.internal {
+	case h.noWrites != "" && cmd.Flags&Write != 0:
+		return h.noWrites
+	case h.node.cfg.Topology != nil && !h.call.Session.internal:
 		return h.slotRefusal(cmd, args)
 	}
 	return ""
 }
 
-// writeRefusal is why the script may not write, or "".
-func (h *scriptHost) writeRefusal() string {
+// writeRefusal is why the script may not write, or "". No command of a script
+// can change it.
+func (h *scriptHost) writeRefusal(readOnly bool) string {
 	n := h.node
 	switch {
-	case h.readOnly:
+	case readOnly:
 		return errScriptRO
-	case h.session.internal:
+	case h.call.Session.internal:
 		return ""
 	case n.repl.isReplica() && !n.conf.writable:
 		return errReadOnly
@@ -141,8 +147,8 @@ func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
 	if !ok || len(keys) == 0 {
 		return ""
 	}
-	c := &h.node.calls[h.node.depth]
-	*c = Call{Node: h.node, Session: h.session, Cmd: cmd, Args: args}
+	c := h.call
+	c.next(cmd, args, c.Proto)
 	if c.routeKeys(keys, cmd) != "" {
 		return "ERR Script attempted to access a non local key in a cluster node"
 	}

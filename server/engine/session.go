@@ -24,7 +24,7 @@ type Session struct {
 	prev, next *Session // neighbours in the node's list, by ID
 	created    time.Duration
 	lastUsed   time.Duration
-	lastCmd    string // full name of the last command that was known
+	last       *Command // the last command that was known; nil: none yet
 
 	authenticated bool
 	dirty         bool // on the node's list for Dirty

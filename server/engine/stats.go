@@ -2,8 +2,6 @@ package engine
 
 import (
 	"strings"
-
-	"minikv/internal/resp"
 )
 
 // statistics are the counters of INFO; CONFIG RESETSTAT clears them.
@@ -19,14 +17,14 @@ type statistics struct {
 
 type commandStats struct{ calls, rejected, failed int64 }
 
-// count accounts for a command that ran.
-func (s *statistics) count(c *Call, reply resp.Value) {
+// count accounts for a command that ran, and failed if failure is not empty.
+func (s *statistics) count(c *Call, failure string) {
 	one := s.of(c.Cmd)
 	one.calls++
-	if reply.Kind == resp.Error {
+	if failure != "" {
 		one.failed++
 		if !c.counted {
-			s.countError(reply.Str)
+			s.countError(failure)
 		}
 	}
 }
@@ -41,10 +39,12 @@ func (s *statistics) reject(cmd *Command, text string) {
 
 func (s *statistics) of(cmd *Command) *commandStats {
 	if s.perCommand == nil {
-		s.perCommand = make([]commandStats, tableRows)
+		s.begin()
 	}
 	return &s.perCommand[cmd.row]
 }
+
+func (s *statistics) begin() { s.perCommand = make([]commandStats, tableRows) }
 
 func (s *statistics) countError(text string) {
 	s.errors++

@@ -89,6 +89,14 @@ func lookup(args [][]byte) (cmd *Command, bad string) {
 	return cmd.resolve(args)
 }
 
+// isCalled reports whether name finds cmd, which may be nil, without the table:
+// most clients send what they have sent before, in upper or in lower case. A
+// subcommand has a longer full name and is not found by its own.
+func (cmd *Command) isCalled(name []byte) bool {
+	return cmd != nil && cmd.Sub == nil && len(cmd.full) == len(cmd.Name) &&
+		(string(name) == cmd.Name || string(name) == cmd.full)
+}
+
 // resolve returns cmd, or the subcommand of it that args name.
 func (cmd *Command) resolve(args [][]byte) (*Command, string) {
 	if cmd.Sub == nil || len(args) < 2 {

@@ -80,7 +80,9 @@ func runExec(c *Call) resp.Value {
 	for _, queued := range tx.queue {
 		inner := n.push(s)
 		inner.Cmd, inner.Args, inner.InTx = queued.cmd, queued.args, true
-		s.send(inner.execute())
+		var reply resp.Value
+		inner.execute(&reply)
+		s.send(reply)
 		n.pop()
 	}
 	return resp.Value{}

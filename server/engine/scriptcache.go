@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"minikv/luaengine"
+)
+
+// scripting is a node's script cache, and the host of the script that runs.
+type scripting struct {
+	cache scriptCache
+	state luaengine.State
+	host  scriptHost
+}
+
+// load compiles a script and keeps it.
+func (s *scripting) load(engine *luaengine.Engine, text string) (*luaengine.Script, error) {
+	script, err := engine.Compile(text)
+	if err == nil && s.cache.find([]byte(script.SHA())) == nil {
+		s.cache.add(script)
+	}
+	return script, err
+}
+
+// scriptCache is scripts by their SHA1. Its zero value is empty.
+type scriptCache struct {
+	byStart map[uint64][]*luaengine.Script // by the first eight digits; most lists have one script
+	count   int
+}
+
+func (c *scriptCache) add(script *luaengine.Script) {
+	if c.byStart == nil {
+		c.byStart = make(map[uint64][]*luaengine.Script)
+	}
+	start := startOf([]byte(script.SHA()))
+	c.byStart[start] = append(c.byStart[start], script)
+	c.count++
+}
+
+// find returns the script of a SHA1 in any case, or nil.
+func (c *scriptCache) find(sha []byte) *luaengine.Script {
+	if len(sha) != shaLen {
+		return nil
+	}
+	for _, script := range c.byStart[startOf(sha)] {
+		if string(sha) == script.SHA() || strings.EqualFold(string(sha), script.SHA()) {
+			return script
+		}
+	}
+	return nil
+}
+
+// shaLen is the length of a SHA1 in hexadecimal digits.
+const shaLen = 40
+
+// startOf is the first digits of a SHA1, letters in lower case: the bit that
+// makes them so is set in the digits 0 to 9 already.
+func startOf(sha []byte) uint64 { return binary.LittleEndian.Uint64(sha) | 0x2020202020202020 }
