@@ -17,10 +17,9 @@ type blocking struct {
 	timed []*Session              // blocked sessions with a deadline, the earliest first
 	count int                     // blocked sessions
 
-	waiting     []*Session // in WAIT, the longest first
-	postponed   []*Session // held back by CLIENT PAUSE, in order
-	pausedUntil int64      // Unix milliseconds; 0: not paused
-	pausedAll   bool       // reads, too
+	waiting   []*Session // in WAIT, the longest first
+	postponed []*Session // held back by a pause, in order
+	pauses    [pauseReasons]pause
 }
 
 // blocked is what one session waits for.
@@ -124,8 +123,10 @@ func (b *blocking) next() (at int64, ok bool) {
 	if len(b.timed) > 0 {
 		at, ok = b.timed[0].block.deadline, true
 	}
-	if b.pausedUntil != 0 && (!ok || b.pausedUntil < at) {
-		at, ok = b.pausedUntil, true
+	for i := range b.pauses {
+		if until := b.pauses[i].until; until != 0 && (!ok || until < at) {
+			at, ok = until, true
+		}
 	}
 	return at, ok
 }
@@ -136,8 +137,11 @@ func (n *Node) expireTimeouts(now int64) {
 	for len(b.timed) > 0 && b.timed[0].block.deadline <= now {
 		n.timeOut(b.timed[0])
 	}
-	if b.pausedUntil != 0 && b.pausedUntil <= now {
-		n.unpause()
+	for i := range b.pauses {
+		if until := b.pauses[i].until; until != 0 && until <= now {
+			b.pauses[i] = pause{}
+			n.applyExpiryPolicy()
+		}
 	}
 }
 
@@ -218,12 +222,13 @@ func (n *Node) releaseWaiters() {
 
 const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
 
-// holdsBack reports whether CLIENT PAUSE keeps a command from running.
+// holdsBack reports whether a pause keeps a command from running.
 func (b *blocking) holdsBack(c *Call) bool {
-	if b.pausedUntil == 0 || c.Session.internal {
+	some, all := b.paused()
+	if !some || c.Session.internal {
 		return false
 	}
-	return b.pausedAll || c.flags()&(Write|MayReplicate) != 0
+	return all || c.flags()&(Write|MayReplicate) != 0
 }
 
 // postpone keeps a command until the pause ends.
@@ -231,10 +236,4 @@ func (n *Node) postpone(c *Call) {
 	b := &blocked{args: cloneArgs(c.Args), deadline: math.MaxInt64, postponed: true}
 	n.block(c.Session, b)
 	n.blocking.postponed = append(n.blocking.postponed, c.Session)
-}
-
-// unpause ends CLIENT PAUSE; settle then runs what it has held back.
-func (n *Node) unpause() {
-	n.blocking.pausedUntil, n.blocking.pausedAll = 0, false
-	n.applyExpiryPolicy()
 }

@@ -110,15 +110,13 @@ func runClientPause(c *Call) resp.Value {
 	case timeout < 0:
 		return resp.Err(errNegTimeout)
 	}
-	n.blocking.pausedAll = n.blocking.pausedAll || all
-	n.blocking.pausedUntil = max(n.blocking.pausedUntil, n.nowMillis()+timeout)
-	n.applyExpiryPolicy()
+	n.Pause(PausedByClient, n.nowMillis()+timeout, all)
 	return resp.OK
 }
 
 // runClientUnpause is CLIENT UNPAUSE.
 func runClientUnpause(c *Call) resp.Value {
-	c.Node.unpause()
+	c.Node.Unpause(PausedByClient)
 	return resp.OK
 }
 

@@ -2,32 +2,70 @@ package engine
 
 import "minikv/internal/resp"
 
-// Commands that concern a cluster, as a node outside of one answers them,
+// Commands that concern a cluster, with what a node outside of one answers,
 // https://redis.io/docs/latest/commands/?group=cluster
 
 var clusterCommands = []Command{
 	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "fast connection", Run: runAsking},
-	{Name: "CLUSTER", Arity: -2, Groups: "slow", Run: orAlone(runCluster)},
+	{Name: "CLUSTER", Arity: -2, Groups: "slow", Sub: clusterSubcommands},
+	{Name: "MIGRATE", Arity: -6, Flags: Write | MovableKeys, Keys: Keys{First: 3, Last: 3, Step: 1, Find: migrateKeys},
+		Groups: "keyspace write slow dangerous", Run: orAlone(runMigrateAlone)},
 	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadOnly},
 	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadWrite},
 }
 
-// runCluster is CLUSTER without cluster support: every subcommand that 7.0 has
-// is refused.
-func runCluster(c *Call) resp.Value {
-	for _, name := range clusterSubcommands {
-		if is(c.Args[1], name) {
-			return resp.Err(errClusterOff)
-		}
-	}
-	return resp.Err(errUnknownSub("CLUSTER", c.Args[1]))
+const clusterAdmin = Admin | Stale | NoAsyncLoading
+
+var clusterSubcommands = []Command{
+	ofCluster("ADDSLOTS", -3, clusterAdmin),
+	ofCluster("ADDSLOTSRANGE", -4, clusterAdmin),
+	ofCluster("BUMPEPOCH", 2, clusterAdmin),
+	ofCluster("COUNT-FAILURE-REPORTS", 3, Admin|Stale),
+	ofCluster("COUNTKEYSINSLOT", 3, Stale),
+	ofCluster("DELSLOTS", -3, clusterAdmin),
+	ofCluster("DELSLOTSRANGE", -4, clusterAdmin),
+	ofCluster("FAILOVER", -2, clusterAdmin),
+	ofCluster("FLUSHSLOTS", 2, clusterAdmin),
+	ofCluster("FORGET", 3, clusterAdmin),
+	ofCluster("GETKEYSINSLOT", 4, Stale),
+	helpInCluster(help("CLUSTER", "slow", clusterHelp)),
+	ofCluster("INFO", 2, Stale),
+	ofCluster("KEYSLOT", 3, Stale),
+	ofCluster("LINKS", 2, Stale),
+	ofCluster("MEET", -4, clusterAdmin),
+	ofCluster("MYID", 2, Stale),
+	ofCluster("NODES", 2, Stale),
+	ofCluster("REPLICAS", 3, Admin|Stale),
+	ofCluster("REPLICATE", 3, clusterAdmin),
+	ofCluster("RESET", -2, Admin|NoScript|Stale),
+	ofCluster("SAVECONFIG", 2, clusterAdmin),
+	ofCluster("SET-CONFIG-EPOCH", 3, clusterAdmin),
+	ofCluster("SETSLOT", -4, clusterAdmin),
+	ofCluster("SHARDS", 2, Stale),
+	ofCluster("SLAVES", 3, Admin|Stale),
+	ofCluster("SLOTS", 2, Stale),
 }
 
-var clusterSubcommands = []string{
-	"ADDSLOTS", "ADDSLOTSRANGE", "BUMPEPOCH", "COUNT-FAILURE-REPORTS", "COUNTKEYSINSLOT", "DELSLOTS",
-	"DELSLOTSRANGE", "FAILOVER", "FLUSHSLOTS", "FORGET", "GETKEYSINSLOT", "HELP", "INFO", "KEYSLOT", "LINKS", "MEET",
-	"MYID", "NODES", "REPLICAS", "REPLICATE", "RESET", "SAVECONFIG", "SET-CONFIG-EPOCH", "SETSLOT", "SHARDS",
-	"SLAVES", "SLOTS",
+// ofCluster is a subcommand of CLUSTER, which the cluster answers.
+func ofCluster(name string, arity int, flags Flag) Command {
+	groups := "slow"
+	if flags&Admin != 0 {
+		groups = "admin slow dangerous"
+	}
+	alone := func(*Call) resp.Value { return resp.Err(errClusterOff) }
+	return Command{Name: name, Arity: arity, Flags: flags, Groups: groups, Run: orAlone(alone)}
+}
+
+// helpInCluster lets CLUSTER HELP be refused outside of a cluster, as all of CLUSTER is.
+func helpInCluster(cmd Command) Command {
+	run := cmd.Run
+	cmd.Run = func(c *Call) resp.Value {
+		if c.Node.cfg.Topology == nil {
+			return resp.Err(errClusterOff)
+		}
+		return run(c)
+	}
+	return cmd
 }
 
 // runReadOnly is READONLY.

@@ -16,9 +16,9 @@ var pubsubCommands = []Command{
 	{Name: "SUNSUBSCRIBE", Arity: -1, Flags: subscribing, Keys: keyRange(1, -1, 1), Groups: "pubsub slow",
 		Run: runUnsubscribe(&shardKind)},
 	{Name: "PUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Groups: "pubsub fast",
-		Run: runPublish},
+		Run: orAlone(runPublish)},
 	{Name: "SPUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Keys: oneKey(1),
-		Groups: "pubsub fast", Run: runSPublish},
+		Groups: "pubsub fast", Run: orAlone(runSPublish)},
 	{Name: "PUBSUB", Arity: -2, Groups: "slow", Sub: pubsubSubcommands},
 }
 
@@ -65,7 +65,7 @@ func runPublish(c *Call) resp.Value {
 // runSPublish is SPUBLISH shardchannel message.
 func runSPublish(c *Call) resp.Value {
 	c.ReplicateAnyway()
-	return resp.Int(int64(c.Node.publishShard(string(c.Args[1]), string(c.Args[2]))))
+	return resp.Int(int64(c.Node.PublishShard(string(c.Args[1]), string(c.Args[2]))))
 }
 
 // listChannels is the reply of PUBSUB CHANNELS [pattern], sorted.

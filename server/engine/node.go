@@ -219,7 +219,10 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 // has held back, if it is over.
 func (n *Node) settle(s *Session) {
 	n.finish(s)
-	for n.blocking.pausedUntil == 0 && len(n.blocking.postponed) > 0 {
+	for len(n.blocking.postponed) > 0 {
+		if some, _ := n.blocking.paused(); some {
+			return
+		}
 		late := n.blocking.postponed[0]
 		args := late.block.args
 		n.unblock(late)

@@ -170,8 +170,8 @@ func (n *Node) nobodyHears(channel []byte) bool {
 	return n.cfg.Observe == nil && len(n.pubsub.patterns) == 0 && len(n.pubsub.channels[string(channel)]) == 0
 }
 
-// publishShard sends a message to everyone who listens to a sharded channel.
-func (n *Node) publishShard(channel, message string) int {
+// PublishShard is Publish for a sharded channel.
+func (n *Node) PublishShard(channel, message string) int {
 	if n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Published, Key: channel, Text: message})
 	}

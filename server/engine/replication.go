@@ -201,15 +201,8 @@ func (n *Node) startLog() {
 	n.effects.db = 0
 }
 
-// applyExpiryPolicy lets a replica hide what a master removes; so does a
-// master while clients are paused and nothing may change.
-func (n *Node) applyExpiryPolicy() {
-	if n.repl.isReplica() || n.blocking.pausedUntil != 0 {
-		n.keys.SetExpiry(datastore.HideExpired)
-	} else {
-		n.keys.SetExpiry(datastore.RemoveExpired)
-	}
-}
+// applyExpiryPolicy puts expiryPolicy in force.
+func (n *Node) applyExpiryPolicy() { n.keys.SetExpiry(n.expiryPolicy()) }
 
 func (r *replication) isReplica() bool { return r.masterHost != "" }
 

@@ -82,8 +82,11 @@ func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
 	if state.Mine || state.MyMaster && c.Session.readOnly && reads {
 		return ""
 	}
-	return "MOVED " + strconv.Itoa(number) + " " + state.Owner
+	return movedTo(number, state.Owner)
 }
+
+// movedTo tells a client where a slot is served.
+func movedTo(number int, owner string) string { return "MOVED " + strconv.Itoa(number) + " " + owner }
 
 // routeMoving is routeKeys for a slot that is on its way to another node, or
 // to this one.

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"minikv/internal/resp"
+)
+
+// Migration is what MIGRATE asks for.
+type Migration struct {
+	Host          string
+	Port          string // as it was given
+	DB            int64  // of the other node
+	TimeoutMillis int64  // at least 1
+	Copy, Replace bool
+	Auth          []string // arguments of AUTH; nil: none
+	Keys          []string // those that are there
+}
+
+// ErrMigrateWrite is MIGRATE's reply when nobody listens at the address.
+const ErrMigrateWrite = "IOERR error or timeout writing to target instance"
+
+// ParseMigrate reads MIGRATE host port key|"" destination-db timeout [COPY]
+// [REPLACE] [AUTH password|AUTH2 username password] [KEYS key [key ...]]. When
+// there is nothing to move, done is true and reply the answer.
+func ParseMigrate(c *Call) (m Migration, reply resp.Value, done bool) {
+	keys, bad := m.options(c.Args)
+	if bad != "" {
+		return m, resp.Err(bad), true
+	}
+	timeout, okTimeout := parseInt(c.Args[5])
+	db, okDB := parseInt(c.Args[4])
+	if !okTimeout || !okDB {
+		return m, resp.Err(errNotInt), true
+	}
+	if timeout <= 0 {
+		timeout = 1000
+	}
+	m.Host, m.Port = string(c.Args[1]), string(c.Args[2])
+	m.DB, m.TimeoutMillis = db, timeout
+	for _, key := range keys {
+		if c.DB.Touch(key) {
+			m.Keys = append(m.Keys, string(key))
+		}
+	}
+	if len(m.Keys) == 0 {
+		return m, resp.Simple("NOKEY"), true
+	}
+	return m, resp.Value{}, false
+}
+
+// options reads what stands behind the timeout and returns the keys.
+func (m *Migration) options(args [][]byte) (keys [][]byte, bad string) {
+	keys = args[3:4]
+	for i := 6; i < len(args); i++ {
+		left := len(args) - 1 - i
+		switch {
+		case is(args[i], "COPY"):
+			m.Copy = true
+		case is(args[i], "REPLACE"):
+			m.Replace = true
+		case is(args[i], "AUTH") && left >= 1:
+			m.Auth = []string{string(args[i+1])}
+			i++
+		case is(args[i], "AUTH2") && left >= 2:
+			m.Auth = []string{string(args[i+1]), string(args[i+2])}
+			i += 2
+		case is(args[i], "KEYS") && len(args[3]) != 0:
+			return nil, "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
+		case is(args[i], "KEYS"):
+			return args[i+1:], ""
+		default:
+			return nil, errSyntax
+		}
+	}
+	return keys, ""
+}
+
+// migrateKeys finds the keys of MIGRATE: the third argument, or, when that is
+// empty, what follows KEYS.
+// Source: migrateGetKeys of Redis 7.0.
+func migrateKeys(args [][]byte) (keys [][]byte, ok bool) {
+	if len(args) < 4 {
+		return nil, false
+	}
+	for i := 6; i < len(args); i++ {
+		switch {
+		case is(args[i], "KEYS") && len(args[3]) == 0:
+			return args[i+1:], true
+		case is(args[i], "AUTH"):
+			i++
+		case is(args[i], "AUTH2"):
+			i += 2
+		}
+	}
+	return args[3:4], true
+}
+
+// runMigrateAlone is MIGRATE on a node that nobody else can be reached from.
+func runMigrateAlone(c *Call) resp.Value {
+	if _, reply, done := ParseMigrate(c); done {
+		return reply
+	}
+	return resp.Err(ErrMigrateWrite)
+}
