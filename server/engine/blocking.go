@@ -177,7 +177,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	b := s.block
 	c := n.push(s)
 	c.Args, c.Again, c.Ready = b.args, true, key
-	c.Cmd, _ = lookup(b.args)
+	c.Cmd, _ = n.lookup(b.args)
 	reply := c.Cmd.Run(c)
 	if reply.Kind != resp.None {
 		n.unblock(s)

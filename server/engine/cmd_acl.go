@@ -43,13 +43,13 @@ func runACLCat(c *Call) resp.Value {
 		return resp.Err(oneLine([]byte("ERR Unknown category '" + string(c.Args[2]) + "'")))
 	}
 	var names []string
-	for i := range table {
-		if len(table[i].Sub) == 0 && table[i].inGroup(category) {
-			names = append(names, table[i].full)
+	for _, cmd := range c.Node.commands() {
+		if len(cmd.Sub) == 0 && cmd.inGroup(category) {
+			names = append(names, cmd.full)
 		}
-		for j := range table[i].Sub {
-			if table[i].Sub[j].inGroup(category) {
-				names = append(names, table[i].Sub[j].full)
+		for j := range cmd.Sub {
+			if cmd.Sub[j].inGroup(category) {
+				names = append(names, cmd.Sub[j].full)
 			}
 		}
 	}

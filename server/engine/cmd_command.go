@@ -30,16 +30,17 @@ var flagNames = []struct {
 }
 
 // runCommand is COMMAND without a subcommand: all of them.
-func runCommand(*Call) resp.Value {
-	list := make([]resp.Value, len(table))
-	for i := range table {
-		list[i] = table[i].info()
+func runCommand(c *Call) resp.Value {
+	all := c.Node.commands()
+	list := make([]resp.Value, len(all))
+	for i := range all {
+		list[i] = all[i].info()
 	}
 	return resp.List(list...)
 }
 
 // runCommandCount is COMMAND COUNT.
-func runCommandCount(*Call) resp.Value { return resp.Int(int64(len(table))) }
+func runCommandCount(c *Call) resp.Value { return resp.Int(int64(len(c.Node.commands()))) }
 
 // runCommandInfo is COMMAND INFO [name ...]; a name may be container|subcommand.
 func runCommandInfo(c *Call) resp.Value {
@@ -48,7 +49,7 @@ func runCommandInfo(c *Call) resp.Value {
 	}
 	list := make([]resp.Value, 0, len(c.Args)-2)
 	for _, name := range c.Args[2:] {
-		if cmd := byFullName(string(name)); cmd != nil {
+		if cmd := c.Node.byFullName(string(name)); cmd != nil {
 			list = append(list, cmd.info())
 		} else {
 			list = append(list, resp.Null)
@@ -61,12 +62,13 @@ func runCommandInfo(c *Call) resp.Value {
 func runCommandDocs(c *Call) resp.Value {
 	var list []resp.Value
 	if len(c.Args) == 2 {
-		for i := range table {
-			list = append(list, resp.Str(table[i].full), table[i].docs())
+		all := c.Node.commands()
+		for i := range all {
+			list = append(list, resp.Str(all[i].full), all[i].docs())
 		}
 	}
 	for _, name := range c.Args[2:] {
-		if cmd := byFullName(string(name)); cmd != nil {
+		if cmd := c.Node.byFullName(string(name)); cmd != nil {
 			list = append(list, resp.Str(cmd.full), cmd.docs())
 		}
 	}
@@ -76,7 +78,7 @@ func runCommandDocs(c *Call) resp.Value {
 // runCommandGetKeys is COMMAND GETKEYS command [argument ...].
 func runCommandGetKeys(c *Call) resp.Value {
 	args := c.Args[2:]
-	cmd, _ := lookup(args)
+	cmd, _ := c.Node.lookup(args)
 	switch {
 	case cmd == nil:
 		return resp.Err("ERR Invalid command specified")
@@ -115,12 +117,13 @@ func runCommandList(c *Call) resp.Value {
 		return resp.Err(errSyntax)
 	}
 	list := []resp.Value{}
-	for i := range table {
-		if matches(&table[i]) {
-			list = append(list, resp.Str(table[i].full))
+	all := c.Node.commands()
+	for i := range all {
+		if matches(&all[i]) {
+			list = append(list, resp.Str(all[i].full))
 		}
-		for j := range table[i].Sub {
-			if sub := &table[i].Sub[j]; matches(sub) {
+		for j := range all[i].Sub {
+			if sub := &all[i].Sub[j]; matches(sub) {
 				list = append(list, resp.Str(sub.full))
 			}
 		}
@@ -129,9 +132,9 @@ func runCommandList(c *Call) resp.Value {
 }
 
 // byFullName finds a command or, with '|', a subcommand; nil if there is none.
-func byFullName(name string) *Command {
+func (n *Node) byFullName(name string) *Command {
 	container, sub, isSub := strings.Cut(name, "|")
-	cmd := byName([]byte(container))
+	cmd := n.byName([]byte(container))
 	if cmd == nil || !isSub {
 		return cmd
 	}

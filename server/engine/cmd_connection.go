@@ -130,23 +130,26 @@ func runHello(c *Call) resp.Value {
 		s.Name = string(name)
 	}
 	s.Proto = int(proto)
-	mode := "standalone"
-	if c.Node.cfg.Topology != nil {
-		mode = "cluster"
-	}
-	role := "master"
-	if c.Node.repl.isReplica() {
-		role = "replica"
-	}
-	return resp.Pairs(
+	return c.Node.greeting(s)
+}
+
+// greeting is the reply of HELLO. Only who serves keys has a role.
+func (n *Node) greeting(s *Session) resp.Value {
+	entries := []resp.Value{
 		resp.Str("server"), resp.Str("redis"),
 		resp.Str("version"), resp.Str(Version),
-		resp.Str("proto"), resp.Int(proto),
+		resp.Str("proto"), resp.Int(int64(s.Proto)),
 		resp.Str("id"), resp.Int(s.ID),
-		resp.Str("mode"), resp.Str(mode),
-		resp.Str("role"), resp.Str(role),
-		resp.Str("modules"), resp.List(),
-	)
+		resp.Str("mode"), resp.Str(n.modeName()),
+	}
+	if n.cfg.Mode == nil {
+		role := "master"
+		if n.repl.isReplica() {
+			role = "replica"
+		}
+		entries = append(entries, resp.Str("role"), resp.Str(role))
+	}
+	return resp.Pairs(append(entries, resp.Str("modules"), resp.List())...)
 }
 
 // helloOptions reads what follows HELLO's version, authenticating on the way.

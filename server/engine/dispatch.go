@@ -14,7 +14,7 @@ func (c *Call) process() {
 	n.stats.commands++
 	cmd, bad := s.last, ""
 	if !cmd.isCalled(c.Args[0]) {
-		cmd, bad = lookup(c.Args)
+		cmd, bad = n.lookup(c.Args)
 	}
 	c.Cmd = cmd
 	if bad == "" {

@@ -1,5 +1,9 @@
 package engine
 
+// MatchGlob reports whether text matches a pattern as PSUBSCRIBE and KEYS have
+// them, for command families that other packages register.
+func MatchGlob(pattern, text string) bool { return matchGlob(pattern, text) }
+
 // matchGlob reports whether text matches pattern: * any run, ? any byte,
 // [a-z] and [^a-z] classes, \ for the next byte itself.
 // Source: stringmatchlen of Redis 7.0, down to unclosed classes.

@@ -36,17 +36,21 @@ var sections = []section{
 func runInfo(c *Call) resp.Value {
 	text := &strings.Builder{}
 	for i := range sections {
-		one := &sections[i]
-		if !one.wanted(c.Args[1:]) {
-			continue
-		}
-		if text.Len() > 0 {
-			text.WriteString("\r\n")
-		}
-		text.WriteString("# " + one.name + "\r\n")
-		one.write(c.Node, text)
+		c.infoSection(text, &sections[i])
 	}
 	return resp.Value{Kind: resp.Verbatim, Str: text.String()}
+}
+
+// infoSection writes one section, if it is wanted.
+func (c *Call) infoSection(text *strings.Builder, one *section) {
+	if !one.wanted(c.Args[1:]) {
+		return
+	}
+	if text.Len() > 0 {
+		text.WriteString("\r\n")
+	}
+	text.WriteString("# " + one.name + "\r\n")
+	one.write(c.Node, text)
 }
 
 func (s *section) wanted(asked [][]byte) bool {
@@ -72,17 +76,13 @@ func line(t *strings.Builder, format string, args ...any) {
 }
 
 func (n *Node) infoServer(t *strings.Builder) {
-	mode := "standalone"
-	if n.cfg.Topology != nil {
-		mode = "cluster"
-	}
 	uptime := n.seconds()
 	now := n.cfg.Clock.Wall()
 	line(t, "redis_version:%s", Version)
 	line(t, "redis_git_sha1:00000000")
 	line(t, "redis_git_dirty:0")
 	line(t, "redis_build_id:0")
-	line(t, "redis_mode:%s", mode)
+	line(t, "redis_mode:%s", n.modeName())
 	line(t, "os:%s", n.cfg.OS)
 	line(t, "arch_bits:64")
 	line(t, "process_id:%d", n.cfg.ProcessID)
@@ -235,10 +235,11 @@ func (n *Node) infoCommandStats(t *strings.Builder) {
 				cmd.full, one.calls, one.rejected, one.failed)
 		}
 	}
-	for i := range table {
-		show(&table[i])
-		for j := range table[i].Sub {
-			show(&table[i].Sub[j])
+	all := n.commands()
+	for i := range all {
+		show(&all[i])
+		for j := range all[i].Sub {
+			show(&all[i].Sub[j])
 		}
 	}
 }

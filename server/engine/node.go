@@ -30,6 +30,7 @@ type Config struct {
 	Observe  func(trace.Detail) // nil: nobody watches
 	Topology Topology           // nil: standalone
 	Handlers Handlers           // nil: the node is alone
+	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
 	Shards   int // of the keyspace; 0: 1. It changes no answer.

@@ -102,7 +102,7 @@ func (n *Node) redirectBlocked(s *Session) string {
 	}
 	number := slot.OfString(s.block.keys[0].key)
 	state := n.cfg.Topology.Slot(number)
-	cmd, _ := lookup(s.block.args)
+	cmd, _ := n.lookup(s.block.args)
 	reads := s.readOnly && cmd.Flags&Write == 0 && state.MyMaster
 	switch {
 	case state.Mine, state.Importing, reads:

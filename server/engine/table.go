@@ -79,16 +79,6 @@ func Resolve(name string) luaengine.Handle {
 // maxName is longer than any command's name.
 const maxName = 32
 
-// lookup finds the command of args, or its subcommand. A nil row comes with the
-// error text.
-func lookup(args [][]byte) (cmd *Command, bad string) {
-	cmd = byName(args[0])
-	if cmd == nil {
-		return nil, errUnknown(args)
-	}
-	return cmd.resolve(args)
-}
-
 // isCalled reports whether name finds cmd, which may be nil, without the table:
 // most clients send what they have sent before, in upper or in lower case. A
 // subcommand has a longer full name and is not found by its own.
