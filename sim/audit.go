@@ -42,7 +42,7 @@ func applyAudit(r *runner, _ Step) {
 			own := int64(len(c.p.holding))
 			believed += own
 			if b.by != nil && !c.p.dead && !c.p.waits() {
-				r.audit(lock, c.p.actor, b.by(r.w, lock, c.p.name), own)
+				r.audit(lock, c.p.actor, b.by(r.w, lock, c.p.id), own)
 			}
 		}
 		r.audit(lock, 0, b.taken(r.w, &r.s.World.Load, lock), believed)

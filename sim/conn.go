@@ -182,7 +182,7 @@ func (c *conn) reset(life int) {
 // before the end of its connection does, unless the network is cut.
 func (c *conn) hangUp(cause uint64) {
 	w := c.p.w
-	if w.cuts[link{c.p.actor, c.n.actor}] {
+	if w.cuts[link{c.p.actor, c.n.actor}] > 0 {
 		return
 	}
 	m := w.newMessage(msgClose)

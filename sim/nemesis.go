@@ -23,14 +23,17 @@ func verbs() []verb {
 	return []verb{
 		{"start", "start CLIENT|all", checkStart, applyStart},
 		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
-		{"crash", "crash CLIENT|NODE", checkCrash, applyCrash},
+		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose]", checkCrash, applyCrash},
 		{"restart", "restart NODE data=keep|lose", checkRestart, applyRestart},
 		{"promote", "promote REPLICA", checkReplica, applyPromote},
-		{"hold", "hold REPLICA", checkReplica, applyHold},
+		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
+		{"hold", "hold REPLICA [for=DURATION]", checkHold, applyHold},
 		{"release", "release REPLICA", checkReplica, applyRelease},
-		{"partition", "partition A,B,… C,D,… [way=both|one]", checkPartition, applyPartition},
+		{"partition", "partition A,B,… C,D,… [way=both|one] [for=DURATION]", checkPartition, applyPartition},
 		{"heal", "heal", checkNothing, applyHeal},
 		{"drop", "drop FROM TO next=N [after=K] [what=request|reply|message]", checkDrop, applyDrop},
+		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", checkDelay, applyDelay},
+		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
 		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT ARGUMENT…", checkRun, applyRun},
 		{"audit", "audit", checkNothing, applyAudit},
@@ -154,21 +157,6 @@ func applyPause(r *runner, s Step) {
 	}
 }
 
-func checkCrash(w *Spec, s Step) error {
-	if err := s.shape(1); err != nil {
-		return err
-	}
-	return w.known(s.Args[0], aClient|aMaster|aReplica)
-}
-
-func applyCrash(r *runner, s Step) {
-	if p := r.process(s.Args[0]); p != nil {
-		p.crash()
-	} else {
-		r.node(s.Args[0]).crash()
-	}
-}
-
 func checkRestart(w *Spec, s Step) error {
 	if err := s.shape(1, "data"); err != nil {
 		return err
@@ -190,8 +178,6 @@ func checkReplica(w *Spec, s Step) error {
 
 func applyPromote(r *runner, s Step) { r.node(s.Args[0]).promote() }
 
-func applyHold(r *runner, s Step) { r.holdReplication(s.Args[0], true) }
-
 func applyRelease(r *runner, s Step) { r.holdReplication(s.Args[0], false) }
 
 func (r *runner) holdReplication(name string, held bool) {
@@ -210,7 +196,10 @@ func (r *runner) holdReplication(name string, held bool) {
 }
 
 func checkPartition(w *Spec, s Step) error {
-	if err := s.shape(2, "way"); err != nil {
+	if err := s.shape(2, "way", "for"); err != nil {
+		return err
+	}
+	if err := s.lasts(false); err != nil {
 		return err
 	}
 	if s.opt("way") != "" {
@@ -234,43 +223,13 @@ func checkPartition(w *Spec, s Step) error {
 // maxLinks is how many links one partition may cut.
 const maxLinks = 1_000_000
 
-func applyPartition(r *runner, s Step) {
-	cuts := int64(0)
-	for _, a := range strings.Split(s.Args[0], ",") {
-		for _, b := range strings.Split(s.Args[1], ",") {
-			r.w.cuts[link{r.actor(a), r.actor(b)}] = true
-			cuts++
-			if s.opt("way") != "one" {
-				r.w.cuts[link{r.actor(b), r.actor(a)}] = true
-				cuts++
-			}
-		}
-	}
-	r.w.emit(trace.Event{Kind: trace.Partition, Actor: r.w.nemesis, A: cuts,
-		Text: strings.Join(s.Args, " from ") + map[bool]string{true: ", one way"}[s.opt("way") == "one"]})
-}
-
-func applyHeal(r *runner, _ Step) {
-	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(len(r.w.cuts))})
-	clear(r.w.cuts)
-	for _, g := range r.w.groups {
-		for _, l := range g.links {
-			l.retryAt = 0
-			r.w.following(cause, l.pump)
-		}
-	}
-}
+func applyHeal(r *runner, _ Step) { r.heal() }
 
 func checkDrop(w *Spec, s Step) error {
 	if err := s.shape(2, "next", "after", "what"); err != nil {
 		return err
 	}
-	if s.opt("what") != "" {
-		if _, err := oneOf(Option{"what", s.opt("what")}, []string{"request", "reply", "message"}); err != nil {
-			return err
-		}
-	}
-	return checkRule(w, s)
+	return checkWhat(w, s)
 }
 
 // checkRule checks a step about messages: which ones it means.

@@ -95,6 +95,9 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 		w.running.cause = m.sent
 	}
 	delay := time.Duration(ch.draws.span(ch.delay))
+	if late := takeRule(&w.delays, m); late != nil {
+		delay += late.late
+	}
 	if w.lost(m) {
 		w.emit(trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text})
 		if m.link != nil {
@@ -110,8 +113,11 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 // double has a message arrive twice, if a rule says so: as when a client that
 // waits in vain for an answer sends its request again, over another connection.
 func (w *World) double(m *message, ch *channel) {
+	if m.kind != msgRequest || m.place == pubsubPlace {
+		return
+	}
 	rule := takeRule(&w.doubles, m)
-	if rule == nil || m.kind != msgRequest {
+	if rule == nil {
 		return
 	}
 	again := w.newMessage(m.kind)
@@ -133,6 +139,7 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	switch m.kind {
 	case msgRequest, msgClose:
 		s.node = m.conn.n
+		ch.last = s.node.busy(m, ch.last)
 	case msgEffects:
 		s.node = m.link.replica
 	case msgAck:
@@ -144,9 +151,19 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	w.queue.push(ch.last, s)
 }
 
+// busy returns when the node comes to a request that arrives at a time: a slow
+// node takes one after the other.
+func (n *node) busy(m *message, at time.Duration) time.Duration {
+	if n.slow == 0 || m.kind != msgRequest {
+		return at
+	}
+	n.busyUntil = max(n.busyUntil, at) + n.slow
+	return n.busyUntil
+}
+
 // lost decides whether m gets lost on its way: the link is cut, or a rule says so.
 func (w *World) lost(m *message) bool {
-	if len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] {
+	if len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] > 0 {
 		return true
 	}
 	return takeRule(&w.losses, m) != nil

@@ -29,8 +29,11 @@ type node struct {
 	down     bool
 	paused   time.Duration // 0: running; else the true time at which it resumes
 	deferred []step        // what reached it while it was paused
+	slow     time.Duration // that it takes for each command
 	tickAt   time.Duration // when stepTick is due; -1: not scheduled
 	tickStep int32
+
+	busyUntil time.Duration // with slow: when it has done what has arrived
 }
 
 // endpoint is a node's end of one session of a connection.

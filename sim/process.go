@@ -11,6 +11,7 @@ import (
 type process struct {
 	w       *World
 	name    string
+	id      string // by which servers know it: another after each restart
 	actor   trace.Actor
 	clock   Clock
 	choices draws

@@ -39,6 +39,7 @@ type Report struct {
 	End      time.Duration
 	Draws    []Draw
 	Names    []string
+	Steps    []Step // all that the nemesis did, in order, with their true times
 }
 
 // AsExpected reports whether every expected verdict came true.
@@ -57,16 +58,17 @@ type runner struct {
 	s       *Scenario
 	clients []*client
 	actors  map[string]trace.Actor
-	procs   map[string]*process
 	grants  *check.Exclusion
 	checks  []check.Checker
+	plan    *planner // nil: no faults are drawn
+	done    []Step   // what the nemesis has done
 }
 
 // Run runs the scenario to its end, or until ctx ends (between two steps).
 // An error means that there is no verdict: a panic of client code, or ctx.
 func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	s = s.with(opt)
-	r := &runner{s: s, actors: map[string]trace.Actor{}, procs: map[string]*process{}}
+	r := &runner{s: s, actors: map[string]trace.Actor{}}
 	r.build(opt)
 	err := r.run(ctx, opt)
 	r.w.Stop()
@@ -119,13 +121,16 @@ func (r *runner) build(opt Options) {
 	for i := range spec.Clients {
 		c := r.w.addClient(i+1, int32(i%spec.Locks())+1, &spec.Load)
 		r.clients = append(r.clients, c)
-		r.procs[c.p.name] = c.p
 	}
 	r.w.provide(&spec.Load)
 	for a, n := range r.w.names {
 		r.actors[n] = trace.Actor(a)
 	}
 	r.schedule()
+	if len(r.s.Faults.Kinds) > 0 {
+		r.plan = newPlanner(r)
+		r.plan.start()
+	}
 }
 
 func (r *runner) checker(name string, names check.Names) check.Checker {
@@ -165,6 +170,9 @@ func (r *runner) observers(opt Options) []func(*trace.Event) {
 	if opt.Observe != nil {
 		list = append(list, func(e *trace.Event) { opt.Observe(e, r.w.names) })
 	}
+	if len(r.s.Faults.Kinds) > 0 {
+		list = append(list, func(e *trace.Event) { r.plan.observe(e) })
+	}
 	return list
 }
 
@@ -174,19 +182,32 @@ func (r *runner) schedule() {
 	started := false
 	for _, s := range r.s.Steps {
 		started = started || s.Verb == "start"
-		v, err := findVerb(s.Verb)
-		if err != nil {
-			panic(err) // the parser let it through
-		}
-		r.w.at(s.At, func() { v.apply(r, s) })
+		r.later(s.At, s)
 	}
 	if started {
 		return
 	}
 	for _, c := range r.clients {
-		at := c.p.choices.span(Range{0, r.s.World.Load.Hold.Hi})
-		r.w.at(time.Duration(at), c.start)
+		draws := r.w.newDraws("start/" + c.p.name)
+		at := time.Duration(draws.span(Range{0, r.s.World.Load.Hold.Hi}))
+		r.w.at(at, func() {
+			r.done = append(r.done, Step{At: r.w.now, Verb: "start", Args: []string{c.p.name}})
+			c.start()
+		})
 	}
+}
+
+// later queues a step of the nemesis.
+func (r *runner) later(at time.Duration, s Step) {
+	v, err := findVerb(s.Verb)
+	if err != nil {
+		panic(err) // the parser let it through
+	}
+	r.w.at(at, func() {
+		s.At = r.w.now
+		r.done = append(r.done, s)
+		v.apply(r, s)
+	})
 }
 
 // stretch is after how many steps a run looks up from its work: some milliseconds.
@@ -207,7 +228,7 @@ func (r *runner) run(ctx context.Context, opt Options) error {
 
 func (r *runner) report() *Report {
 	rep := &Report{Scenario: r.s, Grants: r.grants.Grants, Events: r.w.events, Hash: r.w.hash,
-		End: r.w.now, Draws: r.w.drawn, Names: r.w.names}
+		End: r.w.now, Draws: r.w.drawn, Names: r.w.names, Steps: r.done}
 	for _, c := range r.checks {
 		rep.Results = append(rep.Results, c.Result(r.w.now))
 	}
@@ -220,7 +241,15 @@ func (r *runner) reads(a trace.Actor) bool {
 	return c < len(r.clients) && r.clients[c].reads()
 }
 
-func (r *runner) process(name string) *process { return r.procs[name] }
+// process is the present process of a client; nil for other names.
+func (r *runner) process(name string) *process {
+	for _, c := range r.clients {
+		if c.p.name == name {
+			return c.p
+		}
+	}
+	return nil
+}
 
 func (r *runner) actor(name string) trace.Actor { return r.actors[name] }
 

@@ -16,6 +16,7 @@ type Scenario struct {
 	World  Spec
 	Expect []Expectation
 	Steps  []Step
+	Faults Faults
 	For    time.Duration
 	Seed   uint64
 }
@@ -32,6 +33,7 @@ type Spec struct {
 	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
 	Sync     bool          // sync=on: acquisitions are checked with WAIT
+	Words    []Option      // the line as it was given
 }
 
 // Expectation is one `check=verdict` of the `expect` line.
@@ -47,6 +49,8 @@ type Step struct {
 	Args []string
 	Opts []Option
 	Line int
+
+	Fault string // the kind of fault that it was drawn as; "" for a line of the file
 }
 
 // Option is one name=value of a step.
@@ -105,6 +109,9 @@ func ParseScenario(file, text string) (*Scenario, error) {
 	if err := p.check(); err != nil {
 		return nil, &SyntaxError{file, err.Line, err.Reason}
 	}
+	if err := p.checkFaults(); err != nil {
+		return nil, &SyntaxError{file, err.Line, err.Reason}
+	}
 	return p.s, nil
 }
 
@@ -130,10 +137,12 @@ func (p *parser) line(line string, number int) error {
 		return p.expect(words[1:])
 	case "at":
 		return p.at(words[1:], number)
+	case "faults":
+		return p.faults(words[1:], number)
 	case "run":
 		return p.run(words[1:])
 	}
-	return fmt.Errorf("unknown word %q: expected world, expect, at or run", words[0])
+	return fmt.Errorf("unknown word %q: expected world, expect, at, faults or run", words[0])
 }
 
 // option splits name=value.
@@ -158,6 +167,7 @@ func (p *parser) world(words []string) error {
 		if err != nil {
 			return err
 		}
+		w.Words = append(w.Words, o)
 		if given[o.Name] {
 			return fmt.Errorf("%s is given twice", o.Name)
 		}

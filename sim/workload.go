@@ -84,9 +84,14 @@ type Workload struct {
 // addClient makes a client of the workload; it does nothing until it is started.
 func (w *World) addClient(number int, lock int32, load *Workload) *client {
 	name := fmt.Sprintf("c%d", number)
-	p := &process{w: w, name: name, actor: w.actor(name), clock: Clock{w: w}, choices: w.newDraws("client/" + name)}
+	return &client{p: w.newProcess(name, name, w.actor(name)), number: number, lock: lock, load: load}
+}
+
+// newProcess makes a process of a client.
+func (w *World) newProcess(name, id string, actor trace.Actor) *process {
+	p := &process{w: w, name: name, id: id, actor: actor, clock: Clock{w: w}, choices: w.newDraws("client/" + id)}
 	w.procs = append(w.procs, p)
-	return &client{p: p, number: number, lock: lock, load: load}
+	return p
 }
 
 // client is one process of the workload.
@@ -96,6 +101,7 @@ type client struct {
 	lock    int32
 	load    *Workload
 	started bool
+	lives   int // how often it was started again after a crash
 }
 
 // reads tells whether the client is a reader.
@@ -113,7 +119,7 @@ func (c *client) start() {
 
 // clients makes the process's lock clients, one for each master.
 func (c *client) clients() []*lockclient.Client {
-	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.name)}
+	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.id)}
 	if c.load.FairWait > 0 {
 		opts = append(opts, lockclient.WithFairWait(c.load.FairWait))
 	}

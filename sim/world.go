@@ -52,9 +52,11 @@ type World struct {
 	drawn    []Draw
 	messages uint64
 	free     []*message
-	cuts     map[link]bool
-	losses   []*rule // messages that get lost
-	doubles  []*rule // requests that arrive twice
+	cuts     map[link]int // by how many partitions each is cut
+	losses   []*rule      // messages that get lost
+	doubles  []*rule      // requests that arrive twice
+	delays   []*rule      // messages that come late
+	heals    int          // how often all partitions were ended
 	err      error
 }
 
@@ -66,7 +68,7 @@ func NewWorld(cfg Config) *World {
 	if cfg.Lua == nil {
 		cfg.Lua = NewLua()
 	}
-	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]bool{}}
+	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}}
 	w.nemesis = w.actor("nemesis")
 	for i := range cfg.Masters {
 		m := w.newNode(fmt.Sprintf("m%d", i+1))

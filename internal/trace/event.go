@@ -58,6 +58,8 @@ const (
 	// What a server counts is compared with what clients believe.
 	// Peer: the client whose holds they are, 0 for all; A: by the server; B: by belief
 	Audit
+
+	Slow // a node takes its time for each command. A: how long, in ns; 0: no longer
 )
 
 // Actor is an index into a run's table of names: clients, nodes, the resource,

@@ -12,7 +12,7 @@ var kindNames = [...]string{
 	Execute: "execute", Replicate: "replicate", Expire: "expire", Promote: "promote", Write: "write",
 	Reject: "reject", Crash: "crash", Restart: "restart", Pause: "pause", Resume: "resume",
 	Partition: "partition", Heal: "heal", Jump: "jump", Rate: "rate", Lag: "lag", Start: "start", End: "end",
-	Wake: "wake", CountDown: "countdown", Opened: "opened", Command: "command", Audit: "audit",
+	Wake: "wake", CountDown: "countdown", Opened: "opened", Command: "command", Audit: "audit", Slow: "slow",
 }
 
 var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published"}
@@ -26,7 +26,7 @@ func (w What) String() string { return whatNames[w] }
 // Fault reports whether k is something that went wrong from outside.
 func (k Kind) Fault() bool {
 	switch k {
-	case Drop, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command:
+	case Drop, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow:
 		return true
 	}
 	return false

@@ -108,6 +108,11 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		return appendWords(dst, peer, "is promoted to master")
 	case Duplicate:
 		return appendReason(appendWords(dst, "the network doubles a message from", actor, "to", peer), e.Text)
+	case Slow:
+		if e.A == 0 {
+			return appendWords(dst, peer, "is no longer slow")
+		}
+		return appendWords(dst, peer, "takes", seconds(e.A), "for each command")
 	case Command:
 		return appendWords(dst, "somebody runs", e.Text, "at", peer)
 	case Audit:

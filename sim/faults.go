@@ -1,0 +1,287 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fault is a word of the `faults` line: one way in which a run may go wrong.
+// A fault is one step of the nemesis and ends by itself.
+type fault struct {
+	name       string
+	about      string
+	amount     unit
+	draw       func(record) Step
+	onReplicas bool // it needs a replica
+}
+
+// unit is what the amount of a kind of fault means.
+type unit uint8
+
+const (
+	nothing unit = iota // it has none
+	aLength
+	aRate // of a clock, on either side of true time
+)
+
+// faultKinds are in the order in which error messages list them. A new one goes
+// to the end: its place is part of what a seed draws.
+func faultKinds() []fault {
+	return []fault{
+		{"pause", "a client stands still", aLength, drawPause, false},
+		{"freeze", "a server stands still", aLength, drawFreeze, false},
+		{"jump", "a server's clock jumps", aLength, drawJump, false},
+		{"drift", "a server's clock runs fast or slow", aRate, drawDrift, false},
+		{"client-jump", "a client's clock jumps", aLength, drawClientJump, false},
+		{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, false},
+		{"drop", "a message gets lost", nothing, drawDrop, false},
+		{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, false},
+		{"lost-message", "a published message gets lost", nothing, drawLostMessage, false},
+		{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, false},
+		{"late-message", "a published message comes late", aLength, drawLateMessage, false},
+		{"duplicate", "a request is executed twice", aLength, drawDuplicate, false},
+		{"partition", "clients and servers are cut off from each other", aLength, drawPartition, false},
+		{"one-way", "they are cut off in one direction", aLength, drawOneWay, false},
+		{"crash", "a client crashes", nothing, drawCrash, false},
+		{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, false},
+		{"outage", "a server crashes and comes back with its data", aLength, drawOutage, false},
+		{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, false},
+		{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, true},
+		{"split", "a replica is promoted while its master serves on", nothing, drawSplit, true},
+		{"lag", "replication is held up", aLength, drawLag, true},
+		{"slow", "a server answers late", aLength, drawSlow, false},
+	}
+}
+
+// FaultKinds are the names of the kinds of fault.
+func FaultKinds() []string {
+	var names []string
+	for _, f := range faultKinds() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func findFault(name string) fault {
+	all := faultKinds()
+	return all[slices.IndexFunc(all, func(f fault) bool { return f.name == name })]
+}
+
+// read reads the range of an amount.
+func (u unit) read(k *FaultRange, o Option) error {
+	switch u {
+	case aLength:
+		r, err := durations(o)
+		k.Lo, k.Hi = int64(r.Lo), int64(r.Hi)
+		return err
+	case aRate:
+		ppb, err := rate(o)
+		if k.Hi = ppb; err == nil && ppb <= 0 {
+			err = fmt.Errorf("%s=%s: expected a rate above 0%%", o.Name, o.Value)
+		}
+		return err
+	}
+	return fmt.Errorf("%s=%s: this kind of fault has no amount", o.Name, o.Value)
+}
+
+// fractions is in how many steps the range of an amount is drawn.
+const fractions = 17
+
+// duration draws how long the fault lasts, or how far it goes.
+func (c record) duration() time.Duration {
+	if c.with.Hi > 0 {
+		span := c.with.Hi - c.with.Lo
+		return time.Duration(c.with.Lo + span/(fractions-1)*int64(c.draw(fieldAmount, fractions)))
+	}
+	d := c.p.scale(1+c.draw(fieldAmount, scales-1)) + c.p.scale(c.draw(fieldMoreAmount, scales))
+	return d
+}
+
+// rate draws parts per billion, fast or slow.
+func (c record) rate() string {
+	all := []int64{1e6, 1e7, 2e7, 1e8, 5e8, 2e9, 9e9}
+	ppb := all[c.draw(fieldAmount, uint64(len(all)))]
+	if c.with.Hi > 0 {
+		ppb = c.with.Hi / 8 * int64(1+c.draw(fieldAmount, 8))
+	}
+	if c.draw(fieldSign, 2) == 1 {
+		return percentage(-min(ppb, billion/100*99))
+	}
+	return percentage(ppb)
+}
+
+// percentage writes parts per billion as rate reads them: +1%, -0.02%.
+func percentage(ppb int64) string {
+	sign := "+"
+	if ppb < 0 {
+		sign, ppb = "-", -ppb
+	}
+	fraction := strings.TrimRight(fmt.Sprintf("%07d", ppb%1e7), "0")
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return fmt.Sprintf("%s%d%s%%", sign, ppb/1e7, fraction)
+}
+
+func (c record) client() string {
+	return fmt.Sprintf("c%d", 1+c.draw(fieldTarget, uint64(c.p.r.s.World.Clients)))
+}
+
+// node draws a server: a master or a replica.
+func (c record) node(field uint64) string {
+	nodes := c.p.r.w.nodes
+	return nodes[c.draw(field, uint64(len(nodes)))].name
+}
+
+func (c record) replica() string {
+	w := &c.p.r.s.World
+	return fmt.Sprintf("r%d", 1+c.draw(fieldOther, uint64(w.Masters*w.Replicas)))
+}
+
+func drawPause(c record) Step { return c.lasting("pause", c.client()) }
+
+func drawFreeze(c record) Step { return c.lasting("pause", c.node(fieldOther)) }
+
+// lasting is a step with a duration.
+func (c record) lasting(verb string, args ...string) Step {
+	return Step{Verb: verb, Args: args, Opts: []Option{{"for", c.duration().String()}}}
+}
+
+func drawJump(c record) Step { return c.jump(c.node(fieldOther)) }
+
+func drawClientJump(c record) Step { return c.jump(c.client()) }
+
+// jump is a step of a clock; three of four go forward.
+func (c record) jump(who string) Step {
+	sign := "+"
+	if c.draw(fieldSign, 4) == 3 {
+		sign = "-"
+	}
+	return Step{Verb: "clock", Args: []string{who}, Opts: []Option{{"jump", sign + c.duration().String()}}}
+}
+
+func drawDrift(c record) Step { return c.drift(c.node(fieldOther)) }
+
+func drawClientDrift(c record) Step { return c.drift(c.client()) }
+
+func (c record) drift(who string) Step {
+	return Step{Verb: "clock", Args: []string{who}, Opts: []Option{{"rate", c.rate()}}}
+}
+
+// message is a step about the next message, or one soon after it.
+func (c record) message(verb, from, to, what string) Step {
+	s := Step{Verb: verb, Args: []string{from, to}, Opts: []Option{{"next", "1"}}}
+	if skip := c.draw(fieldSkip, 4); skip > 0 {
+		s.Opts = append(s.Opts, Option{"after", fmt.Sprint(skip)})
+	}
+	if what != "" {
+		s.Opts = append(s.Opts, Option{"what", what})
+	}
+	return s
+}
+
+// between draws a direction between a client and a server.
+func (c record) between() (from, to string) {
+	if c.draw(fieldSide, 2) == 0 {
+		return c.client(), c.node(fieldOther)
+	}
+	return c.node(fieldOther), c.client()
+}
+
+func drawDrop(c record) Step {
+	from, to := c.between()
+	return c.message("drop", from, to, "")
+}
+
+func drawLostReply(c record) Step { return c.message("drop", c.node(fieldOther), c.client(), "reply") }
+
+func drawLostMessage(c record) Step {
+	return c.message("drop", c.node(fieldOther), c.client(), "message")
+}
+
+func drawDelay(c record) Step {
+	from, to := c.between()
+	return c.late("by", c.message("delay", from, to, ""))
+}
+
+func (c record) late(option string, s Step) Step {
+	s.Opts = append(s.Opts, Option{option, c.duration().String()})
+	return s
+}
+
+func drawLateMessage(c record) Step {
+	return c.late("by", c.message("delay", c.node(fieldOther), c.client(), "message"))
+}
+
+func drawDuplicate(c record) Step {
+	return c.late("late", c.message("duplicate", c.client(), c.node(fieldOther), ""))
+}
+
+func drawPartition(c record) Step {
+	client, servers := c.sides()
+	return c.lasting("partition", client, servers)
+}
+
+func drawOneWay(c record) Step {
+	from, to := c.sides()
+	if c.draw(fieldSign, 2) == 1 {
+		from, to = to, from
+	}
+	s := c.lasting("partition", from, to)
+	s.Opts = append([]Option{{"way", "one"}}, s.Opts...)
+	return s
+}
+
+// sides draws who is cut off: a client, or a server, from a group of servers.
+func (c record) sides() (one, others string) {
+	one = c.client()
+	nodes := c.p.r.w.nodes
+	if apart := c.draw(fieldSide, 4); apart == 3 && len(nodes) > 1 {
+		one = c.node(fieldOther)
+	}
+	mask := 1 + c.draw(fieldGroup, 1<<min(len(nodes), 16)-1)
+	var group []string
+	for i, n := range nodes {
+		if mask>>i&1 == 1 && n.name != one {
+			group = append(group, n.name)
+		}
+	}
+	if len(group) == 0 {
+		return c.client(), one
+	}
+	return one, strings.Join(group, ",")
+}
+
+func drawCrash(c record) Step { return Step{Verb: "crash", Args: []string{c.client()}} }
+
+func drawClientRestart(c record) Step { return c.lasting("crash", c.client()) }
+
+func drawOutage(c record) Step { return c.crash("keep") }
+
+func drawAmnesia(c record) Step { return c.crash("lose") }
+
+// crash is a server's crash and restart.
+func (c record) crash(data string) Step {
+	s := c.lasting("crash", c.node(fieldOther))
+	s.Opts = append(s.Opts, Option{"data", data})
+	return s
+}
+
+// drawFailover promotes at once, or after an outage where one is asked for.
+func drawFailover(c record) Step {
+	s := Step{Verb: "failover", Args: []string{c.replica()}}
+	d := time.Duration(0)
+	if c.with.Hi > 0 || c.draw(fieldAtOnce, 2) == 1 {
+		d = c.duration()
+	}
+	s.Opts = []Option{{"outage", d.String()}}
+	return s
+}
+
+func drawSplit(c record) Step { return Step{Verb: "promote", Args: []string{c.replica()}} }
+
+func drawLag(c record) Step { return c.lasting("hold", c.replica()) }
+
+func drawSlow(c record) Step { return c.lasting("slow", c.node(fieldOther)) }

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Text is the scenario as a file that ParseScenario reads.
+func (s *Scenario) Text() string {
+	var b strings.Builder
+	for line := range strings.Lines(s.Claim) {
+		b.WriteString("# " + strings.TrimSpace(line) + "\n")
+	}
+	b.WriteString("world" + words(s.World.Words) + "\n")
+	if len(s.Expect) > 0 {
+		b.WriteString("expect")
+		for _, e := range s.Expect {
+			fmt.Fprintf(&b, " %s=%s", e.Check, e.Verdict)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(s.Faults.text())
+	for _, step := range s.Steps {
+		b.WriteString(step.Text() + "\n")
+	}
+	fmt.Fprintf(&b, "run for=%s seed=%d\n", DurationText(s.For), s.Seed)
+	return b.String()
+}
+
+// Text is the step as a line of a file.
+func (s Step) Text() string {
+	line := "at " + DurationText(s.At) + " " + s.Verb
+	if len(s.Args) > 0 {
+		line += " " + strings.Join(s.Args, " ")
+	}
+	return line + words(s.Opts)
+}
+
+func words(opts []Option) string {
+	text := ""
+	for _, o := range opts {
+		text += " " + o.Name + "=" + o.Value
+	}
+	return text
+}
+
+// text is the `faults` line, "" without any.
+func (f *Faults) text() string {
+	if len(f.Kinds) == 0 {
+		return ""
+	}
+	line := "faults"
+	for _, k := range f.Kinds {
+		line += " " + k.text()
+	}
+	if f.Most > 0 {
+		line += fmt.Sprintf(" most=%d", f.Most)
+	}
+	if f.Strategy != "" {
+		line += " strategy=" + f.Strategy
+	}
+	return line + "\n"
+}
+
+func (k FaultRange) text() string {
+	switch {
+	case k.Hi == 0:
+		return k.Kind
+	case findFault(k.Kind).amount == aRate:
+		return k.Kind + "=" + percentage(k.Hi)
+	case k.Lo == k.Hi:
+		return k.Kind + "=" + DurationText(time.Duration(k.Lo))
+	}
+	return k.Kind + "=" + DurationText(time.Duration(k.Lo)) + ".." + DurationText(time.Duration(k.Hi))
+}
+
+// DurationText writes a duration as files have it: 1m30s, but 2m rather than 2m0s.
+func DurationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// With returns the scenario with an option of its world line set, or with ""
+// left out. An error says why there is no such scenario.
+func (s *Scenario) With(name, value string) (*Scenario, error) {
+	c := *s
+	c.World.Words = slices.DeleteFunc(slices.Clone(s.World.Words), func(o Option) bool { return o.Name == name })
+	if value != "" {
+		i := slices.IndexFunc(s.World.Words, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			i = len(c.World.Words)
+		}
+		c.World.Words = slices.Insert(c.World.Words, i, Option{name, value})
+	}
+	return c.Again()
+}
+
+// Again reads the scenario's text: what was changed by hand is checked.
+func (s *Scenario) Again() (*Scenario, error) {
+	again, err := ParseScenario(s.Name+".scenario", s.Text())
+	if err != nil {
+		return nil, err
+	}
+	for i := range again.Steps {
+		again.Steps[i].Fault = s.Steps[i].Fault
+	}
+	return again, nil
+}
+
+// As returns the scenario of which the report tells, with what the nemesis did
+// as lines: nothing in it is drawn but delays and the like.
+func (r *Report) As() *Scenario {
+	s := *r.Scenario
+	s.Faults = Faults{}
+	s.Steps = slices.Clone(r.Steps)
+	return &s
+}

@@ -1,0 +1,258 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// Faults is the `faults` line: which kinds of fault a run may draw. Times,
+// targets and order are drawn from the seed.
+type Faults struct {
+	Kinds    []FaultRange
+	Most     int    // most=8: the most faults that a run may have
+	Strategy string // strategy=…: how they are timed, see Strategies; "": drawn
+	Line     int
+}
+
+// FaultRange is a kind of fault and the range of its amount, such as
+// pause=5s..20s. Without one the amount is drawn on the scale of the lease.
+type FaultRange struct {
+	Kind   string
+	Lo, Hi int64 // ns, or parts per billion of a rate; both 0: not given
+}
+
+// Strategies are the ways to time faults: at sums of meaningful durations
+// (timed), some time after the k-th step of a protocol (anchored), or drawn
+// at each step of it (inline).
+var Strategies = []string{"timed", "anchored", "inline"}
+
+// defaultMost is how many faults a run has at most unless the file says otherwise.
+const defaultMost = 6
+
+// planner draws the faults of one run. Each fault is a record of fixed width
+// in one stream, so that a record can go without moving the others.
+type planner struct {
+	r        *runner
+	kinds    []FaultRange
+	most     int
+	strategy string
+	records  uint64
+	draws    draws // of the records
+	general  draws // of what concerns the whole run
+	steps    draws // inline: whether a fault strikes now
+	rate     uint64
+	protocol uint64 // steps of a protocol so far
+	pending  []anchored
+}
+
+// anchored is a fault that strikes some time after the k-th step of a protocol.
+type anchored struct {
+	after uint64
+	delay time.Duration
+	step  Step
+}
+
+// The fields of a record.
+const (
+	fieldMore = iota
+	fieldKind
+	fieldTarget
+	fieldOther
+	fieldTime
+	fieldMoreTime
+	fieldScale
+	fieldCount
+	fieldAmount
+	fieldMoreAmount
+	fieldSign
+	fieldSide
+	fieldSkip
+	fieldGroup
+	fieldAtOnce
+	recordWidth = 16
+)
+
+// record is one fault's draws.
+type record struct {
+	p    *planner
+	base uint64
+	with FaultRange
+}
+
+// draw is the record's draw for a field, 0 to bound-1.
+func (c record) draw(field, bound uint64) uint64 {
+	c.p.draws.n = c.base + field
+	return c.p.draws.draw(bound)
+}
+
+// offBeat keeps faults apart from what happens on the full tenth of a
+// millisecond and from each other, so that the order of what happens does not
+// depend on who was queued first.
+func (c record) offBeat() time.Duration {
+	return time.Duration(20_011 + c.base/recordWidth*3_001)
+}
+
+// newPlanner makes the planner of a run; it needs the runner's world.
+func newPlanner(r *runner) *planner {
+	p := &planner{r: r, kinds: r.s.Faults.Kinds, most: r.s.Faults.Most, strategy: r.s.Faults.Strategy}
+	p.draws, p.general, p.steps = r.w.newDraws("faults"), r.w.newDraws("plan"), r.w.newDraws("strike")
+	if p.most == 0 {
+		p.most = defaultMost
+	}
+	n := p.general.draw(uint64(len(Strategies)))
+	if p.strategy == "" {
+		p.strategy = Strategies[n]
+	}
+	p.rate = 4 << p.general.draw(6)
+	p.swarm()
+	return p
+}
+
+// swarm leaves out some kinds of fault, others in each run: a run with fewer
+// kinds goes further with each.
+func (p *planner) swarm() {
+	if len(p.kinds) < 3 {
+		return
+	}
+	var some []FaultRange
+	for _, k := range p.kinds {
+		if p.general.draw(2) == 0 {
+			some = append(some, k)
+		}
+	}
+	if len(some) > 0 {
+		p.kinds = some
+	}
+}
+
+// start draws the plan, unless faults are drawn on the way.
+func (p *planner) start() {
+	if p.strategy == "inline" {
+		return
+	}
+	for range p.most {
+		c := p.next()
+		if more := c.draw(fieldMore, 8); more == 0 || more < 4 && c.base > 0 {
+			return
+		}
+		s := c.step()
+		if p.strategy == "timed" {
+			at := p.scale(c.draw(fieldTime, scales)) + p.scale(c.draw(fieldMoreTime, scales))
+			p.r.later(at+c.offBeat(), s)
+			continue
+		}
+		after := 1 + c.draw(fieldCount, 2<<c.draw(fieldScale, 6))
+		p.pending = append(p.pending, anchored{after, p.scale(c.draw(fieldTime, 2*scales)) + c.offBeat(), s})
+	}
+}
+
+// next begins a record.
+func (p *planner) next() record {
+	c := record{p: p, base: p.records * recordWidth}
+	p.records++
+	return c
+}
+
+// step draws what a fault does, without its time.
+func (c record) step() Step {
+	c.with = c.p.kinds[c.draw(fieldKind, uint64(len(c.p.kinds)))]
+	s := findFault(c.with.Kind).draw(c)
+	s.Fault = c.with.Kind
+	return s
+}
+
+// scales is how many durations matter to a lock.
+const scales = 6
+
+// scale is one of the durations that matter to a lock; from scales on it is 0.
+func (p *planner) scale(i uint64) time.Duration {
+	lease := p.r.s.World.Load.TTL
+	switch i {
+	case 1:
+		return time.Millisecond
+	case 2:
+		return 100 * time.Millisecond
+	case 3:
+		return (lease / 3).Round(time.Millisecond)
+	case 4:
+		return lease + time.Millisecond
+	case 5:
+		return 2 * lease
+	}
+	return 0
+}
+
+// observe sees the steps of protocols pass by, and lets faults follow them.
+func (p *planner) observe(e *trace.Event) {
+	switch e.Kind {
+	case trace.Acquire, trace.Hold, trace.Release, trace.Execute, trace.Replicate, trace.Write:
+	default:
+		return
+	}
+	p.protocol++
+	for _, a := range p.pending {
+		if a.after == p.protocol {
+			p.r.later(e.At+a.delay, a.step)
+		}
+	}
+	if p.strategy == "inline" && p.records < uint64(p.most) && p.steps.draw(p.rate) == 1 {
+		c := p.next()
+		p.r.later(e.At+c.offBeat(), c.step())
+	}
+}
+
+// faults reads the `faults` line.
+func (p *parser) faults(words []string, line int) error {
+	f := &p.s.Faults
+	f.Line = line
+	for _, word := range words {
+		name, value, ranged := strings.Cut(word, "=")
+		var err error
+		switch {
+		case name == "most" && ranged:
+			f.Most, err = number(Option{name, value}, 1, 100)
+		case name == "strategy" && ranged:
+			f.Strategy, err = oneOf(Option{name, value}, Strategies)
+		default:
+			err = f.add(name, value, ranged)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(f.Kinds) == 0 {
+		return fmt.Errorf("faults needs a kind of fault: %s", strings.Join(FaultKinds(), ", "))
+	}
+	return nil
+}
+
+func (f *Faults) add(name, value string, ranged bool) error {
+	if _, err := oneOf(Option{"kind of fault", name}, FaultKinds()); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(f.Kinds, func(k FaultRange) bool { return k.Kind == name }) {
+		return fmt.Errorf("%s is given twice", name)
+	}
+	k := FaultRange{Kind: name}
+	if ranged {
+		if err := findFault(name).amount.read(&k, Option{name, value}); err != nil {
+			return err
+		}
+	}
+	f.Kinds = append(f.Kinds, k)
+	return nil
+}
+
+// checkFaults reports a kind of fault for which the world has no target.
+func (p *parser) checkFaults() *SyntaxError {
+	for _, k := range p.s.Faults.Kinds {
+		if findFault(k.Kind).onReplicas && p.s.World.Replicas == 0 {
+			return &SyntaxError{Line: p.s.Faults.Line, Reason: k.Kind + " needs replicas"}
+		}
+	}
+	return nil
+}
