@@ -60,6 +60,7 @@ func TestFaultsThatEnd(t *testing.T) {
 			}
 		})
 	}
-	lines, _ := story(t, "world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 7s crash m1\nrun for=9s\n")
+	lines, _ := story(t, "world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 7s crash m1\n"+
+		"run for=9s\n")
 	require.NotRegexp(t, `[6-9].... m1 restarts`, strings.Join(lines, "\n"))
 }
