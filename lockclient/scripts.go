@@ -25,6 +25,11 @@ func embedded(file string) *Script {
 	return NewScript(strings.ReplaceAll(file, "_", "-"), string(text))
 }
 
+// Shipped returns the script of scripts/FILE.lua, for programs that send it by
+// themselves, such as a model of another client of the same locks. It panics if
+// there is no such file.
+func Shipped(file string) *Script { return embedded(file) }
+
 // NewScript names a script and computes its SHA1.
 func NewScript(name, text string) *Script {
 	sum := sha1.Sum([]byte(text))

@@ -73,8 +73,8 @@ func kindNames() []string {
 type lockSource struct{ lock *lockclient.Lock }
 
 // Lock implements source.
-func (s lockSource) Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error) {
-	h, err := s.lock.Lock(ctx, opts...)
+func (s lockSource) Lock(ctx context.Context, t terms) (holding, error) {
+	h, err := s.lock.Lock(ctx, t.options()...)
 	if err != nil {
 		return nil, err // not a nil *Held in an interface
 	}
@@ -114,13 +114,13 @@ const members = 3
 func memberName(lock int32, i int) string { return fmt.Sprintf("%s.%d", lockName(lock), i+1) }
 
 // multiplied is the part of who takes several locks; every other client names
-// them in the opposite order.
+// them in the opposite order, unless the world has one order for all.
 func multiplied(c *client, of []*lockclient.Client) part {
 	locks := make([]*lockclient.Lock, members)
 	for i := range locks {
 		locks[i] = of[i%len(of)].Mutex(memberName(c.lock, i))
 	}
-	if c.number%2 == 0 {
+	if c.number%2 == 0 && !c.load.OneOrder {
 		slices.Reverse(locks)
 	}
 	s := lockSource{lockclient.Multi(locks...)}

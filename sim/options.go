@@ -19,12 +19,15 @@ func worldOptions() []worldOption {
 		{"clients", count(1, MaxClients, func(w *Spec) *int { return &w.Clients })},
 		{"per-lock", count(1, MaxClients, func(w *Spec) *int { return &w.PerLock })},
 		{"lock", setKind},
+		{"profile", setProfile},
 		{"ttl", setTTL},
 		{"renew", onOrOff(func(w *Spec) *bool { return &w.Load.Renew })},
 		{"hold", span(func(w *Spec) *Range { return &w.Load.Hold })},
 		{"think", span(func(w *Spec) *Range { return &w.Load.Think })},
 		{"rounds", count(0, 1_000_000_000, func(w *Spec) *int { return &w.Load.Rounds })},
 		{"wait", length(func(w *Spec) *time.Duration { return &w.Load.Wait })},
+		{"one-order", onOrOff(func(w *Spec) *bool { return &w.Load.OneOrder })},
+		{"once", onOrOff(func(w *Spec) *bool { return &w.Load.Once })},
 		{"cancel", length(func(w *Spec) *time.Duration { return &w.Load.Cancel })},
 		{"reenter", count(0, 1000, func(w *Spec) *int { return &w.Load.Reenter })},
 		{"readers", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Readers })},
@@ -59,6 +62,13 @@ func (w *Spec) set(o Option) error {
 
 func setKind(w *Spec, o Option) (err error) {
 	w.Load.Kind, err = oneOf(o, kindNames())
+	return err
+}
+
+// setProfile says whose client takes the locks.
+func setProfile(w *Spec, o Option) error {
+	name, err := oneOf(o, []string{"lockclient", "redisson"})
+	w.Load.Redisson = name == "redisson"
 	return err
 }
 

@@ -199,6 +199,13 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
 	case !many && w.Masters > 1:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
+	case w.Load.Redisson && !slices.Contains(redissonKinds, w.Load.Kind):
+		return fmt.Errorf("there is no model of Redisson's %s: expected lock=%s", w.Load.Kind,
+			strings.Join(redissonKinds, ", "))
+	case w.Load.Redisson && (w.Load.Cancel > 0 || w.Load.Compat > 0):
+		return fmt.Errorf("profile=redisson knows no cancel and no compat316")
+	case w.Load.Redisson && w.Delay.Lo < time.Microsecond:
+		return fmt.Errorf("profile=redisson asks without a pause: expected a delay of 1µs or more")
 	case w.Load.Downgrade && w.Load.Kind != "rw":
 		return fmt.Errorf("downgrade=on: expected lock=rw")
 	case w.Load.Lease.Lo < time.Millisecond:

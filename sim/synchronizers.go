@@ -28,8 +28,8 @@ func (w *World) provide(load *Workload) {
 type semaphoreSource struct{ semaphore *lockclient.Semaphore }
 
 // Lock implements source.
-func (s semaphoreSource) Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error) {
-	p, err := s.semaphore.Acquire(ctx, 1, opts...)
+func (s semaphoreSource) Lock(ctx context.Context, t terms) (holding, error) {
+	p, err := s.semaphore.Acquire(ctx, 1, t.options()...)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,22 @@ type worker struct {
 
 // source is where a worker gets what it holds.
 type source interface {
-	Lock(ctx context.Context, opts ...lockclient.LockOption) (holding, error)
+	Lock(ctx context.Context, t terms) (holding, error)
+}
+
+// terms are on what a client takes something.
+type terms struct {
+	lease time.Duration // 0: the watchdog renews
+	wait  time.Duration // 0: one attempt; negative: without limit
+}
+
+// options are the terms for lockclient.
+func (t terms) options() []lockclient.LockOption {
+	opts := []lockclient.LockOption{lockclient.Lease(t.lease)}
+	if t.wait >= 0 {
+		opts = append(opts, lockclient.Wait(t.wait))
+	}
+	return opts
 }
 
 // holding is what a worker has: a *lockclient.Held has these methods.
@@ -60,7 +75,7 @@ func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holdi
 		patience := c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
 		defer patience.stop()
 	}
-	h, err := from.Lock(ctx, c.options()...)
+	h, err := from.Lock(ctx, c.terms())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,13 +102,21 @@ func (p *worker) reenter(t *task, ctx *simCtx, times int) {
 // downgrade gives back what is held for what may be had inside it, as a writer
 // that reads on.
 func (p *worker) downgrade(t *task, ctx *simCtx, b *Belief, h holding) (*Belief, holding) {
-	inner, kept, err := p.take(t, h.(*lockclient.Held).In(ctx), p.inner)
+	inner, kept, err := p.take(t, inside(ctx, h), p.inner)
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
 		return b, h
 	}
 	p.giveBack(t, ctx, b, h)
 	return inner, kept
+}
+
+// inside is a context in which what is held is known.
+func inside(ctx context.Context, h holding) context.Context {
+	if held, ok := h.(*lockclient.Held); ok {
+		return held.In(ctx)
+	}
+	return ctx
 }
 
 func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {
@@ -107,15 +130,19 @@ func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {
 	t.note(trace.Event{Kind: trace.Freed, Lock: p.c.lock})
 }
 
-func (c *client) options() []lockclient.LockOption {
-	var opts []lockclient.LockOption
+// terms are those of the next acquisition.
+func (c *client) terms() terms {
+	t := terms{wait: -1}
 	if !c.load.Renew {
-		opts = append(opts, lockclient.Lease(time.Duration(c.p.choices.span(c.load.Lease))))
+		t.lease = time.Duration(c.p.choices.span(c.load.Lease))
 	}
-	if c.load.Wait > 0 {
-		opts = append(opts, lockclient.Wait(c.load.Wait))
+	switch {
+	case c.load.Once:
+		t.wait = 0
+	case c.load.Wait > 0:
+		t.wait = c.load.Wait
 	}
-	return opts
+	return t
 }
 
 // watchLoss ends the belief at the instant at which the client is told.

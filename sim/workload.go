@@ -70,6 +70,9 @@ type Workload struct {
 	Think     Range         // time between unlock and the next lock
 	Rounds    int           // 0: for ever
 	Wait      time.Duration // limit of lock(); 0: none
+	Once      bool          // lock() is a single attempt
+	Redisson  bool          // clients behave as Redisson's, else they are lockclient's
+	OneOrder  bool          // of lock=multi: all clients name the locks in one order
 	Cancel    time.Duration // after which the context of lock() is cancelled; 0: never
 	Reenter   int           // how often a holder takes the lock again, before it works
 	Readers   int           // of lock=rw: the first so many clients read, the others write
@@ -133,9 +136,17 @@ func (c *client) clients() []*lockclient.Client {
 	return list
 }
 
+// part is what the client does, as its profile has it.
+func (c *client) part() part {
+	if c.load.Redisson {
+		return redissonPart(c)
+	}
+	return findKind(c.load.Kind).part(c, c.clients())
+}
+
 func (c *client) run() {
 	root := &simCtx{p: c.p, parent: context.Background()}
-	part := findKind(c.load.Kind).part(c, c.clients())
+	part := c.part()
 	t := c.p.running()
 	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
 		if !part.round(t, root) {

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"minikv/lockclient"
+)
+
+// The model of Redisson's client: what it does around the same scripts. It is
+// written from Redisson's protocol after release 4.7.0, and has nothing of
+// lockclient: nobody is told of a loss, a renewal that is refused ends silently,
+// and time is looked at where Redisson looks at it.
+
+// Redisson's defaults.
+const (
+	responseTimeout     = 3 * time.Second         // timeout
+	retryAttempts       = 4                       // retryAttempts
+	syncTimeout         = time.Second             // slavesSyncTimeout
+	subscriptionTimeout = 7500 * time.Millisecond // subscriptionTimeout
+	fairWaitTimeout     = 5 * time.Minute         // fairLockWaitTimeout
+)
+
+var (
+	// errResponseTimeout is RedisResponseTimeoutException.
+	errResponseTimeout = errors.New("no response in time")
+	// errNotSynced is NoSyncedSlavesException.
+	errNotSynced = errors.New("none of the replicas was synced")
+	// errMonitorState is IllegalMonitorStateException.
+	errMonitorState = errors.New("attempt to unlock a lock that is not locked by the current thread")
+	// errNotTaken says that tryLock() returned false.
+	errNotTaken = errors.New("tryLock() returned false")
+)
+
+// redisson is one Redisson instance: a process's client of one master.
+type redisson struct {
+	*transport
+	root     *simCtx
+	watchdog time.Duration
+	fairWait time.Duration
+	renewals [2]renewals // of plain locks, of read locks
+}
+
+// redissons makes the process's instances, one for each master.
+func (c *client) redissons() []*redisson {
+	var list []*redisson
+	for _, g := range c.p.w.groups {
+		r := &redisson{transport: &transport{p: c.p, group: g}, root: &simCtx{p: c.p, parent: context.Background()},
+			watchdog: c.load.TTL, fairWait: fairWaitTimeout}
+		if c.load.FairWait > 0 {
+			r.fairWait = c.load.FairWait
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// request is one script with its keys and arguments.
+type request struct {
+	script     *lockclient.Script
+	keys, args []string
+	resend     bool // after a response timeout also where there are no replicas
+}
+
+// send runs a script. Where masters have replicas it is sent again after a
+// response timeout, also if it must not be: the batch is made so. The error is
+// errNotSynced if that is checked and no replica has confirmed it.
+func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
+	for attempt := range retryAttempts + 1 {
+		if attempt > 0 {
+			r.sleep(r.retryDelay(attempt - 1))
+		}
+		reply, err = r.sendOnce(q)
+		unsent := errors.Is(err, lockclient.ErrNotSent)
+		if !unsent && !(err == errResponseTimeout && (q.resend || r.p.w.cfg.Sync)) {
+			break
+		}
+	}
+	return reply, err
+}
+
+func (r *redisson) sendOnce(q request) (reply lockclient.Reply, err error) {
+	ctx, cancel := r.limited(responseTimeout)
+	defer cancel()
+	var known, confirmed int64
+	if r.Topology().Replicas {
+		reply, known, confirmed, err = r.EvalReplicated(ctx, q.script, q.keys, q.args, syncTimeout)
+	} else {
+		reply, err = r.Eval(ctx, q.script, q.keys, q.args)
+	}
+	switch {
+	case err != nil:
+		return reply, answerError(err)
+	case known > 0 && confirmed == 0:
+		return reply, errNotSynced
+	}
+	return reply, nil
+}
+
+// command runs a plain command.
+func (r *redisson) command(args ...string) (lockclient.Reply, error) {
+	ctx, cancel := r.limited(responseTimeout)
+	defer cancel()
+	reply, err := r.Do(ctx, "", args...)
+	return reply, answerError(err)
+}
+
+// answerError makes a response timeout of everything that leaves the outcome open.
+func answerError(err error) error {
+	var refused *lockclient.ServerError
+	if err == nil || errors.As(err, &refused) || errors.Is(err, lockclient.ErrNotSent) {
+		return err
+	}
+	return errResponseTimeout
+}
+
+// execute repeats what no replica has confirmed.
+func (r *redisson) execute(f func() error) error {
+	err := f()
+	for attempt := 0; err == errNotSynced && attempt < retryAttempts; attempt++ {
+		r.sleep(r.retryDelay(attempt))
+		err = f()
+	}
+	return err
+}
+
+// limited is a context that ends after d.
+func (r *redisson) limited(d time.Duration) (context.Context, context.CancelFunc) {
+	return clientRuntime{r.p}.WithDeadline(r.root, r.p.clock.Mono()+d)
+}
+
+func (r *redisson) sleep(d time.Duration) { r.p.running().sleep(r.root, d) }
+
+// retryDelay is 1 s, then 2 s, a random half of it less.
+func (r *redisson) retryDelay(attempt int) time.Duration {
+	d := min(time.Second<<attempt, 2*time.Second)
+	return d/2 + r.below(d/2)
+}
+
+// below draws a duration less than d.
+func (r *redisson) below(d time.Duration) time.Duration {
+	return time.Duration(r.p.random() % uint64(max(d, 1)))
+}
+
+// latchTTL is for how long repetitions of an unlock find its outcome.
+func (r *redisson) latchTTL() time.Duration {
+	return (responseTimeout + r.retryDelay(retryAttempts)) * retryAttempts
+}
+
+// requestID names one unlock and its repetitions: 32 hexadecimal digits.
+func (r *redisson) requestID() string {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:8], r.p.random())
+	binary.LittleEndian.PutUint64(b[8:], r.p.random())
+	return hex.EncodeToString(b[:])
+}
+
+// date is the process's wall clock in Unix milliseconds: what Redisson measures
+// waits with.
+func (r *redisson) date() int64 { return r.p.clock.Wall().UnixMilli() }
+
+// inMillis is a duration as scripts take it.
+func inMillis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// redissonLock is a lock of Redisson's client.
+type redissonLock interface {
+	lockForEver(lease time.Duration) (attempt, error)
+	tryLock(wait, lease time.Duration) (attempt, error)
+	unlock() error
+}
+
+// redissonKinds are the kinds of lock of which there is a model of Redisson's
+// client, and what it locks.
+var redissonKinds = []string{"mutex", "fair", "rw", "multi", "redlock", "fenced"}
+
+// redissonPart is what a client of that profile does.
+func redissonPart(c *client) part {
+	of, name := c.redissons(), lockName(c.lock)
+	one := func(s *side) source { return redissonSource{c.p, of[0].lock(s, name)} }
+	switch c.load.Kind {
+	case "mutex":
+		return &worker{c, one(plainSide), one(plainSide)}
+	case "fenced":
+		return &worker{c, one(fencedSide), one(fencedSide)}
+	case "fair":
+		return &worker{c, one(fairSide), one(fairSide)}
+	case "rw":
+		if c.reads() {
+			return &worker{c, one(readSide), one(readSide)}
+		}
+		return &worker{c, one(writeSide), one(readSide)}
+	case "multi":
+		locks := make([]*rlock, members)
+		for i := range locks {
+			locks[i] = of[i%len(of)].lock(plainSide, memberName(c.lock, i))
+		}
+		if c.number%2 == 0 && !c.load.OneOrder {
+			slices.Reverse(locks)
+		}
+		s := redissonSource{c.p, newMultiLock(locks)}
+		return &worker{c, s, s}
+	case "redlock":
+		locks := make([]*rlock, len(of))
+		for i := range locks {
+			locks[i] = of[i].lock(plainSide, name)
+		}
+		s := redissonSource{c.p, newRedLock(locks)}
+		return &worker{c, s, s}
+	}
+	panic("sim: no model of Redisson's " + c.load.Kind)
+}
+
+// redissonSource is a lock of Redisson's client as a source.
+type redissonSource struct {
+	p    *process
+	lock redissonLock
+}
+
+// Lock implements source.
+func (s redissonSource) Lock(ctx context.Context, t terms) (holding, error) {
+	var a attempt
+	var err error
+	if t.wait < 0 {
+		a, err = s.lock.lockForEver(t.lease)
+	} else {
+		a, err = s.lock.tryLock(t.wait, t.lease)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !a.taken:
+		return nil, errNotTaken
+	}
+	return redissonHold{s.lock, a.token, ctx}, nil
+}
+
+// redissonHold is what a client of Redisson knows of what it holds: nothing ever
+// ends it but its own unlock().
+type redissonHold struct {
+	lock  redissonLock
+	token uint64
+	ctx   context.Context
+}
+
+func (h redissonHold) Token() (uint64, bool)        { return h.token, h.token > 0 }
+func (h redissonHold) Until() time.Duration         { return 0 }
+func (h redissonHold) Context() context.Context     { return h.ctx }
+func (h redissonHold) Unlock(context.Context) error { return h.lock.unlock() }

@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/lockclient"
+)
+
+// rlock is one of Redisson's locks on one master, used by the process's only thread.
+type rlock struct {
+	of    *redisson
+	side  *side
+	name  string
+	owner string
+	lease time.Duration // of the latest acquisition: what a release leaves to the holds that remain
+}
+
+// lock makes an rlock. The owner is the same at each acquisition: process and thread.
+func (r *redisson) lock(s *side, name string) *rlock {
+	return &rlock{of: r, side: s, name: name, owner: r.p.name + ":1" + s.suffix, lease: r.watchdog}
+}
+
+// attempt is what one attempt said.
+type attempt struct {
+	taken bool
+	hint  time.Duration // not taken: until when to wait; negative: without limit
+	token uint64
+}
+
+// try asks once. lease 0 has the watchdog renew.
+func (l *rlock) try(lease, wait time.Duration, once bool) (a attempt, err error) {
+	q := l.side.acquire(l, l.leaseOr(lease), wait, once)
+	ask := func() error {
+		reply, err := l.of.send(q)
+		if err == nil || err == errNotSynced {
+			a = l.side.read(reply)
+		}
+		if err == errNotSynced && a.taken && !l.side.token {
+			_, _ = l.of.send(l.side.release(l, l.of.requestID())) // the hold is given back
+		}
+		if err == errNotSynced && !a.taken {
+			return nil
+		}
+		return err
+	}
+	if l.side.token {
+		err = ask() // the calls that return a token are not repeated
+	} else {
+		err = l.of.execute(ask)
+	}
+	if err != nil || !a.taken {
+		a.taken = false
+		return a, err
+	}
+	l.lease = l.leaseOr(lease)
+	if lease <= 0 {
+		l.of.register(l)
+	}
+	return a, nil
+}
+
+func (l *rlock) leaseOr(lease time.Duration) time.Duration {
+	if lease > 0 {
+		return lease
+	}
+	return l.of.watchdog
+}
+
+// read reads the reply of an acquisition. The pair of a fenced one begins with
+// -1 when it was taken, and when the lock has no TTL.
+func (s *side) read(reply lockclient.Reply) attempt {
+	if s.token && len(reply.List) == 2 {
+		first := reply.List[0].Int
+		return attempt{taken: first == -1, token: uint64(max(reply.List[1].Int, 0)),
+			hint: time.Duration(first) * time.Millisecond}
+	}
+	return attempt{taken: reply.Kind == lockclient.NilReply, hint: time.Duration(reply.Int) * time.Millisecond}
+}
+
+// lockForEver is lock(): it looks at no clock.
+func (l *rlock) lockForEver(lease time.Duration) (attempt, error) {
+	a, err := l.try(lease, 0, false)
+	if err != nil || a.taken {
+		return a, err
+	}
+	e, err := l.subscribe(subscriptionTimeout)
+	if err != nil {
+		return a, fmt.Errorf("subscribe: %w", err)
+	}
+	defer e.sub.Close()
+	for {
+		a, err = l.try(lease, 0, false)
+		if err != nil || a.taken {
+			return a, err
+		}
+		e.wait(a.hint)
+	}
+}
+
+// tryLock is tryLock(wait, lease): false when the wait is over, by the date.
+// Without a wait it is one attempt.
+func (l *rlock) tryLock(wait, lease time.Duration) (attempt, error) {
+	if wait <= 0 {
+		return l.try(lease, 0, true)
+	}
+	until := l.of.p.clock.Wall().Add(wait)
+	left := func() time.Duration { return until.Sub(l.of.p.clock.Wall()) }
+	a, err := l.try(lease, wait, false)
+	if err != nil || a.taken {
+		return a, err
+	}
+	if left() <= 0 {
+		return attempt{}, l.giveUp(wait)
+	}
+	e, err := l.subscribe(left())
+	if err != nil {
+		return attempt{}, l.giveUp(wait)
+	}
+	defer e.sub.Close()
+	for left() > 0 {
+		a, err = l.try(lease, wait, false)
+		if err == errResponseTimeout {
+			break
+		}
+		if err != nil || a.taken {
+			return a, err
+		}
+		if d := left(); d > 0 && (a.hint < 0 || d < a.hint) {
+			a.hint = d
+		}
+		e.wait(a.hint)
+	}
+	return attempt{}, l.giveUp(wait)
+}
+
+// giveUp leaves the queue, if there is one. Its outcome is not looked at.
+func (l *rlock) giveUp(wait time.Duration) error {
+	if q, queued := l.side.fail(l, wait); queued {
+		_, _ = l.of.send(q)
+	}
+	return nil
+}
+
+// unlock gives back one hold.
+func (l *rlock) unlock() error {
+	id := l.of.requestID()
+	var reply lockclient.Reply
+	err := l.of.execute(func() (err error) {
+		reply, err = l.of.send(l.side.release(l, id))
+		return err
+	})
+	l.of.unregister(l)
+	if err != nil {
+		return err
+	}
+	if reply.Kind == lockclient.NilReply {
+		return errMonitorState
+	}
+	l.of.p.spawn(func() { _, _ = l.of.command("DEL", latchOf(l, id)) })
+	return nil
+}
+
+// entry is a subscription with its permits: a message of 0 is one permit,
+// which stays until it is used; a message of 1 is one for each who waits now.
+type entry struct {
+	of      *redisson
+	sub     lockclient.Subscription
+	gate    lockclient.Gate
+	permits int
+	waiting bool
+}
+
+// subscribe subscribes, and returns when that is confirmed. What may get lost
+// when the connection breaks is not noticed.
+func (l *rlock) subscribe(limit time.Duration) (*entry, error) {
+	e := &entry{of: l.of, gate: clientRuntime{l.of.p}.NewGate()}
+	ctx, cancel := l.of.limited(limit)
+	defer cancel()
+	var err error
+	e.sub, err = l.of.Subscribe(ctx, l.side.channel(l), false, e.deliver, func() {})
+	return e, err
+}
+
+func (e *entry) deliver(payload string) {
+	if payload == "0" || payload == "1" && e.waiting {
+		e.permits++
+		e.gate.Open()
+	}
+}
+
+// wait takes a permit, or waits for one as long as d; negative: without limit.
+func (e *entry) wait(d time.Duration) {
+	e.waiting = true
+	if e.permits == 0 {
+		_, _ = e.gate.Wait(e.of.root, d)
+	}
+	e.waiting = false
+	e.permits = max(0, e.permits-1)
+}

@@ -1,0 +1,87 @@
+package sim
+
+import "slices"
+
+// The two tasks of Redisson's watchdog.
+const (
+	plainRenewal = iota
+	readRenewal
+)
+
+// renewals are the locks that one task of the watchdog renews.
+type renewals struct {
+	list    []*renewed
+	running bool
+}
+
+// renewed is a lock of which the process's thread has holds.
+type renewed struct {
+	lock  *rlock
+	holds int
+}
+
+// register has the watchdog renew a lock, once more.
+func (r *redisson) register(l *rlock) {
+	w := &r.renewals[l.side.task]
+	i := w.index(l)
+	if i < 0 {
+		i = len(w.list)
+		w.list = append(w.list, &renewed{lock: l})
+	}
+	w.list[i].holds++
+	if !w.running {
+		w.running = true
+		r.p.spawn(func() { r.renewFor(w) })
+	}
+}
+
+// unregister is the end of a hold, however its unlock went. A read lock's ends
+// the renewal of the write lock, too: both are found by name and thread.
+func (r *redisson) unregister(l *rlock) {
+	r.renewals[plainRenewal].drop(l)
+	if l.side.task == readRenewal {
+		r.renewals[readRenewal].drop(l)
+	}
+}
+
+func (w *renewals) index(l *rlock) int {
+	return slices.IndexFunc(w.list, func(o *renewed) bool { return o.lock.name == l.name })
+}
+
+func (w *renewals) drop(l *rlock) {
+	i := w.index(l)
+	if i < 0 {
+		return
+	}
+	if w.list[i].holds--; w.list[i].holds == 0 {
+		w.list = slices.Delete(w.list, i, i+1)
+	}
+}
+
+// renewFor is the task: it runs for as long as there is something to renew, a
+// third of the watchdog's time after the previous pass. Errors are logged, which
+// nobody reads; a lock that the server does not know is dropped without a word.
+func (r *redisson) renewFor(w *renewals) {
+	for len(w.list) > 0 {
+		r.sleep(r.watchdog / 3)
+		if len(w.list) == 0 {
+			break
+		}
+		batch := slices.Clone(w.list)
+		q := request{script: batch[0].lock.side.renew, args: []string{inMillis(r.watchdog)}, resend: true}
+		for _, one := range batch {
+			keys, args := one.lock.renewal()
+			q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
+		}
+		reply, err := r.send(q)
+		if err != nil {
+			continue
+		}
+		for i, one := range batch {
+			if i < len(reply.List) && reply.List[i].Int == 0 {
+				w.drop(one.lock)
+			}
+		}
+	}
+	w.running = false
+}

@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// judge runs a scenario once in each profile and returns the verdicts of its checks.
+func judge(t *testing.T, lua Options, world, story, profile string) map[string]string {
+	s, err := ParseScenario("profiles.scenario", "world profile="+profile+" "+world+"\n"+story)
+	require.NoError(t, err)
+	r, err := s.Run(context.Background(), lua)
+	require.NoError(t, err)
+	verdicts := map[string]string{}
+	for _, result := range r.Results {
+		verdicts[result.Check] = result.Verdict.String()
+	}
+	return verdicts
+}
+
+// The model of Redisson's client keeps the promises of every kind while nothing fails.
+func TestRedissonContends(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	for _, kind := range redissonKinds {
+		for _, with := range []string{"", "sync=on replicas=1", "reenter=1", "renew=off ttl=20s", "once=on", "wait=2s"} {
+			if findKind(kind).masters == independent && with == "sync=on replicas=1" {
+				continue
+			}
+			t.Run(kind+" "+with, func(t *testing.T) {
+				require.Equal(t, map[string]string{"exclusion": "holds", "leak": "holds"},
+					judge(t, opt, "clients=3 one-order=on lock="+kind+" hold=10ms..50ms think=0s..20ms rounds=5 "+with,
+						"expect exclusion=holds leak=holds\nat 0s start all\nat 5m audit\nrun for=301s\n", "redisson"))
+			})
+		}
+	}
+}
+
+// Where the two profiles part: what lockclient is for.
+func TestProfilesDiffer(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	for name, c := range map[string]struct {
+		world, story         string
+		redisson, lockclient string
+	}{
+		"a holder that is cut off goes on believing, silently": {
+			"clients=2 lock=mutex hold=80s rounds=1",
+			"at 0s start c1\nat 1s partition c1 m1\nat 2s start c2\nat 60s heal\n", "violated", "holds"},
+		"a server that stands still ends the lease": {
+			"clients=2 lock=mutex hold=80s rounds=1",
+			"at 0s start c1\nat 5s pause m1 for=40s\nat 46s start c2\n", "violated", "holds"},
+		"a reply that comes after the lease is believed": {
+			"clients=2 lock=mutex ttl=3s renew=off hold=5s rounds=1 delay=100ms",
+			"at 0s start c1\nat 150ms pause c1 for=4s\nat 1s start c2\n", "violated", "holds"},
+		"members are renewed without a majority": {
+			"masters=5 clients=2 lock=redlock hold=120s rounds=1",
+			"at 0s start c1\nat 1s crash m1\nat 1s crash m2\nat 1s crash m3\nat 80s restart m1 data=lose\n" +
+				"at 80s restart m2 data=lose\nat 80s restart m3 data=lose\nat 81s start c2\n", "violated", "holds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story := "expect exclusion=holds\n" + c.story + "run for=200s\n"
+			require.Equal(t, c.redisson, judge(t, opt, c.world, story, "redisson")["exclusion"])
+			require.Equal(t, c.lockclient, judge(t, opt, c.world, story, "lockclient")["exclusion"])
+		})
+	}
+}
+
+// A wait that is looked at finds out what a pause has cost.
+func TestRedissonLooksAtTheWait(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	story := "expect exclusion=holds\nat 0s start c1\nat 1750ms pause c1 for=40s\nat 34s start c2\nrun for=100s\n"
+	for with, want := range map[string]string{"wait=20s": "holds", "once=on": "violated"} {
+		world := "masters=3 clients=2 lock=multi hold=20s rounds=1 delay=100ms " + with
+		require.Equal(t, want, judge(t, opt, world, story, "redisson")["exclusion"], with)
+	}
+}
+
+// With a fixed lease RedissonRedLock believes what has ended before it was complete.
+func TestRedissonMeasuresNoValidity(t *testing.T) {
+	got := judge(t, Options{Seed: 1, Lua: NewLua()},
+		"masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1 once=on delay=100ms",
+		"expect exclusion=holds\nat 0s start c1\nat 2950ms pause c1 for=12s\nat 13s start c2\nrun for=100s\n", "redisson")
+	require.Equal(t, "violated", got["exclusion"])
+}
+
+// Two orders of the same locks: RedissonMultiLock waits with locks in hand, and
+// clients refuse each other for minutes. lockclient sorts, and holds none while it waits.
+func TestRedissonMultiInOppositeOrders(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	world := "clients=3 lock=multi hold=10ms..50ms think=0s..20ms rounds=5 bound=30s"
+	story := "expect progress=holds\nat 0s start all\nrun for=5m\n"
+	require.Equal(t, "violated", judge(t, opt, world, story, "redisson")["progress"])
+	require.Equal(t, "holds", judge(t, opt, world, story, "lockclient")["progress"])
+	require.Equal(t, "holds", judge(t, opt, world+" one-order=on", story, "redisson")["progress"])
+}
+
+// A dead waiter at the head of a fair queue costs the others its place, and no more.
+func TestRedissonFairQueue(t *testing.T) {
+	got := judge(t, Options{Seed: 1, Lua: NewLua()},
+		"clients=3 lock=fair fair-wait=20s hold=5s rounds=1 bound=60s",
+		"expect progress=holds order=holds\nat 0s start c1\nat 1s start c2\nat 2s start c3\nat 3s crash c2\nrun for=100s\n",
+		"redisson")
+	require.Equal(t, map[string]string{"progress": "holds", "order": "holds"}, got)
+}
+
+// What is not said of Redisson's client is refused.
+func TestRedissonRefuses(t *testing.T) {
+	for world, want := range map[string]string{
+		"lock=latch":         "no model of Redisson's latch",
+		"cancel=1s":          "knows no cancel",
+		"compat316=1":        "no compat316",
+		"delay=0s":           "asks without a pause",
+		"profile=lockclient": "profile is given twice",
+	} {
+		_, err := ParseScenario("x.scenario", "world profile=redisson "+world+"\nrun for=1s\n")
+		require.ErrorContains(t, err, want)
+	}
+}
