@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The errors that callers branch on, with errors.Is. Errors of a context that
@@ -47,6 +48,13 @@ type NodeResult struct {
 	OK    bool  // it agreed
 	Taken bool  // it refused: the lock is not this caller's there
 	Err   error // it gave no usable answer in time
+
+	left time.Duration // Taken: how long if nobody unlocks, where the master has said so
+}
+
+// said is the result of a request that a master agrees to or refuses.
+func said(agreed bool, err error) NodeResult {
+	return NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err}
 }
 
 // Error names the count and each failed node's reason.

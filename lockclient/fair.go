@@ -112,8 +112,8 @@ func (f fair) force() call {
 	return call{fairForce, keys, append(args, c.publishCommand())}
 }
 
-func (f fair) await(ctx context.Context, owner string) (waiting, error) {
-	return f.client.join(ctx, lockChannel(f.key)+":"+owner)
+func (f fair) await(ctx context.Context, r request) (waiting, error) {
+	return f.client.join(ctx, lockChannel(f.key)+":"+r.owner)
 }
 
 // keys are the lock, its queue and the deadlines of those in the queue.

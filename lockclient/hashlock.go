@@ -33,7 +33,7 @@ type dialect interface {
 	// force frees the lock whoever holds it.
 	force() call
 	// await joins the waiters.
-	await(ctx context.Context, owner string) (waiting, error)
+	await(ctx context.Context, r request) (waiting, error)
 }
 
 // call is a script with its keys and arguments.
@@ -57,8 +57,8 @@ func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
 	return l.client.ownerOr(named), nil
 }
 
-func (l *hashLock) await(ctx context.Context, owner string) (waiting, error) {
-	return l.dialect.await(ctx, owner)
+func (l *hashLock) await(ctx context.Context, r request) (waiting, error) {
+	return l.dialect.await(ctx, r)
 }
 
 func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {

@@ -40,7 +40,7 @@ type kind interface {
 	// no longer knew of it.
 	extend(ctx context.Context, h *Held, lease time.Duration) error
 	// await joins the waiters of the lock, before the attempt that counts.
-	await(ctx context.Context, owner string) (waiting, error)
+	await(ctx context.Context, r request) (waiting, error)
 }
 
 // request is what an acquisition asks for.
@@ -51,6 +51,7 @@ type request struct {
 	lease time.Duration
 	limit
 	nodeTimeout time.Duration
+	last        *answer // to the last attempt
 }
 
 // answer is what a lock said to a request.
@@ -189,6 +190,7 @@ func (a *acquisition) run(ctx context.Context, o lockOptions) (*Held, error) {
 	}
 	var held *Held
 	var answered answer
+	a.last = &answered
 	a.turn = turn{
 		limit: a.limit,
 		rt:    a.lock.client.rt,
@@ -196,7 +198,7 @@ func (a *acquisition) run(ctx context.Context, o lockOptions) (*Held, error) {
 			held, answered, err = a.ask(ctx)
 			return held != nil, a.hint(answered), err
 		},
-		join: func(ctx context.Context) (waiting, error) { return a.lock.kind.await(ctx, a.owner) },
+		join: func(ctx context.Context) (waiting, error) { return a.lock.kind.await(ctx, a.request) },
 	}
 	err := a.turn.run(ctx)
 	if err == ErrNotAcquired && answered.refusal != nil {

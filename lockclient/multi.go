@@ -152,7 +152,7 @@ func (m *multi) extend(ctx context.Context, h *Held, lease time.Duration) error 
 }
 
 // await is a formality: acquire has done all the waiting.
-func (m *multi) await(context.Context, string) (waiting, error) {
+func (m *multi) await(context.Context, request) (waiting, error) {
 	return poller{m.locks[0].client.rt.NewGate()}, nil
 }
 

@@ -88,7 +88,7 @@ func (m mutex) force() call {
 	return call{mutexForce, keys, []string{wakeOne, m.client.publishCommand()}}
 }
 
-func (m mutex) await(ctx context.Context, _ string) (waiting, error) {
+func (m mutex) await(ctx context.Context, _ request) (waiting, error) {
 	return m.client.join(ctx, lockChannel(m.key))
 }
 

@@ -236,6 +236,6 @@ func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error
 	return p.client.extendOne(ctx, h.hold, lease)
 }
 
-func (p permits) await(ctx context.Context, _ string) (waiting, error) {
+func (p permits) await(ctx context.Context, _ request) (waiting, error) {
 	return p.client.joinFor(ctx, permitsChannel(p.key), permitsWake, 1)
 }

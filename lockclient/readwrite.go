@@ -164,7 +164,7 @@ func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, sid
 // rwDialect is what both sides have in common. Their replies are a mutex's.
 type rwDialect struct{ mutex }
 
-func (d rwDialect) await(ctx context.Context, _ string) (waiting, error) {
+func (d rwDialect) await(ctx context.Context, _ request) (waiting, error) {
 	return d.client.join(ctx, rwChannel(d.key))
 }
 

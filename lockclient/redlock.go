@@ -27,9 +27,11 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
 
 // HashRedlock is Redlock with Redisson's hash at key, so that it contends with a
-// RedissonRedLock of locks of that name, and on each master with a Mutex. It
-// wakes those who wait for one of these; its own waiters ask again, as those of
-// a Redlock do. Unlike RedissonRedLock it measures its validity, and never
+// RedissonRedLock of locks of that name, and on each master with a Mutex. They
+// wake each other: its waiters listen to all masters that they reach, and ask
+// again when a majority may be free, by message or by TTL. When none is known,
+// and after an attempt that met another one, they do so after a random delay, as
+// those of a Redlock. Unlike RedissonRedLock it measures its validity, and never
 // renews on a minority.
 func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
 
@@ -54,8 +56,8 @@ func (r *redlock) renewal() *renewal { return nil }
 // failed attempt cannot end a later one.
 func (r *redlock) newOwner(context.Context, string) (string, error) { return "", nil }
 
-func (r *redlock) await(context.Context, string) (waiting, error) {
-	return poller{r.clients[0].rt.NewGate()}, nil
+func (r *redlock) await(ctx context.Context, q request) (waiting, error) {
+	return r.form.await(ctx, q, r.key, r.clients)
 }
 
 // withdraw does nothing: each attempt cleans up after itself.
@@ -69,7 +71,7 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 	}
 	rd := newRound(rt, len(r.clients), r.all(), limit)
 	ans := answer{owner: r.form.newOwner(r.clients[0]), sent: rt.Mono(), round: rd}
-	failure, err := r.poll(ctx, rd, r.all(), ans.owner, func(ctx context.Context, n node) (bool, error) {
+	failure, err := r.poll(ctx, rd, r.all(), ans.owner, func(ctx context.Context, n node) NodeResult {
 		return r.form.acquire(ctx, n, q.lease)
 	})
 	switch {
@@ -85,7 +87,7 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 		n := node{r.clients[i], r.key, ans.owner, limit}
 		n.client.rt.Go(func() { _, _ = r.form.release(n.client.base, n) })
 	}
-	ans.hint = pollDelay(rt)
+	ans.hint = r.form.hint(rt, rd)
 	return ans, err
 }
 
@@ -107,7 +109,9 @@ func (r *redlock) whileHeld(
 	ctx context.Context, h *hold, masters []int, ask func(context.Context, node) (bool, error),
 ) error {
 	rd := newRound(r.clients[0].rt, len(r.clients), masters, h.round.limit)
-	failure, err := r.poll(ctx, rd, masters, h.owner, ask)
+	failure, err := r.poll(ctx, rd, masters, h.owner, func(ctx context.Context, n node) NodeResult {
+		return said(ask(ctx, n))
+	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -132,14 +136,13 @@ func (r *redlock) all() []int {
 // a quorum has agreed (nil) or no longer can. A master whose answer comes when
 // the round is over has the lock released.
 func (r *redlock) poll(
-	ctx context.Context, rd *round, masters []int, owner string, ask func(context.Context, node) (bool, error),
+	ctx context.Context, rd *round, masters []int, owner string, ask func(context.Context, node) NodeResult,
 ) (*QuorumError, error) {
 	free := context.WithoutCancel(ctx) // each request has its own limit
 	for _, i := range masters {
 		n := node{r.clients[i], r.key, owner, rd.limit}
 		n.client.rt.Go(func() {
-			agreed, err := ask(free, n)
-			over := rd.record(i, NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err})
+			over := rd.record(i, ask(free, n))
 			rd.changed.Open()
 			if over {
 				_, _ = r.form.release(n.client.base, n)

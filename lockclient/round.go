@@ -61,6 +61,36 @@ func (rd *round) verdict() (done bool, failure *QuorumError) {
 	return true, &QuorumError{Need: rd.need, Got: got, Nodes: slices.Clone(rd.nodes)}
 }
 
+// results are what the masters have said so far.
+func (rd *round) results() []NodeResult {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	return slices.Clone(rd.nodes)
+}
+
+// untilFree returns after which time a quorum that failed may agree, if nobody
+// unlocks: when the leases of enough masters have ended, those that have not
+// answered yet counting as free. It is not known when too many do not answer.
+func (rd *round) untilFree() (left time.Duration, known bool) {
+	need := rd.need
+	var ends []time.Duration
+	for _, n := range rd.results() {
+		switch {
+		case n.OK:
+			need--
+		case n.Taken:
+			ends = append(ends, n.left)
+		case n.Err == errNoAnswer:
+			ends = append(ends, 0)
+		}
+	}
+	if need < 1 || need > len(ends) {
+		return 0, false
+	}
+	slices.Sort(ends)
+	return ends[need-1], true
+}
+
 // end gives the lock up. It returns the masters that have answered, which the
 // caller is to release; the others are released when they answer.
 func (rd *round) end() (answered []int) {

@@ -44,7 +44,7 @@ func (s *simple) newOwner(_ context.Context, named string) (string, error) {
 	return s.client.ownerOr(named), nil
 }
 
-func (s *simple) await(context.Context, string) (waiting, error) {
+func (s *simple) await(context.Context, request) (waiting, error) {
 	return poller{s.client.rt.NewGate()}, nil
 }
 

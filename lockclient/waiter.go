@@ -50,6 +50,7 @@ type place struct {
 	heard   string // the last message, "" before the first
 	wakes   int    // wake-ups given to this waiter
 	spent   int    // those that an answered attempt has followed
+	all     Gate   // nil, or opened at every wake-up: this one takes none from the others
 }
 
 // join takes a place at the channel of a lock.
@@ -62,10 +63,19 @@ func (c *Client) join(ctx context.Context, name string) (waiting, error) {
 }
 
 // joinFor takes a place at a channel, for one that can use need of what its
-// messages count, and returns when the subscription is confirmed. The first to
-// come subscribes; if that fails the next one tries.
+// messages count.
 func (c *Client) joinFor(ctx context.Context, name string, wakes wakeRule, need int64) (*place, error) {
-	p := &place{client: c, gate: c.rt.NewGate(), need: need}
+	p := &place{gate: c.rt.NewGate(), need: need}
+	if err := c.seat(ctx, p, name, wakes); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// seat gives p its place at a channel, and returns when the subscription is
+// confirmed. The first to come subscribes; if that fails the next one tries.
+func (c *Client) seat(ctx context.Context, p *place, name string, wakes wakeRule) error {
+	p.client = c
 	c.mu.Lock()
 	ch := c.hub.channels[name]
 	if ch == nil {
@@ -79,16 +89,16 @@ func (c *Client) joinFor(ctx context.Context, name string, wakes wakeRule, need 
 		confirmed, mine := c.enlist(p)
 		switch {
 		case confirmed:
-			return p, nil
+			return nil
 		case mine:
 			if err := c.subscribe(ctx, ch); err != nil {
 				c.forsake(ch)
-				return nil, err
+				return err
 			}
 		default:
 			if _, err := p.gate.Wait(ctx, -1); err != nil {
 				c.forsake(ch)
-				return nil, contextError(ctx)
+				return contextError(ctx)
 			}
 		}
 	}
@@ -159,14 +169,17 @@ func (c *Client) deliver(ch *channel, payload string) {
 }
 
 // wakeWaiters wakes up to n waiters that need no more than n, in the order of
-// arrival. Those that are awake already come last, but they do come: the server
-// may have answered their attempt before it sent the message.
+// arrival, and beside them all who hear everything. Those that are awake already
+// come last, but they do come: the server may have answered their attempt before
+// it sent the message.
 func (c *Client) wakeWaiters(ch *channel, n int64) {
 	c.mu.Lock()
-	var asleep, awake []*place
+	var asleep, awake, hearing []*place
 	for _, p := range ch.places {
 		switch {
 		case p.need > n:
+		case p.all != nil:
+			hearing = append(hearing, p)
 		case p.wakes == p.spent:
 			asleep = append(asleep, p)
 		default:
@@ -177,12 +190,17 @@ func (c *Client) wakeWaiters(ch *channel, n int64) {
 	if int64(len(chosen)) > n {
 		chosen = chosen[:n]
 	}
+	chosen = append(chosen, hearing...)
 	for _, p := range chosen {
 		p.wakes++
 	}
 	c.mu.Unlock()
 	for _, p := range chosen {
-		p.gate.Open()
+		if p.all != nil {
+			p.all.Open()
+		} else {
+			p.gate.Open()
+		}
 	}
 }
 
@@ -204,6 +222,13 @@ func (p *place) park(ctx context.Context, d time.Duration) (woken bool, err erro
 	return p.gate.Wait(ctx, d)
 }
 
+// woken tells whether a wake-up has come that no attempt has followed.
+func (p *place) woken() bool {
+	p.client.mu.Lock()
+	defer p.client.mu.Unlock()
+	return p.wakes > p.spent
+}
+
 // lastHeard returns the last message, "" before the first.
 func (p *place) lastHeard() string {
 	p.client.mu.Lock()
@@ -217,7 +242,7 @@ func (p *place) leave() {
 	ch.places = slices.DeleteFunc(ch.places, func(o *place) bool { return o == p })
 	unspent := p.wakes > p.spent
 	c.mu.Unlock()
-	if unspent {
+	if unspent && p.all == nil {
 		c.wakeWaiters(ch, p.need)
 	}
 	c.forsake(ch)

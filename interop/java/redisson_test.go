@@ -46,7 +46,7 @@ var kinds = []kind{
 		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce}},
 	{name: "nonreentrant-fair", renewed: true, later: true,
 		contracts: []func(*duel){excludes, refusesReentry, yieldsToForce, queues}},
-	{name: "redlock", asks: 250 * time.Millisecond, contracts: []func(*duel){excludes, needsMajority}},
+	{name: "redlock", contracts: []func(*duel){excludes, needsMajority}},
 	{name: "semaphore", contracts: []func(*duel){countsPermits}},
 	{name: "permits", contracts: []func(*duel){leasesPermits, namesPermits}},
 	{name: "latch", contracts: []func(*duel){countsDown}},

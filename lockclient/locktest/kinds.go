@@ -55,6 +55,8 @@ func Kinds() []Kind {
 	}
 	semaphore := Kind{Name: "semaphore", Masters: 1, Counting: true}
 	latch := Kind{Name: "latch", Masters: 1, Opening: true}
+	hashRedlock := quorum("hash-redlock", lockclient.HashRedlock)
+	hashRedlock.Woken = true
 	return []Kind{
 		mutex, fenced, fair, spin,
 		mutex.of("non-reentrant", (*lockclient.Client).NonReentrant).once(),
@@ -66,8 +68,7 @@ func Kinds() []Kind {
 		semaphore, semaphore.in316(), semaphore.mixed(),
 		latch, latch.in316(), latch.mixed(),
 		Kind{Masters: 1}.of("simple", (*lockclient.Client).Simple),
-		quorum("redlock", lockclient.Redlock), quorum("hash-redlock", lockclient.HashRedlock),
-		quorum("hash-redlock", lockclient.HashRedlock).in316(),
+		quorum("redlock", lockclient.Redlock), hashRedlock, hashRedlock.in316(),
 	}
 }
 
