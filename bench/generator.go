@@ -20,10 +20,18 @@ type sample struct {
 	operations int
 }
 
-// generator is the connections of a row to one server.
-type generator struct {
-	target *target
-	conns  []*generatorConn
+// generator drives one row on one server.
+type generator interface {
+	// measure drives it for d.
+	measure(d time.Duration) (sample, error)
+	close()
+}
+
+// byteGenerator is a generator whose connections send the same bytes again and again.
+type byteGenerator struct {
+	target      *target
+	conns       []*generatorConn
+	unpipelined bool // each request waits for the reply to the one before
 }
 
 // generatorConn sends the same bytes again and again.
@@ -36,9 +44,12 @@ type generatorConn struct {
 	histogram  *hdrhistogram.Histogram
 }
 
-// newGenerator connects, loads the scripts and warms up.
-func newGenerator(t *target, r row) (*generator, error) {
-	g := &generator{target: t}
+// newGenerator connects and loads the scripts.
+func newGenerator(t *target, r row) (generator, error) {
+	if r.load.start != nil {
+		return r.load.start(t, r)
+	}
+	g := &byteGenerator{target: t, unpipelined: r.pipeline == 1}
 	for _, script := range r.load.scripts {
 		if reply, err := t.ask("SCRIPT", "LOAD", script); err != nil || reply != sha(script) {
 			return nil, fmt.Errorf("%s: SCRIPT LOAD: %q %w", t.name, reply, err)
@@ -74,7 +85,7 @@ func newGeneratorConn(addr string, r row, number int) (*generatorConn, error) {
 // newHistogram takes latencies from 1 µs to 60 s with three digits.
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
 
-func (g *generator) close() {
+func (g *byteGenerator) close() {
 	for _, c := range g.conns {
 		_ = c.socket.Close()
 	}
@@ -83,8 +94,8 @@ func (g *generator) close() {
 // patience is how long after a round a server may take to answer.
 const patience = 5 * time.Second
 
-// measure runs all connections for d.
-func (g *generator) measure(d time.Duration, unpipelined bool) (sample, error) {
+// measure implements generator.
+func (g *byteGenerator) measure(d time.Duration) (sample, error) {
 	var wg sync.WaitGroup
 	exchanges := make([]int, len(g.conns))
 	errs := make([]error, len(g.conns))
@@ -94,7 +105,7 @@ func (g *generator) measure(d time.Duration, unpipelined bool) (sample, error) {
 		_ = c.socket.SetDeadline(deadline.Add(patience))
 		wg.Go(func() {
 			for time.Now().Before(deadline) && errs[i] == nil {
-				errs[i] = c.exchange(unpipelined)
+				errs[i] = c.exchange(g.unpipelined)
 				exchanges[i]++
 			}
 		})

@@ -31,6 +31,7 @@ type settings struct {
 	json   bool
 	rounds int
 	length time.Duration
+	save   bool
 }
 
 func newCommand() *cobra.Command {
@@ -47,20 +48,31 @@ func newCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "only the rows that have floors, in under 45 s")
 	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&s.save, "save", false, "keep the results in results/ and draw them")
 	cmd.Flags().IntVar(&s.rounds, "rounds", 5, "alternating rounds of each row, at least 5 for a median worth quoting")
 	cmd.Flags().DurationVar(&s.length, "round", 250*time.Millisecond, "length of one round on one server")
 	return cmd
 }
 
 // rows are what is measured. The quick ones have floors.
-func rows(quick bool) []row {
+func rows(quick bool) ([]row, error) {
+	fair, err := fairRounds()
+	if err != nil {
+		return nil, err
+	}
+	rw, err := readWriteRounds()
+	if err != nil {
+		return nil, err
+	}
 	list := []row{
-		{lockRounds(), 50, 1}, {lockRounds(), 50, 16}, {lockRounds(), 50, 64}, {setGet(), 50, 16},
+		{lockRounds(), 50, 1}, {lockRounds(), 50, 16}, {lockRounds(), 50, 64}, {fair, 50, 16}, {rw, 50, 16},
+		{setGet(), 50, 16},
 	}
 	if !quick {
-		list = append(list, row{setGet(), 50, 1}, row{hincrby(), 50, 1}, row{hincrby(), 50, 16}, row{scriptLoad(), 50, 1})
+		list = append(list, row{lockClient(alone), 1, 1}, row{lockClient(contended), 50, 1}, row{setGet(), 50, 1},
+			row{hincrby(), 50, 1}, row{hincrby(), 50, 16}, row{fanOut(), 1000, 1}, row{scriptLoad(), 50, 1})
 	}
-	return list
+	return list, nil
 }
 
 func run(ctx context.Context, s settings) error {
@@ -78,20 +90,49 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
+	list, err := rows(s.quick)
+	if err != nil {
+		return err
+	}
 	out := newReport(s.json, targets)
-	for _, r := range rows(s.quick) {
+	for _, r := range list {
 		results, err := measureRow(ctx, targets, r, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.load.name, err)
 		}
 		out.row(r, results)
 	}
+	if !s.quick {
+		if err := others(ctx, targets, s, out); err != nil {
+			return err
+		}
+	}
+	if s.save {
+		return save(s, targets, out.lines, out.facts)
+	}
 	return nil
+}
+
+// others measures what is not a workload: start-up, memory, the simulator.
+func others(ctx context.Context, targets []*target, s settings, out *report) error {
+	for _, t := range targets {
+		out.fact(fact{t.name + " first answer", float64(t.startup.Microseconds()), "µs"})
+		bytes, err := perConnection(t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		out.fact(fact{t.name + " idle connection", bytes, "B"})
+	}
+	facts, err := simulator(ctx, targets[len(targets)-1], 4*s.length)
+	for _, f := range facts {
+		out.fact(f)
+	}
+	return err
 }
 
 // measureRow measures a row on all targets, round by round in turn.
 func measureRow(ctx context.Context, targets []*target, r row, s settings) ([][]sample, error) {
-	generators := make([]*generator, len(targets))
+	generators := make([]generator, len(targets))
 	results := make([][]sample, len(targets))
 	for i, t := range targets {
 		g, err := newGenerator(t, r)
@@ -110,7 +151,7 @@ func measureRow(ctx context.Context, targets []*target, r row, s settings) ([][]
 			if round < 0 {
 				length /= 4 // to warm up; not counted
 			}
-			one, err := g.measure(length, r.pipeline == 1)
+			one, err := g.measure(length)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", targets[i].name, err)
 			}

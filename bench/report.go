@@ -11,6 +11,8 @@ import (
 type report struct {
 	json    bool
 	targets []*target
+	lines   []line // so far
+	facts   []fact
 }
 
 // line is one row as --json prints it. Ratios are minikv's figure by the
@@ -64,7 +66,18 @@ func (r *report) row(w row, results [][]sample) {
 	r.print(l)
 }
 
+// fact prints a figure that is not a row.
+func (r *report) fact(f fact) {
+	r.facts = append(r.facts, f)
+	if r.json {
+		_ = json.NewEncoder(os.Stdout).Encode(f)
+		return
+	}
+	fmt.Printf("%-45s %12.1f %s\n", f.Name, f.Value, f.Unit)
+}
+
 func (r *report) print(l line) {
+	r.lines = append(r.lines, l)
 	if r.json {
 		_ = json.NewEncoder(os.Stdout).Encode(l)
 		return

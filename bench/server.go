@@ -136,6 +136,19 @@ func (t *target) ask(args ...string) (string, error) {
 	return string(line), err
 }
 
+// dial opens a connection that the server has answered on once.
+func (t *target) dial() (net.Conn, error) {
+	c, err := net.DialTimeout("tcp", t.addr, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	_ = c.SetDeadline(time.Now().Add(patience))
+	if _, err = c.Write(command("PING")); err == nil {
+		err = expect(c, "+PONG\r\n")
+	}
+	return c, err
+}
+
 // readVersion is the version in INFO server, or "".
 func (t *target) readVersion() string {
 	info, _ := t.ask("INFO", "server")

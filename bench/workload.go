@@ -4,16 +4,20 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"strings"
 )
 
-// workload is what every connection repeats. step gives one connection's
-// requests of one step with the exact bytes of their replies, so that a
-// measurement is also a check.
+// workload is what every connection repeats, and checks while it is measured.
 type workload struct {
 	name    string
 	scripts []string // loaded before
-	step    func(conn int) (request []byte, reply string, operations int)
+	// step gives one connection's requests of one step with the exact bytes of
+	// their replies.
+	step func(conn int) (request []byte, reply string, operations int)
+	// start makes the generator of a workload that is not the same bytes again
+	// and again; nil: step does.
+	start func(t *target, r row) (generator, error)
 }
 
 // row is a workload at a pipeline depth.
@@ -58,6 +62,67 @@ func lockRounds() workload {
 			b = append(b, command("DEL", latch)...)
 			return b, "$-1\r\n:1\r\n:1\r\n", 3
 		}}
+}
+
+// folder has the scripts of lockclient.
+const folder = "../lockclient/scripts/"
+
+// script reads one of lockclient's.
+func script(name string) (string, error) {
+	text, err := os.ReadFile(folder + name + ".lua")
+	return string(text), err
+}
+
+// scripted is a workload of lockclient's scripts: steps of EVALSHA commands,
+// each with a latch that is deleted behind it.
+func scripted(name string, scripts []string, step func(conn int, sha func(i int) string) (request []byte, reply string,
+	operations int)) (workload, error) {
+	w := workload{name: name}
+	for _, one := range scripts {
+		text, err := script(one)
+		if err != nil {
+			return w, err
+		}
+		w.scripts = append(w.scripts, text)
+	}
+	w.step = func(conn int) ([]byte, string, int) {
+		return step(conn, func(i int) string { return sha(w.scripts[i]) })
+	}
+	return w, nil
+}
+
+// fairRounds is a fair lock taken and released, its latch deleted.
+func fairRounds() (workload, error) {
+	return scripted("fair", []string{"fair_acquire", "fair_release"}, func(conn int, sha func(int) string) ([]byte, string, int) {
+		key := fmt.Sprintf("orders:%d", conn)
+		queue, timeouts := "redisson_lock_queue:{"+key+"}", "redisson_lock_timeout:{"+key+"}"
+		latch := fmt.Sprintf("redisson_unlock_latch:{%s}:%032d", key, conn)
+		b := command("EVALSHA", sha(0), "3", key, queue, timeouts, "30000", owner(conn), "300000", "1700000000000")
+		b = append(b, command("EVALSHA", sha(1), "5", key, queue, timeouts, "redisson_lock__channel:{"+key+"}", latch,
+			"0", "30000", owner(conn), "1700000000000", "PUBLISH", "20000")...)
+		return append(b, command("DEL", latch)...), "$-1\r\n:1\r\n:1\r\n", 3
+	})
+}
+
+// readWriteRounds is a read-write lock taken and released by a reader, then by
+// a writer, the latches deleted.
+func readWriteRounds() (workload, error) {
+	names := []string{"read_acquire", "read_release", "write_acquire", "write_release"}
+	return scripted("rw", names, func(conn int, sha func(int) string) ([]byte, string, int) {
+		key := fmt.Sprintf("orders:%d", conn)
+		reader, writer := owner(conn), owner(conn)+":write"
+		timers, channel := "{"+key+"}", "redisson_rwlock:{"+key+"}"
+		mine := timers + ":" + reader + ":rwlock_timeout"
+		latch := fmt.Sprintf("redisson_unlock_latch:{%s}:%032d", key, conn)
+		b := command("EVALSHA", sha(0), "2", key, mine, "30000", reader, writer)
+		b = append(b, command("EVALSHA", sha(1), "5", key, channel, mine, timers, latch,
+			"0", reader, "PUBLISH", "20000")...)
+		b = append(b, command("DEL", latch)...)
+		b = append(b, command("EVALSHA", sha(2), "1", key, "30000", writer)...)
+		b = append(b, command("EVALSHA", sha(3), "3", key, channel, latch, "1", "30000", writer, "PUBLISH", "20000")...)
+		b = append(b, command("DEL", latch)...)
+		return b, "$-1\r\n:1\r\n:1\r\n$-1\r\n:1\r\n:1\r\n", 6
+	})
 }
 
 func setGet() workload {

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+
+	"minikv/sim"
+)
+
+// fact is a figure that is not a row of a workload.
+type fact struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// clients is how many clients lock and unlock in the comparison of the simulator.
+const clients = 1000
+
+// cycles is a scenario of as many clients, each with a lock of its own, which
+// lock and unlock as fast as a network of 1 to 5 ms lets them.
+const cycles = `# Cycles.
+world clients=1000 per-lock=1 lock=mutex ttl=30s renew=on delay=1ms..5ms hold=1ms think=0s..10ms
+expect exclusion=holds
+run for=2s seed=1
+`
+
+// simulator compares lock/unlock cycles of lockclient in virtual time with those
+// of bsm/redislock on miniredis in real time, both with 1,000 clients.
+func simulator(ctx context.Context, miniredis *target, length time.Duration) ([]fact, error) {
+	events, virtual, err := virtualCycles(ctx, length)
+	if err != nil {
+		return nil, err
+	}
+	real, err := realCycles(ctx, miniredis, length)
+	if err != nil {
+		return nil, err
+	}
+	seeds, err := virtualSeeds(ctx, length)
+	return []fact{
+		{"simulator events", events, "1/s"},
+		{"simulator lock cycles", virtual, "1/s"},
+		{"simulator seeds of three clients and 60 s", seeds, "1/s"},
+		{"redislock on miniredis lock cycles", real, "1/s"},
+		{"simulator against redislock on miniredis", virtual / real, "ratio"},
+	}, err
+}
+
+// virtualCycles runs the scenario over and over for length of real time.
+func virtualCycles(ctx context.Context, length time.Duration) (events, grants float64, err error) {
+	s, err := sim.ParseScenario("cycles.scenario", cycles)
+	if err != nil {
+		return 0, 0, err
+	}
+	lua := sim.NewLua()
+	begun := time.Now()
+	for time.Since(begun) < length {
+		r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: lua})
+		if err != nil {
+			return 0, 0, err
+		}
+		if !r.AsExpected() {
+			return 0, 0, errors.New("the simulator's lock was held twice")
+		}
+		events += float64(r.Events)
+		grants += float64(r.Grants)
+	}
+	seconds := time.Since(begun).Seconds()
+	return events / seconds, grants / seconds, nil
+}
+
+// virtualSeeds counts runs of three clients that share a lock for 60 virtual seconds.
+func virtualSeeds(ctx context.Context, length time.Duration) (float64, error) {
+	const text = "# Seeds.\nworld clients=3 lock=mutex hold=1s..5s think=1s..5s\nexpect exclusion=holds\nrun for=60s seed=1\n"
+	s, err := sim.ParseScenario("seeds.scenario", text)
+	if err != nil {
+		return 0, err
+	}
+	lua := sim.NewLua()
+	begun, runs := time.Now(), 0
+	for ; time.Since(begun) < length; runs++ {
+		if _, err := s.Run(ctx, sim.Options{Seed: uint64(runs), Lua: lua}); err != nil {
+			return 0, err
+		}
+	}
+	return float64(runs) / time.Since(begun).Seconds(), nil
+}
+
+// realCycles has as many clients of redislock lock and unlock on t for length.
+func realCycles(ctx context.Context, t *target, length time.Duration) (float64, error) {
+	client := redis.NewClient(&redis.Options{Addr: t.addr, PoolSize: 50})
+	defer client.Close()
+	locker := redislock.New(client)
+	var wg sync.WaitGroup
+	var done atomic.Int64
+	errs := make([]error, clients)
+	begun := time.Now()
+	for i := range clients {
+		wg.Go(func() {
+			for time.Since(begun) < length && errs[i] == nil {
+				lock, err := locker.Obtain(ctx, fmt.Sprintf("orders:%d", i), 30*time.Second, nil)
+				if err == nil {
+					err = lock.Release(ctx)
+				}
+				errs[i] = err
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return float64(done.Load()) / time.Since(begun).Seconds(), errors.Join(errs...)
+}
+
+// perConnection is how much memory an idle connection costs the server.
+func perConnection(t *target) (float64, error) {
+	const count = 1000
+	before := t.memory()
+	conns := make([]interface{ Close() error }, 0, count)
+	defer func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	}()
+	for range count {
+		c, err := t.dial()
+		if err != nil {
+			return 0, err
+		}
+		conns = append(conns, c)
+	}
+	return float64(t.memory()-before) / count, nil
+}
