@@ -188,9 +188,7 @@ func (p *planner) scale(i uint64) time.Duration {
 
 // observe sees the steps of protocols pass by, and lets faults follow them.
 func (p *planner) observe(e *trace.Event) {
-	switch e.Kind {
-	case trace.Acquire, trace.Hold, trace.Release, trace.Execute, trace.Replicate, trace.Write:
-	default:
+	if !e.Kind.Protocol() {
 		return
 	}
 	p.protocol++

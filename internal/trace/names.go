@@ -35,6 +35,16 @@ func (k Kind) Fault() bool {
 // Belief reports whether k begins or ends a client's belief that it holds a lock.
 func (k Kind) Belief() bool { return k == Hold || k == Release || k == Lost }
 
+// Protocol reports whether k is a step of a lock's protocol: faults that matter
+// strike near one.
+func (k Kind) Protocol() bool {
+	switch k {
+	case Acquire, Hold, Release, Execute, Replicate, Write:
+		return true
+	}
+	return false
+}
+
 // AppendTime appends d in seconds with three decimals, rounded down, as texts
 // show the time of an event.
 func AppendTime(dst []byte, d time.Duration) []byte {

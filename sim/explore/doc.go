@@ -1,0 +1,13 @@
+// Package explore looks for runs of a scenario in which a promise is broken,
+// says which fault broke it, and makes the story short.
+//
+// A [Problem] is a scenario and the checks whose violation counts. [Search]
+// runs it with many seeds, from each of which a plan of faults is drawn; a
+// [Hit] is a run that violates, told as a scenario with plain `at` lines. Its
+// Needs are the kinds of fault without which the same run does not violate.
+// [Shrink] leaves out what a hit does not need: faults, then operations, then
+// clients and servers, then digits.
+//
+// Results depend on the problem and its seeds alone, not on how many workers
+// there are; only pool.go knows of them.
+package explore

@@ -1,0 +1,142 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/luaengine"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+// Problem is a question: can one of these checks be violated in this scenario?
+type Problem struct {
+	Scenario *sim.Scenario
+	Checks   []string // whose violation counts, each one that the scenario expects something of; nil: all of those
+}
+
+// Options are how to search.
+type Options struct {
+	Root     uint64 // the seeds are those of this root: see Seed
+	First    int    // number of the first seed
+	Seeds    int    // how many seeds at most
+	Hits     int    // how many hits are enough; 0: 1
+	Need     string // kind of fault without which a hit must not be one; "": any
+	Workers  int    // 0: one for each core
+	Progress func(tried, hits int)
+}
+
+// Result is what a search found. It is the same for any number of workers.
+type Result struct {
+	Tried int   // seeds, in their order: up to the last hit that was asked for, or all
+	Hits  []Hit // in the order of their seeds
+	Other int   // violations that did not need Options.Need
+}
+
+// Hit is a run that violates.
+type Hit struct {
+	Seed     uint64
+	Violated []check.Result
+	Hash     trace.Hash
+	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
+	Needs    []string      // kinds of fault without any of which the story does not violate the first check
+}
+
+// roots is how many seeds a root has.
+const roots = 1_000_000_000
+
+// Seed is the i-th seed of a root: root 3 has 3000000000, 3000000001, …
+func Seed(root uint64, i int) uint64 { return root*roots + uint64(i) }
+
+// checks are the names of the checks that count.
+func (p *Problem) checks() ([]string, error) {
+	var known []string
+	for _, e := range p.Scenario.Expect {
+		known = append(known, e.Check)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("explore: %s has no expect line: nothing is checked", p.Scenario.Name)
+	}
+	for _, name := range p.Checks {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("explore: %s is not checked in %s: it has %v", name, p.Scenario.Name, known)
+		}
+	}
+	if p.Checks != nil {
+		return p.Checks, nil
+	}
+	return known, nil
+}
+
+// lab runs scenarios, one at a time.
+type lab struct {
+	lua    *luaengine.Engine
+	checks []string // whose violation counts
+	runs   int
+}
+
+func newLab(checks []string) *lab { return &lab{lua: sim.NewLua(), checks: checks} }
+
+// outcome is what a run showed.
+type outcome struct {
+	report   *sim.Report
+	violated []check.Result
+	at       time.Duration   // of the last event that decided the first violation
+	asked    []asking        // the calls of lock() until then, in their order
+	steps    []time.Duration // of the protocol
+}
+
+// asking is a call of lock() and its like.
+type asking struct {
+	client string
+	at     time.Duration
+}
+
+// run runs a scenario with a seed.
+func (l *lab) run(ctx context.Context, s *sim.Scenario, seed uint64) (*outcome, error) {
+	l.runs++
+	r, err := s.Run(ctx, sim.Options{Seed: seed, Lua: l.lua})
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{report: r, violated: l.violations(r)}, nil
+}
+
+func (l *lab) violations(r *sim.Report) (list []check.Result) {
+	for _, result := range r.Results {
+		if result.Verdict == check.Violated && slices.Contains(l.checks, result.Check) {
+			list = append(list, result)
+		}
+	}
+	return list
+}
+
+// watch is run for those who want to know how it went.
+func (l *lab) watch(ctx context.Context, s *sim.Scenario) (*outcome, error) {
+	l.runs++
+	o := &outcome{}
+	times := []time.Duration{0}
+	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: l.lua, Observe: func(e *trace.Event, names []string) {
+		times = append(times, e.At)
+		if e.Kind == trace.Acquire || e.Kind == trace.CountDown {
+			o.asked = append(o.asked, asking{names[e.Actor], e.At})
+		}
+		if e.Kind.Protocol() && (len(o.steps) == 0 || o.steps[len(o.steps)-1] < e.At) {
+			o.steps = append(o.steps, e.At)
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	o.report, o.violated = r, l.violations(r)
+	if len(o.violated) > 0 {
+		for _, n := range o.violated[0].Events {
+			o.at = max(o.at, times[n])
+		}
+		o.asked = slices.DeleteFunc(o.asked, func(a asking) bool { return a.at > o.at })
+	}
+	return o, nil
+}

@@ -1,0 +1,165 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+// Shrunk is a short story of a violation.
+type Shrunk struct {
+	Story  *sim.Scenario // expects its violation
+	Result check.Result  // the violation
+	Hash   trace.Hash
+	Faults int // steps of the nemesis that are faults
+	Asked  int // operations of clients until the violation
+	Runs   int // that shrinking took
+}
+
+// shrinkLimit is how many runs the shrinking of one hit may take.
+const shrinkLimit = 4000
+
+// Shrink makes each of the hits as short as it can, concerning the check that
+// it violated first, and returns the shortest. Several failing seeds end in
+// stories of different length.
+func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
+	if len(hits) == 0 {
+		return nil, fmt.Errorf("explore: there is nothing to shrink")
+	}
+	var best *Shrunk
+	runs := 0
+	lua := sim.NewLua()
+	for _, h := range hits {
+		s := &shrinker{lab: lab{lua: lua, checks: []string{h.Violated[0].Check}}, ctx: ctx}
+		found, err := s.shrink(h)
+		if err != nil {
+			return nil, err
+		}
+		runs += s.runs
+		if best == nil || cost(found).less(cost(best)) {
+			best = found
+		}
+	}
+	best.Runs = runs
+	return best, nil
+}
+
+// size is how long a story is: what comes first counts most.
+type size []int
+
+func cost(s *Shrunk) size {
+	w := &s.Story.World
+	return size{s.Faults, s.Asked, w.Clients, w.Masters * (1 + w.Replicas), len(s.Story.Steps), len(s.Story.Text())}
+}
+
+func (a size) less(b size) bool { return slices.Compare(a, b) < 0 }
+
+// shrinker makes one story shorter.
+type shrinker struct {
+	lab
+	ctx  context.Context
+	best *outcome // of the shortest story so far
+	err  error    // of a run, or of ctx: it ends the shrinking
+}
+
+// story is the shortest so far.
+func (s *shrinker) story() *sim.Scenario { return s.best.report.Scenario }
+
+func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
+	start := *h.Story
+	start.Seed = h.Seed
+	start.Expect = []sim.Expectation{{Check: s.checks[0], Verdict: check.Violated.String()}}
+	if !s.try(&start) {
+		if s.err == nil {
+			s.err = fmt.Errorf("explore: the story of seed %d does not violate %s again", h.Seed, s.checks[0])
+		}
+		return nil, s.err
+	}
+	for more := true; more && s.err == nil && s.runs < shrinkLimit; {
+		before := cost(s.result())
+		for _, pass := range passes {
+			pass(s)
+		}
+		more = cost(s.result()).less(before)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.result(), nil
+}
+
+func (s *shrinker) result() *Shrunk {
+	return &Shrunk{Story: s.story(), Result: s.best.violated[0], Hash: s.best.report.Hash, Faults: faults(s.best),
+		Asked: len(s.best.asked), Runs: s.runs}
+}
+
+// try runs a candidate. If that violates as well, with no more faults and
+// operations, it is the story from now on. A candidate that makes no sense is
+// none.
+func (s *shrinker) try(candidate *sim.Scenario) bool {
+	o := s.look(candidate)
+	if o == nil || len(o.violated) == 0 {
+		return false
+	}
+	if s.best != nil && longer(o, s.best) {
+		return false
+	}
+	s.best = o
+	return true
+}
+
+// look runs a candidate; nil: it makes no sense, or shrinking is over.
+func (s *shrinker) look(candidate *sim.Scenario) *outcome {
+	if s.err != nil || s.runs >= shrinkLimit || s.best != nil && starts(candidate) == 0 {
+		return nil
+	}
+	again, err := candidate.Again()
+	if err != nil {
+		return nil
+	}
+	o, err := s.watch(s.ctx, again)
+	if s.ctx.Err() != nil {
+		s.err = s.ctx.Err()
+	}
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// longer compares what counts most: faults, then operations.
+func longer(a, b *outcome) bool {
+	return slices.Compare([]int{faults(a), len(a.asked)}, []int{faults(b), len(b.asked)}) > 0
+}
+
+func faults(o *outcome) int {
+	story := o.report.Scenario
+	return len(story.Steps) - starts(story)
+}
+
+// starts is how many clients a story starts; without any all start by themselves.
+func starts(story *sim.Scenario) (n int) {
+	for _, step := range story.Steps {
+		if step.Verb == "start" {
+			n++
+		}
+	}
+	return n
+}
+
+// trySteps tries the story with other steps.
+func (s *shrinker) trySteps(steps []sim.Step) bool {
+	c := *s.story()
+	c.Steps = steps
+	return s.try(&c)
+}
+
+// tryOption tries the story with another option of its world line; "" leaves it out.
+func (s *shrinker) tryOption(name, value string) bool {
+	c, err := s.story().With(name, value)
+	return err == nil && s.try(c)
+}
