@@ -4,5 +4,6 @@
 // sockets or time of its own. The TCP shell and the simulator decide when a
 // message travels; this package decides what it says.
 //
-// A [Link] carries the effects of a master to one replica.
+// A [Process] is a node with its links, a [Member], or a Sentinel. Processes send each
+// other messages over connections; a [Post] and a [Directory] are how.
 package cluster

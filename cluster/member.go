@@ -1,7 +1,12 @@
 package cluster
 
 import (
+	"maps"
+	"strconv"
+	"strings"
 	"time"
+
+	"minikv/internal/resp"
 
 	"minikv/server/engine"
 )
@@ -16,7 +21,13 @@ type Member struct {
 	random  func() uint64
 	bus     ClusterBus // nil: not in a cluster
 	serving *Serving
-	dirty   []*engine.Session // what Dirty returned last, used again
+
+	up       upstream
+	down     downstream
+	handover handover
+	cronAt   time.Duration // on the monotonic clock; 0: nothing needs it
+
+	dirty []*engine.Session // what Dirty returned last, used again
 }
 
 var _ Process = (*Member)(nil)
@@ -27,7 +38,8 @@ type ClusterBus interface {
 	engine.Topology
 	// Handlers are the commands that need the cluster.
 	Handlers() engine.Handlers
-	// Receive takes every message of the Bus lane, and Closed with the zero Conn.
+	// Receive takes every message of the Bus lane, those of Client connections
+	// that the bus has dialed, and Closed with the zero Conn.
 	Receive(m Message)
 	Tick()
 	// NextDeadline is as a node's.
@@ -53,16 +65,28 @@ func NewMember(cfg MemberConfig) *Member {
 	m := &Member{
 		dir: cfg.Directory, post: NewPost(cfg.ID), clock: cfg.Node.Clock, random: cfg.Node.Random,
 	}
+	m.up.m, m.down.m, m.handover.m = m, m, m
+	cfg.Node.Handlers = engine.Handlers{}
 	if cfg.Bus != nil {
 		m.bus = cfg.Bus(m)
 		cfg.Node.Topology = m.bus
-		cfg.Node.Handlers = m.bus.Handlers()
+		maps.Copy(cfg.Node.Handlers, m.bus.Handlers())
 	}
+	cfg.Node.Handlers["replicaof"], cfg.Node.Handlers["slaveof"] = m.runReplicaOf, m.runReplicaOf
+	cfg.Node.Handlers["failover"] = m.runFailover
 	if cfg.Node.Port == 0 {
 		_, cfg.Node.Port = m.dir.Endpoint(cfg.ID)
 	}
+	master := strings.Fields(cfg.Node.Parameters["replicaof"])
+	cfg.Node.Parameters = maps.Clone(cfg.Node.Parameters)
+	delete(cfg.Node.Parameters, "replicaof")
 	m.node = engine.New(cfg.Node)
 	m.serving = NewServing(m.node, m.post, m.dir)
+	if len(master) == 2 {
+		port, _ := strconv.Atoi(master[1])
+		m.node.StartUnsynced()
+		m.Follow(master[0], port)
+	}
 	return m
 }
 
@@ -103,14 +127,27 @@ func (m *Member) ShutdownRequested() *engine.Shutdown { return m.node.ShutdownRe
 // Tick implements Process.
 func (m *Member) Tick() {
 	m.node.Tick()
+	if now := m.clock.Mono(); m.cronAt > 0 && now >= m.cronAt {
+		m.cronAt = nextCron(now)
+		m.up.cron()
+		m.down.cron()
+	}
 	if m.bus != nil {
 		m.bus.Tick()
 	}
 }
 
+// nextCron is when replication is next looked after: at every full second of
+// the process's life.
+func nextCron(now time.Duration) time.Duration { return now.Truncate(time.Second) + time.Second }
+
 // NextDeadline implements Process.
 func (m *Member) NextDeadline() (wait time.Duration, ok bool) {
 	wait, ok = m.node.NextDeadline()
+	wait, ok = sooner(wait, ok)(m.handover.nextDeadline())
+	if m.cronAt > 0 {
+		wait, ok = sooner(wait, ok)(max(m.cronAt-m.clock.Mono(), 0), true)
+	}
 	if m.bus != nil {
 		wait, ok = sooner(wait, ok)(m.bus.NextDeadline())
 	}
@@ -132,9 +169,16 @@ func sooner(a time.Duration, hasA bool) func(b time.Duration, hasB bool) (time.D
 
 // Dirty implements Process.
 func (m *Member) Dirty() []*engine.Session {
+	m.handover.check()
 	m.dirty = m.dirty[:0]
 	for dirty := m.node.Dirty(); len(dirty) > 0; dirty = m.node.Dirty() {
 		m.dirty = append(m.dirty, m.serving.Settle(dirty)...)
+	}
+	m.down.pump()
+	if needed := m.up.host != "" || m.down.busy(); !needed {
+		m.cronAt = 0
+	} else if m.cronAt == 0 {
+		m.cronAt = nextCron(m.clock.Mono())
 	}
 	return m.dirty
 }
@@ -146,26 +190,84 @@ func (m *Member) Outbox() []Message { return m.post.Take() }
 func (m *Member) Receive(msg Message) {
 	switch {
 	case msg.Conn == (Conn{}):
+		m.gone(msg)
+	case msg.Conn.Lane == Client && msg.Conn.Dialer != m.ID():
 		m.serving.Receive(msg)
-		if m.bus != nil {
-			m.bus.Receive(msg)
-		}
-	case msg.Conn.Lane == Client:
-		if msg.Conn.Dialer != m.ID() {
-			m.serving.Receive(msg)
-		}
-	case msg.Conn.Lane == Bus && m.bus != nil:
-		m.bus.Receive(msg)
+	case msg.Conn.Lane == Replication && msg.Conn.Dialer == m.ID():
+		m.up.receive(msg)
+	case msg.Conn.Lane == Replication:
+		m.down.receive(msg)
+	case m.bus != nil:
+		m.bus.Receive(msg) // of the Bus lane, and replies to what it has asked as a client
 	case msg.Body != (any)(Closed{}):
 		m.post.Close(msg.From, msg.Conn)
+	}
+}
+
+// gone follows the death of another process.
+func (m *Member) gone(msg Message) {
+	m.serving.Receive(msg)
+	m.down.gone(msg.From)
+	if m.up.to == msg.From && m.up.conn != (Conn{}) {
+		m.up.lost()
+	}
+	if m.bus != nil {
+		m.bus.Receive(msg)
 	}
 }
 
 // Restart implements Process.
 func (m *Member) Restart(keepData bool) {
 	m.serving.Forget()
+	m.down = downstream{m: m, number: m.down.number}
+	m.handover = handover{m: m}
 	m.node.Restart(keepData)
+	m.up.restart()
 	if m.bus != nil {
 		m.bus.Restart(keepData)
 	}
 }
+
+// runReplicaOf is REPLICAOF and SLAVEOF.
+func (m *Member) runReplicaOf(c *engine.Call) resp.Value {
+	switch {
+	case m.bus != nil:
+		return resp.Err("ERR REPLICAOF not allowed in cluster mode.")
+	case m.handover.state != noHandover:
+		return resp.Err("ERR REPLICAOF not allowed while failing over.")
+	}
+	host, port, bad := engine.ParseReplicaOf(c.Args)
+	switch {
+	case bad != "":
+		return resp.Err(bad)
+	case host == "":
+		m.Promote()
+	case m.node.FollowsMaster(host, port):
+		return engine.AlreadyConnected
+	default:
+		m.Follow(host, port)
+	}
+	return resp.OK
+}
+
+// announced is the address by which the member wants to be known.
+func (m *Member) announced() (host string, port int) {
+	host, port = m.dir.Endpoint(m.ID())
+	if announced := m.node.Parameter("replica-announce-ip"); announced != "" {
+		host = announced
+	}
+	if announced := m.number("replica-announce-port"); announced != 0 {
+		port = int(announced)
+	}
+	return host, port
+}
+
+// number is an integer parameter.
+func (m *Member) number(name string) int64 {
+	n, _ := strconv.ParseInt(m.node.Parameter(name), 10, 64)
+	return n
+}
+
+// unixMillis and unixSeconds are the node's wall clock.
+func (m *Member) unixMillis() int64  { return m.clock.Wall().UnixMilli() }
+func (m *Member) unixSeconds() int64 { return m.clock.Wall().Unix() }

@@ -82,7 +82,7 @@ func (c *conn) end(place int) *endpoint {
 		c.ends = append(c.ends, nil)
 	}
 	if c.ends[place] == nil {
-		end := &endpoint{conn: c, place: place, session: c.n.engine.NewSession(c.p.name)}
+		end := &endpoint{conn: c, place: place, session: c.n.proc.NewSession(c.p.name)}
 		c.ends[place], c.n.ends[end.session.ID] = end, end
 	}
 	return c.ends[place]
@@ -194,7 +194,7 @@ func (c *conn) hangUp(cause uint64) {
 func (c *conn) hungUp(m *message) {
 	for _, end := range c.ends {
 		if end != nil {
-			c.n.engine.Close(end.session)
+			c.n.proc.Close(end.session)
 			delete(c.n.ends, end.session.ID)
 		}
 	}

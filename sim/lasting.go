@@ -105,8 +105,9 @@ func checkHold(w *Spec, s Step) error {
 }
 
 func applyHold(r *runner, s Step) {
-	r.holdReplication(s.Args[0], true)
-	r.until(s, func() { r.holdReplication(s.Args[0], false) })
+	n := r.node(s.Args[0])
+	n.holdReplication(true)
+	r.until(s, func() { n.holdReplication(false) })
 }
 
 func checkFailover(w *Spec, s Step) error {
@@ -207,12 +208,7 @@ func (r *runner) heal() {
 
 func (r *runner) healed(links int) {
 	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(links)})
-	for _, g := range r.w.groups {
-		for _, l := range g.links {
-			l.retryAt = 0
-			r.w.following(cause, l.pump)
-		}
-	}
+	r.w.following(cause, func() { r.w.eachLink((*peerLink).flush) })
 }
 
 func applyPartition(r *runner, s Step) {

@@ -178,22 +178,7 @@ func checkReplica(w *Spec, s Step) error {
 
 func applyPromote(r *runner, s Step) { r.node(s.Args[0]).promote() }
 
-func applyRelease(r *runner, s Step) { r.holdReplication(s.Args[0], false) }
-
-func (r *runner) holdReplication(name string, held bool) {
-	n := r.node(name)
-	flag := int64(0)
-	if held {
-		flag = 1
-	}
-	cause := r.w.emit(trace.Event{Kind: trace.Lag, Actor: r.w.nemesis, Peer: n.actor, A: flag})
-	for _, l := range n.group.links {
-		if l.replica == n {
-			l.held = held
-			r.w.following(cause, l.pump)
-		}
-	}
-}
+func applyRelease(r *runner, s Step) { r.node(s.Args[0]).holdReplication(false) }
 
 func checkPartition(w *Spec, s Step) error {
 	if err := s.shape(2, "way", "for"); err != nil {

@@ -22,9 +22,8 @@ type message struct {
 	buf      []byte   // backs args
 	reply    resp.Value
 	write    writeRequest
-	link     *replication
-	batch    cluster.Batch
-	ack      cluster.Ack
+	link     *peerLink
+	peer     cluster.Message
 	text     string // for people
 }
 
@@ -39,8 +38,7 @@ const (
 	msgClose    // the client's is
 	msgWrite    // to the resource
 	msgWritten  // its answer
-	msgEffects  // replication stream
-	msgAck      // its acknowledgement
+	msgPeer     // between two nodes
 	msgTopology // who is master now
 )
 
@@ -102,6 +100,7 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 		w.emit(trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text})
 		if m.link != nil {
 			m.link.lost(m)
+			return
 		}
 		w.free = append(w.free, m)
 		return
@@ -140,10 +139,8 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	case msgRequest, msgClose:
 		s.node = m.conn.n
 		ch.last = s.node.busy(m, ch.last)
-	case msgEffects:
-		s.node = m.link.replica
-	case msgAck:
-		s.node = m.link.master
+	case msgPeer:
+		s.node = m.link.to
 	case msgWrite:
 	default:
 		s.proc = m.conn.p
@@ -212,10 +209,8 @@ func (w *World) arrive(m *message) {
 		m.conn.n.receive(m)
 	case msgClose:
 		m.conn.hungUp(m)
-	case msgEffects:
-		m.link.apply(m)
-	case msgAck:
-		m.link.acked(m)
+	case msgPeer:
+		m.link.to.receivePeer(m)
 	case msgWrite:
 		w.resource.receive(w, m)
 	default:

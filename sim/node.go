@@ -2,8 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
+	"minikv/cluster"
 	"minikv/internal/resp"
 	"minikv/internal/trace"
 	"minikv/luaengine"
@@ -14,16 +16,20 @@ import (
 // for one goroutine.
 func NewLua() *luaengine.Engine { return luaengine.New(engine.Resolve) }
 
-// node is one server of the world: the shell around an engine.Node.
+// node is one server of the world: the shell around a process.
 type node struct {
 	w       *World
 	name    string
 	index   int // in World.nodes
 	actor   trace.Actor
 	clock   Clock
-	engine  *engine.Node
+	proc    cluster.Process
+	member  *cluster.Member // the process, if it is a Redis node
+	engine  *engine.Node    // that of member
 	entropy uint64
 	group   *group
+	links   [][3]*peerLink // to the other nodes, by index and lane
+	held    bool           // its master's effects are held back
 
 	ends     map[int64]*endpoint // by session
 	down     bool
@@ -47,7 +53,9 @@ type endpoint struct {
 // scriptBudget is how many times 4,096 ticks a script may take.
 const scriptBudget = 1 << 12
 
-func (w *World) newNode(name string) *node {
+// newNode makes the next node of the world's directory; it follows master, if
+// that is not nil.
+func (w *World) newNode(name string, master *node) *node {
 	n := &node{w: w, name: name, actor: w.actor(name), clock: Clock{w: w},
 		index: len(w.nodes), ends: map[int64]*endpoint{}, tickAt: -1}
 	seed := mix(w.cfg.Seed ^ uint64(NewStream("node/"+name)))
@@ -63,10 +71,18 @@ func (w *World) newNode(name string) *node {
 	if w.cfg.Details {
 		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
 	}
-	n.engine = engine.New(cfg)
+	if master != nil {
+		host, port := w.directory.Endpoint(master.id())
+		cfg.Parameters = map[string]string{"replicaof": host + " " + strconv.Itoa(port)}
+	}
+	n.member = cluster.NewMember(cluster.MemberConfig{ID: n.id(), Directory: w.directory, Node: cfg})
+	n.proc, n.engine = n.member, n.member.Node()
 	w.nodes = append(w.nodes, n)
 	return n
 }
+
+// id is the number of the node's process.
+func (n *node) id() cluster.ID { return cluster.ID(n.index + 1) }
 
 // scriptLimit ends a script that would never end: virtual time stands still while it runs.
 func scriptLimit() func() string {
@@ -84,10 +100,10 @@ func scriptLimit() func() string {
 func (n *node) byHand(args ...string) resp.Value {
 	m := &message{}
 	m.addArgs(args...)
-	s := n.engine.NewSession("console")
-	n.engine.Do(s, m.args)
+	s := n.proc.NewSession("console")
+	n.proc.Do(s, m.args)
 	v, _, _ := resp.Parse(s.Out)
-	n.engine.Close(s)
+	n.proc.Close(s)
 	return v
 }
 
@@ -104,7 +120,7 @@ func (n *node) receive(m *message) {
 	}
 	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
-	n.engine.Do(end.session, m.args)
+	n.proc.Do(end.session, m.args)
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
 		e.Text = m.text + n.replyText(end)
@@ -146,21 +162,18 @@ func (n *node) takeDetails() []trace.Detail {
 	return d
 }
 
-// settle sends what an execution left behind: replies, pushes, effects. And it
+// settle sends what an execution left behind: replies, pushes, messages to other
+// nodes. And it
 // asks the node when it next needs attention.
 func (n *node) settle(cause uint64) {
 	w := n.w
 	w.following(cause, func() {
-		for _, s := range n.engine.Dirty() {
+		for _, s := range n.proc.Dirty() {
 			if end := n.ends[s.ID]; end != nil {
 				n.drain(end)
 			}
 		}
-		for _, l := range n.group.links {
-			if l.master == n {
-				l.pump()
-			}
-		}
+		n.post()
 	})
 	n.schedule()
 }
@@ -193,7 +206,7 @@ func (n *node) drain(end *endpoint) {
 
 // schedule makes sure that tick is called at the node's next deadline.
 func (n *node) schedule() {
-	wait, ok := n.engine.NextDeadline()
+	wait, ok := n.proc.NextDeadline()
 	if !ok {
 		return
 	}
@@ -223,7 +236,7 @@ func (n *node) tick() {
 		return
 	}
 	before := n.engine.Keyspace().Len()
-	n.engine.Tick()
+	n.proc.Tick()
 	var cause uint64
 	if gone := before - n.engine.Keyspace().Len(); gone > 0 {
 		e := trace.Event{Kind: trace.Expire, Actor: n.actor, A: int64(gone)}
@@ -254,6 +267,7 @@ func (n *node) crash() {
 		}
 	})
 	n.ends = map[int64]*endpoint{}
+	w.following(cause, n.bury)
 }
 
 // restart starts a node that was down, with or without its data.
@@ -266,14 +280,8 @@ func (n *node) restart(keepData bool) {
 		kept = 1
 	}
 	cause := n.w.emit(trace.Event{Kind: trace.Restart, Actor: n.w.nemesis, Peer: n.actor, A: kept})
-	n.engine.Restart(keepData)
+	n.proc.Restart(keepData)
 	n.down = false
-	for _, l := range n.group.links {
-		if l.master == n || l.replica == n {
-			l.link.Reset()
-			n.w.following(cause, l.pump)
-		}
-	}
 	n.settle(cause)
 }
 

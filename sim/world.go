@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"minikv/cluster"
 	"minikv/internal/trace"
 	"minikv/luaengine"
 )
@@ -37,11 +38,12 @@ type World struct {
 	queue queue
 	names []string // of the actors; 0 is nobody
 
-	procs    []*process
-	nodes    []*node // masters, then replicas in their masters' order
-	groups   []*group
-	resource *resource
-	nemesis  trace.Actor
+	procs     []*process
+	nodes     []*node // masters, then replicas in their masters' order
+	directory cluster.Directory
+	groups    []*group
+	resource  *resource
+	nemesis   trace.Actor
 
 	running  *task  // nil while the world itself acts
 	cursor   uint64 // the event that the world's own step follows from
@@ -70,16 +72,7 @@ func NewWorld(cfg Config) *World {
 	}
 	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}}
 	w.nemesis = w.actor("nemesis")
-	for i := range cfg.Masters {
-		m := w.newNode(fmt.Sprintf("m%d", i+1))
-		m.group = &group{first: m, master: m}
-		w.groups = append(w.groups, m.group)
-	}
-	for _, g := range w.groups {
-		for range cfg.Replicas {
-			w.newReplica(g, fmt.Sprintf("r%d", len(w.nodes)-cfg.Masters+1))
-		}
-	}
+	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}
 	return w
 }
@@ -88,7 +81,40 @@ func NewWorld(cfg Config) *World {
 type group struct {
 	first  *node // its master at the start
 	master *node // its master now
-	links  []*replication
+	nodes  []*node
+}
+
+// makeNodes makes the servers, connected to each other.
+func (w *World) makeNodes() {
+	var names []string
+	for i := range w.cfg.Masters {
+		names = append(names, fmt.Sprintf("m%d", i+1))
+	}
+	for i := range w.cfg.Masters * w.cfg.Replicas {
+		names = append(names, fmt.Sprintf("r%d", i+1))
+	}
+	for _, name := range names {
+		w.directory = append(w.directory, name+":6379")
+	}
+	var processes []cluster.Process
+	for i, name := range names {
+		var n *node
+		if i < w.cfg.Masters {
+			n = w.newNode(name, nil)
+			w.groups = append(w.groups, &group{first: n, master: n})
+			n.group = w.groups[i]
+		} else {
+			g := w.groups[(i-w.cfg.Masters)/w.cfg.Replicas]
+			n = w.newNode(name, g.master)
+			n.group = g
+		}
+		n.group.nodes = append(n.group.nodes, n)
+		processes = append(processes, n.proc)
+	}
+	cluster.Connect(processes)
+	for _, n := range w.nodes {
+		n.schedule()
+	}
 }
 
 func (w *World) actor(name string) trace.Actor {

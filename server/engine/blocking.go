@@ -124,7 +124,7 @@ func (b *blocking) next() (at int64, ok bool) {
 		at, ok = b.timed[0].block.deadline, true
 	}
 	for i := range b.pauses {
-		if until := b.pauses[i].until; until != 0 && (!ok || until < at) {
+		if until := b.pauses[i].until; until != 0 && until != math.MaxInt64 && (!ok || until < at) {
 			at, ok = until, true
 		}
 	}
@@ -197,6 +197,7 @@ func (n *Node) waitFor(s *Session, replicas, timeoutMillis int64) {
 	b := &blocked{replicas: replicas, offset: s.writtenTo, deadline: n.deadlineIn(timeoutMillis)}
 	n.block(s, b)
 	n.blocking.waiting = append(n.blocking.waiting, s)
+	n.repl.asksAcks = len(n.repl.replicas) > 0
 }
 
 // checkWaiters ends each WAIT that has its acknowledgements.

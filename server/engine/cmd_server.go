@@ -36,17 +36,19 @@ func runTime(c *Call) resp.Value {
 func runRole(c *Call) resp.Value {
 	r := &c.Node.repl
 	if r.isReplica() {
-		state := "connect"
-		if r.linkUp {
-			state = "connected"
+		offset := r.offset
+		if r.link != LinkConnected {
+			offset = -1
 		}
 		return resp.List(resp.Str("slave"), resp.Str(r.masterHost), resp.Int(int64(r.masterPort)),
-			resp.Str(state), resp.Int(r.offset))
+			resp.Str(string(r.link)), resp.Int(offset))
 	}
-	replicas := make([]resp.Value, len(r.replicas))
+	replicas := []resp.Value{}
 	for i := range r.replicas {
-		one := &r.replicas[i]
-		replicas[i] = resp.List(resp.Str(one.host), resp.Str(decimal(int64(one.port))), resp.Str(decimal(one.offset)))
+		if one := &r.replicas[i]; one.state == ReplicaOnline {
+			replicas = append(replicas, resp.List(
+				resp.Str(one.host), resp.Str(decimal(int64(one.port))), resp.Str(decimal(one.offset))))
+		}
 	}
 	return resp.List(resp.Str("master"), resp.Int(r.offset), resp.List(replicas...))
 }

@@ -159,11 +159,6 @@ func (conf *configuration) number(name string) int64 {
 	return n
 }
 
-// maxLag is how long ago a replica that counts as good was last heard of.
-func (conf *configuration) maxLag() time.Duration {
-	return time.Duration(conf.number("min-replicas-max-lag")) * time.Second
-}
-
 // findParameter finds a parameter by either of its names, in any case.
 func findParameter(name string) *parameter {
 	return parametersByName[strings.ToLower(name)]

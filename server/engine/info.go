@@ -175,38 +175,32 @@ func (n *Node) infoStats(t *strings.Builder) {
 func (n *Node) infoReplication(t *strings.Builder) {
 	r := &n.repl
 	if r.isReplica() {
-		link := "down"
-		if r.linkUp {
-			link = "up"
-		}
-		line(t, "role:slave")
-		line(t, "master_host:%s", r.masterHost)
-		line(t, "master_port:%d", r.masterPort)
-		line(t, "master_link_status:%s", link)
-		line(t, "master_sync_in_progress:0")
-		line(t, "slave_read_repl_offset:%d", r.offset)
-		line(t, "slave_repl_offset:%d", r.offset)
-		line(t, "slave_priority:%s", n.conf.get("replica-priority"))
-		line(t, "slave_read_only:%d", flag(!n.conf.writable))
-		line(t, "replica_announced:1")
+		n.infoReplica(t)
 	} else {
 		line(t, "role:master")
 	}
 	line(t, "connected_slaves:%d", len(r.replicas))
-	if n.conf.minGood > 0 {
+	if n.conf.minGood > 0 && n.conf.number("min-replicas-max-lag") > 0 {
 		line(t, "min_slaves_good_slaves:%d", n.goodReplicas())
 	}
 	for i := range r.replicas {
 		one := &r.replicas[i]
-		lag := int64((n.cfg.Clock.Mono() - one.ackedAt).Seconds())
-		line(t, "slave%d:ip=%s,port=%d,state=online,offset=%d,lag=%d", i, one.host, one.port, one.offset, lag)
+		lag := int64(0)
+		if one.state == ReplicaOnline {
+			lag = n.unixSeconds() - one.ackedAt
+		}
+		line(t, "slave%d:ip=%s,port=%d,state=%s,offset=%d,lag=%d", i, one.host, one.port, one.state, one.offset, lag)
 	}
 	histlen := len(r.log)
 	first := int64(0)
 	if r.logging {
 		first = r.first + 1
 	}
-	line(t, "master_failover_state:no-failover")
+	failover := r.failover
+	if failover == "" {
+		failover = "no-failover"
+	}
+	line(t, "master_failover_state:%s", failover)
 	line(t, "master_replid:%s", n.ReplicationID())
 	oldID, oldEnd := strings.Repeat("0", 40), int64(-1)
 	if r.oldID != "" {
@@ -219,6 +213,43 @@ func (n *Node) infoReplication(t *strings.Builder) {
 	line(t, "repl_backlog_size:%d", n.conf.backlog)
 	line(t, "repl_backlog_first_byte_offset:%d", first)
 	line(t, "repl_backlog_histlen:%d", histlen)
+}
+
+// infoReplica is what a replica says of its link.
+func (n *Node) infoReplica(t *strings.Builder) {
+	r := &n.repl
+	link, heard, offset := "down", int64(-1), r.offset
+	if r.link == LinkConnected {
+		link, heard = "up", n.unixSeconds()-r.heardAt
+	}
+	if r.unsynced {
+		offset = 1
+	}
+	line(t, "role:slave")
+	line(t, "master_host:%s", r.masterHost)
+	line(t, "master_port:%d", r.masterPort)
+	line(t, "master_link_status:%s", link)
+	line(t, "master_last_io_seconds_ago:%d", heard)
+	line(t, "master_sync_in_progress:%d", flag(r.link == LinkSync))
+	line(t, "slave_read_repl_offset:%d", offset)
+	line(t, "slave_repl_offset:%d", offset)
+	if r.link == LinkSync {
+		line(t, "master_sync_total_bytes:0")
+		line(t, "master_sync_read_bytes:0")
+		line(t, "master_sync_left_bytes:0")
+		line(t, "master_sync_perc:0.00")
+		line(t, "master_sync_last_io_seconds_ago:%d", n.unixSeconds()-r.heardAt)
+	}
+	if r.link != LinkConnected {
+		down := int64(-1)
+		if r.downSince != 0 {
+			down = n.unixSeconds() - r.downSince
+		}
+		line(t, "master_link_down_since_seconds:%d", down)
+	}
+	line(t, "slave_priority:%s", n.conf.get("replica-priority"))
+	line(t, "slave_read_only:%d", flag(!n.conf.writable))
+	line(t, "replica_announced:%d", flag(n.conf.get("replica-announced") == "yes"))
 }
 
 // infoCPU counts the node's monotonic clock as its only CPU time is unknown.

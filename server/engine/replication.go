@@ -3,7 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
-	"time"
+	"strings"
 
 	"minikv/datastore"
 	"minikv/internal/resp"
@@ -21,21 +21,50 @@ type replication struct {
 	first   int64  // offset of log[0]
 
 	replicas []replica
+	asksAcks bool // a WAIT wants to hear how far the replicas are
+	asked    int  // how often the master has asked this replica
 
 	masterHost string // "": this node is a master
 	masterPort int
-	linkUp     bool
+	link       LinkState
+	downSince  int64    // Unix seconds when link was lost; 0: it is there, or never was
+	heardAt    int64    // Unix seconds of the latest word from the master
+	unsynced   bool     // a replica that has no history yet
 	master     *Session // applies the master's effects
+
+	failover string // the state of FAILOVER in INFO; "": none
 }
+
+// LinkState is where a replica is on its way to its master, as ROLE shows it.
+type LinkState string
+
+// The states of a replica's link.
+const (
+	LinkConnect    LinkState = "connect" // it will be tried again soon
+	LinkConnecting LinkState = "connecting"
+	LinkHandshake  LinkState = "handshake"
+	LinkSync       LinkState = "sync" // the copy of the data is on its way
+	LinkConnected  LinkState = "connected"
+)
 
 // replica is what a master knows of one replica.
 type replica struct {
 	id      int
 	host    string
 	port    int
+	state   ReplicaState
 	offset  int64 // acknowledged
-	ackedAt time.Duration
+	ackedAt int64 // Unix seconds
 }
+
+// ReplicaState is how far a master is with a replica, as INFO shows it.
+type ReplicaState string
+
+// The states of a replica. Only one that is online counts for WAIT and min-replicas-to-write.
+const (
+	ReplicaSending ReplicaState = "send_bulk" // the copy of the data is on its way
+	ReplicaOnline  ReplicaState = "online"
+)
 
 // Snapshot is a node's data at one offset, for a full resynchronisation.
 type Snapshot struct {
@@ -79,6 +108,9 @@ func (n *Node) Apply(stream []byte) error {
 	if n.repl.master == nil {
 		n.repl.master = &Session{node: n, internal: true, authenticated: true, Proto: 2}
 	}
+	if !n.repl.logging {
+		n.repl.logging, n.repl.first = true, n.repl.offset
+	}
 	n.keys.SetExpiry(datastore.IgnoreExpiry)
 	defer n.applyExpiryPolicy()
 	commands := resp.NewCommandReader()
@@ -109,8 +141,7 @@ func (n *Node) Apply(stream []byte) error {
 // of its own.
 func (n *Node) BecomeReplica(masterHost string, port int) {
 	n.repl.masterHost, n.repl.masterPort = masterHost, port
-	n.repl.linkUp = false
-	n.repl.logging = true
+	n.SetMasterLink(LinkConnect)
 	n.applyExpiryPolicy()
 	n.releaseWaiters()
 }
@@ -122,24 +153,82 @@ func (n *Node) BecomeMaster() {
 	}
 	n.repl.masterHost, n.repl.masterPort = "", 0
 	n.repl.master = nil
+	n.repl.link, n.repl.downSince, n.repl.unsynced = "", 0, false
 	n.repl.oldID, n.repl.oldEnd = n.ReplicationID(), n.repl.offset
 	n.repl.id = ""
 	n.effects.db = 0
 	n.applyExpiryPolicy()
 }
 
+// FollowsMaster reports whether the node follows the master at that address.
+func (n *Node) FollowsMaster(host string, port int) bool {
+	return n.repl.isReplica() && strings.EqualFold(n.repl.masterHost, host) && n.repl.masterPort == port
+}
+
 // IsReplica reports whether the node follows a master.
 func (n *Node) IsReplica() bool { return n.repl.isReplica() }
 
-// SetMasterLink tells a replica whether it is in touch with its master.
-func (n *Node) SetMasterLink(up bool) { n.repl.linkUp = up }
+// SetMasterLink tells a replica where it is on its way to its master.
+func (n *Node) SetMasterLink(state LinkState) {
+	r := &n.repl
+	switch {
+	case state == LinkConnected:
+		r.downSince, r.heardAt = 0, n.unixSeconds()
+	case r.link == LinkConnected:
+		r.downSince = n.unixSeconds()
+	}
+	r.link = state
+}
+
+// MasterLink returns the state of a replica's link, "" for a master, with the
+// Unix second of the latest word from the master and, if the link is lost,
+// since when; 0 stands for never.
+func (n *Node) MasterLink() (state LinkState, heardAt, downSince int64) {
+	return n.repl.link, n.repl.heardAt, n.repl.downSince
+}
+
+// HeardFromMaster notes that the master is there.
+func (n *Node) HeardFromMaster() { n.repl.heardAt = n.unixSeconds() }
+
+// StartUnsynced says that the replica begins without data and history.
+func (n *Node) StartUnsynced() { n.repl.unsynced = true }
+
+// unixSeconds is the node's wall clock in Unix seconds.
+func (n *Node) unixSeconds() int64 { return n.cfg.Clock.Wall().Unix() }
 
 // AddReplica attaches a replica, known to the shell as id, at the present
-// offset. From now on effects are recorded.
+// offset. From now on effects are recorded. It counts as online.
 func (n *Node) AddReplica(id int) {
 	n.RemoveReplica(id)
 	n.startLog()
-	n.repl.replicas = append(n.repl.replicas, replica{id: id, ackedAt: n.cfg.Clock.Mono()})
+	n.repl.replicas = append(n.repl.replicas, replica{id: id, state: ReplicaOnline, ackedAt: n.unixSeconds()})
+}
+
+// SetReplicaState says how far the master is with a replica.
+func (n *Node) SetReplicaState(id int, state ReplicaState) {
+	if r := n.repl.find(id); r != nil {
+		r.state = state
+		n.checkWaiters()
+	}
+}
+
+// Replica is what a master knows of one of its replicas.
+type Replica struct {
+	ID      int
+	Host    string
+	Port    int
+	State   ReplicaState
+	Offset  int64 // acknowledged
+	AckedAt int64 // Unix seconds of the latest acknowledgement
+}
+
+// Replicas lists the node's replicas, the longest attached first.
+func (n *Node) Replicas() []Replica {
+	list := make([]Replica, len(n.repl.replicas))
+	for i, r := range n.repl.replicas {
+		list[i] = Replica{r.id, r.host, r.port, r.state, r.offset, r.ackedAt}
+	}
+	return list
 }
 
 // ReplicaAddress says where a replica listens, for ROLE and INFO.
@@ -155,8 +244,8 @@ func (n *Node) Ack(id int, offset int64) {
 	if r == nil {
 		return
 	}
-	r.offset = offset
-	r.ackedAt = n.cfg.Clock.Mono()
+	r.offset = max(r.offset, offset)
+	r.ackedAt = n.unixSeconds()
 	n.checkWaiters()
 }
 
@@ -184,9 +273,56 @@ func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.touchPresent(-1)
 	n.repl.id, n.repl.oldID = s.id, ""
 	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil
-	n.repl.logging = true
+	n.repl.logging, n.repl.unsynced = true, false
 	n.repl.master = nil
 }
+
+// ContinueHistory goes on after the node's offset with the master's history,
+// which may have a new name. It reports whether the name is new.
+func (n *Node) ContinueHistory(id string) (renamed bool) {
+	n.repl.unsynced = false
+	if !n.repl.logging {
+		n.repl.logging, n.repl.first = true, n.repl.offset
+	}
+	if id == n.ReplicationID() {
+		return false
+	}
+	n.repl.oldID, n.repl.oldEnd = n.repl.id, n.repl.offset
+	n.repl.id = id
+	return true
+}
+
+// DropHistory ends the recording of effects and names the history anew, as a
+// master does some time after its last replica has left.
+func (n *Node) DropHistory() {
+	n.repl.id, n.repl.oldID = "", ""
+	n.repl.logging, n.repl.log, n.repl.first = false, nil, n.repl.offset
+}
+
+// Recording reports whether effects are recorded.
+func (n *Node) Recording() bool { return n.repl.logging }
+
+// Propagate puts a command that changes no data into the stream of effects, such as PING.
+func (n *Node) Propagate(args ...string) {
+	if n.repl.logging && !n.repl.isReplica() {
+		n.repl.append(resp.AppendCommand(nil, args...), n.conf.backlog)
+	}
+}
+
+// TakeAckRequest reports whether since the last call a WAIT has begun, which
+// wants the replicas to say how far they are.
+func (n *Node) TakeAckRequest() bool {
+	asked := n.repl.asksAcks
+	n.repl.asksAcks = false
+	return asked
+}
+
+// AcksAsked counts how often the master has asked in its stream how far this
+// replica is.
+func (n *Node) AcksAsked() int { return n.repl.asked }
+
+// SetFailoverState sets what INFO shows as the state of FAILOVER; "": none.
+func (n *Node) SetFailoverState(state string) { n.repl.failover = state }
 
 // Offset is where in the master's history the snapshot was taken.
 func (s *Snapshot) Offset() int64 { return s.offset }
@@ -231,7 +367,7 @@ func (r *replication) find(id int) *replica {
 func (r *replication) acked(offset int64) int64 {
 	var count int64
 	for i := range r.replicas {
-		if r.replicas[i].offset >= offset {
+		if r.replicas[i].state == ReplicaOnline && r.replicas[i].offset >= offset {
 			count++
 		}
 	}
@@ -240,7 +376,9 @@ func (r *replication) acked(offset int64) int64 {
 
 // stale reports whether a replica is out of touch with its master and must not
 // answer from what it has.
-func (n *Node) stale() bool { return n.conf.notStale && n.repl.isReplica() && !n.repl.linkUp }
+func (n *Node) stale() bool {
+	return n.conf.notStale && n.repl.isReplica() && n.repl.link != LinkConnected
+}
 
 // lacksReplicas reports whether a master must refuse writes because fewer than
 // min-replicas-to-write replicas follow it closely.
@@ -251,10 +389,10 @@ func (n *Node) lacksReplicas() bool {
 
 // goodReplicas counts the replicas heard of within min-replicas-max-lag.
 func (n *Node) goodReplicas() int {
-	now, lag := n.cfg.Clock.Mono(), n.conf.maxLag()
+	now, lag := n.unixSeconds(), n.conf.number("min-replicas-max-lag")
 	count := 0
 	for i := range n.repl.replicas {
-		if now-n.repl.replicas[i].ackedAt <= lag {
+		if n.repl.replicas[i].state == ReplicaOnline && now-n.repl.replicas[i].ackedAt <= lag {
 			count++
 		}
 	}
@@ -263,5 +401,8 @@ func (n *Node) goodReplicas() int {
 
 // restart forgets what a process forgets when it ends; the role stays, as in redis.conf.
 func (r *replication) restart() {
-	*r = replication{masterHost: r.masterHost, masterPort: r.masterPort, logging: r.isReplica()}
+	*r = replication{masterHost: r.masterHost, masterPort: r.masterPort, unsynced: r.isReplica()}
+	if r.isReplica() {
+		r.link = LinkConnect
+	}
 }

@@ -193,7 +193,9 @@ func TestRoleAndInfo(t *testing.T) {
 	f.node.RemoveReplica(4)
 	require.Contains(t, f.do(s, "INFO all"), `connected_slaves:0\r\n`)
 	f.node.BecomeReplica("10.0.0.3", 7)
-	f.expect(s, "ROLE", "1) \"slave\"\n2) \"10.0.0.3\"\n3) (integer) 7\n4) \"connect\"\n5) (integer) 50")
+	f.expect(s, "ROLE", "1) \"slave\"\n2) \"10.0.0.3\"\n3) (integer) 7\n4) \"connect\"\n5) (integer) -1")
+	f.node.SetMasterLink(LinkConnected)
+	f.expect(s, "ROLE", "1) \"slave\"\n2) \"10.0.0.3\"\n3) (integer) 7\n4) \"connected\"\n5) (integer) 50")
 }
 
 func TestMinReplicas(t *testing.T) {

@@ -146,6 +146,12 @@ func (n *Node) Unpause(reason PauseReason) {
 	n.settleOutside()
 }
 
+// Paused reports whether commands are held back, for whatever reason.
+func (n *Node) Paused() bool {
+	some, _ := n.blocking.paused()
+	return some
+}
+
 // settleOutside does what the end of a command does, unless one is running.
 func (n *Node) settleOutside() {
 	if n.depth == 0 {

@@ -23,6 +23,7 @@ func init() {
 		scriptingCommands,
 		pubsubCommands,
 		transactionCommands,
+		replicationCommands,
 		clusterCommands,
 		stringCommands,
 		bitCommands,

@@ -1,0 +1,221 @@
+package sim
+
+import (
+	"time"
+
+	"minikv/cluster"
+	"minikv/internal/trace"
+)
+
+// peerLink carries the messages of one lane from one node to another, in their
+// order and without a gap: what the network loses is sent again later, and what
+// comes after it waits.
+type peerLink struct {
+	from, to *node
+	lane     cluster.Lane
+	ch       channel
+	waiting  []*message
+	resend   bool // a timer will send what is waiting
+}
+
+// retransmission is how long it takes until what got lost between nodes is sent again.
+const retransmission = time.Second
+
+// peerLink returns the link to another node, made when it is first used.
+func (n *node) peerLink(to *node, lane cluster.Lane) *peerLink {
+	for len(n.links) <= to.index {
+		n.links = append(n.links, [3]*peerLink{})
+	}
+	l := &n.links[to.index][lane]
+	if *l == nil {
+		ch := n.w.newChannel(n.actor, to.actor, n.w.cfg.Delay)
+		*l = &peerLink{from: n, to: to, lane: lane, ch: ch}
+	}
+	return *l
+}
+
+// post sends what the node's process has left in its outbox.
+func (n *node) post() {
+	for _, p := range n.proc.Outbox() {
+		to := n.w.nodeOf(p.To)
+		if to == nil {
+			n.w.queue.push(n.w.now, step{kind: stepRun, node: n, cause: n.w.cause(), run: func() {
+				n.receivePeer(&message{peer: cluster.Nobody(p), sent: n.w.cause()})
+			}})
+			continue
+		}
+		n.postTo(to, p)
+	}
+}
+
+func (n *node) postTo(to *node, p cluster.Message) {
+	m := n.w.newMessage(msgPeer)
+	m.peer, m.link = p, n.peerLink(to, p.Conn.Lane)
+	if n.w.cfg.Details {
+		m.text = cluster.Describe(p)
+	}
+	if l := m.link; len(l.waiting) > 0 || l.held(m) {
+		l.waiting = append(l.waiting, m)
+		return
+	}
+	m.link.send(m)
+}
+
+// held reports whether a scenario holds back the stream that m belongs to.
+func (l *peerLink) held(m *message) bool {
+	return l.to.held && l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id()
+}
+
+// send puts m on the wire; the effects of a master take their own time.
+func (l *peerLink) send(m *message) {
+	l.ch.delay = l.from.w.cfg.Delay
+	if l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id() {
+		l.ch.delay = l.from.w.cfg.Lag
+	}
+	l.from.w.send(m, &l.ch, l.from.actor, l.to.actor)
+}
+
+// lost makes up for a message that the network has lost. Across a partition it
+// is sent again when that heals.
+func (l *peerLink) lost(m *message) {
+	l.waiting = append([]*message{m}, l.waiting...)
+	w := l.from.w
+	if l.resend || w.cuts[link{l.from.actor, l.to.actor}] > 0 {
+		return
+	}
+	l.resend = true
+	w.at(w.now+retransmission, func() {
+		l.resend = false
+		l.flush()
+	})
+}
+
+// flush sends what is waiting.
+func (l *peerLink) flush() {
+	late := l.waiting
+	l.waiting = nil
+	for i, m := range late {
+		if len(l.waiting) > 0 || l.held(m) {
+			l.waiting = append(l.waiting, late[i:]...)
+			return
+		}
+		l.send(m)
+	}
+}
+
+// eachLink calls f for every link between two nodes.
+func (w *World) eachLink(f func(l *peerLink)) {
+	for _, n := range w.nodes {
+		for i := range n.links {
+			for _, l := range n.links[i] {
+				if l != nil {
+					f(l)
+				}
+			}
+		}
+	}
+}
+
+// nodeOf is the node whose process has an ID, or nil.
+func (w *World) nodeOf(id cluster.ID) *node {
+	if id < 1 || int(id) > len(w.nodes) {
+		return nil
+	}
+	return w.nodes[id-1]
+}
+
+// receivePeer takes a message from another node. For one that is down its
+// computer answers.
+func (n *node) receivePeer(m *message) {
+	if n.down {
+		from := n.w.nodeOf(m.peer.From)
+		if m.peer.Body != (any)(cluster.Closed{}) && from != nil {
+			n.w.following(m.sent, func() { n.postTo(from, cluster.Nobody(m.peer)) })
+		}
+		return
+	}
+	n.proc.Receive(m.peer)
+	e := trace.Event{Kind: trace.Deliver, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number), Text: m.text}
+	if cluster.CarriesEffects(m.peer) {
+		e = trace.Event{Kind: trace.Replicate, Actor: n.actor, Peer: m.from, Cause: m.sent, A: n.engine.Offset()}
+	}
+	if n.w.cfg.Details {
+		e.Details = n.takeDetails()
+	}
+	n.settle(n.w.emit(e))
+}
+
+// bury tells the other nodes that the process has died: after everything that
+// it has sent, but what was still waiting to be sent is gone with it.
+func (n *node) bury() {
+	for _, other := range n.w.nodes {
+		if other == n || other.down || other.group != n.group && !n.linked(other) {
+			continue
+		}
+		l := n.peerLink(other, cluster.Client)
+		for _, lane := range n.links[other.index] {
+			if lane != nil {
+				lane.waiting = nil
+				l.ch.last = max(l.ch.last, lane.ch.last)
+			}
+		}
+		n.postTo(other, cluster.Message{From: n.id(), To: other.id(), Body: cluster.Closed{}})
+	}
+}
+
+// linked reports whether the node has ever sent the other a message.
+func (n *node) linked(other *node) bool {
+	return other.index < len(n.links) && n.links[other.index] != [3]*peerLink{}
+}
+
+// promote makes a replica its group's master: the other replicas follow it,
+// clients are told. The old master, if it lives, knows nothing of it.
+func (n *node) promote() {
+	if n.down || n.group.master == n {
+		return
+	}
+	w := n.w
+	n.member.Promote()
+	old := n.group.master
+	n.group.master = n
+	cause := w.emit(trace.Event{Kind: trace.Promote, Actor: w.nemesis, Peer: n.actor, A: n.engine.Offset()})
+	host, port := w.directory.Endpoint(n.id())
+	for _, r := range n.group.nodes {
+		if r != n && r != old {
+			r.member.Follow(host, port)
+			if r.down {
+				r.proc.Outbox()
+				continue
+			}
+			r.settle(cause)
+		}
+	}
+	w.following(cause, func() {
+		for _, p := range w.procs {
+			if !p.dead {
+				p.conn(n).announce()
+			}
+		}
+	})
+	n.settle(cause)
+}
+
+// holdReplication holds back what the node's master sends it, or lets it go on.
+func (n *node) holdReplication(held bool) {
+	flag := int64(0)
+	if held {
+		flag = 1
+	}
+	n.held = held
+	cause := n.w.emit(trace.Event{Kind: trace.Lag, Actor: n.w.nemesis, Peer: n.actor, A: flag})
+	if held {
+		return
+	}
+	n.w.following(cause, func() {
+		n.w.eachLink(func(l *peerLink) {
+			if l.to == n {
+				l.flush()
+			}
+		})
+	})
+}
