@@ -37,7 +37,7 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestRandomCommandsAgainstRedis -diff.seed=%d "+
 		"-diff.commands=%d", address, seed, *diffCommands)
 	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
-	d.real.ask("(control)", "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
+	d.real.ask(control, "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
 	random := rand.New(rand.NewSource(seed))
 	forms := strings.Split(strings.TrimSpace(diffGrammar), "\n")
 	const episode = 200
@@ -74,7 +74,6 @@ type differ struct {
 // run plays steps on empty servers and returns the first difference, or nil.
 func (d *differ) run(steps []diffStep, count bool) *mismatch {
 	ours := newEngineTarget()
-	const control = "(control)"
 	d.real.ask(control, "FLUSHALL")
 	d.real.ask(control, "SCRIPT", "FLUSH")
 	for client, proto := range map[string]int{"2": 2, "3": 3} { //tidy:unordered one is like the other

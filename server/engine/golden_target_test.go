@@ -45,6 +45,8 @@ func newEngineTarget() *engineTarget {
 
 func (e *engineTarget) isReal() bool { return false }
 
+func (e *engineTarget) settle() {}
+
 func (e *engineTarget) connect(client string, proto int) {
 	e.clients[client] = e.node.NewSession("127.0.0.1:50000")
 	if proto == 3 {
@@ -103,11 +105,13 @@ type realClient struct {
 	in     []byte
 }
 
+// control is the client that looks after the test itself.
+const control = "(control)"
+
 // newRealTarget returns a target for the server at address. The server must be
 // empty: golden files flush it.
 func newRealTarget(t *testing.T, address string) *realTarget {
 	r := &realTarget{t: t, address: address, clients: map[string]*realClient{}}
-	const control = "(control)"
 	r.connect(control, 2)
 	keyspace := r.ask(control, "INFO", "keyspace")
 	require.NotContains(t, keyspace.Str, "db", "REDIS_SERVER must be an empty server")
@@ -117,13 +121,29 @@ func newRealTarget(t *testing.T, address string) *realTarget {
 		for _, c := range r.clients {
 			_ = c.socket.Close()
 		}
-		time.Sleep(20 * time.Millisecond) // the server sees them leave
 	})
 	r.ask(control, "CONFIG", "RESETSTAT")
 	return r
 }
 
 func (r *realTarget) isReal() bool { return true }
+
+// settle asks the server something, twice. What all sockets held before the
+// first question is done in the same turn of the server's event loop at the
+// latest, and the answer to the second one shows that this turn has written its
+// replies. The question does not show in MONITOR. A server that is paused does
+// not answer before paused: so long it had to do what came before.
+func (r *realTarget) settle() {
+	const paused = 200 * time.Millisecond
+	for range 2 {
+		r.send(control, bytesOf([]string{"SLOWLOG", "LEN"}))
+		if _, ok := r.read(control, paused); !ok {
+			require.NoError(r.t, r.clients[control].socket.Close())
+			r.connect(control, 2)
+			return
+		}
+	}
+}
 
 func (r *realTarget) connect(client string, proto int) {
 	socket, err := net.Dial("tcp", r.address)
@@ -143,7 +163,7 @@ func (r *realTarget) ask(client string, words ...string) resp.Value {
 }
 
 func (r *realTarget) id(client string) string {
-	list := r.ask("(control)", "CLIENT", "LIST").Str
+	list := r.ask(control, "CLIENT", "LIST").Str
 	address := regexp.QuoteMeta(r.clients[client].socket.LocalAddr().String())
 	found := regexp.MustCompile(`(?m)^id=(\d+) addr=` + address + " ").FindStringSubmatch(list)
 	require.NotNil(r.t, found)
@@ -153,7 +173,7 @@ func (r *realTarget) id(client string) string {
 func (r *realTarget) leave(client string) {
 	require.NoError(r.t, r.clients[client].socket.Close())
 	delete(r.clients, client)
-	time.Sleep(20 * time.Millisecond) // the server sees it leave
+	r.settle()
 }
 
 func (r *realTarget) send(client string, cmd [][]byte) {
@@ -162,11 +182,22 @@ func (r *realTarget) send(client string, cmd [][]byte) {
 }
 
 func (r *realTarget) next(client string, patient bool) (resp.Value, bool) {
-	c := r.clients[client]
-	wait := 50 * time.Millisecond
 	if patient {
-		wait = 5 * time.Second
+		return r.read(client, 10*time.Second)
 	}
+	// What is there. A busy machine may let one deadline pass before the socket
+	// is looked at.
+	for range 3 {
+		if v, ok := r.read(client, 5*time.Millisecond); ok {
+			return v, true
+		}
+	}
+	return resp.Value{}, false
+}
+
+// read is the client's next reply or push, if it comes within wait.
+func (r *realTarget) read(client string, wait time.Duration) (resp.Value, bool) {
+	c := r.clients[client]
 	require.NoError(r.t, c.socket.SetReadDeadline(time.Now().Add(wait)))
 	for {
 		v, n, err := resp.Parse(c.in)

@@ -26,7 +26,7 @@ import (
 //	    Each line is a command in redis-cli's quoting, each reply is described
 //	    by resp.Describe. A client is made when it is first named, proto counts
 //	    then. A word @NAME is that client's ID. sort: orders the elements of each reply. blocks: the command is
-//	    left waiting. quiet: no reply is waited for.
+//	    left waiting. quiet: what it replies is thrown away.
 //	recv [client=NAME]
 //	    What has come for a client that no command waited for.
 //	close [client=NAME]
@@ -44,10 +44,10 @@ func TestGolden(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		if address != "" {
-			t.Run("redis/"+name, func(t *testing.T) { runReal(t, file, address) })
+			t.Run("redis/"+name, func(t *testing.T) { runGolden(t, file, newRealTarget(t, address)) })
 		}
 		if address == "" || !rewriting() {
-			t.Run("engine/"+name, func(t *testing.T) { runGolden(t, file, newEngineTarget(), false) })
+			t.Run("engine/"+name, func(t *testing.T) { runGolden(t, file, newEngineTarget()) })
 		}
 	}
 }
@@ -109,6 +109,9 @@ func rewriting() bool {
 type target interface {
 	// send gives a client's command to the server.
 	send(client string, cmd [][]byte)
+	// settle returns when the server has done what it was sent, and what this
+	// led to has come.
+	settle()
 	// next is the client's next reply or push; patient: one is due.
 	next(client string, patient bool) (v resp.Value, ok bool)
 	// connect makes a client.
@@ -132,27 +135,9 @@ type mask struct {
 	replacement string
 }
 
-// attempts is how often a file may be tried on a real server.
-const attempts = 4
-
-// runReal runs a file on redis-server. Real time passes between its commands,
-// more of it on a busy machine, so that a key may be gone too soon: the file
-// must come out right, as a whole, once in a few attempts.
-func runReal(t *testing.T, file, address string) {
-	for attempt, right := 1, rewriting(); attempt < attempts && !right; attempt++ {
-		t.Run("attempt", func(t *testing.T) { right = runGolden(t, file, newRealTarget(t, address), true) })
-		if right {
-			return
-		}
-	}
-	runGolden(t, file, newRealTarget(t, address), false)
-}
-
-// runGolden runs a file. It reports whether all blocks came out as expected;
-// tolerant: one that did not is no failure of the test.
-func runGolden(t *testing.T, file string, tg target, tolerant bool) (right bool) {
+// runGolden runs a file.
+func runGolden(t *testing.T, file string, tg target) {
 	g := &golden{target: tg, clients: map[string]bool{}}
-	right = true
 	datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 		if d.Rewrite && !tg.isReal() {
 			d.Fatalf(t, "-rewrite records from redis-server: set REDIS_SERVER")
@@ -161,15 +146,8 @@ func runGolden(t *testing.T, file string, tg target, tolerant bool) (right bool)
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		out = g.mask(out)
-		if tolerant && out != d.Expected {
-			t.Logf("%s: differs, to be tried again", d.Pos)
-			right = false
-			return d.Expected
-		}
-		return out
+		return g.mask(out)
 	})
-	return right
 }
 
 func (g *golden) block(t *testing.T, d *datadriven.TestData) (string, error) {
@@ -216,8 +194,10 @@ func (g *golden) do(t *testing.T, d *datadriven.TestData, client string) (string
 		due := repliesDue(cmd)
 		switch {
 		case d.HasArg("quiet"):
+			g.receive(client)
 			due = 0
 		case d.HasArg("blocks"):
+			g.target.settle()
 			if _, replied := g.target.next(client, false); replied {
 				return "", fmt.Errorf("did not block: %s", line)
 			}
@@ -254,6 +234,7 @@ func (g *golden) nameClients(cmd [][]byte) {
 }
 
 func (g *golden) receive(client string) string {
+	g.target.settle()
 	var out strings.Builder
 	for {
 		v, ok := g.target.next(client, false)
