@@ -78,7 +78,11 @@ func (db *DB) Copy(from []byte, target *DB, to []byte) bool {
 	if e == nil {
 		return false
 	}
-	target.put(to, e.value.clone(), e.deadline)
+	v := e.value.clone()
+	if v.kind == String && v.form == formPlain {
+		v.form = formCopied
+	}
+	target.put(to, v, e.deadline)
 	return true
 }
 

@@ -21,6 +21,7 @@ const (
 	formPlain    form = iota
 	formGrown         // a collection that is no longer compact; a string that was changed in place
 	formEmbedded      // a string that is a number but was not written as one
+	formCopied        // a string that COPY made
 )
 
 // SetLimits changes the sizes at which collections grow from now on.
@@ -40,6 +41,12 @@ func (db *DB) Encoding(key []byte) string {
 func (db *DB) Compact(key []byte) bool {
 	e := db.peek(key)
 	return e != nil && e.value.form == formPlain
+}
+
+// Copied reports whether the string under key is one that COPY made.
+func (db *DB) Copied(key []byte) bool {
+	e := db.peek(key)
+	return e != nil && e.value.form == formCopied
 }
 
 // Grow takes the compact encoding from the value under key, which must be a collection.
@@ -77,7 +84,7 @@ func (v *value) encoding() string {
 
 // stringEncoding follows tryObjectEncoding of Redis 7.0.
 func (v *value) stringEncoding() string {
-	if _, isInt := ParseInteger(v.str); isInt && v.form == formPlain {
+	if _, isInt := ParseInteger(v.str); isInt && (v.form == formPlain || v.form == formCopied) {
 		return "int"
 	}
 	if len(v.str) > maxEmbedded || v.form == formGrown {

@@ -107,7 +107,7 @@ func unusualNumber(s string) bool {
 }
 
 func (d *jsonDecoder) number(at int) jsonToken {
-	f, length := scanNumber(d.text[at:])
+	f, length := ScanNumber(d.text[at:])
 	if length == 0 {
 		return jsonToken{"invalid number", at, lua.LNil}
 	}

@@ -26,7 +26,8 @@ func (s *sandbox) openClosures() {
 	s.commandOf[named("redis.pcall")] = &command{protect: true}
 	s.builtins = map[*lua.LFunction]builtin{
 		s.concat:                    {2, manyArguments, concatenation},
-		s.modulo:                    {2, 2, modulo},
+		s.modulo:                    {2, 2, operation("__mod")},
+		s.power:                     {2, 2, operation("__pow")},
 		named("tonumber"):           {1, 1, toNumberCall},
 		named("tostring"):           {1, 1, toStringCall},
 		named("type"):               {1, 1, typeCall},
@@ -92,8 +93,11 @@ func notText(values []lua.LValue) int {
 	return -1
 }
 
-func modulo(args []expression, at *site) expression {
-	return calculation(luaMod, args[0], args[1], at, false)
+// operation compiles the operator of an event.
+func operation(event string) func(args []expression, at *site) expression {
+	return func(args []expression, at *site) expression {
+		return calculation(arithmetic[event], args[0], args[1], at, false)
+	}
 }
 
 func toNumberCall(args []expression, _ *site) expression {

@@ -108,8 +108,8 @@ func ordered(l, r lua.LValue, orEqual bool, at *site) (bool, *failure) {
 }
 
 // operators are the arithmetic operators by the events of their metamethods;
-// the mending pass has made a call of %.
-var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "^": "__pow"}
+// the mending pass has made calls of % and ^.
+var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div"}
 
 func (c *compiler) arithmetic(x *ast.ArithmeticOpExpr) expression {
 	event, known := operators[x.Operator]

@@ -60,9 +60,9 @@ func signNaN(f float64, negative bool, args ...float64) float64 {
 		}
 	}
 	if negative {
-		return math.Copysign(f, -1)
+		return math.Float64frombits(plainNaN | 1<<63)
 	}
-	return f
+	return math.Float64frombits(plainNaN)
 }
 
 // mathOfTwo are the functions of two numbers.

@@ -109,21 +109,24 @@ func (e *Engine) arith(L *lua.LState, event string, op func(a, b float64) float6
 	return 1
 }
 
-// modulo is the operator %.
-func (e *Engine) modulo(L *lua.LState) int {
-	if a, ok := L.Get(1).(lua.LNumber); ok {
-		if b, ok := L.Get(2).(lua.LNumber); ok {
-			return e.pushFloat(L, luaMod(float64(a), float64(b)))
+// operation is the operator of an event, as a function.
+func (e *Engine) operation(event string) lua.LGFunction {
+	op := arithmetic[event]
+	return func(L *lua.LState) int {
+		if a, ok := L.Get(1).(lua.LNumber); ok {
+			if b, ok := L.Get(2).(lua.LNumber); ok {
+				return e.pushFloat(L, op(float64(a), float64(b)))
+			}
 		}
-	}
-	if left, ok := L.Get(1).(*lua.LTable); ok {
-		if own := L.GetMetaField(left, "__mod"); own != lua.LNil {
-			L.Insert(own, 1)
-			L.Call(2, 1)
-			return 1
+		if left, ok := L.Get(1).(*lua.LTable); ok {
+			if own := L.GetMetaField(left, event); own != lua.LNil {
+				L.Insert(own, 1)
+				L.Call(2, 1)
+				return 1
+			}
 		}
+		return e.arith(L, event, op)
 	}
-	return e.arith(L, "__mod", luaMod)
 }
 
 func (e *Engine) negate(L *lua.LState) int {

@@ -16,16 +16,16 @@ import (
 // Source: Lua 5.1, luaO_str2d.
 func parseNumber(s string) (float64, bool) {
 	s = strings.Trim(cString(s), spaces)
-	f, length := scanNumber(s)
+	f, length := ScanNumber(s)
 	return f, length > 0 && length == len(s)
 }
 
 // spaces are what C's isspace knows.
 const spaces = " \t\n\v\f\r"
 
-// scanNumber reads the number that s begins with as C's strtod does, and
+// ScanNumber reads the number that s begins with as C's strtod does, and
 // returns its length, 0 if there is none.
-func scanNumber(s string) (float64, int) {
+func ScanNumber(s string) (float64, int) {
 	body := s
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		body = s[1:]
@@ -145,17 +145,21 @@ func toNumber(v lua.LValue) (float64, bool) {
 // parseBase reads an integer in a base from 2 to 36, as strtoul does: a sign
 // and, in base 16, a 0x prefix may stand before it.
 func parseBase(s string, base int) (float64, bool) {
-	s = strings.ToLower(strings.Trim(s, spaces))
+	s = strings.ToLower(strings.Trim(cString(s), spaces))
 	negative := strings.HasPrefix(s, "-")
-	s = strings.TrimLeft(s, "+-")
+	if negative || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
 	if base == 16 {
 		s = strings.TrimPrefix(s, "0x")
 	}
 	n, err := strconv.ParseUint(s, base, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return math.MaxUint64, true
+	case err != nil:
 		return 0, false
-	}
-	if negative {
+	case negative:
 		n = -n
 	}
 	return float64(n), true

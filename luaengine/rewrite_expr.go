@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -48,8 +49,11 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		return r.concat(slot, x)
 	case *ast.ArithmeticOpExpr:
 		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
-		if x.Operator == "%" {
-			return r.modulo(slot, x, n)
+		switch x.Operator {
+		case "%":
+			return r.operation(slot, x, n, r.e.sand.modulo)
+		case "^":
+			return r.operation(slot, x, n, r.e.sand.power)
 		}
 		return r.operator(x, n, &x.Lhs, &x.Rhs)
 	case *ast.UnaryMinusOpExpr:
@@ -72,12 +76,13 @@ func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
 	return line
 }
 
-// modulo makes a%b a call of the sandbox: gopher-lua has another result for
-// infinities and large quotients.
-func (r *rewriter) modulo(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node) int {
+// operation makes an operator a call of the sandbox: gopher-lua has another
+// result of % for infinities and large quotients, and other bits for what is no
+// number.
+func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op *lua.LFunction) int {
 	call := &ast.FuncCallExpr{AdjustRet: true, Args: []ast.Expr{one(x.Lhs), one(x.Rhs)}}
 	line := r.nested(x.Line(), &call.Args[0], &call.Args[1])
-	call.Func = r.constant(r.e.sand.modulo, line)
+	call.Func = r.constant(op, line)
 	r.place(call, line, n)
 	*slot = call
 	return line

@@ -24,6 +24,7 @@ type sandbox struct {
 	forBounds  *lua.LFunction
 	concat     *lua.LFunction
 	modulo     *lua.LFunction
+	power      *lua.LFunction
 	null       *lua.LUserData // cjson.null: what null decodes to
 	stringMeta lua.LValue     // what getmetatable('') shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
@@ -64,7 +65,8 @@ func (s *sandbox) open(e *Engine) {
 	s.step = L.NewFunction(e.stepHere)
 	s.forBounds = L.NewFunction(e.forBounds)
 	s.concat = L.NewFunction(e.concat)
-	s.modulo = L.NewFunction(e.modulo)
+	s.modulo = L.NewFunction(e.operation("__mod"))
+	s.power = L.NewFunction(e.operation("__pow"))
 	s.null = &lua.LUserData{Metatable: lua.LNil}
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())

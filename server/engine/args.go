@@ -2,10 +2,9 @@ package engine
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"minikv/datastore"
+	"minikv/luaengine"
 )
 
 // parseInt reads a signed 64-bit integer as Redis does: no spaces, no plus
@@ -30,22 +29,13 @@ func parseInt32(arg []byte, custom string) (n int, bad string) {
 // parseFloat reads a double as Redis does: C's strtod on the whole argument,
 // hexadecimal and infinities included, but no space in front, nothing out of
 // range and not NaN.
+// Source: string2d of Redis 7.0.
 func parseFloat(arg []byte) (f float64, ok bool) {
-	text := string(arg)
-	if strings.ContainsAny(text, "xX") && !strings.ContainsAny(text, "pP") {
-		text += "p0"
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(f) || strings.Contains(text, "_") || f == 0 && nonzero(text) {
+	f, length := luaengine.ScanNumber(string(arg))
+	if length == 0 || length != len(arg) || math.IsNaN(f) || overflowed(string(arg), f) {
 		return 0, false
 	}
 	return f, true
-}
-
-// nonzero reports whether the mantissa of a decimal number has a digit but 0.
-func nonzero(text string) bool {
-	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
-	return strings.ContainsAny(mantissa, "123456789")
 }
 
 // is reports whether arg is the option word, which is given in upper case.

@@ -2,9 +2,43 @@ package engine
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 	"strings"
+
+	"minikv/luaengine"
 )
+
+// strtod reads the number that text begins with as C does: spaces may stand
+// before it, and the text ends at its first zero byte. rest is what stands
+// behind the number, or the whole text if there is none; no number is 0.
+func strtod(text string) (f float64, rest string) {
+	text, _, _ = strings.Cut(text, "\x00")
+	body := strings.TrimLeft(text, " \t\n\v\f\r")
+	f, length := luaengine.ScanNumber(body)
+	if length == 0 {
+		return 0, text
+	}
+	return f, body[length:]
+}
+
+// overflowed reports whether f is infinite, or 0, although text, which was read
+// as f, says a number that is not.
+func overflowed(text string, f float64) bool {
+	text = strings.ToLower(text)
+	switch {
+	case math.IsInf(f, 0):
+		return !strings.Contains(text, "inf")
+	case f != 0:
+		return false
+	}
+	digits, exponent := "123456789", "e"
+	if strings.Contains(text, "x") {
+		digits, exponent = "123456789abcdef", "p"
+	}
+	mantissa, _, _ := strings.Cut(text, exponent)
+	return strings.ContainsAny(mantissa, digits)
+}
 
 // The range of exponents of the 80-bit floating point numbers in which Redis
 // computes INCRBYFLOAT and HINCRBYFLOAT, as big.Float counts them.

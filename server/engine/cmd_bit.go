@@ -99,23 +99,27 @@ type bitRange struct{ from, to int64 } // to excluded
 
 // parseBitRange reads start end [BYTE|BIT] over a string of n bytes; end may
 // be missing. Only BITCOUNT sees that two negative positions are in the wrong
-// order; BITPOS first moves both to the start.
+// order, and does so before it looks at the unit; BITPOS first moves both to
+// the start, and looks at the unit before the end.
+// Source: bitcountCommand and bitposCommand of Redis 7.0.
 func parseBitRange(args [][]byte, n int, countsBits bool) (r bitRange, bad string) {
-	unit := int64(8)
+	start, stop, ok := int64(0), int64(-1), true
+	if len(args) > 0 {
+		if start, ok = parseInt(args[0]); !ok {
+			return r, errNotInt
+		}
+	}
+	unit, badUnit := int64(8), ""
 	if len(args) == 3 {
 		switch {
 		case is(args[2], "BIT"):
 			unit = 1
 		case !is(args[2], "BYTE"):
-			return r, errSyntax
+			badUnit = errSyntax
 		}
 	}
-	total := int64(n) * 8 / unit
-	start, stop, ok := int64(0), total-1, true
-	if len(args) > 0 {
-		if start, ok = parseInt(args[0]); !ok {
-			return r, errNotInt
-		}
+	if badUnit != "" && !countsBits {
+		return r, badUnit
 	}
 	if len(args) > 1 {
 		if stop, ok = parseInt(args[1]); !ok {
@@ -125,6 +129,10 @@ func parseBitRange(args [][]byte, n int, countsBits bool) (r bitRange, bad strin
 	if countsBits && start < 0 && stop < 0 && start > stop {
 		return r, ""
 	}
+	if badUnit != "" {
+		return r, badUnit
+	}
+	total := int64(n) * 8 / unit
 	if start < 0 {
 		start = max(0, start+total)
 	}

@@ -56,13 +56,16 @@ func (n *Node) tracksFrequency() bool {
 }
 
 // runObjectRefCount is OBJECT REFCOUNT key. Redis shares the integers up to
-// 9999 unless they could be evicted.
+// 9999 unless they could be evicted, and but for those that COPY made.
 func runObjectRefCount(c *Call) resp.Value {
 	const sharedIntegers, sharedCount = 10000, 1<<31 - 1
 	switch c.DB.Encoding(c.Args[2]) {
 	case "":
 		return resp.Null
 	case "int":
+		if c.DB.Copied(c.Args[2]) {
+			break
+		}
 		text, _, _ := c.DB.String(c.Args[2])
 		n, _ := datastore.ParseInteger(text)
 		policy := c.Node.conf.get("maxmemory-policy")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func runZScan(c *Call) resp.Value {
 			n, _ := c.DB.ZLen(c.Args[1])
 			members, _ := c.DB.ZRange(c.Args[1], 0, n)
 			for _, m := range members {
-				add(m.Name, resp.FormatDouble(m.Score))
+				add(m.Name, listpackScore(m.Score))
 			}
 			return 0
 		}
@@ -91,6 +92,16 @@ func runZScan(c *Call) resp.Value {
 		})
 		return next
 	})
+}
+
+// listpackScore is a score as a listpack keeps it: whole ones as integers.
+// Source: zzlInsertAt and double2ll of Redis 7.0.
+func listpackScore(score float64) string {
+	const greatest = 1 << 62
+	if score >= -greatest && score <= greatest && score == math.Trunc(score) {
+		return strconv.FormatInt(int64(score), 10)
+	}
+	return resp.FormatDouble(score)
 }
 
 // scanKey is the scan of one key's elements. A compact value is returned whole,

@@ -3,7 +3,6 @@ package engine
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"minikv/datastore"
@@ -210,15 +209,14 @@ func (o *sortOptions) compare(a, b sortElement) int {
 	return strings.Compare(a.text, b.text)
 }
 
-// parseWeight reads a number as C's strtod does, up to a zero byte; no text is 0.
+// parseWeight reads a number as C's strtod does, up to a zero byte; no text is
+// 0. A decimal number so small that its digits do not all count is out of range.
 func parseWeight(text string) (float64, bool) {
+	const smallestNormal = 0x1p-1022
 	text, _, _ = strings.Cut(text, "\x00")
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	if text == "" {
-		return 0, true
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil && !math.IsNaN(f) && !strings.Contains(text, "_")
+	f, rest := strtod(text)
+	subnormal := f != 0 && math.Abs(f) < smallestNormal && !strings.ContainsAny(text, "xX")
+	return f, rest == "" && !math.IsNaN(f) && !subnormal && !overflowed(text, f)
 }
 
 // window is the part of n elements that LIMIT leaves.

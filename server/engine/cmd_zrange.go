@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"math"
-	"slices"
-	"strconv"
 
 	"minikv/datastore"
 	"minikv/internal/resp"
@@ -236,18 +233,14 @@ func zspan(c *Call, key []byte, kind rangeKind, low, high []byte) (from, to int,
 }
 
 // parseScoreBound reads a score, or one that is excluded: (1.5. As with C's
-// strtod, spaces may stand before the number, and no number is 0.
+// strtod, spaces may stand before the number, the text ends at a zero byte, and
+// no text is 0.
 func parseScoreBound(arg []byte) (score float64, exclusive, ok bool) {
 	if len(arg) > 0 && arg[0] == '(' {
 		arg, exclusive = arg[1:], true
 	}
-	arg = bytes.TrimLeft(arg, " \t\n\v\f\r")
-	if len(arg) == 0 {
-		return 0, exclusive, true
-	}
-	score, err := strconv.ParseFloat(string(arg), 64)
-	tooGreat := math.IsInf(score, 0)
-	return score, exclusive, (err == nil || tooGreat) && !math.IsNaN(score) && !slices.Contains(arg, '_')
+	score, rest := strtod(string(arg))
+	return score, exclusive, rest == "" && !math.IsNaN(score)
 }
 
 // parseNameBound reads [name, (name, - or +.
