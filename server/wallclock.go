@@ -14,7 +14,7 @@ func NewWallClock() WallClock { return WallClock{start: now()} }
 func (WallClock) Wall() time.Time { return now() }
 
 // Mono is the time since the clock was made.
-func (c WallClock) Mono() time.Duration { return now().Sub(c.start) }
+func (c WallClock) Mono() time.Duration { return time.Since(c.start) }
 
-// now is the only place where the shell asks the time.
+// now is the only place where the shell asks the date.
 func now() time.Time { return time.Now() }
