@@ -1,0 +1,71 @@
+package cluster
+
+import "strings"
+
+// Levels of what Redis logs.
+const (
+	logDebug = iota
+	logVerbose
+	logNotice
+	logWarning
+)
+
+// eventLevels are the levels of the events that are no warnings.
+var eventLevels = map[string]int{
+	"+slave": logNotice, "+sentinel": logNotice, "+sentinel-address-switch": logNotice,
+	"+sentinel-invalid-addr": logNotice, "+sentinel-address-update": logNotice, "+reboot": logNotice,
+	"+role-change": logVerbose, "-role-change": logVerbose, "+convert-to-slave": logNotice,
+	"+fix-slave-config": logNotice, "+slave-reconf-inprog": logNotice, "+slave-reconf-done": logNotice,
+	"+slave-reconf-sent": logNotice, "+slave-reconf-sent-be": logNotice, "-slave-reconf-sent-timeout": logNotice,
+	"+failover-state-send-slaveof-noone": logNotice, "+failover-state-wait-promotion": logNotice,
+}
+
+// eventf tells the world about an instance. A "%@" at the start of format stands
+// for its description.
+// Source: sentinelEvent of Redis 7.0.
+func (s *Sentinel) eventf(channel string, ri *instance, format string) {
+	if rest, ok := strings.CutPrefix(format, "%@"); ok {
+		format = s.describe(ri) + rest
+	}
+	s.event(channel, format)
+}
+
+// event publishes a text to the subscribers of a channel, which is named like
+// the event, and logs it.
+func (s *Sentinel) event(channel, text string) {
+	level, known := eventLevels[channel]
+	if !known {
+		level = logWarning
+	}
+	s.log(level, channel+" "+text)
+	if s.cfg.Event != nil {
+		s.cfg.Event(channel, text)
+	}
+	s.node.Publish(channel, text)
+}
+
+// log writes a line of the log.
+func (s *Sentinel) log(level int, text string) {
+	if s.cfg.Node.Log != nil {
+		s.cfg.Node.Log(level, text)
+	}
+}
+
+// describe is an instance in events: what it is, its name and address, and the
+// same of its master.
+func (s *Sentinel) describe(ri *instance) string {
+	text := ri.kind() + " " + ri.name + " " + s.announced(ri.addr) + " " + decimal(int64(ri.addr.port))
+	if m := ri.master; m != nil {
+		text += " @ " + m.name + " " + s.announced(m.addr) + " " + decimal(int64(m.addr.port))
+	}
+	return text
+}
+
+// announced is an address's host as it is told to others: the name that it was
+// given by with announce-hostnames, and otherwise the number.
+func (s *Sentinel) announced(a address) string {
+	if s.options.announceHostnames {
+		return a.host
+	}
+	return resolveName(a.host)
+}

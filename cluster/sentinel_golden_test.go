@@ -1,0 +1,294 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// deployment is one master with replicas and Sentinels that watch it.
+type deployment struct {
+	replicas, sentinels, quorum int
+	downAfter, failoverTimeout  time.Duration
+}
+
+// names are the processes in the order of their ports.
+func (d deployment) names() []string {
+	names := []string{"m1"}
+	for i := range d.replicas {
+		names = append(names, fmt.Sprintf("r%d", i+1))
+	}
+	for i := range d.sentinels {
+		names = append(names, fmt.Sprintf("s%d", i+1))
+	}
+	return names
+}
+
+// sentinelTarget is what a golden file runs against: processes of ours in
+// virtual time, or redis-server's.
+type sentinelTarget interface {
+	ask(name string, cmd [][]byte) resp.Value
+	sleep(d time.Duration)
+	stop(name string)
+	start(name string)
+	takeEvents(name string) []event
+	port() int // of the first process
+}
+
+// Golden files (testdata/sentinel/*.txt) hold what redis-server 7.0.15
+// answers and does. They run against this package always and, when REDIS_BINARY
+// is the path of a redis-server, against that one's processes too, on the ports
+// from REDIS_PORT on; -rewrite records from it. Blocks:
+//
+//	run [replicas=N] [sentinels=N] [quorum=N] [down-after=MS] [failover-timeout=MS]
+//	    Starts a master m1, its replicas r1 …, Sentinels s1 …, and waits until all know each other.
+//	do [at=NAME] [sort] [proto=3]
+//	    Each line is a command in redis-cli's quoting. @NAME stands for the port of a process,
+//	    #NAME for its id. sort: orders the elements of each reply.
+//	stop NAME, start NAME
+//	    Kills a process, starts it again.
+//	sleep MILLISECONDS
+//	events [at=NAME] [only=CHANNEL,…]
+//	    What a Sentinel has published since it was last asked.
+//
+// In all output a process's port is shown as its name, its id as #NAME, and the
+// value of a field that depends on the moment as ~ (volatileFields).
+func TestSentinelGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/sentinel/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	binary := os.Getenv("REDIS_BINARY")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if binary != "" {
+			t.Run("redis/"+name, func(t *testing.T) {
+				runSentinelGolden(t, file, func(cfg deployment) sentinelTarget { return newRealWorld(t, binary, cfg) })
+			})
+		}
+		if binary == "" || !rewriting() {
+			t.Run("cluster/"+name, func(t *testing.T) {
+				runSentinelGolden(t, file, func(cfg deployment) sentinelTarget { return newVirtualWorld(t, cfg, 1) })
+			})
+		}
+	}
+}
+
+func rewriting() bool {
+	return slices.ContainsFunc(os.Args, func(arg string) bool {
+		return strings.HasSuffix(arg, "-rewrite") || strings.HasSuffix(arg, "-rewrite=true")
+	})
+}
+
+// sentinelGolden is the run of one file.
+type sentinelGolden struct {
+	cfg    deployment
+	target sentinelTarget
+	names  namer
+}
+
+func runSentinelGolden(t *testing.T, file string, start func(deployment) sentinelTarget) {
+	g := &sentinelGolden{}
+	datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+		if d.Rewrite {
+			require.NotEmpty(t, os.Getenv("REDIS_BINARY"), "-rewrite records from redis-server: set REDIS_BINARY")
+		}
+		at := "s1"
+		if d.HasArg("at") {
+			d.ScanArgs(t, "at", &at)
+		}
+		switch d.Cmd {
+		case "run":
+			g.cfg = readDeployment(t, d)
+			g.target = start(g.cfg)
+			g.names = meetEachOther(t, g.cfg, g.target)
+		case "do":
+			return g.do(t, d, at)
+		case "stop":
+			g.target.stop(d.CmdArgs[0].Key)
+		case "start":
+			g.target.start(d.CmdArgs[0].Key)
+		case "sleep":
+			millis, err := strconv.Atoi(d.CmdArgs[0].Key)
+			require.NoError(t, err)
+			g.target.sleep(time.Duration(millis) * time.Millisecond)
+		case "events":
+			return g.events(t, d, at)
+		default:
+			d.Fatalf(t, "unknown block")
+		}
+		return ""
+	})
+}
+
+func readDeployment(t *testing.T, d *datadriven.TestData) deployment {
+	cfg := deployment{replicas: 2, sentinels: 3, quorum: 2}
+	down, timeout := 3000, 10000
+	for name, value := range map[string]*int{
+		"replicas": &cfg.replicas, "sentinels": &cfg.sentinels, "quorum": &cfg.quorum,
+		"down-after": &down, "failover-timeout": &timeout,
+	} {
+		if d.HasArg(name) {
+			d.ScanArgs(t, name, value)
+		}
+	}
+	cfg.downAfter = time.Duration(down) * time.Millisecond
+	cfg.failoverTimeout = time.Duration(timeout) * time.Millisecond
+	return cfg
+}
+
+// meetEachOther waits until every Sentinel knows the others and the replicas,
+// and forgets what was published on the way.
+func meetEachOther(t *testing.T, cfg deployment, target sentinelTarget) namer {
+	words := func(line string) [][]byte {
+		cmd, _ := resp.SplitArgs([]byte(line))
+		return cmd
+	}
+	knows := func(sentinel string) bool {
+		m := fields(target.ask(sentinel, words("SENTINEL MASTER mymaster")))
+		return m["num-slaves"] == strconv.Itoa(cfg.replicas) &&
+			m["num-other-sentinels"] == strconv.Itoa(cfg.sentinels-1) && m["flags"] == "master"
+	}
+	names := namer{}
+	for i, name := range cfg.names() {
+		names.add(strconv.Itoa(target.port()+i), name)
+		if name[0] != 's' {
+			continue
+		}
+		for tries := 0; !knows(name); tries++ {
+			require.Less(t, tries, 100, "%s does not know all", name)
+			target.sleep(200 * time.Millisecond)
+		}
+		names.add(target.ask(name, words("SENTINEL MYID")).Str, "#"+name)
+	}
+	target.sleep(3 * time.Second)
+	for _, name := range cfg.names() {
+		if name[0] == 's' {
+			target.takeEvents(name)
+			for _, r := range target.ask(name, words("SENTINEL REPLICAS mymaster")).List {
+				names.add(fields(r)["runid"], "#"+names.name(fields(r)["port"]))
+			}
+			names.add(fields(target.ask(name, words("SENTINEL MASTER mymaster")))["runid"], "#m1")
+		}
+	}
+	return names
+}
+
+// fields is a reply of names and values as a map.
+func fields(v resp.Value) map[string]string {
+	m := map[string]string{}
+	for i := 0; i+1 < len(v.List); i += 2 {
+		m[v.List[i].Str] = v.List[i+1].Str
+	}
+	return m
+}
+
+func (g *sentinelGolden) do(t *testing.T, d *datadriven.TestData, at string) string {
+	var out strings.Builder
+	for _, line := range strings.Split(d.Input, "\n") {
+		cmd, ok := resp.SplitArgs([]byte(g.names.unmask(line)))
+		require.True(t, ok, line)
+		v := g.target.ask(at, cmd)
+		hideVolatile(v)
+		if d.HasArg("sort") {
+			sortElements(v, g.names)
+		}
+		text := g.names.mask(resp.Describe(v))
+		text = infoText.ReplaceAllString(text, `"(INFO)"`)
+		out.WriteString(text + "\n")
+	}
+	return out.String()
+}
+
+// infoText is what INFO-CACHE shows of a server.
+var infoText = regexp.MustCompile(`"# Server\\r\\nredis_version:7.*"`)
+
+func (g *sentinelGolden) events(t *testing.T, d *datadriven.TestData, at string) string {
+	var only string
+	if d.HasArg("only") {
+		d.ScanArgs(t, "only", &only)
+	}
+	var out strings.Builder
+	for _, e := range g.target.takeEvents(at) {
+		if only == "" || slices.Contains(strings.Split(only, "|"), e.channel) {
+			out.WriteString(g.names.mask(e.String()) + "\n")
+		}
+	}
+	return out.String()
+}
+
+// volatileFields are those whose values depend on the moment.
+var volatileFields = []string{
+	"last-ping-sent", "last-ok-ping-reply", "last-ping-reply", "info-refresh", "role-reported-time",
+	"last-hello-message", "link-pending-commands", "slave-repl-offset", "s-down-time", "o-down-time",
+	"master-link-down-time", "id",
+}
+
+// hideVolatile replaces the values of volatile fields, and the ages of INFO-CACHE.
+func hideVolatile(v resp.Value) {
+	for i := range v.List {
+		one := &v.List[i]
+		hideVolatile(*one)
+		if i+1 < len(v.List) && slices.Contains(volatileFields, one.Str) {
+			v.List[i+1] = resp.Str("~")
+		}
+		if one.Kind == resp.Integer && one.Int > 0 && i+1 < len(v.List) && strings.HasPrefix(v.List[i+1].Str, "# Server") {
+			*one = resp.Str("~")
+		}
+	}
+}
+
+// sortElements orders the elements of an array, which Redis keeps in a hash table.
+func sortElements(v resp.Value, names namer) {
+	sort.SliceStable(v.List, func(i, j int) bool {
+		return names.mask(resp.Describe(v.List[i])) < names.mask(resp.Describe(v.List[j]))
+	})
+}
+
+// namer shows ports and ids as the names of processes.
+type namer struct{ pairs [][2]string }
+
+func (n *namer) add(text, name string) {
+	if text != "" && n.name(text) == "" {
+		n.pairs = append(n.pairs, [2]string{text, name})
+	}
+}
+
+func (n *namer) name(text string) string {
+	for _, pair := range n.pairs {
+		if pair[0] == text {
+			return pair[1]
+		}
+	}
+	return ""
+}
+
+func (n *namer) mask(text string) string {
+	for _, pair := range n.pairs {
+		text = strings.ReplaceAll(text, pair[0], pair[1])
+	}
+	return text
+}
+
+// unmask puts ports in the place of @NAME and ids in that of #NAME.
+func (n *namer) unmask(text string) string {
+	for _, pair := range n.pairs {
+		if pair[1][0] == '#' {
+			text = strings.ReplaceAll(text, pair[1], pair[0])
+		} else {
+			text = strings.ReplaceAll(text, "@"+pair[1], pair[0])
+		}
+	}
+	return text
+}

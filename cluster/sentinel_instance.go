@@ -1,0 +1,321 @@
+package cluster
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// instance is a server that a Sentinel watches: a master, a replica of one, or
+// another Sentinel. Times are Unix milliseconds of the Sentinel's wall clock; 0
+// is never.
+// Source: sentinelRedisInstance of Redis 7.0.
+type instance struct {
+	flags       instanceFlags
+	name        string // a replica's is "host:port", a Sentinel's its id
+	runID       string // "" until known
+	configEpoch int64  // of a master: when its address was agreed on
+	addr        address
+	link        *instanceLink
+
+	lastPublished     int64 // hello to it
+	lastHello         int64 // from it, of a Sentinel
+	lastMasterDownAt  int64 // its answer to is-master-down-by-addr
+	sDownSince        int64
+	oDownSince        int64
+	downAfter         int64 // milliseconds
+	rebootDownAfter   int64 // milliseconds; 0: a reboot is no reason
+	rebootSince       int64
+	infoAt            int64 // when INFO was last read
+	roleReported      instanceFlags
+	roleReportedAt    int64
+	replicaConfChange int64 // when it last named another master
+
+	// Of a master:
+	replicas, sentinels instances
+	quorum              int64
+	parallelSyncs       int64
+	password, user      string
+	renamed             []renamedCommand
+
+	// Of a replica:
+	master          *instance // of a Sentinel, too
+	masterLinkDown  int64     // for how long its link is down, in milliseconds
+	priority        int64
+	announced       bool
+	reconfSentAt    int64
+	masterHost      string // that it follows, as it says; "" until known
+	masterPort      int
+	masterLinkUp    bool
+	offset          int64
+	info            string // the last INFO
+	infoKnown       bool
+	leader          string // of a master: whom this Sentinel voted for; of a Sentinel: whom it voted for; "" is nobody
+	leaderEpoch     int64  // of that vote
+	failoverEpoch   int64
+	failover        failoverState
+	failoverChanged int64
+	failoverStarted int64
+	failoverTimeout int64 // milliseconds
+	delayLogged     int64 // the failoverStarted for which the delay was logged
+	promotedReplica *instance
+}
+
+// renamedCommand is what a command is called on a master and its replicas.
+type renamedCommand struct{ from, to string }
+
+// instanceFlags are what an instance is and how it seems to be.
+type instanceFlags uint32
+
+// The flags, in the order in which they are shown.
+const (
+	instSDown instanceFlags = 1 << iota
+	instODown
+	instMaster
+	instReplica
+	instSentinel
+	instMasterDown // of a Sentinel: it says that the master is down
+	instFailover   // of a master: a failover is going on
+	instPromoted   // of a replica: chosen to become the master
+	instReconfSent // REPLICAOF was sent
+	instReconfInProgress
+	instReconfDone
+	instForced // of a master: by SENTINEL FAILOVER
+	instScriptKillSent
+	instRebooted
+)
+
+func (ri *instance) is(flags instanceFlags) bool { return ri.flags&flags != 0 }
+
+// kind is the word for what an instance is, in events.
+func (ri *instance) kind() string {
+	switch {
+	case ri.is(instMaster):
+		return "master"
+	case ri.is(instReplica):
+		return "slave"
+	}
+	return "sentinel"
+}
+
+// address is where an instance listens.
+type address struct {
+	host string // as it was given
+	port int
+}
+
+// String is "host:port".
+func (a address) String() string { return joinAddress(a.host, a.port) }
+
+// same reports whether two addresses are one. Without resolve-hostnames there
+// are no names to resolve.
+func (a address) same(b address) bool { return a.port == b.port && a.sameHost(b.host) }
+
+func (a address) sameHost(host string) bool {
+	return strings.EqualFold(resolveName(a.host), resolveName(host))
+}
+
+// resolveName is the only resolution that a process without a network can do.
+func resolveName(host string) string {
+	if strings.EqualFold(host, "localhost") {
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// instances is a table of them, in the order in which they were added.
+type instances []*instance
+
+func (l instances) byName(name string) *instance {
+	for _, ri := range l {
+		if ri.name == name {
+			return ri
+		}
+	}
+	return nil
+}
+
+// find is the instance with an address and a run id; "" is any of either.
+// Source: getSentinelRedisInstanceByAddrAndRunID of Redis 7.0.
+func (l instances) find(host string, port int, runID string) *instance {
+	for _, ri := range l {
+		if runID != "" && ri.runID != runID {
+			continue
+		}
+		if host == "" || ri.addr.same(address{host, port}) {
+			return ri
+		}
+	}
+	return nil
+}
+
+func (l *instances) remove(ri *instance) {
+	if at := slices.Index(*l, ri); at >= 0 {
+		*l = slices.Delete(*l, at, at+1)
+	}
+}
+
+const (
+	errDuplicateMaster = "ERR Duplicate master name."
+	errInvalidPort     = "ERR Invalid port number."
+)
+
+// newInstance makes an instance that nothing is known about. owner is the
+// master it belongs to, nil for a master. bad is an error text or "".
+// Source: createSentinelRedisInstance of Redis 7.0.
+func (s *Sentinel) newInstance(
+	kind instanceFlags, name string, addr address, owner *instance,
+) (ri *instance, bad string) {
+	if addr.port < 0 || addr.port > 65535 {
+		return nil, errInvalidPort
+	}
+	table, duplicate := &s.masters, errDuplicateMaster
+	switch kind {
+	case instReplica:
+		name, table, duplicate = addr.String(), &owner.replicas, "ERR Duplicate hostname and port for replica."
+	case instSentinel:
+		table, duplicate = &owner.sentinels, "ERR Duplicate runid for sentinel."
+	}
+	if table.byName(name) != nil {
+		return nil, duplicate
+	}
+	now := s.now()
+	ri = &instance{
+		flags: kind, name: name, addr: addr, master: owner, link: s.newLink(),
+		lastPublished: now, lastHello: now, lastMasterDownAt: now,
+		downAfter: s.periods.downAfter, failoverTimeout: s.periods.failoverTimeout,
+		roleReported: kind & (instMaster | instReplica), roleReportedAt: now, replicaConfChange: now,
+		parallelSyncs: 1, priority: defaultPriority, announced: true,
+	}
+	if owner != nil {
+		ri.downAfter = owner.downAfter
+		ri.quorum = owner.quorum
+	}
+	*table = append(*table, ri)
+	return ri, ""
+}
+
+const defaultPriority = 100
+
+// addMaster begins to watch a master. bad is an error text or "".
+func (s *Sentinel) addMaster(name, host string, port, quorum int) (m *instance, bad string) {
+	if bad := checkMonitor(host, int64(port), int64(quorum), s.options.resolveHostnames); bad != "" {
+		return nil, bad
+	}
+	m, bad = s.newInstance(instMaster, name, address{host, port}, nil)
+	if bad == "" {
+		m.quorum = int64(quorum)
+	}
+	return m, bad
+}
+
+// release lets go of the connections to instances that are not watched any more.
+func (s *Sentinel) release(list instances) {
+	for _, ri := range list {
+		s.release(ri.replicas)
+		s.release(ri.sentinels)
+		s.releaseLink(ri)
+	}
+}
+
+// resetMaster forgets what is known of a master, all but its Sentinels unless
+// they are to be forgotten as well.
+// Source: sentinelResetMaster of Redis 7.0.
+func (s *Sentinel) resetMaster(m *instance, keepSentinels bool) {
+	s.release(m.replicas)
+	m.replicas = nil
+	if !keepSentinels {
+		s.release(m.sentinels)
+		m.sentinels = nil
+	}
+	m.link.closeCommand()
+	m.link.closePubSub()
+	m.flags &= instMaster
+	m.leader = ""
+	m.failover, m.failoverChanged, m.failoverStarted, m.promotedReplica = failoverNone, 0, 0, nil
+	m.runID, m.masterHost = "", ""
+	now := s.now()
+	m.link.pingPending, m.link.lastPing, m.link.lastAvailable, m.link.lastPong = now, 0, now, now
+	m.roleReported, m.roleReportedAt = instMaster, now
+}
+
+// moveMaster resets a master that has moved to another address. Its other
+// replicas and the old address are watched as its replicas.
+// Source: sentinelResetMasterAndChangeAddress of Redis 7.0.
+func (s *Sentinel) moveMaster(m *instance, to address) {
+	var replicas []address
+	for _, r := range m.replicas {
+		if !r.addr.same(to) {
+			replicas = append(replicas, r.addr)
+		}
+	}
+	if !to.same(m.addr) {
+		replicas = append(replicas, m.addr)
+	}
+	s.resetMaster(m, true)
+	m.addr = to
+	m.oDownSince, m.sDownSince = 0, 0
+	for _, addr := range replicas {
+		if r, bad := s.newInstance(instReplica, "", addr, m); bad == "" {
+			s.eventf("+slave", r, "%@")
+		}
+	}
+	s.flush()
+}
+
+// currentAddress is where clients are sent: the promoted replica as soon as it
+// is a master.
+// Source: sentinelGetCurrentMasterAddress of Redis 7.0.
+func (ri *instance) currentAddress() address {
+	if ri.is(instFailover) && ri.promotedReplica != nil && ri.failover >= failoverReconfReplicas {
+		return ri.promotedReplica.addr
+	}
+	return ri.addr
+}
+
+// command is the name of a command on an instance, which may have renamed it.
+// Source: sentinelInstanceMapCommand of Redis 7.0.
+func (ri *instance) command(name string) string {
+	m := ri
+	if ri.master != nil {
+		m = ri.master
+	}
+	for _, r := range m.renamed {
+		if strings.EqualFold(r.from, name) {
+			return r.to
+		}
+	}
+	return name
+}
+
+// looksSane reports whether a master is up, by its own word a master, and the
+// word is fresh.
+// Source: sentinelMasterLooksSane of Redis 7.0.
+func (s *Sentinel) looksSane(m *instance) bool {
+	return m.is(instMaster) && m.roleReported == instMaster && !m.is(instSDown|instODown) &&
+		s.now()-m.infoAt < s.periods.info*2
+}
+
+// upFor reports whether an instance was not seen to be down for so long.
+// Source: sentinelRedisInstanceNoDownFor of Redis 7.0.
+func (s *Sentinel) upFor(ri *instance, millis int64) bool {
+	latest := max(ri.sDownSince, ri.oDownSince)
+	return latest == 0 || s.now()-latest > millis
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// randomID draws 40 hexadecimal digits.
+func randomID(random func() uint64) string {
+	const digits = "0123456789abcdef"
+	var text [40]byte
+	var bits uint64
+	for i := range text {
+		if i%16 == 0 {
+			bits = random()
+		}
+		text[i] = digits[bits&15]
+		bits >>= 4
+	}
+	return string(text[:])
+}
