@@ -6,4 +6,8 @@
 //
 // A [Process] is a node with its links, a [Member], or a Sentinel. Processes send each
 // other messages over connections; a [Post] and a [Directory] are how.
+//
+// With a bus, from [NewBus] or a [Layout], a member is part of a cluster of slots:
+// it knows the other nodes as peers, tells and hears of them by gossip over the
+// Bus lane, and elects a replica in the place of a master that has failed.
 package cluster

@@ -25,7 +25,8 @@ type Member struct {
 	up       upstream
 	down     downstream
 	handover handover
-	cronAt   time.Duration // on the monotonic clock; 0: nothing needs it
+
+	cronAt time.Duration // on the monotonic clock; 0: nothing needs it
 
 	dirty []*engine.Session // what Dirty returned last, used again
 }
@@ -38,12 +39,13 @@ type ClusterBus interface {
 	engine.Topology
 	// Handlers are the commands that need the cluster.
 	Handlers() engine.Handlers
-	// Receive takes every message of the Bus lane, those of Client connections
-	// that the bus has dialed, and Closed with the zero Conn.
+	// Receive takes every message of the Bus lane, and Closed with the zero Conn.
 	Receive(m Message)
 	Tick()
 	// NextDeadline is as a node's.
 	NextDeadline() (wait time.Duration, ok bool)
+	// Settle is called before the member waits for the next thing to happen.
+	Settle()
 	// Restart is as a Process's. The node has been restarted before.
 	Restart(keepData bool)
 }
@@ -170,6 +172,9 @@ func sooner(a time.Duration, hasA bool) func(b time.Duration, hasB bool) (time.D
 // Dirty implements Process.
 func (m *Member) Dirty() []*engine.Session {
 	m.handover.check()
+	if m.bus != nil {
+		m.bus.Settle()
+	}
 	m.dirty = m.dirty[:0]
 	for dirty := m.node.Dirty(); len(dirty) > 0; dirty = m.node.Dirty() {
 		m.dirty = append(m.dirty, m.serving.Settle(dirty)...)
@@ -198,7 +203,7 @@ func (m *Member) Receive(msg Message) {
 	case msg.Conn.Lane == Replication:
 		m.down.receive(msg)
 	case m.bus != nil:
-		m.bus.Receive(msg) // of the Bus lane, and replies to what it has asked as a client
+		m.bus.Receive(msg)
 	case msg.Body != (any)(Closed{}):
 		m.post.Close(msg.From, msg.Conn)
 	}
