@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"minikv/datastore"
 	"minikv/internal/resp"
 	"minikv/internal/slot"
 	"minikv/server/engine"
@@ -46,17 +47,13 @@ func (b *busNode) Handlers() engine.Handlers {
 }
 
 const (
-	errNotInt    = "ERR value is not an integer or out of range"
 	errSyntax    = "ERR syntax error"
 	errBadSlot   = "ERR Invalid slot"
 	errSlotRange = "ERR Invalid or out of range slot"
 )
 
 // integer reads an argument as Redis does.
-func integer(arg []byte) (n int64, ok bool) {
-	n, err := strconv.ParseInt(string(arg), 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == string(arg)
-}
+func integer(arg []byte) (n int64, ok bool) { return datastore.ParseInteger(arg) }
 
 func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
 

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"strconv"
-	"strings"
 
 	"minikv/internal/resp"
 	"minikv/internal/slot"
@@ -170,20 +169,6 @@ func (b *busNode) runMeet(c *engine.Call) resp.Value {
 	}
 	b.addPeer("", flagHandshake|flagMeet).setAddress(host, int(port), int(busPort))
 	return resp.OK
-}
-
-// isIP reports whether text is an address, not a name.
-func isIP(text string) bool {
-	if strings.Contains(text, ":") {
-		return strings.Count(text, ":") >= 2 && strings.Trim(text, "0123456789abcdefABCDEF:.") == ""
-	}
-	parts := strings.Split(text, ".")
-	for _, part := range parts {
-		if n, ok := integer([]byte(part)); !ok || n < 0 || n > 255 {
-			return false
-		}
-	}
-	return len(parts) == 4
 }
 
 // errClusterSyntax is the error of a subcommand that finds its arguments wrong itself.
