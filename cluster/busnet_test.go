@@ -20,7 +20,7 @@ import (
 type busNet struct {
 	t       *testing.T
 	now     time.Duration
-	queue   eventQueue
+	queue   netQueue
 	count   int
 	dir     Directory
 	members []*netMember
@@ -46,21 +46,21 @@ func (m *netMember) Wall() time.Time {
 }
 func (m *netMember) Mono() time.Duration { return m.net.now }
 
-type event struct {
+type netEvent struct {
 	at     time.Duration
 	number int
 	run    func()
 }
 
-type eventQueue []event
+type netQueue []netEvent
 
-func (q eventQueue) Len() int { return len(q) }
-func (q eventQueue) Less(i, j int) bool {
+func (q netQueue) Len() int { return len(q) }
+func (q netQueue) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].number < q[j].number
 }
-func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(e any)   { *q = append(*q, e.(event)) }
-func (q *eventQueue) Pop() any {
+func (q netQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *netQueue) Push(e any)   { *q = append(*q, e.(netEvent)) }
+func (q *netQueue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last
@@ -128,7 +128,7 @@ func (net *busNet) addMember(id ID, bus func(m *Member) ClusterBus, parameters [
 
 func (net *busNet) at(when time.Duration, run func()) {
 	net.count++
-	heap.Push(&net.queue, event{max(when, net.now), net.count, run})
+	heap.Push(&net.queue, netEvent{max(when, net.now), net.count, run})
 }
 
 // settle does what a shell does after each call of a member.
@@ -229,7 +229,7 @@ func (net *busNet) heal() { net.cut = nil }
 func (net *busNet) run(d time.Duration) {
 	end := net.now + d
 	for len(net.queue) > 0 && net.queue[0].at <= end {
-		e := heap.Pop(&net.queue).(event)
+		e := heap.Pop(&net.queue).(netEvent)
 		net.now = e.at
 		e.run()
 	}
