@@ -64,6 +64,17 @@ func FaultKinds() []string {
 	return names
 }
 
+// FaultKindsFor are those for which a world has a target.
+func FaultKindsFor(w *Spec) []string {
+	var names []string
+	for _, f := range faultKinds() {
+		if !f.onReplicas || w.Replicas > 0 {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 func findFault(name string) fault {
 	all := faultKinds()
 	return all[slices.IndexFunc(all, func(f fault) bool { return f.name == name })]

@@ -51,17 +51,21 @@ func (f *Faults) text() string {
 	if len(f.Kinds) == 0 {
 		return ""
 	}
-	line := "faults"
+	return "faults " + strings.Join(f.Words(), " ") + "\n"
+}
+
+// Words are the words of the `faults` line.
+func (f *Faults) Words() (words []string) {
 	for _, k := range f.Kinds {
-		line += " " + k.text()
+		words = append(words, k.text())
 	}
 	if f.Most > 0 {
-		line += fmt.Sprintf(" most=%d", f.Most)
+		words = append(words, fmt.Sprintf("most=%d", f.Most))
 	}
 	if f.Strategy != "" {
-		line += " strategy=" + f.Strategy
+		words = append(words, "strategy="+f.Strategy)
 	}
-	return line + "\n"
+	return words
 }
 
 func (k FaultRange) text() string {
@@ -101,6 +105,23 @@ func (s *Scenario) With(name, value string) (*Scenario, error) {
 		c.World.Words = slices.Insert(c.World.Words, i, Option{name, value})
 	}
 	return c.Again()
+}
+
+// WithFaults returns the scenario with another `faults` line, without any words
+// with none.
+func (s *Scenario) WithFaults(words []string) (*Scenario, error) {
+	c := *s
+	c.Faults = Faults{}
+	p := &parser{s: &c}
+	if len(words) > 0 {
+		if err := p.faults(words, 0); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkFaults(); err != nil {
+		return nil, fmt.Errorf("%s", err.Reason)
+	}
+	return &c, nil
 }
 
 // Again reads the scenario's text: what was changed by hand is checked.

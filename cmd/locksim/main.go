@@ -15,8 +15,15 @@ const (
 	exitExpected    = 0
 	exitDiffers     = 1   // a verdict differs from what the scenario expects
 	exitUsage       = 2   // wrong arguments, or a scenario that cannot be read
+	exitNotSame     = 3   // a replay went another way than what was recorded
 	exitInterrupted = 130 // Ctrl-C
 )
+
+// errStopped says that a hunt was interrupted; what it had found was told.
+var errStopped = errors.New("interrupted")
+
+// errNotSame says that a replay went another way.
+var errNotSame = errors.New("the replay is not the run that was recorded")
 
 // errDiffers says that a verdict was not as expected; the report has said so.
 var errDiffers = errors.New("a verdict differs from what was expected")
@@ -40,6 +47,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitExpected
 	case errors.Is(err, errDiffers):
 		return exitDiffers
+	case errors.Is(err, errNotSame):
+		fmt.Fprintln(stderr, "locksim:", err)
+		return exitNotSame
+	case errors.Is(err, errStopped):
+		return exitInterrupted
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "locksim: interrupted: there is no verdict")
 		return exitInterrupted

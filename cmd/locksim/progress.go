@@ -27,11 +27,20 @@ func newProgress(out io.Writer, s *sim.Scenario, length time.Duration) *progress
 	if length == 0 {
 		length = s.For
 	}
-	p := &progress{started: time.Now(), length: length}
+	return &progress{started: time.Now(), length: length, out: terminal(out)}
+}
+
+// terminal is out if that is a terminal, else nil.
+func terminal(out io.Writer) io.Writer {
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.out = out
+		return out
 	}
-	return p
+	return nil
+}
+
+func newBar(out io.Writer, length int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(length, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(30),
+		progressbar.OptionClearOnFinish(), progressbar.OptionShowElapsedTimeOnFinish())
 }
 
 func (p *progress) tick(now time.Duration, events uint64, grants int) {
@@ -39,8 +48,7 @@ func (p *progress) tick(now time.Duration, events uint64, grants int) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions64(p.length.Milliseconds(), progressbar.OptionSetWriter(p.out),
-			progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionShowElapsedTimeOnFinish())
+		p.bar = newBar(p.out, p.length.Milliseconds())
 	}
 	p.bar.Describe(fmt.Sprintf("%d grants, %d events", grants, events))
 	_ = p.bar.Set64(now.Milliseconds()) // progress that cannot be shown harms nothing
@@ -50,4 +58,25 @@ func (p *progress) done() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
+}
+
+// seedProgress shows how many seeds of a hunt were tried, on a terminal only.
+type seedProgress struct {
+	progress
+	seeds int
+}
+
+func newSeedProgress(out io.Writer, seeds int) *seedProgress {
+	return &seedProgress{progress: progress{started: time.Now(), out: terminal(out)}, seeds: seeds}
+}
+
+func (p *seedProgress) tick(tried, hits int) {
+	if p.out == nil || time.Since(p.started) < patience {
+		return
+	}
+	if p.bar == nil {
+		p.bar = newBar(p.out, int64(p.seeds))
+	}
+	p.bar.Describe(fmt.Sprintf("%d violations in %d seeds", hits, tried))
+	_ = p.bar.Set64(int64(tried)) // progress that cannot be shown harms nothing
 }

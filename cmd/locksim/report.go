@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"minikv/sim"
+	"minikv/sim/explore"
 )
 
 // writeVerdicts writes a line for each check, with what was expected where it
@@ -26,7 +27,7 @@ func writeVerdicts(out io.Writer, r *sim.Report, indent string) {
 func writeSummary(out io.Writer, name string, file *sim.Scenario, r *sim.Report) {
 	writeVerdicts(out, r, "")
 	fmt.Fprintf(out, "grants     %d\n", r.Grants)
-	fmt.Fprintf(out, "hash       %016x of %d events\n", uint64(r.Hash), r.Events)
+	fmt.Fprintln(out, explore.HashLine(r))
 	fmt.Fprintf(out, "replay: %s\n", replayCommand(name, file, r))
 }
 

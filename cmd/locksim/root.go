@@ -19,14 +19,14 @@ Without arguments it gives a tour: each scenario's claim, the lines of the
 trace that decided, and the verdict.
 
 Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
-130 interrupted.`,
+3 a replay is not the run that was recorded, 130 interrupted.`,
 		Args:          noSubcommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          runTour,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun())
+	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay())
 	return root
 }
 

@@ -49,9 +49,10 @@ only, one JSON object a line, and the rest goes to standard error.`,
 	return cmd
 }
 
-func exactlyOne(_ *cobra.Command, args []string) error {
+func exactlyOne(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("run takes one scenario, got %d arguments; \"locksim list\" shows the embedded ones", len(args))
+		return fmt.Errorf("%s takes one scenario, got %d arguments; \"locksim list\" shows the embedded ones", cmd.Name(),
+			len(args))
 	}
 	return nil
 }
@@ -73,19 +74,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	stdout := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-	observe, err := f.tracer(stdout)
-	if err != nil {
-		return err
-	}
-	opt.Observe, opt.Details = observe, observe != nil
-	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
-	opt.Tick = bar.tick
-	report, err := s.Run(cmd.Context(), opt)
-	bar.done()
-	if flushErr := stdout.Flush(); flushErr != nil {
-		return flushErr
-	}
+	report, err := f.perform(cmd, s, opt)
 	if err != nil {
 		return err
 	}
@@ -94,6 +83,29 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// perform runs a scenario and writes its trace.
+func (f *runFlags) perform(cmd *cobra.Command, s *sim.Scenario, opt sim.Options) (*sim.Report, error) {
+	stdout := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	observe, err := f.tracer(stdout)
+	if err != nil {
+		return nil, err
+	}
+	opt.Observe, opt.Details = observe, observe != nil
+	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
+	opt.Tick = bar.tick
+	report, err := s.Run(cmd.Context(), opt)
+	bar.done()
+	if flushErr := stdout.Flush(); flushErr != nil {
+		return nil, flushErr
+	}
+	return report, err
+}
+
+// replay runs a file as it stands.
+func (f *runFlags) replay(cmd *cobra.Command, s *sim.Scenario) (*sim.Report, error) {
+	return f.perform(cmd, s, sim.Options{Seed: s.Seed})
 }
 
 // options checks the flags and turns them into options.

@@ -92,15 +92,14 @@ func inOrder(steps []sim.Step) {
 	slices.SortStableFunc(steps, func(a, b sim.Step) int { return int(max(-1, min(a.At-b.At, 1))) })
 }
 
-// soonerEnd ends the run soon after the violation.
+// soonerEnd ends the run soon after the violation, on a full second or a tenth.
 func (s *shrinker) soonerEnd() {
-	for _, end := range rounder(s.best.at+time.Millisecond, true) {
-		if end >= s.best.at && end < s.story().For {
+	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond} {
+		end := s.best.at.Truncate(unit) + unit
+		if end < s.story().For && (unit == time.Second || s.best.at < time.Second) {
 			c := *s.story()
 			c.For = end
-			if s.try(&c) {
-				return
-			}
+			s.try(&c)
 		}
 	}
 }
@@ -118,17 +117,15 @@ func (s *shrinker) fewerClients() {
 	if len(used) == 0 || len(used) == story.World.Clients {
 		return
 	}
-	c, err := story.With("clients", strconv.Itoa(len(used)))
-	if err != nil {
-		return
-	}
+	c := *story
 	c.Steps = slices.Clone(story.Steps)
 	for to, from := range used {
 		for i := range c.Steps {
 			c.Steps[i] = renamed(c.Steps[i], fmt.Sprintf("c%d", from), fmt.Sprintf("c%d", to+1))
 		}
 	}
-	if !s.try(c) {
+	fewer, err := c.With("clients", strconv.Itoa(len(used)))
+	if err != nil || !s.try(fewer) {
 		s.tryOption("clients", strconv.Itoa(used[len(used)-1]))
 	}
 }
@@ -156,14 +153,20 @@ func renamed(step sim.Step, from, to string) sim.Step {
 // fewerServers leaves servers out; of several masters three stay, so that a
 // quorum remains one.
 func (s *shrinker) fewerServers() {
-	for n := min(3, s.story().World.Masters); n < s.story().World.Masters && !s.tryOption("masters", strconv.Itoa(n)); n++ {
-	}
-	for n := 0; n < s.story().World.Replicas && !s.tryOption("replicas", strconv.Itoa(n)); n++ {
+	w := &s.story().World
+	s.fewer("masters", min(3, w.Masters), w.Masters)
+	s.fewer("replicas", 0, w.Replicas)
+}
+
+// fewer tries a number from lo up, instead of n.
+func (s *shrinker) fewer(option string, lo, n int) {
+	for lo < n && !s.tryOption(option, strconv.Itoa(lo)) {
+		lo++
 	}
 }
 
 // incidental are the options of a world line that are not the question itself.
-var incidental = []string{"delay", "lag", "hold", "think", "rounds", "per-lock", "cancel", "reenter", "wait"}
+var incidental = []string{"delay", "lag", "hold", "think", "per-lock", "cancel", "reenter", "wait"}
 
 // plainOptions leaves out options of the world line, and makes ranges numbers.
 func (s *shrinker) plainOptions() {
@@ -250,7 +253,7 @@ func (s *shrinker) roundTimes() {
 
 func (s *shrinker) roundTime(i int) {
 	at := s.story().Steps[i].At
-	for _, d := range rounder(at, false) {
+	for _, d := range rounder(at) {
 		c := slices.Clone(s.story().Steps)
 		c[i].At = d
 		inOrder(c)
@@ -270,7 +273,7 @@ func (s *shrinker) roundOption(i, j int, o sim.Option) {
 	if err != nil {
 		return
 	}
-	for _, r := range rounder(d, false) {
+	for _, r := range rounder(d) {
 		if s.changeStep(i, func(step *sim.Step) {
 			step.Opts = slices.Clone(step.Opts)
 			step.Opts[j].Value = sign + sim.DurationText(r)
@@ -286,18 +289,14 @@ var units = []time.Duration{
 	100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond,
 }
 
-// rounder are durations near d with fewer digits, the roundest first: below
-// and above, or with up only above.
-func rounder(d time.Duration, up bool) (list []time.Duration) {
+// rounder are durations near d with fewer digits, the roundest first.
+func rounder(d time.Duration) (list []time.Duration) {
 	for _, unit := range units {
 		low := d.Truncate(unit)
 		if low == d {
 			return list // d is as round as what would follow
 		}
-		if !up {
-			list = append(list, low)
-		}
-		list = append(list, low+unit)
+		list = append(list, low, low+unit)
 	}
 	return list
 }

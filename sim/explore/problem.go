@@ -26,7 +26,7 @@ type Options struct {
 	Hits     int    // how many hits are enough; 0: 1
 	Need     string // kind of fault without which a hit must not be one; "": any
 	Workers  int    // 0: one for each core
-	Progress func(tried, hits int)
+	Progress func(tried int, hits []Hit)
 }
 
 // Result is what a search found. It is the same for any number of workers.

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minikv/sim"
+	"minikv/sim/explore"
+)
+
+// huntFlags are the flags of `locksim hunt`.
+type huntFlags struct {
+	seeds    int
+	root     uint64
+	strategy string
+	faults   []string
+	checks   []string
+	need     string
+	hits     int
+	workers  int
+	out      string
+	resume   string
+}
+
+func newHunt() *cobra.Command {
+	var f huntFlags
+	cmd := &cobra.Command{
+		Use:   "hunt NAME|FILE",
+		Short: "Look for a run that breaks a promise, and make its story short",
+		Long: `Run a scenario with many seeds, from each of which the faults of its "faults"
+line are drawn, until a check that it names is violated. Each violation is told
+with the kinds of fault that it needs, and the shortest story is written as a
+scenario file: plain "at" lines, which "locksim replay FILE" runs again.
+
+Without a faults line, and without --faults, every kind of fault is drawn. All
+cores are used; what is found depends on the seeds alone. Ctrl-C ends the hunt
+with what it has found and the command that resumes it.`,
+		Example: `  locksim hunt contention --seeds 10000 --faults pause
+  locksim hunt ./my.scenario --root 7 --strategy anchored`,
+		ValidArgsFunction: completeScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := f.hunt(cmd, args)
+			if err != nil {
+				return err
+			}
+			return h.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.seeds, "seeds", 10_000, "how many seeds to try at most")
+	flags.Uint64Var(&f.root, "root", 0, "the seeds to try: root 7 has 7000000000, 7000000001, … (default: drawn)")
+	flags.StringVar(&f.strategy, "strategy", "", "how faults are timed: "+strings.Join(sim.Strategies, ", ")+
+		" (default: drawn for each seed)")
+	flags.StringSliceVar(&f.faults, "faults", nil, "kinds of fault to draw, or all (default: the file's)")
+	flags.StringSliceVar(&f.checks, "check", nil, "checks whose violation counts (default: all that are expected)")
+	flags.StringVar(&f.need, "need", "", "kind of fault without which there must be no violation")
+	flags.IntVar(&f.hits, "hits", 3, "how many violations to look for; the shortest story is told")
+	flags.IntVar(&f.workers, "workers", 0, "how many runs at a time (default: one for each core)")
+	flags.StringVar(&f.out, "out", ".", "folder for the files that are written")
+	flags.StringVar(&f.resume, "resume", "", "go on with the hunt that this file tells of")
+	return cmd
+}
+
+// hunt checks the flags and makes the hunt that they ask for.
+func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
+	h := &hunt{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), folder: f.out, workers: f.workers}
+	if f.resume != "" {
+		return h, h.load(f.resume, args)
+	}
+	if err := exactlyOne(cmd, args); err != nil {
+		return nil, err
+	}
+	s, err := load(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if f.seeds < 1 || f.seeds > maxSeeds {
+		return nil, fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	}
+	if f.hits < 1 || f.hits > 1000 {
+		return nil, fmt.Errorf("--hits %d: expected a number from 1 to 1000", f.hits)
+	}
+	if s, err = f.withFaults(s); err != nil {
+		return nil, err
+	}
+	h.state = huntState{Name: s.Name, Scenario: s.Text(), Root: f.root, Seeds: f.seeds, Hits: f.hits,
+		Checks: f.checks, Need: f.need}
+	if !cmd.Flags().Changed("root") {
+		h.state.Root = 1 + rand.Uint64N(999_999) // any will do; it is printed
+	}
+	return h, h.ready()
+}
+
+// maxSeeds is how many seeds a root has.
+const maxSeeds = 1_000_000_000
+
+// withFaults gives the scenario the faults that the flags ask for.
+func (f *huntFlags) withFaults(s *sim.Scenario) (*sim.Scenario, error) {
+	if len(f.faults) == 0 && len(s.Faults.Kinds) == 0 || len(f.faults) == 1 && f.faults[0] == "all" {
+		f.faults = sim.FaultKindsFor(&s.World)
+	}
+	if len(f.faults) == 0 && f.strategy == "" {
+		return s, nil
+	}
+	words := f.faults
+	if len(words) == 0 {
+		words = s.Faults.Words()
+	}
+	if f.strategy != "" {
+		words = append(words, "strategy="+f.strategy)
+	}
+	c, err := s.WithFaults(words)
+	if err != nil {
+		return nil, fmt.Errorf("--faults: %w", err)
+	}
+	return c, nil
+}
+
+// hunt is one on its way.
+type hunt struct {
+	out, errs io.Writer
+	folder    string
+	workers   int
+	state     huntState
+	problem   explore.Problem
+	stored    time.Time
+}
+
+// ready reads the state's scenario.
+func (h *hunt) ready() error {
+	s, err := sim.ParseScenario(h.state.Name+".scenario", h.state.Scenario)
+	if err != nil {
+		return err
+	}
+	h.problem = explore.Problem{Scenario: s, Checks: h.state.Checks}
+	return nil
+}
+
+// run searches, and tells what it found.
+func (h *hunt) run(ctx context.Context) error {
+	started := time.Now()
+	h.stored = started
+	bar := newSeedProgress(h.errs, h.state.Seeds)
+	first := h.state.Tried
+	res, err := explore.Search(ctx, h.problem, explore.Options{
+		Root: h.state.Root, First: first, Seeds: h.state.Seeds - first, Hits: h.state.Hits - len(h.state.Found),
+		Need: h.state.Need, Workers: h.workers,
+		Progress: func(tried int, hits []explore.Hit) {
+			bar.tick(first+tried, len(h.state.Found)+len(hits))
+			h.storeNowAndThen(first+tried, hits)
+		},
+	})
+	bar.done()
+	h.state = h.state.after(first+res.Tried, res.Hits)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	interrupted := err != nil
+	if interrupted {
+		ctx = context.WithoutCancel(ctx) // what was found is still told
+	}
+	violated, err := h.tell(ctx, res, time.Since(started))
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		if err := h.store(); err != nil {
+			return err
+		}
+		fmt.Fprintf(h.out, "resume: locksim hunt --resume %s\n", quoteWord(h.file()))
+		return errStopped
+	}
+	return h.judge(violated)
+}
+
+// judge compares with what the scenario expects.
+func (h *hunt) judge(violated string) error {
+	for _, e := range h.problem.Scenario.Expect {
+		counts := len(h.state.Checks) == 0 || slices.Contains(h.state.Checks, e.Check)
+		if counts && (e.Verdict == "violated" && violated == "" || e.Verdict == "holds" && violated == e.Check) {
+			fmt.Fprintf(h.out, "expected: %s=%s\n", e.Check, e.Verdict)
+			return errDiffers
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// huntable is a scenario in which a pause breaks exclusion.
+const huntable = "# A pause is no friend of a lease.\n" +
+	"world clients=3 lock=mutex ttl=10s hold=3s think=1s\nexpect exclusion=violated\n" +
+	"faults pause\nrun for=60s seed=1\n"
+
+func writeScenario(t *testing.T, text string) (folder, file string) {
+	t.Helper()
+	folder = t.TempDir()
+	file = filepath.Join(folder, "test.scenario")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return folder, file
+}
+
+// A hunt finds a violation, and writes a story that replays, runs with the same
+// verdict, and shrinks no further.
+func TestHuntFindsShrinksAndReplays(t *testing.T) {
+	folder, file := writeScenario(t, huntable)
+	code, out, errs := locksim("hunt", file, "--root", "5", "--out", folder)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, out, "exclusion violated, needs pause\n")
+	require.Contains(t, out, ": 1 fault, 2 operations\n")
+	lines := replays(out)
+	require.Len(t, lines, 1)
+	require.Equal(t, "replay", lines[0][0])
+
+	code, replayed, errs := locksim(lines[0]...)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, replayed, "the same run, event for event")
+	code, again, _ := locksim("run", lines[0][1], "--trace", "none")
+	require.Equal(t, exitExpected, code)
+	hash := regexp.MustCompile(`hash +\w+ of \d+ events`).FindString(out)
+	require.Contains(t, again, hash)
+	require.Contains(t, replayed, hash)
+
+	shorter := filepath.Join(folder, "shorter.scenario")
+	code, _, errs = locksim("shrink", lines[0][1], "--out", shorter)
+	require.Equal(t, exitExpected, code, errs)
+	require.Equal(t, contents(t, lines[0][1]), contents(t, shorter))
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// What a hunt says depends on its seeds alone.
+func TestHuntIsTheSameOnAnyNumberOfCores(t *testing.T) {
+	seconds := regexp.MustCompile(`in [\d.]+ s`)
+	var first string
+	for _, workers := range []string{"1", "2", "5"} {
+		folder, file := writeScenario(t, huntable)
+		_, out, _ := locksim("hunt", file, "--root", "5", "--workers", workers, "--out", folder)
+		out = seconds.ReplaceAllString(strings.ReplaceAll(out, folder, ""), "")
+		if first == "" {
+			first = out
+		}
+		require.Equal(t, first, out)
+	}
+}
+
+// stopAfter ends a context when something was written so often.
+type stopAfter struct {
+	bytes.Buffer
+	stop func()
+}
+
+func (s *stopAfter) Write(p []byte) (int, error) {
+	s.stop()
+	return s.Buffer.Write(p)
+}
+
+// Interrupted, a hunt says how to go on; gone on with, it ends as it would have.
+func TestHuntIsResumed(t *testing.T) {
+	folder, file := writeScenario(t, strings.Replace(huntable, "hold=3s", "hold=1s", 1))
+	args := []string{"hunt", file, "--root", "5", "--out", folder, "--hits", "100", "--seeds", "40"}
+	_, whole, _ := locksim(args...)
+	state := filepath.Join(folder, "test.hunt")
+	half := `{"name":"test","scenario":` + quoted(contents(t, file)) + `,"root":5,"seeds":40,"hits":100,"tried":20,"found":[`
+	found := regexp.MustCompile(`seed (50000000[01]\d):`).FindAllStringSubmatch(whole, -1)
+	require.NotEmpty(t, found, whole)
+	for i, f := range found {
+		half += strings.Repeat(",", min(i, 1)) + f[1]
+	}
+	require.NoError(t, os.WriteFile(state, []byte(half+"]}"), 0o600))
+	code, rest, errs := locksim("hunt", "--resume", state)
+	require.Equal(t, exitExpected, code, errs)
+	cut := func(s string) string { return s[strings.Index(s, "\nseed"):] }
+	require.Equal(t, cut(whole), cut(rest))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	out := &stopAfter{stop: func() {}}
+	require.Equal(t, exitInterrupted, run(ctx, args, out, out), out.String())
+	require.Contains(t, out.String(), "resume: locksim hunt --resume "+state)
+	code, rest, errs = locksim("hunt", "--resume", state)
+	require.Equal(t, exitExpected, code, errs)
+	require.Equal(t, cut(whole), cut(rest))
+	require.FileExists(t, state)
+}
+
+func quoted(text string) string { return `"` + strings.ReplaceAll(text, "\n", `\n`) + `"` }
+
+// Where nothing is found that was expected, or something that was not, the exit
+// code says so.
+func TestHuntJudges(t *testing.T) {
+	for text, want := range map[string]int{
+		strings.Replace(huntable, "faults pause", "faults pause=1ms", 1):                    exitDiffers,
+		strings.Replace(huntable, "exclusion=violated", "exclusion=holds", 1):               exitDiffers,
+		strings.NewReplacer("=violated", "=holds", "pause", "drop").Replace(huntable):       exitExpected,
+		strings.Replace(huntable, "exclusion=violated", "exclusion=violated kept=holds", 1): exitExpected,
+	} {
+		folder, file := writeScenario(t, text)
+		code, out, errs := locksim("hunt", file, "--root", "5", "--seeds", "200", "--out", folder, "--check", "exclusion")
+		require.Equal(t, want, code, "%s\n%s%s", text, out, errs)
+	}
+}
+
+// A file that was changed by hand does not replay.
+func TestReplaySaysWhenItIsAnotherRun(t *testing.T) {
+	folder, file := writeScenario(t, huntable)
+	_, out, _ := locksim("hunt", file, "--root", "5", "--out", folder)
+	short := replays(out)[0][1]
+	changed := strings.Replace(contents(t, short), "for=", "for=1", 1)
+	require.NoError(t, os.WriteFile(short, []byte(changed), 0o600))
+	code, _, errs := locksim("replay", short)
+	require.Equal(t, exitNotSame, code)
+	require.Contains(t, errs, "the replay is not the run that was recorded: its hash was ")
+}
+
+func TestBadHunts(t *testing.T) {
+	folder, file := writeScenario(t, huntable)
+	for want, args := range map[string][]string{
+		"hunt takes one scenario":                                    {"hunt"},
+		"--seeds 0: expected a number from 1 to 1000000000":          {"hunt", file, "--seeds", "0"},
+		"--hits 0: expected a number":                                {"hunt", file, "--hits", "0"},
+		"--faults: unknown kind of fault \"sloth\": expected pause,": {"hunt", file, "--faults", "sloth"},
+		"--faults: split needs replicas":                             {"hunt", file, "--faults", "split"},
+		"unknown strategy \"luck\": expected timed,":                 {"hunt", file, "--strategy", "luck"},
+		"explore: gate is not checked in test":                       {"hunt", file, "--check", "gate"},
+		"is not a stored hunt":                                       {"hunt", "--resume", file},
+		"expected no other, got":                                     {"hunt", file, "--resume", file},
+		"has no recorded hash":                                       {"replay", file},
+		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
+	} {
+		code, out, errs := locksim(args...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errs, want, args)
+		require.Empty(t, out, args)
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"minikv/sim"
+	"minikv/sim/explore"
+)
+
+func newShrink() *cobra.Command {
+	var seed uint64
+	var out string
+	cmd := &cobra.Command{
+		Use:   "shrink NAME|FILE",
+		Short: "Make the story of a violation short",
+		Long: `Run a scenario that violates a check and leave out what the violation does not
+need: faults, operations, clients, servers, digits. The result is written as a
+scenario file.`,
+		Example:           `  locksim shrink ./my.scenario --seed 7000000012 --out short.scenario`,
+		Args:              exactlyOne,
+		ValidArgsFunction: completeScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("seed") {
+				seed = s.Seed
+			}
+			hit, err := explore.Of(cmd.Context(), explore.Problem{Scenario: s}, seed)
+			if err != nil {
+				return err
+			}
+			if hit == nil {
+				return fmt.Errorf("%s with seed %d violates nothing: there is nothing to shrink", s.Name, seed)
+			}
+			short, err := explore.Shrink(cmd.Context(), []explore.Hit{*hit})
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = fmt.Sprintf("%s-%d.scenario", s.Name, seed)
+			}
+			return writeShort(cmd.Context(), cmd.OutOrStdout(), out, short)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run that violates (default: the file's)")
+	cmd.Flags().StringVar(&out, "out", "", "file to write (default: ./NAME-SEED.scenario)")
+	return cmd
+}
+
+// writeShort writes a story to a file and tells it.
+func writeShort(ctx context.Context, out io.Writer, file string, short *explore.Shrunk) error {
+	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
+	text, err := explore.File(ctx, short.Story)
+	if err != nil {
+		return err
+	}
+	if !strings.ContainsAny(file, "/\\") {
+		file = "./" + file
+	}
+	if err := writeFile(file, text); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the shortest story, after %d runs: %s, %s\n\n%s\n", short.Runs, several(short.Faults, "fault"),
+		several(short.Asked, "operation"), text)
+	fmt.Fprintf(out, "replay: locksim replay %s\n", quoteWord(file))
+	return nil
+}
+
+// several is a number of things.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func newReplay() *cobra.Command {
+	var traced string
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a recorded scenario again, and check that it went the same way",
+		Long: `Run a scenario file that hunt or shrink has written and compare the hash of the
+run with the recorded one. Exit code 3: it went another way.`,
+		Args: exactlyOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := sim.ParseScenario(args[0], string(text))
+			if err != nil {
+				return err
+			}
+			want, ok := explore.RecordedHash(string(text))
+			if !ok {
+				return fmt.Errorf("%s has no recorded hash: \"locksim run %s\" runs it", args[0], quoteWord(args[0]))
+			}
+			f := runFlags{trace: traced}
+			r, err := f.replay(cmd, s)
+			if err != nil {
+				return err
+			}
+			writeVerdicts(f.summary(cmd), r, "")
+			fmt.Fprintln(f.summary(cmd), explore.HashLine(r))
+			switch {
+			case r.Hash != want:
+				return fmt.Errorf("%w: its hash was %016x", errNotSame, uint64(want))
+			case !r.AsExpected():
+				return errDiffers
+			}
+			fmt.Fprintln(f.summary(cmd), "the same run, event for event")
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&traced, "trace", "none", "what to print of the run: none, text or jsonl")
+	return cmd
+}
