@@ -91,7 +91,8 @@ func TestHuntIsResumed(t *testing.T) {
 	args := []string{"hunt", file, "--root", "5", "--out", folder, "--hits", "100", "--seeds", "40"}
 	_, whole, _ := locksim(args...)
 	state := filepath.Join(folder, "test.hunt")
-	half := `{"name":"test","scenario":` + quoted(contents(t, file)) + `,"root":5,"seeds":40,"hits":100,"tried":20,"found":[`
+	half := `{"name":"test","scenario":` + quoted(contents(t, file)) +
+		`,"root":5,"seeds":40,"hits":100,"tried":20,"found":[`
 	found := regexp.MustCompile(`seed (50000000[01]\d):`).FindAllStringSubmatch(whole, -1)
 	require.NotEmpty(t, found, whole)
 	for i, f := range found {
