@@ -25,8 +25,8 @@ type Held struct {
 func (h *Held) Key() string { return h.hold.key }
 
 // Owner returns the identity on the wire: "uuid:n", "uuid:n:write" on the write
-// side of a RW, the random value of a Redlock, or the owner of the first member
-// of a Multi.
+// side of a RW, the random value of a Redlock, or for a Multi what As has named,
+// else the owner of its first member.
 func (h *Held) Owner() string { return h.hold.owner }
 
 // Token returns the fencing token of this acquisition; ok is false if its kind

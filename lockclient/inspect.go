@@ -31,16 +31,17 @@ func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 	return locked, err
 }
 
-// HeldBy tells whether owner holds the lock.
+// HeldBy tells whether owner, as Held.Owner or As has it, holds the lock.
 func (l *Lock) HeldBy(ctx context.Context, owner string) (bool, error) {
 	n, err := l.HoldCount(ctx, owner)
 	return n > 0, err
 }
 
-// HoldCount returns how many times owner holds the lock, 0 for not at all.
+// HoldCount returns how many times owner, as Held.Owner or As has it, holds the
+// lock, 0 for not at all.
 func (l *Lock) HoldCount(ctx context.Context, owner string) (count int64, err error) {
 	err = l.inspect("hold count", func(k inspected) error {
-		count, err = k.holdCount(ctx, owner)
+		count, err = k.holdCount(ctx, l.ownerNamed(owner))
 		return err
 	})
 	return count, err

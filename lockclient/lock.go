@@ -77,6 +77,14 @@ type waiting interface {
 	leave()
 }
 
+// ownerNamed returns the owner on the wire that a caller names.
+func (l *Lock) ownerNamed(name string) string {
+	if k, ok := l.kind.(interface{ ownerNamed(string) string }); ok {
+		return k.ownerNamed(name)
+	}
+	return name
+}
+
 // Key returns the lock's name.
 func (l *Lock) Key() string { return l.key }
 
@@ -164,7 +172,7 @@ func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
 	}
 	named := o.owner
 	if named != "" {
-		named += l.suffix
+		named = l.ownerNamed(named)
 	}
 	h, lease, err := l.client.reserve(holdID{l.key, named}, holdKey{l.client, l.key, l.suffix}.in(ctx))
 	switch {

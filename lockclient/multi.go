@@ -56,7 +56,7 @@ func (m *multi) acquire(ctx context.Context, r request) (answer, error) {
 		sent := rt.Mono()
 		taken, failed, err := m.sweep(ctx, r, first)
 		if err == nil {
-			return answer{taken: true, owner: m.owner(taken), sent: sent, members: taken}, nil
+			return answer{taken: true, owner: m.owner(r, taken), sent: sent, members: taken}, nil
 		}
 		_ = unlockAll(ctx, taken) // what fails here is repeated in the background
 		switch {
@@ -121,8 +121,11 @@ func (r request) memberOptions() []LockOption {
 	return opts
 }
 
-// owner returns the owner of the member whose name is first.
-func (m *multi) owner(members []*Held) string {
+// owner returns the owner that was asked for, or that of the member whose name is first.
+func (m *multi) owner(r request, members []*Held) string {
+	if r.owner != "" {
+		return r.owner
+	}
 	i := slices.IndexFunc(members, func(h *Held) bool { return h.lock == m.locks[0] })
 	return members[i].Owner()
 }

@@ -60,6 +60,23 @@ func TestMultiGivesBack(t *testing.T) {
 	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
 }
 
+// A named owner of the whole takes it again by that name, whatever its members
+// make of the name.
+func TestMultiOfANamedOwner(t *testing.T) {
+	w := &wire{reply: freeRW}
+	c := lockclient.New(w, lockclient.System())
+	lock := lockclient.Multi(c.RW("a").W(), c.Mutex("b"))
+	for range 2 {
+		h, err := lock.TryLock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		assert.Equal(t, "me", h.Owner())
+		again, err := lock.TryLock(h.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "me", again.Owner())
+	}
+	assert.Equal(t, []string{"write-acquire a | 30000 me:write", "mutex-acquire b | 30000 me"}, w.sent(t, 8)[6:])
+}
+
 // What becomes of a member's request is what becomes of the whole.
 func TestMultiErrors(t *testing.T) {
 	broken := errors.New("connection reset")

@@ -135,10 +135,12 @@ func (p permits) defaultLease() time.Duration { return p.client.watchdog }
 
 // renewal names one permit at a time: each comes with the date.
 func (p permits) renewal() *renewal {
-	return &renewal{script: permitExtend, batch: 1, name: func(h *hold) (keys, args []string) {
+	return &renewal{batch: 1, call: func(batch []*hold, lease time.Duration) call {
 		c := p.client
-		keys = []string{p.key, permitTable(p.key), permitsChannel(p.key)}
-		return keys, c.announced(p.id(h.owner), decimal(c.rt.WallMillis()))
+		now := c.rt.WallMillis()
+		keys := []string{p.key, permitTable(p.key), permitsChannel(p.key)}
+		return call{permitExtend, keys,
+			c.announced(p.id(batch[0].owner), decimal(now+lease.Milliseconds()), decimal(now))}
 	}}
 }
 

@@ -22,10 +22,10 @@ var (
 	rwForce         = embedded("rw_force")
 	rwForce316      = embedded("rw_force_316")
 
-	readRenewal     = renewal{embedded("read_renew"), renewBatch, readName}
-	readRenewal316  = renewal{embedded("read_renew_316"), 1, readName316}
-	writeRenewal    = renewal{embedded("write_renew"), renewBatch, hashName}
-	writeRenewal316 = renewal{writeRenewal.script, 1, hashName}
+	readRenewal     = renewal{renewBatch, leased(embedded("read_renew"), readName)}
+	readRenewal316  = renewal{1, leased(embedded("read_renew_316"), readName316)}
+	writeRenewal    = renewal{renewBatch, leased(embedded("write_renew"), hashName)}
+	writeRenewal316 = renewal{1, writeRenewal.call}
 )
 
 // readName names a hold of a read side: KEYS lock and prefix of its timers, ARGV
@@ -70,8 +70,9 @@ func (l RWLock) R() *Lock {
 	return &Lock{client: l.client, key: l.key, kind: k}
 }
 
-// W names the write side: one owner holds it, while nobody else reads. As(owner)
-// stands for owner:write on the wire, as it does in Redisson.
+// W names the write side: one owner holds it, while nobody else reads. On the
+// wire its owners end in ":write", as Redisson's do. Who names an owner, with As
+// or HoldCount, may write that or not, on either side: it is the same owner.
 func (l RWLock) W() *Lock {
 	k := &writeSide{hashLock{client: l.client, key: l.key, again: true, dialect: writeDialect{l.dialect()}}}
 	return &Lock{client: l.client, key: l.key, suffix: writeSuffix, kind: k}
@@ -81,6 +82,8 @@ func (l RWLock) dialect() rwDialect { return rwDialect{mutex{l.client, l.key}} }
 
 // readSide is the kind of R.
 type readSide struct{ hashLock }
+
+func (k *readSide) ownerNamed(name string) string { return strings.TrimSuffix(name, writeSuffix) }
 
 func (k *readSide) renewal() *renewal {
 	if k.client.compat316 {
@@ -115,6 +118,10 @@ func (k *readSide) isLocked(ctx context.Context) (bool, error) {
 
 // writeSide is the kind of W.
 type writeSide struct{ hashLock }
+
+func (k *writeSide) ownerNamed(name string) string {
+	return strings.TrimSuffix(name, writeSuffix) + writeSuffix
+}
 
 func (k *writeSide) renewal() *renewal {
 	if k.client.compat316 {

@@ -43,21 +43,34 @@ func (c *Client) watch() {
 	}
 }
 
-// renewal is how the watchdog renews holds of one sort: with a script whose
-// first argument is the lease, and which replies for each hold whether its
-// owner has it (1 or 0), as a list or, for one hold, as a number.
+// renewal is how the watchdog renews holds of one sort: with a script that
+// replies for each hold whether its owner has it (1 or 0), as a list or, for one
+// hold, as a number.
 type renewal struct {
-	script *Script
-	batch  int // how many holds one script may name
-	// name returns the keys and arguments that name a hold.
-	name func(h *hold) (keys, args []string)
+	batch int // how many holds one script may name
+	call  func(batch []*hold, lease time.Duration) call
 }
 
 // Constant after initialisation.
 var (
-	hashRenewal    = renewal{embedded("mutex_renew"), renewBatch, hashName}
-	hashRenewal316 = renewal{embedded("mutex_renew_316"), 1, hashName}
+	hashRenewal    = renewal{renewBatch, leased(embedded("mutex_renew"), hashName)}
+	hashRenewal316 = renewal{1, leased(embedded("mutex_renew_316"), hashName)}
 )
+
+// leased calls a script whose first argument is the lease; name returns the keys
+// and the other arguments, which name a hold.
+func leased(
+	script *Script, name func(h *hold) (keys, args []string),
+) func(batch []*hold, lease time.Duration) call {
+	return func(batch []*hold, lease time.Duration) call {
+		q := call{script: script, args: []string{millis(lease)}}
+		for _, h := range batch {
+			keys, args := name(h)
+			q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
+		}
+		return q
+	}
+}
 
 // hashName names a hold that is a field of the hash at its key.
 func hashName(h *hold) (keys, args []string) { return []string{h.key}, []string{h.owner} }
@@ -115,13 +128,7 @@ func (c *Client) renew(batch []*hold) {
 // prolongAll gives holds of one sort a new lease on the server, and returns for
 // each whether the server knew it.
 func (c *Client) prolongAll(ctx context.Context, batch []*hold, lease time.Duration) (known []bool, err error) {
-	way := batch[0].renewal
-	q := call{script: way.script, args: []string{millis(lease)}}
-	for _, h := range batch {
-		keys, args := way.name(h)
-		q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
-	}
-	reply, err := c.eval(ctx, c.timeout, q)
+	reply, err := c.eval(ctx, c.timeout, batch[0].renewal.call(batch, lease))
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,7 @@ func Contracts() []Contract {
 		{"readers_share_and_writers_exclude", shared, sharing},
 		{"a_writer_that_reads_on_lets_others_read", shared, downgrade},
 		{"a_reader_cannot_become_a_writer", shared, upgrade},
+		{"a_name_is_one_owner_on_both_sides", shared, namedSides},
 		{"the_end_of_a_read_leaves_the_write_renewed", shared, readInsideWrite},
 		{"a_read_outlives_the_write_around_it", shared, longReadInsideWrite},
 		{"readers_do_not_keep_a_crashed_one", shared, crashedReader},

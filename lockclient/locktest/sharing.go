@@ -81,6 +81,27 @@ func upgrade(r *run) {
 	r.ok("unlock", r.writes(a, r.ctx, name).Unlock(r.ctx))
 }
 
+func namedSides(r *run) {
+	a := r.process()
+	name := a.clients[0].ID() + ":named"
+	read, write := a.clients[0].RW(r.key).R(), a.clients[0].RW(r.key).W()
+	outer := r.writes(a, r.ctx, lockclient.As(name))
+	r.that(outer.Owner() == name+":write", "%q writes as %q", name, outer.Owner())
+	again := r.writes(a, r.ctx, lockclient.As(outer.Owner()))
+	reader := r.reads(a, r.ctx, lockclient.As(outer.Owner()))
+	r.that(reader.Owner() == name, "%q reads as %q", outer.Owner(), reader.Owner())
+	for _, owner := range []string{name, outer.Owner()} {
+		reads, err := read.HoldCount(r.ctx, owner)
+		r.ok("ask for the hold count of the read side", err)
+		writes, err := write.HoldCount(r.ctx, owner)
+		r.ok("ask for the hold count of the write side", err)
+		r.that(reads == 1 && writes == 2, "%q reads %d times and writes %d times, want 1 and 2", owner, reads, writes)
+	}
+	r.ok("unlock", errors.Join(reader.Unlock(r.ctx), again.Unlock(r.ctx), outer.Unlock(r.ctx)))
+	held, err := write.HeldBy(r.ctx, name)
+	r.that(err == nil && !held, "an unlocked write side is held, error %v", err)
+}
+
 func readInsideWrite(r *run) {
 	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
 	writer := r.writes(a, r.ctx)

@@ -1,8 +1,8 @@
 -- Gives a permit a new lease, after those that ended came back.
 -- KEYS[1] the semaphore: the number of free permits   KEYS[2] its permits: a sorted
 -- set of id to deadline in Unix milliseconds   KEYS[3] its channel
--- ARGV[1] lease in milliseconds   ARGV[2] id   ARGV[3] now   ARGV[4] PUBLISH or
--- SPUBLISH; Redisson 3.16 sends none and publishes
+-- ARGV[1] id   ARGV[2] its new deadline   ARGV[3] now   ARGV[4] PUBLISH or SPUBLISH;
+-- Redisson 3.16 sends none and publishes
 -- Replies 1 when extended, 0 when the lease had ended.
 local ended = redis.call('zremrangebyscore', KEYS[2], 0, ARGV[3])
 if ended > 0 then
@@ -11,8 +11,8 @@ if ended > 0 then
     redis.call(ARGV[4] or 'publish', KEYS[3], back)
   end
 end
-if redis.call('zscore', KEYS[2], ARGV[2]) == false then
+if redis.call('zscore', KEYS[2], ARGV[1]) == false then
   return 0
 end
-redis.call('zadd', KEYS[2], ARGV[3] + ARGV[1], ARGV[2])
+redis.call('zadd', KEYS[2], ARGV[2], ARGV[1])
 return 1
