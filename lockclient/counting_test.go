@@ -124,6 +124,7 @@ func TestWireOfSynchronizers316(t *testing.T) {
 // A release that Redis refused at the door is repeated; an error out of the
 // middle of a script is not, as the script may have given the permits back.
 func TestReleaseIsRepeatedOnlyIfNotRun(t *testing.T) {
+	t.Parallel() // it waits
 	for text, releases := range map[string]int{"TRYAGAIN Multiple keys": 2, "NOPERM this channel": 1} {
 		refused := false
 		w := &wire{}
@@ -148,6 +149,7 @@ func TestReleaseIsRepeatedOnlyIfNotRun(t *testing.T) {
 // What gives back an acquisition of unknown outcome is repeated while that one
 // may still be under way.
 func TestGivingBackMayOvertake(t *testing.T) {
+	t.Parallel() // it waits
 	w := &wire{reply: func(script string, _ []string) (lockclient.Reply, error) {
 		if script == "mutex-acquire" {
 			return lockclient.Reply{}, errors.New("connection reset")

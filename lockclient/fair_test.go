@@ -82,6 +82,7 @@ func TestWireOfFair316(t *testing.T) {
 // A waiter that is told to ask again at once, as the lock is free but not for
 // it, does not ask in a loop.
 func TestFairWaiterPauses(t *testing.T) {
+	t.Parallel() // it waits
 	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(0), nil }}
 	c := lockclient.New(w, lockclient.System())
 	_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
@@ -94,6 +95,7 @@ func TestFairWaiterPauses(t *testing.T) {
 // A hint that lies far away, or under Compat316 is over, does not keep a waiter
 // from asking again: places get lost, and so do messages.
 func TestFairWaiterAsksAgain(t *testing.T) {
+	t.Parallel() // it waits
 	for _, hint := range []int64{-5, 3_600_000} {
 		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(hint), nil }}
 		c := lockclient.New(w, lockclient.System(), lockclient.Compat316(), lockclient.WithFairWait(100*time.Millisecond))

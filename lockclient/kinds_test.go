@@ -157,6 +157,7 @@ func TestNonReentrant(t *testing.T) {
 
 // A spin lock asks after pauses that grow, and never subscribes.
 func TestSpin(t *testing.T) {
+	t.Parallel() // it waits
 	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
 		if script == "mutex-acquire" {
 			return integer(60000), nil

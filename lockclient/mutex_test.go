@@ -147,6 +147,7 @@ func TestFencedWithoutTTLIsTaken(t *testing.T) {
 // A thousand idle locks cost one script per 100 and period, and in a cluster no
 // script spans two slots.
 func TestRenewalIsBatched(t *testing.T) {
+	t.Parallel() // it waits
 	for _, cluster := range []bool{false, true} {
 		w := &wire{reply: free, topology: lockclient.Topology{Cluster: cluster}}
 		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(3*time.Second))
@@ -175,6 +176,7 @@ func renewals(lines []string) (locks []int) {
 
 // Many waiters of one process share one subscription, which ends with the last.
 func TestOneSubscriptionPerChannel(t *testing.T) {
+	t.Parallel() // it waits
 	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) { return integer(60000), nil }}
 	c := lockclient.New(w, lockclient.System())
 	var wg sync.WaitGroup

@@ -84,6 +84,7 @@ func TestWireOfRW316(t *testing.T) {
 
 // Each side is renewed with others of its sort, under Compat316 one by one.
 func TestRenewalOfRW(t *testing.T) {
+	t.Parallel() // it waits
 	for _, opts := range [][]lockclient.Option{{}, {lockclient.Compat316()}} {
 		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
 			if script == "read-renew-316" {
@@ -134,6 +135,7 @@ func TestReadReleaseLeavesTheLease(t *testing.T) {
 // A waiting reader looks again now and then, as Redisson tells nobody when a
 // writer reads on; a waiting writer sleeps.
 func TestWaitingReaderLooksAgain(t *testing.T) {
+	t.Parallel() // it waits
 	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
 	rw := lockclient.New(w, lockclient.System(), lockclient.WithPoll(time.Second)).RW("a")
 	for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {

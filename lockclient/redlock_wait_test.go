@@ -131,6 +131,7 @@ const (
 
 // A waiter wakes when a majority has sent messages, and no sooner.
 func TestHashRedlockIsWokenByAMajority(t *testing.T) {
+	t.Parallel() // it waits
 	m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
 	waiter := waits(t, m...)
 	m[2].free(true)
@@ -145,6 +146,7 @@ func TestHashRedlockIsWokenByAMajority(t *testing.T) {
 // Where one master is free, waiters take it and give it back, which sends a
 // message. They do not wake each other with these for ever, nor themselves.
 func TestHashRedlockWaitersAreQuiet(t *testing.T) {
+	t.Parallel() // it waits
 	m := []*hashMaster{takenMaster(), takenMaster(), {}}
 	first := waits(t, m...)
 	second := waits(t, m...)
@@ -158,6 +160,7 @@ func TestHashRedlockWaitersAreQuiet(t *testing.T) {
 
 // Without messages a waiter asks again when the leases of a majority may have ended.
 func TestHashRedlockTrustsTTLs(t *testing.T) {
+	t.Parallel() // it waits
 	m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
 	m[0].ttl, m[1].ttl = 300, 400
 	begun := time.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -25,6 +26,8 @@ func (s sockets) Context() context.Context { return s.t.Context() }
 
 func (s sockets) Runtime() lockclient.Runtime { return s.rt }
 
+func (s sockets) Stall() time.Duration { return stall }
+
 func (s sockets) Transport(master int) (lockclient.Transport, error) { return s.dial(master) }
 
 // overGoRedis is the Env of go-redis.
@@ -36,22 +39,24 @@ func overGoRedis(t *testing.T, addr string) sockets {
 	}}
 }
 
-// Every kind keeps its contracts over each adapter.
+// stall is how long a busy machine may hold up a test.
+const stall = 5 * time.Second
+
+// together is how many contracts run at once in an Env: they mostly wait.
+const together = 100
+
+// Every kind keeps its contracts over each adapter, on each server.
 func TestContracts(t *testing.T) {
-	onEachServer(t, func(t *testing.T, addr string) {
-		t.Run("go-redis", func(t *testing.T) { contracts(t, overGoRedis(t, addr)) })
-		t.Run("rueidis", func(t *testing.T) { contracts(t, overRueidis(t, addr)) })
-	})
+	var wg sync.WaitGroup
+	for _, s := range servers(t) {
+		wg.Go(func() { contracts(t, s.name+", go-redis", overGoRedis(t, s.addr)) })
+		wg.Go(func() { contracts(t, s.name+", rueidis", overRueidis(t, s.addr)) })
+	}
+	wg.Wait()
 }
 
-// together is how many contracts run at once: they mostly wait.
-const together = 40
-
-// contracts runs all contracts of all kinds. They measure real time, which a
-// busy machine stretches: one that fails among the others must hold alone.
-func contracts(t *testing.T, env locktest.Env) {
-	var again []func() error
-	var mu sync.Mutex
+// contracts runs all contracts of all kinds.
+func contracts(t *testing.T, where string, env locktest.Env) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, together)
 	for _, kind := range locktest.Kinds() {
@@ -61,18 +66,10 @@ func contracts(t *testing.T, env locktest.Env) {
 			}
 			slots <- struct{}{}
 			wg.Go(func() {
-				if err := contract.Run(env, kind); err != nil {
-					t.Logf("among others: %v", err)
-					mu.Lock()
-					again = append(again, func() error { return contract.Run(env, kind) })
-					mu.Unlock()
-				}
+				assert.NoError(t, contract.Run(env, kind), where)
 				<-slots
 			})
 		}
 	}
 	wg.Wait()
-	for _, run := range again {
-		assert.NoError(t, run(), "alone")
-	}
 }

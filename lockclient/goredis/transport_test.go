@@ -3,9 +3,7 @@ package goredis_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -15,31 +13,13 @@ import (
 
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
-	"minikv/luaengine"
-	"minikv/server"
-	"minikv/server/engine"
 )
 
-// onEachServer runs a test on minikv, and on the server that REDIS_SERVER names.
+// onEachServer runs a test on each server.
 func onEachServer(t *testing.T, test func(t *testing.T, addr string)) {
-	t.Run("minikv", func(t *testing.T) {
-		s := server.New(server.Config{Machine: func(limit func() string) server.Machine {
-			return engine.New(engine.Config{
-				Clock: server.NewWallClock(), Random: rand.Uint64, Lua: luaengine.New(engine.Resolve), Limit: limit,
-			})
-		}})
-		t.Cleanup(s.Close)
-		addr, err := s.Listen("127.0.0.1:0")
-		require.NoError(t, err)
-		test(t, addr.String())
-	})
-	t.Run("redis-server", func(t *testing.T) {
-		addr := os.Getenv("REDIS_SERVER")
-		if addr == "" {
-			t.Skip("REDIS_SERVER=host:port is not set")
-		}
-		test(t, addr)
-	})
+	for _, s := range servers(t) {
+		t.Run(s.name, func(t *testing.T) { test(t, s.addr) })
+	}
 }
 
 // onEachAdapter runs a test on each server through each adapter.

@@ -28,7 +28,7 @@ func allOrNone(r *run) {
 	unlocked := r.rt.Mono()
 	r.ok("unlock", second.Unlock(r.ctx))
 	h := r.await(waiter)
-	r.that(r.rt.Mono()-unlocked < slack, "the waiter came %v after the unlock", r.rt.Mono()-unlocked)
+	r.within(looks+prompt, unlocked, "from the unlock to the waiter")
 	for i := range 2 {
 		_, err = r.member(b, i).TryLock(r.ctx)
 		r.is("take a member of what is held", err, lockclient.ErrNotAcquired)
@@ -38,7 +38,7 @@ func allOrNone(r *run) {
 
 func lossOfOne(r *run) {
 	for i := range 2 {
-		a, b := r.process(lockclient.WithWatchdog(3*short)), r.process()
+		a, b := r.process(lockclient.WithWatchdog(brief)), r.process()
 		h := r.take(a)
 		freed, err := r.member(b, i).ForceUnlock(r.ctx)
 		r.ok("force the unlock of a member", err)

@@ -19,6 +19,9 @@ type Env interface {
 	// Transport connects one process to one of several independent masters,
 	// numbered from 0. Masters need not be empty: keys are drawn at random.
 	Transport(master int) (lockclient.Transport, error)
+	// Stall is for how long a task or a request may be held up here: seconds on
+	// a real machine, which has other things to do, nothing in simulated time.
+	Stall() time.Duration
 }
 
 // Contract is one property of locks.
@@ -90,6 +93,7 @@ func (r *run) process(opts ...lockclient.Option) *process {
 		c := lockclient.New(f, r.rt, slices.Concat(r.kind.options(len(r.processes)), opts)...)
 		_, err = c.Mutex(r.key).IsLocked(r.ctx) // a first connection takes its time
 		r.ok("ask whether a lock is held", err)
+		f.set(func(f *faults) { f.answers = 0 })
 		p.faults = append(p.faults, f)
 		p.clients = append(p.clients, c)
 	}
@@ -127,7 +131,7 @@ func (r *run) is(operation string, err, want error) {
 // take takes the lock, which must be free. It waits a little, as late masters
 // of a quorum may still be giving back what a refused attempt took there.
 func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
-	opts = append(opts, lockclient.NodeTimeout(short), lockclient.Wait(slack))
+	opts = append(opts, lockclient.NodeTimeout(slack), lockclient.Wait(slack))
 	h, err := p.lock.TryLock(r.ctx, opts...)
 	r.ok("take a free lock", err)
 	return h
@@ -137,6 +141,24 @@ func (r *run) take(p *process, opts ...lockclient.LockOption) *lockclient.Held {
 func (r *run) refused(p *process, when string) {
 	_, err := p.lock.TryLock(r.ctx)
 	r.is("take the lock "+when, err, lockclient.ErrNotAcquired)
+}
+
+// within requires that no more than limit has passed since a time.
+func (r *run) within(limit, since time.Duration, what string) {
+	took := r.rt.Mono() - since
+	r.that(took < limit+r.env.Stall(), "%s: %v, the limit is %v", what, took, limit)
+}
+
+// until waits until something is seen.
+func (r *run) until(what string, shows func() (bool, error)) {
+	for begun := r.rt.Mono(); ; r.sleep(10 * time.Millisecond) {
+		is, err := shows()
+		r.ok("ask whether "+what, err)
+		if is {
+			return
+		}
+		r.that(r.rt.Mono() < begun+slack, "never seen: %s", what)
+	}
 }
 
 // sleep lets d pass.
@@ -172,7 +194,7 @@ func (r *run) end(t *task) error {
 // waiter starts to wait for the lock.
 func (r *run) waiter(p *process, opts ...lockclient.LockOption) *task {
 	return r.start(func(t *task) (err error) {
-		t.held, err = p.lock.Lock(r.ctx, opts...)
+		t.held, err = p.lock.Lock(r.ctx, append(opts, lockclient.NodeTimeout(slack))...)
 		return err
 	})
 }

@@ -21,6 +21,7 @@ type faults struct {
 	cut       bool // nothing reaches the server
 	deaf      bool // messages get lost
 	scripts   int  // sent
+	answers   int  // to plain commands, so far
 }
 
 // set changes the faults.
@@ -35,6 +36,13 @@ func (f *faults) sent() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.scripts
+}
+
+// answered returns how many plain commands were answered so far.
+func (f *faults) answered() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.answers
 }
 
 // next tells what becomes of the next request.
@@ -74,7 +82,9 @@ func (f *faults) Do(ctx context.Context, key string, args ...string) (lockclient
 	if cut, _ := f.next(false); cut {
 		return lockclient.Reply{}, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
 	}
-	return f.Transport.Do(ctx, key, args...)
+	reply, err := f.Transport.Do(ctx, key, args...)
+	f.set(func(f *faults) { f.answers++ })
+	return reply, err
 }
 
 // Subscribe implements lockclient.Transport.

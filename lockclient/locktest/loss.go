@@ -11,7 +11,7 @@ import (
 func renewal(r *run) {
 	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
 	h := r.take(a)
-	r.sleep(8 * short)
+	r.sleep(9 * short) // the last unlock is between two renewals
 	r.that(h.Context().Err() == nil, "a renewed lock was reported lost")
 	r.that(h.Until() > r.rt.Mono(), "the validity must grow with each renewal")
 	r.refused(b, "that the watchdog renews")
@@ -22,7 +22,7 @@ func renewal(r *run) {
 }
 
 func forcedLoss(r *run) {
-	a, b, c := r.process(lockclient.WithWatchdog(3*short)), r.process(), r.process()
+	a, b, c := r.process(lockclient.WithWatchdog(brief)), r.process(), r.process()
 	h := r.take(a)
 	freed, err := c.lock.ForceUnlock(r.ctx)
 	r.ok("force the unlock", err)
@@ -35,7 +35,7 @@ func forcedLoss(r *run) {
 }
 
 func silentLoss(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(2*short)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(brief)), r.process()
 	h := r.take(a)
 	a.cut(true)
 	next := r.await(r.waiter(b))

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -25,7 +26,7 @@ func order(r *run) {
 			mu.Unlock()
 			return held.Unlock(r.ctx)
 		}))
-		r.sleep(short / 3) // it is in the queue by then
+		r.queue(i + 1)
 	}
 	unlocked := r.rt.Mono()
 	r.ok("unlock", h.Unlock(r.ctx))
@@ -33,8 +34,16 @@ func order(r *run) {
 		r.ok("lock, unlock", r.end(t))
 	}
 	r.that(slices.IsSorted(came), "waiters came in the order %v", came)
-	waited := r.rt.Mono() - unlocked
-	r.that(waited < slack, "the last waiter was done %v after the unlock", waited)
+	r.within(waiters*prompt, unlocked, "from the unlock to the last waiter's")
+}
+
+// queue waits until so many are in the queue of a fair lock.
+func (r *run) queue(waiters int) {
+	r.until(fmt.Sprintf("%d wait", waiters), func() (bool, error) {
+		queue := "redisson_lock_queue:{" + r.key + "}"
+		n, err := r.processes[0].faults[0].Transport.Do(r.ctx, queue, "LLEN", queue)
+		return n.Int == int64(waiters), err
+	})
 }
 
 func leaving(r *run) {
@@ -45,56 +54,54 @@ func leaving(r *run) {
 		_, err := b.lock.Lock(ctx)
 		return err
 	})
-	r.sleep(short / 2)
+	r.queue(1)
 	second := r.start(func(*task) error {
-		_, err := b.lock.TryLock(r.ctx, lockclient.Wait(short))
+		_, err := b.lock.TryLock(r.ctx, lockclient.Wait(brief))
 		return err
 	})
-	r.sleep(short / 2)
+	r.queue(2)
 	third := r.waiter(c)
+	r.queue(3)
 	r.is("wait for a while", r.end(second), lockclient.ErrNotAcquired)
 	cancel(nil)
 	r.that(r.end(first) != nil, "a cancelled waiter took the lock")
-	r.sleep(short) // both have left by then
+	r.queue(1)
 	unlocked := r.rt.Mono()
 	r.ok("unlock", h.Unlock(r.ctx))
 	next := r.await(third)
-	waited := r.rt.Mono() - unlocked
-	r.that(waited < slack, "behind waiters that have left the lock came after %v", waited)
+	r.within(prompt, unlocked, "from the unlock to the waiter behind those that have left")
 	r.ok("unlock", next.Unlock(r.ctx))
 }
 
 func deadWaiter(r *run) {
-	a, b := r.process(), r.process(lockclient.WithFairWait(2*short))
-	c := r.process(lockclient.WithFairWait(2 * short))
-	h := r.take(a, lockclient.Lease(2*short))
+	a, b := r.process(), r.process(lockclient.WithFairWait(brief))
+	c := r.process(lockclient.WithFairWait(brief))
+	h := r.take(a, lockclient.Lease(brief))
 	dead := r.waiter(b)
-	r.sleep(short / 2)
+	r.queue(1)
 	b.cut(true)
 	b.close()
 	r.that(r.end(dead) != nil, "a waiter of a closed client took the lock")
 	begun := r.rt.Mono()
 	third := r.waiter(c)
-	r.sleep(short / 2)
+	r.queue(2)
 	r.refused(c, "that is held, and has a waiter")
 	_ = h.Unlock(r.ctx)
 	next := r.await(third)
-	waited := r.rt.Mono() - begun
-	r.that(waited < 4*short+slack, "behind a dead waiter the lock came after %v", waited)
+	r.within(2*brief+looks, begun, "the wait behind a dead waiter")
 	r.ok("unlock", next.Unlock(r.ctx))
 }
 
 func lostPlace(r *run) {
 	a, b := r.process(), r.process(lockclient.WithFairWait(short/3))
-	h := r.take(a, lockclient.Lease(short))
+	h := r.take(a, lockclient.Lease(brief))
 	waiter := r.waiter(b)
-	r.sleep(short / 2)
-	r.ok("extend", h.Extend(r.ctx, 4*short)) // past the waiter's deadline
-	r.sleep(3 * short)
+	r.queue(1)
+	r.ok("extend", h.Extend(r.ctx, long))
+	r.sleep(brief + short) // past the waiter's deadline
 	unlocked := r.rt.Mono()
 	r.ok("unlock", h.Unlock(r.ctx))
 	next := r.await(waiter)
-	waited := r.rt.Mono() - unlocked
-	r.that(waited < slack, "a waiter without a place came %v after the unlock", waited)
+	r.within(short, unlocked, "from the unlock to a waiter without a place")
 	r.ok("unlock", next.Unlock(r.ctx))
 }

@@ -1,0 +1,96 @@
+package goredis_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"minikv/luaengine"
+	"minikv/server"
+	"minikv/server/engine"
+)
+
+// redisVersion is the redis-server that minikv answers as.
+const redisVersion = "7.0.15"
+
+// redisAddr is where a redis-server listens for all tests, "" if there is none:
+// the one that REDIS_SERVER names, or one of ours if it is installed.
+var redisAddr = os.Getenv("REDIS_SERVER")
+
+func TestMain(m *testing.M) {
+	end := func() {}
+	if redisAddr == "" && hasRedis() {
+		redisAddr, end = startRedis(os.TempDir())
+	}
+	code := m.Run()
+	end()
+	os.Exit(code)
+}
+
+// hasRedis tells whether the right redis-server is installed.
+func hasRedis() bool {
+	version, err := exec.Command("redis-server", "--version").Output()
+	return err == nil && strings.Contains(string(version), "v="+redisVersion+" ")
+}
+
+// startRedis starts a redis-server, and panics if that does not work.
+func startRedis(dir string, options ...string) (addr string, end func()) {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	addr = listener.Addr().String()
+	host, port, err := net.SplitHostPort(addr)
+	must(errors.Join(err, listener.Close()))
+	// The shell ends the server when this process is gone, however it ended.
+	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill $!; wait`, "sh",
+		"redis-server", "--bind", host, "--port", port, "--save", "", "--dir", dir}, options...)...)
+	in, err := command.StdinPipe()
+	must(err)
+	must(command.Start())
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	for begun := time.Now(); client.Ping(context.Background()).Err() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			panic("redis-server does not start")
+		}
+	}
+	return addr, func() {
+		in.Close()
+		_ = command.Wait()
+	}
+}
+
+// backend is a server.
+type backend struct{ name, addr string }
+
+// servers are a new minikv and the redis-server.
+func servers(t *testing.T) []backend {
+	t.Helper()
+	s := server.New(server.Config{Machine: func(limit func() string) server.Machine {
+		return engine.New(engine.Config{
+			Clock: server.NewWallClock(), Random: rand.Uint64, Lua: luaengine.New(engine.Resolve), Limit: limit,
+		})
+	}})
+	t.Cleanup(s.Close)
+	addr, err := s.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	all := []backend{{"minikv", addr.String()}}
+	if redisAddr == "" {
+		t.Log("redis-server " + redisVersion + " is not installed, and REDIS_SERVER=host:port is not set")
+		return all
+	}
+	return append(all, backend{"redis-server", redisAddr})
+}
