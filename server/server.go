@@ -31,6 +31,10 @@ type Config struct {
 	// Log receives what Redis would log; nil: nobody reads it. It is called by
 	// several goroutines.
 	Log func(level int, text string)
+	// After is called each time that the machine was used, while nobody else
+	// uses it: to fetch what it has left besides output for its sessions. It
+	// must not wait. It may be nil.
+	After func()
 }
 
 // Server serves one machine over any number of listeners. Its methods may be
@@ -46,6 +50,9 @@ type Server struct {
 	armed   time.Time // when timer will go off; zero: never
 	timer   *time.Timer
 	asked   bool // SHUTDOWN was seen
+
+	freezing sync.Mutex
+	frozen   bool
 
 	shutdown chan struct{} // closed when a client's SHUTDOWN was accepted
 	closing  atomic.Bool
@@ -108,14 +115,37 @@ func (s *Server) Do(f func(Machine)) {
 	flushAll(dirty)
 }
 
+// Freeze stops the machine, as SIGSTOP stops a process: connections stay, and
+// nothing is executed until Thaw. It waits for what is being executed.
+func (s *Server) Freeze() {
+	s.freezing.Lock()
+	defer s.freezing.Unlock()
+	if !s.frozen && !s.closing.Load() {
+		s.gate.enterAlone()
+		s.frozen = true
+	}
+}
+
+// Thaw lets a frozen machine go on.
+func (s *Server) Thaw() {
+	s.freezing.Lock()
+	defer s.freezing.Unlock()
+	if s.frozen {
+		s.gate.leave(false)
+		s.frozen = false
+	}
+}
+
 // ShutdownRequested is closed when a client's SHUTDOWN was accepted; it is then
 // the owner's turn to call Close.
 func (s *Server) ShutdownRequested() <-chan struct{} { return s.shutdown }
 
 // Close ends the listeners, the connections and a running script, and waits for
-// their goroutines. It may be called more than once.
+// their goroutines. What a frozen machine was asked to do is not done any more.
+// It may be called more than once.
 func (s *Server) Close() {
 	s.closing.Store(true)
+	s.Thaw()
 	s.mu.Lock()
 	for c := range s.open {
 		_ = c.Close()
@@ -174,6 +204,9 @@ func (s *Server) collect(dirty []*conn) []*conn {
 			dirty = append(dirty, c)
 		}
 	}
+	if s.cfg.After != nil {
+		s.cfg.After()
+	}
 	if wait, ok := s.machine.NextDeadline(); ok {
 		s.arm(wait)
 	}
@@ -202,7 +235,9 @@ func (s *Server) tick() {
 	}
 	s.Do(func(m Machine) {
 		s.armed = time.Time{}
-		m.Tick()
+		if !s.closing.Load() {
+			m.Tick()
+		}
 	})
 }
 

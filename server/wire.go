@@ -95,7 +95,7 @@ func (c *conn) execute() bool {
 // cannot accept.
 func (c *conn) run(visiting bool) error {
 	s := c.server
-	for !c.session.Blocked() && !c.session.Closing() {
+	for !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() {
 		c.reader.Unauthenticated = !c.session.Authenticated()
 		cmd, err := c.reader.Next()
 		if err != nil || cmd == nil {

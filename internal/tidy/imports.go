@@ -34,7 +34,8 @@ var floors = map[string][]string{
 	"server/engine": onGround("datastore", "luaengine"),
 
 	"cluster":    onGround("server/engine", "datastore"),
-	"minikvtest": onGround("server", "cluster", "server/engine"),
+	"topology":   onGround("server", "cluster", "server/engine", "luaengine"),
+	"minikvtest": onGround("topology", "server", "cluster", "server/engine"),
 	"sim":        onGround("lockclient", "cluster", "server/engine", "datastore", "luaengine"),
 
 	"cmd": {anything},

@@ -1,0 +1,205 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"minikv/cluster"
+	"minikv/luaengine"
+	"minikv/server"
+	"minikv/server/engine"
+)
+
+// Node is one process of a topology: a Redis node or a Sentinel.
+type Node struct {
+	topology  *Topology
+	id        cluster.ID
+	name      string
+	address   string // that clients are told
+	listening string
+	process   cluster.Process
+	clock     *clock
+	inbox     *inbox
+	limit     atomic.Pointer[func() string] // of the present server
+
+	changing sync.Mutex     // held by who kills or starts the process
+	life     sync.RWMutex   // held for reading by whoever uses the server
+	down     atomic.Bool    // the server is closed, or about to be
+	server   *server.Server // the present one, or the latest
+	ended    chan struct{}  // closed with the server
+}
+
+// Name is m1, r1, s1, … as cluster.Plan counts.
+func (n *Node) Name() string { return n.name }
+
+// Address is where clients find the node, "host:port".
+func (n *Node) Address() string { return n.address }
+
+// Down reports whether the process has been killed, or was shut down.
+func (n *Node) Down() bool { return n.down.Load() }
+
+// Do calls f with the node's process while nobody else uses it; it waits while
+// the node is frozen. It returns false when the process is down.
+func (n *Node) Do(f func(p cluster.Process)) (done bool) {
+	n.life.RLock()
+	defer n.life.RUnlock()
+	if n.down.Load() {
+		return false
+	}
+	n.server.Do(func(server.Machine) {
+		if !n.down.Load() { // it may have been killed while it was frozen
+			f(n.process)
+			done = true
+		}
+	})
+	return done
+}
+
+// deliver hands over what has arrived. For a process that is down its computer answers.
+func (n *Node) deliver(messages []cluster.Message) {
+	if n.Do(func(p cluster.Process) {
+		for _, m := range messages {
+			p.Receive(m)
+		}
+	}) {
+		return
+	}
+	var answers []cluster.Message
+	for _, m := range messages {
+		if m.Body != (any)(cluster.Closed{}) {
+			answers = append(answers, cluster.Nobody(m))
+		}
+	}
+	n.topology.network.sendAll(answers)
+}
+
+// config is what the node is made with.
+func (n *Node) config(base engine.Config, log func(name string, level int, text string)) engine.Config {
+	base.Clock = n.clock
+	base.Random = rand.Uint64
+	base.Lua = luaengine.New(engine.Resolve)
+	base.Limit = func() string {
+		if limit := n.limit.Load(); limit != nil {
+			return (*limit)()
+		}
+		return ""
+	}
+	base.Log = func(level int, text string) { log(n.name, level, text) }
+	return base
+}
+
+// start lets the process serve what comes to listener.
+func (n *Node) start(listener net.Listener) {
+	n.ended = make(chan struct{})
+	n.server = server.New(server.Config{
+		Machine: func(limit func() string) server.Machine {
+			n.limit.Store(&limit)
+			return n.process
+		},
+		Log:   func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
+		After: n.afterUse,
+	})
+	n.server.Do(func(server.Machine) { n.process.Tick() })
+	n.topology.running.Add(2)
+	go n.serve(n.server, listener)
+	go n.awaitShutdown(n.server, n.ended)
+}
+
+// afterUse sends what the process has for others. It runs under the server's gate.
+func (n *Node) afterUse() {
+	if messages := n.process.Outbox(); !n.down.Load() {
+		n.topology.network.sendAll(messages)
+	}
+}
+
+func (n *Node) serve(s *server.Server, listener net.Listener) {
+	defer n.topology.running.Done()
+	if err := s.Serve(listener); !errors.Is(err, server.ErrClosed) {
+		n.topology.cfg.Log(n.name, server.LevelWarning, err.Error())
+	}
+}
+
+// awaitShutdown ends a process whose client has sent SHUTDOWN.
+func (n *Node) awaitShutdown(s *server.Server, ended chan struct{}) {
+	defer n.topology.running.Done()
+	select {
+	case <-s.ShutdownRequested():
+		n.changing.Lock()
+		defer n.changing.Unlock()
+		if s == n.server {
+			n.end()
+			n.topology.checkDone()
+		}
+	case <-ended:
+	}
+}
+
+// Kill ends the process at once, as SIGKILL does: its connections break. It
+// does nothing when the process is down.
+func (n *Node) Kill() {
+	n.changing.Lock()
+	defer n.changing.Unlock()
+	n.end()
+}
+
+// end is Kill for who holds the lock.
+func (n *Node) end() {
+	if n.down.Swap(true) {
+		return
+	}
+	n.server.Close()
+	n.life.Lock()
+	defer n.life.Unlock()
+	n.process.Outbox() // nobody sends it
+	close(n.ended)
+	n.topology.network.bury(n.id)
+}
+
+// Restart starts a process that is down, or kills and starts it, with its data
+// or without. An error means that its address is taken.
+func (n *Node) Restart(keepData bool) error {
+	n.changing.Lock()
+	defer n.changing.Unlock()
+	n.end()
+	listener, err := listenAgain(n.listening)
+	if err != nil {
+		return fmt.Errorf("topology: restart %s: %w", n.name, err)
+	}
+	n.life.Lock()
+	defer n.life.Unlock()
+	n.process.Restart(keepData)
+	n.down.Store(false)
+	n.start(listener)
+	return nil
+}
+
+// listenAgain opens an address that was in use a moment ago.
+func listenAgain(address string) (listener net.Listener, err error) {
+	const tries, pause = 20, 5 * time.Millisecond
+	for range tries {
+		if listener, err = net.Listen("tcp", address); err == nil {
+			return listener, nil
+		}
+		time.Sleep(pause)
+	}
+	return nil, err
+}
+
+// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
+func (n *Node) Freeze() { n.withServer((*server.Server).Freeze) }
+
+// Thaw lets a frozen process go on.
+func (n *Node) Thaw() { n.withServer((*server.Server).Thaw) }
+
+func (n *Node) withServer(f func(*server.Server)) {
+	n.changing.Lock()
+	defer n.changing.Unlock()
+	if !n.down.Load() {
+		f(n.server)
+	}
+}

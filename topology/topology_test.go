@@ -1,0 +1,234 @@
+package topology
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+	"minikv/internal/resp"
+)
+
+// client is one connection to a node.
+type client struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+	buf  []byte
+}
+
+func dial(t *testing.T, n *Node) *client {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", n.Address(), 5*time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return &client{t: t, conn: conn, in: bufio.NewReader(conn)}
+}
+
+// try sends a command and returns what the reply says, or why there is none.
+func (c *client) try(line string) (string, error) {
+	_ = c.conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := c.conn.Write(resp.AppendCommand(nil, strings.Fields(line)...)); err != nil {
+		return "", err
+	}
+	return c.read()
+}
+
+func (c *client) read() (string, error) {
+	for {
+		v, n, err := resp.Parse(c.buf)
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			c.buf = c.buf[n:]
+			return resp.Describe(v), nil
+		}
+		part := make([]byte, 4096)
+		got, err := c.in.Read(part)
+		if err != nil {
+			return "", err
+		}
+		c.buf = append(c.buf, part[:got]...)
+	}
+}
+
+func (c *client) do(line string) string {
+	c.t.Helper()
+	reply, err := c.try(line)
+	require.NoError(c.t, err, line)
+	return reply
+}
+
+// eventually waits until a command's reply contains a text.
+func (c *client) eventually(line, text string) {
+	c.t.Helper()
+	var last string
+	require.Eventually(c.t, func() bool {
+		last, _ = c.try(line)
+		return strings.Contains(last, text)
+	}, 5*time.Second, 2*time.Millisecond, "%s: no %q in %s", line, text, last)
+}
+
+func start(t *testing.T, cfg Config) *Topology {
+	t.Helper()
+	topology, err := Start(cfg)
+	require.NoError(t, err)
+	t.Cleanup(topology.Close)
+	return topology
+}
+
+func TestReplicasFollow(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	m, r2 := dial(t, top.Node("m1")), dial(t, top.Node("r2"))
+	require.Contains(t, m.do("INFO replication"), "connected_slaves:2")
+	require.Contains(t, r2.do("INFO replication"), "master_link_status:up")
+	require.Equal(t, "OK", m.do("SET a 1"))
+	require.Equal(t, "(integer) 2", m.do("WAIT 2 5000"))
+	require.Equal(t, `"1"`, r2.do("GET a"))
+	require.Equal(t, "(error) READONLY You can't write against a read only replica.", r2.do("SET a 2"))
+}
+
+func TestCrashAndRestart(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}})
+	master := top.Node("m1")
+	m, r := dial(t, master), dial(t, top.Node("r1"))
+	m.do("SET a 1")
+	m.do("WAIT 1 0")
+	master.Kill()
+	require.True(t, master.Down())
+	_, err := m.try("PING")
+	require.Error(t, err)
+	_, err = net.DialTimeout("tcp", master.Address(), time.Second)
+	require.Error(t, err)
+	r.eventually("INFO replication", "master_link_status:down")
+	require.Equal(t, `"1"`, r.do("GET a"))
+	require.NoError(t, master.Restart(true))
+	m = dial(t, master)
+	require.Equal(t, `"1"`, m.do("GET a"))
+	r.eventually("INFO replication", "master_link_status:up")
+	m.do("SET a 2")
+	require.Equal(t, "(integer) 1", m.do("WAIT 1 5000"))
+	require.Equal(t, `"2"`, r.do("GET a"))
+	require.NoError(t, master.Restart(false))
+	r.eventually("GET a", "(nil)")
+}
+
+func TestFailoverByCommand(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	m, r1 := dial(t, top.Node("m1")), dial(t, top.Node("r1"))
+	for i := range 100 {
+		m.do(fmt.Sprintf("SET k%d v", i))
+	}
+	require.Equal(t, "OK", m.do("FAILOVER TO 127.0.0.1 "+port(top.Node("r1"))))
+	require.Contains(t, m.do("INFO replication"), "master_failover_state:waiting-for-sync")
+	m.eventually("ROLE", "slave")
+	m.eventually("INFO replication", "master_link_status:up")
+	require.Contains(t, m.do("INFO replication"), "master_failover_state:no-failover")
+	require.Contains(t, r1.do("ROLE"), "master")
+	require.Equal(t, "(integer) 100", r1.do("DBSIZE"))
+	require.Contains(t, r1.do("INFO replication"), "connected_slaves:1")
+	require.Equal(t, "OK", r1.do("SET x 1"))
+	require.Equal(t, "(integer) 1", r1.do("WAIT 1 5000"))
+	require.Equal(t, `"1"`, m.do("GET x"))
+}
+
+func port(n *Node) string {
+	_, p, _ := net.SplitHostPort(n.Address())
+	return p
+}
+
+func TestFrozenNodeAnswersLater(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1}})
+	n := top.Node("m1")
+	c := dial(t, n)
+	c.do("SET a 1")
+	n.Freeze()
+	_, err := c.conn.Write(resp.AppendCommand(nil, "INCR", "a"))
+	require.NoError(t, err)
+	_ = c.conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_, err = c.read()
+	require.ErrorContains(t, err, "timeout")
+	n.Thaw()
+	_ = c.conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	reply, err := c.read()
+	require.NoError(t, err)
+	require.Equal(t, "(integer) 2", reply)
+}
+
+// What a frozen process was asked to do is not done when it is killed.
+func TestFrozenNodeCanBeKilled(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1}})
+	n := top.Node("m1")
+	c := dial(t, n)
+	c.do("SET a 1")
+	n.Freeze()
+	_, err := c.conn.Write(resp.AppendCommand(nil, "INCR", "a"))
+	require.NoError(t, err)
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, n.Restart(true))
+	require.Equal(t, `"1"`, dial(t, n).do("GET a"))
+}
+
+func TestPartitionAndHold(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	m, r1, r2 := dial(t, top.Node("m1")), dial(t, top.Node("r1")), dial(t, top.Node("r2"))
+	require.NoError(t, top.Partition([]string{"m1"}, []string{"r1"}))
+	top.Node("r2").HoldReplication()
+	m.do("SET a 1")
+	require.Equal(t, "(integer) 0", m.do("WAIT 2 50"))
+	require.Equal(t, "(nil)", r1.do("GET a"))
+	top.Heal()
+	require.Equal(t, "(integer) 1", m.do("WAIT 1 5000"))
+	require.Equal(t, `"1"`, r1.do("GET a"))
+	require.Equal(t, "(nil)", r2.do("GET a"))
+	top.Node("r2").ReleaseReplication()
+	require.Equal(t, "(integer) 2", m.do("WAIT 2 5000"))
+}
+
+func TestBadVerbs(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
+	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m3"}),
+		`topology: unknown node "m3": there are m1 to m2`)
+	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m1"}), "topology: partition: m1 is on both sides")
+	require.EqualError(t, top.Partition([]string{"m1"}, nil), "topology: partition: expected names on both sides")
+	require.EqualError(t, top.Drop("m1", "m2", 0), "topology: 0 messages: expected at least 1")
+	require.EqualError(t, top.Node("m1").SetClockRate(0), "topology: clock rate 0: expected more than 0")
+}
+
+func TestShutdownEndsOneNode(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
+	_, err := dial(t, top.Node("m1")).try("SHUTDOWN NOSAVE")
+	require.Error(t, err)
+	require.Eventually(t, top.Node("m1").Down, 5*time.Second, time.Millisecond)
+	require.Equal(t, "PONG", dial(t, top.Node("m2")).do("PING"))
+	_, _ = dial(t, top.Node("m2")).try("SHUTDOWN NOSAVE")
+	select {
+	case <-top.Done():
+	case <-time.After(5 * time.Second):
+		t.Fatal("not done")
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 100 {
+		top, err := Start(Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+		require.NoError(t, err)
+		top.Close()
+	}
+	for range 1000 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Fatalf("%d goroutines, before %d:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}

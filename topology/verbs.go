@@ -1,0 +1,162 @@
+package topology
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/cluster"
+)
+
+// misfortune is what can happen to a message.
+type misfortune uint8
+
+const (
+	arrives misfortune = iota
+	dropped
+)
+
+// rule concerns the next messages from one node to another.
+type rule struct {
+	direction
+	left int
+	drop bool
+	late time.Duration
+}
+
+// misfortune says what a rule has in store for m, and counts it.
+func (w *network) misfortune(m cluster.Message) (misfortune, time.Duration) {
+	for i, r := range w.rules {
+		if r.direction != (direction{m.From, m.To}) {
+			continue
+		}
+		if r.left--; r.left == 0 {
+			w.rules = append(w.rules[:i], w.rules[i+1:]...)
+		}
+		if r.drop {
+			return dropped, 0
+		}
+		return arrives, r.late
+	}
+	return arrives, 0
+}
+
+// Partition cuts every connection between the nodes named in a and those named
+// in b, in both directions: what they send each other waits until Heal.
+func (t *Topology) Partition(a, b []string) error { return t.cut(a, b, true) }
+
+// PartitionOneWay cuts only what the nodes named in from send to those named in to.
+func (t *Topology) PartitionOneWay(from, to []string) error { return t.cut(from, to, false) }
+
+func (t *Topology) cut(a, b []string, both bool) error {
+	var cuts []direction
+	for _, one := range a {
+		for _, other := range b {
+			from, err := t.named(one)
+			if err != nil {
+				return err
+			}
+			to, err := t.named(other)
+			if err != nil {
+				return err
+			}
+			if from == to {
+				return fmt.Errorf("topology: partition: %s is on both sides", from.name)
+			}
+			cuts = append(cuts, direction{from.id, to.id})
+			if both {
+				cuts = append(cuts, direction{to.id, from.id})
+			}
+		}
+	}
+	if len(cuts) == 0 {
+		return fmt.Errorf("topology: partition: expected names on both sides")
+	}
+	w := t.network
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range cuts {
+		w.cuts[c]++
+	}
+	return nil
+}
+
+func (t *Topology) named(name string) (*Node, error) {
+	if n := t.Node(name); n != nil {
+		return n, nil
+	}
+	return nil, fmt.Errorf("topology: unknown node %q: there are %s to %s", name, t.nodes[0].name,
+		t.nodes[len(t.nodes)-1].name)
+}
+
+// Heal ends all partitions; what has waited is delivered.
+func (t *Topology) Heal() {
+	t.network.mu.Lock()
+	clear(t.network.cuts)
+	t.network.mu.Unlock()
+	t.network.flush(func(pipeName) bool { return true })
+}
+
+// HoldReplication keeps back what masters send this replica.
+func (n *Node) HoldReplication() {
+	w := n.topology.network
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held[n.id] = true
+}
+
+// ReleaseReplication delivers what HoldReplication has kept back.
+func (n *Node) ReleaseReplication() {
+	w := n.topology.network
+	w.mu.Lock()
+	delete(w.held, n.id)
+	w.mu.Unlock()
+	w.flush(func(name pipeName) bool { return name.to == n.id })
+}
+
+// Drop loses the next count messages from one node to another: they and what
+// follows arrive a second later, as over TCP.
+func (t *Topology) Drop(from, to string, count int) error {
+	return t.rule(from, to, rule{left: count, drop: true})
+}
+
+// Delay lets the next count messages from one node to another come late.
+func (t *Topology) Delay(from, to string, count int, by time.Duration) error {
+	return t.rule(from, to, rule{left: count, late: by})
+}
+
+func (t *Topology) rule(from, to string, r rule) error {
+	if r.left < 1 {
+		return fmt.Errorf("topology: %d messages: expected at least 1", r.left)
+	}
+	a, err := t.named(from)
+	if err != nil {
+		return err
+	}
+	b, err := t.named(to)
+	if err != nil {
+		return err
+	}
+	r.direction = direction{a.id, b.id}
+	w := t.network
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rules = append(w.rules, &r)
+	return nil
+}
+
+// SetClockOffset puts the node's wall clock that far ahead of the computer's.
+func (n *Node) SetClockOffset(d time.Duration) {
+	n.clock.setOffset(d)
+	n.Do(func(p cluster.Process) { p.Tick() })
+}
+
+// SetClockRate lets the node's clocks run that much faster than the computer's;
+// 1 is the same, and rate must be more than 0.
+func (n *Node) SetClockRate(rate float64) error {
+	if !(rate > 0) {
+		return fmt.Errorf("topology: clock rate %v: expected more than 0", rate)
+	}
+	n.clock.setRate(rate)
+	n.Do(func(p cluster.Process) { p.Tick() })
+	return nil
+}
