@@ -39,7 +39,7 @@ type Engine struct {
 type run struct {
 	host   Host
 	script *Script
-	step   func(line int)
+	step   func(Step)
 	proto  int    // 2, or 3 after redis.setresp(3)
 	ticks  int    // since the script began
 	killed killed // why the host has ended the script
@@ -53,9 +53,9 @@ type run struct {
 
 // RunOptions are the settings of one execution.
 type RunOptions struct {
-	// Step, when set, is called before each statement of the script with its
-	// line, from 1. Such a run is slower and gives the same replies.
-	Step func(line int)
+	// Step, when set, is called before each statement of the script. Such a run
+	// is slower and gives the same replies.
+	Step func(Step)
 }
 
 // New returns an engine that finds commands by resolve. It costs next to

@@ -201,10 +201,22 @@ func TestSteps(t *testing.T) {
 	e := New(fakeResolve)
 	s, err := e.Compile("local n = 0\nfor i = 1, 2 do\n  n = n + i\nend\nreturn n")
 	require.NoError(t, err)
-	var lines []int
-	reply := e.Run(s, newFakeHost(), nil, nil, RunOptions{Step: func(line int) { lines = append(lines, line) }})
+	var steps []string
+	reply := e.Run(s, newFakeHost(), nil, nil, RunOptions{Step: func(s Step) { steps = append(steps, fmt.Sprint(s)) }})
 	require.Equal(t, "(integer) 3", show(reply, ""))
-	require.Equal(t, []int{1, 2, 3, 3, 5}, lines)
+	require.Equal(t, []string{"{1 []}", "{2 [{n 0}]}", "{3 [{n 0} {i 1}]}", "{3 [{n 1} {i 2}]}", "{5 [{n 3}]}"}, steps)
+}
+
+// TestStepShowsVariables: each visible variable once, the innermost of a name,
+// as Lua writes its value.
+func TestStepShowsVariables(t *testing.T) {
+	e := New(fakeResolve)
+	s, err := e.Compile("local a, b = 'x\\n', {1, 'two', {k = true}}\nfor i, v in ipairs({7}) do\n  local a = nil\n  a = v\nend\nreturn a")
+	require.NoError(t, err)
+	var steps []string
+	e.Run(s, newFakeHost(), nil, nil, RunOptions{Step: func(s Step) { steps = append(steps, fmt.Sprint(s)) }})
+	require.Equal(t, `{4 [{b {1, "two", {k = true}}} {i 1} {v 7} {a nil}]}`, steps[3])
+	require.Equal(t, `{6 [{a "x\n"} {b {1, "two", {k = true}}}]}`, steps[4])
 }
 
 func TestHeader(t *testing.T) {

@@ -128,7 +128,7 @@ func (r *rewriter) stmts(stmts []ast.Stmt) []ast.Stmt {
 	}
 	for i, s := range stmts {
 		if r.steps {
-			out = append(out, r.callOf(r.e.sand.step, s.Line()))
+			out = append(out, r.stepCall(s.Line()))
 			out = append(out, r.stmt(s))
 			continue
 		}

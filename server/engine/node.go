@@ -33,7 +33,8 @@ type Config struct {
 	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
-	Shards   int // of the keyspace; 0: 1. It changes no answer.
+	Step     func(luaengine.Step) // scripts run in steps and tell each; nil: they do not
+	Shards   int                  // of the keyspace; 0: 1. It changes no answer.
 
 	Port       int               // that INFO and CONFIG GET show
 	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter

@@ -39,7 +39,7 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	}
 	db := c.Session.DB
 	n.keys.Freeze(n.nowMillis())
-	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{})
+	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{Step: n.cfg.Step})
 	n.keys.Thaw()
 	n.pop()
 	c.Session.DB = db
