@@ -70,17 +70,19 @@ func bitField(c *Call, readOnly bool) resp.Value {
 	}
 	changed := make([]byte, max(len(text), int(size)))
 	copy(changed, text)
-	dirty := len(changed) > len(text)
+	grew, dirty := len(changed) > len(text), false
 	replies := make([]resp.Value, 0, len(ops))
 	for _, op := range ops {
-		reply, wrote := op.apply(changed)
+		reply, differs, wrote := op.apply(changed)
 		replies = append(replies, reply)
-		dirty = dirty || wrote
+		dirty = dirty || differs || wrote && grew
 	}
-	if dirty {
+	if dirty || grew {
 		if _, err := c.DB.SetRange(key, 0, changed); err != nil {
 			return failed(err)
 		}
+	}
+	if dirty { // a string that only grew, for writes that failed, tells nobody
 		c.Changed(key, "setbit")
 	}
 	return resp.List(replies...)
@@ -157,11 +159,11 @@ func (op *fieldOp) parse(args [][]byte) (bad string) {
 }
 
 // apply runs the operation on a string that is long enough for its writes, and
-// reports whether it has changed it.
-func (op *fieldOp) apply(text []byte) (reply resp.Value, changed bool) {
+// reports whether the field differs now, and whether it was written.
+func (op *fieldOp) apply(text []byte) (reply resp.Value, differs, wrote bool) {
 	old := op.read(text)
 	if op.word == fieldGet {
-		return resp.Int(old), false
+		return resp.Int(old), false, false
 	}
 	base := old
 	if op.word == fieldSet {
@@ -169,13 +171,13 @@ func (op *fieldOp) apply(text []byte) (reply resp.Value, changed bool) {
 	}
 	value, ok := op.fit(base)
 	if !ok {
-		return resp.Null, false
+		return resp.Null, false, false
 	}
 	op.write(text, value)
 	if op.word == fieldSet {
-		return resp.Int(old), value != old
+		return resp.Int(old), value != old, true
 	}
-	return resp.Int(value), value != old
+	return resp.Int(value), value != old, true
 }
 
 // read is the integer that stands in text, zeros following its end.

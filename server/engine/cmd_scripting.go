@@ -37,8 +37,14 @@ func runEval(c *Call) resp.Value {
 	return c.runScript(script, keys, argv)
 }
 
+// shaLength is the length of a SHA1 in hexadecimal digits.
+const shaLength = 40
+
 // runEvalSHA is EVALSHA or EVALSHA_RO sha1 numkeys [key ...] [arg ...].
 func runEvalSHA(c *Call) resp.Value {
+	if len(c.Args[1]) != shaLength { // before the number of keys is looked at
+		return resp.Err(errNoScript)
+	}
 	keys, argv, bad := c.scriptArgs()
 	if bad != "" {
 		return resp.Err(bad)

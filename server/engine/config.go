@@ -242,8 +242,11 @@ func canonicalSave(value string) (text, bad string) {
 }
 
 // ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
-// gb, where those with b are powers of 1024.
+// gb, where those with b are powers of 1024. No text is 0.
 func ParseMemory(text string) (n int64, ok bool) {
+	if text == "" {
+		return 0, true
+	}
 	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
 	factor, known := memoryUnits[strings.ToLower(text[len(digits):])]
 	n, err := strconv.ParseInt(digits, 10, 64)

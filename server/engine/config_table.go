@@ -76,7 +76,7 @@ var parameters = []parameter{
 		choices: []string{"no", "yes", "local"}, immutable: true},
 	{name: "hash-max-listpack-entries", def: "512", kind: numberParameter, high: math.MaxInt64,
 		alias: "hash-max-ziplist-entries"},
-	{name: "hash-max-listpack-value", def: "64", kind: numberParameter, high: math.MaxInt64,
+	{name: "hash-max-listpack-value", def: "64", kind: memoryParameter, high: math.MaxInt64,
 		alias: "hash-max-ziplist-value"},
 	{name: "hll-sparse-max-bytes", def: "3000", kind: memoryParameter, high: math.MaxInt64},
 	{name: "hz", def: "10", kind: numberParameter, high: math.MaxInt32},
@@ -164,7 +164,7 @@ var parameters = []parameter{
 	{name: "slowlog-max-len", def: "128", kind: numberParameter, high: math.MaxInt64},
 	{name: "socket-mark-id", def: "0", kind: numberParameter, high: math.MaxInt32, immutable: true},
 	{name: "stop-writes-on-bgsave-error", def: "yes", kind: boolParameter},
-	{name: "stream-node-max-bytes", def: "4096", kind: numberParameter, high: math.MaxInt64},
+	{name: "stream-node-max-bytes", def: "4096", kind: memoryParameter, high: math.MaxInt64},
 	{name: "stream-node-max-entries", def: "100", kind: numberParameter, high: math.MaxInt64},
 	{name: "supervised", def: "no", kind: enumParameter,
 		choices: []string{"upstart", "systemd", "auto", "no"}, immutable: true},
@@ -201,7 +201,7 @@ var parameters = []parameter{
 	{name: "unixsocketperm", def: "0", kind: numberParameter, high: math.MaxInt32, immutable: true},
 	{name: "zset-max-listpack-entries", def: "128", kind: numberParameter, high: math.MaxInt64,
 		alias: "zset-max-ziplist-entries"},
-	{name: "zset-max-listpack-value", def: "64", kind: numberParameter, high: math.MaxInt64,
+	{name: "zset-max-listpack-value", def: "64", kind: memoryParameter, high: math.MaxInt64,
 		alias: "zset-max-ziplist-value"},
 }
 

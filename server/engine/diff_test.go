@@ -5,26 +5,30 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
 	"minikv/internal/resp"
 )
 
 var (
-	diffSeed     = flags.Int64("diff.seed", 1, "seed of the random commands; 0: by the clock")
+	diffSeed     = flags.Int64("diff.seed", 0, "seed of the random commands; 0: by the clock")
 	diffCommands = flags.Int("diff.commands", 20_000, "how many random commands are compared")
+	diffKeep     = flags.Bool("diff.keep", false, "keep each difference that is found as a golden file")
 )
 
 // TestRandomCommandsAgainstRedis sends random commands to the engine and to the
-// server at REDIS_SERVER (host:port, empty) and compares
-// the replies, on a RESP2 and a RESP3 connection. Episodes begin with empty
-// servers; one that shows a difference is made as short as possible.
+// server at REDIS_SERVER (host:port, empty) and compares what each of several
+// clients receives. Episodes begin with empty servers; one that shows a
+// difference is made as short as possible.
 func TestRandomCommandsAgainstRedis(t *testing.T) {
 	address := os.Getenv("REDIS_SERVER")
 	if address == "" {
@@ -39,23 +43,41 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
 	d.real.ask(control, "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
 	random := rand.New(rand.NewSource(seed))
-	forms := strings.Split(strings.TrimSpace(diffGrammar), "\n")
-	const episode = 200
-	for sent := 0; sent < *diffCommands; sent += episode {
+	forms := readForms(t)
+	const episode, most = 200, 5
+	differences := 0
+	for sent := 0; sent < *diffCommands && differences < most; sent += episode {
 		steps := make([]diffStep, episode)
 		for i := range steps {
-			steps[i] = diffStep{[]string{"2", "3"}[random.Intn(2)], diffCommand(random, forms[random.Intn(len(forms))])}
+			steps[i] = forms[random.Intn(len(forms))].command(random)
 		}
 		if found := d.run(steps, true); found != nil {
+			differences++
 			t.Logf("%s: redis-server %s, engine %s; shrinking", steps[found.at].line, found.want, found.got)
-			t.Fatal(d.shrink(steps[:found.at+1], found))
+			short, found := d.shrink(steps[:found.at+1], found)
+			t.Errorf("a difference, after\n%s\nredis-server:\n%s\nengine:\n%s", text(short), found.want, found.got)
+			if *diffKeep {
+				d.keep(short, fmt.Sprintf("testdata/found_%d_%d.txt", seed, differences))
+			}
 		}
 	}
-	t.Log(d.report())
+	d.report(differences)
 }
 
-// diffStep is one command of one client; "2" and "3" name the clients' protocols.
+// diffStep is one command of one client.
 type diffStep struct{ client, line string }
+
+// text shows steps.
+func text(steps []diffStep) string {
+	var b strings.Builder
+	for _, step := range steps {
+		fmt.Fprintf(&b, "%-10s  %s\n", step.client, step.line)
+	}
+	return b.String()
+}
+
+// proto is the protocol of a client, the end of its name.
+func (s *diffStep) proto() int { return int(s.client[len(s.client)-1] - '0') }
 
 // mismatch is the step at which two servers part ways.
 type mismatch struct {
@@ -67,61 +89,162 @@ type mismatch struct {
 type differ struct {
 	t      *testing.T
 	real   *realTarget
+	ours   *engineTarget
 	rules  []diffRule
 	counts map[string]int
+	queues map[string][][][]byte // of the transactions, by client
+}
+
+// diffDefaults are the parameters that random commands change.
+const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack-value 64 set-max-intset-entries 512 " +
+	"zset-max-listpack-entries 128 zset-max-listpack-value 64 notify-keyspace-events '' maxmemory-policy noeviction " +
+	"slowlog-log-slower-than -1"
+
+// begin makes both servers empty and connects the clients anew.
+func (d *differ) begin() {
+	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
+	d.ours = newEngineTarget()
+	d.ours.connect(control, 2)
+	d.ours.send(control, defaults)
+	d.real.send(control, defaults)
+	_, ok := d.real.next(control, true)
+	require.True(d.t, ok)
+	for _, words := range []string{"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET"} {
+		d.real.ask(control, strings.Fields(words)...)
+	}
+	for client, c := range d.real.clients { //tidy:unordered each is closed
+		if client != control {
+			_ = c.socket.Close()
+		}
+	}
+	d.real.settle()
+	d.queues = map[string][][][]byte{}
+	for _, client := range slices.Concat(talkers, listeners, watchers) {
+		d.connect(client)
+	}
+}
+
+func (d *differ) connect(client string) {
+	proto := (&diffStep{client: client}).proto()
+	d.real.connect(client, proto)
+	d.ours.connect(client, proto)
 }
 
 // run plays steps on empty servers and returns the first difference, or nil.
 func (d *differ) run(steps []diffStep, count bool) *mismatch {
-	ours := newEngineTarget()
-	d.real.ask(control, "FLUSHALL")
-	d.real.ask(control, "SCRIPT", "FLUSH")
-	for client, proto := range map[string]int{"2": 2, "3": 3} { //tidy:unordered one is like the other
-		if c := d.real.clients[client]; c != nil {
-			_ = c.socket.Close()
-		}
-		d.real.connect(client, proto)
-		ours.connect(client, proto)
-	}
-	queues := map[string][][][]byte{}
+	d.begin()
 	for i, step := range steps {
 		cmd, ok := resp.SplitArgs([]byte(step.line))
 		require.True(d.t, ok, step.line)
-		ours.clock.wall = time.Now()
-		d.real.send(step.client, cmd)
-		ours.send(step.client, cmd)
-		want, okWant := d.real.next(step.client, true)
-		got, okGot := ours.next(step.client, true)
-		require.True(d.t, okWant, "no reply to %s", step.line)
 		if count {
-			d.counts[strings.ToUpper(string(cmd[0]))]++
+			d.count(cmd)
 		}
-		queue := queues[step.client]
-		switch {
-		case want.Kind == resp.Status && want.Str == "QUEUED":
-			queues[step.client] = append(queue, cmd)
-		case is(cmd[0], "EXEC") || is(cmd[0], "DISCARD"):
-			d.normalizeAll(queue, &want)
-			d.normalizeAll(queue, &got)
-			queues[step.client] = nil
-		default:
-			d.normalize(cmd, &want)
-			d.normalize(cmd, &got)
+		d.ours.clock.wall = time.Now()
+		d.real.send(step.client, cmd)
+		d.ours.send(step.client, cmd)
+		if !slices.Contains(talkers, step.client) {
+			d.real.settle()
+			continue
 		}
-		if a, b := resp.Describe(want), resp.Describe(got); a != b || okWant != okGot {
-			return &mismatch{i, a, b}
+		if want, got := d.replies(step.client, cmd); want != got {
+			return &mismatch{i, want, got}
+		}
+		if is(cmd[0], "QUIT") {
+			d.ours.leave(step.client)
+			d.connect(step.client)
+		}
+	}
+	return d.leftovers(len(steps) - 1)
+}
+
+// count counts a command by its name, and that of its subcommand.
+func (d *differ) count(cmd [][]byte) {
+	name := strings.ToUpper(string(cmd[0]))
+	if row := byName(cmd[0]); row != nil && row.Sub != nil && len(cmd) > 1 {
+		if sub, _ := row.resolve(cmd); sub != nil {
+			name += " " + sub.Name
+		}
+	}
+	d.counts[name]++
+}
+
+// replies are what the two servers send to a client, up to the reply to cmd.
+func (d *differ) replies(client string, cmd [][]byte) (want, got string) {
+	pushes, reply := take(d.t, d.real, client, cmd)
+	ourPushes, ourReply := take(d.t, d.ours, client, cmd)
+	queue := d.queues[client]
+	switch {
+	case reply.Kind == resp.Status && reply.Str == "QUEUED":
+		d.queues[client] = append(queue, cmd)
+	case is(cmd[0], "EXEC") || is(cmd[0], "DISCARD") || is(cmd[0], "RESET") || is(cmd[0], "QUIT"):
+		for i := range max(len(reply.List), len(ourReply.List)) {
+			if i < len(queue) && i < len(reply.List) && i < len(ourReply.List) {
+				d.compare(queue[i], &reply.List[i], &ourReply.List[i])
+			}
+		}
+		d.queues[client] = nil
+	default:
+		d.compare(cmd, &reply, &ourReply)
+	}
+	return pushes + resp.Describe(reply), ourPushes + resp.Describe(ourReply)
+}
+
+// take returns a client's reply to cmd, and the pushes that came before it.
+func take(t *testing.T, tg target, client string, cmd [][]byte) (pushes string, reply resp.Value) {
+	for {
+		v, ok := tg.next(client, true)
+		require.True(t, ok || !tg.isReal(), "no reply to %q", cmd)
+		if v.Kind != resp.Push || !ok {
+			return pushes, v
+		}
+		pushes += resp.Describe(v) + "\n"
+	}
+}
+
+// monitored is a line of MONITOR: its time and address differ.
+var monitored = regexp.MustCompile(`(?m)^\(status\) "\d+\.\d+ \[(\d+) [\d.]+:\d+\]|^\(status\) "\d+\.\d+ \[(\d+ lua)\]`)
+
+// leftovers compares what the clients received that no reply was waited for.
+func (d *differ) leftovers(at int) *mismatch {
+	d.real.settle()
+	for _, client := range slices.Concat(talkers, listeners, watchers) {
+		want, got := d.drain(d.real, client), d.drain(d.ours, client)
+		for i := range max(len(want), len(got)) {
+			var a, b string
+			if i < len(want) {
+				a = want[i]
+			}
+			if i < len(got) {
+				b = got[i]
+			}
+			if a != b {
+				return &mismatch{at, client + " received " + a, client + " received " + b}
+			}
 		}
 	}
 	return nil
 }
 
-// shrink leaves out steps as long as a difference remains, and tells it.
-func (d *differ) shrink(steps []diffStep, found *mismatch) string {
+func (d *differ) drain(tg target, client string) (values []string) {
+	for {
+		v, ok := tg.next(client, false)
+		if !ok {
+			return values
+		}
+		values = append(values, monitored.ReplaceAllString(resp.Describe(v), "TIME [$1$2]"))
+	}
+}
+
+// shrink leaves out steps as long as a difference remains.
+func (d *differ) shrink(steps []diffStep, found *mismatch) ([]diffStep, *mismatch) {
 	const longest = 30 * time.Second
 	end := time.Now().Add(longest)
-	for size := len(steps) / 2; size > 0; size /= 2 {
-		for from := 0; from+size <= len(steps)-1 && time.Now().Before(end); {
+	for size := (len(steps) + 1) / 2; size > 0; size /= 2 {
+		for from := 0; from+size <= len(steps) && time.Now().Before(end); {
 			shorter := slices.Delete(slices.Clone(steps), from, from+size)
+			if len(shorter) == 0 {
+				break
+			}
 			if again := d.run(shorter, false); again != nil {
 				steps, found = shorter[:again.at+1], again
 			} else {
@@ -129,93 +252,53 @@ func (d *differ) shrink(steps []diffStep, found *mismatch) string {
 			}
 		}
 	}
-	var text strings.Builder
-	for _, step := range steps {
-		fmt.Fprintf(&text, "RESP%s  %s\n", step.client, step.line)
-	}
-	return fmt.Sprintf("a difference, after\n%s\nredis-server:\n%s\nengine:\n%s", &text, found.want, found.got)
+	return steps, found
 }
 
-// report is how often each command was compared.
-func (d *differ) report() string {
+// keep writes steps as a golden file with redis-server's replies.
+func (d *differ) keep(steps []diffStep, file string) {
+	var b strings.Builder
+	b.WriteString("# Found by random commands.\nmask\n" +
+		`^\(status\) "\d+\.\d+ \[(\d+) [\d.]+:\d+\] -> (status) "TIME [$1 ADDRESS]` + "\n----\n")
+	d.begin()
+	g := &golden{target: d.real, clients: map[string]bool{}}
+	block := func(verb, input, client string, proto int) {
+		client = strings.ReplaceAll(client, " ", "")
+		args := []datadriven.CmdArg{{Key: "client", Vals: []string{client}}}
+		header := fmt.Sprintf("%s client=%s", verb, client)
+		if verb == "do" {
+			args = append(args, datadriven.CmdArg{Key: "proto", Vals: []string{strconv.Itoa(proto)}})
+			header += fmt.Sprintf(" proto=%d\n%s", proto, input)
+		}
+		out, err := g.block(d.t, &datadriven.TestData{Cmd: verb, Input: input, CmdArgs: args})
+		require.NoError(d.t, err)
+		fmt.Fprintf(&b, "\n%s\n----\n%s", header, out)
+	}
+	for _, step := range steps {
+		block("do", step.line, step.client, step.proto())
+	}
+	for _, client := range slices.Concat(talkers, listeners, watchers) {
+		if g.clients[strings.ReplaceAll(client, " ", "")] {
+			block("recv", "", client, 0)
+		}
+	}
+	fmt.Fprintf(&b, "\ndo\n%s\n----\nOK\n", diffDefaults)
+	require.NoError(d.t, os.WriteFile(file, []byte(b.String()), 0o644))
+	d.t.Logf("kept as %s", file)
+}
+
+// report tells how often each command was compared.
+func (d *differ) report(differences int) {
 	names := make([]string, 0, len(d.counts))
-	for name := range d.counts { //tidy:unordered sorted below
+	total := 0
+	for name, n := range d.counts { //tidy:unordered sorted below
 		names = append(names, name)
+		total += n
 	}
 	sort.Strings(names)
-	var text strings.Builder
-	text.WriteString("0 differences; commands compared:")
+	var b strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&text, " %s %d", name, d.counts[name])
+		fmt.Fprintf(&b, " %s %d", name, d.counts[name])
 	}
-	return text.String()
-}
-
-// diffRule says how the replies of a command are compared that need not be equal.
-type diffRule struct {
-	words []string // the command's first words
-	rule  string   // set: in any order; shape: kinds and lengths; ignored
-}
-
-// readRules reads testdata/compare.txt: rule, command, and the reason behind #.
-func readRules(t *testing.T) (rules []diffRule) {
-	const most = 25
-	text, err := os.ReadFile("testdata/diff/compare.txt")
-	require.NoError(t, err)
-	for _, line := range strings.Split(string(text), "\n") {
-		line, reason, _ := strings.Cut(line, "#")
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
-		}
-		require.NotEmpty(t, strings.TrimSpace(reason), line)
-		require.Contains(t, []string{"set", "shape", "ignored"}, words[0])
-		rules = append(rules, diffRule{words[1:], words[0]})
-	}
-	require.LessOrEqual(t, len(rules), most)
-	return rules
-}
-
-// normalizeAll is normalize for the replies of a transaction's commands.
-func (d *differ) normalizeAll(queue [][][]byte, v *resp.Value) {
-	for i := range v.List {
-		if i < len(queue) {
-			d.normalize(queue[i], &v.List[i])
-		}
-	}
-}
-
-// normalize takes out of a reply what its command's rule says may differ.
-func (d *differ) normalize(cmd [][]byte, v *resp.Value) {
-	for _, rule := range d.rules {
-		if rule.covers(cmd) {
-			switch rule.rule {
-			case "set":
-				sortReply(*v)
-			case "shape":
-				blank(v)
-			case "ignored":
-				*v = resp.Null
-			}
-		}
-	}
-}
-
-func (r *diffRule) covers(cmd [][]byte) bool {
-	for i, word := range r.words {
-		if i >= len(cmd) || !is(cmd[i], word) {
-			return false
-		}
-	}
-	return true
-}
-
-// blank leaves the kinds and lengths of a reply; errors stay.
-func blank(v *resp.Value) {
-	if v.Kind != resp.Error {
-		v.Str, v.Int = "", 0
-	}
-	for i := range v.List {
-		blank(&v.List[i])
-	}
+	d.t.Logf("%d commands, %d differences; commands compared:%s", total, differences, &b)
 }

@@ -138,6 +138,9 @@ func (c *Call) reject(text string) {
 	if c.Cmd != nil && c.Cmd.Name == "EXEC" {
 		c.Node.discard(s)
 		s.send(resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")))
+		if c.Node.monitors != nil { // who saw the MULTI sees that it is over
+			c.feedMonitors()
+		}
 		return
 	}
 	s.tx.spoiled = s.tx.active
@@ -146,6 +149,9 @@ func (c *Call) reject(text string) {
 
 // runsInMulti reports whether a command runs at once inside MULTI.
 func (cmd *Command) runsInMulti() bool {
+	if len(cmd.full) != len(cmd.Name) {
+		return false // a subcommand, such as SLOWLOG RESET
+	}
 	switch cmd.Name {
 	case "EXEC", "DISCARD", "MULTI", "WATCH", "QUIT", "RESET":
 		return true
