@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -242,16 +243,18 @@ func canonicalSave(value string) (text, bad string) {
 }
 
 // ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
-// gb, where those with b are powers of 1024. No text is 0.
+// gb, where those with b are powers of 1024. No digits are 0.
 func ParseMemory(text string) (n int64, ok bool) {
-	if text == "" {
-		return 0, true
-	}
-	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
-	factor, known := memoryUnits[strings.ToLower(text[len(digits):])]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || n < 0 || n > (1<<63-1)/factor {
+	unit := strings.TrimLeft(text, "0123456789")
+	factor, known := memoryUnits[strings.ToLower(unit)]
+	if !known {
 		return 0, false
+	}
+	if digits := text[:len(text)-len(unit)]; digits != "" {
+		var err error
+		if n, err = strconv.ParseInt(digits, 10, 64); err != nil || n > math.MaxInt64/factor {
+			return 0, false
+		}
 	}
 	return n * factor, true
 }

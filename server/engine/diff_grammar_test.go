@@ -48,8 +48,8 @@ func readForms(t *testing.T) (forms []diffForm) {
 	return forms
 }
 
-// diffScripts are the scripts that Q stands for.
-var diffScripts = []string{
+// diffEvals are the scripts that Q stands for.
+var diffEvals = []string{
 	`return redis.call('GET',KEYS[1])`,
 	`return redis.pcall('GET',KEYS[1])`,
 	`return redis.call('SET',KEYS[1],ARGV[1])`,
@@ -110,7 +110,7 @@ func diffWord(random *rand.Rand, kind string) string {
 	case "P":
 		return pick("*", "key*", "?", "[a-c]", "*1", "x*")
 	case "Q":
-		return strconv.Quote(diffScripts[random.Intn(len(diffScripts))])
+		return strconv.Quote(diffEvals[random.Intn(len(diffEvals))])
 	}
 	return kind
 }

@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	diffSeed     = flags.Int64("diff.seed", 0, "seed of the random commands; 0: by the clock")
+	diffSeed     = flags.Int64("diff.seed", 0, "seed of random commands and programs; 0: by the clock")
 	diffCommands = flags.Int("diff.commands", 20_000, "how many random commands are compared")
+	diffScripts  = flags.Int("diff.scripts", 3_000, "how many random programs are compared")
 	diffKeep     = flags.Bool("diff.keep", false, "keep each difference that is found as a golden file")
 )
 
@@ -34,10 +35,7 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	if address == "" {
 		t.Skip("REDIS_SERVER is not set")
 	}
-	seed := *diffSeed
-	if seed == 0 {
-		seed = time.Now().UnixNano()
-	}
+	seed := seedOfRun()
 	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestRandomCommandsAgainstRedis -diff.seed=%d "+
 		"-diff.commands=%d", address, seed, *diffCommands)
 	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
@@ -62,6 +60,14 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 		}
 	}
 	d.report(differences)
+}
+
+// seedOfRun is a new one each time unless one is given.
+func seedOfRun() int64 {
+	if *diffSeed != 0 {
+		return *diffSeed
+	}
+	return time.Now().UnixNano()
 }
 
 // diffStep is one command of one client.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -398,14 +397,14 @@ func scriptProgram(statements []string, bare bool) string {
 
 // TestScriptsAgainstRedis sends random Lua programs to the engine and to the
 // server at REDIS_SERVER and compares the replies, in RESP2 and RESP3.
-// SCRIPT_SEED and SCRIPT_PROGRAMS choose others, and more.
 func TestScriptsAgainstRedis(t *testing.T) {
 	address := os.Getenv("REDIS_SERVER")
 	if address == "" {
 		t.Skip("REDIS_SERVER is not set")
 	}
-	seed, programs := fromEnvironment("SCRIPT_SEED", 1), fromEnvironment("SCRIPT_PROGRAMS", 3000)
-	t.Logf("SCRIPT_SEED=%d SCRIPT_PROGRAMS=%d", seed, programs)
+	seed, programs := seedOfRun(), *diffScripts
+	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestScriptsAgainstRedis -diff.seed=%d -diff.scripts=%d",
+		address, seed, programs)
 	real, ours := newRealTarget(t, address), newEngineTarget()
 	for _, tg := range []target{real, ours} {
 		tg.connect("2", 2)
@@ -430,10 +429,11 @@ func TestScriptsAgainstRedis(t *testing.T) {
 		return ""
 	}
 	m := &scriptMaker{
-		random:      rand.New(rand.NewSource(int64(seed))),
+		random:      rand.New(rand.NewSource(seed)),
 		statements:  scriptStatements(),
 		expressions: strings.Split(strings.TrimSpace(scriptExpressions), "\n"),
 	}
+	differences, all := 0, 0
 	for range programs {
 		statements := make([]string, 1+m.random.Intn(6))
 		for i := range statements {
@@ -445,19 +445,15 @@ func TestScriptsAgainstRedis(t *testing.T) {
 			program := scriptProgram(list, bare)
 			return eval(real, client, program) != eval(ours, client, program)
 		}
+		all += len(statements)
 		if differs(statements) {
+			differences++
 			program := scriptProgram(shrunk(statements, differs), bare)
-			t.Errorf("RESP%s, SCRIPT_SEED=%d\n%swant %s\ngot  %s", client, seed,
+			t.Errorf("RESP%s\n%swant %s\ngot  %s", client,
 				strings.TrimPrefix(program, scriptPrelude), eval(real, client, program), eval(ours, client, program))
 		}
 	}
-}
-
-func fromEnvironment(name string, other int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return other
+	t.Logf("%d programs of %d statements, %d differences", programs, all, differences)
 }
 
 func bytesOf(words []string) [][]byte {
