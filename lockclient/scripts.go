@@ -35,3 +35,17 @@ func NewScript(name, text string) *Script {
 	sum := sha1.Sum([]byte(text))
 	return &Script{Name: name, Text: text, SHA: hex.EncodeToString(sum[:])}
 }
+
+// ShippedNames are the files of all scripts, without their ending, in order:
+// "fair_acquire" and so on.
+func ShippedNames() []string {
+	entries, err := scriptFiles.ReadDir("scripts")
+	if err != nil {
+		panic(err) // the folder is missing from this package
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(entry.Name(), ".lua"))
+	}
+	return names
+}

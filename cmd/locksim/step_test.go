@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestStepPrintsEveryStatement(t *testing.T) {
+	code, stdout, stderr := locksim("step", "mutex-acquire", "--walk", "2")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `Its owner takes it once more: the count rises, the lease starts anew.`)
+	require.Contains(t, stdout, `
+step 2, line 7: redis.call('hincrby', KEYS[1], ARGV[2], 1)
+    > hincrby orders:42 9d1e:1 1
+      (integer) 2
+    * orders:42: hash{9d1e:1:1} ttl=12000ms -> hash{9d1e:1:2} ttl=12000ms
+`)
+}
+
+func TestStepThroughAFile(t *testing.T) {
+	dir := t.TempDir()
+	script, setup := filepath.Join(dir, "my.lua"), filepath.Join(dir, "before.redis")
+	require.NoError(t, os.WriteFile(script,
+		[]byte("local n = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], n + 1) redis.call('get', 'x') return n"), 0o600))
+	require.NoError(t, os.WriteFile(setup, []byte("# a number\nSET n 41\n"), 0o600))
+	code, stdout, stderr := locksim("step", script, "--keys", "n", "--setup", setup, "--json")
+	require.Zero(t, code, stderr)
+	var r recording
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	require.Len(t, r.Steps, 4, "a script in one line is laid out")
+	require.Equal(t, []keyChange{{"n", `string{41}`, `string{42}`}}, r.Steps[1].Changes)
+	require.Equal(t, `"41"`, r.Reply)
+}
+
+func TestStepRefusals(t *testing.T) {
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.lua")
+	require.NoError(t, os.WriteFile(broken, []byte("local a = 1\nif a the"), 0o600))
+	for _, bad := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"step"}, "step takes one script, got 0 arguments; the known ones are fair-acquire"},
+		{[]string{"step", "mutex-aquire"}, "there is no script mutex-aquire; there are mutex-acquire, "},
+		{[]string{"step", "mutex-acquire", "--walk", "9"}, "--walk 9: mutex-acquire has walks 1 to 3"},
+		{[]string{"step", "./no.lua"}, "no.lua: no such file"},
+		{[]string{"step", broken}, ">  2  if a the"},
+	} {
+		code, stdout, stderr := locksim(bad.args...)
+		require.Equal(t, exitUsage, code, bad.args)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, bad.want)
+	}
+}
+
+// TestEndlessScriptEnds: stepping through it ends, and shows what it did.
+func TestEndlessScriptEnds(t *testing.T) {
+	r, err := record(exercise{text: "while true do local a = 1 end"})
+	require.NoError(t, err)
+	require.Contains(t, r.Reply, "has not ended after 10000 statements")
+}
