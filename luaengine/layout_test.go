@@ -11,13 +11,15 @@ import (
 func TestLayout(t *testing.T) {
 	for script, want := range map[string]string{
 		"": "",
-		"if (redis.call('exists', KEYS[1]) == 0) then redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; return 1;": `if (redis.call('exists', KEYS[1]) == 0) then
+		"if (redis.call('exists', KEYS[1]) == 0) then redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; " +
+			"return 1;": `if (redis.call('exists', KEYS[1]) == 0) then
   redis.call('pexpire', KEYS[1], ARGV[1]);
   return nil;
 end;
 return 1;
 `,
-		"local a,b=1 , -2 while a<-b do a=a+1 b=- b-1 if a==3 then break elseif not b then repeat a=#{1,2} until true else f{x=1;y=2} end end return a": `local a, b = 1, -2
+		"local a,b=1 , -2 while a<-b do a=a+1 b=- b-1 if a==3 then break elseif not b then " +
+			"repeat a=#{1,2} until true else f{x=1;y=2} end end return a": `local a, b = 1, -2
 while a < -b do
   a = a + 1
   b = -b - 1
@@ -33,7 +35,8 @@ while a < -b do
 end
 return a
 `,
-		"local function f(x) return x.y:z('a;b'..[[ c ]]) end table.sort(t, function(a,b) return a<b end) -- done": `local function f(x)
+		"local function f(x) return x.y:z('a;b'..[[ c ]]) end " +
+			"table.sort(t, function(a,b) return a<b end) -- done": `local function f(x)
   return x.y:z('a;b' .. [[ c ]])
 end
 table.sort(t, function(a, b)
