@@ -211,7 +211,8 @@ func TestSteps(t *testing.T) {
 // as Lua writes its value.
 func TestStepShowsVariables(t *testing.T) {
 	e := New(fakeResolve)
-	s, err := e.Compile("local a, b = 'x\\n', {1, 'two', {k = true}}\nfor i, v in ipairs({7}) do\n  local a = nil\n  a = v\nend\nreturn a")
+	s, err := e.Compile("local a, b = 'x\\n', {1, 'two', {k = true}}\n" +
+		"for i, v in ipairs({7}) do\n  local a = nil\n  a = v\nend\nreturn a")
 	require.NoError(t, err)
 	var steps []string
 	e.Run(s, newFakeHost(), nil, nil, RunOptions{Step: func(s Step) { steps = append(steps, fmt.Sprint(s)) }})

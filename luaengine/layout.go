@@ -255,7 +255,7 @@ func (l *layout) apart(t token) bool {
 	switch {
 	case t.kind == aWord && b.kind == aWord, t.kind == aLiteral && b.kind == aWord, t.kind == aComment:
 		return true
-	case t.text == "," || t.text == ";" || t.text == ")" || t.text == "]" || t.text == "}" || t.text == "." || t.text == ":":
+	case strings.Contains(",;)]}.:", t.text):
 		return false
 	case b.text == "(" || b.text == "[" || b.text == "{" || b.text == "." || b.text == ":" || b.text == "#":
 		return false

@@ -25,7 +25,8 @@ func TestStepThroughAFile(t *testing.T) {
 	dir := t.TempDir()
 	script, setup := filepath.Join(dir, "my.lua"), filepath.Join(dir, "before.redis")
 	require.NoError(t, os.WriteFile(script,
-		[]byte("local n = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], n + 1) redis.call('get', 'x') return n"), 0o600))
+		[]byte("local n = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], n + 1) redis.call('get', 'x') return n"),
+		0o600))
 	require.NoError(t, os.WriteFile(setup, []byte("# a number\nSET n 41\n"), 0o600))
 	code, stdout, stderr := locksim("step", script, "--keys", "n", "--setup", setup, "--json")
 	require.Zero(t, code, stderr)
