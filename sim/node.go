@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"minikv/cluster"
@@ -53,12 +52,18 @@ type endpoint struct {
 // scriptBudget is how many times 4,096 ticks a script may take.
 const scriptBudget = 1 << 12
 
-// newNode makes the next node of the world's directory; it follows master, if
-// that is not nil.
-func (w *World) newNode(name string, master *node) *node {
+// newNode makes the next node of the world's directory, without its process.
+func (w *World) newNode(name string) *node {
 	n := &node{w: w, name: name, actor: w.actor(name), clock: Clock{w: w},
 		index: len(w.nodes), ends: map[int64]*endpoint{}, tickAt: -1}
-	seed := mix(w.cfg.Seed ^ uint64(NewStream("node/"+name)))
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// config is what the node's process is made with.
+func (n *node) config() engine.Config {
+	w := n.w
+	seed := mix(w.cfg.Seed ^ uint64(NewStream("node/"+n.name)))
 	cfg := engine.Config{
 		Clock: &n.clock,
 		Lua:   w.cfg.Lua,
@@ -71,14 +76,15 @@ func (w *World) newNode(name string, master *node) *node {
 	if w.cfg.Details {
 		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
 	}
-	if master != nil {
-		host, port := w.directory.Endpoint(master.id())
-		cfg.Parameters = map[string]string{"replicaof": host + " " + strconv.Itoa(port)}
+	return cfg
+}
+
+// runs gives the node its process.
+func (n *node) runs(p cluster.Process) {
+	n.proc = p
+	if member, ok := p.(*cluster.Member); ok {
+		n.member, n.engine = member, member.Node()
 	}
-	n.member = cluster.NewMember(cluster.MemberConfig{ID: n.id(), Directory: w.directory, Node: cfg})
-	n.proc, n.engine = n.member, n.member.Node()
-	w.nodes = append(w.nodes, n)
-	return n
 }
 
 // id is the number of the node's process.

@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
 	"minikv/cluster"
 	"minikv/internal/trace"
 	"minikv/luaengine"
+	"minikv/server/engine"
 )
 
 // Config is what a World is made of.
@@ -86,35 +86,29 @@ type group struct {
 
 // makeNodes makes the servers, connected to each other.
 func (w *World) makeNodes() {
-	var names []string
-	for i := range w.cfg.Masters {
-		names = append(names, fmt.Sprintf("m%d", i+1))
-	}
-	for i := range w.cfg.Masters * w.cfg.Replicas {
-		names = append(names, fmt.Sprintf("r%d", i+1))
-	}
+	plan := cluster.Plan{Masters: w.cfg.Masters, Replicas: w.cfg.Replicas}
+	names := plan.Names()
 	for _, name := range names {
 		w.directory = append(w.directory, name+":6379")
 	}
-	var processes []cluster.Process
 	for i, name := range names {
-		var n *node
-		if i < w.cfg.Masters {
-			n = w.newNode(name, nil)
+		n := w.newNode(name)
+		master := int(plan.MasterOf(n.id())) - 1
+		if master == i {
 			w.groups = append(w.groups, &group{first: n, master: n})
-			n.group = w.groups[i]
-		} else {
-			g := w.groups[(i-w.cfg.Masters)/w.cfg.Replicas]
-			n = w.newNode(name, g.master)
-			n.group = g
 		}
+		n.group = w.groups[master]
 		n.group.nodes = append(n.group.nodes, n)
-		processes = append(processes, n.proc)
 	}
-	cluster.Connect(processes)
-	for _, n := range w.nodes {
+	processes, err := plan.Build(w.directory, func(id cluster.ID) engine.Config { return w.nodes[id-1].config() }, nil)
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	for i, n := range w.nodes {
+		n.runs(processes[i])
 		n.schedule()
 	}
+	w.details = w.details[:0]
 }
 
 func (w *World) actor(name string) trace.Actor {

@@ -25,6 +25,8 @@ type Config struct {
 	Node  engine.Config
 	Delay time.Duration // of a message between nodes
 	Lag   time.Duration // of what a master sends its replicas; at least Delay is taken
+	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
+	Event func(sentinel, channel, text string)
 	// Log receives what Redis would log; nil: nobody reads it.
 	Log func(name string, level int, text string)
 }
@@ -78,9 +80,13 @@ func Start(cfg Config) (*Topology, error) {
 		t.nodes = append(t.nodes, n)
 	}
 	t.network.nodes = t.nodes
-	processes := cfg.Plan.Build(directory, func(id cluster.ID) engine.Config {
+	processes, err := cfg.Plan.Build(directory, func(id cluster.ID) engine.Config {
 		return t.nodes[id-1].config(cfg.Node, cfg.Log)
-	})
+	}, t.sentinelEvent)
+	if err != nil {
+		closeAll(listeners)
+		return nil, err
+	}
 	for i, n := range t.nodes {
 		n.process = processes[i]
 	}
@@ -104,14 +110,25 @@ func listen(host string, port, count int) (listeners []net.Listener, err error) 
 		}
 		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
 		if err != nil {
-			for _, l := range listeners {
-				_ = l.Close()
-			}
+			closeAll(listeners)
 			return nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)
 		}
 		listeners = append(listeners, listener)
 	}
 	return listeners, nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+}
+
+// sentinelEvent hands on what a Sentinel publishes.
+func (t *Topology) sentinelEvent(id cluster.ID, channel, text string) {
+	if t.cfg.Event != nil {
+		t.cfg.Event(t.nodes[id-1].name, channel, text)
+	}
 }
 
 // Nodes are the nodes in the order of their IDs.

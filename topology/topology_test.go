@@ -13,11 +13,13 @@ import (
 
 	"minikv/cluster"
 	"minikv/internal/resp"
+	"minikv/server/engine"
 )
 
 // client is one connection to a node.
 type client struct {
 	t    *testing.T
+	node *Node
 	conn net.Conn
 	in   *bufio.Reader
 	buf  []byte
@@ -28,7 +30,7 @@ func dial(t *testing.T, n *Node) *client {
 	conn, err := net.DialTimeout("tcp", n.Address(), 5*time.Second)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &client{t: t, conn: conn, in: bufio.NewReader(conn)}
+	return &client{t: t, node: n, conn: conn, in: bufio.NewReader(conn)}
 }
 
 // try sends a command and returns what the reply says, or why there is none.
@@ -66,12 +68,18 @@ func (c *client) do(line string) string {
 	return reply
 }
 
-// eventually waits until a command's reply contains a text.
+// eventually waits until a command's reply contains a text. It connects anew when the node has broken off.
 func (c *client) eventually(line, text string) {
 	c.t.Helper()
 	var last string
 	require.Eventually(c.t, func() bool {
-		last, _ = c.try(line)
+		var err error
+		if last, err = c.try(line); err != nil {
+			if conn, err := net.Dial("tcp", c.node.Address()); err == nil {
+				c.t.Cleanup(func() { _ = conn.Close() })
+				c.conn, c.in, c.buf = conn, bufio.NewReader(conn), nil
+			}
+		}
 		return strings.Contains(last, text)
 	}, 5*time.Second, 2*time.Millisecond, "%s: no %q in %s", line, text, last)
 }
@@ -231,4 +239,56 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	stacks := make([]byte, 1<<16)
 	t.Fatalf("%d goroutines, before %d:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+}
+
+func TestClusterStartsWhole(t *testing.T) {
+	begin := time.Now()
+	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}})
+	t.Log("started in", time.Since(begin))
+	for _, n := range top.Nodes() {
+		c := dial(t, n)
+		require.Contains(t, c.do("CLUSTER INFO"), "cluster_state:ok")
+		if n.Name()[0] == 'r' {
+			require.Contains(t, c.do("INFO replication"), "master_link_status:up", n.Name())
+		} else {
+			require.Contains(t, c.do("INFO replication"), "connected_slaves:1", n.Name())
+		}
+	}
+	require.Contains(t, dial(t, top.Node("m1")).do("SET a 1"), "MOVED 15495 "+top.Node("m3").Address())
+	require.Equal(t, "OK", dial(t, top.Node("m3")).do("SET a 1"))
+}
+
+func TestClusterElects(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true},
+		Node: engine.Config{Parameters: map[string]string{"cluster-node-timeout": "200"}}})
+	top.Node("m1").Kill()
+	r1 := dial(t, top.Node("r1"))
+	r1.eventually("ROLE", "master")
+	r1.eventually("CLUSTER INFO", "cluster_state:ok")
+	require.NoError(t, top.Node("m1").Restart(true))
+	m1 := dial(t, top.Node("m1"))
+	m1.eventually("ROLE", "slave")
+	m1.eventually("INFO replication", "master_link_status:up")
+}
+
+func TestSentinelsFailOver(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2, Sentinels: 3, DownAfter: 200 * time.Millisecond,
+		FailoverTimeout: 2 * time.Second}})
+	s1 := dial(t, top.Node("s1"))
+	require.Contains(t, s1.do("SENTINEL CKQUORUM mymaster"), "OK 3 usable Sentinels")
+	time.Sleep(1200 * time.Millisecond)
+	top.Node("m1").Kill()
+	require.Eventually(t, func() bool {
+		return !strings.Contains(s1.do("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster"), port(top.Node("m1")))
+	}, 10*time.Second, 10*time.Millisecond)
+	promoted := s1.do("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster")
+	for _, name := range []string{"r1", "r2"} {
+		n := top.Node(name)
+		role := "slave"
+		if strings.Contains(promoted, port(n)) {
+			role = "master"
+		}
+		dial(t, n).eventually("ROLE", role)
+		dial(t, n).eventually("INFO replication", "connected_slaves:"+map[string]string{"master": "1", "slave": "0"}[role])
+	}
 }
