@@ -1,6 +1,7 @@
 package luaengine
 
 import (
+	"math"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -102,11 +103,36 @@ func (e *Engine) tableInsert(L *lua.LState) int {
 		e.fail(L, "wrong number of arguments to 'insert'")
 	}
 	t = e.checkWritable(L, 1)
-	for i := max(end, pos); i > pos; i-- {
+	if pos < 1 {
+		moveUp(t, pos, end)
+	}
+	for i := end; i > pos && pos >= 1; i-- {
 		t.RawSet(lua.LNumber(i), t.RawGet(lua.LNumber(i-1)))
 	}
 	t.RawSet(lua.LNumber(pos), L.Get(L.GetTop()))
 	return 0
+}
+
+// moveUp gives the values of the integer keys from pos to below end the next
+// keys. There may be billions of such keys, few of which are in the table.
+func moveUp(t *lua.LTable, pos, end int) {
+	type moved struct {
+		key   lua.LNumber
+		value lua.LValue
+	}
+	var list []moved
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		n, ok := k.(lua.LNumber)
+		if ok && n == lua.LNumber(math.Floor(float64(n))) && lua.LNumber(pos) <= n && n < lua.LNumber(end) {
+			list = append(list, moved{n, v})
+		}
+	}
+	for _, m := range list {
+		t.RawSet(m.key, lua.LNil)
+	}
+	for _, m := range list {
+		t.RawSet(m.key+1, m.value)
+	}
 }
 
 func (e *Engine) tableMaxN(L *lua.LState) int {
