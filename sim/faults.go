@@ -52,6 +52,11 @@ func faultKinds() []fault {
 		{"split", "a replica is promoted while its master serves on", nothing, drawSplit, true},
 		{"lag", "replication is held up", aLength, drawLag, true},
 		{"slow", "a server answers late", aLength, drawSlow, false},
+		{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, false},
+		{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, false},
+		{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, false},
+		{"evict", "a server removes a key to make room", nothing, drawEvict, false},
+		{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, false},
 	}
 }
 
@@ -143,6 +148,9 @@ func (c record) client() string {
 // node draws a server: a master or a replica.
 func (c record) node(field uint64) string {
 	nodes := c.p.r.w.nodes
+	if few := c.p.r.s.Faults.Servers; few > 0 && few < len(nodes) {
+		return nodes[(c.p.firstServer+c.draw(field, uint64(few)))%uint64(len(nodes))].name
+	}
 	return nodes[c.draw(field, uint64(len(nodes)))].name
 }
 

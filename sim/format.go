@@ -62,6 +62,9 @@ func (f *Faults) Words() (words []string) {
 	if f.Most > 0 {
 		words = append(words, fmt.Sprintf("most=%d", f.Most))
 	}
+	if f.Servers > 0 {
+		line += fmt.Sprintf(" servers=%d", f.Servers)
+	}
 	if f.Strategy != "" {
 		words = append(words, "strategy="+f.Strategy)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func checkCrash(w *Spec, s Step) error {
 	if s.Args[0][0] == 'c' || s.opt("for") == "" {
 		return fmt.Errorf("data=%s: expected a node, and for=DURATION", s.opt("data"))
 	}
-	_, err := oneOf(Option{"data", s.opt("data")}, []string{"keep", "lose"})
+	_, err := oneOf(Option{"data", s.opt("data")}, restartData)
 	return err
 }
 
@@ -73,7 +74,7 @@ func applyCrash(r *runner, s Step) {
 	n.crash()
 	r.until(s, func() {
 		if n.down {
-			n.restart(s.opt("data") != "lose")
+			n.restart(cmp.Or(s.opt("data"), "keep"))
 		}
 	})
 }

@@ -23,8 +23,8 @@ func verbs() []verb {
 	return []verb{
 		{"start", "start CLIENT|all", checkStart, applyStart},
 		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
-		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose]", checkCrash, applyCrash},
-		{"restart", "restart NODE data=keep|lose", checkRestart, applyRestart},
+		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose|synced]", checkCrash, applyCrash},
+		{"restart", "restart NODE data=keep|lose|synced", checkRestart, applyRestart},
 		{"promote", "promote REPLICA", checkReplica, applyPromote},
 		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
 		{"hold", "hold REPLICA [for=DURATION]", checkHold, applyHold},
@@ -36,6 +36,9 @@ func verbs() []verb {
 		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
 		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT ARGUMENT…", checkRun, applyRun},
+		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
+		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
+		{"calm", "calm", checkNothing, applyCalm},
 		{"audit", "audit", checkNothing, applyAudit},
 		{"clock", "clock CLIENT|NODE jump=+10s|offset=+10s|rate=+1%", checkClock, applyClock},
 	}
@@ -157,17 +160,20 @@ func applyPause(r *runner, s Step) {
 	}
 }
 
+// restartData is with what a node may come back: all, nothing, what was on disk.
+var restartData = []string{"keep", "lose", "synced"}
+
 func checkRestart(w *Spec, s Step) error {
 	if err := s.shape(1, "data"); err != nil {
 		return err
 	}
-	if _, err := oneOf(Option{"data", s.opt("data")}, []string{"keep", "lose"}); err != nil {
+	if _, err := oneOf(Option{"data", s.opt("data")}, restartData); err != nil {
 		return err
 	}
 	return w.known(s.Args[0], aMaster|aReplica)
 }
 
-func applyRestart(r *runner, s Step) { r.node(s.Args[0]).restart(s.opt("data") == "keep") }
+func applyRestart(r *runner, s Step) { r.node(s.Args[0]).restart(s.opt("data")) }
 
 func checkReplica(w *Spec, s Step) error {
 	if err := s.shape(1); err != nil {

@@ -32,6 +32,9 @@ type node struct {
 
 	ends     map[int64]*endpoint // by session
 	down     bool
+	crashed  time.Duration // when it last did
+	disk     disk
+	claims   claims
 	paused   time.Duration // 0: running; else the true time at which it resumes
 	deferred []step        // what reached it while it was paused
 	slow     time.Duration // that it takes for each command
@@ -126,13 +129,17 @@ func (n *node) receive(m *message) {
 	}
 	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
-	n.proc.Do(end.session, m.args)
+	n.sync()
+	stolen := n.watched(m.conn.p, func() { n.proc.Do(end.session, m.args) })
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
 		e.Text = m.text + n.replyText(end)
 		e.Details = n.takeDetails()
 	}
-	n.settle(n.w.emit(e))
+	executed := n.w.emit(e)
+	n.steals(m.conn.p, stolen, executed)
+	n.settle(executed)
+	n.w.stall(m.conn.p)
 }
 
 func (n *node) refuse(m *message) {
@@ -261,7 +268,7 @@ func (n *node) crash() {
 	}
 	w := n.w
 	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
-	n.down, n.paused = true, 0
+	n.down, n.paused, n.crashed = true, 0, w.now
 	n.deferred = nil
 	w.following(cause, func() {
 		for _, p := range w.procs {
@@ -276,17 +283,23 @@ func (n *node) crash() {
 	w.following(cause, n.bury)
 }
 
-// restart starts a node that was down, with or without its data.
-func (n *node) restart(keepData bool) {
+// restart starts a node that was down: with its data (keep), without (lose), or
+// with what it had on disk (synced).
+func (n *node) restart(data string) {
 	if !n.down {
 		n.crash()
 	}
+	tail := data == "synced" && n.losesTail()
 	kept := int64(0)
-	if keepData {
+	if data != "lose" && !tail {
 		kept = 1
 	}
 	cause := n.w.emit(trace.Event{Kind: trace.Restart, Actor: n.w.nemesis, Peer: n.actor, A: kept})
-	n.proc.Restart(keepData)
+	n.proc.Restart(kept == 1)
+	if tail {
+		n.reload()
+	}
+	n.disk.state = nil
 	n.down = false
 	n.settle(cause)
 }

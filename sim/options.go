@@ -38,6 +38,8 @@ func worldOptions() []worldOption {
 		{"fair-wait", length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
 		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
 		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
+		{"fsync", setSync},
+		{"guards", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Guards })},
 		{"fence", onOrOff(func(w *Spec) *bool { return &w.Fence })},
 		{"delay", span(func(w *Spec) *Range { return &w.Delay })},
 		{"lag", span(func(w *Spec) *Range { return &w.Lag })},
@@ -69,6 +71,13 @@ func setKind(w *Spec, o Option) (err error) {
 func setProfile(w *Spec, o Option) error {
 	name, err := oneOf(o, []string{"lockclient", "redisson"})
 	w.Load.Redisson = name == "redisson"
+	return err
+}
+
+// setSync says when servers sync their disks.
+func setSync(w *Spec, o Option) error {
+	policy, err := oneOf(o, []string{"always", "everysec"})
+	w.EverySec = policy == "everysec"
 	return err
 }
 

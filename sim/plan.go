@@ -14,6 +14,7 @@ import (
 type Faults struct {
 	Kinds    []FaultRange
 	Most     int    // most=8: the most faults that a run may have
+	Servers  int    // servers=2: the most servers that a run's faults may strike; 0: all
 	Strategy string // strategy=…: how they are timed, see Strategies; "": drawn
 	Line     int
 }
@@ -36,17 +37,18 @@ const defaultMost = 6
 // planner draws the faults of one run. Each fault is a record of fixed width
 // in one stream, so that a record can go without moving the others.
 type planner struct {
-	r        *runner
-	kinds    []FaultRange
-	most     int
-	strategy string
-	records  uint64
-	draws    draws // of the records
-	general  draws // of what concerns the whole run
-	steps    draws // inline: whether a fault strikes now
-	rate     uint64
-	protocol uint64 // steps of a protocol so far
-	pending  []anchored
+	r           *runner
+	kinds       []FaultRange
+	most        int
+	strategy    string
+	records     uint64
+	draws       draws // of the records
+	general     draws // of what concerns the whole run
+	steps       draws // inline: whether a fault strikes now
+	rate        uint64
+	firstServer uint64 // of those that faults may strike
+	protocol    uint64 // steps of a protocol so far
+	pending     []anchored
 }
 
 // anchored is a fault that strikes some time after the k-th step of a protocol.
@@ -109,6 +111,9 @@ func newPlanner(r *runner) *planner {
 	}
 	p.rate = 4 << p.general.draw(6)
 	p.swarm()
+	if p.r.s.Faults.Servers > 0 {
+		p.firstServer = p.general.draw(uint64(len(r.w.nodes)))
+	}
 	return p
 }
 
@@ -131,7 +136,8 @@ func (p *planner) swarm() {
 
 // start draws the plan, unless faults are drawn on the way.
 func (p *planner) start() {
-	if p.strategy == "inline" {
+	p.fromTheStart()
+	if p.strategy == "inline" || len(p.kinds) == 0 {
 		return
 	}
 	for range p.most {
@@ -148,6 +154,23 @@ func (p *planner) start() {
 		after := 1 + c.draw(fieldCount, 2<<c.draw(fieldScale, 6))
 		p.pending = append(p.pending, anchored{after, p.scale(c.draw(fieldTime, 2*scales)) + c.offBeat(), s})
 	}
+}
+
+// fromTheStart draws what is wrong before anything happens, once for each client.
+func (p *planner) fromTheStart() {
+	i := slices.IndexFunc(p.kinds, func(k FaultRange) bool { return k.Kind == "client-offset" })
+	if i < 0 {
+		return
+	}
+	only := *p
+	only.kinds = p.kinds[i : i+1]
+	for range p.r.s.World.Clients {
+		c := p.next()
+		c.p = &only
+		s := c.step()
+		p.r.later(0, s)
+	}
+	p.kinds = slices.Delete(slices.Clone(p.kinds), i, i+1)
 }
 
 // next begins a record.
@@ -188,7 +211,7 @@ func (p *planner) scale(i uint64) time.Duration {
 
 // observe sees the steps of protocols pass by, and lets faults follow them.
 func (p *planner) observe(e *trace.Event) {
-	if !e.Kind.Protocol() {
+	if !e.Kind.Protocol() || p.r.w.calm || len(p.kinds) == 0 {
 		return
 	}
 	p.protocol++
@@ -213,6 +236,8 @@ func (p *parser) faults(words []string, line int) error {
 		switch {
 		case name == "most" && ranged:
 			f.Most, err = number(Option{name, value}, 1, 100)
+		case name == "servers" && ranged:
+			f.Servers, err = number(Option{name, value}, 1, 100)
 		case name == "strategy" && ranged:
 			f.Strategy, err = oneOf(Option{name, value}, Strategies)
 		default:

@@ -28,6 +28,7 @@ type process struct {
 	paused   time.Duration // 0: running; else the true time at which it resumes
 	deferred []step        // what reached it while it was paused
 	holding  []*Belief
+	asking   bool // for a lock, without an answer yet
 }
 
 // check stops whatever runs in a dead process: its Runtime is inert.

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"minikv/internal/trace"
@@ -12,7 +13,8 @@ import (
 
 // Checks are the names of the checks that a scenario can expect something of.
 var Checks = []string{
-	"exclusion", "fencing", "progress", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
+	"exclusion", "fencing", "progress", "liveness", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
+	"theft", "guard",
 }
 
 // Options are how to run a scenario.
@@ -116,10 +118,13 @@ func (r *runner) build(opt Options) {
 	r.w = NewWorld(Config{
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
 		Masters: spec.Masters, Replicas: spec.Replicas, Locks: spec.Locks(),
-		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, Observers: r.observers(opt),
+		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, EverySec: spec.EverySec,
+		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),
+		Observers: r.observers(opt),
 	})
 	for i := range spec.Clients {
 		c := r.w.addClient(i+1, int32(i%spec.Locks())+1, &spec.Load)
+		c.of = spec.Clients
 		r.clients = append(r.clients, c)
 	}
 	r.w.provide(&spec.Load)
@@ -142,6 +147,12 @@ func (r *runner) checker(name string, names check.Names) check.Checker {
 		return check.NewFencing(names)
 	case "progress":
 		return check.NewProgress(names, spec.Bound)
+	case "liveness":
+		return check.NewLiveness(names, spec.Bound)
+	case "theft":
+		return check.NewTheft(names)
+	case "guard":
+		return check.NewGuard(names)
 	case "lease":
 		return check.NewLease(names)
 	case "kept":
@@ -204,6 +215,9 @@ func (r *runner) later(at time.Duration, s Step) {
 		panic(err) // the parser let it through
 	}
 	r.w.at(at, func() {
+		if s.Fault != "" && r.w.calm {
+			return
+		}
 		s.At = r.w.now
 		r.done = append(r.done, s)
 		v.apply(r, s)

@@ -33,6 +33,7 @@ type Spec struct {
 	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
 	Sync     bool          // sync=on: acquisitions are checked with WAIT
+	EverySec bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
 	Words    []Option      // the line as it was given
 }
 

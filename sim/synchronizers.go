@@ -75,6 +75,10 @@ type counter struct {
 func (p counter) round(t *task, ctx *simCtx) (more bool) {
 	p.c.note(t, trace.CountDown)
 	_, err := p.latch.CountDown(ctx)
+	for errors.Is(err, lockclient.ErrNotSent) {
+		t.sleep(ctx, retryAfter)
+		_, err = p.latch.CountDown(ctx)
+	}
 	if err != nil {
 		p.c.failed(t, trace.Failed, err)
 	}

@@ -51,6 +51,7 @@ const retryAfter = 100 * time.Millisecond
 // round is one lock, work, write and unlock.
 func (p *worker) round(t *task, ctx *simCtx) (more bool) {
 	b, h, err := p.take(t, ctx, p.outer)
+	p.c.got = err == nil
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
 		t.sleep(ctx, retryAfter)
@@ -75,7 +76,9 @@ func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holdi
 		patience := c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
 		defer patience.stop()
 	}
+	c.p.asking = true
 	h, err := from.Lock(ctx, c.terms())
+	c.p.asking = false
 	if err != nil {
 		return nil, nil, err
 	}

@@ -70,6 +70,7 @@ type Workload struct {
 	Think     Range         // time between unlock and the next lock
 	Rounds    int           // 0: for ever
 	Wait      time.Duration // limit of lock(); 0: none
+	Guards    int           // the last so many clients take nothing and ask whether the lock is free
 	Once      bool          // lock() is a single attempt
 	Redisson  bool          // clients behave as Redisson's, else they are lockclient's
 	OneOrder  bool          // of lock=multi: all clients name the locks in one order
@@ -104,7 +105,9 @@ type client struct {
 	lock    int32
 	load    *Workload
 	started bool
-	lives   int // how often it was started again after a crash
+	of      int  // clients of the world
+	got     bool // what it asked for last
+	lives   int  // how often it was started again after a crash
 }
 
 // reads tells whether the client is a reader.
@@ -138,8 +141,13 @@ func (c *client) clients() []*lockclient.Client {
 
 // part is what the client does, as its profile has it.
 func (c *client) part() part {
-	if c.load.Redisson {
+	switch {
+	case c.load.Redisson && c.guards():
+		return c.redissonGuarding()
+	case c.load.Redisson:
 		return redissonPart(c)
+	case c.guards():
+		return c.guarding()
 	}
 	return findKind(c.load.Kind).part(c, c.clients())
 }
@@ -149,7 +157,7 @@ func (c *client) run() {
 	part := c.part()
 	t := c.p.running()
 	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
-		if !part.round(t, root) {
+		if more := part.round(t, root); !more || c.got && c.p.w.calm {
 			break
 		}
 		t.sleep(root, time.Duration(c.p.choices.span(c.load.Think)))

@@ -23,6 +23,8 @@ type Config struct {
 	Delay     Range // of a message, one way
 	Lag       Range // of replication
 	Fence     bool  // the resource refuses writes with a token below the highest it has seen
+	EverySec  bool  // servers sync their disks each second, else at once
+	Thefts    bool  // events tell when a request ends what another client had
 	Sync      bool  // clients check with WAIT whether replicas have what they acquire
 	Observers []func(*trace.Event)
 }
@@ -59,6 +61,8 @@ type World struct {
 	doubles  []*rule      // requests that arrive twice
 	delays   []*rule      // messages that come late
 	heals    int          // how often all partitions were ended
+	stalls   []*stall
+	calm     bool // no more faults
 	err      error
 }
 

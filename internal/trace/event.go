@@ -60,6 +60,12 @@ const (
 	Audit
 
 	Slow // a node takes its time for each command. A: how long, in ns; 0: no longer
+
+	Calm  // all faults have ended
+	Evict // a node made room: it removed a key. Peer: the node; A: which one by name
+	Steal // a client's request has ended what another had on the server. Peer: the other
+	Asks  // a client asks whether a lock is taken
+	Told  // a client is told so. A: 1 it is, 0 it is free
 )
 
 // Actor is an index into a run's table of names: clients, nodes, the resource,

@@ -13,6 +13,7 @@ var kindNames = [...]string{
 	Reject: "reject", Crash: "crash", Restart: "restart", Pause: "pause", Resume: "resume",
 	Partition: "partition", Heal: "heal", Jump: "jump", Rate: "rate", Lag: "lag", Start: "start", End: "end",
 	Wake: "wake", CountDown: "countdown", Opened: "opened", Command: "command", Audit: "audit", Slow: "slow",
+	Calm: "calm", Evict: "evict", Steal: "steal", Asks: "asks", Told: "told",
 }
 
 var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published"}
@@ -26,7 +27,7 @@ func (w What) String() string { return whatNames[w] }
 // Fault reports whether k is something that went wrong from outside.
 func (k Kind) Fault() bool {
 	switch k {
-	case Drop, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow:
+	case Drop, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow, Evict:
 		return true
 	}
 	return false

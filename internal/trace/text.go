@@ -113,6 +113,16 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 			return appendWords(dst, peer, "is no longer slow")
 		}
 		return appendWords(dst, peer, "takes", seconds(e.A), "for each command")
+	case Calm:
+		return append(dst, "all faults have ended"...)
+	case Evict:
+		return appendWords(dst, peer, "makes room: it evicts", e.Text)
+	case Steal:
+		return appendWords(dst, actor, "has ended on the server what", peer, "had")
+	case Asks:
+		return appendWords(dst, actor, "asks whether", e.Key, "is taken")
+	case Told:
+		return appendWords(dst, actor, "is told that", e.Key, [2]string{"is free", "is taken"}[e.A])
 	case Command:
 		return appendWords(dst, "somebody runs", e.Text, "at", peer)
 	case Audit:

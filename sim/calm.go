@@ -1,0 +1,46 @@
+package sim
+
+import "minikv/internal/trace"
+
+// applyCalm ends all faults: partitions heal, who stood still goes on, servers
+// that are down come back with their data or are replaced by a replica, and no
+// fault is drawn any more. Clients that have what they asked for begin nothing
+// new; those that wait must get it.
+func applyCalm(r *runner, _ Step) {
+	w := r.w
+	w.calm = true
+	r.heal()
+	w.losses, w.doubles, w.delays, w.stalls = nil, nil, nil, nil
+	for _, p := range w.procs {
+		if p.paused > 0 {
+			p.resumeAt(p.paused, w.cursor)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.paused > 0 {
+			n.resumeAt(n.paused, w.cursor)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.held {
+			n.holdReplication(false)
+		}
+	}
+	for _, g := range w.groups {
+		if g.master.down {
+			g.comeBack()
+		}
+	}
+	w.emit(trace.Event{Kind: trace.Calm, Actor: w.nemesis})
+}
+
+// comeBack gives a group a master again.
+func (g *group) comeBack() {
+	for _, n := range g.nodes {
+		if !n.down {
+			n.promote()
+			return
+		}
+	}
+	g.master.restart("keep")
+}

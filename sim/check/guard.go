@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// Guard says that nobody is told that a lock is free while another believes to
+// have it: from before the question was asked until after it was answered.
+type Guard struct {
+	name   Names
+	since  map[trace.Actor]time.Duration // of the question that an actor has asked
+	held   map[int32][]trace.Event       // the beliefs in each lock, in their order
+	asked  int
+	wrong  *trace.Event
+	holder trace.Actor
+}
+
+// NewGuard makes the checker.
+func NewGuard(name Names) *Guard {
+	return &Guard{name: name, since: map[trace.Actor]time.Duration{}, held: map[int32][]trace.Event{}}
+}
+
+// Observe implements Checker.
+func (g *Guard) Observe(e *trace.Event) {
+	switch e.Kind {
+	case trace.Hold:
+		g.held[e.Lock] = append(g.held[e.Lock], *e)
+	case trace.Release, trace.Lost:
+		for i, h := range g.held[e.Lock] {
+			if h.Actor == e.Actor {
+				g.held[e.Lock] = append(g.held[e.Lock][:i:i], g.held[e.Lock][i+1:]...)
+				break
+			}
+		}
+	case trace.Asks:
+		g.since[e.Actor] = e.At
+	case trace.Told:
+		g.told(e)
+	}
+}
+
+func (g *Guard) told(e *trace.Event) {
+	g.asked++
+	for _, h := range g.held[e.Lock] {
+		if e.A == 0 && h.At < g.since[e.Actor] && g.wrong == nil {
+			wrong := *e
+			g.wrong, g.holder = &wrong, h.Actor
+		}
+	}
+}
+
+// Result implements Checker.
+func (g *Guard) Result(time.Duration) Result {
+	switch {
+	case g.wrong != nil:
+		return Result{Check: "guard", Verdict: Violated, Events: []uint64{g.wrong.N},
+			Reason: fmt.Sprintf("at %s %s was told that the lock is free, which %s had all the time", stamp(g.wrong.At),
+				g.name(g.wrong.Actor), g.name(g.holder))}
+	case g.asked == 0:
+		return Result{Check: "guard", Verdict: Unknown, Reason: "nobody asked"}
+	}
+	return Result{Check: "guard", Reason: fmt.Sprintf("%d answers, none wrong when it was given", g.asked)}
+}

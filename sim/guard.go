@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/lockclient"
+)
+
+// guard is the part of a client that takes nothing: it asks again and again
+// whether the lock is free, as if that could guard something.
+type guard struct {
+	c      *client
+	locked func(ctx context.Context) (bool, error)
+}
+
+// askEvery is how often a guard asks.
+var askEvery = Range{100 * time.Millisecond, 2 * time.Second}
+
+func (p guard) round(t *task, ctx *simCtx) (more bool) {
+	t.sleep(ctx, time.Duration(p.c.p.choices.span(askEvery)))
+	p.c.note(t, trace.Asks)
+	locked, err := p.locked(ctx)
+	if err != nil {
+		p.c.failed(t, trace.Failed, err)
+		return true
+	}
+	e := trace.Event{Kind: trace.Told, Lock: p.c.lock}
+	if locked {
+		e.A = 1
+	}
+	if p.c.p.w.cfg.Details {
+		e.Key = lockName(p.c.lock)
+	}
+	t.note(e)
+	return !p.c.p.w.calm
+}
+
+// guards tells whether the client only asks: the last ones do.
+func (c *client) guards() bool { return c.number > c.of-c.load.Guards }
+
+// guarding is the part of a guard of lockclient's profile.
+func (c *client) guarding() part {
+	of, name := c.clients()[0], lockName(c.lock)
+	switch c.load.Kind {
+	case "fair":
+		return guard{c, of.Fair(name).IsLocked}
+	case "nonreentrant":
+		return guard{c, of.NonReentrant(name).IsLocked}
+	case "nonreentrant-fair":
+		return guard{c, of.NonReentrantFair(name).IsLocked}
+	case "simple":
+		return guard{c, of.Simple(name).IsLocked}
+	case "rw":
+		rw := of.RW(name)
+		return guard{c, func(ctx context.Context) (bool, error) {
+			reads, err := rw.R().IsLocked(ctx)
+			if err != nil || reads {
+				return reads, err
+			}
+			return rw.W().IsLocked(ctx)
+		}}
+	}
+	return guard{c, of.Mutex(name).IsLocked}
+}
+
+// redissonGuarding is the part of a guard of Redisson's profile: a plain lock
+// is asked of a replica, by the default read mode; a read-write lock of the master.
+func (c *client) redissonGuarding() part {
+	r, name := c.redissons()[0], lockName(c.lock)
+	return guard{c, func(context.Context) (bool, error) {
+		if c.load.Kind == "rw" {
+			reply, err := r.command("HGET", name, "mode")
+			return reply.Kind != lockclient.NilReply, err
+		}
+		ctx, cancel := r.limited(responseTimeout)
+		defer cancel()
+		l := lane{transport: r.transport}
+		for _, n := range r.group.nodes {
+			if n != r.group.master {
+				l.conn = r.p.conn(n)
+			}
+		}
+		reply, err := l.do(ctx, "EXISTS", name)
+		return reply.Int == 1, err
+	}}
+}
