@@ -156,7 +156,11 @@ func (c record) node(field uint64) string {
 
 func (c record) replica() string {
 	w := &c.p.r.s.World
-	return fmt.Sprintf("r%d", 1+c.draw(fieldOther, uint64(w.Masters*w.Replicas)))
+	all := uint64(w.Masters * w.Replicas)
+	if few := uint64(c.p.r.s.Faults.Servers); few > 0 && few < all {
+		return fmt.Sprintf("r%d", 1+(c.p.firstServer+c.draw(fieldOther, few))%all)
+	}
+	return fmt.Sprintf("r%d", 1+c.draw(fieldOther, all))
 }
 
 func drawPause(c record) Step { return c.lasting("pause", c.client()) }

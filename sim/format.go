@@ -63,7 +63,7 @@ func (f *Faults) Words() (words []string) {
 		words = append(words, fmt.Sprintf("most=%d", f.Most))
 	}
 	if f.Servers > 0 {
-		line += fmt.Sprintf(" servers=%d", f.Servers)
+		words = append(words, fmt.Sprintf("servers=%d", f.Servers))
 	}
 	if f.Strategy != "" {
 		words = append(words, "strategy="+f.Strategy)

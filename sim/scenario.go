@@ -196,7 +196,7 @@ const MaxClients = 100_000
 func (w *Spec) sensible() error {
 	many := findKind(w.Load.Kind).masters == independent
 	switch {
-	case many && w.Replicas > 0:
+	case many && w.Replicas > 0 && w.Load.Kind != "multi":
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
 	case !many && w.Masters > 1:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)

@@ -80,3 +80,24 @@ func (p *seedProgress) tick(tried, hits int) {
 	p.bar.Describe(fmt.Sprintf("%d violations in %d seeds", hits, tried))
 	_ = p.bar.Set64(int64(tried)) // progress that cannot be shown harms nothing
 }
+
+// counter shows how many of a number of things are done, on a terminal only.
+type counter struct {
+	progress
+	what string
+}
+
+func newCounter(out io.Writer, what string) *counter {
+	return &counter{progress: progress{started: time.Now(), out: terminal(out)}, what: what}
+}
+
+func (c *counter) at(done, all int, name string) {
+	if c.out == nil || time.Since(c.started) < patience {
+		return
+	}
+	if c.bar == nil {
+		c.bar = newBar(c.out, int64(all))
+	}
+	c.bar.Describe(c.what + ", now " + name)
+	_ = c.bar.Set(done)
+}

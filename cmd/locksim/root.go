@@ -26,7 +26,7 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 		RunE:          runTour,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newStep())
+	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newStep(), newMatrix())
 	return root
 }
 

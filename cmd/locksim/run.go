@@ -12,6 +12,7 @@ import (
 
 	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/sim/matrix"
 )
 
 // runFlags are the flags of `locksim run`.
@@ -155,6 +156,9 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 
 // load finds an embedded scenario, or reads a file.
 func load(name string) (*sim.Scenario, error) {
+	if s, ok, err := matrix.Find(name); ok {
+		return s, err
+	}
 	if !strings.ContainsAny(name, "/\\.") {
 		s, err := sim.Find(name)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"minikv/sim"
 )
 
 //go:embed rows/*.row
@@ -15,6 +17,7 @@ var files embed.FS
 type Row struct {
 	Number   int
 	Title    string
+	Unbuilt  string    // what the simulator lacks for it, or ""
 	Base     Setting   // what every variant begins with
 	Variants []Variant // beside the plain one
 	Cells    []Cell
@@ -23,7 +26,7 @@ type Row struct {
 // Setting is what a variant fixes.
 type Setting struct {
 	World  []string // options of a scenario's world line, name=value
-	Faults []string // kinds of fault that the row is about
+	Faults []string // words of its faults line: what the row is about
 	Aid    []string // kinds of fault without which those could do nothing
 }
 
@@ -43,18 +46,32 @@ type Cell struct {
 	Reason  string
 }
 
-// profiles are the kinds of lock of each profile, in the order of the columns.
-var profiles = map[string][]string{
-	"redisson": {"mutex", "fair", "read", "write", "multi", "redlock", "fenced"},
-	"lockclient": {"mutex", "fair", "read", "write", "multi", "redlock", "redlock-hash", "fenced", "nonreentrant",
-		"nonreentrant-fair", "spin", "simple", "semaphore", "permits", "latch"},
+// String is the cell's name: row/profile/kind, and its variant if it has one.
+func (c *Cell) String() string {
+	name := fmt.Sprintf("%d/%s/%s", c.Row, c.Profile, c.Kind)
+	if c.Variant != "" {
+		name += "/" + c.Variant
+	}
+	return name
 }
 
-// Profiles are the names of the profiles.
-func Profiles() []string { return []string{"redisson", "lockclient"} }
+// The profiles.
+const (
+	Redisson   = "redisson"
+	Lockclient = "lockclient"
+)
+
+// Profiles are the names of the profiles, in the order of the columns.
+func Profiles() []string { return []string{Redisson, Lockclient} }
 
 // Kinds are the kinds of lock of a profile, in the order of the columns.
-func Kinds(profile string) []string { return slices.Clone(profiles[profile]) }
+func Kinds(profile string) []string {
+	if profile == Redisson {
+		return []string{"mutex", "fair", "read", "write", "multi", "redlock", "fenced"}
+	}
+	return []string{"mutex", "fair", "read", "write", "multi", "redlock", "redlock-hash", "fenced", "nonreentrant",
+		"nonreentrant-fair", "spin", "simple", "semaphore", "permits", "latch"}
+}
 
 // Rows reads the embedded rows, in their order. It panics when one does not
 // parse: a test reads them all.
@@ -117,18 +134,32 @@ func (r *Row) line(line string) (err error) {
 	case "row":
 		r.Number, err = strconv.Atoi(rest)
 		return err
+	case "unbuilt":
+		r.Unbuilt = rest
+		return nil
 	case "world":
 		r.Base.World = strings.Fields(rest)
 		return nil
 	case "faults":
-		r.Base.Faults, err = faultNames(rest)
+		r.Base.Faults, err = faultWords(strings.Fields(rest))
 		return err
 	case "variant":
 		return r.variant(strings.Fields(rest))
-	case "redisson", "lockclient":
+	case Redisson, Lockclient:
 		return r.cells(word, rest)
 	}
-	return fmt.Errorf("unknown word %q: expected row, world, faults, variant, redisson or lockclient", word)
+	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, redisson or lockclient", word)
+}
+
+// faultWords checks words of a faults line as far as it goes without a world.
+func faultWords(words []string) ([]string, error) {
+	known := append(sim.FaultKinds(), "most", "servers", "strategy")
+	for _, word := range words {
+		if name, _, _ := strings.Cut(word, "="); !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown kind of fault %q: expected %s", name, strings.Join(known, ", "))
+		}
+	}
+	return words, nil
 }
 
 func (r *Row) variant(words []string) (err error) {
@@ -142,9 +173,9 @@ func (r *Row) variant(words []string) (err error) {
 		case !ok:
 			err = fmt.Errorf("%q: expected name=value", word)
 		case name == "faults":
-			v.Faults, err = faultNames(value)
+			v.Faults, err = faultWords(strings.Split(value, ","))
 		case name == "aid":
-			v.Aid, err = faultNames(value)
+			v.Aid, err = faultWords(strings.Split(value, ","))
 		default:
 			v.World = append(v.World, word)
 		}
@@ -170,9 +201,9 @@ func (r *Row) cells(profile, text string) error {
 		return err
 	}
 	for _, kind := range strings.Split(kinds, ",") {
-		if !slices.Contains(profiles[profile], kind) {
+		if !slices.Contains(Kinds(profile), kind) {
 			return fmt.Errorf("unknown kind %q of profile %s: expected %s", kind, profile,
-				strings.Join(profiles[profile], ", "))
+				strings.Join(Kinds(profile), ", "))
 		}
 		r.Cells = append(r.Cells, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
 	}

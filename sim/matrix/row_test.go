@@ -29,6 +29,31 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
+// Each claim of each cell has a world.
+func TestCellsHaveWorlds(t *testing.T) {
+	for _, r := range Rows() {
+		for _, c := range r.Cells {
+			for _, one := range c.claims() {
+				if r.Unbuilt != "" {
+					continue
+				}
+				s, err := r.Scenario(&c, one)
+				require.NoError(t, err)
+				again, ok, err := Find(s.Name)
+				require.NoError(t, err)
+				require.True(t, ok)
+				require.Equal(t, s.Text(), again.Text())
+			}
+		}
+	}
+	_, ok, err := Find("contention")
+	require.False(t, ok)
+	require.NoError(t, err)
+	_, ok, err = Find("matrix:7/redisson/latch")
+	require.True(t, ok)
+	require.ErrorContains(t, err, `no cell "7/redisson/latch"`)
+}
+
 func TestRowErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"# x\nrow 1\nfaults rain":                         `x.row:3: unknown kind of fault "rain"`,

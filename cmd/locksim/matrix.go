@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"minikv/sim/matrix"
+)
+
+// matrixFlags are the flags of `locksim matrix`.
+type matrixFlags struct {
+	seeds  int
+	root   uint64
+	rows   []int
+	format string
+	shrink bool
+}
+
+func newMatrix() *cobra.Command {
+	var f matrixFlags
+	cmd := &cobra.Command{
+		Use:   "matrix",
+		Short: "Say which lock keeps which promise under which fault",
+		Long: `Search every cell of the matrix: each row is a scenario of faults, each column a
+kind of lock, as Redisson's client behaves and as lockclient does. A violation
+is shown by the command that replays it. A cell holds if nothing was found, and
+the same search found what breaks the cell that must break.
+
+Exit codes: 1 if a cell that is expected to hold is violated, else 0. Cells
+that are unknown, or in which nothing was found though it was expected, are
+listed.`,
+		Example: `  locksim matrix --seeds 200
+  locksim matrix --rows 2,12 --format markdown
+  locksim run matrix:7/redisson/mutex --seed 3`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().IntVar(&f.seeds, "seeds", 200, "seeds for each claim of a cell")
+	cmd.Flags().Uint64Var(&f.root, "root", 1, "root of the seeds")
+	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default all)")
+	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
+	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible; json has it")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json", "markdown", "html"}, 0))
+	return cmd
+}
+
+func (f *matrixFlags) run(cmd *cobra.Command) error {
+	if f.seeds < 1 {
+		return fmt.Errorf("--seeds %d: expected at least 1", f.seeds)
+	}
+	write, err := f.writer()
+	if err != nil {
+		return err
+	}
+	if err := f.checkRows(); err != nil {
+		return err
+	}
+	bar := newCounter(cmd.ErrOrStderr(), "cells")
+	results, err := matrix.Run(cmd.Context(), matrix.Options{Root: f.root, Seeds: f.seeds, Rows: f.rows, Shrink: f.shrink,
+		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) }})
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if err := write(cmd.OutOrStdout(), results); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Expected == "holds" && r.Verdict == "violated" {
+			return errDiffers
+		}
+	}
+	return nil
+}
+
+// checkRows refuses the number of a row that there is not.
+func (f *matrixFlags) checkRows() error {
+	known := map[int]bool{}
+	for _, r := range matrix.Rows() {
+		known[r.Number] = true
+	}
+	for _, n := range f.rows {
+		if !known[n] {
+			return fmt.Errorf("--rows %d: there is no such row", n)
+		}
+	}
+	return nil
+}
+
+func (f *matrixFlags) writer() (func(io.Writer, []matrix.Result) error, error) {
+	asText := func(format func([]matrix.Result) string) func(io.Writer, []matrix.Result) error {
+		return func(w io.Writer, results []matrix.Result) error {
+			_, err := io.WriteString(w, format(results))
+			return err
+		}
+	}
+	switch f.format {
+	case "table":
+		return asText(matrix.Table), nil
+	case "markdown":
+		return asText(matrix.Markdown), nil
+	case "html":
+		return asText(matrix.HTML), nil
+	case "json":
+		return writeCells, nil
+	}
+	return nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)
+}
+
+// cellJSON is one cell as --format json has it.
+type cellJSON struct {
+	Row      int         `json:"row"`
+	Title    string      `json:"title"`
+	Lock     string      `json:"lock"`
+	Profile  string      `json:"profile"`
+	Variant  string      `json:"variant,omitempty"`
+	Verdict  string      `json:"verdict"`
+	Searched int         `json:"searched"`
+	Replay   string      `json:"replay"`
+	Expected string      `json:"expected"`
+	Code     string      `json:"code"`
+	Reason   string      `json:"reason"`
+	Agrees   bool        `json:"agrees"`
+	Claims   []claimJSON `json:"claims,omitempty"`
+}
+
+// claimJSON is one thing that the cell says.
+type claimJSON struct {
+	Check    string `json:"check"`
+	Expected string `json:"expected"`
+	Verdict  string `json:"verdict"`
+	Searched int    `json:"searched"`
+	Finding  string `json:"finding,omitempty"`
+	Twin     string `json:"twin,omitempty"`
+	Replay   string `json:"replay,omitempty"`
+	Story    string `json:"story,omitempty"`
+}
+
+// writeCells writes one JSON object a line.
+func writeCells(w io.Writer, results []matrix.Result) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, r := range results {
+		c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
+			Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees}
+		for _, one := range r.Claims {
+			story := ""
+			if one.Story != nil {
+				story = one.Story.Story.Text()
+			}
+			c.Searched += one.Searched
+			if c.Replay == "" || one.Verdict.String() == r.Verdict {
+				c.Replay = one.Replay
+			}
+			c.Claims = append(c.Claims, claimJSON{one.Check, one.Expected.String(), one.Verdict.String(), one.Searched,
+				one.Finding, one.Twin, one.Replay, story})
+		}
+		if err := out.Encode(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

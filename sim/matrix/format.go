@@ -1,0 +1,177 @@
+package matrix
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// Table is the matrix as text: one line for each row and variant of a profile,
+// one column for each kind. A cell that is not as expected has a mark behind it.
+func Table(results []Result) string {
+	var b strings.Builder
+	for _, profile := range Profiles() {
+		kinds := Kinds(profile)
+		lines := grid(results, profile)
+		if len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n%-14s", profile, "row")
+		for _, kind := range kinds {
+			fmt.Fprintf(&b, " %-9s", short(kind))
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&b, "\n%-14s", l.name)
+			for _, kind := range kinds {
+				fmt.Fprintf(&b, " %-9s", l.cells[kind])
+			}
+		}
+		b.WriteString("\n\n")
+	}
+	return b.String() + Summary(results)
+}
+
+// short is a kind's name for the head of a column.
+func short(kind string) string {
+	return strings.NewReplacer("nonreentrant", "nonre", "redlock-hash", "rl-hash", "semaphore", "semaph.").Replace(kind)
+}
+
+// gridLine is a row in one variant.
+type gridLine struct {
+	name  string
+	title string
+	cells map[string]string // by kind
+}
+
+// grid arranges the results of one profile.
+func grid(results []Result, profile string) (lines []*gridLine) {
+	for _, r := range results {
+		if r.Profile != profile {
+			continue
+		}
+		name := fmt.Sprint(r.Row)
+		if r.Variant != "" {
+			name += " " + r.Variant
+		}
+		var line *gridLine
+		for _, l := range lines {
+			if l.name == name {
+				line = l
+			}
+		}
+		if line == nil {
+			line = &gridLine{name: name, title: r.Title, cells: map[string]string{}}
+			lines = append(lines, line)
+		}
+		line.cells[r.Lock] = r.word()
+	}
+	return lines
+}
+
+// word is the verdict in a table.
+func (r *Result) word() string {
+	word := r.Verdict
+	if word == "not-applicable" {
+		word = "-"
+	}
+	if !r.Agrees {
+		word += "*"
+	}
+	return word
+}
+
+// Markdown is the matrix as tables of Markdown.
+func Markdown(results []Result) string {
+	var b strings.Builder
+	for _, profile := range Profiles() {
+		lines := grid(results, profile)
+		if len(lines) == 0 {
+			continue
+		}
+		kinds := Kinds(profile)
+		fmt.Fprintf(&b, "### %s\n\n| row | %s |\n|---%s|\n", profile, strings.Join(kinds, " | "), strings.Repeat("|---", len(kinds)))
+		for _, l := range lines {
+			fmt.Fprintf(&b, "| %s |", l.name)
+			for _, kind := range kinds {
+				fmt.Fprintf(&b, " %s |", strings.ReplaceAll(l.cells[kind], "*", `\*`))
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + Summary(results)
+}
+
+// HTML is the matrix as a page: each cell says on demand what was expected, why,
+// what was found, and how to see it.
+func HTML(results []Result) string {
+	var b strings.Builder
+	b.WriteString("<!doctype html><meta charset=utf-8><title>Locks under faults</title>" +
+		"<style>body{font-family:sans-serif}td,th{border:1px solid #ccc;padding:.3em;text-align:left}" +
+		"table{border-collapse:collapse}.holds{background:#dfd}.violated{background:#fdd}.unknown{background:#eee}</style>\n")
+	for _, profile := range Profiles() {
+		lines := grid(results, profile)
+		if len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "<h2>%s</h2><table><tr><th>row", profile)
+		for _, kind := range Kinds(profile) {
+			b.WriteString("<th>" + kind)
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&b, "\n<tr><th title=%q>%s", html.EscapeString(l.title), html.EscapeString(l.name))
+			for _, kind := range Kinds(profile) {
+				b.WriteString(htmlCell(results, profile, l.name, kind))
+			}
+		}
+		b.WriteString("\n</table>\n")
+	}
+	return b.String() + "<pre>" + html.EscapeString(Summary(results)) + "</pre>\n"
+}
+
+func htmlCell(results []Result, profile, line, kind string) string {
+	for _, r := range results {
+		name := strings.TrimSpace(fmt.Sprintf("%d %s", r.Row, r.Variant))
+		if r.Profile == profile && r.Lock == kind && name == line {
+			about := "expected " + r.Code + ": " + r.Reason
+			for _, c := range r.Claims {
+				about += "\n" + c.line()
+			}
+			return fmt.Sprintf("<td class=%s title=\"%s\">%s", r.Verdict, html.EscapeString(about), r.word())
+		}
+	}
+	return "<td>"
+}
+
+// line says what became of a claim.
+func (c *ClaimResult) line() string {
+	text := fmt.Sprintf("%s %s after %d seeds", c.Check, c.Verdict, c.Searched)
+	if c.Finding != "" {
+		text += ": " + c.Finding
+	}
+	return text + "\n  replay: " + c.Replay
+}
+
+// Summary counts the cells, and lists those that are not as expected.
+func Summary(results []Result) string {
+	count := map[string]int{}
+	var b strings.Builder
+	for _, r := range results {
+		count[r.Verdict]++
+		if r.Agrees {
+			continue
+		}
+		fmt.Fprintf(&b, "%d %s %s %s: expected %s, %s\n", r.Row, r.Profile, r.Lock, r.Variant, r.Code, r.Reason)
+		for _, c := range r.Claims {
+			if c.Verdict != c.Expected {
+				fmt.Fprintf(&b, "  %s\n", c.line())
+			}
+		}
+	}
+	list := b.String()
+	if list != "" {
+		list = "Not as expected:\n" + list
+	}
+	return fmt.Sprintf("%s%d cells: %d hold, %d violated, %d unknown, %d not applicable\n", list, len(results),
+		count["holds"], count["violated"], count["unknown"], count["not-applicable"])
+}

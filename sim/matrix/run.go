@@ -1,0 +1,176 @@
+package matrix
+
+import (
+	"context"
+	"slices"
+
+	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/sim/explore"
+)
+
+// Options are how to fill the matrix.
+type Options struct {
+	Root     uint64 // of the seeds
+	Seeds    int    // for each claim of a cell
+	Rows     []int  // only these; nil: all
+	Shrink   bool   // make the stories of what was found short
+	Workers  int    // 0: one for each core
+	Progress func(done, all int, c *Cell)
+}
+
+// Result is what a cell came to.
+type Result struct {
+	Row      int
+	Title    string
+	Lock     string
+	Profile  string
+	Variant  string
+	Code     string
+	Expected string
+	Verdict  string // holds, violated, unknown or not-applicable
+	Agrees   bool   // as expected, in each of its claims; an unknown one does not disagree
+	Reason   string // expected, before any run
+	Claims   []ClaimResult
+}
+
+// ClaimResult is what became of one thing that a cell's code says.
+type ClaimResult struct {
+	Check    string
+	Expected check.Verdict
+	Verdict  check.Verdict
+	Searched int             // seeds
+	Other    int             // violations that did not need the row's fault
+	Finding  string          // the violation, or why the verdict is unknown
+	Replay   string          // the command that shows the violation, or one of the runs
+	Story    *explore.Shrunk // of a violation, if it was asked for
+	Twin     string          // the cell whose violation shows that this search finds some
+}
+
+// searcher fills the matrix.
+type searcher struct {
+	ctx   context.Context
+	opt   Options
+	rows  []*Row
+	found map[string]*ClaimResult // by the scenario's name
+}
+
+// Run fills the matrix, row after row. When ctx ends it returns ctx's error with
+// the cells that it has.
+func Run(ctx context.Context, opt Options) ([]Result, error) {
+	s := &searcher{ctx: ctx, opt: opt, rows: Rows(), found: map[string]*ClaimResult{}}
+	var cells []*Cell
+	for _, r := range s.rows {
+		for i := range r.Cells {
+			if opt.Rows == nil || slices.Contains(opt.Rows, r.Number) {
+				cells = append(cells, &r.Cells[i])
+			}
+		}
+	}
+	var results []Result
+	for i, c := range cells {
+		if opt.Progress != nil {
+			opt.Progress(i, len(cells), c)
+		}
+		res, err := s.cell(c)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+func (s *searcher) row(c *Cell) *Row {
+	return s.rows[slices.IndexFunc(s.rows, func(r *Row) bool { return r.Number == c.Row })]
+}
+
+// cell fills one cell.
+func (s *searcher) cell(c *Cell) (Result, error) {
+	r := s.row(c)
+	res := Result{Row: c.Row, Title: r.Title, Lock: c.Kind, Profile: c.Profile, Variant: c.Variant, Code: c.Code,
+		Expected: c.Expected(), Reason: c.Reason, Agrees: true}
+	verdict := check.Holds
+	for _, one := range c.claims() {
+		if r.Unbuilt != "" {
+			res.Claims = append(res.Claims, ClaimResult{Check: one.check, Expected: one.verdict, Verdict: check.Unknown,
+				Finding: r.Unbuilt})
+			verdict = check.Unknown
+			continue
+		}
+		if one.or && verdict == check.Violated {
+			break // one of both is enough
+		}
+		found, err := s.claim(c, one)
+		if err != nil {
+			return res, err
+		}
+		if one.or {
+			res.Agrees, verdict = true, check.Holds
+		}
+		verdict = max(verdict, found.Verdict)
+		res.Agrees = res.Agrees && (found.Verdict == one.verdict || found.Verdict == check.Unknown)
+		res.Claims = append(res.Claims, *found)
+	}
+	res.Verdict = verdict.String()
+	if len(res.Claims) == 0 {
+		res.Verdict = res.Expected
+	}
+	return res, nil
+}
+
+// claim searches for a violation, and where there is none for one of the twin.
+func (s *searcher) claim(c *Cell, one claim) (*ClaimResult, error) {
+	found, err := s.search(c, one)
+	if err != nil || found.Verdict != check.Holds {
+		return found, err
+	}
+	judged := *found
+	twin, ok := s.twin(c, found.Check)
+	if !ok {
+		judged.Verdict, judged.Finding = check.Unknown, "nothing in the matrix breaks this check"
+		return &judged, nil
+	}
+	judged.Twin = twin.cell.String()
+	broken, err := s.search(twin.cell, twin.claim)
+	if err == nil && broken.Verdict != check.Violated {
+		judged.Verdict = check.Unknown
+		judged.Finding = "the search did not find what breaks " + judged.Twin + " either"
+	}
+	return &judged, err
+}
+
+// search looks for a violation of a claim. What was found is kept.
+func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
+	r := s.row(c)
+	world, err := r.Scenario(c, one)
+	if err != nil {
+		return nil, err
+	}
+	if known := s.found[world.Name]; known != nil {
+		return known, nil
+	}
+	set := r.Setting(c.Variant)
+	p := explore.Problem{Scenario: world}
+	opt := explore.Options{Root: s.opt.Root, Seeds: s.opt.Seeds, Need: set.need(), Workers: s.opt.Workers}
+	res, err := explore.Search(s.ctx, p, opt)
+	if err != nil {
+		return nil, err
+	}
+	found := &ClaimResult{Check: world.Expect[0].Check, Expected: one.verdict, Searched: res.Tried, Other: res.Other,
+		Replay: replayLine(world, explore.Seed(s.opt.Root, 0))}
+	if len(res.Hits) > 0 {
+		err = s.hit(found, world, res.Hits[0])
+	}
+	s.found[world.Name] = found
+	return found, err
+}
+
+func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (err error) {
+	found.Verdict, found.Finding = check.Violated, h.Violated[0].Reason
+	found.Replay = replayLine(world, h.Seed)
+	if s.opt.Shrink {
+		found.Story, err = explore.Shrink(s.ctx, []explore.Hit{h})
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minikv/sim"
+)
+
+// common is the world line of every cell: what clients do, and how fast messages are.
+const common = "clients=3 ttl=30s hold=0s..45s think=0s..5s delay=1ms..5ms"
+
+// worlds are the options of a kind, beside those.
+func worlds(profile, kind string) string {
+	short := " ttl=10s renew=off hold=0s..15s"
+	switch kind {
+	case "read":
+		return "lock=rw readers=2"
+	case "write":
+		return "lock=rw readers=1"
+	case "multi":
+		return "lock=multi masters=3 clients=2 one-order=on"
+	case "redlock", "redlock-hash":
+		if profile == Redisson {
+			return "lock=redlock masters=5 clients=2"
+		}
+		return "lock=" + kind + " masters=5 clients=2" + short
+	case "simple":
+		return "lock=simple" + short
+	case "latch":
+		return "lock=latch waiters=1 count=2 rounds=1"
+	}
+	return "lock=" + kind
+}
+
+// safety is the check of what a kind promises first.
+func safety(kind string) string {
+	switch kind {
+	case "semaphore", "permits":
+		return "capacity"
+	case "latch":
+		return "gate"
+	}
+	return "exclusion"
+}
+
+// calmAfter is after how many leases the faults end.
+const calmAfter = 5
+
+// Scenario is the world in which a claim of a cell is searched for. Its faults
+// line draws the row's faults; nothing else of them is fixed.
+func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
+	set := r.Setting(c.Variant)
+	words := options{}
+	words.add(strings.Fields(common + " profile=" + c.Profile + " " + worlds(c.Profile, c.Kind))...)
+	words.add(set.World...)
+	ttl, hold := words.duration("ttl"), words.duration("hold")
+	calm := calmAfter * ttl
+	end, wait := calm+2*ttl, one.bound
+	if wait > 0 {
+		wait += 3*hold + 15*time.Second // others have their turn first
+		words.add("bound=" + sim.DurationText(wait))
+		end = calm + wait + 10*time.Second
+	}
+	if one.check == "leak" {
+		end = calm + 5*time.Minute
+	}
+	name := one.check
+	if name == "safety" {
+		name = safety(c.Kind)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\nworld %s\nexpect %s=%s\n", r.Title, strings.Join(words.list, " "), name, one.verdict)
+	faults := slices.Concat(set.Faults, set.Aid)
+	if c.Code == "Sv" && !slices.Contains(faults, "servers=1") {
+		faults = append(faults, "servers=1") // one of independent masters
+	}
+	if len(faults) > 0 {
+		fmt.Fprintf(&b, "faults %s\n", strings.Join(faults, " "))
+	}
+	fmt.Fprintf(&b, "at %s calm\n", sim.DurationText(calm))
+	if one.check == "leak" {
+		fmt.Fprintf(&b, "at %s audit\n", sim.DurationText(end-time.Second))
+	}
+	fmt.Fprintf(&b, "run for=%s seed=1\n", sim.DurationText(end))
+	s, err := sim.ParseScenario(cellPrefix+c.String(), b.String())
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w\n%s", c, err, b.String())
+	}
+	s.Name = cellPrefix + c.String() + "/" + name
+	return s, nil
+}
+
+// need is the kind of fault without which a violation is not the row's: its only
+// kind, or "" where it has several or none.
+func (s Setting) need() string {
+	var kinds []string
+	for _, word := range s.Faults {
+		name, _, _ := strings.Cut(word, "=")
+		if slices.Contains(sim.FaultKinds(), name) {
+			kinds = append(kinds, name)
+		}
+	}
+	if len(kinds) != 1 {
+		return ""
+	}
+	return kinds[0]
+}
+
+// options are words of a world line; a later one replaces an earlier.
+type options struct{ list []string }
+
+func (o *options) add(words ...string) {
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		o.list = slices.DeleteFunc(o.list, func(w string) bool { return strings.HasPrefix(w, name+"=") })
+		o.list = append(o.list, word)
+	}
+}
+
+// duration is an option's value, or the end of its range.
+func (o *options) duration(name string) time.Duration {
+	for _, word := range o.list {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			_, hi, ranged := strings.Cut(value, "..")
+			if !ranged {
+				hi = value
+			}
+			d, err := time.ParseDuration(hi)
+			if err != nil {
+				panic(err) // the rows are embedded
+			}
+			return d
+		}
+	}
+	panic("matrix: no option " + name)
+}
+
+// cellPrefix begins the names of cells' scenarios.
+const cellPrefix = "matrix:"
+
+// Find returns the scenario of a name such as matrix:7/redisson/mutex, with its
+// variant and the name of a check if they are needed; ok is false for other names.
+func Find(name string) (s *sim.Scenario, ok bool, err error) {
+	rest, ok := strings.CutPrefix(name, cellPrefix)
+	if !ok {
+		return nil, false, nil
+	}
+	for _, r := range Rows() {
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			tail, same := strings.CutPrefix(rest+"/", c.String()+"/")
+			if !same {
+				continue
+			}
+			for _, one := range c.claims() {
+				s, err := r.Scenario(c, one)
+				if err == nil && (tail == "" || tail == s.Expect[0].Check+"/") {
+					return s, true, nil
+				}
+				if err != nil {
+					return nil, true, err
+				}
+			}
+		}
+	}
+	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT][/CHECK]", rest, cellPrefix)
+}
+
+// claims are what the cell's code says.
+func (c *Cell) claims() []claim {
+	list, err := parseCode(c.Code)
+	if err != nil {
+		panic(err) // the parser let it through
+	}
+	return list
+}
