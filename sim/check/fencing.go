@@ -7,11 +7,11 @@ import (
 	"minikv/internal/trace"
 )
 
-// Fencing says that the resource applied no stale write. A write is stale when
-// its client's turn, the belief in which it was sent, began before that of a
-// client whose write was already applied; and, where turns have tokens, when
-// its token is below one that was already applied, or the same as another
-// client's.
+// Fencing says that the resource applied no stale write. Where turns have
+// tokens, a write is stale when its token is below one that was already
+// applied, or the same as another client's. Without tokens it is stale when its
+// client's turn, the belief in which it was sent, began before that of a client
+// whose write was already applied.
 type Fencing struct {
 	name    Names
 	turns   int64
@@ -63,7 +63,8 @@ func (f *Fencing) apply(e *trace.Event) {
 	f.writes++
 	turn, token, before := f.sent[e.Cause], e.A, f.applied[e.Lock]
 	sameToken := token != 0 && token == before.token && e.Peer != before.owner
-	if f.stale == nil && (turn < before.turn || token < before.token || sameToken) {
+	early := token == 0 && turn < before.turn
+	if f.stale == nil && (early || token < before.token || sameToken) {
 		stale := *e
 		f.stale = &stale
 	}
