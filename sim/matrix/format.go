@@ -89,7 +89,8 @@ func Markdown(results []Result) string {
 			continue
 		}
 		kinds := Kinds(profile)
-		fmt.Fprintf(&b, "### %s\n\n| row | %s |\n|---%s|\n", profile, strings.Join(kinds, " | "), strings.Repeat("|---", len(kinds)))
+		fmt.Fprintf(&b, "### %s\n\n| row | %s |\n|---%s|\n", profile, strings.Join(kinds, " | "),
+			strings.Repeat("|---", len(kinds)))
 		for _, l := range lines {
 			fmt.Fprintf(&b, "| %s |", l.name)
 			for _, kind := range kinds {
