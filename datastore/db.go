@@ -178,6 +178,7 @@ func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
 // replace puts a new entry without a value under key, over what is there.
 func (db *DB) replace(key []byte) *entry {
 	k := db.keyspace
+	db.peek(key) // tells of it if it is expired
 	if old := db.space.find(key, k.opt.Shards); old != nil {
 		db.drop(old, key)
 	}

@@ -59,6 +59,8 @@ func (v value) describe(b []byte) []byte {
 			b = appendText(b, name)
 			return true
 		})
+	case Stream:
+		b = v.stream.describe(b)
 	}
 	return b
 }

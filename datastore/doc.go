@@ -13,12 +13,14 @@
 //   - Arguments of type []byte are read during the call and cloned when kept.
 //     Results are strings that never change, so a reply need not copy them.
 //   - A value never stays empty: removing its last element removes its key.
+//     Streams may be empty.
 //   - A key is expired once the clock has passed its deadline (now > deadline,
 //     as Redis 7.0 decides it). Reading it then finds nothing; what else happens
 //     is the ExpiryPolicy. Freeze fixes the clock of that decision.
 //   - Freed entries and small values are used again, so that taking and
 //     releasing a lock costs the clones of its key and field and nothing else.
-//     Hence no method hands out a pointer into the keyspace.
+//     Hence no method hands out a pointer into the keyspace, but for streams,
+//     which are not used again.
 //
 // A Keyspace is not safe for concurrent use, and the callback OnExpire must not
 // call back into it.

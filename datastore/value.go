@@ -23,11 +23,12 @@ const (
 	Set
 	ZSet
 	Hash
+	Stream
 )
 
 // String is the name that TYPE replies.
 func (k Kind) String() string {
-	return [...]string{"none", "string", "list", "set", "zset", "hash"}[k]
+	return [...]string{"none", "string", "list", "set", "zset", "hash", "stream"}[k]
 }
 
 // value is what stands under a key: its kind says which field is in use.
@@ -39,6 +40,8 @@ type value struct {
 	list *deque
 	zset *sorted
 	set  *omap[struct{}]
+
+	stream *StreamData
 }
 
 // clone copies the value; only immutable strings are shared.
@@ -54,6 +57,8 @@ func (v value) clone() value {
 	case Set:
 		s := v.set.clone()
 		v.set = &s
+	case Stream:
+		v.stream = v.stream.clone()
 	}
 	return v
 }

@@ -29,8 +29,9 @@ type blocked struct {
 	keys      []watchKey
 	deadline  int64 // Unix milliseconds; math.MaxInt64: none
 	onTimeout resp.Value
-	replicas  int64 // WAIT: how many
-	offset    int64 // WAIT: up to where
+	onGone    resp.Value // the reply when a key is no longer of that kind; None: wait on
+	replicas  int64      // WAIT: how many
+	offset    int64      // WAIT: up to where
 	postponed bool
 	suspended bool // by Suspend
 }
@@ -164,8 +165,14 @@ func (n *Node) serveReady() {
 		n.blocking.ready = nil
 		for _, key := range ready {
 			for _, s := range slices.Clone(n.blocking.keys[key]) {
-				if s.block != nil && n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind {
+				switch {
+				case s.block == nil:
+				case n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind:
 					n.tryAgain(s, []byte(key.key))
+				case s.block.onGone.Kind != resp.None:
+					reply := s.block.onGone
+					n.unblock(s)
+					s.send(reply)
 				}
 			}
 		}

@@ -114,14 +114,14 @@ func runSwapDB(c *Call) resp.Value {
 }
 
 // readyAll tries again the clients that are blocked on a key of a database
-// that is there now.
+// (-1: of all), because everything there has changed.
 func (n *Node) readyAll(db int) {
 	for s := n.sessions.first; s != nil; s = s.next {
 		if s.block == nil {
 			continue
 		}
 		for _, k := range s.block.keys {
-			if k.db == db && n.keys.DB(db).Exists([]byte(k.key)) {
+			if db < 0 || k.db == db {
 				n.blocking.ready = append(n.blocking.ready, k)
 			}
 		}

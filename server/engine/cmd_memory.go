@@ -65,6 +65,10 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 			add(m.Name)
 			add(resp.FormatDouble(m.Score))
 		}
+	case datastore.Stream:
+		const streamAndTree = 120
+		stream, _ := c.DB.Stream(key)
+		return object + streamAndTree + allocated(stream.Bytes())
 	}
 	return object + allocated(listpackHeader+entries)
 }

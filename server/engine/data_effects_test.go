@@ -10,25 +10,28 @@ import (
 	"minikv/internal/resp"
 )
 
-// TestEffects shows what each data command sends to replicas, SELECT apart.
+// TestEffects shows what data commands and stream commands send to replicas, SELECT apart.
 // The effects, but not their dates, were read from the replication stream of
 // redis-server 7.0.15.
 func TestEffects(t *testing.T) {
-	datadriven.RunTest(t, "testdata/effects/data.txt", func(t *testing.T, d *datadriven.TestData) string {
-		require.Equal(t, "effects", d.Cmd)
-		f := newFixture(t)
-		f.node.AddReplica(1)
-		s := f.session()
-		var out strings.Builder
-		for _, line := range strings.Split(d.Input, "\n") {
-			before := f.node.Offset()
-			f.do(s, line)
-			stream, ok := f.node.EffectsSince(before)
-			require.True(t, ok)
-			out.WriteString(strings.TrimRight(line+" => "+describeEffects(t, stream), " ") + "\n")
-		}
-		return out.String()
-	})
+	datadriven.RunTest(t, "testdata/effects/data.txt", sentToReplicas)
+	datadriven.RunTest(t, "testdata/effects/streams.txt", sentToReplicas)
+}
+
+func sentToReplicas(t *testing.T, d *datadriven.TestData) string {
+	require.Equal(t, "effects", d.Cmd)
+	f := newFixture(t)
+	f.node.AddReplica(1)
+	s := f.session()
+	var out strings.Builder
+	for _, line := range strings.Split(d.Input, "\n") {
+		before := f.node.Offset()
+		f.do(s, line)
+		stream, ok := f.node.EffectsSince(before)
+		require.True(t, ok)
+		out.WriteString(strings.TrimRight(line+" => "+describeEffects(t, stream), " ") + "\n")
+	}
+	return out.String()
 }
 
 // describeEffects is a replication stream as command lines.

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	flags "flag"
 	"math/rand"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,13 +27,19 @@ var (
 	watchers  = []string{"monitor 2"}
 )
 
+var diffMatch = flags.String("diff.match", "", "regular expression: only these forms are used")
+
 // readForms reads testdata/diff/commands.txt, which says what its words mean.
 func readForms(t *testing.T) (forms []diffForm) {
 	text, err := os.ReadFile("testdata/diff/commands.txt")
 	require.NoError(t, err)
+	match := regexp.MustCompile(*diffMatch)
 	for _, line := range strings.Split(string(text), "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		if !match.MatchString(line) {
 			continue
 		}
 		form := diffForm{words: words, clients: talkers}
@@ -112,7 +120,7 @@ func diffWord(random *rand.Rand, kind string) string {
 	case "Q":
 		return strconv.Quote(diffEvals[random.Intn(len(diffEvals))])
 	}
-	return kind
+	return familyWord(random, kind)
 }
 
 // command fills in a form, and now and then spoils it.

@@ -62,7 +62,7 @@ func (d *differ) compare(cmd [][]byte, want, got *resp.Value) {
 
 func (r *diffRule) covers(cmd [][]byte) bool {
 	for i, word := range r.words {
-		if i >= len(cmd) || !is(cmd[i], word) {
+		if i >= len(cmd) || !matchGlob(word, strings.ToUpper(string(cmd[i]))) {
 			return false
 		}
 	}

@@ -69,6 +69,7 @@ func (c *Call) Flush(db int) {
 	c.forced = true
 	n.touchPresent(db)
 	n.invalidateAll()
+	n.readyAll(db)
 	if db < 0 {
 		n.stats.dirty += int64(n.keys.FlushAll())
 	} else {

@@ -33,6 +33,7 @@ func init() {
 		setCommands,
 		zsetCommands,
 		zsetAlgebraCommands,
+		streamCommands,
 		scanCommands,
 		genericCommands,
 		databaseCommands,

@@ -160,7 +160,7 @@ func (n *Node) touch(db int, key string) {
 	for _, s := range n.watched[k] {
 		s.tx.touched = true
 	}
-	if len(n.blocking.keys[k]) > 0 && n.keys.DB(db).Exists([]byte(key)) {
+	if len(n.blocking.keys[k]) > 0 {
 		n.blocking.ready = append(n.blocking.ready, k)
 	}
 }
