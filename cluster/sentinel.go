@@ -168,15 +168,25 @@ func (s *Sentinel) Dirty() []*engine.Session {
 	for dirty := s.node.Dirty(); len(dirty) > 0; dirty = s.node.Dirty() {
 		s.dirty = append(s.dirty, s.serving.Settle(dirty)...)
 	}
+	if s.crashed {
+		return nil
+	}
 	return s.dirty
 }
 
 // Outbox implements Process.
-func (s *Sentinel) Outbox() []Message { return s.post.Take() }
+func (s *Sentinel) Outbox() []Message {
+	out := s.post.Take()
+	if s.crashed {
+		return nil
+	}
+	return out
+}
 
 // Receive implements Process.
 func (s *Sentinel) Receive(m Message) {
 	switch {
+	case s.crashed:
 	case m.Conn == (Conn{}):
 		s.receiveOwn(m)
 		s.serving.Receive(m)
@@ -193,15 +203,18 @@ func (s *Sentinel) Receive(m Message) {
 
 // receiveOwn takes a message of a connection that the Sentinel has dialed.
 func (s *Sentinel) receiveOwn(m Message) {
-	for _, link := range slices.Clone(s.links) {
+	for _, link := range s.links {
 		if link.receive(m) {
-			return
+			return // the message may have changed the links
 		}
 	}
 }
 
 // Tick implements Process. The work of a Sentinel is done by its cron.
 func (s *Sentinel) Tick() {
+	if s.crashed {
+		return
+	}
 	s.node.Tick()
 	s.start()
 	if now := s.cfg.Node.Clock.Mono(); now >= s.nextCron {
@@ -274,7 +287,7 @@ func (s *Sentinel) checkTilt() {
 // Source: sentinelHandleDictOfRedisInstances of Redis 7.0.
 func (s *Sentinel) handle(list instances) {
 	var promoted *instance
-	for _, ri := range slices.Clone(list) {
+	for _, ri := range list {
 		s.handleOne(ri)
 		if ri.is(instMaster) {
 			s.handle(ri.replicas)

@@ -33,6 +33,9 @@ func (s *Sentinel) eventf(channel string, ri *instance, format string) {
 // event publishes a text to the subscribers of a channel, which is named like
 // the event, and logs it.
 func (s *Sentinel) event(channel, text string) {
+	if s.crashed {
+		return
+	}
 	level, known := eventLevels[channel]
 	if !known {
 		level = logWarning

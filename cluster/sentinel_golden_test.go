@@ -43,6 +43,8 @@ type sentinelTarget interface {
 	sleep(d time.Duration)
 	stop(name string)
 	start(name string)
+	freeze(name string)
+	thaw(name string)
 	takeEvents(name string) []event
 	port() int // of the first process
 }
@@ -57,14 +59,14 @@ type sentinelTarget interface {
 //	do [at=NAME] [sort] [proto=3]
 //	    Each line is a command in redis-cli's quoting. @NAME stands for the port of a process,
 //	    #NAME for its id. sort: orders the elements of each reply.
-//	stop NAME, start NAME
-//	    Kills a process, starts it again.
+//	stop NAME, start NAME, freeze NAME, thaw NAME
+//	    Kills a process, starts it again; holds it, lets it go on.
 //	sleep MILLISECONDS
 //	events [at=NAME] [only=CHANNEL,…]
 //	    What a Sentinel has published since it was last asked.
 //
 // In all output a process's port is shown as its name, its id as #NAME, and the
-// value of a field that depends on the moment as ~ (volatileFields).
+// value of a field that depends on the moment as ~ (volatileFields), offsets in ROLE too.
 func TestSentinelGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/sentinel/*.txt")
 	require.NoError(t, err)
@@ -119,6 +121,11 @@ func runSentinelGolden(t *testing.T, file string, start func(deployment) sentine
 			g.target.stop(d.CmdArgs[0].Key)
 		case "start":
 			g.target.start(d.CmdArgs[0].Key)
+			g.nameRunID(d.CmdArgs[0].Key)
+		case "freeze":
+			g.target.freeze(d.CmdArgs[0].Key)
+		case "thaw":
+			g.target.thaw(d.CmdArgs[0].Key)
 		case "sleep":
 			millis, err := strconv.Atoi(d.CmdArgs[0].Key)
 			require.NoError(t, err)
@@ -201,6 +208,7 @@ func (g *sentinelGolden) do(t *testing.T, d *datadriven.TestData, at string) str
 		require.True(t, ok, line)
 		v := g.target.ask(at, cmd)
 		hideVolatile(v)
+		hideOffsets(v)
 		if d.HasArg("sort") {
 			sortElements(v, g.names)
 		}
@@ -210,6 +218,16 @@ func (g *sentinelGolden) do(t *testing.T, d *datadriven.TestData, at string) str
 	}
 	return out.String()
 }
+
+// nameRunID learns the id that a server has got by its start.
+func (g *sentinelGolden) nameRunID(name string) {
+	info := g.target.ask(name, [][]byte{[]byte("INFO"), []byte("server")}).Str
+	if found := runIDLine.FindStringSubmatch(info); found != nil && name[0] != 's' {
+		g.names.add(found[1], "#"+name)
+	}
+}
+
+var runIDLine = regexp.MustCompile(`run_id:([0-9a-f]{40})`)
 
 // infoText is what INFO-CACHE shows of a server.
 var infoText = regexp.MustCompile(`"# Server\\r\\nredis_version:7.*"`)
@@ -246,6 +264,17 @@ func hideVolatile(v resp.Value) {
 		if one.Kind == resp.Integer && one.Int > 0 && i+1 < len(v.List) && strings.HasPrefix(v.List[i+1].Str, "# Server") {
 			*one = resp.Str("~")
 		}
+	}
+}
+
+// hideOffsets replaces the offsets in a master's ROLE.
+func hideOffsets(v resp.Value) {
+	if len(v.List) != 3 || v.List[0].Str != "master" {
+		return
+	}
+	v.List[1] = resp.Str("~")
+	for _, replica := range v.List[2].List {
+		replica.List[2] = resp.Str("~")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,14 +43,25 @@ type realConn struct {
 
 const defaultRealPort = 21540
 
+// realPort is the port from which on redis-server's processes may listen.
+func realPort(t *testing.T) int {
+	text := os.Getenv("REDIS_PORT")
+	if text == "" {
+		return defaultRealPort
+	}
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return port
+}
+
 // newRealWorld starts processes of a redis-server; they end with the test.
 func newRealWorld(t *testing.T, binary string, cfg deployment) *realWorld {
-	w := &realWorld{t: t, binary: binary, folder: t.TempDir(), base: defaultRealPort, procs: map[string]*realProcess{}}
-	if text := os.Getenv("REDIS_PORT"); text != "" {
-		var err error
-		w.base, err = strconv.Atoi(text)
-		require.NoError(t, err)
-	}
+	return newRealWorldAt(t, binary, cfg, realPort(t))
+}
+
+// newRealWorldAt is newRealWorld on the ports from base on.
+func newRealWorldAt(t *testing.T, binary string, cfg deployment, base int) *realWorld {
+	w := &realWorld{t: t, binary: binary, folder: t.TempDir(), base: base, procs: map[string]*realProcess{}}
 	for i, name := range cfg.names() {
 		port := w.base + i
 		p := &realProcess{name: name, port: port}
@@ -69,16 +81,24 @@ func newRealWorld(t *testing.T, binary string, cfg deployment) *realWorld {
 		w.procs[name] = p
 		w.start(name)
 	}
-	t.Cleanup(func() {
-		for name := range w.procs {
-			w.stop(name)
-		}
-	})
+	t.Cleanup(w.stopAll)
 	return w
+}
+
+func (w *realWorld) stopAll() {
+	for name := range w.procs {
+		w.stop(name)
+	}
 }
 
 func (w *realWorld) port() int             { return w.base }
 func (w *realWorld) sleep(d time.Duration) { time.Sleep(d) }
+func (w *realWorld) freeze(name string)    { w.signal(name, syscall.SIGSTOP) }
+func (w *realWorld) thaw(name string)      { w.signal(name, syscall.SIGCONT) }
+
+func (w *realWorld) signal(name string, s os.Signal) {
+	require.NoError(w.t, w.procs[name].cmd.Process.Signal(s))
+}
 
 func (w *realWorld) start(name string) {
 	p := w.procs[name]
@@ -139,7 +159,7 @@ func (w *realWorld) ask(name string, cmd [][]byte) resp.Value {
 func (w *realWorld) takeEvents(name string) []event {
 	p := w.procs[name]
 	for p.cmd != nil {
-		v, ok := p.listens.next(w.t, 20*time.Millisecond)
+		v, ok := p.listens.next(w.t, 200*time.Millisecond)
 		if !ok {
 			break
 		}

@@ -22,6 +22,7 @@ type virtualWorld struct {
 	steps   []worldStep // by their times, those of one time in the order of their making
 	procs   []*worldProcess
 	latency time.Duration
+	held    []Message // sent across a cut: they arrive when it is gone, as TCP sends them again
 }
 
 type worldStep struct {
@@ -38,6 +39,7 @@ type worldProcess struct {
 	proc    Process
 	alive   bool
 	frozen  bool
+	held    []Message     // came while it was frozen
 	offset  time.Duration // of its wall clock
 	cut     map[ID]bool   // whom it does not reach
 	control *engine.Session
@@ -172,7 +174,7 @@ func (p *worldProcess) listen() {
 	}
 }
 
-// post carries a message. A cut holds it for ever; for the dead their computer answers.
+// post carries a message. For the dead their computer answers.
 func (w *virtualWorld) post(from *worldProcess, m Message) {
 	if m.To < 1 || int(m.To) > len(w.procs) {
 		w.at(w.now, func() { from.receive(Message{From: m.To, To: m.From, Conn: m.Conn, Body: Closed{}}) })
@@ -180,6 +182,7 @@ func (w *virtualWorld) post(from *worldProcess, m Message) {
 	}
 	to := w.procs[m.To-1]
 	if from.cut[to.id] || to.cut[from.id] {
+		w.held = append(w.held, m)
 		return
 	}
 	w.at(w.now+w.latency, func() {
@@ -192,10 +195,20 @@ func (w *virtualWorld) post(from *worldProcess, m Message) {
 	})
 }
 
+// join ends what cuts p off.
+func (w *virtualWorld) join(p *worldProcess) {
+	clear(p.cut)
+	held := w.held
+	w.held = nil
+	for _, m := range held {
+		w.post(w.procs[m.From-1], m)
+	}
+}
+
 func (p *worldProcess) receive(m Message) {
 	switch {
 	case p.frozen:
-		p.w.at(p.w.now+time.Millisecond, func() { p.receive(m) })
+		p.held = append(p.held, m)
 	case p.alive:
 		p.proc.Receive(m)
 		p.settle()
@@ -222,6 +235,9 @@ func (w *virtualWorld) restart(p *worldProcess) {
 // ask sends a command to a process and returns its reply.
 func (w *virtualWorld) ask(name string, cmd [][]byte) resp.Value {
 	p := w.find(name)
+	if p.control.Closing() { // killed by a Sentinel
+		p.control = p.proc.NewSession("127.0.0.1:50000")
+	}
 	p.proc.Do(p.control, cmd)
 	v, n, err := resp.Parse(p.control.Out)
 	require.NoError(w.t, err)
@@ -246,6 +262,19 @@ func (w *virtualWorld) find(name string) *worldProcess {
 func (w *virtualWorld) stop(name string)  { w.kill(w.find(name)) }
 func (w *virtualWorld) start(name string) { w.restart(w.find(name)) }
 func (w *virtualWorld) port() int         { return worldPort }
+
+func (w *virtualWorld) freeze(name string) { w.find(name).frozen = true }
+
+func (w *virtualWorld) thaw(name string) {
+	p := w.find(name)
+	p.frozen = false
+	held := p.held
+	p.held = nil
+	p.wake()
+	for _, m := range held {
+		p.receive(m)
+	}
+}
 
 func (w *virtualWorld) takeEvents(name string) []event {
 	p := w.find(name)
