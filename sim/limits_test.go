@@ -27,7 +27,7 @@ func TestExhaustingScenarios(t *testing.T) {
 		"clocks that race": "world ttl=8784h rounds=1\nat 0s clock c1 rate=+9999%\n" +
 			"at 0s clock m1 rate=+9999%\nrun for=8784h\n",
 		"rounds, a year long":   "world rounds=1000000000 hold=1h think=1h ttl=8784h renew=off\nrun for=8784h\n",
-		"an hour of delay":      "world delay=1h..1h lag=1h replicas=9\nrun for=100h\n",
+		"an hour of delay":      "world delay=1h..1h lag=1h replicas=9\nrun for=10h\n",
 		"the shortest lease":    "world ttl=1ms\nrun for=3s\n",
 		"many nodes":            "world masters=99 lock=redlock clients=50 rounds=1\nrun for=1s\n",
 		"everybody at once":     "world clients=20000 rounds=1 delay=1ms hold=1h\nat 0s start all\nrun for=2ms\n",

@@ -18,6 +18,7 @@ type config struct {
 	file   string            // absolute path, or ""
 	values map[string]string // of directives that CONFIG GET knows, by name
 	saves  bool              // a save line was read: its defaults are gone
+	orders []order           // for several nodes
 }
 
 // configError is a line that redis-server would refuse as well.
@@ -152,6 +153,12 @@ func (conf *config) set(name string, values []string) (reason string) {
 		return ""
 	case "save":
 		return conf.setSave(values)
+	case "nodes", "replicas", "sentinel", "cluster":
+		if len(values) != 1 {
+			return "wrong number of arguments"
+		}
+		conf.orders = append(conf.orders, order{name, values[0]})
+		return ""
 	case "client-output-buffer-limit":
 		return conf.setOutputLimit(values)
 	}

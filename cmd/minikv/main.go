@@ -15,6 +15,7 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
+	exitUsage   = 2 // of the options that redis-server does not have
 )
 
 func main() {
@@ -30,9 +31,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.Execute()
 	var bad *configError
+	var misused *usageError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &misused):
+		fmt.Fprintln(stderr, "minikv:", misused)
+		return exitUsage
 	case errors.As(err, &bad):
 		fmt.Fprint(stderr, bad.report())
 	case !errors.Is(err, errLogged):
@@ -54,9 +59,17 @@ func newRoot() *cobra.Command {
 
 It takes redis-server's arguments: a configuration file, "-" for a configuration
 on standard input, and any directive of redis.conf as an option. Directives
-without a meaning here, such as those of persistence, are kept for CONFIG GET.`,
+without a meaning here, such as those of persistence, are kept for CONFIG GET.
+
+Several nodes run in one process, on the port and those after it: masters, then
+replicas in their masters' order, then Sentinels.
+  --nodes N        N independent masters
+  --replicas N     a master with N replicas
+  --sentinel MxR   M masters with R replicas each, and three Sentinels
+  --cluster MxR    a cluster of M masters with R replicas each`,
 		Example: `  minikv
   minikv --port 7777 --bind 127.0.0.1
+  minikv --cluster 3x1 --port 7000
   minikv /etc/redis/6379.conf --loglevel verbose
   echo 'requirepass secret' | minikv -`,
 		Args:                  cobra.ArbitraryArgs,
@@ -82,8 +95,15 @@ without a meaning here, such as those of persistence, are kept for CONFIG GET.`,
 			if err := conf.checkSupported(); err != nil {
 				return err
 			}
+			plan, several, err := conf.topology()
+			if err != nil {
+				return err
+			}
 			if conf.daemonize() && !isDaemon() {
 				return startDaemon()
+			}
+			if several {
+				return serveTopology(conf, plan, cmd.OutOrStdout())
 			}
 			return serve(conf, cmd.OutOrStdout())
 		},

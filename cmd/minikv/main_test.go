@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,6 +79,32 @@ func TestRefusedArguments(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, exitFailure, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
 		assert.Equal(t, c.want, stderr.String(), "%q", c.args)
+		assert.Empty(t, stdout.String(), "%q", c.args)
+	}
+}
+
+// Orders of several nodes that cannot be: one line, and exit code 2.
+func TestRefusedTopologies(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--cluster", "3x1", "--sentinel", "1x2"}, "--cluster 3x1 and --sentinel 1x2: expected one topology"},
+		{[]string{"--nodes", "2", "--nodes", "3"}, "--nodes 2 and --nodes 3: expected one topology"},
+		{[]string{"--cluster", "3"}, "--cluster 3: expected MASTERSxREPLICAS, such as 3x1"},
+		{[]string{"--cluster", "3x-1"}, "--cluster 3x-1: expected MASTERSxREPLICAS, such as 3x1"},
+		{[]string{"--cluster", "0x1"}, "--cluster 0x1: 0 masters: expected at least 1"},
+		{[]string{"--sentinel", "x2"}, "--sentinel x2: expected MASTERSxREPLICAS, such as 3x1"},
+		{[]string{"--nodes", "many"}, "--nodes many: expected a number"},
+		{[]string{"--nodes", "0"}, "--nodes 0: 0 masters: expected at least 1"},
+		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number"},
+		{[]string{"--replicas", "1000"}, "--replicas 1000: expected at most 1000 processes"},
+		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: 5 nodes from port 65533 on: ports end at 65535"},
+		{[]string{"--nodes", "2", "--unixsocket", "/tmp/x"}, "--nodes 2: several nodes cannot share the unixsocket /tmp/x"},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, exitUsage, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
+		assert.Equal(t, "minikv: "+c.want+"\n", stderr.String())
 		assert.Empty(t, stdout.String(), "%q", c.args)
 	}
 }
@@ -226,4 +253,18 @@ func TestNowhereToListen(t *testing.T) {
 	p := launch(t, "--port", "0")
 	p.expectLine("Configured to not listen anywhere, exiting.")
 	p.expectExit(exitFailure)
+}
+
+func TestServesACluster(t *testing.T) {
+	first := freePort(t)
+	n, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	p := launch(t, "--cluster", "3x1", "--port", first, "--bind", "127.0.0.1")
+	p.expectLine("r3 listens at 127.0.0.1:" + strconv.Itoa(n+5))
+	p.expectLine("Ready to accept connections")
+	address := "127.0.0.1:" + strconv.Itoa(n+2)
+	require.Equal(t, "+OK\r\n", ask(t, "tcp", address, "SET", "a", "1"))
+	require.Equal(t, "-MOVED 15495 "+address+"\r\n", ask(t, "tcp", "127.0.0.1:"+first, "GET", "a"))
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	p.expectExit(exitOK)
 }

@@ -14,13 +14,66 @@ import (
 	"strings"
 	"syscall"
 
+	"minikv/cluster"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
+	"minikv/topology"
 )
 
 // serve runs the server until a signal or SHUTDOWN.
 func serve(conf *config, stdout io.Writer) error {
+	return process(conf, stdout, func(logs *logger) (<-chan struct{}, func(), error) {
+		listeners, err := listen(conf)
+		if err != nil {
+			return nil, nil, err
+		}
+		shell := server.New(server.Config{
+			Log:     logs.log,
+			Machine: func(limit func() string) server.Machine { return engine.New(nodeConfig(conf, limit, logs)) },
+		})
+		for _, listener := range listeners {
+			go func() {
+				if err := shell.Serve(listener); !errors.Is(err, server.ErrClosed) {
+					logs.log(server.LevelWarning, err.Error())
+				}
+			}()
+		}
+		logs.log(server.LevelNotice, "Running mode=standalone, port="+conf.get("port")+".")
+		return shell.ShutdownRequested(), shell.Close, nil
+	})
+}
+
+// serveTopology runs several nodes until a signal, or SHUTDOWN of the last.
+func serveTopology(conf *config, plan cluster.Plan, stdout io.Writer) error {
+	return process(conf, stdout, func(logs *logger) (<-chan struct{}, func(), error) {
+		base := nodeConfig(conf, nil, logs)
+		port := base.Port
+		base.Port = 0
+		addresses := strings.Fields(conf.get("bind"))
+		if len(addresses) == 0 {
+			return nil, nil, errors.New("Configured to not listen anywhere, exiting.")
+		}
+		_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
+		nodes, err := topology.Start(topology.Config{
+			Plan: plan, Host: host, Port: port, Node: base,
+			Log: func(name string, level int, text string) { logs.log(level, name+": "+text) },
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, n := range nodes.Nodes() {
+			logs.log(server.LevelNotice, n.Name()+" listens at "+n.Address())
+		}
+		return nodes.Done(), nodes.Close, nil
+	})
+}
+
+// process is the life of the program around what start starts: until a signal
+// comes or done is closed. Then end must be called.
+func process(
+	conf *config, stdout io.Writer, start func(logs *logger) (done <-chan struct{}, end func(), err error),
+) error {
 	logs, err := newLogger(conf, stdout)
 	if err != nil {
 		return err
@@ -30,7 +83,10 @@ func serve(conf *config, stdout io.Writer) error {
 	}
 	logs.log(server.LevelWarning, "minikv is starting; it answers as Redis version="+engine.Version+
 		", bits=64, pid="+strconv.Itoa(os.Getpid()))
-	listeners, err := listen(conf)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	done, end, err := start(logs)
 	if err != nil {
 		logs.log(server.LevelWarning, err.Error())
 		return errLogged
@@ -40,30 +96,14 @@ func serve(conf *config, stdout io.Writer) error {
 		logs.log(server.LevelWarning, err.Error())
 	}
 	defer removePidFile()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-
-	shell := server.New(server.Config{
-		Log:     logs.log,
-		Machine: func(limit func() string) server.Machine { return engine.New(nodeConfig(conf, limit, logs)) },
-	})
-	for _, listener := range listeners {
-		go func() {
-			if err := shell.Serve(listener); !errors.Is(err, server.ErrClosed) {
-				logs.log(server.LevelWarning, err.Error())
-			}
-		}()
-	}
-	logs.log(server.LevelNotice, "Running mode=standalone, port="+conf.get("port")+".")
 	logs.log(server.LevelNotice, "Ready to accept connections")
 	select {
 	case received := <-signals:
 		logs.log(server.LevelWarning, "Received "+signalName(received)+" scheduling shutdown...")
-	case <-shell.ShutdownRequested():
+	case <-done:
 	}
 	logs.log(server.LevelWarning, "User requested shutdown...")
-	shell.Close()
+	end()
 	logs.log(server.LevelWarning, "minikv is now ready to exit, bye bye...")
 	return nil
 }
