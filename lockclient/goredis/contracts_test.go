@@ -20,6 +20,26 @@ type sockets struct {
 	t    *testing.T
 	rt   lockclient.Runtime
 	dial func(db int) (lockclient.Transport, error)
+
+	// Contracts share connections, as opening them is most of the work. The
+	// processes of one contract do not.
+	mu   *sync.Mutex
+	open map[place]lockclient.Transport
+	next *int
+}
+
+// place is a transport's number within each contract, and its master.
+type place struct{ number, master int }
+
+// sharing makes an Env.
+func sharing(t *testing.T, dial func(db int) (lockclient.Transport, error)) sockets {
+	return sockets{t, lockclient.System(), dial, &sync.Mutex{}, map[place]lockclient.Transport{}, new(int)}
+}
+
+// fresh is the Env for another contract.
+func (s sockets) fresh() sockets {
+	s.next = new(int)
+	return s
 }
 
 func (s sockets) Context() context.Context { return s.t.Context() }
@@ -28,19 +48,32 @@ func (s sockets) Runtime() lockclient.Runtime { return s.rt }
 
 func (s sockets) Stall() time.Duration { return stall }
 
-func (s sockets) Transport(master int) (lockclient.Transport, error) { return s.dial(master) }
+func (s sockets) Transport(master int) (lockclient.Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := place{*s.next, master}
+	*s.next++
+	if transport := s.open[at]; transport != nil {
+		return transport, nil
+	}
+	transport, err := s.dial(master)
+	if err == nil {
+		s.open[at] = transport
+	}
+	return transport, err
+}
 
 // overGoRedis is the Env of go-redis.
 func overGoRedis(t *testing.T, addr string) sockets {
-	return sockets{t, lockclient.System(), func(db int) (lockclient.Transport, error) {
-		client := redis.NewClient(&redis.Options{Addr: addr, DB: db})
+	return sharing(t, func(db int) (lockclient.Transport, error) {
+		client := redis.NewClient(&redis.Options{Addr: addr, DB: db, PoolSize: together})
 		t.Cleanup(func() { client.Close() })
 		return goredis.New(t.Context(), client)
-	}}
+	})
 }
 
 // stall is how long a busy machine may hold up a test.
-const stall = 5 * time.Second
+const stall = 3 * time.Second
 
 // together is how many contracts run at once in an Env: they mostly wait.
 const together = 100
@@ -56,7 +89,7 @@ func TestContracts(t *testing.T) {
 }
 
 // contracts runs all contracts of all kinds.
-func contracts(t *testing.T, where string, env locktest.Env) {
+func contracts(t *testing.T, where string, env sockets) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, together)
 	for _, kind := range locktest.Kinds() {
@@ -66,7 +99,7 @@ func contracts(t *testing.T, where string, env locktest.Env) {
 			}
 			slots <- struct{}{}
 			wg.Go(func() {
-				assert.NoError(t, contract.Run(env, kind), where)
+				assert.NoError(t, contract.Run(env.fresh(), kind), where)
 				<-slots
 			})
 		}

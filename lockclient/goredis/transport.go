@@ -100,14 +100,18 @@ func aside[T any](ctx context.Context, f func() (T, error)) (result T, err error
 // early is how far a socket's time limit may be ahead of its context's.
 const early = 50 * time.Millisecond
 
-// ended gives ctx's error in place of a time-out of the socket. go-redis limits
-// the socket by ctx's deadline, and the two do not end at one instant.
+// ended gives ctx's error in place of a time-out of the socket or of dialing.
+// go-redis limits these by ctx's deadline, and they do not end at one instant.
 func ended(ctx context.Context, err error) error {
 	at, limited := ctx.Deadline()
-	if !limited || !errors.Is(err, os.ErrDeadlineExceeded) || time.Until(at) > early {
+	timedOut := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	if !limited || !timedOut || time.Until(at) > early {
 		return err
 	}
 	<-ctx.Done()
+	if errors.Is(err, lockclient.ErrNotSent) {
+		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, ctx.Err())
+	}
 	return ctx.Err()
 }
 

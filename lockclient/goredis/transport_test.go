@@ -142,6 +142,36 @@ func TestContextFreesTheCaller(t *testing.T) {
 	assert.Less(t, time.Since(begun), 10*time.Second)
 }
 
+// Dialing that ends a moment before its context shows as the context's end, and
+// as a request that was not sent.
+func TestDialingEndsWithTheContext(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{DialerRetries: 1,
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			at, _ := ctx.Deadline()
+			time.Sleep(time.Until(at) - 5*time.Millisecond)
+			return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
+		}})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	for what, ask := range map[string]func(ctx context.Context) error{
+		"do": func(ctx context.Context) error {
+			_, err := transport.Do(ctx, "k", "GET", "k")
+			return err
+		},
+		"subscribe": func(ctx context.Context) error {
+			_, err := transport.Subscribe(ctx, "channel", false, func(string) {}, func() {})
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := ask(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded, what)
+		assert.ErrorIs(t, ctx.Err(), context.DeadlineExceeded, what)
+		cancel()
+	}
+}
+
 func TestRefusedConnectionIsNotSent(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1})
 	defer rdb.Close()

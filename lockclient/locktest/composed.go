@@ -38,7 +38,7 @@ func allOrNone(r *run) {
 
 func lossOfOne(r *run) {
 	for i := range 2 {
-		a, b := r.process(lockclient.WithWatchdog(brief)), r.process()
+		a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process()
 		h := r.take(a)
 		freed, err := r.member(b, i).ForceUnlock(r.ctx)
 		r.ok("force the unlock of a member", err)

@@ -10,13 +10,12 @@ import (
 )
 
 // The times of contracts. Real machines stall. So a lease that must not end by
-// accident is long, one that is waited for is brief when something must be done
-// before, and where things must come in order a contract asks the server.
+// accident is long, one that is waited for is brief (see run) when something must
+// be done before, and where things must come in order a contract asks the server.
 const (
 	long   = 30 * time.Second
 	short  = 600 * time.Millisecond
-	brief  = 4 * short
-	slack  = 5 * time.Second        // for what takes as long as it takes; well under long
+	slack  = 10 * time.Second       // for what takes as long as it takes; well under long
 	prompt = 200 * time.Millisecond // from a message to the return of whom it wakes
 	looks  = 300 * time.Millisecond // longer than the pauses of those who ask again by themselves
 )
@@ -130,7 +129,7 @@ func contention(r *run) {
 	for i := range tasks {
 		running = append(running, r.start(func(*task) error {
 			for range rounds {
-				if err := processes[i%2].lock.Do(r.ctx, work); err != nil {
+				if err := processes[i%2].lock.Do(r.ctx, work, lockclient.NodeTimeout(slack)); err != nil {
 					return err
 				}
 			}
@@ -146,13 +145,13 @@ func contention(r *run) {
 func expiry(r *run) {
 	a, b := r.process(), r.process()
 	begun := r.rt.Mono()
-	h := r.take(a, lockclient.Lease(brief))
-	r.that(h.Until() < r.rt.Mono()+brief, "the validity must be shorter than the lease")
+	h := r.take(a, lockclient.Lease(r.brief))
+	r.that(h.Until() < r.rt.Mono()+r.brief, "the validity must be shorter than the lease")
 	r.refused(b, "before its lease has ended")
 	next := r.await(r.waiter(b))
 	waited := r.rt.Mono() - begun
-	r.that(waited >= brief-brief/10, "the lease of %v ended after %v", brief, waited)
-	r.within(brief+looks, begun, "a lease and the wait for its end")
+	r.that(waited >= r.brief-r.brief/10, "the lease of %v ended after %v", r.brief, waited)
+	r.within(r.brief+looks, begun, "a lease and the wait for its end")
 	r.that(h.Until() < r.rt.Mono(), "the validity must end before others can hold")
 	r.lost(h)
 	r.is("unlock after the lease", h.Unlock(r.ctx), lockclient.ErrLost)
@@ -162,15 +161,15 @@ func expiry(r *run) {
 
 func extension(r *run) {
 	a, b := r.process(), r.process()
-	h := r.take(a, lockclient.Lease(brief))
+	h := r.take(a, lockclient.Lease(r.brief))
 	before := h.Until()
 	r.ok("extend", h.Extend(r.ctx, long))
 	r.that(h.Until() > before, "the validity must grow with the lease")
-	r.sleep(brief + short)
+	r.sleep(r.brief + short)
 	r.refused(b, "whose lease was extended")
 	r.that(h.Context().Err() == nil, "an extended lock was reported lost")
-	r.ok("extend to a shorter lease", h.Extend(r.ctx, brief))
-	r.sleep(brief + short)
+	r.ok("extend to a shorter lease", h.Extend(r.ctx, r.brief))
+	r.sleep(r.brief + short)
 	r.is("extend a lost lock", h.Extend(r.ctx, long), lockclient.ErrLost)
 	r.ok("unlock", r.take(b).Unlock(r.ctx))
 	r.is("unlock a lost lock", h.Unlock(r.ctx), lockclient.ErrLost)

@@ -36,7 +36,7 @@ type Contract struct {
 
 // Run checks the contract. The error names the clause that is broken.
 func (c Contract) Run(env Env, kind Kind) (err error) {
-	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context()}
+	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context(), brief: 2*short + env.Stall()}
 	defer func() {
 		for _, p := range r.processes {
 			p.close()
@@ -67,6 +67,7 @@ type run struct {
 	ctx       context.Context
 	key       string
 	processes []*process
+	brief     time.Duration // a lease that is waited for, longer than a stall
 }
 
 // process is one process that locks: its clients, and the faults between them
@@ -86,11 +87,12 @@ func (p *process) close() {
 // process starts a process.
 func (r *run) process(opts ...lockclient.Option) *process {
 	p := &process{}
+	patient := []lockclient.Option{lockclient.WithTimeout(lockclient.DefaultTimeout + r.env.Stall())}
 	for master := range r.kind.Masters {
 		t, err := r.env.Transport(master)
 		r.ok("connect", err)
 		f := &faults{Transport: t}
-		c := lockclient.New(f, r.rt, slices.Concat(r.kind.options(len(r.processes)), opts)...)
+		c := lockclient.New(f, r.rt, slices.Concat(patient, r.kind.options(len(r.processes)), opts)...)
 		_, err = c.Mutex(r.key).IsLocked(r.ctx) // a first connection takes its time
 		r.ok("ask whether a lock is held", err)
 		f.set(func(f *faults) { f.answers = 0 })

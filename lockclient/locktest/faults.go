@@ -22,6 +22,7 @@ type faults struct {
 	deaf      bool // messages get lost
 	scripts   int  // sent
 	answers   int  // to plain commands, so far
+	refused   int  // requests while it was cut, so far
 }
 
 // set changes the faults.
@@ -45,11 +46,19 @@ func (f *faults) answered() int {
 	return f.answers
 }
 
+// refusals returns how many requests failed so far because nothing reached the server.
+func (f *faults) refusals() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refused
+}
+
 // next tells what becomes of the next request.
 func (f *faults) next(script bool) (cut, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.cut {
+		f.refused++
 		return true, false
 	}
 	if script {

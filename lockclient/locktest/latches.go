@@ -66,14 +66,14 @@ func openingForAll(r *run) {
 }
 
 func pollForOpening(r *run) {
-	a, b := r.counted(1), r.process(lockclient.WithPoll(short), lockclient.WithTimeout(2*short))
+	a, b := r.counted(1), r.process(lockclient.WithPoll(short), lockclient.WithTimeout(r.brief))
 	b.deafen()
 	plain, strict := r.gated(b.latch(r)), r.gated(b.latch(r).Strict())
 	r.sleep(short)
 	opened := r.rt.Mono()
 	r.downTo(a, 0)
 	r.ok("wait without messages", r.end(plain))
-	r.within(3*short+prompt, opened, "from the opening to a waiter without messages")
+	r.within(short+r.brief+prompt, opened, "from the opening to a waiter without messages")
 	r.is("wait strictly without messages", r.end(strict), lockclient.ErrNoLatch)
 }
 

@@ -9,20 +9,20 @@ import (
 )
 
 func renewal(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process()
 	h := r.take(a)
-	r.sleep(9 * short) // the last unlock is between two renewals
+	r.sleep(3 * r.brief / 2) // the unlock is between two renewals
 	r.that(h.Context().Err() == nil, "a renewed lock was reported lost")
 	r.that(h.Until() > r.rt.Mono(), "the validity must grow with each renewal")
 	r.refused(b, "that the watchdog renews")
 	r.ok("unlock", h.Unlock(r.ctx))
 	scripts := a.faults[0].sent()
-	r.sleep(3 * short)
+	r.sleep(r.brief / 2)
 	r.that(a.faults[0].sent() == scripts, "an unlocked lock is still renewed")
 }
 
 func forcedLoss(r *run) {
-	a, b, c := r.process(lockclient.WithWatchdog(brief)), r.process(), r.process()
+	a, b, c := r.process(lockclient.WithWatchdog(r.brief)), r.process(), r.process()
 	h := r.take(a)
 	freed, err := c.lock.ForceUnlock(r.ctx)
 	r.ok("force the unlock", err)
@@ -35,7 +35,7 @@ func forcedLoss(r *run) {
 }
 
 func silentLoss(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(brief)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process()
 	h := r.take(a)
 	a.cut(true)
 	next := r.await(r.waiter(b))
@@ -51,12 +51,12 @@ func silentLoss(r *run) {
 }
 
 func renewalRetried(r *run) {
-	a := r.process(lockclient.WithWatchdog(9 * short))
+	a := r.process(lockclient.WithWatchdog(r.brief))
 	h := r.take(a)
 	a.cut(true)
-	r.sleep(4 * short) // one renewal fails
+	r.until("a renewal fails", func() (bool, error) { return a.faults[0].refusals() > 0, nil })
 	a.cut(false)
-	r.sleep(7 * short) // and the next one saves the lock
+	r.sleep(r.brief) // and the next one saves the lock
 	r.that(h.Context().Err() == nil, "one failed renewal lost the lock")
 	r.ok("unlock", h.Unlock(r.ctx))
 }

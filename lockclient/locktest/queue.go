@@ -56,7 +56,7 @@ func leaving(r *run) {
 	})
 	r.queue(1)
 	second := r.start(func(*task) error {
-		_, err := b.lock.TryLock(r.ctx, lockclient.Wait(brief))
+		_, err := b.lock.TryLock(r.ctx, lockclient.Wait(r.brief))
 		return err
 	})
 	r.queue(2)
@@ -74,9 +74,9 @@ func leaving(r *run) {
 }
 
 func deadWaiter(r *run) {
-	a, b := r.process(), r.process(lockclient.WithFairWait(brief))
-	c := r.process(lockclient.WithFairWait(brief))
-	h := r.take(a, lockclient.Lease(brief))
+	a, b := r.process(), r.process(lockclient.WithFairWait(r.brief))
+	c := r.process(lockclient.WithFairWait(r.brief))
+	h := r.take(a, lockclient.Lease(r.brief))
 	dead := r.waiter(b)
 	r.queue(1)
 	b.cut(true)
@@ -88,17 +88,17 @@ func deadWaiter(r *run) {
 	r.refused(c, "that is held, and has a waiter")
 	_ = h.Unlock(r.ctx)
 	next := r.await(third)
-	r.within(2*brief+looks, begun, "the wait behind a dead waiter")
+	r.within(2*r.brief+looks, begun, "the wait behind a dead waiter")
 	r.ok("unlock", next.Unlock(r.ctx))
 }
 
 func lostPlace(r *run) {
 	a, b := r.process(), r.process(lockclient.WithFairWait(short/3))
-	h := r.take(a, lockclient.Lease(brief))
+	h := r.take(a, lockclient.Lease(r.brief))
 	waiter := r.waiter(b)
 	r.queue(1)
 	r.ok("extend", h.Extend(r.ctx, long))
-	r.sleep(brief + short) // past the waiter's deadline
+	r.sleep(r.brief + short) // past the waiter's deadline
 	unlocked := r.rt.Mono()
 	r.ok("unlock", h.Unlock(r.ctx))
 	next := r.await(waiter)

@@ -103,25 +103,25 @@ func namedSides(r *run) {
 }
 
 func readInsideWrite(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(6*short)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process()
 	writer := r.writes(a, r.ctx)
 	reader := r.reads(a, writer.Context())
 	r.ok("unlock the read side", reader.Unlock(r.ctx))
-	r.sleep(8 * short)
+	r.sleep(3 * r.brief / 2)
 	r.that(writer.Context().Err() == nil, "the write side was lost with the read side")
 	r.notWritten(b, "somebody writes")
 	r.ok("unlock", writer.Unlock(r.ctx))
 }
 
 func longReadInsideWrite(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(brief)), r.process()
+	a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process()
 	writer := r.writes(a, r.ctx)
 	reader := r.reads(a, writer.In(r.ctx), lockclient.Lease(long))
 	inner := r.reads(a, reader.Context(), lockclient.Lease(short))
 	r.ok("unlock", inner.Unlock(r.ctx))
-	r.sleep(2 * short) // the write side is renewed
+	r.sleep(r.brief / 2) // the write side is renewed
 	a.cut(true)
-	r.sleep(brief + short)
+	r.sleep(r.brief + short)
 	r.lost(writer)
 	r.that(reader.Context().Err() == nil && reader.Until() > r.rt.Mono(), "the read side ended with the write side")
 	r.notWritten(b, "the former writer reads")
@@ -132,11 +132,11 @@ func longReadInsideWrite(r *run) {
 }
 
 func crashedReader(r *run) {
-	a, b := r.process(lockclient.WithWatchdog(brief)), r.process(lockclient.WithWatchdog(brief))
+	a, b := r.process(lockclient.WithWatchdog(r.brief)), r.process(lockclient.WithWatchdog(r.brief))
 	c := r.process()
 	crashed, living := r.reads(a, r.ctx), r.reads(b, r.ctx)
 	a.cut(true)
-	r.sleep(brief + short) // more than the lease of the one that crashed
+	r.sleep(r.brief + short) // more than the lease of the one that crashed
 	r.lost(crashed)
 	r.notWritten(c, "the other reads")
 	r.ok("unlock", living.Unlock(r.ctx))
@@ -144,18 +144,18 @@ func crashedReader(r *run) {
 }
 
 func longestReader(r *run) {
-	a, b, c := r.process(), r.process(lockclient.WithWatchdog(brief)), r.process()
+	a, b, c := r.process(), r.process(lockclient.WithWatchdog(r.brief)), r.process()
 	first := r.reads(a, r.ctx, lockclient.Lease(long))
-	fixed, renewed := r.reads(b, r.ctx, lockclient.Lease(brief)), r.reads(b, r.ctx)
+	fixed, renewed := r.reads(b, r.ctx, lockclient.Lease(r.brief)), r.reads(b, r.ctx)
 	inner := r.reads(a, first.Context(), lockclient.Lease(short))
 	r.ok("unlock", inner.Unlock(r.ctx))
-	r.sleep(brief + short)
+	r.sleep(r.brief + short)
 	r.lost(fixed)
 	r.ok("extend to a shorter lease", renewed.Extend(r.ctx, short))
 	r.ok("unlock", renewed.Unlock(r.ctx))
 	r.that(first.Context().Err() == nil, "a long lease was reported lost")
 	r.notWritten(c, "one reads with a long lease")
-	r.ok("extend to a shorter lease", first.Extend(r.ctx, brief))
-	r.sleep(brief + short)
+	r.ok("extend to a shorter lease", first.Extend(r.ctx, r.brief))
+	r.sleep(r.brief + short)
 	r.ok("unlock", r.writes(c, r.ctx).Unlock(r.ctx))
 }

@@ -24,7 +24,7 @@ func wakeInTurn(r *run) {
 	var waiters []*task
 	for range 4 {
 		waiters = append(waiters, r.start(func(*task) error {
-			held, err := b.lock.Lock(r.ctx, lockclient.Lease(long))
+			held, err := b.lock.Lock(r.ctx, lockclient.Lease(long), lockclient.NodeTimeout(slack))
 			if err != nil {
 				return err
 			}
@@ -44,12 +44,12 @@ func wakeInTurn(r *run) {
 func wakeByTTL(r *run) {
 	a, b := r.process(), r.process()
 	b.deafen()
-	h := r.take(a, lockclient.Lease(brief))
+	h := r.take(a, lockclient.Lease(r.brief))
 	begun := r.rt.Mono()
 	waiter := r.waiter(b)
 	r.sleep(short)
 	r.ok("unlock", h.Unlock(r.ctx))
 	next := r.await(waiter)
-	r.within(brief+looks, begun, "a lease and the wait for its end without messages")
+	r.within(r.brief+looks, begun, "a lease and the wait for its end without messages")
 	r.ok("unlock", next.Unlock(r.ctx))
 }

@@ -100,7 +100,7 @@ func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.
 	cmd := s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build()
 	message, err := s.Do(ctx, cmd).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		return lockclient.Reply{}, outcome(ended(ctx, err))
+		return lockclient.Reply{}, ended(ctx, outcome(err))
 	}
 	return convert(message)
 }
@@ -117,6 +117,9 @@ func ended(ctx context.Context, err error) error {
 		return err
 	}
 	<-ctx.Done()
+	if errors.Is(err, lockclient.ErrNotSent) {
+		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, ctx.Err())
+	}
 	return ctx.Err()
 }
 
