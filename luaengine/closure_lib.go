@@ -28,6 +28,8 @@ func (s *sandbox) openClosures() {
 		s.concat:                    {2, manyArguments, concatenation},
 		s.modulo:                    {2, 2, operation("__mod")},
 		s.power:                     {2, 2, operation("__pow")},
+		s.product:                   {2, 2, operation("__mul")},
+		s.quotient:                  {2, 2, operation("__div")},
 		named("tonumber"):           {1, 1, toNumberCall},
 		named("tostring"):           {1, 1, toStringCall},
 		named("type"):               {1, 1, typeCall},

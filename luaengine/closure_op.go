@@ -108,7 +108,7 @@ func ordered(l, r lua.LValue, orEqual bool, at *site) (bool, *failure) {
 }
 
 // operators are the arithmetic operators by the events of their metamethods;
-// the mending pass has made calls of % and ^.
+// the mending pass has made calls of the others.
 var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div"}
 
 func (c *compiler) arithmetic(x *ast.ArithmeticOpExpr) expression {

@@ -189,6 +189,10 @@ func machineText(text string, n node) string {
 		return operandText("perform arithmetic on", n.a, "table")
 	case text == "attempt to compare table with table":
 		return "attempt to compare two table values"
+	case text == "attempt to compare thread with string": // as orderText has it
+		return "attempt to compare two thread values"
+	case text == "attempt to compare string with thread":
+		return "attempt to compare two string values"
 	case text == "too many recursions in gettable":
 		return "loop in gettable"
 	case text == "too many recursions in settable":
@@ -210,7 +214,8 @@ func operandText(what string, o operand, kind string) string {
 // orderText is the error of comparing two values that have no order.
 // Source: Lua 5.1, luaG_ordererror.
 func orderText(a, b lua.LValue) string {
-	if typeName(a) == typeName(b) {
+	const told = 2 // Lua compares the third letters only: thread and string are one to it
+	if typeName(a)[told] == typeName(b)[told] {
 		return "attempt to compare two " + typeName(a) + " values"
 	}
 	return "attempt to compare " + typeName(a) + " with " + typeName(b)

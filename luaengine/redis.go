@@ -206,10 +206,11 @@ func (e *Engine) redisLog(L *lua.LState) int {
 	if L.GetTop() < 2 {
 		return e.commandError(L, "ERR redis.log() requires two arguments or more.", false)
 	}
-	level, ok := L.Get(1).(lua.LNumber)
+	f, ok := toNumber(L.Get(1))
 	if !ok {
 		return e.commandError(L, "ERR First argument must be a number (log level).", false)
 	}
+	level := toInteger(f)
 	if level < 0 || level > 3 {
 		return e.commandError(L, "ERR Invalid debug level.", false)
 	}
@@ -237,10 +238,11 @@ func (e *Engine) redisSetResp(L *lua.LState) int {
 		return e.commandError(L, "ERR redis.setresp() requires one argument.", false)
 	}
 	f, _ := toNumber(L.Get(1))
-	if f != 2 && f != 3 {
+	version := toInteger(f)
+	if version != 2 && version != 3 {
 		return e.commandError(L, "ERR RESP version must be 2 or 3.", false)
 	}
-	e.run.proto = int(f)
+	e.run.proto = int(version)
 	return 0
 }
 

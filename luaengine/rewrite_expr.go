@@ -49,11 +49,8 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		return r.concat(slot, x)
 	case *ast.ArithmeticOpExpr:
 		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
-		switch x.Operator {
-		case "%":
-			return r.operation(slot, x, n, r.e.sand.modulo)
-		case "^":
-			return r.operation(slot, x, n, r.e.sand.power)
+		if op := r.e.sand.operationOf(x.Operator); op != nil && !folded(x) {
+			return r.operation(slot, x, n, op)
 		}
 		return r.operator(x, n, &x.Lhs, &x.Rhs)
 	case *ast.UnaryMinusOpExpr:
@@ -76,9 +73,31 @@ func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
 	return line
 }
 
-// operation makes an operator a call of the sandbox: gopher-lua has another
-// result of % for infinities and large quotients, and other bits for what is no
-// number.
+// operationOf is the function that takes the place of an operator, or nil.
+// gopher-lua has another result of % for infinities and large quotients, other
+// bits for what is no number, and loses the sign of a zero.
+func (s *sandbox) operationOf(operator string) *lua.LFunction {
+	switch operator {
+	case "%":
+		return s.modulo
+	case "^":
+		return s.power
+	case "*":
+		return s.product
+	case "/":
+		return s.quotient
+	}
+	return nil
+}
+
+// folded tells a product or quotient of two literals, which the compiler
+// computes, as Lua's does: whether a zero keeps its sign then depends on the
+// other literals of the function.
+func folded(x *ast.ArithmeticOpExpr) bool {
+	return (x.Operator == "*" || x.Operator == "/") && numeral(x.Lhs) && numeral(x.Rhs)
+}
+
+// operation makes an operator a call of the sandbox.
 func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op *lua.LFunction) int {
 	call := &ast.FuncCallExpr{AdjustRet: true, Args: []ast.Expr{one(x.Lhs), one(x.Rhs)}}
 	line := r.nested(x.Line(), &call.Args[0], &call.Args[1])

@@ -25,6 +25,8 @@ type sandbox struct {
 	concat     *lua.LFunction
 	modulo     *lua.LFunction
 	power      *lua.LFunction
+	product    *lua.LFunction
+	quotient   *lua.LFunction
 	null       *lua.LUserData // cjson.null: what null decodes to
 	stringMeta lua.LValue     // what getmetatable('') shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
@@ -67,6 +69,8 @@ func (s *sandbox) open(e *Engine) {
 	s.concat = L.NewFunction(e.concat)
 	s.modulo = L.NewFunction(e.operation("__mod"))
 	s.power = L.NewFunction(e.operation("__pow"))
+	s.product = L.NewFunction(e.operation("__mul"))
+	s.quotient = L.NewFunction(e.operation("__div"))
 	s.null = &lua.LUserData{Metatable: lua.LNil}
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())

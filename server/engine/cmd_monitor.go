@@ -52,7 +52,7 @@ func (c *Call) feedMonitors() {
 func (c *Call) secret(i int) bool {
 	switch c.Cmd.Name {
 	case "AUTH":
-		return i > 0
+		return i > 0 && len(c.Args) <= 3 // one of too many words is refused before
 	case "HELLO":
 		return i > 1 && is(c.Args[i-1], "AUTH") || i > 2 && is(c.Args[i-2], "AUTH")
 	}

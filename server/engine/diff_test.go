@@ -150,6 +150,7 @@ func (d *differ) run(steps []diffStep, count bool) *mismatch {
 		d.ours.send(step.client, cmd)
 		if !slices.Contains(talkers, step.client) {
 			d.real.settle()
+			d.ours.awaken(d.ours.clients[step.client]) // from a pause
 			continue
 		}
 		if want, got := d.replies(step.client, cmd); want != got {

@@ -68,12 +68,8 @@ func (e *engineTarget) send(client string, cmd [][]byte) {
 
 func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
 	s := e.clients[client]
-	for patient && s.Blocked() {
-		wait, ok := e.node.NextDeadline()
-		if !ok || wait > time.Hour {
-			break // some key's deadline, far away: nobody waits for that
-		}
-		e.sleep(wait)
+	if patient {
+		e.awaken(s)
 	}
 	v, n, err := resp.Parse(s.Out)
 	if n == 0 || err != nil {
@@ -81,6 +77,17 @@ func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
 	}
 	s.Out = s.Out[n:]
 	return v, true
+}
+
+// awaken lets the time pass that a blocked client waits.
+func (e *engineTarget) awaken(s *Session) {
+	for s.Blocked() {
+		wait, ok := e.node.NextDeadline()
+		if !ok || wait > time.Hour {
+			break // some key's deadline, far away: nobody waits for that
+		}
+		e.sleep(wait)
+	}
 }
 
 func (e *engineTarget) sleep(d time.Duration) {

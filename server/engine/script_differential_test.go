@@ -67,7 +67,7 @@ local t=T return table.remove(t),#t
 local t=T return table.remove(t,I),#t
 local t={S,S,S,S} table.sort(t) return table.concat(t,',')
 local t={N,I,N,I} table.sort(t,function(x,y) return x>y end) return table.concat(t,',')
-local t={V,V,V} table.sort(t) return table.concat(t,',')
+local t={V or 1,V or 2,V or 3} table.sort(t) return table.concat(t,',')
 local t=setmetatable({},{__index=function(_,k) return k end}) return t[V],t.x
 local t=setmetatable({},{__add=function(a,b) return type(a)..type(b) end}) return t+V
 local t=setmetatable({},{__add=function(a,b) return type(a)..type(b) end}) return V+t
@@ -204,7 +204,7 @@ string.gmatch(V,V)
 table.concat(T)
 table.concat(T,S)
 table.concat(T,S,I,I)
-table.concat({V,V,V},V)
+table.concat({V or 1,V or 2,V or 3},V)
 table.concat(V)
 table.getn(V)
 table.maxn(T)
@@ -245,7 +245,7 @@ rawlen
 next(V)
 ipairs(V)
 pairs(V)
-getmetatable(V)
+type(getmetatable(V))
 setmetatable(V,V)
 unpack(V)
 select(V)
