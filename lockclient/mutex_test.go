@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,16 +152,16 @@ func TestRenewalIsBatched(t *testing.T) {
 	for _, cluster := range []bool{false, true} {
 		w := &wire{reply: free, topology: lockclient.Topology{Cluster: cluster}}
 		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(3*time.Second))
-		for i := range 250 {
-			key := fmt.Sprintf("{%d}:%d", i%2, i)
+		for i := range 1000 {
+			key := fmt.Sprintf("{%d}:%d", i%4, i)
 			_, err := c.Mutex(key).Lock(t.Context())
 			require.NoError(t, err)
 		}
-		want := []int{100, 100, 50}
-		if cluster { // 125 locks in each of two slots
-			want = []int{100, 25, 100, 25}
+		want := slices.Repeat([]int{100}, 10)
+		if cluster { // 250 locks in each of four slots
+			want = slices.Repeat([]int{100, 100, 50}, 4)
 		}
-		assert.ElementsMatch(t, want, renewals(w.sent(t, 250+len(want))[250:250+len(want)]))
+		assert.ElementsMatch(t, want, renewals(w.sent(t, 1000+len(want))[1000:1000+len(want)]))
 		c.Close()
 	}
 }

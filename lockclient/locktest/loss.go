@@ -51,12 +51,13 @@ func silentLoss(r *run) {
 }
 
 func renewalRetried(r *run) {
-	a := r.process(lockclient.WithWatchdog(r.brief))
+	a := r.process(lockclient.WithWatchdog(5 * r.brief / 2))
 	h := r.take(a)
+	ends := h.Until()
 	a.cut(true)
 	r.until("a renewal fails", func() (bool, error) { return a.faults[0].refusals() > 0, nil })
 	a.cut(false)
-	r.sleep(r.brief) // and the next one saves the lock
+	r.until("the next one saves the lock", func() (bool, error) { return h.Until() > ends, nil })
 	r.that(h.Context().Err() == nil, "one failed renewal lost the lock")
 	r.ok("unlock", h.Unlock(r.ctx))
 }
