@@ -87,7 +87,11 @@ func runCommandGetKeys(c *Call) resp.Value {
 	case !cmd.accepts(len(args)):
 		return resp.Err("ERR Invalid number of arguments specified for command")
 	}
-	keys, ok := cmd.keys(args)
+	find := cmd.keys
+	if cmd.Keys.Told != nil {
+		find = cmd.Keys.Told
+	}
+	keys, ok := find(args)
 	if (!ok || len(keys) == 0) && cmd.Flags&NoMandatoryKeys == 0 {
 		return resp.Err("ERR Invalid arguments specified for command")
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -238,15 +239,34 @@ func (o *streamOptions) applyLimit(c *Call, add bool, limit int64, limited bool)
 }
 
 // streamsKeys finds the keys of XREAD and XREADGROUP: the first half of what
-// follows STREAMS, which stands at position first or behind it.
-func streamsKeys(first int) Keys {
-	return Keys{Find: func(args [][]byte) (keys [][]byte, ok bool) {
-		for i := first; i < len(args); i++ {
-			if is(args[i], "STREAMS") {
-				rest := args[i+1:]
-				return rest[:len(rest)/2], len(rest) > 1
-			}
-		}
+// follows STREAMS. Without it, or with halves that are unequal, there are none.
+// COMMAND GETKEYS knows the word STREAMS only.
+// Source: xreadGetKeys and the key specifications of Redis 7.0.
+var streamsKeys = Keys{Find: findStreams, Told: func(args [][]byte) (keys [][]byte, ok bool) {
+	at := slices.IndexFunc(args, func(arg []byte) bool { return is(arg, "STREAMS") })
+	if at < 0 {
 		return nil, false
-	}}
+	}
+	rest := args[at+1:]
+	return rest[:len(rest)/2], len(rest) > 1
+}}
+
+func findStreams(args [][]byte) (keys [][]byte, ok bool) {
+	for i := 1; i < len(args); i++ {
+		switch {
+		case is(args[i], "STREAMS"):
+			rest := args[i+1:]
+			if len(rest)%2 != 0 {
+				return nil, false
+			}
+			return rest[:len(rest)/2], len(rest) > 0
+		case is(args[i], "BLOCK"), is(args[i], "COUNT"):
+			i++
+		case is(args[i], "GROUP"):
+			i += 2
+		case !is(args[i], "NOACK"):
+			return nil, false
+		}
+	}
+	return nil, false
 }

@@ -54,6 +54,7 @@ type Command struct {
 type Keys struct {
 	First, Last, Step int // positions in the command, the name being 0; Last may be negative: from the end
 	Find              func(args [][]byte) (keys [][]byte, ok bool)
+	Told              func(args [][]byte) (keys [][]byte, ok bool) // by COMMAND GETKEYS; nil: as Find
 }
 
 // Call is one execution of a command. Handlers parse, check, apply and return
