@@ -321,3 +321,19 @@ func (n *namer) unmask(text string) string {
 	}
 	return text
 }
+
+// TestSentinelGoldenNamesEveryCommand keeps a command from being built without
+// its replies having been compared with Redis's.
+func TestSentinelGoldenNamesEveryCommand(t *testing.T) {
+	files, err := filepath.Glob("testdata/sentinel/*.txt")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	for _, one := range sentinelCommands {
+		require.Regexp(t, `(?m)^SENTINEL `+one.name+`\b`, all.String())
+	}
+}
