@@ -25,6 +25,9 @@ func main() {
 // run is the program: arguments in, exit code out.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
+	if len(args) > 0 && args[0] == "diff" {
+		root, args = newDiff(), args[1:]
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -35,6 +38,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, errDiffers):
+		return exitFailure
 	case errors.As(err, &misused):
 		fmt.Fprintln(stderr, "minikv:", misused)
 		return exitUsage
@@ -71,7 +76,8 @@ replicas in their masters' order, then Sentinels.
   minikv --port 7777 --bind 127.0.0.1
   minikv --cluster 3x1 --port 7000
   minikv /etc/redis/6379.conf --loglevel verbose
-  echo 'requirepass secret' | minikv -`,
+  echo 'requirepass secret' | minikv -
+  minikv diff 127.0.0.1:6379 commands.txt   (compares it with redis-server; see minikv diff --help)`,
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagParsing:    true,
 		DisableFlagsInUseLine: true,

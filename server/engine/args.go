@@ -2,6 +2,8 @@ package engine
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"minikv/datastore"
 	"minikv/luaengine"
@@ -36,6 +38,19 @@ func parseFloat(arg []byte) (f float64, ok bool) {
 		return 0, false
 	}
 	return f, true
+}
+
+// atoi is C's: the 32-bit integer that arg begins with, or 0.
+func atoi(arg []byte) int {
+	text := strings.TrimLeft(string(arg), " \t\n\v\f\r")
+	digits := strings.TrimLeft(text, "+-")
+	digits = digits[:len(digits)-len(strings.TrimLeft(digits, "0123456789"))]
+	sign := text[:len(text)-len(strings.TrimLeft(text, "+-"))]
+	if len(sign) > 1 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(sign+digits, 10, 64) // the nearest one if it is out of range
+	return int(int32(n))
 }
 
 // is reports whether arg is the option word, which is given in upper case.

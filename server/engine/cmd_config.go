@@ -72,7 +72,7 @@ func checkConfigSet(pairs [][]byte) string {
 		p := findParameter(name)
 		switch {
 		case p == nil:
-			return "ERR Unknown option or number of arguments for CONFIG SET - '" + name + "'"
+			return "ERR Unknown option or number of arguments for CONFIG SET - '" + string(clip(pairs[i], len(name))) + "'"
 		case p.immutable && immutable == "":
 			immutable = name
 		case seen[p] && twice == "":

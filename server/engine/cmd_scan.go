@@ -30,7 +30,8 @@ type scanOptions struct {
 	count   int
 	pattern string
 	all     bool   // no pattern
-	kind    string // SCAN: TYPE, or ""
+	typed   bool   // SCAN: TYPE is given
+	kind    string // the name behind TYPE
 }
 
 // runScan is SCAN cursor [MATCH pattern] [COUNT count] [TYPE type].
@@ -45,7 +46,7 @@ func runScan(c *Call) resp.Value {
 	}
 	found := []resp.Value{}
 	next := c.DB.Scan(cursor, opt.count, func(key string, kind datastore.Kind) {
-		if opt.wants(key) && (opt.kind == "" || opt.kind == kind.String()) {
+		if opt.wants(key) && (!opt.typed || opt.kind == kind.String()) {
 			found = append(found, resp.Str(key))
 		}
 	})
@@ -172,7 +173,7 @@ func parseScan(args [][]byte, typed bool) (opt scanOptions, bad string) {
 			opt.pattern = string(args[1])
 			opt.all = opt.pattern == "*"
 		case is(args[0], "TYPE") && typed:
-			opt.kind = strings.ToLower(string(args[1]))
+			opt.typed, opt.kind = true, strings.ToLower(string(args[1]))
 		default:
 			return opt, errSyntax
 		}

@@ -139,16 +139,17 @@ func (cmd *Command) keys(args [][]byte) (keys [][]byte, ok bool) {
 }
 
 // numberedKeys finds keys that a count at position count precedes, as EVAL has
-// them: count, key, key, …
+// them: count, key, key, … The count is what C's atoi makes of the word.
+// Source: genericGetKeys of Redis 7.0.
 func numberedKeys(count int) Keys {
 	return Keys{Find: func(args [][]byte) ([][]byte, bool) {
 		if len(args) <= count {
 			return nil, false
 		}
-		n, ok := parseInt(args[count])
-		if !ok || n < 0 || n > int64(len(args)-count-1) {
+		n := atoi(args[count])
+		if n < 0 || n > len(args)-count-1 {
 			return nil, false
 		}
-		return args[count+1 : count+1+int(n)], true
+		return args[count+1 : count+1+n], true
 	}}
 }
