@@ -102,7 +102,7 @@ func newBus(m *Member, cfg BusConfig) *busNode {
 	b.manual = manualFailover{b: b, offset: -1}
 	b.self = b.addPeer(randomName(m.random), flagSelf|flagMaster)
 	_, port := m.dir.Endpoint(m.ID())
-	b.self.port, b.self.busPort = port, port+busPortOffset
+	b.self.setAddress("", port, port+busPortOffset)
 	return b
 }
 

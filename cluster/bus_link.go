@@ -40,6 +40,7 @@ func (b *busNode) receiveBus(m Message) {
 		}
 	case *packet:
 		if l != nil {
+			l.answers = true
 			b.receive(l, body)
 		} else {
 			b.post().Close(m.From, m.Conn)

@@ -89,7 +89,11 @@ type busLink struct {
 	to      ID
 	created int64 // Unix milliseconds
 	peer    *peer // nil: inbound, and not known yet
+	answers bool  // something has come over it: it is not on its way to be refused
 }
+
+// connected reports whether the node has answered over the present link.
+func (p *peer) connected() bool { return p.link != nil && p.link.answers }
 
 func (p *peer) isReplica() bool   { return p.flags&flagReplica != 0 }
 func (p *peer) isMaster() bool    { return p.flags&flagMaster != 0 }

@@ -253,6 +253,10 @@ func (net *busNet) until(limit time.Duration, what string, done func() bool) tim
 func (net *busNet) send(id ID, client, line string) *engine.Session {
 	args, ok := resp.SplitArgs([]byte(line))
 	require.True(net.t, ok, line)
+	return net.sendArgs(id, client, args)
+}
+
+func (net *busNet) sendArgs(id ID, client string, args [][]byte) *engine.Session {
 	name := strconv.Itoa(int(id)) + "/" + client
 	m := net.members[id-1]
 	if net.clients[name] == nil {

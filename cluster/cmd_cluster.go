@@ -150,7 +150,7 @@ func (b *busNode) describe(p *peer) string {
 	if p.isReplica() && p.master != nil {
 		master = p.master.name
 	}
-	if p.link != nil || p == b.self {
+	if p.connected() || p == b.self {
 		link = "connected"
 	}
 	words := []string{
@@ -290,7 +290,7 @@ func (b *busNode) shardNode(p *peer) resp.Value {
 func (b *busNode) runLinks(*engine.Call) resp.Value {
 	list := []resp.Value{}
 	for _, p := range b.peers {
-		if p.link != nil {
+		if p.connected() {
 			list = append(list, p.link.describe("to"))
 		}
 		if p.inbound != nil {

@@ -228,7 +228,7 @@ func (b *busNode) runFailover(c *engine.Call) resp.Value {
 		return resp.Err("ERR You should send CLUSTER FAILOVER to a replica")
 	case master == nil:
 		return resp.Err("ERR I'm a replica but my master is unknown to me")
-	case (master.failed() || master.link == nil) && !force:
+	case (master.failed() || !master.connected()) && !force:
 		return resp.Err("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
 	}
 	b.manual.reset()

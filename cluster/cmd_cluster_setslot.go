@@ -10,7 +10,7 @@ import (
 // runSetSlot is CLUSTER SETSLOT slot MIGRATING node|IMPORTING node|STABLE|NODE node.
 func (b *busNode) runSetSlot(c *engine.Call) resp.Value {
 	if b.self.isReplica() {
-		return resp.Err("ERR You can use SETSLOT only with masters.")
+		return resp.Err("ERR Please use SETSLOT only with masters.")
 	}
 	number, bad := slotNumber(c.Args[2])
 	if bad != "" {

@@ -31,7 +31,7 @@ const (
 func (m *Member) runFailover(c *engine.Call) resp.Value {
 	h := &m.handover
 	if m.bus != nil {
-		return resp.Err("ERR FAILOVER not allowed in cluster mode.")
+		return resp.Err("ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.")
 	}
 	request, bad := engine.ParseFailover(c.Args)
 	switch {

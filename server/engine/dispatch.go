@@ -36,7 +36,7 @@ func (c *Call) process() {
 			s.send(reply)
 		}
 	}
-	s.asking = s.asking && cmd != nil && cmd.Name == "ASKING"
+	s.asking = s.asking && (s.tx.active || cmd != nil && cmd.Name == "ASKING")
 }
 
 var queued = resp.Simple("QUEUED")

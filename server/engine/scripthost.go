@@ -149,7 +149,13 @@ func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
 	}
 	c := h.call
 	c.next(cmd, args, c.Proto)
-	if c.routeKeys(keys, cmd) != "" {
+	switch c.routeKeys(keys, cmd) {
+	case "":
+	case errClusterDown:
+		return "ERR Script attempted to execute a command while the cluster is down"
+	case errClusterRO:
+		return "ERR Script attempted to execute a write command while the cluster is down and readonly"
+	default:
 		return "ERR Script attempted to access a non local key in a cluster node"
 	}
 	number := slotOf(keys)

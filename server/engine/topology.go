@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"strconv"
 
 	"minikv/internal/slot"
@@ -60,29 +61,39 @@ func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
 			return errCrossSlot
 		}
 	}
-	topology := c.Node.cfg.Topology
-	state := topology.Slot(number)
+	state := c.Node.cfg.Topology.Slot(number)
 	if state.Owner == "" {
 		return errSlotUnbound
 	}
-	if down, readsAllowed := topology.Down(); down && cmd.Flags&PubSub == 0 {
-		if !readsAllowed {
-			return errClusterDown
-		}
-		if c.flags()&Write != 0 {
-			return errClusterRO
-		}
+	sharded := cmd.Flags&PubSub != 0
+	writes := c.flags()&Write != 0
+	if bad := c.routeDown(sharded, writes); bad != "" {
+		return bad
 	}
-	if (state.Migrating != "" || state.Importing) && cmd.Flags&PubSub == 0 {
+	if (state.Migrating != "" || state.Importing) && !sharded {
 		if bad, decided := c.routeMoving(keys, state, number); decided {
 			return bad
 		}
 	}
-	reads := c.flags()&ReadOnly != 0 || cmd.Name == "EXEC" && c.Session.tx.flags&Write == 0
-	if state.Mine || state.MyMaster && c.Session.readOnly && reads {
+	if state.Mine || state.MyMaster && (sharded || c.Session.readOnly && !writes) {
 		return ""
 	}
 	return movedTo(number, state.Owner)
+}
+
+// routeDown is what a node that believes the cluster to be failing tells its
+// clients, or "".
+func (c *Call) routeDown(sharded, writes bool) string {
+	down, readsAllowed := c.Node.cfg.Topology.Down()
+	switch {
+	case !down, sharded && c.Node.conf.get("cluster-allow-pubsubshard-when-down") == "yes":
+		return ""
+	case sharded || !readsAllowed:
+		return errClusterDown
+	case writes:
+		return errClusterRO
+	}
+	return ""
 }
 
 // movedTo tells a client where a slot is served.
@@ -91,8 +102,12 @@ func movedTo(number int, owner string) string { return "MOVED " + strconv.Itoa(n
 // routeMoving is routeKeys for a slot that is on its way to another node, or
 // to this one.
 func (c *Call) routeMoving(keys [][]byte, state SlotState, number int) (bad string, decided bool) {
-	missing := 0
+	if c.Cmd.Name == "MIGRATE" {
+		return "", true
+	}
+	missing, several := 0, false
 	for _, key := range keys {
+		several = several || !bytes.Equal(key, keys[0])
 		if !c.Node.keys.DB(0).Exists(key) {
 			missing++
 		}
@@ -105,7 +120,7 @@ func (c *Call) routeMoving(keys [][]byte, state SlotState, number int) (bad stri
 	case state.Mine:
 		return errTryAgain, true
 	case state.Importing && (c.Session.asking || c.Cmd.Flags&Asking != 0):
-		if len(keys) > 1 && missing > 0 {
+		if several && missing > 0 {
 			return errTryAgain, true
 		}
 		return "", true

@@ -1,0 +1,308 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// clusterTarget is what a golden file runs against: nodes of ours in virtual
+// time, or redis-server's. Nodes are numbered from 1 on.
+type clusterTarget interface {
+	// ask sends a client's command; sent reports whether there is a reply.
+	ask(node ID, client string, cmd [][]byte) (v resp.Value, sent bool)
+	// next is what a client was sent unasked, or the reply of a command that was blocked.
+	next(node ID, client string) (v resp.Value, sent bool)
+	sleep(d time.Duration)
+	stop(node ID)
+	start(node ID)
+	port(node ID) int
+}
+
+// Golden files (testdata/cluster/*.txt) hold what the nodes of a cluster of
+// redis-server 7.0.15 answer. They run against this package always and, when
+// REDIS_BINARY is the path of a redis-server, against that one's processes too, on
+// the ports from REDIS_CLUSTER_PORT on; -rewrite records from it. Blocks:
+//
+//	run [masters=N] [replicas=N] [nodes=N] [timeout=MS]
+//	    Starts nodes n1 …, masters first, and makes a cluster of them; with
+//	    nodes=N they are left as they are, without slots and knowing nobody.
+//	do [at=NAME] [client=NAME] [sort] [blocks]
+//	    Each line is a command in redis-cli's quoting. @NAME stands for the port of a node, #NAME
+//	    for its id. sort: orders the elements of each reply. blocks: there is no reply.
+//	recv [at=NAME] [client=NAME]
+//	    What has come for a client that no command waited for.
+//	await [at=NAME]
+//	    A command, then a regular expression in the next line: it is asked
+//	    again and again until its reply matches.
+//	stop NAME, start NAME
+//	    Kills a node, starts it again.
+//	sleep MILLISECONDS
+//
+// In all output a node's port is shown as its name, its id as #NAME. Masked are
+// the times in CLUSTER NODES, the values of volatileClusterFields, and the
+// lines of CLUSTER INFO that count messages. Lines of one reply are sorted,
+// since Redis keeps its nodes in a hash table.
+func TestClusterGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/cluster/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	binary := os.Getenv("REDIS_BINARY")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if binary != "" {
+			t.Run("redis/"+name, func(t *testing.T) {
+				runClusterGolden(t, file, func(nodes, timeout int) clusterTarget {
+					return newRealCluster(t, binary, nodes, timeout)
+				})
+			})
+		}
+		if binary == "" || !rewriting() {
+			t.Run("cluster/"+name, func(t *testing.T) {
+				runClusterGolden(t, file, func(nodes, timeout int) clusterTarget {
+					return virtualCluster{newBusNet(t, nodes, goldenParameters(timeout)...)}
+				})
+			})
+		}
+	}
+}
+
+// goldenParameters are those of all nodes of golden files: what takes seconds
+// by default takes one.
+func goldenParameters(timeout int) []string {
+	return []string{
+		"cluster-node-timeout", strconv.Itoa(timeout), "repl-ping-replica-period", "1", "repl-diskless-sync-delay", "0",
+	}
+}
+
+// clusterGolden is the run of one file.
+type clusterGolden struct {
+	t      *testing.T
+	target clusterTarget
+	names  namer
+}
+
+func runClusterGolden(t *testing.T, file string, start func(nodes, timeout int) clusterTarget) {
+	g := &clusterGolden{t: t}
+	datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+		if d.Rewrite {
+			require.NotEmpty(t, os.Getenv("REDIS_BINARY"), "-rewrite records from redis-server: set REDIS_BINARY")
+		}
+		g.t = t
+		at, client := "n1", "a"
+		if d.HasArg("at") {
+			d.ScanArgs(t, "at", &at)
+		}
+		if d.HasArg("client") {
+			d.ScanArgs(t, "client", &client)
+		}
+		switch d.Cmd {
+		case "run":
+			g.run(d, start)
+		case "do":
+			return g.do(d, nodeNumber(at), client)
+		case "recv":
+			return g.receive(nodeNumber(at), client)
+		case "await":
+			g.await(d, nodeNumber(at))
+		case "stop":
+			g.target.stop(nodeNumber(d.CmdArgs[0].Key))
+		case "start":
+			g.target.start(nodeNumber(d.CmdArgs[0].Key))
+		case "sleep":
+			millis, err := strconv.Atoi(d.CmdArgs[0].Key)
+			require.NoError(t, err)
+			g.target.sleep(time.Duration(millis) * time.Millisecond)
+		default:
+			d.Fatalf(t, "unknown block")
+		}
+		return ""
+	})
+}
+
+func nodeNumber(name string) ID {
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n"))
+	return ID(n)
+}
+
+// run starts the nodes and makes a cluster of them as redis-cli --cluster
+// create does, with replicas in the order of their masters.
+func (g *clusterGolden) run(d *datadriven.TestData, start func(nodes, timeout int) clusterTarget) {
+	masters, replicas, nodes, timeout := 3, 0, 0, 2000
+	for name, value := range map[string]*int{
+		"masters": &masters, "replicas": &replicas, "nodes": &nodes, "timeout": &timeout,
+	} {
+		if d.HasArg(name) {
+			d.ScanArgs(g.t, name, value)
+		}
+	}
+	alone := nodes > 0
+	if !alone {
+		nodes = masters * (1 + replicas)
+	}
+	g.target = start(nodes, timeout)
+	g.names = namer{}
+	for id := ID(1); int(id) <= nodes; id++ {
+		name := fmt.Sprintf("n%d", id)
+		g.names.add(g.one(id, "CLUSTER MYID").Str, "#"+name)
+		g.names.add(strconv.Itoa(g.target.port(id)+busPortOffset), "bus")
+		g.names.add(strconv.Itoa(g.target.port(id)), name)
+	}
+	if !alone {
+		g.form(masters, replicas)
+	}
+}
+
+// form makes a cluster of the nodes.
+func (g *clusterGolden) form(masters, replicas int) {
+	l := &Layout{masters: masters, replicas: replicas}
+	nodes := ID(masters * (1 + replicas))
+	for id := ID(1); id <= nodes; id++ {
+		if l.masterOf(id) == id {
+			r := l.slotsOf(id)
+			g.one(id, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", r.first, r.last))
+		}
+		g.one(id, fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", id))
+	}
+	for id := ID(2); id <= nodes; id++ {
+		g.one(id, fmt.Sprintf("CLUSTER MEET 127.0.0.1 %d", g.target.port(1)))
+	}
+	all := regexp.MustCompile(fmt.Sprintf("cluster_known_nodes:%d", nodes))
+	for id := ID(1); id <= nodes; id++ {
+		g.until(id, "CLUSTER INFO", all)
+	}
+	for id := ID(1); id <= nodes; id++ {
+		if master := l.masterOf(id); master != id {
+			g.until(id, fmt.Sprintf("CLUSTER REPLICATE #n%d", master), regexp.MustCompile("OK"))
+		}
+	}
+	for id := ID(1); id <= nodes; id++ {
+		g.until(id, "CLUSTER INFO", regexp.MustCompile("cluster_state:ok"))
+		g.untilNot(id, "CLUSTER NODES", regexp.MustCompile("disconnected|handshake"))
+		if l.masterOf(id) != id {
+			g.until(id, "INFO replication", regexp.MustCompile("master_link_status:up"))
+		}
+	}
+	for id := ID(1); id <= nodes; id++ { // a replica is listed once it has data
+		g.untilNot(id, "CLUSTER SHARDS", regexp.MustCompile("loading"))
+	}
+}
+
+// one runs a command and returns its reply.
+func (g *clusterGolden) one(id ID, line string) resp.Value {
+	cmd, ok := resp.SplitArgs([]byte(g.names.unmask(line)))
+	require.True(g.t, ok, line)
+	v, sent := g.target.ask(id, "a", cmd)
+	require.True(g.t, sent, "no reply: %s", line)
+	return v
+}
+
+func (g *clusterGolden) until(id ID, line string, wanted *regexp.Regexp) {
+	g.waitFor(id, line, func(text string) bool { return wanted.MatchString(text) })
+}
+
+func (g *clusterGolden) untilNot(id ID, line string, unwanted *regexp.Regexp) {
+	g.waitFor(id, line, func(text string) bool { return !unwanted.MatchString(text) })
+}
+
+// waitFor asks until the reply is right.
+func (g *clusterGolden) waitFor(id ID, line string, right func(text string) bool) {
+	var text string
+	for range 300 {
+		v := g.one(id, line)
+		if text = v.Str; v.Kind != resp.Bulk && v.Kind != resp.Verbatim {
+			text = resp.Describe(v)
+		}
+		if right(text) {
+			return
+		}
+		g.target.sleep(100 * time.Millisecond)
+	}
+	require.Fail(g.t, "never right", "n%d: %s\n%s", id, line, text)
+}
+
+func (g *clusterGolden) await(d *datadriven.TestData, id ID) {
+	lines := strings.Split(d.Input, "\n")
+	require.Len(g.t, lines, 2, d.Pos)
+	g.until(id, lines[0], regexp.MustCompile(g.names.unmask(lines[1])))
+}
+
+func (g *clusterGolden) do(d *datadriven.TestData, id ID, client string) string {
+	var out strings.Builder
+	for _, line := range strings.Split(d.Input, "\n") {
+		cmd, ok := resp.SplitArgs([]byte(g.names.unmask(line)))
+		require.True(g.t, ok, line)
+		v, sent := g.target.ask(id, client, cmd)
+		if d.HasArg("blocks") {
+			require.False(g.t, sent, "did not block: %s", line)
+			out.WriteString("(blocks)\n")
+			continue
+		}
+		require.True(g.t, sent, "no reply: %s", line)
+		if d.HasArg("sort") {
+			sortElements(v, g.names)
+		}
+		out.WriteString(g.show(v))
+		for range len(cmd) - 2 { // SSUBSCRIBE of several channels
+			if !strings.HasSuffix(strings.ToUpper(string(cmd[0])), "SUBSCRIBE") {
+				break
+			}
+			if v, sent := g.target.next(id, client); sent {
+				out.WriteString(g.show(v))
+			}
+		}
+	}
+	return out.String()
+}
+
+func (g *clusterGolden) receive(id ID, client string) string {
+	var out strings.Builder
+	for {
+		v, sent := g.target.next(id, client)
+		if !sent {
+			return out.String()
+		}
+		out.WriteString(g.show(v))
+	}
+}
+
+// volatileClusterFields are those of CLUSTER SHARDS and LINKS whose values depend on the moment.
+var volatileClusterFields = map[string]bool{"replication-offset": true, "create-time": true, "send-buffer-allocated": true}
+
+var (
+	nodeTimes   = regexp.MustCompile(`( [0-9a-f#n-]+) \d+ \d+ (\d+) (connected|disconnected)`)
+	messageLine = regexp.MustCompile(`(?m)^cluster_stats_messages_.*\n`)
+)
+
+// show describes a reply, masked. A text of several lines is shown as such.
+func (g *clusterGolden) show(v resp.Value) string {
+	hideFields(v)
+	text := resp.Describe(v)
+	if (v.Kind == resp.Bulk || v.Kind == resp.Verbatim) && strings.Contains(v.Str, "\n") {
+		text = messageLine.ReplaceAllString(strings.ReplaceAll(v.Str, "\r\n", "\n"), "")
+		lines := strings.Split(strings.TrimSuffix(g.names.mask(text), "\n"), "\n")
+		sort.Strings(lines)
+		text = strings.Join(lines, "\n")
+	}
+	return nodeTimes.ReplaceAllString(g.names.mask(text), "$1 PING PONG $2 $3") + "\n"
+}
+
+func hideFields(v resp.Value) {
+	for i := range v.List {
+		hideFields(v.List[i])
+		if i > 0 && volatileClusterFields[v.List[i-1].Str] {
+			v.List[i] = resp.Str("~")
+		}
+	}
+}
