@@ -278,7 +278,9 @@ func (g *clusterGolden) receive(id ID, client string) string {
 }
 
 // volatileClusterFields are those of CLUSTER SHARDS and LINKS whose values depend on the moment.
-var volatileClusterFields = map[string]bool{"replication-offset": true, "create-time": true, "send-buffer-allocated": true}
+var volatileClusterFields = map[string]bool{
+	"replication-offset": true, "create-time": true, "send-buffer-allocated": true,
+}
 
 var (
 	nodeTimes   = regexp.MustCompile(`( [0-9a-f#n-]+) \d+ \d+ (\d+) (connected|disconnected)`)
