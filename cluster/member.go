@@ -99,6 +99,14 @@ func (m *Member) ID() ID { return m.post.self }
 // member's Dirty and Outbox be fetched afterwards.
 func (m *Member) Node() *engine.Node { return m.node }
 
+// Topology is who owns which slot; nil outside of a cluster.
+func (m *Member) Topology() engine.Topology {
+	if m.bus == nil {
+		return nil
+	}
+	return m.bus
+}
+
 // Post is what all of the member's parts send through.
 func (m *Member) Post() *Post { return m.post }
 

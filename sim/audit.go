@@ -68,7 +68,7 @@ func (p *process) waits() bool {
 }
 
 // hash reads a hash on a master: fields and values in turn.
-func (g *group) hash(key string) []resp.Value { return g.master.byHand("HGETALL", key).List }
+func (g *group) hash(key string) []resp.Value { return g.home(key).byHand("HGETALL", key).List }
 
 // holds adds up the hold counts of a lock's hash for owners that begin with a
 // prefix.
@@ -91,7 +91,7 @@ func hashTakenBy(w *World, lock int32, client string) int64 {
 func stringTaken(w *World, _ *Workload, lock int32) int64 {
 	taken := int64(0)
 	for _, g := range w.groups {
-		taken = max(taken, g.master.byHand("EXISTS", lockName(lock)).Int)
+		taken = max(taken, g.home(lockName(lock)).byHand("EXISTS", lockName(lock)).Int)
 	}
 	return taken
 }

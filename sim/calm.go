@@ -26,6 +26,13 @@ func applyCalm(r *runner, _ Step) {
 			n.holdReplication(false)
 		}
 	}
+	if w.governs() {
+		for _, n := range w.nodes {
+			if n.down {
+				n.restart("keep")
+			}
+		}
+	}
 	for _, g := range w.groups {
 		if g.master.down {
 			g.comeBack()

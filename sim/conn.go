@@ -228,6 +228,9 @@ type subscription struct {
 // published message.
 func (c *conn) push(m *message) {
 	list := m.reply.List
+	if to, _ := c.p.w.redirected(m.reply); to != nil || len(list) > 0 && list[0].Str == "sunsubscribe" && m.unasked {
+		c.movedAway(list)
+	}
 	for _, s := range append([]*subscription(nil), c.subs...) {
 		switch {
 		case s.closed:
@@ -243,6 +246,18 @@ func (c *conn) push(m *message) {
 			}
 		}
 	}
+}
+
+// movedAway follows the news that the slot of a subscription is served by
+// another node: those that the node has ended, and those it refuses, are broken.
+func (c *conn) movedAway(ended []resp.Value) {
+	for _, s := range c.subs {
+		if !s.closed && len(ended) > 1 && s.channel == ended[1].Str {
+			s.again = true
+		}
+	}
+	c.p.askForSlots()
+	c.resubscribeLater()
 }
 
 // ask sends (S)SUBSCRIBE or (S)UNSUBSCRIBE for s.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
 )
 
 type testKey struct{}
@@ -16,7 +18,7 @@ var errWhy = errors.New("why")
 // inTask runs f as client code of a world of its own, and returns the world's error.
 func inTask(t *testing.T, f func(p *process, rt clientRuntime, root context.Context)) error {
 	t.Helper()
-	w := NewWorld(Config{Masters: 1, Locks: 1})
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
 	c := w.addClient(1, 1, &Workload{})
 	c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 	err := w.Run(time.Hour)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/cluster"
 	"minikv/lockclient"
 	"minikv/lockclient/locktest"
 )
@@ -37,7 +38,7 @@ func TestContracts(t *testing.T) {
 				continue
 			}
 			for seed := range uint64(3) {
-				w := NewWorld(Config{Seed: seed, Lua: lua, Masters: 3, Locks: 1,
+				w := NewWorld(Config{Seed: seed, Lua: lua, Plan: cluster.Plan{Masters: 3}, Locks: 1,
 					Delay: Range{time.Millisecond, 5 * time.Millisecond}})
 				p := w.addClient(1, 1, &Workload{}).p
 				var broken error

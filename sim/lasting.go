@@ -48,7 +48,7 @@ func checkCrash(w *Spec, s Step) error {
 	if err := s.lasts(false); err != nil {
 		return err
 	}
-	if err := w.known(s.Args[0], aClient|aMaster|aReplica); err != nil || s.opt("data") == "" {
+	if err := w.known(s.Args[0], anybody); err != nil || s.opt("data") == "" {
 		return err
 	}
 	if s.Args[0][0] == 'c' || s.opt("for") == "" {
@@ -117,6 +117,9 @@ func checkFailover(w *Spec, s Step) error {
 	}
 	if err := s.timed("outage", true); err != nil {
 		return err
+	}
+	if w.Cluster || w.Watched > 0 {
+		return errGoverned
 	}
 	return w.known(s.Args[0], aReplica)
 }

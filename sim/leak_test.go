@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/cluster"
 	"minikv/internal/trace"
 )
 
@@ -70,7 +71,7 @@ func TestPanicsOfClients(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWorld(Config{Masters: 1, Locks: 1})
+			w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
 			c := w.addClient(1, 1, &Workload{})
 			c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 			c.p.spawn(func() { c.p.pass(time.Hour) })
@@ -85,7 +86,7 @@ func TestPanicsOfClients(t *testing.T) {
 // Code that recovers from every panic can neither hang the end of a run nor
 // send anything once its process is dead.
 func TestStubbornTask(t *testing.T) {
-	w := NewWorld(Config{Masters: 1, Locks: 1})
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
 	c := w.addClient(1, 1, &Workload{})
 	c.p.spawn(func() {
 		for {
@@ -105,7 +106,7 @@ func TestStubbornTask(t *testing.T) {
 
 // Deferred code of a dead process runs, and has no effect.
 func TestDeadProcessIsInert(t *testing.T) {
-	w := NewWorld(Config{Masters: 1, Locks: 1})
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
 	c := w.addClient(1, 1, &Workload{Kind: "mutex", TTL: time.Second})
 	ran := false
 	c.p.spawn(func() {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +26,8 @@ func verbs() []verb {
 		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
 		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose|synced]", checkCrash, applyCrash},
 		{"restart", "restart NODE data=keep|lose|synced", checkRestart, applyRestart},
-		{"promote", "promote REPLICA", checkReplica, applyPromote},
+		{"promote", "promote REPLICA", checkPromote, applyPromote},
+		{"move", "move KEY MASTER [step=open|keys|close]", checkMove, applyMove},
 		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
 		{"hold", "hold REPLICA [for=DURATION]", checkHold, applyHold},
 		{"release", "release REPLICA", checkReplica, applyRelease},
@@ -76,6 +78,8 @@ const (
 	aClient = 1 << iota
 	aMaster
 	aReplica
+	aSentinel
+	anybody = aClient | aMaster | aReplica | aSentinel
 )
 
 // known reports an error unless name is an actor of the world of those kinds.
@@ -89,6 +93,7 @@ func (w *Spec) known(name string, kinds int) error {
 		{aClient, 'c', "client", w.Clients},
 		{aMaster, 'm', "master", w.Masters},
 		{aReplica, 'r', "replica", w.Masters * w.Replicas},
+		{aSentinel, 's', "sentinel", w.Watched},
 	} {
 		if name == "" || name[0] != k.letter {
 			continue
@@ -148,7 +153,7 @@ func checkPause(w *Spec, s Step) error {
 	if _, err := duration(Option{"for", s.opt("for")}); err != nil {
 		return err
 	}
-	return w.known(s.Args[0], aClient|aMaster|aReplica)
+	return w.known(s.Args[0], anybody)
 }
 
 func applyPause(r *runner, s Step) {
@@ -170,7 +175,7 @@ func checkRestart(w *Spec, s Step) error {
 	if _, err := oneOf(Option{"data", s.opt("data")}, restartData); err != nil {
 		return err
 	}
-	return w.known(s.Args[0], aMaster|aReplica)
+	return w.known(s.Args[0], aMaster|aReplica|aSentinel)
 }
 
 func applyRestart(r *runner, s Step) { r.node(s.Args[0]).restart(s.opt("data")) }
@@ -181,6 +186,16 @@ func checkReplica(w *Spec, s Step) error {
 	}
 	return w.known(s.Args[0], aReplica)
 }
+
+// checkPromote refuses where the servers themselves decide who is master.
+func checkPromote(w *Spec, s Step) error {
+	if w.Cluster || w.Watched > 0 {
+		return errGoverned
+	}
+	return checkReplica(w, s)
+}
+
+var errGoverned = errors.New("the servers of this world fail over by themselves: crash a master")
 
 func applyPromote(r *runner, s Step) { r.node(s.Args[0]).promote() }
 
@@ -203,7 +218,7 @@ func checkPartition(w *Spec, s Step) error {
 	}
 	for _, side := range s.Args {
 		for _, name := range strings.Split(side, ",") {
-			if err := w.known(name, aClient|aMaster|aReplica); err != nil {
+			if err := w.known(name, anybody); err != nil {
 				return err
 			}
 		}
@@ -234,7 +249,7 @@ func checkRule(w *Spec, s Step) error {
 		}
 	}
 	for _, name := range s.Args {
-		if err := w.known(name, aClient|aMaster|aReplica); err != nil {
+		if err := w.known(name, anybody); err != nil {
 			return err
 		}
 	}
@@ -300,7 +315,7 @@ func checkClock(w *Spec, s Step) error {
 	if len(s.Opts) != 1 {
 		return fmt.Errorf("expected one of jump, offset and rate")
 	}
-	if err := w.known(s.Args[0], aClient|aMaster|aReplica); err != nil {
+	if err := w.known(s.Args[0], anybody); err != nil {
 		return err
 	}
 	_, _, err := s.clock()

@@ -24,6 +24,7 @@ type message struct {
 	write    writeRequest
 	link     *peerLink
 	peer     cluster.Message
+	unasked  bool   // a push that answers no request
 	text     string // for people
 }
 

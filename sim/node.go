@@ -17,18 +17,20 @@ func NewLua() *luaengine.Engine { return luaengine.New(engine.Resolve) }
 
 // node is one server of the world: the shell around a process.
 type node struct {
-	w       *World
-	name    string
-	index   int // in World.nodes
-	actor   trace.Actor
-	clock   Clock
-	proc    cluster.Process
-	member  *cluster.Member // the process, if it is a Redis node
-	engine  *engine.Node    // that of member
-	entropy uint64
-	group   *group
-	links   [][3]*peerLink // to the other nodes, by index and lane
-	held    bool           // its master's effects are held back
+	w        *World
+	name     string
+	index    int // in World.nodes
+	actor    trace.Actor
+	clock    Clock
+	proc     cluster.Process
+	member   *cluster.Member // the process, if it is a Redis node
+	engine   *engine.Node    // that of member
+	entropy  uint64
+	group    *group
+	links    [][3]*peerLink // to the other nodes, by index and lane
+	held     bool           // its master's effects are held back
+	leads    bool           // it was a master when that was last looked at
+	ledSince uint64         // the event at which it last became one; 0: at the start
 
 	ends     map[int64]*endpoint // by session
 	down     bool
@@ -74,7 +76,8 @@ func (n *node) config() engine.Config {
 			n.entropy++
 			return mix(seed + n.entropy)
 		},
-		Limit: scriptLimit(),
+		Limit:      scriptLimit(),
+		Parameters: w.cfg.Nodes,
 	}
 	if w.cfg.Details {
 		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
@@ -87,6 +90,7 @@ func (n *node) runs(p cluster.Process) {
 	n.proc = p
 	if member, ok := p.(*cluster.Member); ok {
 		n.member, n.engine = member, member.Node()
+		n.leads = !n.engine.IsReplica()
 	}
 }
 
@@ -180,6 +184,7 @@ func (n *node) takeDetails() []trace.Detail {
 // asks the node when it next needs attention.
 func (n *node) settle(cause uint64) {
 	w := n.w
+	n.noteRole(cause)
 	w.following(cause, func() {
 		for _, s := range n.proc.Dirty() {
 			if end := n.ends[s.ID]; end != nil {
@@ -205,7 +210,8 @@ func (n *node) drain(end *endpoint) {
 		if end.place == pubsubPlace {
 			m.kind = msgPush
 		}
-		if !m.published() {
+		m.unasked = m.published() || len(end.waiting) == 0 // the slot of a subscription has gone
+		if !m.unasked {
 			m.call = end.waiting[0]
 			end.waiting = end.waiting[:copy(end.waiting, end.waiting[1:])]
 		}
@@ -248,10 +254,10 @@ func (n *node) tick() {
 	if n.down {
 		return
 	}
-	before := n.engine.Keyspace().Len()
+	before := n.keys()
 	n.proc.Tick()
 	var cause uint64
-	if gone := before - n.engine.Keyspace().Len(); gone > 0 {
+	if gone := before - n.keys(); gone > 0 {
 		e := trace.Event{Kind: trace.Expire, Actor: n.actor, A: int64(gone)}
 		if n.w.cfg.Details {
 			e.Details = n.takeDetails()
@@ -259,6 +265,14 @@ func (n *node) tick() {
 		cause = n.w.emit(e)
 	}
 	n.settle(cause)
+}
+
+// keys is how many keys the node has.
+func (n *node) keys() int {
+	if n.engine == nil {
+		return 0
+	}
+	return n.engine.Keyspace().Len()
 }
 
 // crash stops the node. Its clients' connections break.

@@ -16,6 +16,12 @@ func worldOptions() []worldOption {
 	return []worldOption{
 		{"masters", count(1, 99, func(w *Spec) *int { return &w.Masters })},
 		{"replicas", count(0, 9, func(w *Spec) *int { return &w.Replicas })},
+		{"cluster", setCluster},
+		{"sentinels", count(0, 99, func(w *Spec) *int { return &w.Watched })},
+		{"quorum", count(1, 99, func(w *Spec) *int { return &w.Quorum })},
+		{"down-after", length(func(w *Spec) *time.Duration { return &w.Silence })},
+		{"failover-timeout", length(func(w *Spec) *time.Duration { return &w.Failover })},
+		{"min-replicas", count(0, 9, func(w *Spec) *int { return &w.MinGood })},
 		{"clients", count(1, MaxClients, func(w *Spec) *int { return &w.Clients })},
 		{"per-lock", count(1, MaxClients, func(w *Spec) *int { return &w.PerLock })},
 		{"lock", setKind},

@@ -149,7 +149,7 @@ func (n *node) receivePeer(m *message) {
 // it has sent, but what was still waiting to be sent is gone with it.
 func (n *node) bury() {
 	for _, other := range n.w.nodes {
-		if other == n || other.down || other.group != n.group && !n.linked(other) {
+		if other == n || other.down || n.w.strangers(n, other) {
 			continue
 		}
 		l := n.peerLink(other, cluster.Client)
@@ -163,10 +163,26 @@ func (n *node) bury() {
 	}
 }
 
-// linked reports whether the node has ever sent the other a message.
-func (n *node) linked(other *node) bool {
-	return other.index < len(n.links) && n.links[other.index] != [3]*peerLink{}
+// strangers reports whether two nodes have nothing to do with each other:
+// independent masters and their replicas.
+func (w *World) strangers(a, b *node) bool {
+	return a.group != nil && b.group != nil && a.group != b.group
 }
+
+// noteRole tells of a replica that has become a master without the nemesis.
+func (n *node) noteRole(cause uint64) {
+	if n.engine == nil || n.leads == !n.engine.IsReplica() {
+		return
+	}
+	n.leads = !n.leads
+	if n.leads && n.w.governs() {
+		n.group.master = n
+		n.ledSince = n.w.emit(trace.Event{Kind: trace.Promote, Actor: n.actor, Peer: n.actor, Cause: cause, A: n.engine.Offset()})
+	}
+}
+
+// governs reports whether the servers decide by themselves who is master.
+func (w *World) governs() bool { return w.cfg.Plan.Cluster || w.cfg.Plan.Sentinels > 0 }
 
 // promote makes a replica its group's master: the other replicas follow it,
 // clients are told. The old master, if it lives, knows nothing of it.
@@ -176,6 +192,7 @@ func (n *node) promote() {
 	}
 	w := n.w
 	n.member.Promote()
+	n.leads = true
 	old := n.group.master
 	n.group.master = n
 	cause := w.emit(trace.Event{Kind: trace.Promote, Actor: w.nemesis, Peer: n.actor, A: n.engine.Offset()})

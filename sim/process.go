@@ -20,6 +20,7 @@ type process struct {
 	live    int
 	conns   []*conn // by node
 	routes  []route // groups whose master is not their first
+	slots   slotMap // of a cluster
 	timers  []*timer
 
 	toResource *conn
@@ -93,7 +94,7 @@ func (p *process) leaseLeft() int64 {
 	if len(p.holding) == 0 || len(p.w.groups) != 1 {
 		return 0
 	}
-	m := p.w.groups[0].master
+	m := p.w.groups[0].home(lockName(p.holding[0].lock))
 	if m.index < len(p.conns) && p.conns[m.index] != nil && len(p.conns[m.index].pending) > 0 {
 		return 0
 	}

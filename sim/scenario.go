@@ -25,6 +25,12 @@ type Scenario struct {
 type Spec struct {
 	Masters  int           // masters=1
 	Replicas int           // replicas=0, of each master
+	Cluster  bool          // cluster=3x1: masters that share the slots, with replicas of each
+	Watched  int           // sentinels=0: Sentinels that watch the masters
+	Quorum   int           // quorum=…: of the Sentinels; default: more than half
+	Silence  time.Duration // down-after=…: after which a server is taken for dead, by Sentinels or in a cluster
+	Failover time.Duration // failover-timeout=…: of Sentinels
+	MinGood  int           // min-replicas=0: without so many that follow closely a master refuses writes
 	Clients  int           // clients=2
 	PerLock  int           // per-lock=100: that many clients share a lock
 	Delay    Range         // delay=1ms..5ms, of a message, one way
@@ -198,7 +204,15 @@ func (w *Spec) sensible() error {
 	switch {
 	case many && w.Replicas > 0 && w.Load.Kind != "multi":
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
-	case !many && w.Masters > 1:
+	case w.Cluster && (many || w.Watched > 0):
+		return fmt.Errorf("cluster=%dx%d: expected no sentinels, and a lock of one key", w.Masters, w.Replicas)
+	case w.Cluster && !w.clustered():
+		return fmt.Errorf("cluster: expected lock=mutex, fenced, nonreentrant, spin, simple or rw")
+	case (w.Watched > 0 || w.Cluster) && (w.Load.Redisson || w.Load.Guards > 0):
+		return fmt.Errorf("sentinels and clusters: expected no profile and no guards")
+	case w.Quorum > w.Watched:
+		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
+	case !many && w.Masters > 1 && !w.Cluster:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
 	case w.Load.Redisson && !slices.Contains(redissonKinds, w.Load.Kind):
 		return fmt.Errorf("there is no model of Redisson's %s: expected lock=%s", w.Load.Kind,

@@ -26,18 +26,19 @@ var (
 // lane is where the commands of one caller go.
 type lane struct {
 	*transport
-	conn  *conn // nil: that to the group's master of the moment
+	conn  *conn // nil: that to the key's server of the moment
 	place int
+	key   string
 }
 
 // Eval implements lockclient.Transport.
 func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	return lane{transport: t}.eval(ctx, s, keys, args)
+	return lane{transport: t, key: first(keys)}.eval(ctx, s, keys, args)
 }
 
 // Do implements lockclient.Transport.
-func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclient.Reply, error) {
-	return lane{transport: t}.do(ctx, args...)
+func (t *transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	return lane{transport: t, key: key}.do(ctx, args...)
 }
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
@@ -45,8 +46,8 @@ func (t *transport) Do(ctx context.Context, _ string, args ...string) (lockclien
 func (t *transport) EvalReplicated(
 	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {
-	c := t.p.conn(t.p.masterOf(t.group))
-	l := lane{t, c, c.borrow()}
+	c := t.p.conn(t.p.server(t.group, first(keys)))
+	l := lane{t, c, c.borrow(), first(keys)}
 	r, err = l.eval(ctx, s, keys, args)
 	if err == nil {
 		known, confirmed, err = l.confirm(ctx, limit)
@@ -60,7 +61,8 @@ func (t *transport) EvalReplicated(
 // Topology implements lockclient.Transport. Without Config.Sync acquisitions are
 // not checked with WAIT: what a failover then costs is to be seen.
 func (t *transport) Topology() lockclient.Topology {
-	return lockclient.Topology{Replicas: t.p.w.cfg.Sync}
+	cluster := t.p.w.cfg.Plan.Cluster
+	return lockclient.Topology{Replicas: t.p.w.cfg.Sync, Cluster: cluster, Sharded: cluster}
 }
 
 func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
@@ -72,6 +74,9 @@ func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []strin
 	if refused == nil || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
 		return r, err
 	}
+	if l.p.w.cfg.Plan.Cluster { // the text goes where the keys are
+		return l.evalText(ctx, s, keys, args)
+	}
 	if _, err := l.do(ctx, "SCRIPT", "LOAD", s.Text); err != nil {
 		return lockclient.Reply{}, err
 	}
@@ -79,23 +84,38 @@ func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []strin
 }
 
 func (l lane) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	m := l.p.w.newMessage(msgRequest)
-	m.setArgs("EVALSHA", s.SHA, strconv.Itoa(len(keys)))
-	m.addArgs(keys...)
-	m.addArgs(args...)
+	return l.run(ctx, s, "EVALSHA", s.SHA, keys, args)
+}
+
+func (l lane) evalText(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	return l.run(ctx, s, "EVAL", s.Text, keys, args)
+}
+
+func (l lane) run(
+	ctx context.Context, s *lockclient.Script, command, script string, keys, args []string,
+) (lockclient.Reply, error) {
+	all := append([]string{command, script, strconv.Itoa(len(keys))}, keys...)
+	text := ""
 	if l.p.w.cfg.Details {
-		m.text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
+		text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
 	}
-	return l.request(ctx, m)
+	return l.request(ctx, text, append(all, args...))
 }
 
 func (l lane) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
-	m := l.p.w.newMessage(msgRequest)
-	m.setArgs(args...)
+	text := ""
 	if l.p.w.cfg.Details {
-		m.text = describeCommand(args)
+		text = describeCommand(args)
 	}
-	return l.request(ctx, m)
+	return l.request(ctx, text, args)
+}
+
+// first is the first of keys, or "".
+func first(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return keys[0]
 }
 
 // confirm counts the master's replicas, and those that have what was written in
@@ -117,17 +137,12 @@ func (l lane) confirm(ctx context.Context, limit time.Duration) (known, confirme
 	return known, acked.Int, err
 }
 
-func (l lane) request(ctx context.Context, m *message) (lockclient.Reply, error) {
+func (l lane) request(ctx context.Context, text string, args []string) (lockclient.Reply, error) {
 	task := l.p.running()
 	if err := ctx.Err(); err != nil {
 		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	c := l.conn
-	if c == nil {
-		c = l.p.conn(l.p.masterOf(l.group))
-	}
-	m.conn, m.place = c, l.place
-	v, err := c.request(task, l.p.contextOf(ctx), m)
+	v, err := l.routed(ctx, task, l.key, text, args)
 	if err != nil {
 		return lockclient.Reply{}, err
 	}
@@ -145,7 +160,7 @@ func (t *transport) Subscribe(
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	c := t.p.conn(t.p.masterOf(t.group))
+	c := t.p.conn(t.p.server(t.group, channel))
 	s := &subscription{group: t.group, conn: c, channel: channel, sharded: sharded, deliver: deliver, lost: lost}
 	s.call = &call{task: task}
 	c.subs = append(c.subs, s)

@@ -156,6 +156,7 @@ func (c *client) run() {
 	root := &simCtx{p: c.p, parent: context.Background()}
 	part := c.part()
 	t := c.p.running()
+	c.p.watchSentinels()
 	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
 		if more := part.round(t, root); !more || c.got && c.p.w.calm {
 			break

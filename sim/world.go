@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"time"
 
 	"minikv/cluster"
@@ -17,15 +18,15 @@ type Config struct {
 	Details bool              // fill in the texts of events; changes no result
 	Lua     *luaengine.Engine // may be shared by the worlds of one goroutine; nil: a new one
 
-	Masters   int   // independent masters, m1 to mN; at least 1
-	Replicas  int   // of each master: r1 … in their masters' order
-	Locks     int   // locks lock:1 to lock:N; at least 1
-	Delay     Range // of a message, one way
-	Lag       Range // of replication
-	Fence     bool  // the resource refuses writes with a token below the highest it has seen
-	EverySec  bool  // servers sync their disks each second, else at once
-	Thefts    bool  // events tell when a request ends what another client had
-	Sync      bool  // clients check with WAIT whether replicas have what they acquire
+	Plan      cluster.Plan      // which servers there are
+	Nodes     map[string]string // parameters of every node
+	Locks     int               // locks lock:1 to lock:N; at least 1
+	Delay     Range             // of a message, one way
+	Lag       Range             // of replication
+	Fence     bool              // the resource refuses writes with a token below the highest it has seen
+	EverySec  bool              // servers sync their disks each second, else at once
+	Thefts    bool              // events tell when a request ends what another client had
+	Sync      bool              // clients check with WAIT whether replicas have what they acquire
 	Observers []func(*trace.Event)
 }
 
@@ -43,7 +44,8 @@ type World struct {
 	procs     []*process
 	nodes     []*node // masters, then replicas in their masters' order
 	directory cluster.Directory
-	groups    []*group
+	sentinels []*node
+	groups    []*group // the masters, each with its replicas; of a cluster only one, with all
 	resource  *resource
 	nemesis   trace.Actor
 
@@ -90,14 +92,25 @@ type group struct {
 
 // makeNodes makes the servers, connected to each other.
 func (w *World) makeNodes() {
-	plan := cluster.Plan{Masters: w.cfg.Masters, Replicas: w.cfg.Replicas}
+	plan := w.cfg.Plan
 	names := plan.Names()
-	for _, name := range names {
-		w.directory = append(w.directory, name+":6379")
+	for i, name := range names {
+		host := name
+		if plan.Sentinels > 0 { // they take addresses only
+			host = "10.0.0." + strconv.Itoa(i+1)
+		}
+		w.directory = append(w.directory, host+":6379")
 	}
 	for i, name := range names {
 		n := w.newNode(name)
+		if plan.IsSentinel(n.id()) {
+			w.sentinels = append(w.sentinels, n)
+			continue
+		}
 		master := int(plan.MasterOf(n.id())) - 1
+		if plan.Cluster {
+			master = 0
+		}
 		if master == i {
 			w.groups = append(w.groups, &group{first: n, master: n})
 		}

@@ -1,0 +1,239 @@
+package sim
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"minikv/internal/resp"
+	slots "minikv/internal/slot"
+)
+
+// How a process finds the server for a key, as go-redis does: by the slot table
+// of a cluster, asked for again when a server points elsewhere or is gone; by
+// what Sentinels say; or by the announcement of a promotion.
+
+// slotMap is a process's idea of who serves which slot.
+type slotMap struct {
+	ranges  []slotRange // nil: as the cluster was made
+	asking  bool        // a task is asking for a new one
+	askedAt time.Duration
+	next    int // the node to ask next
+}
+
+// slotRange is slots that one node serves.
+type slotRange struct {
+	first, last int
+	master      *node
+}
+
+// server is the node that p takes for the one with a key of g.
+func (p *process) server(g *group, key string) *node {
+	if !p.w.cfg.Plan.Cluster {
+		return p.masterOf(g)
+	}
+	number := slots.OfString(key)
+	for _, r := range p.slots.ranges {
+		if r.first <= number && number <= r.last {
+			return r.master
+		}
+	}
+	at := g.first.member.Topology().Slot(number).Owner
+	if p.slots.ranges == nil && p.w.nodeAt(at) != nil {
+		return p.w.nodeAt(at)
+	}
+	return g.first
+}
+
+// nodeAt is the node with an address, or nil.
+func (w *World) nodeAt(address string) *node {
+	for i, a := range w.directory {
+		if a == address {
+			return w.nodes[i]
+		}
+	}
+	return nil
+}
+
+// maxRedirects is how often one request follows a pointer to another server.
+const maxRedirects = 3
+
+// redirected is where an error reply sends the request, and whether ASKING must
+// precede it there; nil if nowhere.
+func (w *World) redirected(v resp.Value) (to *node, asking bool) {
+	if v.Kind != resp.Error {
+		return nil, false
+	}
+	words := strings.Fields(v.Str)
+	if len(words) == 3 && (words[0] == "MOVED" || words[0] == "ASK") {
+		return w.nodeAt(words[2]), words[0] == "ASK"
+	}
+	return nil, false
+}
+
+// routed sends a command to the server of its key, and follows pointers.
+func (l lane) routed(ctx context.Context, t *task, key, text string, args []string) (resp.Value, error) {
+	p := l.p
+	c, asking := l.conn, false
+	if c == nil {
+		c = p.conn(p.server(l.group, key))
+	}
+	for redirects := 0; ; redirects++ {
+		place := l.place
+		if asking {
+			place = c.borrow()
+			before := p.w.newMessage(msgRequest)
+			before.setArgs("ASKING")
+			before.conn, before.place, before.life = c, place, c.life
+			p.w.send(before, &c.out, p.actor, c.n.actor)
+		}
+		m := p.w.newMessage(msgRequest)
+		m.setArgs(args...)
+		m.text, m.conn, m.place = text, c, place
+		v, err := c.request(t, p.contextOf(ctx), m)
+		if asking && ctx.Err() == nil {
+			c.giveBack(place)
+		}
+		if err != nil && ctx.Err() == nil {
+			p.askForSlots()
+		}
+		to, ask := p.w.redirected(v)
+		if to != nil && !ask {
+			p.askForSlots()
+		}
+		if err != nil || to == nil || redirects == maxRedirects || l.conn != nil {
+			return v, err
+		}
+		c, asking = p.conn(to), ask
+	}
+}
+
+// Limits of asking for the slots: how often, and for how long one node.
+const (
+	slotsPeriod  = 200 * time.Millisecond
+	slotsTimeout = time.Second
+)
+
+// askForSlots has a task of the process ask one node after the other, until one
+// says who serves the slots.
+func (p *process) askForSlots() {
+	s := &p.slots
+	if !p.w.cfg.Plan.Cluster || s.asking || s.askedAt > 0 && p.clock.Mono() < s.askedAt+slotsPeriod {
+		return
+	}
+	s.asking = true
+	p.spawn(func() {
+		for range p.w.nodes {
+			s.askedAt = p.clock.Mono()
+			n := p.w.nodes[s.next%len(p.w.nodes)]
+			if p.learnSlots(p.running(), n) {
+				break
+			}
+			s.next++
+		}
+		s.asking = false
+	})
+}
+
+// learnSlots asks one node.
+func (p *process) learnSlots(t *task, n *node) bool {
+	rt := clientRuntime{p}
+	root := &simCtx{p: p, parent: context.Background()}
+	ctx, cancel := rt.WithDeadline(root, p.clock.Mono()+slotsTimeout)
+	defer cancel()
+	m := p.w.newMessage(msgRequest)
+	m.setArgs("CLUSTER", "SLOTS")
+	m.text, m.conn = "CLUSTER SLOTS", p.conn(n)
+	v, err := m.conn.request(t, p.contextOf(ctx), m)
+	if err != nil || v.Kind == resp.Error || len(v.List) == 0 {
+		return false
+	}
+	var ranges []slotRange
+	for _, r := range v.List {
+		master := r.List[2].List
+		at := p.w.nodeAt(master[0].Str + ":" + strconv.FormatInt(master[1].Int, 10))
+		if at == nil {
+			return false
+		}
+		ranges = append(ranges, slotRange{int(r.List[0].Int), int(r.List[1].Int), at})
+	}
+	p.slots.ranges = ranges
+	p.rehome()
+	return true
+}
+
+// rehome moves each subscription whose channel another node serves now.
+func (p *process) rehome() {
+	for _, c := range append([]*conn(nil), p.conns...) {
+		if c == nil {
+			continue
+		}
+		for _, s := range append([]*subscription(nil), c.subs...) {
+			if to := p.server(s.group, s.channel); s.group != nil && to != c.n {
+				c.moveSubscription(s, p.conn(to))
+			}
+		}
+	}
+}
+
+// moveSubscription subscribes over another connection.
+func (c *conn) moveSubscription(s *subscription, to *conn) {
+	for i, other := range c.subs {
+		if other == s {
+			c.subs = append(c.subs[:i], c.subs[i+1:]...)
+			break
+		}
+	}
+	s.conn, s.again = to, true
+	to.subs = append(to.subs, s)
+	if !s.call.done {
+		c.forget(s.call)
+		to.pending = append(to.pending, s.call)
+	}
+	to.ask(s, "SUBSCRIBE", s.call)
+	to.resubscribeLater()
+}
+
+// watchSentinels subscribes to what every Sentinel says of masters, and asks it
+// who is master, in case that a failover came before.
+func (p *process) watchSentinels() {
+	for _, n := range p.w.sentinels {
+		c := p.conn(n)
+		s := &subscription{conn: c, channel: "+switch-master", deliver: p.switchMaster}
+		s.lost = func() { p.spawn(func() { p.askSentinel(p.running(), n) }) }
+		s.call = &call{task: p.running()}
+		s.again = true // when it is confirmed, the Sentinel is asked
+		c.subs = append(c.subs, s)
+		c.pending = append(c.pending, s.call)
+		c.ask(s, "SUBSCRIBE", s.call)
+		c.resubscribeLater()
+	}
+}
+
+// switchMaster follows "mymaster OLD-HOST OLD-PORT NEW-HOST NEW-PORT".
+func (p *process) switchMaster(payload string) {
+	if f := strings.Fields(payload); len(f) == 5 {
+		p.followTo(f[3], f[4])
+	}
+}
+
+func (p *process) followTo(host, port string) {
+	if n := p.w.nodeAt(host + ":" + port); n != nil && n.group != nil && p.masterOf(n.group) != n {
+		p.follow(p.conn(n))
+	}
+}
+
+// askSentinel asks one Sentinel who is master of each group.
+func (p *process) askSentinel(t *task, n *node) {
+	for i := range p.w.groups {
+		name := p.w.cfg.Plan.MasterName(p.w.groups[i].first.id())
+		m := p.w.newMessage(msgRequest)
+		m.setArgs("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+		m.text, m.conn = "SENTINEL GET-MASTER-ADDR-BY-NAME "+name, p.conn(n)
+		v, err := m.conn.request(t, nil, m)
+		if err == nil && len(v.List) == 2 {
+			p.followTo(v.List[0].Str, v.List[1].Str)
+		}
+	}
+}
