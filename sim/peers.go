@@ -177,7 +177,8 @@ func (n *node) noteRole(cause uint64) {
 	n.leads = !n.leads
 	if n.leads && n.w.governs() {
 		n.group.master = n
-		n.ledSince = n.w.emit(trace.Event{Kind: trace.Promote, Actor: n.actor, Peer: n.actor, Cause: cause, A: n.engine.Offset()})
+		n.ledSince = n.w.emit(trace.Event{Kind: trace.Promote, Actor: n.actor, Peer: n.actor, Cause: cause,
+			A: n.engine.Offset()})
 	}
 }
 
