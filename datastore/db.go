@@ -31,6 +31,13 @@ func (db *DB) Idle(key []byte) time.Duration {
 	return 0
 }
 
+// SetIdle makes key look as if it had not been accessed for so long.
+func (db *DB) SetIdle(key []byte, idle time.Duration) {
+	if e := db.peek(key); e != nil {
+		e.accessed = db.keyspace.accessTime - idle
+	}
+}
+
 // Kind is the type of the value under key, None if it is missing.
 func (db *DB) Kind(key []byte) Kind {
 	if e := db.peek(key); e != nil {

@@ -34,6 +34,7 @@ func init() {
 		zsetCommands,
 		zsetAlgebraCommands,
 		streamCommands,
+		dumpCommands,
 		scanCommands,
 		genericCommands,
 		databaseCommands,

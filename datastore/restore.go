@@ -1,0 +1,274 @@
+package datastore
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Restore makes the value of a payload that Dump or Redis made, and puts it
+// under key, over what is there. It reports whether the payload is one that
+// can be read; SealedDump has seen to its end. The deadline is in Unix
+// milliseconds or NoDeadline.
+func (db *DB) Restore(key, payload []byte, deadline int64) bool {
+	v, ok := db.load(payload)
+	if ok {
+		db.put(key, v, deadline)
+	}
+	return ok
+}
+
+// Loadable reports whether Restore would accept a payload.
+func (db *DB) Loadable(payload []byte) bool {
+	_, ok := db.load(payload)
+	return ok
+}
+
+func (db *DB) load(payload []byte) (v value, ok bool) {
+	r := &dumpReader{rest: payload[:len(payload)-dumpFooter], limits: db.keyspace.limits}
+	kind := r.take(1)
+	if kind == nil {
+		return v, false
+	}
+	v = r.value(kind[0])
+	if r.bad || v.kind == None || v.kind != String && v.kind != Stream && v.length() == 0 {
+		return v, false
+	}
+	return v, true
+}
+
+// dumpReader reads the file format. What follows an error is zero.
+type dumpReader struct {
+	rest   []byte
+	limits Limits
+	bad    bool
+}
+
+func (r *dumpReader) value(kind byte) (v value) {
+	switch kind {
+	case dumpString:
+		return value{kind: String, str: r.text()}
+	case dumpList:
+		return r.list()
+	case dumpSet, dumpIntset:
+		return r.set(kind == dumpIntset)
+	case dumpHash, dumpHashPacked:
+		return r.hash(kind == dumpHashPacked)
+	case dumpZSet, dumpZSetPacked:
+		return r.sorted(kind == dumpZSetPacked)
+	case dumpStream1, dumpStream2:
+		return value{kind: Stream, stream: r.stream(kind == dumpStream2)}
+	}
+	return value{}
+}
+
+// take returns the next n bytes, nil if there are not so many.
+func (r *dumpReader) take(n uint64) []byte {
+	if r.bad || n > uint64(len(r.rest)) {
+		r.bad = true
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *dumpReader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// size reads a length, or the kind of a string that is not written as it is.
+func (r *dumpReader) size() (n uint64, special byte) {
+	b := r.take(1)
+	switch {
+	case b == nil:
+		return 0, 0
+	case b[0] < 0x40:
+		return uint64(b[0]), 0
+	case b[0] < 0x80:
+		if low := r.take(1); low != nil {
+			n = uint64(b[0]&0x3f)<<8 | uint64(low[0])
+		}
+	case b[0] == dumpLength32:
+		if wide := r.take(4); wide != nil {
+			n = uint64(binary.BigEndian.Uint32(wide))
+		}
+	case b[0] == dumpLength64:
+		if wide := r.take(8); wide != nil {
+			n = binary.BigEndian.Uint64(wide)
+		}
+	case b[0] >= dumpInt8:
+		return 0, b[0]
+	default:
+		r.bad = true
+	}
+	return n, 0
+}
+
+// length reads a number.
+func (r *dumpReader) length() uint64 {
+	n, special := r.size()
+	r.bad = r.bad || special != 0
+	return n
+}
+
+// count reads how many elements follow, each of at least one byte.
+func (r *dumpReader) count() uint64 {
+	n := r.length()
+	if n > uint64(len(r.rest)) {
+		r.bad = true
+		return 0
+	}
+	return n
+}
+
+// text reads a string in any of its forms.
+func (r *dumpReader) text() string {
+	n, special := r.size()
+	switch special {
+	case 0:
+		return string(r.take(n))
+	case dumpInt8:
+		if b := r.take(1); b != nil {
+			return FormatInteger(int64(int8(b[0])))
+		}
+	case dumpInt16:
+		if b := r.take(2); b != nil {
+			return FormatInteger(int64(int16(binary.LittleEndian.Uint16(b))))
+		}
+	case dumpInt32:
+		if b := r.take(4); b != nil {
+			return FormatInteger(int64(int32(binary.LittleEndian.Uint32(b))))
+		}
+	case dumpCompressed:
+		packed, size := r.length(), r.length()
+		const longest = 512 << 20
+		if b := r.take(packed); b != nil && size <= longest {
+			out, ok := lzfDecompress(b, int(size))
+			r.bad = r.bad || !ok
+			return string(out)
+		}
+	}
+	r.bad = true
+	return ""
+}
+
+// packed reads the elements of a listpack.
+func (r *dumpReader) packed() []string {
+	elements, ok := parseListpack([]byte(r.text()))
+	r.bad = r.bad || !ok
+	return elements
+}
+
+func (r *dumpReader) list() value {
+	v := value{kind: List, list: &deque{}}
+	for range r.count() {
+		elements := []string(nil)
+		switch r.length() {
+		case dumpPlainNode:
+			elements = []string{r.text()}
+		case dumpPackedNode:
+			elements = r.packed()
+		default:
+			r.bad = true
+		}
+		for _, text := range elements {
+			v.list.pushBack(text)
+		}
+	}
+	return v
+}
+
+func (r *dumpReader) set(packed bool) value {
+	v := value{kind: Set, set: &omap[struct{}]{}}
+	var names []string
+	if packed {
+		names = r.intset()
+	} else {
+		for range r.count() {
+			names = append(names, r.text())
+		}
+	}
+	for _, name := range names {
+		r.bad = r.bad || !v.set.set([]byte(name), struct{}{})
+		if _, isInt := ParseInteger(name); !isInt {
+			v.form = formGrown
+		}
+	}
+	v.grow(v.set.len(), 0, r.limits.SetEntries, 0)
+	return v
+}
+
+// intset reads a compact set of integers.
+func (r *dumpReader) intset() (names []string) {
+	b := []byte(r.text())
+	if len(b) < 8 {
+		r.bad = true
+		return nil
+	}
+	width, count := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	b = b[8:]
+	if width != 2 && width != 4 && width != 8 || uint64(len(b)) != uint64(width)*uint64(count) {
+		r.bad = true
+		return nil
+	}
+	for ; len(b) > 0; b = b[width:] {
+		var u uint64
+		for i := int(width) - 1; i >= 0; i-- {
+			u = u<<8 | uint64(b[i])
+		}
+		unused := 64 - 8*width
+		names = append(names, FormatInteger(int64(u<<unused)>>unused))
+	}
+	return names
+}
+
+func (r *dumpReader) hash(packed bool) value {
+	v := value{kind: Hash, hash: &omap[string]{}}
+	var words []string
+	if packed {
+		words = r.packed()
+	} else {
+		for range 2 * r.count() {
+			words = append(words, r.text())
+		}
+	}
+	if len(words)%2 != 0 {
+		r.bad = true
+		return v
+	}
+	for i := 0; i < len(words); i += 2 {
+		r.bad = r.bad || !v.hash.set([]byte(words[i]), words[i+1])
+		if !packed {
+			v.grow(0, max(len(words[i]), len(words[i+1])), 0, r.limits.HashValue)
+		}
+	}
+	v.grow(v.hash.len(), 0, r.limits.HashEntries, 0)
+	return v
+}
+
+func (r *dumpReader) sorted(packed bool) value {
+	v := value{kind: ZSet, zset: &sorted{}}
+	if packed {
+		words := r.packed()
+		if len(words)%2 != 0 {
+			r.bad = true
+			return v
+		}
+		for i := 0; i < len(words); i += 2 {
+			score, ok := parseScore(words[i+1])
+			r.bad = r.bad || !ok || !v.zset.set([]byte(words[i]), score)
+		}
+	} else {
+		for range r.count() {
+			name := r.text()
+			score := math.Float64frombits(r.uint64())
+			r.bad = r.bad || math.IsNaN(score) || !v.zset.set([]byte(name), score)
+			v.grow(0, len(name), 0, r.limits.ZSetValue)
+		}
+	}
+	v.grow(v.zset.len(), 0, r.limits.ZSetEntries, 0)
+	return v
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"time"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// Values in Redis's own format, https://redis.io/docs/latest/commands/dump/
+
+var dumpCommands = []Command{
+	{Name: "DUMP", Arity: 2, Flags: ReadOnly, Keys: oneKey(1), Groups: "keyspace read slow", Run: runDump},
+	{Name: "RESTORE", Arity: -4, Flags: Write | DenyOOM, Keys: oneKey(1), Groups: "keyspace write slow dangerous",
+		Run: runRestore},
+	{Name: "RESTORE-ASKING", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: oneKey(1),
+		Groups: "keyspace write slow dangerous", Run: runRestore},
+}
+
+// runDump is DUMP key.
+func runDump(c *Call) resp.Value {
+	payload, ok := c.DB.Dump(c.Args[1], c.Node.conf.get("rdbcompression") == "yes")
+	return textReply(string(payload), ok, nil)
+}
+
+// restoreOptions are the options of RESTORE.
+type restoreOptions struct {
+	replace, absolute bool
+	idle              int64 // seconds, -1: not given
+}
+
+// runRestore is RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency].
+// A TTL of 0 is none; one that has passed leaves no key.
+func runRestore(c *Call) resp.Value {
+	opt, bad := parseRestore(c.Args[4:])
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	key, payload := c.Args[1], c.Args[3]
+	if !opt.replace && c.DB.Exists(key) {
+		return resp.Err("BUSYKEY Target key name already exists.")
+	}
+	ttl, ok := parseInt(c.Args[2])
+	switch {
+	case !ok:
+		return resp.Err(errNotInt)
+	case ttl < 0:
+		return resp.Err("ERR Invalid TTL value, must be >= 0")
+	case !datastore.SealedDump(payload):
+		return resp.Err("ERR DUMP payload version or checksum are wrong")
+	case !c.DB.Loadable(payload):
+		return resp.Err("ERR Bad data format")
+	}
+	deadline, now := datastore.NoDeadline, c.NowMillis()
+	if ttl > 0 {
+		deadline = ttl
+		if !opt.absolute {
+			deadline += now
+		}
+		if deadline <= now && !c.Node.repl.isReplica() {
+			if c.DB.Delete(key) {
+				c.Changed(key, "del")
+				c.Replicate([]byte("DEL"), key)
+			}
+			return resp.OK
+		}
+	}
+	c.DB.Restore(key, payload, deadline)
+	if opt.idle >= 0 {
+		c.DB.SetIdle(key, time.Duration(opt.idle)*time.Second)
+	}
+	c.Changed(key, "restore")
+	if ttl > 0 && !opt.absolute {
+		effect := append([][]byte(nil), c.Args...)
+		effect[2] = []byte(decimal(deadline))
+		c.Replicate(append(effect, []byte("ABSTTL"))...)
+	}
+	return resp.OK
+}
+
+func parseRestore(args [][]byte) (opt restoreOptions, bad string) {
+	const mostFrequent = 255
+	opt.idle = -1
+	frequency := int64(-1)
+	for ; len(args) > 0; args = args[1:] {
+		var ok bool
+		switch {
+		case is(args[0], "REPLACE"):
+			opt.replace = true
+		case is(args[0], "ABSTTL"):
+			opt.absolute = true
+		case is(args[0], "IDLETIME") && len(args) > 1 && frequency == -1:
+			args = args[1:]
+			if opt.idle, ok = parseInt(args[0]); !ok {
+				return opt, errNotInt
+			} else if opt.idle < 0 {
+				return opt, "ERR Invalid IDLETIME value, must be >= 0"
+			}
+		case is(args[0], "FREQ") && len(args) > 1 && opt.idle == -1:
+			args = args[1:]
+			if frequency, ok = parseInt(args[0]); !ok {
+				return opt, errNotInt
+			} else if frequency < 0 || frequency > mostFrequent {
+				return opt, "ERR Invalid FREQ value, must be >= 0 and <= 255"
+			}
+		default:
+			return opt, errSyntax
+		}
+	}
+	return opt, ""
+}
