@@ -37,7 +37,7 @@ func verbs() []verb {
 		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", checkDelay, applyDelay},
 		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
-		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT ARGUMENT…", checkRun, applyRun},
+		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT|SET ARGUMENT…", checkRun, applyRun},
 		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
 		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
 		{"calm", "calm", checkNothing, applyCalm},
@@ -291,7 +291,7 @@ func checkRun(w *Spec, s Step) error {
 	if len(s.Args) < 3 || len(s.Opts) > 0 {
 		return fmt.Errorf("expected a master and a command with its arguments")
 	}
-	if _, err := oneOf(Option{"command", s.Args[1]}, []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT"}); err != nil {
+	if _, err := oneOf(Option{"command", s.Args[1]}, []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT", "SET"}); err != nil {
 		return err
 	}
 	return w.known(s.Args[0], aMaster|aReplica)

@@ -45,6 +45,8 @@ func worldOptions() []worldOption {
 		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
 		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
 		{"fsync", setSync},
+		{"scales", onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},
+		{"broken", setBroken},
 		{"guards", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Guards })},
 		{"fence", onOrOff(func(w *Spec) *bool { return &w.Fence })},
 		{"delay", span(func(w *Spec) *Range { return &w.Delay })},
@@ -77,6 +79,13 @@ func setKind(w *Spec, o Option) (err error) {
 func setProfile(w *Spec, o Option) error {
 	name, err := oneOf(o, []string{"lockclient", "redisson"})
 	w.Load.Redisson = name == "redisson"
+	return err
+}
+
+// setBroken breaks the model of a client on purpose, so that a check can be seen to fail.
+func setBroken(w *Spec, o Option) error {
+	_, err := oneOf(o, []string{"release"})
+	w.Load.Broken = err == nil
 	return err
 }
 

@@ -42,6 +42,7 @@ type redisson struct {
 	root     *simCtx
 	watchdog time.Duration
 	fairWait time.Duration
+	broken   bool        // releases look at no owner
 	renewals [2]renewals // of plain locks, of read locks
 }
 
@@ -50,7 +51,7 @@ func (c *client) redissons() []*redisson {
 	var list []*redisson
 	for _, g := range c.p.w.groups {
 		r := &redisson{transport: &transport{p: c.p, group: g}, root: &simCtx{p: c.p, parent: context.Background()},
-			watchdog: c.load.TTL, fairWait: fairWaitTimeout}
+			watchdog: c.load.TTL, fairWait: fairWaitTimeout, broken: c.load.Broken}
 		if c.load.FairWait > 0 {
 			r.fairWait = c.load.FairWait
 		}

@@ -144,6 +144,11 @@ func (l *rlock) giveUp(wait time.Duration) error {
 
 // unlock gives back one hold.
 func (l *rlock) unlock() error {
+	if l.of.broken {
+		l.of.unregister(l)
+		_, err := l.of.command("DEL", l.name)
+		return err
+	}
 	id := l.of.requestID()
 	var reply lockclient.Reply
 	err := l.of.execute(func() (err error) {

@@ -81,6 +81,9 @@ func (n *node) claimedAt(key string, taken map[string]bool) {
 			}
 			return
 		}
-		taken[key+" "+n.byHand("GET", key).Str] = true
+		owner := n.byHand("GET", key).Str
+		if _, err := strconv.Atoi(owner); err != nil { // else it is a number of permits
+			taken[key+" "+owner] = true
+		}
 	}
 }

@@ -158,10 +158,21 @@ func (c *client) watchLoss(b *Belief, h holding) {
 	})
 }
 
+// holdTime draws how long a client works.
+func (c *client) holdTime() time.Duration {
+	if !c.load.Scales {
+		return time.Duration(c.p.choices.span(c.load.Hold))
+	}
+	lease := c.load.TTL
+	long := []time.Duration{0, time.Millisecond, 100 * time.Millisecond, lease / 3, lease + time.Millisecond, 2 * lease}
+	d := long[c.p.choices.draw(uint64(len(long)))] + time.Duration(c.p.choices.span(Range{0, 200 * time.Millisecond}))
+	return min(d, c.load.Hold.Hi)
+}
+
 // work is the critical section. It stops as soon as the lock is known to be lost.
 func (p *worker) work(t *task, b *Belief, h holding) {
 	c, ctx := p.c, h.Context().(*simCtx)
-	t.sleep(ctx, time.Duration(c.p.choices.span(c.load.Hold)))
+	t.sleep(ctx, c.holdTime())
 	if ctx.Err() != nil {
 		return
 	}

@@ -70,6 +70,8 @@ type Workload struct {
 	Think     Range         // time between unlock and the next lock
 	Rounds    int           // 0: for ever
 	Wait      time.Duration // limit of lock(); 0: none
+	Broken    bool          // profile=redisson: a release deletes the lock, whosever it is
+	Scales    bool          // hold is one of the durations that matter to a lease, at most Hold.Hi
 	Guards    int           // the last so many clients take nothing and ask whether the lock is free
 	Once      bool          // lock() is a single attempt
 	Redisson  bool          // clients behave as Redisson's, else they are lockclient's

@@ -10,11 +10,11 @@ import (
 )
 
 // common is the world line of every cell: what clients do, and how fast messages are.
-const common = "clients=3 ttl=30s hold=0s..45s think=0s..5s delay=1ms..5ms"
+const common = "clients=3 ttl=30s hold=0s..60s scales=on think=0s..5s delay=1ms..5ms"
 
 // worlds are the options of a kind, beside those.
 func worlds(profile, kind string) string {
-	short := " ttl=10s renew=off hold=0s..15s"
+	short := " ttl=10s renew=off hold=0s..20s"
 	switch kind {
 	case "read":
 		return "lock=rw readers=2"
@@ -30,7 +30,7 @@ func worlds(profile, kind string) string {
 	case "simple":
 		return "lock=simple" + short
 	case "latch":
-		return "lock=latch waiters=1 count=2 rounds=1"
+		return "lock=latch waiters=1 count=6 rounds=3"
 	}
 	return "lock=" + kind
 }
@@ -47,7 +47,7 @@ func safety(kind string) string {
 }
 
 // calmAfter is after how many leases the faults end.
-const calmAfter = 5
+const calmAfter = 4
 
 // Scenario is the world in which a claim of a cell is searched for. Its faults
 // line draws the row's faults; nothing else of them is fixed.
@@ -58,11 +58,16 @@ func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 	words.add(set.World...)
 	ttl, hold := words.duration("ttl"), words.duration("hold")
 	calm := calmAfter * ttl
-	end, wait := calm+2*ttl, one.bound
+	end, wait := calm+ttl, one.bound
 	if wait > 0 {
-		wait += 3*hold + 15*time.Second // others have their turn first
+		if one.check == "liveness" {
+			wait += 3*hold + 15*time.Second // others have their turn first
+		}
 		words.add("bound=" + sim.DurationText(wait))
 		end = calm + wait + 10*time.Second
+	}
+	if one.check == "progress" {
+		end = 10 * one.bound
 	}
 	if one.check == "leak" {
 		end = calm + 5*time.Minute
@@ -80,7 +85,9 @@ func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 	if len(faults) > 0 {
 		fmt.Fprintf(&b, "faults %s\n", strings.Join(faults, " "))
 	}
-	fmt.Fprintf(&b, "at %s calm\n", sim.DurationText(calm))
+	if one.check != "progress" {
+		fmt.Fprintf(&b, "at %s calm\n", sim.DurationText(calm))
+	}
 	if one.check == "leak" {
 		fmt.Fprintf(&b, "at %s audit\n", sim.DurationText(end-time.Second))
 	}

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What each of these verbs, checks and options is for, seen to hold and to break.
+func TestFaultsOfRows(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	for name, c := range map[string]struct{ world, story, check, want string }{
+		"a stall outlasts the lease before the reply": {
+			"profile=redisson clients=2 hold=5s rounds=1 ttl=3s renew=off delay=100ms",
+			"at 0s start c1\nat 0s stall c1 for=4s after=2\nat 1s start c2\n", "exclusion", "violated"},
+		"lockclient believes no grant that has ended": {"clients=2 hold=5s rounds=1 ttl=3s renew=off delay=100ms",
+			"at 0s start c1\nat 0s stall c1 for=4s after=2\nat 1s start c2\n", "exclusion", "holds"},
+		"a stall hits who asks, not who holds": {"clients=2 hold=10s rounds=1",
+			"at 0s start c1\nat 1s stall c1 for=40s\nat 2s start c2\n", "exclusion", "holds"},
+		"an evicted lock is free": {"clients=2 hold=8s rounds=1",
+			"at 0s start c1\nat 1s evict m1 key=1\nat 2s start c2\n", "exclusion", "violated"},
+		"eviction spares what a bare majority says": {"masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1",
+			"at 0s partition c1 m4,m5\nat 0s start c1\nat 1s evict m1 key=1 spare=on\nat 2s start c2\n", "exclusion", "holds"},
+		"without that two majorities agree": {"masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1",
+			"at 0s partition c1 m4,m5\nat 0s start c1\nat 1s evict m1 key=1\nat 2s start c2\n", "exclusion", "violated"},
+		"what is not on disk is forgotten": {"clients=2 hold=8s rounds=1 fsync=everysec",
+			"at 0s start c1\nat 900ms restart m1 data=synced\nat 1s start c2\n", "exclusion", "violated"},
+		"what is on disk is kept": {"clients=2 hold=8s rounds=1 fsync=everysec",
+			"at 0s start c1\nat 1100ms restart m1 data=synced\nat 1200ms start c2\n", "exclusion", "holds"},
+		"with fsync always all is on disk": {"clients=2 hold=8s rounds=1 fsync=always",
+			"at 0s start c1\nat 900ms crash m1 for=100ms data=synced\nat 1s start c2\n", "exclusion", "holds"},
+		"after the faults everybody proceeds": {"clients=2 hold=1s bound=10s",
+			"at 0s start all\nat 1s partition c1,c2 m1\nat 20s calm\n", "liveness", "holds"},
+		"a latch that a dead client should count down never opens": {"lock=latch clients=2 waiters=1 bound=60s",
+			"at 0s start c1\nat 1s crash c2\nat 2s calm\n", "liveness", "violated"},
+		"a release without a look at the owner": {
+			"profile=redisson broken=release clients=2 hold=5s rounds=1 ttl=3s renew=off",
+			"at 0s start c1\nat 4s start c2\n", "theft", "violated"},
+		"a release that looks at the owner": {
+			"profile=redisson clients=2 hold=5s rounds=1 ttl=3s renew=off",
+			"at 0s start c1\nat 4s start c2\n", "theft", "holds"},
+		"a permit is given back by its id": {"lock=permits clients=3 permits=2 hold=1s rounds=4",
+			"at 0s start all\nat 2s partition c1 m1 for=50s\n", "theft", "holds"},
+		"a replica may not have heard of a lock": {"profile=redisson replicas=1 lag=2s clients=2 guards=1 hold=5s",
+			"at 0s start all\n", "guard", "violated"},
+		"the master has heard of it": {"replicas=1 lag=2s clients=2 guards=1 hold=5s",
+			"at 0s start all\n", "guard", "holds"},
+		"a read-write lock is asked of the master": {
+			"profile=redisson lock=rw replicas=1 lag=2s clients=2 guards=1 hold=5s",
+			"at 0s start all\n", "guard", "holds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "world " + c.world + "\nexpect " + c.check + "=" + c.want + "\n" + c.story + "run for=100s\n"
+			s, err := ParseScenario("x.scenario", text)
+			require.NoError(t, err)
+			r, err := s.Run(context.Background(), opt)
+			require.NoError(t, err)
+			require.Equal(t, c.want, r.Results[0].Verdict.String(), r.Results[0].Reason)
+			traced := opt
+			traced.Details = true
+			again, err := s.Run(context.Background(), traced)
+			require.NoError(t, err)
+			require.Equal(t, r.Hash, again.Hash)
+		})
+	}
+}
+
+// After a calm, servers that were down are there again, and nothing new begins.
+func TestCalm(t *testing.T) {
+	for _, story := range []string{
+		"at 5s crash m1\n", "at 5s crash m1 for=90s\n", "at 5s failover r1 outage=90s\n", "at 5s pause m1 for=90s\n",
+		"at 5s pause c1 for=90s\nat 5s pause c2 for=90s\n", "at 5s hold r1\nat 6s crash m1\n",
+		"at 5s drop c1 m1 next=1000000\nat 5s delay m1 c2 next=1000000 by=1m\n",
+	} {
+		s, err := ParseScenario("x.scenario", "world replicas=1 clients=3 hold=1s bound=45s\nexpect liveness=holds\n"+
+			"at 0s start all\n"+story+"at 10s calm\nrun for=120s\n")
+		require.NoError(t, err)
+		r, err := s.Run(context.Background(), Options{Seed: 1})
+		require.NoError(t, err)
+		require.Equal(t, "holds", r.Results[0].Verdict.String(), story+r.Results[0].Reason)
+	}
+}
+
+func TestRowVerbErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"at 1s stall m1 for=1s":           "cannot be a master here",
+		"at 1s stall c1":                  "for=: expected a duration",
+		"at 1s stall c1 for=1s after=x":   "after=x: expected a number",
+		"at 1s evict m1":                  "key=: expected a number",
+		"at 1s evict m1 key=1 spare=much": `unknown spare "much"`,
+		"at 1s evict c1 key=1":            "cannot be a client here",
+		"at 1s calm now":                  "expected 0 arguments",
+		"at 1s restart m1 data=some":      `unknown data "some": expected keep, lose, synced`,
+		"faults pause servers=0":          "servers=0: expected a number",
+	} {
+		_, err := ParseScenario("x.scenario", "world\n"+line+"\nrun for=1s\n")
+		require.ErrorContains(t, err, want)
+	}
+	for words, want := range map[string]string{
+		"fsync=never": `unknown fsync "never"`, "broken=all": `unknown broken "all"`,
+	} {
+		_, err := ParseScenario("x.scenario", "world "+words+"\nrun for=1s\n")
+		require.ErrorContains(t, err, want)
+	}
+}
