@@ -13,6 +13,7 @@
 // Faults are put between client and transport, so they need no help from the
 // environment: replies and messages that get lost, servers out of reach.
 //
-// Times are generous enough for a busy machine, and no contract takes more than
-// ten seconds.
+// Times allow for the stalls that an environment admits (Env.Stall); without any,
+// a message must wake within 200 ms. Where stalls last up to 3 s, a contract takes
+// some ten seconds at most.
 package locktest
