@@ -27,10 +27,11 @@ type node struct {
 	engine   *engine.Node    // that of member
 	entropy  uint64
 	group    *group
-	links    [][3]*peerLink // to the other nodes, by index and lane
-	held     bool           // its master's effects are held back
-	leads    bool           // it was a master when that was last looked at
-	ledSince uint64         // the event at which it last became one; 0: at the start
+	links    [][3]*peerLink   // to the other nodes, by index and lane
+	held     bool             // its master's effects are held back
+	standing cluster.Standing // that Config.Standing was told last
+	leads    bool             // it was a master when that was last looked at
+	ledSince uint64           // the event at which it last became one; 0: at the start
 
 	ends     map[int64]*endpoint // by session
 	down     bool
@@ -76,8 +77,10 @@ func (n *node) config() engine.Config {
 			n.entropy++
 			return mix(seed + n.entropy)
 		},
-		Limit:      scriptLimit(),
-		Parameters: w.cfg.Nodes,
+		Limit: scriptLimit(),
+	}
+	if w.cfg.Nodes != nil {
+		cfg.Parameters = w.cfg.Nodes(n.name)
 	}
 	if w.cfg.Details {
 		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
@@ -185,6 +188,12 @@ func (n *node) takeDetails() []trace.Detail {
 func (n *node) settle(cause uint64) {
 	w := n.w
 	n.noteRole(cause)
+	if w.cfg.Standing != nil {
+		if now := cluster.StandingOf(n.proc); now != n.standing {
+			n.standing = now
+			w.cfg.Standing(n.name, now)
+		}
+	}
 	w.following(cause, func() {
 		for _, s := range n.proc.Dirty() {
 			if end := n.ends[s.ID]; end != nil {

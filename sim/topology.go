@@ -40,8 +40,8 @@ func (w *Spec) Plan() cluster.Plan {
 	return p
 }
 
-// Parameters are those of the nodes that differ from redis.conf's defaults; nil if none does.
-func (w *Spec) Parameters() map[string]string {
+// parameters are those of the nodes that differ from redis.conf's defaults.
+func (w *Spec) parameters(string) map[string]string {
 	var all map[string]string
 	set := func(name string, value int64) {
 		if all == nil {

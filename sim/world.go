@@ -18,15 +18,18 @@ type Config struct {
 	Details bool              // fill in the texts of events; changes no result
 	Lua     *luaengine.Engine // may be shared by the worlds of one goroutine; nil: a new one
 
-	Plan      cluster.Plan      // which servers there are
-	Nodes     map[string]string // parameters of every node
-	Locks     int               // locks lock:1 to lock:N; at least 1
-	Delay     Range             // of a message, one way
-	Lag       Range             // of replication
-	Fence     bool              // the resource refuses writes with a token below the highest it has seen
-	EverySec  bool              // servers sync their disks each second, else at once
-	Thefts    bool              // events tell when a request ends what another client had
-	Sync      bool              // clients check with WAIT whether replicas have what they acquire
+	Plan     cluster.Plan // which servers there are
+	Locks    int          // locks lock:1 to lock:N; at least 1
+	Delay    Range        // of a message, one way
+	Lag      Range        // of replication
+	Fence    bool         // the resource refuses writes with a token below the highest it has seen
+	EverySec bool         // servers sync their disks each second, else at once
+	Thefts   bool         // events tell when a request ends what another client had
+	Sync     bool         // clients check with WAIT whether replicas have what they acquire
+
+	Nodes    func(name string) map[string]string     // parameters of a node; may be nil
+	Standing func(name string, now cluster.Standing) // told of each change in a process's place; may be nil
+
 	Observers []func(*trace.Event)
 }
 

@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -24,6 +25,7 @@ type Node struct {
 	listening string
 	process   cluster.Process
 	clock     *clock
+	standing  cluster.Standing // that Config.Standing was told last; under the server's gate
 	inbox     *inbox
 	limit     atomic.Pointer[func() string] // of the present server
 
@@ -60,27 +62,28 @@ func (n *Node) Do(f func(p cluster.Process)) (done bool) {
 	return done
 }
 
-// deliver hands over what has arrived. For a process that is down its computer answers.
+// deliver hands over what has arrived, one by one. For a process that is down
+// its computer answers.
 func (n *Node) deliver(messages []cluster.Message) {
-	if n.Do(func(p cluster.Process) {
-		for _, m := range messages {
-			p.Receive(m)
-		}
-	}) {
-		return
-	}
-	var answers []cluster.Message
 	for _, m := range messages {
-		if m.Body != (any)(cluster.Closed{}) {
-			answers = append(answers, cluster.Nobody(m))
+		received := n.Do(func(p cluster.Process) { p.Receive(m) })
+		if !received && m.Body != (any)(cluster.Closed{}) {
+			n.topology.network.sendAll([]cluster.Message{cluster.Nobody(m)})
 		}
 	}
-	n.topology.network.sendAll(answers)
 }
 
 // config is what the node is made with.
 func (n *Node) config(base engine.Config, log func(name string, level int, text string)) engine.Config {
 	base.Clock = n.clock
+	if own := n.topology.cfg.Own; own != nil {
+		parameters := maps.Clone(base.Parameters)
+		if parameters == nil {
+			parameters = map[string]string{}
+		}
+		maps.Copy(parameters, own(n.name))
+		base.Parameters = parameters
+	}
 	base.Random = rand.Uint64
 	base.Lua = luaengine.New(engine.Resolve)
 	base.Limit = func() string {
@@ -112,6 +115,12 @@ func (n *Node) start(listener net.Listener) {
 
 // afterUse sends what the process has for others. It runs under the server's gate.
 func (n *Node) afterUse() {
+	if told := n.topology.cfg.Standing; told != nil {
+		if now := cluster.StandingOf(n.process); now != n.standing {
+			n.standing = now
+			told(n.name, now)
+		}
+	}
 	if messages := n.process.Outbox(); !n.down.Load() {
 		n.topology.network.sendAll(messages)
 	}

@@ -22,11 +22,15 @@ type Config struct {
 	// Node is what every node is made with: parameters and what INFO shows. The
 	// topology sets the clock, the random source, the script environment, the
 	// limit of scripts and the port.
-	Node  engine.Config
+	Node engine.Config
+	// Own are parameters of single nodes, by name; they come before Node's. It may be nil.
+	Own   func(name string) map[string]string
 	Delay time.Duration // of a message between nodes
 	Lag   time.Duration // of what a master sends its replicas; at least Delay is taken
 	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
 	Event func(sentinel, channel, text string)
+	// Standing is told of each change in a node's place; it may be nil, and must not wait.
+	Standing func(name string, s cluster.Standing)
 	// Log receives what Redis would log; nil: nobody reads it.
 	Log func(name string, level int, text string)
 }

@@ -1,0 +1,44 @@
+package cluster
+
+import "fmt"
+
+// Standing is a process's place in its topology.
+type Standing struct {
+	Role  string // master, replica or sentinel
+	Epoch uint64 // the latest that it has heard of; 0 where there are none
+	// State is of a cluster's node what it thinks of the cluster, ok or fail; of
+	// another replica whom it follows, and of a Sentinel whom it names as the
+	// first master, both by number.
+	State string
+}
+
+// String is the standing in a few words.
+func (s Standing) String() string { return fmt.Sprintf("%s epoch=%d %s", s.Role, s.Epoch, s.State) }
+
+// StandingOf tells where a process stands now.
+func StandingOf(p Process) Standing {
+	switch p := p.(type) {
+	case *Sentinel:
+		s := Standing{Role: "sentinel", Epoch: uint64(p.epoch)}
+		if len(p.masters) > 0 {
+			at := p.masters[0].currentAddress()
+			s.State = fmt.Sprintf("names %d", p.cfg.Directory.Resolve(at.host, at.port))
+		}
+		return s
+	case *Member:
+		return p.standing()
+	}
+	return Standing{}
+}
+
+func (m *Member) standing() Standing {
+	s := Standing{Role: "master"}
+	if m.node.IsReplica() {
+		s.Role = "replica"
+		s.State = fmt.Sprintf("follows %d", m.up.to)
+	}
+	if b, ok := m.bus.(*busNode); ok {
+		s.Epoch, s.State = b.currentEpoch, b.state.String()
+	}
+	return s
+}
