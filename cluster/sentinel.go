@@ -73,9 +73,15 @@ type sentinelOptions struct {
 }
 
 // NewSentinel makes a Sentinel. It panics when a master could not be added with
-// SENTINEL MONITOR; check them with [CheckWatched].
+// SENTINEL MONITOR; check them with [CheckWatched]. A master that is given by a
+// name turns resolve-hostnames and announce-hostnames on.
 func NewSentinel(cfg SentinelConfig) *Sentinel {
 	s := &Sentinel{cfg: cfg, post: NewPost(cfg.ID), periods: defaultPeriods()}
+	for _, w := range cfg.Masters {
+		if !isIP(w.Host) {
+			s.options.resolveHostnames, s.options.announceHostnames = true, true
+		}
+	}
 	cfg.Node.Mode = sentinelMode
 	cfg.Node.Handlers = s.handlers()
 	if cfg.Node.Port == 0 {
@@ -112,8 +118,11 @@ func (ri *instance) configure(w WatchedMaster) {
 // SENTINEL MONITOR, or "".
 func CheckWatched(masters []WatchedMaster) string {
 	for i, w := range masters {
-		if bad := checkMonitor(w.Host, int64(w.Port), int64(w.Quorum), false); bad != "" {
-			return bad
+		switch {
+		case w.Quorum < 1:
+			return errQuorum
+		case w.Port < 0 || w.Port > 65535:
+			return errInvalidPort
 		}
 		if slices.ContainsFunc(masters[:i], func(other WatchedMaster) bool { return other.Name == w.Name }) {
 			return errDuplicateMaster

@@ -74,6 +74,7 @@ func (s *Sentinel) handlers() engine.Handlers {
 }
 
 const (
+	errQuorum   = "ERR Quorum must be 1 or greater."
 	errNoMaster = "ERR No such master with that name"
 	errNotInt   = "ERR value is not an integer or out of range"
 )
@@ -241,12 +242,6 @@ func (s *Sentinel) runMonitor(c *engine.Call) resp.Value {
 		return resp.Err("ERR Invalid port")
 	}
 	host := string(c.Args[3])
-	if bad := checkMonitor(host, 0, quorum, s.options.resolveHostnames); bad != "" {
-		return resp.Err(bad)
-	}
-	if port < 0 || port > 65535 {
-		return resp.Err(errInvalidPort)
-	}
 	m, bad := s.addMaster(string(c.Args[2]), host, int(port), int(quorum))
 	if bad != "" {
 		return resp.Err(bad)
@@ -257,31 +252,16 @@ func (s *Sentinel) runMonitor(c *engine.Call) resp.Value {
 }
 
 // checkMonitor is why a master cannot be watched, or "".
-func checkMonitor(host string, port, quorum int64, names bool) string {
+func (s *Sentinel) checkMonitor(host string, port, quorum int64) string {
 	switch {
 	case quorum <= 0:
-		return "ERR Quorum must be 1 or greater."
-	case !isIP(host) && !(names && isIP(resolveName(host))):
+		return errQuorum
+	case !s.resolves(host):
 		return "ERR Invalid IP address or hostname specified"
 	case port < 0 || port > 65535:
 		return errInvalidPort
 	}
 	return ""
-}
-
-// isIP reports whether host is an address in numbers.
-func isIP(host string) bool {
-	if strings.Contains(host, ":") {
-		return strings.Trim(host, "0123456789abcdefABCDEF:.") == ""
-	}
-	parts := strings.Split(host, ".")
-	for _, part := range parts {
-		n, ok := datastore.ParseInteger([]byte(part))
-		if !ok || n < 0 || n > 255 {
-			return false
-		}
-	}
-	return len(parts) == 4
 }
 
 // runRemove is SENTINEL REMOVE name.

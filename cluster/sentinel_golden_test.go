@@ -22,6 +22,7 @@ import (
 type deployment struct {
 	replicas, sentinels, quorum int
 	downAfter, failoverTimeout  time.Duration
+	host                        string // of all; "": 127.0.0.1
 }
 
 // names are the processes in the order of their ports.

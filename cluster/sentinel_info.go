@@ -1,6 +1,9 @@
 package cluster
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // refresh reads what a master or replica says of itself, and acts on it unless
 // in tilt.
@@ -172,7 +175,7 @@ func (s *Sentinel) checkReconfigured(ri *instance) {
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// leadingInt is the number that text begins with, as C's atoi reads it.
+// leadingInt is the number that text begins with, as C's strtoll reads it.
 func leadingInt(text string) int64 {
 	text = strings.TrimLeft(text, " ")
 	negative := strings.HasPrefix(text, "-")
@@ -181,7 +184,12 @@ func leadingInt(text string) int64 {
 	}
 	var n int64
 	for i := 0; i < len(text) && isDigit(text[i]); i++ {
-		n = n*10 + int64(text[i]-'0')
+		digit := int64(text[i] - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			n = math.MaxInt64
+			break
+		}
+		n = n*10 + digit
 	}
 	if negative {
 		return -n

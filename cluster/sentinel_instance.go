@@ -98,31 +98,6 @@ func (ri *instance) kind() string {
 	return "sentinel"
 }
 
-// address is where an instance listens.
-type address struct {
-	host string // as it was given
-	port int
-}
-
-// String is "host:port".
-func (a address) String() string { return joinAddress(a.host, a.port) }
-
-// same reports whether two addresses are one. Without resolve-hostnames there
-// are no names to resolve.
-func (a address) same(b address) bool { return a.port == b.port && a.sameHost(b.host) }
-
-func (a address) sameHost(host string) bool {
-	return strings.EqualFold(resolveName(a.host), resolveName(host))
-}
-
-// resolveName is the only resolution that a process without a network can do.
-func resolveName(host string) string {
-	if strings.EqualFold(host, "localhost") {
-		return "127.0.0.1"
-	}
-	return host
-}
-
 // instances is a table of them, in the order in which they were added.
 type instances []*instance
 
@@ -169,6 +144,9 @@ func (s *Sentinel) newInstance(
 	if addr.port < 0 || addr.port > 65535 {
 		return nil, errInvalidPort
 	}
+	if !s.resolves(addr.host) {
+		return nil, "ERR Can't resolve instance hostname."
+	}
 	table, duplicate := &s.masters, errDuplicateMaster
 	switch kind {
 	case instReplica:
@@ -199,7 +177,7 @@ const defaultPriority = 100
 
 // addMaster begins to watch a master. bad is an error text or "".
 func (s *Sentinel) addMaster(name, host string, port, quorum int) (m *instance, bad string) {
-	if bad := checkMonitor(host, int64(port), int64(quorum), s.options.resolveHostnames); bad != "" {
+	if bad := s.checkMonitor(host, int64(port), int64(quorum)); bad != "" {
 		return nil, bad
 	}
 	m, bad = s.newInstance(instMaster, name, address{host, port}, nil)
@@ -240,9 +218,13 @@ func (s *Sentinel) resetMaster(m *instance, keepSentinels bool) {
 }
 
 // moveMaster resets a master that has moved to another address. Its other
-// replicas and the old address are watched as its replicas.
+// replicas and the old address are watched as its replicas. Nothing happens if
+// to is none.
 // Source: sentinelResetMasterAndChangeAddress of Redis 7.0.
 func (s *Sentinel) moveMaster(m *instance, to address) {
+	if to.port < 0 || to.port > 65535 || !s.resolves(to.host) {
+		return
+	}
 	var replicas []address
 	for _, r := range m.replicas {
 		if !r.addr.same(to) {

@@ -202,6 +202,20 @@ func TestSentinelMinority(t *testing.T) {
 	require.Equal(t, "slave", w.command("m1", "ROLE").List[0].Str)
 }
 
+// Processes that are known by a name are announced by it.
+func TestSentinelHostNames(t *testing.T) {
+	cfg := usual
+	cfg.host = "redis.test"
+	w := startSet(t, cfg, 10)
+	require.Equal(t, fmt.Sprintf("redis.test:%d", worldPort), w.sentinel("s1").MasterAddress("mymaster"))
+	w.stop("m1")
+	w.sleep(15 * time.Second)
+	v := w.command("s1", "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster")
+	require.Equal(t, "redis.test", v.List[0].Str)
+	require.NotEqual(t, decimal(worldPort), v.List[1].Str)
+	require.Equal(t, v, w.command("s3", "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster"))
+}
+
 // One seed tells one story.
 func TestSentinelIsDeterministic(t *testing.T) {
 	run := func() (told []event) {
@@ -224,8 +238,10 @@ func TestCheckWatched(t *testing.T) {
 	bad.Quorum = 0
 	require.Equal(t, "ERR Quorum must be 1 or greater.", CheckWatched([]WatchedMaster{bad}))
 	bad = good
+	bad.Port = 65536
+	require.Equal(t, "ERR Invalid port number.", CheckWatched([]WatchedMaster{bad}))
+	bad = good
 	bad.Host = "nohost"
-	require.Equal(t, "ERR Invalid IP address or hostname specified", CheckWatched([]WatchedMaster{bad}))
 	require.Panics(t, func() {
 		w := &worldProcess{w: &virtualWorld{}}
 		cfg := SentinelConfig{ID: 1, Directory: Directory{"127.0.0.1:1"}, Masters: []WatchedMaster{bad}}

@@ -64,20 +64,24 @@ const worldPort = 21500
 func newVirtualWorld(t *testing.T, cfg deployment, seed uint64) *virtualWorld {
 	w := &virtualWorld{t: t, random: seed*2 + 1, latency: 300 * time.Microsecond}
 	names := cfg.names()
+	host := cfg.host
+	if host == "" {
+		host = "127.0.0.1"
+	}
 	dir := make(Directory, len(names))
 	for i := range names {
-		dir[i] = fmt.Sprintf("127.0.0.1:%d", worldPort+i)
+		dir[i] = fmt.Sprintf("%s:%d", host, worldPort+i)
 	}
 	lua := luaengine.New(engine.Resolve)
 	for i, name := range names {
 		p := &worldProcess{w: w, name: name, id: ID(i + 1), port: worldPort + i, alive: true, cut: map[ID]bool{}}
 		node := engine.Config{Clock: p, Random: w.draw, Lua: lua, Parameters: map[string]string{}}
 		if name[0] == 'r' {
-			node.Parameters["replicaof"] = fmt.Sprintf("127.0.0.1 %d", worldPort)
+			node.Parameters["replicaof"] = fmt.Sprintf("%s %d", host, worldPort)
 		}
 		if name[0] == 's' {
 			p.proc = NewSentinel(SentinelConfig{ID: p.id, Directory: dir, Node: node, Masters: []WatchedMaster{{
-				Name: "mymaster", Host: "127.0.0.1", Port: worldPort, Quorum: cfg.quorum,
+				Name: "mymaster", Host: host, Port: worldPort, Quorum: cfg.quorum,
 				DownAfter: cfg.downAfter, FailoverTimeout: cfg.failoverTimeout,
 			}}})
 		} else {
