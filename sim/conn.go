@@ -186,7 +186,7 @@ func (c *conn) hangUp(cause uint64) {
 		return
 	}
 	m := w.newMessage(msgClose)
-	m.conn, m.sent = c, cause
+	m.conn, m.sent, m.from, m.to = c, cause, c.p.actor, c.n.actor
 	w.dispatch(m, &c.out, c.out.delay.Lo)
 }
 

@@ -25,6 +25,7 @@ func (s *Scenario) Text() string {
 	for _, step := range s.Steps {
 		b.WriteString(step.Text() + "\n")
 	}
+	b.WriteString(s.orderText())
 	fmt.Fprintf(&b, "run for=%s seed=%d\n", DurationText(s.For), s.Seed)
 	return b.String()
 }

@@ -116,10 +116,13 @@ func (w *World) double(m *message, ch *channel) {
 	if m.kind != msgRequest || m.place == pubsubPlace {
 		return
 	}
-	rule := takeRule(&w.doubles, m)
-	if rule == nil {
-		return
+	if rule := takeRule(&w.doubles, m); rule != nil {
+		w.again(m, ch.last+rule.late)
 	}
+}
+
+// again has a request arrive a second time.
+func (w *World) again(m *message, at time.Duration) {
 	again := w.newMessage(m.kind)
 	args, buf := again.args, again.buf
 	*again = *m
@@ -129,7 +132,7 @@ func (w *World) double(m *message, ch *channel) {
 	}
 	again.sent = w.emit(trace.Event{Kind: trace.Duplicate, Actor: m.from, Peer: m.to, Cause: m.sent, A: int64(m.number),
 		Text: m.text})
-	w.queue.push(ch.last+rule.late, step{kind: stepArrive, msg: again, node: m.conn.n})
+	w.arriveAt(at, step{kind: stepArrive, msg: again, node: m.conn.n}, 1)
 }
 
 // dispatch schedules m's arrival, first in first out on its channel.
@@ -146,7 +149,16 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	default:
 		s.proc = m.conn.p
 	}
-	w.queue.push(ch.last, s)
+	w.arriveAt(ch.last, s, 0)
+}
+
+// arriveAt has a message arrive at a time, or when it is chosen.
+func (w *World) arriveAt(at time.Duration, s step, lane uint8) {
+	if w.untimed != nil {
+		w.untimed.enqueue(s, lane)
+		return
+	}
+	w.queue.push(at, s)
 }
 
 // busy returns when the node comes to a request that arrives at a time: a slow

@@ -64,12 +64,16 @@ type runner struct {
 	checks  []check.Checker
 	plan    *planner // nil: no faults are drawn
 	done    []Step   // what the nemesis has done
+	untimed *Untimed // nil: the run has a clock
 }
 
 // Run runs the scenario to its end, or until ctx ends (between two steps).
 // An error means that there is no verdict: a panic of client code, or ctx.
 func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	s = s.with(opt)
+	if len(s.Order) > 0 {
+		return s.runOrder(ctx, opt)
+	}
 	r := &runner{s: s, actors: map[string]trace.Actor{}}
 	r.build(opt)
 	err := r.run(ctx, opt)
@@ -131,6 +135,9 @@ func (r *runner) build(opt Options) {
 	for a, n := range r.w.names {
 		r.actors[n] = trace.Actor(a)
 	}
+	if r.untimed != nil {
+		return
+	}
 	r.schedule()
 	if len(r.s.Faults.Kinds) > 0 {
 		r.plan = newPlanner(r)
@@ -181,7 +188,10 @@ func (r *runner) observers(opt Options) []func(*trace.Event) {
 	if opt.Observe != nil {
 		list = append(list, func(e *trace.Event) { opt.Observe(e, r.w.names) })
 	}
-	if len(r.s.Faults.Kinds) > 0 {
+	switch {
+	case r.untimed != nil:
+		list = append(list, r.untimed.observe)
+	case len(r.s.Faults.Kinds) > 0:
 		list = append(list, func(e *trace.Event) { r.plan.observe(e) })
 	}
 	return list

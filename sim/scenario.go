@@ -17,8 +17,11 @@ type Scenario struct {
 	Expect []Expectation
 	Steps  []Step
 	Faults Faults
+	Order  []string // of an untimed run: its actions
 	For    time.Duration
 	Seed   uint64
+
+	orderLine int
 }
 
 // Spec is the `world` line.
@@ -119,6 +122,9 @@ func ParseScenario(file, text string) (*Scenario, error) {
 	if err := p.checkFaults(); err != nil {
 		return nil, &SyntaxError{file, err.Line, err.Reason}
 	}
+	if err := p.checkOrder(); err != nil {
+		return nil, &SyntaxError{file, err.Line, err.Reason}
+	}
 	return p.s, nil
 }
 
@@ -133,7 +139,7 @@ func (p *parser) line(line string, number int) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if words[0] != "at" && words[0] != "expect" && p.seen[words[0]] {
+	if words[0] != "at" && words[0] != "expect" && words[0] != "order" && p.seen[words[0]] {
 		return fmt.Errorf("a second %q line", words[0])
 	}
 	p.seen[words[0]] = true
@@ -144,12 +150,14 @@ func (p *parser) line(line string, number int) error {
 		return p.expect(words[1:])
 	case "at":
 		return p.at(words[1:], number)
+	case "order":
+		return p.order(words[1:], number)
 	case "faults":
 		return p.faults(words[1:], number)
 	case "run":
 		return p.run(words[1:])
 	}
-	return fmt.Errorf("unknown word %q: expected world, expect, at, faults or run", words[0])
+	return fmt.Errorf("unknown word %q: expected world, expect, at, faults, order or run", words[0])
 }
 
 // option splits name=value.

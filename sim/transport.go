@@ -84,6 +84,9 @@ func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []strin
 }
 
 func (l lane) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
+	if u := l.p.w.untimed; u != nil {
+		u.acquaint(s)
+	}
 	return l.run(ctx, s, "EVALSHA", s.SHA, keys, args)
 }
 

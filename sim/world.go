@@ -69,6 +69,8 @@ type World struct {
 	stalls   []*stall
 	calm     bool // no more faults
 	err      error
+
+	untimed *Untimed // nil: time goes on by itself
 }
 
 // NewWorld makes a world at time 0 in which nothing has happened yet.

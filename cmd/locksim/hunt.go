@@ -28,6 +28,7 @@ type huntFlags struct {
 	workers  int
 	out      string
 	resume   string
+	bound    int
 }
 
 func newHunt() *cobra.Command {
@@ -47,6 +48,9 @@ with what it has found and the command that resumes it.`,
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.strategy == exhaustive {
+				return f.exhaust(cmd, args)
+			}
 			h, err := f.hunt(cmd, args)
 			if err != nil {
 				return err
@@ -58,7 +62,8 @@ with what it has found and the command that resumes it.`,
 	flags.IntVar(&f.seeds, "seeds", 10_000, "how many seeds to try at most")
 	flags.Uint64Var(&f.root, "root", 0, "the seeds to try: root 7 has 7000000000, 7000000001, … (default: drawn)")
 	flags.StringVar(&f.strategy, "strategy", "", "how faults are timed: "+strings.Join(sim.Strategies, ", ")+
-		" (default: drawn for each seed)")
+		" (default: drawn for each seed); or exhaustive: every order of what can happen, within the bound")
+	flags.IntVar(&f.bound, "bound", 1, "with --strategy exhaustive: how many faults may strike")
 	flags.StringSliceVar(&f.faults, "faults", nil, "kinds of fault to draw, or all (default: the file's)")
 	flags.StringSliceVar(&f.checks, "check", nil, "checks whose violation counts (default: all that are expected)")
 	flags.StringVar(&f.need, "need", "", "kind of fault without which there must be no violation")

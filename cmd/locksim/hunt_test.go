@@ -165,3 +165,21 @@ func TestBadHunts(t *testing.T) {
 		require.Empty(t, out, args)
 	}
 }
+
+// An exhaustive hunt says whether it has run everything, and what it found
+// replays.
+func TestExhaustiveHunt(t *testing.T) {
+	text := "# A pause is no friend of a lease.\nworld clients=2 rounds=1 ttl=2s hold=1s\n" +
+		"expect exclusion=violated\nfaults pause\nrun for=8s seed=1\n"
+	folder, file := writeScenario(t, text)
+	code, out, errs := locksim("hunt", file, "--strategy", "exhaustive", "--bound", "1", "--out", folder)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, out, "2 clients, at most 1 fault (pause): ")
+	code, replayed, errs := locksim(replays(out)[0]...)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, replayed, "the same run, event for event")
+
+	code, out, _ = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--out", folder)
+	require.Equal(t, exitDiffers, code)
+	require.Contains(t, out, "which are all: none violates\nexpected: exclusion=violated")
+}

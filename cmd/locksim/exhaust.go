@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minikv/sim"
+	"minikv/sim/explore"
+)
+
+// exhaustive is the strategy that needs no seeds.
+const exhaustive = "exhaustive"
+
+// exhaust runs every schedule of a scenario within the bound.
+func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
+	if err := exactlyOne(cmd, args); err != nil {
+		return err
+	}
+	s, err := load(args[0])
+	if err != nil {
+		return err
+	}
+	f.strategy = ""
+	if len(f.faults) == 0 && len(s.Faults.Kinds) == 0 {
+		f.bound = 0
+	} else if s, err = f.withFaults(s); err != nil {
+		return err
+	}
+	started := time.Now()
+	bar := newSeedProgress(cmd.ErrOrStderr(), -1)
+	done, err := explore.Exhaust(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Bound{
+		Faults: f.bound, First: true,
+		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules, e.Violated) },
+	})
+	bar.done()
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s, %s%s: %d schedules, %d states in %.1f s, ", several(s.World.Clients, "client"),
+		"at most "+several(f.bound, "fault"), ofKinds(s), done.Schedules, done.States, time.Since(started).Seconds())
+	switch {
+	case done.Hit != nil:
+		fmt.Fprintf(out, "%s violated\n", done.Result.Check)
+		if err := f.writeOrder(cmd, done); err != nil {
+			return err
+		}
+	case interrupted:
+		fmt.Fprintln(out, "none of them violates, but they are not all: unknown")
+		return errStopped
+	default:
+		fmt.Fprintln(out, "which are all: none violates")
+	}
+	return f.judge(cmd, s, done)
+}
+
+func ofKinds(s *sim.Scenario) string {
+	if len(s.Faults.Kinds) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(s.Faults.Words(), " ") + ")"
+}
+
+// writeOrder writes the schedule that violates.
+func (f *huntFlags) writeOrder(cmd *cobra.Command, done explore.Exhausted) error {
+	story := done.Hit
+	story.Claim = fmt.Sprintf("%s is violated: %s.", done.Result.Check, done.Result.Reason)
+	text, err := explore.File(cmd.Context(), story)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(f.out, story.Name+"-order.scenario")
+	if !strings.ContainsAny(file, "/\\") {
+		file = "./" + file
+	}
+	if err := writeFile(file, text); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\nreplay: locksim replay %s\n", text, quoteWord(file))
+	return nil
+}
+
+// judge compares with what the scenario expects.
+func (f *huntFlags) judge(cmd *cobra.Command, s *sim.Scenario, done explore.Exhausted) error {
+	for _, e := range s.Expect {
+		if len(f.checks) > 0 && !slices.Contains(f.checks, e.Check) {
+			continue
+		}
+		violated := done.Hit != nil && done.Result.Check == e.Check
+		if violated != (e.Verdict == "violated") {
+			fmt.Fprintf(cmd.OutOrStdout(), "expected: %s=%s\n", e.Check, e.Verdict)
+			return errDiffers
+		}
+	}
+	return nil
+}

@@ -1,0 +1,407 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minikv/internal/trace"
+)
+
+// Action is one thing that can happen next in an untimed world.
+type Action struct {
+	Verb     ActionVerb
+	From, To trace.Actor // To: whom it happens to; From: the sender of a message
+	Lane     uint8       // of a message: 1 for a request that arrives a second time
+}
+
+// ActionVerb says what kind of thing an action is.
+type ActionVerb uint8
+
+// The verbs. Those from Pause on are faults, but for those that end one.
+const (
+	Begin   ActionVerb = iota // a client starts
+	Deliver                   // the first message of a line arrives
+	Fire                      // an actor's timer, whose time has come
+	Elapse                    // time goes on to the next timer
+	Unpause
+	Revive // what has crashed starts again
+	Mend   // a line that was cut works again
+	Pause
+	Leap // a clock jumps by two leases and a millisecond
+	Lose // the first message of a line gets lost
+	Double
+	Kill
+	Depose  // a master crashes, and a replica is promoted
+	Promote // a replica is promoted while its master serves on
+	Cut     // nothing passes between a client and a node
+)
+
+var actionNames = [...]string{"start", "deliver", "fire", "time", "resume", "restart", "mend", "pause", "jump", "lose",
+	"double", "crash", "failover", "promote", "cut"}
+
+// untimedFaults are the kinds of fault that need no clock, and whom they strike.
+var untimedFaults = map[string]struct {
+	verb    ActionVerb
+	targets int // of aClient, aMaster, aReplica; 0: messages
+	keep    bool
+	back    bool // it starts again
+}{
+	"pause": {Pause, aClient, false, false}, "freeze": {Pause, aMaster | aReplica, false, false},
+	"jump": {Leap, aMaster | aReplica, false, false}, "client-jump": {Leap, aClient, false, false},
+	"drop": {Lose, 0, false, false}, "lost-reply": {Lose, 0, false, false}, "lost-message": {Lose, 0, false, false},
+	"duplicate": {Double, 0, false, false},
+	"crash":     {Kill, aClient, false, false}, "client-restart": {Kill, aClient, false, true},
+	"outage": {Kill, aMaster | aReplica, true, true}, "amnesia": {Kill, aMaster | aReplica, false, true},
+	"failover": {Depose, aReplica, false, false}, "split": {Promote, aReplica, false, false},
+	"partition": {Cut, aClient | aMaster | aReplica, false, false},
+}
+
+// UntimedFaults are the kinds of fault that need no clock, in the order of FaultKinds.
+func UntimedFaults() []string {
+	return slices.DeleteFunc(FaultKinds(), func(name string) bool { _, ok := untimedFaults[name]; return !ok })
+}
+
+// Text is the action as a word: start:c1, c1>m1, fire:c1, time, pause:c1.
+func (a Action) Text(names []string) string {
+	line := names[a.From] + ">" + names[a.To] + strings.Repeat("+", int(a.Lane))
+	switch a.Verb {
+	case Deliver:
+		return line
+	case Lose, Double, Cut, Mend:
+		return actionNames[a.Verb] + ":" + line
+	case Elapse:
+		return actionNames[a.Verb]
+	}
+	return actionNames[a.Verb] + ":" + names[a.To]
+}
+
+// parseAction reads what Text has written.
+func parseAction(word string, actors map[string]trace.Actor) (a Action, err error) {
+	name, who, ok := strings.Cut(word, ":")
+	if !ok {
+		name, who = actionNames[Deliver], word
+		if word == actionNames[Elapse] {
+			return Action{Verb: Elapse}, nil
+		}
+	}
+	verb := slices.Index(actionNames[:], name)
+	a.Verb = ActionVerb(max(verb, 0))
+	from, to, isLine := strings.Cut(who, ">")
+	if !isLine {
+		from, to = "", from
+	}
+	if short, second := strings.CutSuffix(to, "+"); second {
+		to, a.Lane = short, 1
+	}
+	var known, knownFrom bool
+	a.To, known = actors[to]
+	a.From, knownFrom = actors[from]
+	if verb < 0 || !known || isLine && !knownFrom {
+		return a, fmt.Errorf("%q: expected an action such as start:c1, c1>m1, fire:c1 or time", word)
+	}
+	return a, nil
+}
+
+// Fault reports whether the action takes from the budget.
+func (a Action) Fault() bool { return a.Verb >= Pause }
+
+// Actions are all that can happen next, in a fixed order. None means that the
+// run has ended.
+func (u *Untimed) Actions() (list []Action) {
+	if u.w.err != nil || u.over() {
+		return nil
+	}
+	for i := range u.lines {
+		l := &u.lines[i]
+		if len(l.steps) > 0 && !u.still(l.link.to) {
+			list = append(list, Action{Deliver, l.link.from, l.link.to, l.lane})
+		}
+	}
+	for a := range trace.Actor(len(u.w.names)) {
+		if _, ok := u.due(a); ok && !u.still(a) {
+			list = append(list, Action{Verb: Fire, To: a})
+		}
+	}
+	if _, ok := u.later(); ok && len(list) == 0 {
+		list = append(list, Action{Verb: Elapse})
+	}
+	for _, c := range u.r.clients {
+		switch {
+		case !c.started && !c.p.dead:
+			list = append(list, Action{Verb: Begin, To: c.p.actor})
+		case c.p.paused > 0:
+			list = append(list, Action{Verb: Unpause, To: c.p.actor})
+		}
+	}
+	for _, n := range u.w.nodes {
+		if n.paused > 0 {
+			list = append(list, Action{Verb: Unpause, To: n.actor})
+		}
+	}
+	for _, b := range u.back {
+		list = append(list, Action{Verb: Revive, To: b.actor})
+	}
+	for _, m := range u.mends {
+		list = append(list, Action{Verb: Mend, From: m.from, To: m.to})
+	}
+	if u.budget > 0 {
+		list = u.faults(list)
+	}
+	return list
+}
+
+// over reports whether nothing that matters can happen any more: all clients
+// have come to their end, and nothing of theirs is under way.
+func (u *Untimed) over() bool {
+	for _, c := range u.r.clients {
+		if !c.started || !c.p.dead && c.p.live > 0 {
+			return false
+		}
+	}
+	for i := range u.lines {
+		if len(u.lines[i].steps) > 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(u.back, func(b comeback) bool { return u.process(b.actor) != nil })
+}
+
+// faults adds the faults that may strike.
+func (u *Untimed) faults(list []Action) []Action {
+	for _, kind := range u.kinds {
+		f := untimedFaults[kind]
+		var more []Action
+		switch {
+		case f.targets == 0:
+			more = u.messageFaults(kind, f.verb)
+		case f.verb == Cut:
+			more = u.cuts()
+		default:
+			more = u.strikes(f.verb, f.targets)
+		}
+		for _, a := range more {
+			if !slices.Contains(list, a) {
+				list = append(list, a)
+			}
+		}
+	}
+	return list
+}
+
+// strikes are the targets of a verb.
+func (u *Untimed) strikes(verb ActionVerb, targets int) (list []Action) {
+	if targets&aClient != 0 {
+		for _, c := range u.r.clients {
+			if c.started && !c.p.dead && !(verb == Pause && c.p.paused > 0) {
+				list = append(list, Action{Verb: verb, To: c.p.actor})
+			}
+		}
+		return list
+	}
+	for _, n := range u.w.nodes {
+		onReplica := verb == Depose || verb == Promote
+		if n.down || verb == Pause && n.paused > 0 || onReplica && (n.group.master == n || n.group.first == n) {
+			continue
+		}
+		list = append(list, Action{Verb: verb, To: n.actor})
+	}
+	return list
+}
+
+func (u *Untimed) cuts() (list []Action) {
+	for _, c := range u.r.clients {
+		for _, n := range u.w.nodes {
+			if c.started && !c.p.dead && u.w.cuts[link{c.p.actor, n.actor}] == 0 {
+				list = append(list, Action{Verb: Cut, From: c.p.actor, To: n.actor})
+			}
+		}
+	}
+	return list
+}
+
+// messageFaults are those that strike the first message of a line between a
+// client and a node.
+func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
+	for _, l := range u.lines {
+		if len(l.steps) == 0 || l.lane > 0 {
+			continue
+		}
+		m := l.steps[0].msg
+		noun := m.noun()
+		possible := m.kind == msgRequest || m.kind == msgReply || m.kind == msgPush
+		switch kind {
+		case "lost-reply":
+			possible = possible && noun == "reply"
+		case "lost-message":
+			possible = possible && noun == "message"
+		case "duplicate":
+			possible = m.kind == msgRequest && m.place != pubsubPlace
+		}
+		if possible {
+			list = append(list, Action{Verb: verb, From: l.link.from, To: l.link.to})
+		}
+	}
+	return list
+}
+
+// Footprint says what an action has touched: two actions whose footprints have
+// nothing in common could as well have happened in the other order.
+type Footprint uint64
+
+// Everything is the footprint of what concerns the whole world.
+const Everything = ^Footprint(0)
+
+// footprintBeliefs stands for the order of beliefs, which checks look at.
+const footprintBeliefs = 63
+
+// Do has an action happen. It must be one of Actions.
+func (u *Untimed) Do(a Action) Footprint {
+	u.touched = false
+	u.w.cursor = 0
+	print := Everything
+	switch a.Verb {
+	case Begin:
+		u.reached(a.To, uint64(a.Verb))
+		u.r.clientOf(u.process(a.To)).start()
+		print = 1 << a.To
+	case Deliver:
+		s, sum := u.line(link{a.From, a.To}, a.Lane).take()
+		u.delivered(s.msg, sum)
+		u.w.step(s)
+		print = 1 << a.To
+	case Fire:
+		id, _ := u.due(a.To)
+		if n := u.node(a.To); n == nil || !n.alone() {
+			u.reached(a.To, uint64(a.Verb))
+		}
+		u.perform(id)
+		print = 1 << a.To
+	case Elapse:
+		u.w.now, _ = u.later()
+	default:
+		u.upset(a)
+	}
+	u.settle()
+	if u.touched {
+		print |= 1 << footprintBeliefs
+	}
+	if a.To >= footprintBeliefs {
+		print = Everything
+	}
+	return print
+}
+
+// upset has a fault strike, or end.
+func (u *Untimed) upset(a Action) {
+	if a.Fault() {
+		u.budget--
+	}
+	for _, who := range []trace.Actor{a.From, a.To} {
+		u.reached(who, uint64(a.Verb)<<32|uint64(a.To))
+	}
+	switch a.Verb {
+	case Unpause, Pause:
+		u.pause(a.To, a.Verb == Pause)
+	case Revive:
+		u.revive(a.To)
+	case Leap:
+		c := u.r.clock(u.w.names[a.To])
+		jump := 2*u.r.s.World.Load.TTL + time.Millisecond
+		u.w.emit(trace.Event{Kind: trace.Jump, Actor: u.w.nemesis, Peer: a.To, A: int64(jump)})
+		c.jump(jump)
+		if n := u.node(a.To); n != nil {
+			n.reschedule()
+		}
+	case Lose:
+		u.lose(a)
+	case Double:
+		s := u.line(link{a.From, a.To}, 0).steps[0]
+		u.w.again(s.msg, 0)
+	case Kill:
+		u.kill(a.To)
+	case Depose:
+		n := u.node(a.To)
+		n.group.master.crash()
+		n.promote()
+	case Promote:
+		u.node(a.To).promote()
+	case Cut, Mend:
+		u.cut(a)
+	}
+}
+
+// pause holds an actor still, or lets it go on.
+func (u *Untimed) pause(a trace.Actor, still bool) {
+	kind, until := trace.Resume, time.Duration(0)
+	e := trace.Event{Kind: kind, Actor: a}
+	if still {
+		until = farAway
+		e = trace.Event{Kind: trace.Pause, Actor: u.w.nemesis, Peer: a}
+	}
+	u.w.emit(e)
+	if p := u.process(a); p != nil {
+		p.paused = until
+		return
+	}
+	u.node(a).paused = until
+}
+
+// lose loses the first message of a line.
+func (u *Untimed) lose(a Action) {
+	s, _ := u.line(link{a.From, a.To}, 0).take()
+	u.w.emit(trace.Event{Kind: trace.Drop, Actor: a.From, Peer: a.To, Cause: s.msg.sent, A: int64(s.msg.number),
+		Text: s.msg.text})
+}
+
+// kill crashes a client or a node, to start again if the kind of fault says so.
+func (u *Untimed) kill(a trace.Actor) {
+	p := u.process(a)
+	if p != nil {
+		p.paused = 0
+		p.crash()
+	} else {
+		u.node(a).crash()
+		for c := range u.w.names {
+			u.subscribed[c*len(u.w.names)+int(a)] = 0
+		}
+	}
+	for _, kind := range u.kinds {
+		f := untimedFaults[kind]
+		if f.verb == Kill && f.back && (f.targets == aClient) == (p != nil) {
+			u.back = append(u.back, comeback{a, f.keep})
+			return
+		}
+	}
+}
+
+func (u *Untimed) revive(a trace.Actor) {
+	i := slices.IndexFunc(u.back, func(b comeback) bool { return b.actor == a })
+	keep := u.back[i].keep
+	u.back = slices.Delete(u.back, i, i+1)
+	if n := u.node(a); n != nil {
+		n.restart(map[bool]string{true: "keep", false: "lose"}[keep])
+		for _, s := range u.scripts {
+			n.byHand("SCRIPT", "LOAD", s.Text)
+		}
+		return
+	}
+	u.r.clientOf(u.process(a)).restart()
+}
+
+// cut cuts a client from a node, or mends that.
+func (u *Untimed) cut(a Action) {
+	both := []link{{a.From, a.To}, {a.To, a.From}}
+	if a.Verb == Mend {
+		u.mends = slices.DeleteFunc(u.mends, func(l link) bool { return l == both[0] })
+		u.r.mend(both, u.w.heals)
+		return
+	}
+	for _, l := range both {
+		u.w.cuts[l]++
+	}
+	u.mends = append(u.mends, both[0])
+	u.w.emit(trace.Event{Kind: trace.Partition, Actor: u.w.nemesis, A: 2, Text: u.w.names[a.From] + " from " +
+		u.w.names[a.To]})
+}

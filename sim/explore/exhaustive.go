@@ -1,0 +1,288 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"minikv/luaengine"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+// Bound limits an exhaustive search.
+type Bound struct {
+	Faults    int  // how many may strike; 0 to 9
+	Schedules int  // more than that are not run: the search is refused; 0: 2 million
+	First     bool // one violation is enough: some schedules are run at random first, which finds one sooner
+	Progress  func(Exhausted)
+}
+
+// Exhausted is what an exhaustive search has done.
+type Exhausted struct {
+	Complete  bool // every schedule within the bound was run, or one that equals it
+	Schedules int
+	Actions   int
+	States    int
+	Deepest   int // actions of the longest schedule
+	Estimate  uint64
+	Hit       *sim.Scenario // the first schedule that violates, as a scenario with its order; nil: none does
+	Result    check.Result  // what it violates
+	Violated  int           // schedules that do
+}
+
+// enough is how many schedules a search may have unless it is told.
+const enough = 2_000_000
+
+// TooManyError says that a bound cannot be searched.
+type TooManyError struct {
+	Estimate uint64 // schedules
+	Limit    int
+}
+
+// Error implements error.
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("explore: about %d schedules within the bound, more than %d: expected fewer faults, clients or servers",
+		e.Estimate, e.Limit)
+}
+
+// Exhaust runs every schedule of the problem's scenario within the bound, but
+// those that differ from another only in the order of what could as well have
+// happened the other way round. Times do not count in it: see sim.Untimed.
+func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
+	e, err := newExhaustive(p, b)
+	if err != nil {
+		return Exhausted{}, err
+	}
+	if b.First {
+		if err := e.walks(ctx); err != nil || e.done.Hit != nil {
+			return e.done, err
+		}
+	}
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return e.done, err
+		}
+		if more, err = e.schedule(); err != nil {
+			return e.done, err
+		}
+		if b.Progress != nil {
+			b.Progress(e.done)
+		}
+		if b.First && e.done.Hit != nil {
+			return e.done, nil
+		}
+	}
+	e.done.Complete = true
+	return e.done, nil
+}
+
+// exhaustive is a depth-first search that starts again from the beginning for
+// each schedule. Sleep sets leave out orders of independent actions; states
+// that were seen with the same sleep set are not gone on from.
+type exhaustive struct {
+	p       Problem
+	checks  []string
+	kinds   []string
+	b       Bound
+	lua     *luaengine.Engine
+	path    []choice
+	seen    map[uint64]bool
+	done    Exhausted
+	covered uint64 // parts of whole that the schedules so far cover
+	naive   bool   // neither sleep sets nor states: for the test that compares
+	final   func(state uint64, violated bool)
+}
+
+// whole is what the tree of schedules weighs; each branch an equal part of it.
+const whole = 1 << 62
+
+// choice is one level of the tree: what could happen there, what was tried.
+type choice struct {
+	left   []sim.Action // still to be tried; the first is on its way
+	tried  []slept      // and what has slept since above
+	print  sim.Footprint
+	weight uint64
+}
+
+// slept is an action that needs no trying: an order with it was run.
+type slept struct {
+	action sim.Action
+	print  sim.Footprint
+}
+
+func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
+	checks, err := p.checks()
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Scenario.Steps) > 0 {
+		return nil, fmt.Errorf("explore: %s has at lines: an exhaustive search has no times", p.Scenario.Name)
+	}
+	if b.Faults < 0 || b.Faults > 9 {
+		return nil, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", b.Faults)
+	}
+	if b.Schedules == 0 {
+		b.Schedules = enough
+	}
+	e := &exhaustive{p: p, checks: checks, b: b, lua: sim.NewLua(), seen: map[uint64]bool{}}
+	for _, k := range p.Scenario.Faults.Kinds {
+		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
+			return nil, fmt.Errorf("explore: %s needs times: an exhaustive search knows %v", k.Kind, sim.UntimedFaults())
+		}
+		e.kinds = append(e.kinds, k.Kind)
+	}
+	return e, nil
+}
+
+// schedule runs one schedule and prepares the next; more is false after the last.
+func (e *exhaustive) schedule() (more bool, err error) {
+	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
+		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua}})
+	defer u.Close()
+	if err != nil {
+		return false, err
+	}
+	for i := range e.path {
+		e.path[i].print = u.Do(e.path[i].left[0])
+	}
+	e.done.Actions += len(e.path)
+	for e.deeper(u) {
+		c := &e.path[len(e.path)-1]
+		c.print = u.Do(c.left[0])
+		e.done.Actions++
+	}
+	if err := u.Err(); err != nil {
+		return false, err
+	}
+	e.done.Schedules++
+	e.done.Deepest = max(e.done.Deepest, len(e.path))
+	e.judge(u)
+	if more = e.next(); more {
+		err = e.estimate()
+	}
+	return more, err
+}
+
+// deeper adds the level of the state that the world is in, if there is
+// something to try there.
+func (e *exhaustive) deeper(u *sim.Untimed) bool {
+	actions := u.Actions()
+	var sleeping []slept
+	weight := uint64(whole)
+	if n := len(e.path); n > 0 {
+		up := &e.path[n-1]
+		weight = up.weight / uint64(len(up.left)+len(up.tried))
+		if !e.naive {
+			for _, s := range up.tried {
+				if s.print&up.print == 0 {
+					sleeping = append(sleeping, s)
+				}
+			}
+		}
+	}
+	isAsleep := func(a sim.Action) bool {
+		return slices.ContainsFunc(sleeping, func(s slept) bool { return s.action == a })
+	}
+	actions = slices.DeleteFunc(actions, isAsleep)
+	if len(actions) == 0 || e.violation(u) != nil || u.Err() != nil || !e.naive && e.known(u.State(), sleeping) {
+		return false
+	}
+	e.path = append(e.path, choice{left: actions, tried: sleeping, weight: weight})
+	return true
+}
+
+// known reports whether a state was seen with the same sleep set.
+func (e *exhaustive) known(state uint64, sleeping []slept) bool {
+	for _, s := range sleeping {
+		state ^= mix(uint64(s.action.Verb)<<48 | uint64(s.action.From)<<32 | uint64(s.action.To)<<8 | uint64(s.action.Lane))
+	}
+	if e.seen[state] {
+		return true
+	}
+	e.seen[state] = true
+	e.done.States++
+	return false
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// violation is the first violation of a check that counts, or nil.
+func (e *exhaustive) violation(u *sim.Untimed) *check.Result {
+	for _, r := range u.Results() {
+		if r.Verdict == check.Violated && slices.Contains(e.checks, r.Check) {
+			return &r
+		}
+	}
+	return nil
+}
+
+// judge looks at what the schedule has shown.
+func (e *exhaustive) judge(u *sim.Untimed) {
+	r := e.violation(u)
+	if r != nil {
+		e.done.Violated++
+		if e.done.Hit == nil {
+			e.done.Hit, e.done.Result = e.story(u, *r), *r
+		}
+	}
+	if e.final != nil && (r != nil || len(u.Actions()) == 0) {
+		e.final(u.State(), r != nil)
+	}
+}
+
+// story is the schedule as a scenario.
+func (e *exhaustive) story(u *sim.Untimed, r check.Result) *sim.Scenario {
+	s := *e.p.Scenario
+	s.Expect = []sim.Expectation{{Check: r.Check, Verdict: r.Verdict.String()}}
+	s.Order = nil
+	for _, c := range e.path {
+		s.Order = append(s.Order, c.left[0].Text(u.Names()))
+	}
+	return &s
+}
+
+// next goes back to the deepest level with something left to try.
+func (e *exhaustive) next() bool {
+	if n := len(e.path); n > 0 {
+		up := e.path[n-1]
+		e.covered += up.weight / uint64(len(up.left)+len(up.tried))
+	} else {
+		e.covered = whole
+	}
+	for len(e.path) > 0 {
+		c := &e.path[len(e.path)-1]
+		c.tried = append(c.tried, slept{c.left[0], c.print})
+		c.left = c.left[1:]
+		if len(c.left) > 0 {
+			return true
+		}
+		e.path = e.path[:len(e.path)-1]
+	}
+	return false
+}
+
+// A bound is given up after so many schedules if there seem to be more than
+// hopeless. The estimate is that of the tree without its states, so far too
+// high; where states come again often, the end comes sooner.
+const (
+	probe    = 20_000
+	hopeless = 1_000_000_000_000_000
+)
+
+// estimate refuses a bound that has too many schedules.
+func (e *exhaustive) estimate() error {
+	share := max(1, e.covered/uint64(e.done.Schedules)) // of the whole, by schedule
+	e.done.Estimate = whole / share
+	tooMany := e.done.Schedules == probe && e.done.Estimate > hopeless
+	if tooMany || e.done.Schedules >= e.b.Schedules {
+		return &TooManyError{e.done.Estimate, e.b.Schedules}
+	}
+	return nil
+}

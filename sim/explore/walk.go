@@ -1,0 +1,71 @@
+package explore
+
+import (
+	"context"
+
+	"minikv/sim"
+)
+
+// walkCount is how many schedules are run at random where one violation is enough.
+const walkCount = 5000
+
+// walks runs schedules at random until one violates. They are the same each time.
+func (e *exhaustive) walks(ctx context.Context) error {
+	defer func() { e.path = nil }()
+	for i := range uint64(walkCount) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.walk(i); err != nil || e.done.Hit != nil {
+			return err
+		}
+		if e.b.Progress != nil {
+			e.b.Progress(e.done)
+		}
+	}
+	return nil
+}
+
+// walk runs one schedule at random.
+func (e *exhaustive) walk(seed uint64) error {
+	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
+		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua}})
+	defer u.Close()
+	if err != nil {
+		return err
+	}
+	e.path = nil
+	for n := uint64(0); e.violation(u) == nil; n++ {
+		a, ok := draw(u.Actions(), mix(mix(seed)+n), seed)
+		if !ok {
+			break
+		}
+		e.path = append(e.path, choice{left: []sim.Action{a}})
+		u.Do(a)
+	}
+	e.done.Schedules++
+	e.done.Actions += len(e.path)
+	e.done.Deepest = max(e.done.Deepest, len(e.path))
+	e.judge(u)
+	return u.Err()
+}
+
+// draw chooses one of the actions: a fault rarely, how rarely depends on the
+// walk.
+func draw(actions []sim.Action, random, walk uint64) (a sim.Action, ok bool) {
+	var faults, others []sim.Action
+	for _, a := range actions {
+		if a.Fault() {
+			faults = append(faults, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	if len(faults) > 0 && (len(others) == 0 || random>>32%(4<<(walk%4)) == 0) {
+		others = faults
+	}
+	if len(others) == 0 {
+		return a, false
+	}
+	return others[random%(1<<32)%uint64(len(others))], true
+}

@@ -1,0 +1,349 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"minikv/internal/resp"
+	"minikv/internal/trace"
+	"minikv/lockclient"
+	"minikv/sim/check"
+)
+
+// Untimed is a scenario in which time stands still until nothing else can
+// happen: what happens next is the caller's choice. Messages take no time and
+// wait until they are chosen, first in first out on each connection; clients
+// start when they are chosen to; faults strike while the budget lasts. Only
+// when nothing is under way can the time go on to the next timer.
+type Untimed struct {
+	r          *runner
+	w          *World
+	kinds      []string
+	budget     int // faults that may still happen
+	lines      []line
+	history    []uint64 // of each actor: what has reached it, in order
+	beliefs    uint64   // what clients believed and the resource accepted, in order
+	subscribed []uint64 // for each client and node: what it asked of its subscriptions there
+	touched    bool     // the present action has changed beliefs
+	back       []comeback
+	mends      []link
+	scripts    []*lockclient.Script // that all nodes know
+}
+
+// line is one direction between two actors, with what is under way on it.
+type line struct {
+	link  link
+	lane  uint8 // 0; 1: requests that are sent a second time
+	steps []step
+	sums  []uint64 // of the messages' contents
+}
+
+// comeback is an actor that will start again.
+type comeback struct {
+	actor trace.Actor
+	keep  bool // its data
+}
+
+// UntimedOptions are how to explore a scenario without time.
+type UntimedOptions struct {
+	Faults  []string // kinds of fault that may strike: some of UntimedFaults
+	Budget  int      // how many
+	Options Options  // Chooser, Record and Tick mean nothing here
+}
+
+// NewUntimed makes the scenario's world, in which nothing has happened but that
+// replicas have found their masters.
+func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
+	u := &Untimed{kinds: opt.Faults, budget: opt.Budget}
+	opt.Options.Chooser = Replay{}
+	u.r = &runner{s: s.with(opt.Options), actors: map[string]trace.Actor{}, untimed: u}
+	u.r.s.Steps, u.r.s.Faults = nil, Faults{}
+	u.r.build(opt.Options)
+	u.w = u.r.w
+	u.history = make([]uint64, len(u.w.names))
+	u.subscribed = make([]uint64, len(u.w.names)*len(u.w.names))
+	if u.r.s.World.Replicas > 0 {
+		u.w.advance(settling, 1<<16)
+	}
+	u.w.untimed = u
+	return u, u.w.err
+}
+
+// settling is how long replicas have to find their masters.
+const settling = 3 * time.Second
+
+// Close ends the world.
+func (u *Untimed) Close() { u.w.Stop() }
+
+// Err is why the run has no verdict: a panic of client code.
+func (u *Untimed) Err() error { return u.w.err }
+
+// Names are the names of the actors.
+func (u *Untimed) Names() []string { return u.w.names }
+
+// Results are the verdicts on what has happened so far.
+func (u *Untimed) Results() (list []check.Result) {
+	for _, c := range u.r.checks {
+		list = append(list, c.Result(u.w.now))
+	}
+	return list
+}
+
+// Report is what a run to this point found.
+func (u *Untimed) Report() *Report { return u.r.report() }
+
+// enqueue takes a message that is sent: it waits for its turn.
+func (u *Untimed) enqueue(s step, lane uint8) {
+	l := u.line(link{s.msg.from, s.msg.to}, lane)
+	l.steps = append(l.steps, s)
+	l.sums = append(l.sums, u.sum(s.msg))
+}
+
+// line returns a line, made in its place when it is first used: the lines are
+// in one order however a run went.
+func (u *Untimed) line(on link, lane uint8) *line {
+	i, ok := slices.BinarySearchFunc(u.lines, line{link: on, lane: lane}, func(a, b line) int {
+		return slices.Compare([]int{int(a.link.from), int(a.link.to), int(a.lane)},
+			[]int{int(b.link.from), int(b.link.to), int(b.lane)})
+	})
+	if !ok {
+		u.lines = slices.Insert(u.lines, i, line{link: on, lane: lane})
+	}
+	return &u.lines[i]
+}
+
+// take removes the first message of a line.
+func (l *line) take() (s step, sum uint64) {
+	s, sum = l.steps[0], l.sums[0]
+	l.steps = slices.Delete(l.steps, 0, 1)
+	l.sums = slices.Delete(l.sums, 0, 1)
+	return s, sum
+}
+
+// observe notes what concerns everybody: the order of beliefs.
+func (u *Untimed) observe(e *trace.Event) {
+	switch e.Kind {
+	case trace.Hold, trace.Release, trace.Lost, trace.Opened, trace.CountDown, trace.Write, trace.Reject:
+		u.touched = true
+		u.beliefs = fold(u.beliefs, uint64(e.Kind), uint64(e.Actor), uint64(e.Lock), uint64(e.A))
+	}
+}
+
+// process is the process of an actor, or nil.
+func (u *Untimed) process(a trace.Actor) *process {
+	for _, c := range u.r.clients {
+		if c.p.actor == a {
+			return c.p
+		}
+	}
+	return nil
+}
+
+// node is the node of an actor, or nil.
+func (u *Untimed) node(a trace.Actor) *node {
+	for _, n := range u.w.nodes {
+		if n.actor == a {
+			return n
+		}
+	}
+	return nil
+}
+
+// still reports whether an actor takes nothing: it is paused.
+func (u *Untimed) still(a trace.Actor) bool {
+	if p := u.process(a); p != nil {
+		return p.paused > 0
+	}
+	n := u.node(a)
+	return n != nil && n.paused > 0
+}
+
+// due returns the earliest step of an actor whose time has come.
+func (u *Untimed) due(a trace.Actor) (id int32, ok bool) {
+	q := &u.w.queue
+	first := slot{seq: ^uint64(0), at: farAway}
+	for _, s := range q.heap {
+		owner := trace.Actor(0)
+		switch st := &q.slab[s.id]; st.kind {
+		case stepWake, stepTimer:
+			owner = st.proc.actor
+			if st.proc.dead {
+				continue
+			}
+		case stepTick:
+			owner = st.node.actor
+		default:
+			continue
+		}
+		if owner == a && s.at <= u.w.now && s.before(first) {
+			first, ok = s, true
+		}
+	}
+	return first.id, ok
+}
+
+// later is when the next timer fires that has not come yet.
+func (u *Untimed) later() (at time.Duration, ok bool) {
+	q := &u.w.queue
+	for _, s := range q.heap {
+		st := &q.slab[s.id]
+		if st.kind == stepFree || s.at <= u.w.now || ok && s.at >= at || st.proc != nil && st.proc.dead {
+			continue
+		}
+		at, ok = s.at, true
+	}
+	return at, ok && at <= u.r.s.For
+}
+
+// settle does what follows at once: tasks that were made ready.
+func (u *Untimed) settle() {
+	q := &u.w.queue
+	for u.w.err == nil {
+		first := slot{seq: ^uint64(0), at: farAway}
+		for _, s := range q.heap {
+			kind := q.slab[s.id].kind
+			if (kind == stepReady || kind == stepRun) && s.at <= u.w.now && s.before(first) {
+				first = s
+			}
+		}
+		if first.at == farAway {
+			return
+		}
+		u.perform(first.id)
+	}
+}
+
+// perform does a step that is in the queue.
+func (u *Untimed) perform(id int32) {
+	s := u.w.queue.slab[id]
+	u.w.queue.cancel(id)
+	u.w.step(s)
+}
+
+// State is a hash of all that decides what can happen from here on. Two runs
+// that have come to the same state go on alike.
+func (u *Untimed) State() uint64 {
+	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
+	for _, b := range u.back {
+		h = fold(h, uint64(b.actor))
+	}
+	for _, m := range u.mends {
+		h = fold(h, uint64(m.from), uint64(m.to)<<32)
+	}
+	for _, one := range u.history {
+		h = fold(h, one)
+	}
+	for _, n := range u.w.nodes {
+		if n.alone() {
+			h = fold(h, n.content())
+		}
+	}
+	for _, s := range u.subscribed {
+		h = fold(h, s)
+	}
+	for _, p := range u.w.procs {
+		for _, c := range p.conns {
+			if c != nil {
+				h = fold(h, uint64(c.life), uint64(c.broken))
+			}
+		}
+	}
+	h = fold(h, u.timers())
+	for _, l := range u.lines {
+		if len(l.sums) > 0 {
+			h = fold(h, uint64(l.link.from), uint64(l.link.to), uint64(l.lane))
+			h = fold(h, l.sums...)
+		}
+	}
+	return h
+}
+
+// acquaint makes a script known to all servers for good: that each must be told
+// of it would only multiply the orders of messages.
+func (u *Untimed) acquaint(s *lockclient.Script) {
+	if slices.Contains(u.scripts, s) {
+		return
+	}
+	u.scripts = append(u.scripts, s)
+	for _, n := range u.w.nodes {
+		if !n.down {
+			n.byHand("SCRIPT", "LOAD", s.Text)
+		}
+	}
+}
+
+// timers is a hash of all that is set for a time: by whom, and when.
+func (u *Untimed) timers() (sum uint64) {
+	q := &u.w.queue
+	for _, s := range q.heap {
+		st := &q.slab[s.id]
+		switch {
+		case st.kind == stepFree, st.proc != nil && st.proc.dead:
+			continue
+		case st.proc != nil:
+			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.proc.actor))
+		case st.node != nil:
+			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.node.actor))
+		default:
+			sum += fold(uint64(s.at), uint64(st.kind))
+		}
+	}
+	return sum
+}
+
+// alone reports whether the node has no replicas and no master. What it will do
+// depends on its keys and its subscribers, not on how they came about.
+func (n *node) alone() bool { return len(n.group.nodes) == 1 }
+
+// content is a hash of the node's keys and their values.
+func (n *node) content() (sum uint64) {
+	db := n.engine.Keyspace().DB(0)
+	for _, key := range db.Keys() {
+		sum += fold(uint64(NewStream(key)), uint64(NewStream(db.Describe([]byte(key)))))
+	}
+	return sum
+}
+
+// reached notes what has reached an actor. Of requests to a node that is alone
+// only subscriptions count, by client.
+func (u *Untimed) reached(a trace.Actor, what uint64) {
+	u.history[a] = fold(u.history[a], what, uint64(u.w.now))
+}
+
+func (u *Untimed) delivered(m *message, sum uint64) {
+	n := u.node(m.to)
+	if n == nil || !n.alone() || n.down || m.kind != msgRequest {
+		u.reached(m.to, sum)
+		return
+	}
+	if m.place == pubsubPlace {
+		s := &u.subscribed[int(m.from)*len(u.w.names)+int(m.to)]
+		*s = fold(*s, sum)
+	}
+}
+
+func fold(h uint64, values ...uint64) uint64 {
+	for _, v := range values {
+		h = mix(h*0x9e3779b97f4a7c15 ^ v)
+	}
+	return h
+}
+
+// sum is the hash of a message's content.
+func (u *Untimed) sum(m *message) uint64 {
+	h := fold(uint64(m.kind), uint64(m.life), uint64(m.place), uint64(m.write.lock), uint64(m.write.token))
+	switch m.kind {
+	case msgPeer: // what a node tells another is what it knows
+		return fold(h, u.history[m.from], uint64(len(u.line(link{m.from, m.to}, 0).steps)))
+	case msgRequest:
+		for _, a := range m.args {
+			h = fold(h, uint64(NewStream(string(a))))
+		}
+	default:
+		h = fold(h, uint64(NewStream(resp.Inline(m.reply))))
+	}
+	return h
+}
+
+// Now is the time, which stands still most of the time.
+func (u *Untimed) Now() time.Duration { return u.w.now }
