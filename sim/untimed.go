@@ -36,6 +36,7 @@ type line struct {
 	lane  uint8 // 0; 1: requests that are sent a second time
 	steps []step
 	sums  []uint64 // of the messages' contents
+	sent  uint64   // how many there were
 }
 
 // comeback is an actor that will start again.
@@ -95,6 +96,7 @@ func (u *Untimed) Report() *Report { return u.r.report() }
 // enqueue takes a message that is sent: it waits for its turn.
 func (u *Untimed) enqueue(s step, lane uint8) {
 	l := u.line(link{s.msg.from, s.msg.to}, lane)
+	l.sent++
 	l.steps = append(l.steps, s)
 	l.sums = append(l.sums, u.sum(s.msg))
 }
@@ -334,7 +336,7 @@ func (u *Untimed) sum(m *message) uint64 {
 	h := fold(uint64(m.kind), uint64(m.life), uint64(m.place), uint64(m.write.lock), uint64(m.write.token))
 	switch m.kind {
 	case msgPeer: // what a node tells another is what it knows
-		return fold(h, u.history[m.from], uint64(len(u.line(link{m.from, m.to}, 0).steps)))
+		return fold(h, u.history[m.from], u.line(link{m.from, m.to}, 0).sent)
 	case msgRequest:
 		for _, a := range m.args {
 			h = fold(h, uint64(NewStream(string(a))))

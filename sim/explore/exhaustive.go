@@ -42,8 +42,8 @@ type TooManyError struct {
 
 // Error implements error.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("explore: about %d schedules within the bound, more than %d: expected fewer faults, clients or servers",
-		e.Estimate, e.Limit)
+	return fmt.Sprintf("explore: about %d schedules within the bound, more than %d: "+
+		"expected fewer faults, clients or servers", e.Estimate, e.Limit)
 }
 
 // Exhaust runs every schedule of the problem's scenario within the bound, but
