@@ -26,6 +26,8 @@ type Member struct {
 	down     downstream
 	handover handover
 
+	migrations migrations
+
 	cronAt time.Duration // on the monotonic clock; 0: nothing needs it
 
 	dirty []*engine.Session // what Dirty returned last, used again
@@ -67,7 +69,7 @@ func NewMember(cfg MemberConfig) *Member {
 	m := &Member{
 		dir: cfg.Directory, post: NewPost(cfg.ID), clock: cfg.Node.Clock, random: cfg.Node.Random,
 	}
-	m.up.m, m.down.m, m.handover.m = m, m, m
+	m.up.m, m.down.m, m.handover.m, m.migrations.m = m, m, m, m
 	cfg.Node.Handlers = engine.Handlers{}
 	if cfg.Bus != nil {
 		m.bus = cfg.Bus(m)
@@ -76,6 +78,7 @@ func NewMember(cfg MemberConfig) *Member {
 	}
 	cfg.Node.Handlers["replicaof"], cfg.Node.Handlers["slaveof"] = m.runReplicaOf, m.runReplicaOf
 	cfg.Node.Handlers["failover"] = m.runFailover
+	cfg.Node.Handlers["migrate"] = m.migrations.run
 	if cfg.Node.Port == 0 {
 		_, cfg.Node.Port = m.dir.Endpoint(cfg.ID)
 	}
@@ -142,6 +145,7 @@ func (m *Member) Tick() {
 		m.up.cron()
 		m.down.cron()
 	}
+	m.migrations.tick()
 	if m.bus != nil {
 		m.bus.Tick()
 	}
@@ -155,6 +159,7 @@ func nextCron(now time.Duration) time.Duration { return now.Truncate(time.Second
 func (m *Member) NextDeadline() (wait time.Duration, ok bool) {
 	wait, ok = m.node.NextDeadline()
 	wait, ok = sooner(wait, ok)(m.handover.nextDeadline())
+	wait, ok = sooner(wait, ok)(m.migrations.nextDeadline())
 	if m.cronAt > 0 {
 		wait, ok = sooner(wait, ok)(max(m.cronAt-m.clock.Mono(), 0), true)
 	}
@@ -206,6 +211,8 @@ func (m *Member) Receive(msg Message) {
 		m.gone(msg)
 	case msg.Conn.Lane == Client && msg.Conn.Dialer != m.ID():
 		m.serving.Receive(msg)
+	case msg.Conn.Lane == Client:
+		m.migrations.receive(msg)
 	case msg.Conn.Lane == Replication && msg.Conn.Dialer == m.ID():
 		m.up.receive(msg)
 	case msg.Conn.Lane == Replication:
@@ -220,6 +227,7 @@ func (m *Member) Receive(msg Message) {
 // gone follows the death of another process.
 func (m *Member) gone(msg Message) {
 	m.serving.Receive(msg)
+	m.migrations.receive(msg)
 	m.down.gone(msg.From)
 	if m.up.to == msg.From && m.up.conn != (Conn{}) {
 		m.up.lost()
@@ -232,6 +240,7 @@ func (m *Member) gone(msg Message) {
 // Restart implements Process.
 func (m *Member) Restart(keepData bool) {
 	m.serving.Forget()
+	m.migrations = migrations{m: m}
 	m.down = downstream{m: m, number: m.down.number}
 	m.handover = handover{m: m}
 	m.node.Restart(keepData)

@@ -12,16 +12,12 @@ import (
 // What happens to a node as the slots of a cluster come and go. These methods
 // may be called inside a handler or between the node's calls.
 
-// RemoveSlot removes all keys of a slot that another node has taken over, here
-// and on replicas.
+// RemoveSlot removes all keys of a slot that another node has taken over. As in
+// Redis 7.0 nobody is told, not even the replicas, which keep them.
 // Source: delKeysInSlot of Redis 7.0.
 func (n *Node) RemoveSlot(number int) {
 	for _, key := range n.keys.DB(0).KeysInSlot(number, math.MaxInt) {
-		n.remove(0, key, "")
-		n.replicateIn(0, []byte("DEL"), []byte(key))
-		if n.depth == 0 {
-			n.flushEffects()
-		}
+		n.keys.DB(0).Delete([]byte(key))
 	}
 }
 
@@ -30,28 +26,18 @@ func (n *Node) RemoveSlot(number int) {
 func (n *Node) RemoveMigrated(db int, keys []string) {
 	del := [][]byte{[]byte("DEL")}
 	for _, key := range keys {
-		if n.remove(db, key, "del") {
+		if n.keys.DB(db).Delete([]byte(key)) {
 			del = append(del, []byte(key))
+			n.stats.dirty++
+			n.touch(db, key)
+			n.invalidate(key, nil)
+			n.notify(db, "del", key)
 		}
 	}
 	if len(del) > 1 {
 		n.replicateIn(db, del...)
 	}
 	n.settleOutside()
-}
-
-// remove takes one key away and tells everyone on this node.
-func (n *Node) remove(db int, key, event string) bool {
-	if !n.keys.DB(db).Delete([]byte(key)) {
-		return false
-	}
-	n.stats.dirty++
-	n.touch(db, key)
-	n.invalidate(key, nil)
-	if event != "" {
-		n.notify(db, event, key)
-	}
-	return true
 }
 
 // RemoveAll empties the node without telling its replicas: it has left its master.
