@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
+
+	"minikv/internal/resp"
 )
 
 // Script is a compiled script. It belongs to the Engine that made it.
@@ -97,20 +99,23 @@ func parseHeader(text string) (h Header, body string, err error) {
 	if !found {
 		return h, "", errors.New("ERR Invalid script shebang")
 	}
-	words := strings.Fields(line)
-	if words[0] != "#!lua" {
-		return h, "", errors.New("ERR Unexpected engine in script shebang: " + words[0])
+	words, ok := resp.SplitArgs([]byte(line))
+	if !ok || len(words) == 0 {
+		return h, "", errors.New("ERR Invalid engine in script shebang")
+	}
+	if string(words[0]) != "#!lua" {
+		return h, "", errors.New("ERR Unexpected engine in script shebang: " + string(words[0]))
 	}
 	h.Present = true
 	for _, word := range words[1:] {
-		names, ok := strings.CutPrefix(word, "flags=")
+		names, ok := strings.CutPrefix(string(word), "flags=")
 		if !ok {
-			return h, "", errors.New("ERR Unknown lua shebang option: " + word)
+			return h, "", errors.New("ERR Unknown lua shebang option: " + string(word))
+		}
+		if names == "" {
+			continue
 		}
 		for name := range strings.SplitSeq(names, ",") {
-			if name == "" {
-				continue
-			}
 			flag, ok := flagNamed(name)
 			if !ok {
 				return h, "", errors.New("ERR Unexpected flag in script shebang: " + name)

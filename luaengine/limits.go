@@ -42,3 +42,10 @@ type killed struct {
 	text string
 	at   place
 }
+
+// longestArray bounds what an assignment to one integer key can cost: gopher-lua
+// fills the array of a table up to that key. Greater keys are hashed, as most
+// are in Lua 5.1; a table's length does not count them.
+const longestArray = 1 << 20
+
+func init() { lua.MaxArrayIndex = longestArray }

@@ -186,7 +186,7 @@ func replyTable(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 	}
 	s := string(text)
 	if name == "err" {
-		s = strings.TrimPrefix(s, "-")
+		s = strings.TrimRight(strings.TrimPrefix(cString(s), "-"), "\r\n")
 		if !strings.Contains(s, " ") {
 			s = "ERR " + s
 		}

@@ -254,8 +254,10 @@ func (p *peer) do(s step) (text string, err error) {
 	}
 	for due > 0 {
 		v, ok, err := c.next()
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", p.address, err)
+		if err != nil { // where the next reply begins is not known
+			_ = c.socket.Close()
+			delete(p.clients, s.client)
+			return fmt.Sprintf("%s(unreadable: %v)", b.String(), err), nil
 		}
 		if !ok {
 			return b.String() + "(no reply)", nil

@@ -40,7 +40,8 @@ func runDiff(t *testing.T, address, text string) (code int, stdout, stderr strin
 func TestDiffOfEqualServers(t *testing.T) {
 	for _, text := range []string{
 		"SET k v\n\n# a comment\nGET k\nclient=b SUBSCRIBE x y\nPUBLISH x \"a\\x00b\"\nsleep=10\nclient=b PING\n",
-		"# A golden file.\nmask\n\\d -> N\n----\n\ndo client=b proto=3\nSET k v\nGET k\n----\nwhat is here\n\nsleep 10\n----\n\nrecv\n----\n",
+		"# A golden file.\nmask\n\\d -> N\n----\n\ndo client=b proto=3\nSET k v\nGET k\n----\nwhat is here\n\n" +
+			"sleep 10\n----\n\nrecv\n----\n",
 	} {
 		code, stdout, stderr := runDiff(t, startPeer(t), text)
 		assert.Empty(t, stderr)
@@ -70,11 +71,12 @@ func TestDiffShowsWhatDiffers(t *testing.T) {
 func TestDiffOfBadInput(t *testing.T) {
 	address := startPeer(t)
 	for text, want := range map[string]string{ //tidy:unordered each by itself
-		"PING\nGET \"x\n":                  "FILE:2: unbalanced quotes",
-		"sleep=x\n":                        "FILE:1: strconv.ParseUint: parsing \"x\": invalid syntax",
-		"client=b\n":                       "FILE:1: client= stands before a command",
-		"# nothing\n":                      "FILE: no commands",
-		"do blocks\nBLPOP k 0\n----\nok\n": "FILE:1: \"do blocks\": commands that are left without a reply cannot be compared",
+		"PING\nGET \"x\n": "FILE:2: unbalanced quotes",
+		"sleep=x\n":       "FILE:1: strconv.ParseUint: parsing \"x\": invalid syntax",
+		"client=b\n":      "FILE:1: client= stands before a command",
+		"# nothing\n":     "FILE: no commands",
+		"do blocks\nBLPOP k 0\n----\nok\n": `FILE:1: "do blocks": commands that are left without a reply ` +
+			"cannot be compared",
 	} {
 		code, stdout, stderr := runDiff(t, address, text)
 		assert.Empty(t, stdout)

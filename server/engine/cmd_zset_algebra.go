@@ -32,7 +32,10 @@ var zsetAlgebraCommands = []Command{
 // integer, they come in another order, as in Redis.
 var storedKeys = Keys{First: 1, Last: 1, Step: 1, Find: func(args [][]byte) ([][]byte, bool) {
 	keys, ok := numberedKeys(2).Find(args)
-	if _, isInt := parseInt(args[2]); !isInt && ok {
+	if len(keys) == 0 {
+		return nil, false
+	}
+	if _, isInt := parseInt(args[2]); !isInt {
 		return slices.Concat(keys, args[1:2]), true
 	}
 	return append([][]byte{args[1]}, keys...), ok
