@@ -78,7 +78,8 @@ func virtualCycles(ctx context.Context, length time.Duration) (events, grants fl
 
 // virtualSeeds counts runs of three clients that share a lock for 60 virtual seconds.
 func virtualSeeds(ctx context.Context, length time.Duration) (float64, error) {
-	const text = "# Seeds.\nworld clients=3 lock=mutex hold=1s..5s think=1s..5s\nexpect exclusion=holds\nrun for=60s seed=1\n"
+	const text = "# Seeds.\nworld clients=3 lock=mutex hold=1s..5s think=1s..5s\n" +
+		"expect exclusion=holds\nrun for=60s seed=1\n"
 	s, err := sim.ParseScenario("seeds.scenario", text)
 	if err != nil {
 		return 0, err

@@ -93,7 +93,8 @@ func scripted(name string, scripts []string, step func(conn int, sha func(i int)
 
 // fairRounds is a fair lock taken and released, its latch deleted.
 func fairRounds() (workload, error) {
-	return scripted("fair", []string{"fair_acquire", "fair_release"}, func(conn int, sha func(int) string) ([]byte, string, int) {
+	names := []string{"fair_acquire", "fair_release"}
+	return scripted("fair", names, func(conn int, sha func(int) string) ([]byte, string, int) {
 		key := fmt.Sprintf("orders:%d", conn)
 		queue, timeouts := "redisson_lock_queue:{"+key+"}", "redisson_lock_timeout:{"+key+"}"
 		latch := fmt.Sprintf("redisson_unlock_latch:{%s}:%032d", key, conn)

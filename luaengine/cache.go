@@ -13,8 +13,9 @@ import (
 type Script struct {
 	sha, text string
 	header    Header
-	chunk     *chunk
+	chunk     *chunk // nil while it is put away: it is compiled again when it runs
 	steps     *chunk // with a step before each statement; made on demand
+	used      bool   // since its turn to be put away came last
 }
 
 // Header is what a script's first line says when it begins with "#!".
@@ -81,7 +82,50 @@ func (e *Engine) Compile(text string) (*Script, error) {
 		clear(e.scripts)
 	}
 	e.scripts[sha] = s
+	e.keep(s)
 	return s, nil
+}
+
+// maxCompiled is how many bytes all compiled scripts of an Engine may take, as
+// far as they can be told. A node keeps every script that it was ever sent, as
+// Redis does, and a compiled one takes a hundred times its text.
+const maxCompiled = 128 << 20
+
+// size is about what s takes while it is compiled, in bytes.
+func (s *Script) size() int { return 16<<10 + 100*len(s.text) }
+
+// keep notes that s has been compiled, and puts away scripts that were not used
+// for long when all together take too much.
+func (e *Engine) keep(s *Script) {
+	e.compiled = append(e.compiled, s)
+	e.compiledSize += s.size()
+	for e.compiledSize > maxCompiled && len(e.compiled) > 1 {
+		oldest := e.compiled[0]
+		e.compiled = e.compiled[1:]
+		if oldest.used || oldest == s {
+			oldest.used = false
+			e.compiled = append(e.compiled, oldest)
+			continue
+		}
+		oldest.chunk, oldest.steps = nil, nil
+		e.compiledSize -= oldest.size()
+	}
+}
+
+// fetch returns the compiled form of s.
+func (e *Engine) fetch(s *Script) (*chunk, error) {
+	s.used = true
+	if s.chunk == nil {
+		_, body, err := parseHeader(s.text)
+		if err != nil {
+			return nil, err
+		}
+		if s.chunk, err = e.compile(body, userScript, !e.noFast); err != nil {
+			return nil, err
+		}
+		e.keep(s)
+	}
+	return s.chunk, nil
 }
 
 func compileError(err error) string {

@@ -26,6 +26,9 @@ type Engine struct {
 	noClosures bool
 	scripts    map[string]*Script // by SHA1
 
+	compiled     []*Script // in the order in which they will be put away
+	compiledSize int       // of all of these
+
 	main       *lua.LState // owns the globals; runs nothing
 	thread     *lua.LState // runs scripts; nil after one has failed
 	sand       sandbox
@@ -82,7 +85,10 @@ func (e *Engine) SetClosures(on bool) {
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
-	c := s.chunk
+	c, err := e.fetch(s)
+	if err != nil {
+		return resp.Err(compileError(err))
+	}
 	if opt.Step != nil {
 		stepping, err := e.stepping(s)
 		if err != nil {
