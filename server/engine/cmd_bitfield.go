@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/bits"
 
 	"minikv/internal/resp"
@@ -227,6 +228,9 @@ func (op *fieldOp) fit(base int64) (int64, bool) {
 	above := over >= 0 && (int64(sum) < 0 || int64(sum) > high)
 	if !op.signed && op.word == fieldSet {
 		below, above = false, uint64(op.value) > uint64(high) // Redis takes it as unsigned
+	}
+	if op.signed && op.word == fieldSet && op.width < 64 && op.value <= math.MinInt64+high {
+		below, above = false, true // Redis's check wraps around: checkSignedBitfieldOverflow of 7.0
 	}
 	switch {
 	case !below && !above:

@@ -174,8 +174,8 @@ func (p *parameter) canonical(value string) (text, bad string) {
 			return "", "argument must be 'yes' or 'no'"
 		}
 	case numberParameter:
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
+		n, ok := parseInt([]byte(value))
+		if !ok {
 			return "", "argument couldn't be parsed into an integer"
 		}
 		return p.within(n)
