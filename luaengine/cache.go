@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	lua "github.com/yuin/gopher-lua"
+
 	"minikv/internal/resp"
 )
 
@@ -16,6 +18,9 @@ type Script struct {
 	chunk     *chunk // nil while it is put away: it is compiled again when it runs
 	steps     *chunk // with a step before each statement; made on demand
 	used      bool   // since its turn to be put away came last
+
+	library  *shared // of a library's function; nil for a script
+	function *lua.LFunction
 }
 
 // Header is what a script's first line says when it begins with "#!".

@@ -35,6 +35,7 @@ type Engine struct {
 	ids        int // chunks compiled so far
 	run        run
 	activation activation
+	loading    *Script // the library that is being loaded
 	numbers    [smallNumbers]lua.LValue
 }
 
@@ -85,6 +86,11 @@ func (e *Engine) SetClosures(on bool) {
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
+	if s.function != nil {
+		e.begin(s, h, RunOptions{})
+		defer e.end(s.chunk)
+		return e.runFunction(s, keys, argv)
+	}
 	c, err := e.fetch(s)
 	if err != nil {
 		return resp.Err(compileError(err))

@@ -244,11 +244,18 @@ func (e *Engine) uncaught(f *failure) string {
 	if t, ok := f.value.(*lua.LTable); ok {
 		text = tostring(t.RawGetString("err"))
 	}
+	if e.loading != nil {
+		e.loading.library.failed = true
+		return "ERR Error registering functions: " + cString(text)
+	}
 	return e.located(cString(text), f.place)
 }
 
 // located is an error's text with the script and the place where it ended.
 func (e *Engine) located(text string, at place) string {
+	if at == noPlace && e.run.script.function != nil {
+		return text
+	}
 	return fmt.Sprintf("%s script: %s, on %s:%d.", text, e.run.script.sha, at.source, at.line)
 }
 

@@ -9,8 +9,9 @@ import (
 // sandbox is what scripts find when they start: the globals of Redis 7.0.15,
 // which no script can change.
 type sandbox struct {
-	globals    *lua.LTable // the view of names that scripts have as _G
-	names      *lua.LTable // what it shows
+	scenes     [3]*lua.LTable // the globals by scene
+	globals    *lua.LTable    // the view of names that scripts have as _G
+	names      *lua.LTable    // what it shows
 	behind     map[*lua.LTable]*lua.LTable
 	strings    *lua.LTable               // the members of string
 	commands   map[string]*lua.LFunction // redis.call or pcall of one command
@@ -108,6 +109,7 @@ func (s *sandbox) open(e *Engine) {
 	s.names.RawSetString("_G", s.globals)
 	e.setMetatables(s.names.RawGetString("string").(*lua.LTable))
 	s.openClosures()
+	s.openScenes(e)
 }
 
 // add sets functions in a table, in the order of their names.

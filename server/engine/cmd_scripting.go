@@ -105,14 +105,4 @@ func runScriptFlush(c *Call) resp.Value {
 
 // runScriptKill is SCRIPT KILL. It finds a script only when the shell lets a
 // client in while one runs (see Node.Do).
-func runScriptKill(c *Call) resp.Value {
-	h := &c.Node.scripts.host
-	switch {
-	case !h.running:
-		return resp.Err(errNotBusy)
-	case h.wrote:
-		return resp.Err(errUnkillable)
-	}
-	h.killed = true
-	return resp.OK
-}
+func runScriptKill(c *Call) resp.Value { return c.killScript(false) }

@@ -107,7 +107,7 @@ func runShutdown(c *Call) resp.Value {
 	case abort:
 		return resp.Err("ERR No shutdown in progress.")
 	case !request.NoSave && c.Node.scripts.host.running:
-		return resp.Err(errBusy)
+		return resp.Err(c.Node.scripts.host.busy())
 	}
 	c.Node.shutdown = &request
 	return resp.Value{}

@@ -1,6 +1,9 @@
 package engine
 
-import "math/rand"
+import (
+	"math/rand"
+	"strconv"
+)
 
 // familyWord fills in one word of the families' grammars.
 func familyWord(random *rand.Rand, kind string) string {
@@ -17,10 +20,23 @@ func familyWord(random *rand.Rand, kind string) string {
 		return pick("g", "g", "h", `""`)
 	case "E":
 		return pick(diffPayloads...)
+	case "Z":
+		return strconv.Quote(pick(diffLibraries...))
 	case "M":
 		return pick("alice", "bob", "carol")
 	}
 	return kind
+}
+
+// diffLibraries are libraries, one with a fault.
+var diffLibraries = []string{
+	"#!lua name=lib1\nredis.register_function('f1',function(k,a) return redis.call('SET',k[1],a[1]) end)",
+	"#!lua name=lib1\nlocal n=0 redis.register_function('f1',function(k,a) n=n+1 return {n,k[2],a[2]} end)",
+	"#!lua name=lib2\nredis.register_function{function_name='f2',flags={'no-writes'}," +
+		"callback=function(k,a) return redis.pcall('GET',k[1]) end}",
+	"#!lua name=lib2\nredis.register_function{function_name='g1',description='d',callback=function(k) return {#k} end}",
+	"#!lua name=lib2\nredis.register_function('f1',function(k,a) return a[1]+1 end)",
+	"#!lua name=lib2\nredis.call('SET','x','y')",
 }
 
 // diffPayloads are DUMPs of redis-server 7.0.15, a value of each kind, and three that are none.

@@ -101,7 +101,7 @@ func (c *Call) refusal() string {
 		return errNoMulti
 	}
 	if n.scripts.host.running && flags&AllowBusy == 0 {
-		return errBusy
+		return n.scripts.host.busy()
 	}
 	if n.cfg.Topology != nil {
 		if bad := c.redirect(); bad != "" {

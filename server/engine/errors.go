@@ -29,6 +29,7 @@ const (
 	errNoScript     = "NOSCRIPT No matching script. Please use EVAL."
 	errNotBusy      = "NOTBUSY No scripts in execution right now."
 	errBusy         = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+	errBusyFunction = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
 	errUnkillable   = "UNKILLABLE Sorry the script already executed write commands against the dataset. " +
 		"You can either wait the script termination or kill the server in a hard way " +
 		"using the SHUTDOWN NOSAVE command."

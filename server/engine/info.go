@@ -114,8 +114,8 @@ func (n *Node) infoClients(t *strings.Builder) {
 // infoMemory leaves out what only an allocator knows.
 func (n *Node) infoMemory(t *strings.Builder) {
 	line(t, "number_of_cached_scripts:%d", n.scripts.cache.count)
-	line(t, "number_of_functions:0")
-	line(t, "number_of_libraries:0")
+	line(t, "number_of_functions:%d", n.functions.count())
+	line(t, "number_of_libraries:%d", len(n.functions.libraries))
 	line(t, "maxmemory:%s", n.conf.get("maxmemory"))
 	line(t, "maxmemory_policy:%s", n.conf.get("maxmemory-policy"))
 	line(t, "mem_replication_backlog:%d", len(n.repl.log))

@@ -62,15 +62,16 @@ type Node struct {
 	depth int
 	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
 
-	effects  effects
-	repl     replication
-	watched  map[watchKey][]*Session
-	changed  []change // by the running command, for the observer
-	pubsub   pubsub
-	blocking blocking
-	tracking tracking
-	scripts  scripting
-	shutdown *Shutdown
+	effects   effects
+	repl      replication
+	watched   map[watchKey][]*Session
+	changed   []change // by the running command, for the observer
+	pubsub    pubsub
+	blocking  blocking
+	tracking  tracking
+	scripts   scripting
+	functions functions
+	shutdown  *Shutdown
 }
 
 // maxDepth is how deep calls can nest: a client's EXEC, its EVAL, the
@@ -118,7 +119,9 @@ func (n *Node) Restart(keepData bool) {
 	n.shutdown = nil
 	if !keepData {
 		n.reset()
+		n.functions = functions{}
 	}
+	n.functions.reload(n)
 	n.applyExpiryPolicy()
 }
 

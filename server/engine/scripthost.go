@@ -11,13 +11,16 @@ import (
 // scriptHost is the node as the running script sees it.
 type scriptHost struct {
 	node     *Node
-	call     *Call  // the commands of the script, one after the other
-	noWrites string // why the script may not write, or ""
-	failure  string // the latest error that a call of the script met, or ""
-	slot     int    // cluster: the only slot it may use; -1: not known yet
-	stale    bool   // a replica out of touch, which must not answer from what it has
-	declared bool   // the script has a shebang line
-	wrote    bool   // it has changed something: it can no longer be killed
+	call     *Call         // the commands of the script, one after the other
+	noWrites string        // why the script may not write, or ""
+	failure  string        // the latest error that a call of the script met, or ""
+	slot     int           // cluster: the only slot it may use; -1: not known yet
+	stale    bool          // a replica out of touch, which must not answer from what it has
+	function string        // its name, "" for EVAL
+	command  [][]byte      // the FCALL
+	started  time.Duration // by the monotonic clock
+	declared bool          // the script has a shebang line
+	wrote    bool          // it has changed something: it can no longer be killed
 	running  bool
 	killed   bool // by SCRIPT KILL
 }
@@ -33,6 +36,9 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	h := &n.scripts.host
 	*h = scriptHost{node: n, call: n.push(c.Session), running: true, slot: -1, declared: header.Present, stale: n.stale()}
 	h.call.Script, h.call.InTx = true, c.InTx
+	if h.function = script.FunctionName(); h.function != "" {
+		h.command, h.started = c.Args, n.cfg.Clock.Mono()
+	}
 	h.noWrites = h.writeRefusal(c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0)
 	if len(keys) > 0 && n.cfg.Topology != nil {
 		h.slot = slotOf(keys)

@@ -21,6 +21,7 @@ func init() {
 		serverCommands,
 		monitorCommands,
 		scriptingCommands,
+		functionCommands,
 		pubsubCommands,
 		transactionCommands,
 		replicationCommands,

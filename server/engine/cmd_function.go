@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"strings"
+
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
+
+// FUNCTION, its subcommands, and FCALL, https://redis.io/docs/latest/commands/function/
+
+const calling = evaluating &^ MayReplicate
+
+var functionCommands = []Command{
+	{Name: "FCALL", Arity: -3, Flags: calling, Keys: numberedKeys(2), Groups: "slow scripting", Run: runFCall},
+	{Name: "FCALL_RO", Arity: -3, Flags: calling | ReadOnly, Keys: numberedKeys(2), Groups: "slow scripting",
+		Run: runFCall},
+	{Name: "FUNCTION", Arity: -2, Groups: "slow", Sub: functionSubcommands},
+}
+
+var functionSubcommands = []Command{
+	{Name: "DELETE", Arity: 3, Flags: Write | NoScript, Groups: "write slow scripting", Run: runFunctionDelete},
+	{Name: "DUMP", Arity: 2, Flags: NoScript, Groups: "slow scripting", Run: runFunctionDump},
+	{Name: "FLUSH", Arity: -2, Flags: Write | NoScript, Groups: "write slow scripting", Run: runFunctionFlush},
+	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runFunctionKill},
+	{Name: "LIST", Arity: -2, Flags: NoScript, Groups: "slow scripting", Run: runFunctionList},
+	{Name: "LOAD", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "write slow scripting", Run: runFunctionLoad},
+	{Name: "RESTORE", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "write slow scripting",
+		Run: runFunctionRestore},
+	{Name: "STATS", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runFunctionStats},
+	help("FUNCTION", "slow scripting", functionHelp),
+}
+
+// runFCall is FCALL or FCALL_RO function numkeys [key ...] [arg ...].
+func runFCall(c *Call) resp.Value {
+	f := c.Node.functions.member(string(c.Args[1]))
+	if f == nil {
+		return resp.Err("ERR Function not found")
+	}
+	keys, argv, bad := c.scriptArgs()
+	switch {
+	case bad == errNotInt:
+		return resp.Err("ERR Bad number of keys provided")
+	case bad != "":
+		return resp.Err(bad)
+	}
+	return c.runScript(f.Script, keys, argv)
+}
+
+// runFunctionLoad is FUNCTION LOAD [REPLACE] code.
+func runFunctionLoad(c *Call) resp.Value {
+	last := len(c.Args) - 1
+	for _, arg := range c.Args[2:last] {
+		if !is(arg, "REPLACE") {
+			return resp.Err(oneLine([]byte("ERR Unknown option given: " + string(arg))))
+		}
+	}
+	name, bad := c.Node.functions.load(c.Node, string(c.Args[last]), last > 2)
+	if bad != "" {
+		return resp.Err(bad)
+	}
+	c.functionsChanged()
+	return resp.Str(name)
+}
+
+// functionsChanged counts a change of the libraries, which replicas make as well.
+func (c *Call) functionsChanged() {
+	c.Node.stats.dirty++
+	c.ReplicateAnyway()
+}
+
+// runFunctionDelete is FUNCTION DELETE library.
+func runFunctionDelete(c *Call) resp.Value {
+	name := string(c.Args[2])
+	if c.Node.functions.find(name) == nil {
+		return resp.Err("ERR Library not found")
+	}
+	c.Node.functions.remove(name)
+	c.functionsChanged()
+	return resp.OK
+}
+
+// runFunctionFlush is FUNCTION FLUSH [ASYNC|SYNC].
+func runFunctionFlush(c *Call) resp.Value {
+	switch {
+	case len(c.Args) > 3:
+		return resp.Err(errSubSyntax("FUNCTION", c.Args[1]))
+	case len(c.Args) == 3 && !is(c.Args[2], "ASYNC") && !is(c.Args[2], "SYNC"):
+		return resp.Err("ERR FUNCTION FLUSH only supports SYNC|ASYNC option")
+	}
+	c.Node.functions = functions{}
+	c.functionsChanged()
+	return resp.OK
+}
+
+// runFunctionList is FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE].
+func runFunctionList(c *Call) resp.Value {
+	pattern, named, withCode := "", false, false
+	for args := c.Args[2:]; len(args) > 0; args = args[1:] {
+		switch {
+		case !withCode && is(args[0], "WITHCODE"):
+			withCode = true
+		case !named && is(args[0], "LIBRARYNAME"):
+			if len(args) == 1 {
+				return resp.Err("ERR library name argument was not given")
+			}
+			args = args[1:]
+			pattern, named = string(args[0]), true
+		default:
+			return resp.Err(oneLine([]byte("ERR Unknown argument " + string(args[0]))))
+		}
+	}
+	list := []resp.Value{}
+	for _, library := range c.Node.functions.libraries {
+		if !named || matchGlob(strings.ToLower(pattern), strings.ToLower(library.name)) {
+			list = append(list, library.reply(withCode))
+		}
+	}
+	return resp.List(list...)
+}
+
+// reply is the library as FUNCTION LIST shows it.
+func (l *functionLibrary) reply(withCode bool) resp.Value {
+	members := []resp.Value{}
+	for i := range l.members {
+		f := &l.members[i]
+		flags := []resp.Value{}
+		for _, name := range f.Script.Header().Flags.ScriptFlags() {
+			flags = append(flags, resp.Simple(name))
+		}
+		members = append(members, resp.Pairs(
+			resp.Str("name"), resp.Str(f.Name),
+			resp.Str("description"), textReply(f.Description, f.Described, nil),
+			resp.Str("flags"), resp.Value{Kind: resp.Set, List: flags},
+		))
+	}
+	pairs := []resp.Value{
+		resp.Str("library_name"), resp.Str(l.name), resp.Str("engine"), resp.Str("LUA"),
+		resp.Str("functions"), resp.List(members...),
+	}
+	if withCode {
+		pairs = append(pairs, resp.Str("library_code"), resp.Str(l.code))
+	}
+	return resp.Pairs(pairs...)
+}
+
+// runFunctionStats is FUNCTION STATS. A function runs only when the shell lets
+// a client in meanwhile (see Node.Do).
+func runFunctionStats(c *Call) resp.Value {
+	n, running := c.Node, resp.Null
+	if h := &n.scripts.host; h.running && h.function != "" {
+		words := make([]resp.Value, len(h.command))
+		for i, word := range h.command {
+			words[i] = resp.Str(string(word))
+		}
+		running = resp.Pairs(
+			resp.Str("name"), resp.Str(h.function),
+			resp.Str("command"), resp.List(words...),
+			resp.Str("duration_ms"), resp.Int((n.cfg.Clock.Mono() - h.started).Milliseconds()),
+		)
+	}
+	return resp.Pairs(
+		resp.Str("running_script"), running,
+		resp.Str("engines"), resp.Pairs(resp.Str("LUA"), resp.Pairs(
+			resp.Str("libraries_count"), resp.Int(int64(len(n.functions.libraries))),
+			resp.Str("functions_count"), resp.Int(int64(n.functions.count())),
+		)),
+	)
+}
+
+// runFunctionKill is FUNCTION KILL.
+func runFunctionKill(c *Call) resp.Value { return c.killScript(true) }
+
+// killScript ends the script, or the function, that runs.
+func (c *Call) killScript(function bool) resp.Value {
+	h := &c.Node.scripts.host
+	switch {
+	case !h.running:
+		return resp.Err(errNotBusy)
+	case function != (h.function != ""):
+		return resp.Err(h.busy())
+	case h.wrote:
+		return resp.Err(errUnkillable)
+	}
+	h.killed = true
+	return resp.OK
+}
+
+// busy is the error of a command that cannot run while a script does.
+func (h *scriptHost) busy() string {
+	if h.function != "" {
+		return errBusyFunction
+	}
+	return errBusy
+}
+
+// runFunctionDump is FUNCTION DUMP.
+func runFunctionDump(c *Call) resp.Value {
+	libraries := c.Node.functions.libraries
+	codes := make([]string, len(libraries))
+	for i, library := range libraries {
+		codes[i] = library.code
+	}
+	return resp.Str(string(datastore.DumpFunctions(codes, c.Node.conf.get("rdbcompression") == "yes")))
+}
+
+// runFunctionRestore is FUNCTION RESTORE payload [FLUSH|APPEND|REPLACE].
+func runFunctionRestore(c *Call) resp.Value {
+	flush, replace := false, false
+	switch {
+	case len(c.Args) > 4:
+		return resp.Err(errSubSyntax("FUNCTION", c.Args[1]))
+	case len(c.Args) == 3 || is(c.Args[3], "APPEND"):
+	case is(c.Args[3], "FLUSH"):
+		flush = true
+	case is(c.Args[3], "REPLACE"):
+		replace = true
+	default:
+		return resp.Err("ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.")
+	}
+	if !datastore.SealedDump(c.Args[2]) {
+		return resp.Err("ERR DUMP payload version or checksum are wrong")
+	}
+	codes, typed, ok := datastore.LoadFunctions(c.Args[2])
+	switch {
+	case !typed:
+		return resp.Err("ERR given type is not a function")
+	case !ok:
+		return resp.Err("ERR failed loading the given functions payload")
+	}
+	var restored functions
+	for _, code := range codes {
+		if _, bad := restored.load(c.Node, code, false); bad != "" {
+			return resp.Err(bad)
+		}
+	}
+	if flush {
+		c.Node.functions = restored
+	} else if bad := c.Node.functions.join(restored, replace); bad != "" {
+		return resp.Err(bad)
+	}
+	c.functionsChanged()
+	return resp.OK
+}
