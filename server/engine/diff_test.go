@@ -115,7 +115,9 @@ func (d *differ) begin() {
 	d.real.send(control, defaults)
 	_, ok := d.real.next(control, true)
 	require.True(d.t, ok)
-	for _, words := range []string{"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET"} {
+	for _, words := range []string{
+		"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET",
+	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
 	for client, c := range d.real.clients { //tidy:unordered each is closed
