@@ -76,13 +76,13 @@ func (n *Node) deliver(messages []cluster.Message) {
 // config is what the node is made with.
 func (n *Node) config(base engine.Config, log func(name string, level int, text string)) engine.Config {
 	base.Clock = n.clock
+	base.Parameters = maps.Clone(base.Parameters)
+	delete(base.Parameters, "port") // it is the first node's; each has its own, by its address
 	if own := n.topology.cfg.Own; own != nil {
-		parameters := maps.Clone(base.Parameters)
-		if parameters == nil {
-			parameters = map[string]string{}
+		if base.Parameters == nil {
+			base.Parameters = map[string]string{}
 		}
-		maps.Copy(parameters, own(n.name))
-		base.Parameters = parameters
+		maps.Copy(base.Parameters, own(n.name))
 	}
 	base.Random = rand.Uint64
 	base.Lua = luaengine.New(engine.Resolve)

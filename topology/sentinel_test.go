@@ -23,6 +23,17 @@ func quick(sentinels int) Config {
 	}}
 }
 
+// Each node says by INFO where it listens, whatever port all were started with.
+func TestNodesKnowTheirPorts(t *testing.T) {
+	cfg := quick(1)
+	cfg.Node.Parameters = map[string]string{"port": "1"}
+	top := start(t, cfg)
+	for _, n := range top.Nodes() {
+		_, port := cluster.Directory{n.Address()}.Endpoint(1)
+		require.Contains(t, dial(t, n).do("INFO server"), fmt.Sprintf(`tcp_port:%d\r\n`, port))
+	}
+}
+
 // go-redis finds the master through Sentinels and follows it when it crashes.
 func TestClientFollowsSentinels(t *testing.T) {
 	top := start(t, quick(3))
