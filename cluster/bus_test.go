@@ -101,7 +101,8 @@ func TestAMinorityStops(t *testing.T) {
 	net.partition([]ID{1}, []ID{2, 3, 4, 5, 6})
 	took := net.until(6*time.Second, "the minority stops", func() bool { return net.bus(1).state == clusterFails })
 	require.Greater(t, took, 1500*time.Millisecond)
-	net.expect(1, "SET b lost", "(error) CLUSTERDOWN The cluster is down", "GET b", "(error) CLUSTERDOWN The cluster is down")
+	const down = "(error) CLUSTERDOWN The cluster is down"
+	net.expect(1, "SET b lost", down, "GET b", down)
 	net.until(6*time.Second, "the majority goes on", func() bool { return net.bus(4).self.isMaster() })
 	net.agree(3*time.Second, 1)
 	net.expect(4, "SET b new", "OK")
@@ -271,4 +272,87 @@ func TestRunsAreEqual(t *testing.T) {
 		return strings.Join(net.log, "\n") + net.nodes(1) + net.nodes(5)
 	}
 	require.Equal(t, story(), story())
+}
+
+func TestASlotMovesUnderWrites(t *testing.T) {
+	net := newClusterNet(t, 3, 1)
+	net.run(3 * time.Second)
+	for i := range 40 {
+		net.expect(1, fmt.Sprintf("SET {b}%d 0", i), "OK")
+	}
+	net.expect(2, "CLUSTER SETSLOT 3300 IMPORTING "+net.name(1), "OK")
+	net.expect(1, "CLUSTER SETSLOT 3300 MIGRATING "+net.name(2), "OK")
+	for i := range 40 {
+		moving := net.send(1, "mover", fmt.Sprintf("MIGRATE 127.0.0.1 21401 {b}%d 0 1000", i))
+		require.True(t, moving.Blocked())
+		writers := []string{}
+		for w := range 3 { // while the key is on its way they must wait
+			client := fmt.Sprintf("w%d-%d", i, w)
+			writers = append(writers, client)
+			s := net.send(1, client, fmt.Sprintf("INCR {b}%d", (i+w)%40))
+			require.Equal(t, i+w < 40, s.Blocked(), "one that has gone before is asked for elsewhere")
+		}
+		net.run(20 * time.Millisecond)
+		require.Equal(t, "OK", net.got(moving))
+		for w, client := range writers {
+			key := fmt.Sprintf("{b}%d", (i+w)%40)
+			reply := net.got(net.clients["1/"+client])
+			if strings.HasPrefix(reply, "(error) ASK 3300 127.0.0.1:21401") {
+				net.expect(2, "ASKING", "OK")
+				reply = net.do(2, "INCR "+key)
+			}
+			require.Regexp(t, `^\(integer\)`, reply)
+		}
+	}
+	net.expect(2, "CLUSTER SETSLOT 3300 NODE "+net.name(2), "OK")
+	net.expect(1, "CLUSTER SETSLOT 3300 NODE "+net.name(2), "OK")
+	net.agree(5 * time.Second)
+	for i := range 40 {
+		net.expect(2, fmt.Sprintf("GET {b}%d", i), `"3"`)
+	}
+}
+
+func TestMigrateGivesUp(t *testing.T) {
+	net := newClusterNet(t, 3, 0)
+	net.run(time.Second)
+	net.expect(1, "SET b 1", "OK", "CLUSTER SETSLOT 3300 MIGRATING "+net.name(2), "OK")
+	net.expect(2, "CLUSTER SETSLOT 3300 IMPORTING "+net.name(1), "OK")
+	const unread = "(error) IOERR error or timeout reading to target instance"
+	net.partition([]ID{1, 3}, []ID{2})
+	start := net.now
+	net.expect(1, "MIGRATE 127.0.0.1 21401 b 0 300", unread, "GET b", `"1"`)
+	require.InDelta(t, 300, (net.now - start).Milliseconds(), 10)
+	net.heal()
+	waiting := net.send(1, "m", "MIGRATE 127.0.0.1 21401 b 0 1000")
+	net.kill(2)
+	net.run(20 * time.Millisecond)
+	require.Equal(t, unread, net.got(waiting))
+	net.expect(1, "GET b", `"1"`, "SET b 2", "OK")
+	net.expect(1, "MULTI", "OK", "MIGRATE 127.0.0.1 21401 b 0 300", "QUEUED",
+		"EXEC", "1) (error) IOERR error or timeout writing to target instance")
+}
+
+func TestBlockedClientsAreSentAfterTheirSlot(t *testing.T) {
+	net := newClusterNet(t, 3, 0)
+	net.run(3 * time.Second)
+	waiting := net.send(1, "w", "BLPOP b 0")
+	other := net.send(1, "o", "BLPOP f 0")
+	require.True(t, waiting.Blocked() && other.Blocked())
+	net.expect(1, "CLUSTER SETSLOT 3300 NODE "+net.name(2), "OK")
+	net.run(200 * time.Millisecond)
+	require.Equal(t, "(error) MOVED 3300 127.0.0.1:21401", net.got(waiting))
+	require.True(t, other.Blocked())
+	net.kill(3)
+	net.until(10*time.Second, "the cluster is down", func() bool { return net.bus(1).state == clusterFails })
+	net.run(200 * time.Millisecond)
+	require.Equal(t, "(error) CLUSTERDOWN The cluster is down", net.got(other))
+}
+
+func TestACloseLookAtOneMaster(t *testing.T) {
+	net := newClusterNet(t, 1, 1)
+	net.run(3 * time.Second)
+	net.kill(2)
+	net.run(10 * time.Second)
+	require.Equal(t, flagPFail, net.seen(1, 2).flags&(flagPFail|flagFail))
+	require.Equal(t, clusterOK, net.bus(1).state)
 }
