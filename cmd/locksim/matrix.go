@@ -13,6 +13,7 @@ import (
 // matrixFlags are the flags of `locksim matrix`.
 type matrixFlags struct {
 	seeds  int
+	find   int
 	root   uint64
 	rows   []int
 	format string
@@ -39,6 +40,7 @@ listed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().IntVar(&f.seeds, "seeds", 200, "seeds for each claim of a cell")
+	cmd.Flags().IntVar(&f.find, "find", 0, "seeds for each claim that something breaks (default as --seeds)")
 	cmd.Flags().Uint64Var(&f.root, "root", 1, "root of the seeds")
 	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default all)")
 	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
@@ -48,8 +50,8 @@ listed.`,
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command) error {
-	if f.seeds < 1 {
-		return fmt.Errorf("--seeds %d: expected at least 1", f.seeds)
+	if f.seeds < 1 || f.find < 0 {
+		return fmt.Errorf("--seeds %d --find %d: expected at least 1 and 0", f.seeds, f.find)
 	}
 	write, err := f.writer()
 	if err != nil {
@@ -59,8 +61,10 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	bar := newCounter(cmd.ErrOrStderr(), "cells")
-	results, err := matrix.Run(cmd.Context(), matrix.Options{Root: f.root, Seeds: f.seeds, Rows: f.rows, Shrink: f.shrink,
-		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) }})
+	results, err := matrix.Run(cmd.Context(), matrix.Options{
+		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Shrink: f.shrink,
+		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) },
+	})
 	bar.done()
 	if err != nil {
 		return err

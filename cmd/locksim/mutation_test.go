@@ -15,15 +15,15 @@ import (
 // only the first ones: each builds the program anew.
 const everyMutation = "LOCKSIM_MUTATIONS"
 
-// mutation takes a guard out of lockclient, with which the scenario must no
-// longer have the verdicts that it expects.
+// mutation takes a guard out of lockclient or of the server, with which the
+// scenario must no longer have the verdicts that it expects.
 type mutation struct {
 	scenario string
 	guard    string // what is taken out
 	edits    []edit
 }
 
-// edit replaces the only occurrence of a text in a file of lockclient.
+// edit replaces the only occurrence of a text in a file, whose name is that in lockclient.
 type edit struct{ file, old, new string }
 
 // mutations, the first of which every test run tries.
@@ -100,12 +100,12 @@ var mutations = []mutation{
 
 // Each scenario of the table turns red when its guard is taken out of lockclient.
 func TestScenariosNeedTheirGuards(t *testing.T) {
-	list := mutations
+	list := append(mutations, serverMutations...)
 	if os.Getenv(everyMutation) == "" {
-		list = mutations[:3]
+		list = append(mutations[:3:3], serverMutations[:1]...)
 	}
 	for _, m := range list {
-		t.Run(m.scenario, func(t *testing.T) {
+		t.Run(m.scenario+": "+m.guard, func(t *testing.T) {
 			program := m.build(t)
 			out, err := exec.Command(program, "run", m.scenario, "--trace", "none").CombinedOutput()
 			var exit *exec.ExitError

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Root     uint64 // of the seeds
 	Seeds    int    // for each claim of a cell
+	Find     int    // for a claim that something breaks; 0: Seeds
 	Rows     []int  // only these; nil: all
 	Shrink   bool   // make the stories of what was found short
 	Workers  int    // 0: one for each core
@@ -153,6 +154,9 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 	set := r.Setting(c.Variant)
 	p := explore.Problem{Scenario: world}
 	opt := explore.Options{Root: s.opt.Root, Seeds: s.opt.Seeds, Need: set.need(), Workers: s.opt.Workers}
+	if one.verdict == check.Violated && s.opt.Find > 0 {
+		opt.Seeds = s.opt.Find
+	}
 	res, err := explore.Search(s.ctx, p, opt)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ const common = "clients=3 ttl=30s hold=0s..60s scales=on think=0s..5s delay=1ms.
 
 // worlds are the options of a kind, beside those.
 func worlds(profile, kind string) string {
-	short := " ttl=10s renew=off hold=0s..20s"
+	short := " ttl=3s renew=off hold=0s..6s think=0s..1s"
 	switch kind {
 	case "read":
 		return "lock=rw readers=2"

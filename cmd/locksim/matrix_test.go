@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each cell is a JSON object a line, and each replay line does what it says.
+func TestMatrixReplays(t *testing.T) {
+	code, stdout, stderr := locksim("matrix", "--seeds", "12", "--rows", "2", "--format", "json")
+	require.Equal(t, exitExpected, code, stderr)
+	violated := 0
+	for line := range strings.Lines(stdout) {
+		var c cellJSON
+		require.NoError(t, json.Unmarshal([]byte(line), &c))
+		if c.Verdict != "violated" {
+			continue
+		}
+		violated++
+		args := strings.Fields(c.Replay)
+		require.Equal(t, "locksim", args[0])
+		for range 2 {
+			code, stdout, stderr := locksim(append(args[1:], "--trace", "none")...)
+			require.Equal(t, exitExpected, code, stderr)
+			require.Regexp(t, `(?m)^\w+ +violated `, stdout)
+		}
+	}
+	require.Greater(t, violated, 5)
+}
+
+func TestMatrixRefuses(t *testing.T) {
+	for args, want := range map[string]string{
+		"--seeds 0":     "expected at least 1",
+		"--rows 99":     "there is no such row",
+		"--format text": "expected table, json, markdown or html",
+		"more":          `unknown command "more"`,
+	} {
+		code, _, stderr := locksim(strings.Fields("matrix " + args)...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, want)
+	}
+	code, _, stderr := locksim("run", "matrix:99/redisson/mutex")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, `there is no cell "99/redisson/mutex"`)
+}

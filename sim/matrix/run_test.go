@@ -1,0 +1,96 @@
+package matrix
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fill runs some rows with few seeds.
+func fill(t *testing.T, opt Options) []Result {
+	t.Helper()
+	results, err := Run(context.Background(), opt)
+	require.NoError(t, err)
+	return results
+}
+
+func find(t *testing.T, results []Result, profile, lock, variant string) *Result {
+	t.Helper()
+	for i := range results {
+		if r := &results[i]; r.Profile == profile && r.Lock == lock && r.Variant == variant {
+			return r
+		}
+	}
+	t.Fatalf("no cell %s %s %s", profile, lock, variant)
+	return nil
+}
+
+// What lockclient is for: its holder is told where Redisson's goes on believing.
+func TestRow12(t *testing.T) {
+	results := fill(t, Options{Seeds: 30, Rows: []int{12}, Shrink: true})
+	redisson, ours := find(t, results, Redisson, "mutex", ""), find(t, results, Lockclient, "mutex", "")
+	require.Equal(t, "violated", redisson.Verdict)
+	require.Equal(t, "holds", ours.Verdict)
+	require.True(t, redisson.Agrees && ours.Agrees)
+	require.Equal(t, "2/lockclient/mutex", ours.Claims[0].Twin)
+
+	story := redisson.Claims[0].Story
+	require.Equal(t, 1, story.Faults, story.Story.Text())
+	require.Equal(t, 2, story.Asked, story.Story.Text())
+	require.Contains(t, story.Story.Text(), "partition")
+
+	name, _, _ := strings.Cut(strings.TrimPrefix(redisson.Claims[0].Replay, "locksim run "), " ")
+	s, ok, err := Find(name)
+	require.True(t, ok)
+	require.NoError(t, err)
+	require.Equal(t, "exclusion", s.Expect[0].Check)
+}
+
+// The result does not depend on how many workers there are.
+func TestWorkersAgree(t *testing.T) {
+	one := fill(t, Options{Seeds: 20, Rows: []int{21}, Workers: 1})
+	two := fill(t, Options{Seeds: 20, Rows: []int{21}, Workers: 2})
+	require.Equal(t, one, two)
+	require.Equal(t, "violated", find(t, one, Redisson, "mutex", "blind").Verdict)
+	require.Equal(t, "21/redisson/mutex/blind", find(t, one, Redisson, "mutex", "").Claims[0].Twin)
+	require.Equal(t, "not-applicable", find(t, one, Lockclient, "latch", "").Verdict)
+}
+
+// A row that cannot be run says so.
+func TestUnbuiltRow(t *testing.T) {
+	results := fill(t, Options{Seeds: 1, Rows: []int{17}})
+	r := find(t, results, Redisson, "mutex", "")
+	require.Equal(t, "unknown", r.Verdict)
+	require.Contains(t, r.Claims[0].Finding, "no cluster")
+	require.True(t, r.Agrees)
+}
+
+// Without a hit of its twin nothing is said to hold.
+func TestNoTwinNoVerdict(t *testing.T) {
+	s := &searcher{ctx: context.Background(), opt: Options{Seeds: 1}, rows: Rows(), found: map[string]*ClaimResult{}}
+	c := &Cell{Row: 12, Profile: Lockclient, Kind: "mutex", Code: "S"}
+	res, err := s.cell(c)
+	require.NoError(t, err)
+	require.Equal(t, "unknown", res.Verdict)
+	require.Contains(t, res.Claims[0].Finding, "did not find what breaks 2/lockclient/mutex")
+}
+
+func TestFormats(t *testing.T) {
+	results := []Result{
+		{Row: 2, Title: "A pause.", Lock: "mutex", Profile: Redisson, Code: "U", Expected: "violated", Verdict: "violated",
+			Agrees: true, Reason: "why",
+			Claims: []ClaimResult{{Check: "exclusion", Finding: "c1 <overlaps> c2", Replay: "x"}}},
+		{Row: 2, Title: "A pause.", Lock: "fair", Profile: Redisson, Code: "S", Expected: "holds", Verdict: "violated",
+			Reason: "none",
+			Claims: []ClaimResult{{Check: "exclusion", Verdict: 2, Searched: 3, Finding: "seen", Replay: "y"}}},
+		{Row: 2, Lock: "latch", Profile: Lockclient, Code: "-", Verdict: "not-applicable", Agrees: true},
+	}
+	table := Table(results)
+	require.Contains(t, table, "violated*")
+	require.Contains(t, table, "2 redisson fair : expected S, none\n  exclusion violated after 3 seeds: seen\n  replay: y\n")
+	require.Contains(t, table, "3 cells: 0 hold, 2 violated, 0 unknown, 1 not applicable")
+	require.Contains(t, Markdown(results), "| 2 | violated | violated\\* |")
+	require.Contains(t, HTML(results), "c1 &lt;overlaps&gt; c2")
+}
