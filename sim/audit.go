@@ -26,6 +26,7 @@ var (
 	leasedBooks = books{taken: leasedTaken, counter: func(l *Workload) int { return l.Permits }}
 	latchBooks  = books{taken: nothingTaken, counter: func(l *Workload) int { return l.Count }}
 	multiBooks  = books{taken: multiTaken}
+	noBooks     = books{taken: nothingTaken}
 )
 
 // applyAudit compares what servers count with what clients believe: for each

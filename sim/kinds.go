@@ -52,6 +52,9 @@ func kinds() []kind {
 
 // findKind returns the kind of that name.
 func findKind(name string) kind {
+	if name == OwnKind {
+		return kind{OwnKind, oneMaster, ownPart, noBooks}
+	}
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
 	if i < 0 {

@@ -71,7 +71,7 @@ func (w *Spec) set(o Option) error {
 }
 
 func setKind(w *Spec, o Option) (err error) {
-	w.Load.Kind, err = oneOf(o, kindNames())
+	w.Load.Kind, err = oneOf(o, append(kindNames(), OwnKind))
 	return err
 }
 

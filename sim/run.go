@@ -14,7 +14,7 @@ import (
 // Checks are the names of the checks that a scenario can expect something of.
 var Checks = []string{
 	"exclusion", "fencing", "progress", "liveness", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
-	"theft", "guard",
+	"theft", "guard", "own",
 }
 
 // Options are how to run a scenario.
@@ -26,6 +26,7 @@ type Options struct {
 	Record  bool          // keep the draws
 	Details bool          // fill in the texts of events
 	Lua     *luaengine.Engine
+	Own     *Own // of lock=own
 
 	Observe func(*trace.Event, []string)                       // called for each event; the strings are the actors' names
 	Tick    func(now time.Duration, events uint64, grants int) // called now and then, for progress; nil: never
@@ -71,6 +72,9 @@ type runner struct {
 // An error means that there is no verdict: a panic of client code, or ctx.
 func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	s = s.with(opt)
+	if err := s.checkOwn(opt.Own); err != nil {
+		return nil, err
+	}
 	if len(s.Order) > 0 {
 		return s.runOrder(ctx, opt)
 	}
@@ -117,7 +121,7 @@ func (r *runner) build(opt Options) {
 	name := func(a trace.Actor) string { return r.w.names[a] }
 	r.grants = check.NewSharing(name, r.reads)
 	for _, e := range r.s.Expect {
-		r.checks = append(r.checks, r.checker(e.Check, name))
+		r.checks = append(r.checks, r.checker(e.Check, name, opt.Own))
 	}
 	r.w = NewWorld(Config{
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
@@ -128,7 +132,7 @@ func (r *runner) build(opt Options) {
 	})
 	for i := range spec.Clients {
 		c := r.w.addClient(i+1, int32(i%spec.Locks())+1, &spec.Load)
-		c.of = spec.Clients
+		c.of, c.own = spec.Clients, opt.Own
 		r.clients = append(r.clients, c)
 	}
 	r.w.provide(&spec.Load)
@@ -145,9 +149,14 @@ func (r *runner) build(opt Options) {
 	}
 }
 
-func (r *runner) checker(name string, names check.Names) check.Checker {
+func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
 	spec := &r.s.World
 	switch name {
+	case "own":
+		if own == nil || own.Check == nil {
+			return check.NewNothing("own", "only the test that brings the check can judge it")
+		}
+		return own.Check(names)
 	case "exclusion":
 		return r.grants
 	case "fencing":

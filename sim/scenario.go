@@ -220,7 +220,7 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("sentinels and clusters: expected no profile and no guards")
 	case w.Quorum > w.Watched:
 		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
-	case !many && w.Masters > 1 && !w.Cluster:
+	case !many && w.Masters > 1 && !w.Cluster && w.Load.Kind != OwnKind:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
 	case w.Load.Redisson && !slices.Contains(redissonKinds, w.Load.Kind):
 		return fmt.Errorf("there is no model of Redisson's %s: expected lock=%s", w.Load.Kind,

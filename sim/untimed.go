@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -55,6 +56,12 @@ type UntimedOptions struct {
 // NewUntimed makes the scenario's world, in which nothing has happened but that
 // replicas have found their masters.
 func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
+	if err := s.checkOwn(opt.Options.Own); err != nil {
+		return nil, err
+	}
+	if s.World.Cluster || s.World.Watched > 0 {
+		return nil, errors.New("a world without time knows no cluster and no Sentinels: they act by their clocks")
+	}
 	u := &Untimed{kinds: opt.Faults, budget: opt.Budget}
 	opt.Options.Chooser = Replay{}
 	u.r = &runner{s: s.with(opt.Options), actors: map[string]trace.Actor{}, untimed: u}
@@ -74,7 +81,11 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 const settling = 3 * time.Second
 
 // Close ends the world.
-func (u *Untimed) Close() { u.w.Stop() }
+func (u *Untimed) Close() {
+	if u != nil {
+		u.w.Stop()
+	}
+}
 
 // Err is why the run has no verdict: a panic of client code.
 func (u *Untimed) Err() error { return u.w.err }

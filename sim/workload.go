@@ -110,6 +110,7 @@ type client struct {
 	of      int  // clients of the world
 	got     bool // what it asked for last
 	lives   int  // how often it was started again after a crash
+	own     *Own // of lock=own
 }
 
 // reads tells whether the client is a reader.

@@ -73,7 +73,7 @@ func ofKinds(s *sim.Scenario) string {
 func (f *huntFlags) writeOrder(cmd *cobra.Command, done explore.Exhausted) error {
 	story := done.Hit
 	story.Claim = fmt.Sprintf("%s is violated: %s.", done.Result.Check, done.Result.Reason)
-	text, err := explore.File(cmd.Context(), story)
+	text, err := explore.File(cmd.Context(), story, nil)
 	if err != nil {
 		return err
 	}

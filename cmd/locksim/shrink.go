@@ -58,7 +58,7 @@ scenario file.`,
 // writeShort writes a story to a file and tells it.
 func writeShort(ctx context.Context, out io.Writer, file string, short *explore.Shrunk) error {
 	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
-	text, err := explore.File(ctx, short.Story)
+	text, err := explore.File(ctx, short.Story, nil)
 	if err != nil {
 		return err
 	}

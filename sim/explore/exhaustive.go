@@ -138,7 +138,7 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 // schedule runs one schedule and prepares the next; more is false after the last.
 func (e *exhaustive) schedule() (more bool, err error) {
 	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
-		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua}})
+		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
 	defer u.Close()
 	if err != nil {
 		return false, err

@@ -17,10 +17,11 @@ const storyLines = 40
 const separator = "----\n"
 
 // File writes a scenario with what its run showed: the lines of the trace that
-// decided, the verdicts, and the hash by which a replay is known to be one.
-func File(ctx context.Context, s *sim.Scenario) (string, error) {
+// decided, the verdicts, and the hash by which a replay is known to be one. own is
+// what a scenario with lock=own needs.
+func File(ctx context.Context, s *sim.Scenario, own *sim.Own) (string, error) {
 	var events []trace.Event
-	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Observe: func(e *trace.Event, _ []string) {
+	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Own: own, Observe: func(e *trace.Event, _ []string) {
 		events = append(events, *e)
 	}})
 	if err != nil {
@@ -67,6 +68,6 @@ func Of(ctx context.Context, p Problem, seed uint64) (*Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newLab(checks).seed(ctx, p.Scenario, seed, "")
+	f := newLab(checks, p.Own).seed(ctx, p.Scenario, seed, "")
 	return f.hit, f.err
 }

@@ -16,6 +16,7 @@ import (
 type Problem struct {
 	Scenario *sim.Scenario
 	Checks   []string // whose violation counts, each one that the scenario expects something of; nil: all of those
+	Own      *sim.Own // of lock=own
 }
 
 // Options are how to search.
@@ -43,6 +44,8 @@ type Hit struct {
 	Hash     trace.Hash
 	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
 	Needs    []string      // kinds of fault without any of which the story does not violate the first check
+
+	own *sim.Own
 }
 
 // roots is how many seeds a root has.
@@ -74,11 +77,14 @@ func (p *Problem) checks() ([]string, error) {
 // lab runs scenarios, one at a time.
 type lab struct {
 	lua    *luaengine.Engine
+	own    *sim.Own
 	checks []string // whose violation counts
 	runs   int
 }
 
-func newLab(checks []string) *lab { return &lab{lua: sim.NewLua(), checks: checks} }
+func newLab(checks []string, own *sim.Own) *lab {
+	return &lab{lua: sim.NewLua(), own: own, checks: checks}
+}
 
 // outcome is what a run showed.
 type outcome struct {
@@ -98,7 +104,7 @@ type asking struct {
 // run runs a scenario with a seed.
 func (l *lab) run(ctx context.Context, s *sim.Scenario, seed uint64) (*outcome, error) {
 	l.runs++
-	r, err := s.Run(ctx, sim.Options{Seed: seed, Lua: l.lua})
+	r, err := s.Run(ctx, sim.Options{Seed: seed, Lua: l.lua, Own: l.own})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +125,7 @@ func (l *lab) watch(ctx context.Context, s *sim.Scenario) (*outcome, error) {
 	l.runs++
 	o := &outcome{}
 	times := []time.Duration{0}
-	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: l.lua, Observe: func(e *trace.Event, names []string) {
+	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: l.lua, Own: l.own, Observe: func(e *trace.Event, names []string) {
 		times = append(times, e.At)
 		if e.Kind == trace.Acquire || e.Kind == trace.CountDown {
 			o.asked = append(o.asked, asking{names[e.Actor], e.At})

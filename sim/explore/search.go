@@ -26,7 +26,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 	var res Result
 	var failed error
 	worker := func() func(context.Context, int) found {
-		l := newLab(checks)
+		l := newLab(checks, p.Own)
 		return func(ctx context.Context, i int) found {
 			return l.seed(ctx, p.Scenario, Seed(opt.Root, opt.First+i), opt.Need)
 		}
@@ -63,7 +63,7 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 	if len(o.violated) == 0 {
 		return found{}
 	}
-	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As()}
+	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As(), own: l.own}
 	if h.Needs, err = l.needs(ctx, h); err != nil {
 		return found{err: err}
 	}
@@ -76,7 +76,7 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 // needs finds the kinds of fault without any one of which the hit's story does
 // not violate what it violated first.
 func (l *lab) needs(ctx context.Context, h *Hit) (kinds []string, err error) {
-	first := &lab{lua: l.lua, checks: []string{h.Violated[0].Check}}
+	first := &lab{lua: l.lua, own: l.own, checks: []string{h.Violated[0].Check}}
 	for _, kind := range faultsOf(h.Story) {
 		without := *h.Story
 		without.Steps = slices.DeleteFunc(slices.Clone(h.Story.Steps), func(s sim.Step) bool { return s.Fault == kind })

@@ -34,7 +34,7 @@ func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 	runs := 0
 	lua := sim.NewLua()
 	for _, h := range hits {
-		s := &shrinker{lab: lab{lua: lua, checks: []string{h.Violated[0].Check}}, ctx: ctx}
+		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx}
 		found, err := s.shrink(h)
 		if err != nil {
 			return nil, err

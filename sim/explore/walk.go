@@ -29,7 +29,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 // walk runs one schedule at random.
 func (e *exhaustive) walk(seed uint64) error {
 	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
-		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua}})
+		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
 	defer u.Close()
 	if err != nil {
 		return err

@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/lockclient"
+	"minikv/sim/check"
+)
+
+// OwnKind is the value of lock= for a lock that a test brings.
+const OwnKind = "own"
+
+// Own is what a test brings to a scenario with lock=own: its lock, or all that
+// its clients do, and its invariant.
+type Own struct {
+	// Lock makes a client's lock. The clients take it as the world line says:
+	// rounds of lock, work, write to the resource, unlock, think.
+	Lock func(c *Client) Lock
+	// Run, if set, is all that a client does instead.
+	Run func(ctx context.Context, c *Client)
+	// Check, if set, makes the check that is called own: it sees a run's events.
+	// The names are those of the actors.
+	Check func(names check.Names) check.Checker
+}
+
+// Lock is a lock under test.
+type Lock interface {
+	// Lock returns when the client has the lock, or an error without it.
+	Lock(ctx context.Context) (Held, error)
+}
+
+// Held is a lock that a client has. It may have more methods: Token() (uint64,
+// bool), the fencing token that goes with each write, and Lost() context.Context,
+// which ends with a cause that wraps lockclient.ErrLost when the client is told
+// that it has the lock no more.
+type Held interface {
+	Unlock(ctx context.Context) error
+}
+
+// Client is one client process as a test's code sees it. Everything that waits
+// must wait through its Runtime and its Transports, with contexts that come from
+// them or from the one that the code was given.
+type Client struct{ c *client }
+
+// Name is c1, c2, …
+func (c *Client) Name() string { return c.c.p.name }
+
+// ID is the name, and another one after each restart of the process.
+func (c *Client) ID() string { return c.c.p.id }
+
+// Key is the name of the lock that the client takes.
+func (c *Client) Key() string { return lockName(c.c.lock) }
+
+// Lease is ttl= of the world line.
+func (c *Client) Lease() time.Duration { return c.c.load.TTL }
+
+// Runtime is the client's clock, its way to wait and to spawn.
+func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
+
+// Transports are the client's connections, one for each master with its replicas.
+func (c *Client) Transports() (list []lockclient.Transport) {
+	for _, g := range c.c.p.w.groups {
+		list = append(list, &transport{p: c.c.p, group: g})
+	}
+	return list
+}
+
+// Sleep waits on the client's clock, until ctx ends at most.
+func (c *Client) Sleep(ctx context.Context, d time.Duration) error {
+	p := c.c.p
+	p.running().sleep(p.contextOf(ctx), max(d, 0))
+	return ctx.Err()
+}
+
+// Draw is a choice of the run from 0 to bound-1; 0 is the dull one.
+func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(bound, 1)))) }
+
+// Asks records that the client begins to wait for its lock: progress is judged by it.
+func (c *Client) Asks() { c.c.note(c.c.p.running(), trace.Acquire) }
+
+// Believes records that the client holds its lock from now on, with a fencing
+// token or 0. Exclusion is judged by it.
+func (c *Client) Believes(token uint64) *Belief {
+	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token})
+}
+
+// Ends records that the client believes so no longer: it gives the lock back,
+// or was told that it has lost it.
+func (c *Client) Ends(b *Belief, lost bool) {
+	kind := trace.Release
+	if lost {
+		kind = trace.Lost
+	}
+	c.c.p.w.endBelief(b, kind, c.c.p.w.cause(), "")
+}
+
+// Write writes to what the lock protects, with the belief's token. It reports
+// whether the write was accepted.
+func (c *Client) Write(ctx context.Context, b *Belief) (bool, error) { return c.c.p.write(ctx, b) }
+
+// ownHolding is a Held as the workload sees it.
+type ownHolding struct {
+	held  Held
+	ctx   context.Context
+	token uint64
+}
+
+func (h *ownHolding) Token() (uint64, bool) {
+	if t, ok := h.held.(interface{ Token() (uint64, bool) }); ok {
+		return t.Token()
+	}
+	return h.token, h.token > 0
+}
+
+func (h *ownHolding) Until() time.Duration { return 0 }
+
+func (h *ownHolding) Context() context.Context { return h.ctx }
+
+func (h *ownHolding) Unlock(ctx context.Context) error { return h.held.Unlock(ctx) }
+
+// ownSource is a test's lock as a source.
+type ownSource struct {
+	c    *Client
+	lock Lock
+}
+
+// Lock implements source.
+func (s ownSource) Lock(ctx context.Context, _ terms) (holding, error) {
+	held, err := s.lock.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &ownHolding{held: held, ctx: ctx}
+	if l, ok := held.(interface{ Lost() context.Context }); ok {
+		if lost := s.c.c.p.contextOf(l.Lost()); lost != nil {
+			h.ctx = lost
+		}
+	}
+	return h, nil
+}
+
+// ownRun is the part of a client that is the test's alone.
+type ownRun struct {
+	c   *Client
+	run func(ctx context.Context, c *Client)
+}
+
+func (p ownRun) round(_ *task, ctx *simCtx) (more bool) {
+	p.run(ctx, p.c)
+	return true
+}
+
+// ownPart is the part of a client whose lock the test brings.
+func ownPart(c *client, _ []*lockclient.Client) part {
+	own := &Client{c: c}
+	if c.own.Run != nil {
+		return ownRun{own, c.own.Run}
+	}
+	s := ownSource{own, c.own.Lock(own)}
+	return &worker{c, s, s}
+}
+
+// checkOwn reports a lock that nobody has brought.
+func (s *Scenario) checkOwn(own *Own) error {
+	isOwn := s.World.Load.Kind == OwnKind
+	switch {
+	case isOwn && (own == nil || own.Lock == nil && own.Run == nil):
+		return errors.New("lock=own: only the test that brings the lock can run this")
+	case !isOwn && own != nil && (own.Lock != nil || own.Run != nil):
+		return errors.New("a test's own lock: expected lock=own in the world line")
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+// Package simtest tests a lock client of your own in simulated worlds, in which
+// messages get lost, clocks jump and servers fail as a seed says.
+//
+// The client is written against lockclient.Transport and lockclient.Runtime,
+// which the simulator's [sim.Client] gives it. [Run] looks for a run that breaks
+// what the scenario expects, makes its story short, and fails the test with it:
+//
+//	simtest.Run(t, simtest.Test{
+//		Scenario: `
+//			world lock=own clients=2 ttl=3s hold=1s think=1s
+//			expect exclusion=holds
+//			faults pause delay
+//			run for=30s`,
+//		Own: sim.Own{Lock: func(c *sim.Client) sim.Lock { return newMyLock(c) }},
+//	})
+//
+// A failed test prints the line that replays it. Client code that starts a
+// goroutine, blocks on a channel or waits with a context of real time is named.
+package simtest

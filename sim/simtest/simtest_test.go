@@ -1,0 +1,148 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+	"minikv/sim/simtest"
+)
+
+// late is a world in which messages come late, and leases are short.
+const late = `
+	# Nobody's lock is deleted by somebody else.
+	world lock=own clients=3 ttl=2s hold=1s..2s think=0s..500ms delay=1ms..5ms
+	expect exclusion=holds
+	faults delay=1s..3s most=3
+	run for=20s`
+
+func naive(careful bool) sim.Own {
+	return sim.Own{Lock: func(c *sim.Client) sim.Lock { return newNaiveLock(c, careful) }}
+}
+
+// recorder is a testing.TB that keeps what a failing test says.
+type recorder struct {
+	testing.TB
+	said  strings.Builder
+	fatal bool
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Name() string { return "TestMine" }
+
+func (r *recorder) Errorf(format string, args ...any) { fmt.Fprintf(&r.said, format+"\n", args...) }
+
+func (r *recorder) Logf(format string, args ...any) { r.Errorf(format, args...) }
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.fatal = true
+	runtime.Goexit()
+}
+
+// failing runs a test that is to fail, and returns what it says.
+func failing(t *testing.T, test simtest.Test) string {
+	t.Helper()
+	r := &recorder{TB: t}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		simtest.Run(r, test)
+	}()
+	<-done
+	require.NotEmpty(t, r.said.String(), "the test passed")
+	return r.said.String()
+}
+
+// A lock that is deleted with GET and DEL is caught, the one that does both in a
+// script is not.
+func TestNaiveLock(t *testing.T) {
+	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true), Seeds: 200})
+	said := failing(t, simtest.Test{Scenario: late, Own: naive(false)})
+	t.Log(said)
+	require.Contains(t, said, "simtest: exclusion is violated with seed 10000000")
+	require.Contains(t, said, "it needs: delay.")
+	require.Regexp(t, `at \S+ delay (m1 c|c)`, said)
+	require.Equal(t, 1, strings.Count(said, " delay "), "one fault is enough")
+
+	replay := regexp.MustCompile(`replay: SIMTEST_REPLAY=(\S+) go test -run '\^TestMine\$'`).FindStringSubmatch(said)
+	require.Len(t, replay, 2)
+	t.Setenv("SIMTEST_REPLAY", replay[1])
+	again := failing(t, simtest.Test{Scenario: late, Own: naive(false)})
+	require.Contains(t, again, "simtest: exclusion is violated: c")
+	require.NotContains(t, again, "not the run that was recorded")
+	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true)}) // the same story harms it not
+}
+
+// An invariant of a test's own is checked, in a workload of its own.
+func TestOwnWorkload(t *testing.T) {
+	world := "world lock=own clients=2 rounds=1\nexpect exclusion=holds progress=holds\nrun for=5s\n"
+	simtest.Run(t, simtest.Test{Scenario: world, Seeds: 20, Own: sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		h, err := newNaiveLock(c, true).Lock(ctx)
+		if err != nil {
+			return
+		}
+		c.Asks()
+		b := c.Believes(1)
+		_, _ = c.Write(ctx, b)
+		_ = c.Sleep(ctx, time.Duration(c.Draw(50))*time.Millisecond)
+		c.Ends(b, false)
+		_ = h.Unlock(ctx)
+	}}})
+}
+
+// What client code must not do is named.
+func TestCodeThatLeavesTheSimulation(t *testing.T) {
+	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
+	stop := make(chan struct{})
+	defer close(stop)
+	for want, run := range map[string]func(ctx context.Context, c *sim.Client){
+		"client code has started a goroutine: use its Runtime's Go.": func(context.Context, *sim.Client) {
+			go func() { <-stop }()
+		},
+		"derive contexts from Runtime": func(_ context.Context, c *sim.Client) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			defer cancel()
+			_, _ = c.Transports()[0].Do(ctx, "", "PING")
+		},
+		"c1 panicked: out of order": func(context.Context, *sim.Client) { panic("out of order") },
+	} {
+		said := failing(t, simtest.Test{Scenario: world, Seeds: 5, Own: sim.Own{Run: run}})
+		require.Contains(t, said, want)
+		require.NotContains(t, said, "violated")
+	}
+	defer simtest.SetPatience(simtest.SetPatience(time.Second))
+	said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: func(context.Context, *sim.Client) { <-stop }}})
+	require.Contains(t, said, "client code blocks: it must wait through its Runtime and Transports.")
+	require.Contains(t, said, "TestCodeThatLeavesTheSimulation")
+}
+
+func TestBadTests(t *testing.T) {
+	own := naive(true)
+	for want, test := range map[string]simtest.Test{
+		"TestMine.scenario:1: unknown world option \"color\"": {Own: own, Scenario: "world color=red\nrun for=1s"},
+		"expected lock=own in the world line": {Own: own,
+			Scenario: "world\nexpect exclusion=holds\nrun for=1s"},
+		"only the test that brings the lock can run this": {
+			Scenario: "world lock=own\nexpect exclusion=holds\nrun for=1s"},
+		"exclusion was expected to be violated, and was not with 9 seeds": {Own: own, Seeds: 9,
+			Scenario: "world lock=own\nexpect exclusion=violated\nrun for=1s"},
+	} {
+		require.Contains(t, failing(t, test), want)
+	}
+	file := filepath.Join(t.TempDir(), "other.scenario")
+	text := "world lock=own\nexpect exclusion=holds\nrun for=1s\n----\nhash 1 of 2\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	t.Setenv("SIMTEST_REPLAY", file)
+	require.Contains(t, failing(t, simtest.Test{Own: own}), "this is not the run that was recorded: hash ")
+}
