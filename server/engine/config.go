@@ -23,6 +23,7 @@ type configuration struct {
 	debug       bool          // enable-debug-command yes or local
 	minGood     int           // min-replicas-to-write
 	backlog     int           // repl-backlog-size, in bytes
+	trackedKeys int           // tracking-table-max-keys; 0: any number
 	slowerThan  time.Duration // slowlog-log-slower-than; negative: nothing is logged
 }
 
@@ -152,6 +153,7 @@ func (conf *configuration) derive() {
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
 	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
+	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))
 }
 

@@ -21,6 +21,9 @@ func (c *Call) process() {
 		s.last = cmd
 		bad = c.refusal()
 	}
+	if bad == "" {
+		n.limitTracked()
+	}
 	switch {
 	case bad != "":
 		c.reject(bad)

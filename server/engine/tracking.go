@@ -12,11 +12,19 @@ import (
 // when they change. Keys count by their name alone: a change in any database
 // invalidates them in all.
 type tracking struct {
-	keys     map[string][]*Session // default mode: who read a key, by ID; forgotten once they were told
-	items    int                   // all sessions of keys together
-	clients  int                   // sessions that track
-	prefixes []trackedPrefix       // broadcasting mode, in the order of their bytes
-	owed     [][]byte              // to the running client: what to send it behind its reply
+	keys     map[string]*trackedKey // default mode: what was read, forgotten once its readers were told
+	names    []string               // of keys, in some order that does not depend on the map's
+	items    int                    // all readers of keys together
+	clients  int                    // sessions that track
+	prefixes []trackedPrefix        // broadcasting mode, in the order of their bytes
+	owed     [][]byte               // to the running client: what to send it behind its reply
+	over     int                    // commands in a row that found more keys than are allowed
+}
+
+// trackedKey is a key that clients have read.
+type trackedKey struct {
+	readers []*Session // by ID
+	at      int        // in names
 }
 
 // trackedPrefix is a prefix that clients in broadcasting mode listen to.
@@ -136,15 +144,74 @@ func (c *Call) rememberKeys() {
 	}
 	keys, _ := reader.Cmd.keys(reader.Args)
 	for _, key := range keys {
-		if n.tracking.keys == nil {
-			n.tracking.keys = make(map[string][]*Session)
+		n.tracking.remember(key, s)
+	}
+}
+
+// remember notes that s has read key.
+func (t *tracking) remember(key []byte, s *Session) {
+	one := t.keys[string(key)]
+	if one == nil {
+		if t.keys == nil {
+			t.keys = make(map[string]*trackedKey)
 		}
-		readers, added := withSession(n.tracking.keys[string(key)], s)
-		if added {
-			n.tracking.keys[string(key)] = readers
-			n.tracking.items++
+		one = &trackedKey{at: len(t.names)}
+		t.names = append(t.names, string(key))
+		t.keys[string(key)] = one
+	}
+	readers, added := withSession(one.readers, s)
+	if added {
+		one.readers = readers
+		t.items++
+	}
+}
+
+// forget returns who has read key, and forgets it.
+func (t *tracking) forget(key string) (readers []*Session) {
+	one := t.keys[key]
+	if one == nil {
+		return nil
+	}
+	last := len(t.names) - 1
+	t.names[one.at] = t.names[last]
+	t.keys[t.names[last]].at = one.at
+	t.names = t.names[:last]
+	delete(t.keys, key)
+	t.items -= len(one.readers)
+	return one.readers
+}
+
+// limitTracked makes readers forget some keys, drawn by chance, if more are
+// tracked than tracking-table-max-keys allows; the more, the longer that lasts.
+// It is called before each command.
+// Source: trackingLimitUsedSlots of Redis 7.0.
+func (n *Node) limitTracked() {
+	t := &n.tracking
+	if len(t.keys) == 0 || t.clients == 0 {
+		return
+	}
+	const effort = 100
+	for range effort * (t.over + 1) {
+		if most := n.conf.trackedKeys; most == 0 || len(t.keys) <= most {
+			t.over = 0
+			return
+		}
+		key := t.names[n.cfg.Random()%uint64(len(t.names))]
+		body := resp.Append(nil, resp.List(resp.Str(key)), 2)
+		for _, s := range t.forget(key) {
+			if s.wantsInvalidation(n) {
+				n.deliverInvalidation(s, body)
+			}
 		}
 	}
+	t.over++
+}
+
+// wantsInvalidation reports whether s is to be told that a key which it has
+// read is invalid.
+func (s *Session) wantsInvalidation(n *Node) bool {
+	t := &s.tracking
+	return t.on && !t.bcast && !(t.noLoop && s == n.running())
 }
 
 // isReadOnlyEval reports whether cmd is flagged as reading although only what
@@ -160,16 +227,13 @@ func (n *Node) invalidate(key string, writer *Session) {
 			p.add(changedKey{key, writer})
 		}
 	}
-	readers, has := t.keys[key]
-	if !has {
+	readers := t.forget(key)
+	if readers == nil {
 		return
 	}
-	delete(t.keys, key)
-	t.items -= len(readers)
 	body := resp.Append(nil, resp.List(resp.Str(key)), 2)
 	for _, s := range readers {
-		state := &s.tracking
-		if state.on && !state.bcast && !(state.noLoop && s == n.running()) {
+		if s.wantsInvalidation(n) {
 			n.sendInvalidation(s, body)
 		}
 	}
@@ -195,7 +259,7 @@ func (n *Node) invalidateAll() {
 			n.sendInvalidation(s, resp.Append(nil, resp.Null, s.Proto))
 		}
 	}
-	t.keys, t.items = nil, 0
+	t.keys, t.names, t.items = nil, nil, 0
 }
 
 // broadcast sends clients in broadcasting mode the keys that have changed.
