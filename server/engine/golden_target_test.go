@@ -64,6 +64,7 @@ func (e *engineTarget) leave(client string) {
 
 func (e *engineTarget) send(client string, cmd [][]byte) {
 	e.node.Do(e.clients[client], cmd)
+	e.node.Dirty()
 }
 
 func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
@@ -94,6 +95,7 @@ func (e *engineTarget) sleep(d time.Duration) {
 	e.clock.wall = e.clock.wall.Add(d)
 	for {
 		e.node.Tick()
+		e.node.Dirty()
 		if wait, ok := e.node.NextDeadline(); !ok || wait > 0 {
 			return
 		}

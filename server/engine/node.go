@@ -172,8 +172,12 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 
 // Dirty returns the sessions whose Out has grown, or that became unblocked or
 // closing, since the last call, in the order in which that happened. The slice
-// is valid until the next call.
+// is valid until the next call. It ends what Redis has as a turn of its event
+// loop, at the end of which who tracks keys by prefix is told what has changed.
 func (n *Node) Dirty() []*Session {
+	if n.depth == 0 { // no script is interrupted
+		n.broadcast()
+	}
 	n.dirty, n.handed = n.handed[:0], n.dirty
 	for _, s := range n.handed {
 		s.dirty = false
@@ -236,11 +240,10 @@ func (n *Node) settle(s *Session) {
 	}
 }
 
-// finish serves blocked clients whose keys became ready, broadcasts which keys
-// have changed, and moves all effects to the replication log.
+// finish serves blocked clients whose keys became ready, and moves all effects
+// to the replication log.
 func (n *Node) finish(s *Session) {
 	n.serveReady()
-	n.broadcast()
 	n.flushEffects()
 	if s != nil {
 		s.writtenTo = n.repl.offset

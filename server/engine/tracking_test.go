@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -115,4 +116,24 @@ func TestLoadingASnapshotInvalidatesEverything(t *testing.T) {
 	f.do(s, "GET k")
 	f.node.LoadSnapshot(master.node.Snapshot())
 	require.Equal(t, "1> \"invalidate\"\n2> (nil)", f.got(s))
+}
+
+// The order and the bytes are what redis-server 7.0.15 sends for pipelines.
+func TestBroadcastsEndATurn(t *testing.T) {
+	f := newFixture(t)
+	a, w := f.session(), f.session()
+	f.do(a, "HELLO 3")
+	f.do(a, "CLIENT TRACKING ON BCAST")
+	for _, line := range []string{"SET b 1", "SET a 1", "SET b 2", "FLUSHALL", "SET y 1"} {
+		f.node.Do(w, words(strings.Fields(line)...))
+	}
+	require.Equal(t, ">2\r\n$10\r\ninvalidate\r\n_\r\n", string(a.Out))
+	a.Out = nil
+	f.node.Dirty()
+	require.Equal(t, ">2\r\n$10\r\ninvalidate\r\n*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\ny\r\n", string(a.Out))
+	a.Out = nil
+	f.node.Do(a, words("SET", "k", "1"))
+	f.node.Do(a, words("PING"))
+	f.node.Dirty()
+	require.Equal(t, "+OK\r\n+PONG\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n", string(a.Out))
 }
