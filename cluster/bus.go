@@ -202,5 +202,6 @@ func (b *busNode) Slot(number int) engine.SlotState {
 
 // Down implements engine.Topology.
 func (b *busNode) Down() (down, readsAllowed bool) {
-	return b.state != clusterOK, b.yes("cluster-allow-reads-when-down")
+	down = b.state != clusterOK
+	return down, down && b.yes("cluster-allow-reads-when-down")
 }

@@ -356,3 +356,25 @@ func TestACloseLookAtOneMaster(t *testing.T) {
 	require.Equal(t, flagPFail, net.seen(1, 2).flags&(flagPFail|flagFail))
 	require.Equal(t, clusterOK, net.bus(1).state)
 }
+
+func TestMeetingNobody(t *testing.T) {
+	net := newBusNet(t, 2)
+	net.expect(1, "CLUSTER MEET 127.0.0.1 9999", "OK", "CLUSTER MEET 127.0.0.1 9999", "OK")
+	require.Len(t, net.bus(1).peers, 2, "asked twice, there is one handshake")
+	require.Contains(t, net.nodes(1), "127.0.0.1:9999@19999 handshake - ")
+	net.run(2500 * time.Millisecond)
+	require.Len(t, net.bus(1).peers, 1, "given up after the node timeout")
+}
+
+func TestResetOfAReplicaLeavesNothing(t *testing.T) {
+	net := newClusterNet(t, 3, 1)
+	net.expect(1, "SET b 1", "OK")
+	net.run(3 * time.Second)
+	net.expect(4, "DBSIZE", "(integer) 1", "CLUSTER RESET HARD", "OK", "DBSIZE", "(integer) 0")
+	require.Len(t, net.bus(4).peers, 1)
+	require.True(t, net.bus(4).self.isMaster())
+	require.False(t, net.members[3].Node().IsReplica())
+	net.run(10 * time.Second)
+	require.Len(t, net.bus(4).peers, 1, "the others know its former name only")
+	net.expect(1, "GET b", `"1"`)
+}

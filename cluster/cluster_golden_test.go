@@ -153,9 +153,11 @@ func (g *clusterGolden) run(d *datadriven.TestData, start func(nodes, timeout in
 	}
 	g.target = start(nodes, timeout)
 	g.names = namer{}
+	for id := ID(1); int(id) <= nodes; id++ { // before the ports, which may occur in ids
+		g.names.add(g.one(id, "CLUSTER MYID").Str, fmt.Sprintf("#n%d", id))
+	}
 	for id := ID(1); int(id) <= nodes; id++ {
 		name := fmt.Sprintf("n%d", id)
-		g.names.add(g.one(id, "CLUSTER MYID").Str, "#"+name)
 		g.names.add(strconv.Itoa(g.target.port(id)+busPortOffset), "bus")
 		g.names.add(strconv.Itoa(g.target.port(id)), name)
 	}
@@ -283,21 +285,23 @@ var volatileClusterFields = map[string]bool{
 }
 
 var (
-	nodeTimes   = regexp.MustCompile(`( [0-9a-f#n-]+) \d+ \d+ (\d+) (connected|disconnected)`)
+	nodeTimes   = regexp.MustCompile(`( [0-9a-f-]+) \d+ \d+ (\d+) (connected|disconnected)`)
 	messageLine = regexp.MustCompile(`(?m)^cluster_stats_messages_.*\n`)
 )
 
 // show describes a reply, masked. A text of several lines is shown as such.
 func (g *clusterGolden) show(v resp.Value) string {
 	hideFields(v)
-	text := resp.Describe(v)
-	if (v.Kind == resp.Bulk || v.Kind == resp.Verbatim) && strings.Contains(v.Str, "\n") {
-		text = messageLine.ReplaceAllString(strings.ReplaceAll(v.Str, "\r\n", "\n"), "")
-		lines := strings.Split(strings.TrimSuffix(g.names.mask(text), "\n"), "\n")
-		sort.Strings(lines)
-		text = strings.Join(lines, "\n")
+	mask := func(text string) string {
+		return g.names.mask(nodeTimes.ReplaceAllString(text, "$1 PING PONG $2 $3"))
 	}
-	return nodeTimes.ReplaceAllString(g.names.mask(text), "$1 PING PONG $2 $3") + "\n"
+	if v.Kind != resp.Bulk && v.Kind != resp.Verbatim || !strings.Contains(v.Str, "\n") {
+		return mask(resp.Describe(v)) + "\n"
+	}
+	text := messageLine.ReplaceAllString(strings.ReplaceAll(v.Str, "\r\n", "\n"), "")
+	lines := strings.Split(strings.TrimSuffix(mask(text), "\n"), "\n")
+	sort.Strings(lines)
+	return strings.Join(lines, "\n") + "\n"
 }
 
 func hideFields(v resp.Value) {
