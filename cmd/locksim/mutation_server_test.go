@@ -18,7 +18,8 @@ var serverMutations = []mutation{
 		"scripts/semaphore_return.lua", "redis.call('incrby', KEYS[1], ARGV[1])",
 		"redis.call('incrby', KEYS[1], ARGV[1] + 1)"}}},
 	{"latch_opens_for_all_who_wait", "gate: a latch opens at 0", []edit{{
-		"scripts/latch_count_down.lua", "if left <= 0 then", "if left <= 1 then"}}},
+		"scripts/latch_count_down.lua", "if left <= 0 then", "if left <= 1 then"}, {
+		"scripts/latch_count_down.lua", "if left == 0 then", "if left >= 0 then"}}},
 	{"crashed_holder_frees_after_ttl", "lease: keys expire", []edit{{
 		"../datastore/expire.go", "return e.deadline != NoDeadline &&", "return e.deadline == 1 &&"}, {
 		"../datastore/expire.go", "if e == nil || now <= e.deadline {", "if true {"}}},
