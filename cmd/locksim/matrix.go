@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if f.seeds < 1 || f.find < 0 {
 		return fmt.Errorf("--seeds %d --find %d: expected at least 1 and 0", f.seeds, f.find)
 	}
-	write, err := f.writer()
+	each, write, err := f.writer(cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
@@ -63,14 +64,11 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	bar := newCounter(cmd.ErrOrStderr(), "cells")
 	results, err := matrix.Run(cmd.Context(), matrix.Options{
 		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Shrink: f.shrink,
-		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) },
+		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) }, Each: each,
 	})
 	bar.done()
-	if err != nil {
-		return err
-	}
-	if err := write(cmd.OutOrStdout(), results); err != nil {
-		return err
+	if shown := write(results); err != nil || shown != nil { // an interrupted run shows what it has
+		return cmp.Or(err, shown)
 	}
 	for _, r := range results {
 		if r.Expected == "holds" && r.Verdict == "violated" {
@@ -94,24 +92,28 @@ func (f *matrixFlags) checkRows() error {
 	return nil
 }
 
-func (f *matrixFlags) writer() (func(io.Writer, []matrix.Result) error, error) {
-	asText := func(format func([]matrix.Result) string) func(io.Writer, []matrix.Result) error {
-		return func(w io.Writer, results []matrix.Result) error {
+// writer returns what is done with each cell at once, and with all at the end.
+func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all func([]matrix.Result) error, err error) {
+	asText := func(format func([]matrix.Result) string) func([]matrix.Result) error {
+		return func(results []matrix.Result) error {
 			_, err := io.WriteString(w, format(results))
 			return err
 		}
 	}
 	switch f.format {
 	case "table":
-		return asText(matrix.Table), nil
+		return nil, asText(matrix.Table), nil
 	case "markdown":
-		return asText(matrix.Markdown), nil
+		return nil, asText(matrix.Markdown), nil
 	case "html":
-		return asText(matrix.HTML), nil
+		return nil, asText(matrix.HTML), nil
 	case "json":
-		return writeCells, nil
+		out := json.NewEncoder(w)
+		out.SetEscapeHTML(false)
+		each = func(r matrix.Result) error { return out.Encode(cellOf(r)) }
+		return each, func([]matrix.Result) error { return nil }, nil
 	}
-	return nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)
+	return nil, nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)
 }
 
 // cellJSON is one cell as --format json has it.
@@ -143,28 +145,21 @@ type claimJSON struct {
 	Story    string `json:"story,omitempty"`
 }
 
-// writeCells writes one JSON object a line.
-func writeCells(w io.Writer, results []matrix.Result) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, r := range results {
-		c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
-			Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees}
-		for _, one := range r.Claims {
-			story := ""
-			if one.Story != nil {
-				story = one.Story.Story.Text()
-			}
-			c.Searched += one.Searched
-			if c.Replay == "" || one.Verdict.String() == r.Verdict {
-				c.Replay = one.Replay
-			}
-			c.Claims = append(c.Claims, claimJSON{one.Check, one.Expected.String(), one.Verdict.String(), one.Searched,
-				one.Finding, one.Twin, one.Replay, story})
+// cellOf is a result as JSON has it: one object a line, as soon as it is there.
+func cellOf(r matrix.Result) cellJSON {
+	c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
+		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees}
+	for _, one := range r.Claims {
+		story := ""
+		if one.Story != nil {
+			story = one.Story.Story.Text()
 		}
-		if err := out.Encode(c); err != nil {
-			return err
+		c.Searched += one.Searched
+		if c.Replay == "" || one.Verdict.String() == r.Verdict {
+			c.Replay = one.Replay
 		}
+		c.Claims = append(c.Claims, claimJSON{one.Check, one.Expected.String(), one.Verdict.String(), one.Searched,
+			one.Finding, one.Twin, one.Replay, story})
 	}
-	return nil
+	return c
 }

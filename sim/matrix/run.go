@@ -18,6 +18,7 @@ type Options struct {
 	Shrink   bool   // make the stories of what was found short
 	Workers  int    // 0: one for each core
 	Progress func(done, all int, c *Cell)
+	Each     func(Result) error // called for each cell when it is filled; nil: nobody
 }
 
 // Result is what a cell came to.
@@ -78,6 +79,12 @@ func Run(ctx context.Context, opt Options) ([]Result, error) {
 			return results, err
 		}
 		results = append(results, res)
+		if s.opt.Each == nil {
+			continue
+		}
+		if err := s.opt.Each(res); err != nil {
+			return results, err
+		}
 	}
 	return results, nil
 }
