@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"minikv/sim/explore"
+)
+
+func newExplain() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "explain NAME|FILE",
+		Short: "Say why a run breaks a promise, and what would have saved it",
+		Long: `Run a scenario that violates a check and tell, in a few sentences, what led to
+it, which assumption did not come true, and whether the same story violates as
+well with other locks and settings. Each of these was run.`,
+		Example: `  locksim explain failover_before_replication
+  locksim explain ./found.scenario`,
+		Args:              exactlyOne,
+		ValidArgsFunction: completeScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("seed") {
+				s.Seed = seed
+			}
+			e, err := explore.Explain(cmd.Context(), explore.Problem{Scenario: s})
+			if err != nil {
+				return err
+			}
+			if e == nil {
+				return fmt.Errorf("%s with seed %d violates nothing: there is nothing to explain", s.Name, s.Seed)
+			}
+			writeExplanation(cmd.OutOrStdout(), e)
+			return nil
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run (default: the file's)")
+	return cmd
+}
+
+func writeExplanation(out io.Writer, e *explore.Explanation) {
+	fmt.Fprintln(out, strings.Join(e.Story, "\n"))
+	if len(e.Broken) > 0 {
+		fmt.Fprintf(out, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
+	}
+	for i, r := range e.Remedies {
+		if i == 0 {
+			fmt.Fprintln(out, "\nThe same story again, with")
+		}
+		effect := "is violated as well"
+		if r.Saves {
+			effect = "is not violated"
+		}
+		if r.Note != "" {
+			effect += ", but " + r.Note
+		}
+		fmt.Fprintf(out, "  %-42s %s %s\n", r.Name+":", e.Result.Check, effect)
+	}
+}
