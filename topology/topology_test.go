@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,8 +31,10 @@ func dial(t *testing.T, n *Node) *client {
 	conn, err := net.DialTimeout("tcp", n.Address(), 5*time.Second)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &client{t: t, node: n, conn: conn, in: bufio.NewReader(conn)}
+	return &client{t: t, node: n, conn: conn, in: newReader(conn)}
 }
+
+func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReader(conn) }
 
 // try sends a command and returns what the reply says, or why there is none.
 func (c *client) try(line string) (string, error) {
@@ -77,7 +80,7 @@ func (c *client) eventually(line, text string) {
 		if last, err = c.try(line); err != nil {
 			if conn, err := net.Dial("tcp", c.node.Address()); err == nil {
 				c.t.Cleanup(func() { _ = conn.Close() })
-				c.conn, c.in, c.buf = conn, bufio.NewReader(conn), nil
+				c.conn, c.in, c.buf = conn, newReader(conn), nil
 			}
 		}
 		return strings.Contains(last, text)
@@ -224,27 +227,80 @@ func TestShutdownEndsOneNode(t *testing.T) {
 	}
 }
 
+// plans are one topology of each sort.
+var plans = map[string]cluster.Plan{
+	"nodes":    {Masters: 3},
+	"replicas": {Masters: 1, Replicas: 2},
+	"sentinel": {Masters: 1, Replicas: 2, Sentinels: 3},
+	"cluster":  {Masters: 3, Replicas: 1, Cluster: true},
+}
+
+// 100 topologies that were started and stopped leave no goroutine, socket or file.
 func TestNothingIsLeftBehind(t *testing.T) {
-	before := runtime.NumGoroutine()
-	for range 100 {
-		top, err := Start(Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
-		require.NoError(t, err)
-		top.Close()
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	for range 25 {
+		for _, plan := range plans {
+			top, err := Start(Config{Plan: plan})
+			require.NoError(t, err)
+			c, err := net.Dial("tcp", top.Nodes()[0].Address())
+			require.NoError(t, err)
+			top.Close()
+			require.NoError(t, c.Close())
+		}
 	}
 	for range 1000 {
-		if runtime.NumGoroutine() <= before {
+		if runtime.NumGoroutine() <= goroutines && openFiles(t) <= files {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
-	t.Fatalf("%d goroutines, before %d:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	t.Fatalf("%d files, before %d; %d goroutines, before %d:\n%s", openFiles(t), files, runtime.NumGoroutine(),
+		goroutines, stacks[:runtime.Stack(stacks, true)])
+}
+
+// openFiles counts the process's file descriptors, sockets among them.
+func openFiles(t *testing.T) int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("this system does not list open files")
+	}
+	return len(entries)
+}
+
+// A 3x1 cluster starts in less than 20 ms, and a node takes less than 2 MiB.
+func TestStartingIsCheap(t *testing.T) {
+	best := time.Hour
+	for range 10 {
+		began := time.Now()
+		top, err := Start(Config{Plan: plans["cluster"]})
+		best = min(best, time.Since(began))
+		require.NoError(t, err)
+		top.Close()
+	}
+	t.Log("a 3x1 cluster starts in", best)
+	require.Less(t, best, 20*time.Millisecond)
+
+	before := heapInUse()
+	top := start(t, Config{Plan: plans["cluster"]})
+	for _, n := range top.Nodes() {
+		dial(t, n).do("EVAL return(1) 0")
+	}
+	each := (heapInUse() - before) / int64(len(top.Nodes()))
+	t.Logf("a node that has run a script takes %d KiB", each>>10)
+	require.Less(t, each, int64(2<<20))
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestClusterStartsWhole(t *testing.T) {
-	begin := time.Now()
-	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}})
-	t.Log("started in", time.Since(begin))
+	top := start(t, Config{Plan: plans["cluster"]})
 	for _, n := range top.Nodes() {
 		c := dial(t, n)
 		require.Contains(t, c.do("CLUSTER INFO"), "cluster_state:ok")

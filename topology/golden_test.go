@@ -1,0 +1,155 @@
+package topology
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+)
+
+var realServers = flag.String("redis-server", "", "run the golden files against processes of this redis-server; "+
+	"with -rewrite record from them")
+
+// Golden files (testdata/*.txt) tell what a master m1 and its replicas r1 and
+// r2 answer. They were recorded from processes of redis-server 7.0.15:
+//
+//	go test ./topology -run TestGolden -redis-server /usr/bin/redis-server -rewrite
+//
+// Blocks:
+//
+//	do node=NAME      each line is a command over one connection of that node's
+//	until node=NAME TEXT   repeats the command of the block until its reply contains the text
+//	sleep MILLISECONDS
+//
+// In commands {NAME} stands for a node's port. Masked in replies: ports, by
+// their node's name; IDs of 40 digits; how many seconds ago something was.
+func TestGolden(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		nodes := startOurs
+		if *realServers != "" {
+			nodes = startReal
+		}
+		g := &golden{t: t, addresses: nodes(t), clients: map[string]*client{}}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return g.run(d) })
+	})
+}
+
+type golden struct {
+	t         *testing.T
+	addresses map[string]string
+	clients   map[string]*client
+}
+
+func startOurs(t *testing.T) map[string]string {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	addresses := map[string]string{}
+	for _, n := range top.Nodes() {
+		addresses[n.Name()] = n.Address()
+	}
+	return addresses
+}
+
+// startReal starts a master and two replicas, and waits until they are connected.
+func startReal(t *testing.T) map[string]string {
+	addresses := map[string]string{}
+	master := ""
+	for _, name := range []string{"m1", "r1", "r2"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		addresses[name] = l.Addr().String()
+		require.NoError(t, l.Close())
+		args := []string{"--port", port, "--save", "", "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0"}
+		if master == "" {
+			master = port
+		} else {
+			args = append(args, "--replicaof", "127.0.0.1 "+master)
+		}
+		server := exec.Command(*realServers, args...)
+		require.NoError(t, server.Start())
+		t.Cleanup(func() {
+			_ = server.Process.Signal(os.Interrupt)
+			_ = server.Wait()
+		})
+		time.Sleep(500 * time.Millisecond)
+	}
+	time.Sleep(3 * time.Second)
+	return addresses
+}
+
+func (g *golden) client(name string) *client {
+	if g.clients[name] == nil {
+		conn, err := net.Dial("tcp", g.addresses[name])
+		require.NoError(g.t, err)
+		g.t.Cleanup(func() { _ = conn.Close() })
+		g.clients[name] = &client{t: g.t, conn: conn, in: newReader(conn)}
+	}
+	return g.clients[name]
+}
+
+func (g *golden) run(d *datadriven.TestData) string {
+	if d.Cmd == "sleep" {
+		millis, err := strconv.Atoi(d.CmdArgs[0].Key)
+		require.NoError(g.t, err)
+		time.Sleep(time.Duration(millis) * time.Millisecond)
+		return ""
+	}
+	var name string
+	d.ScanArgs(g.t, "node", &name)
+	c := g.client(name)
+	if d.Cmd == "until" {
+		return g.until(c, d)
+	}
+	var out strings.Builder
+	for _, line := range strings.Split(d.Input, "\n") {
+		out.WriteString(g.mask(c.do(g.fill(line))) + "\n")
+	}
+	return out.String()
+}
+
+// until waits for a reply.
+func (g *golden) until(c *client, d *datadriven.TestData) string {
+	text := d.CmdArgs[1].Key
+	for range 1000 {
+		if strings.Contains(g.mask(c.do(g.fill(d.Input))), text) {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Sprintf("never contains %q\n", text)
+}
+
+// fill puts ports in the place of names.
+func (g *golden) fill(line string) string {
+	for _, name := range []string{"m1", "r1", "r2"} {
+		_, port, _ := net.SplitHostPort(g.addresses[name])
+		line = strings.ReplaceAll(line, "{"+name+"}", port)
+	}
+	return line
+}
+
+var (
+	someID  = regexp.MustCompile(`[0-9a-f]{40}`)
+	seconds = regexp.MustCompile(`(lag=|seconds_ago:|since_seconds:)-?\d+`)
+)
+
+func (g *golden) mask(reply string) string {
+	for _, name := range []string{"m1", "r1", "r2"} {
+		_, port, _ := net.SplitHostPort(g.addresses[name])
+		reply = strings.ReplaceAll(reply, port, name)
+	}
+	reply = someID.ReplaceAllString(reply, "ID")
+	reply = seconds.ReplaceAllString(reply, "${1}N")
+	return strings.ReplaceAll(reply, `\r\n`, "\n")
+}
