@@ -25,7 +25,8 @@ type busNet struct {
 	dir     Directory
 	members []*netMember
 	delay   time.Duration              // of every message
-	cut     func(from, to ID) bool     // messages that are lost; nil: none
+	cut     func(from, to ID) bool     // messages that do not get through; nil: none
+	held    []Message                  // those that have not
 	log     []string                   // of all members
 	clients map[string]*engine.Session // by member and name
 	lua     *luaengine.Engine
@@ -152,48 +153,34 @@ func (m *netMember) settle() {
 	}
 }
 
-// deliver brings a message to its receiver. A dead one's computer refuses it.
-func (net *busNet) deliver(msg Message) {
-	net.at(net.now+net.delay, func() {
-		if net.cut != nil && net.cut(msg.From, msg.To) {
-			return
-		}
-		if msg.To == 0 || net.members[msg.To-1].dead {
-			if msg.Body != (any)(Closed{}) && msg.To != 0 || msg.Body == (any)(Dial{}) {
-				net.refuse(msg)
-			}
-			return
-		}
-		to := net.members[msg.To-1]
-		to.Receive(msg)
-		to.settle()
-	})
-}
+// deliver brings a message to its receiver.
+func (net *busNet) deliver(msg Message) { net.at(net.now+net.delay, func() { net.arrive(msg) }) }
 
-func (net *busNet) refuse(msg Message) {
-	from := net.members[msg.From-1]
-	net.at(net.now+net.delay, func() {
-		if net.cut != nil && net.cut(msg.To, msg.From) || from.dead {
-			return
+// arrive ends a message's way. Over a link that is cut it waits for the heal,
+// as TCP sends again what got lost. A dead receiver's computer refuses it.
+func (net *busNet) arrive(msg Message) {
+	if net.cut != nil && net.cut(msg.From, msg.To) {
+		net.held = append(net.held, msg)
+		return
+	}
+	if msg.To == 0 || net.members[msg.To-1].dead {
+		if msg.Body != (any)(Closed{}) {
+			net.deliver(Nobody(msg))
 		}
-		from.Receive(Message{From: msg.To, To: msg.From, Conn: msg.Conn, Body: Closed{}})
-		from.settle()
-	})
+		return
+	}
+	to := net.members[msg.To-1]
+	to.Receive(msg)
+	to.settle()
 }
 
 // kill ends a process; all others are told by its computer.
 func (net *busNet) kill(id ID) {
 	net.members[id-1].dead = true
 	for _, m := range net.members {
-		if m.ID() == id {
-			continue
+		if m.ID() != id {
+			net.deliver(Message{From: id, To: m.ID(), Body: Closed{}})
 		}
-		net.at(net.now+net.delay, func() {
-			if (net.cut == nil || !net.cut(id, m.ID())) && !m.dead {
-				m.Receive(Message{From: id, To: m.ID(), Body: Closed{}})
-				m.settle()
-			}
-		})
 	}
 }
 
@@ -212,7 +199,7 @@ func (net *busNet) restart(id ID, keepData bool) {
 	m.settle()
 }
 
-// partition loses messages between the groups. Nobody is told.
+// partition stops messages between the groups. Nobody is told.
 func (net *busNet) partition(groups ...[]ID) {
 	group := map[ID]int{}
 	for i, ids := range groups {
@@ -221,9 +208,22 @@ func (net *busNet) partition(groups ...[]ID) {
 		}
 	}
 	net.cut = func(from, to ID) bool { return group[from] != group[to] }
+	net.release()
 }
 
-func (net *busNet) heal() { net.cut = nil }
+func (net *busNet) heal() {
+	net.cut = nil
+	net.release()
+}
+
+// release lets the messages go on that have waited.
+func (net *busNet) release() {
+	held := net.held
+	net.held = nil
+	for _, msg := range held {
+		net.at(net.now, func() { net.arrive(msg) })
+	}
+}
 
 // run lets time pass.
 func (net *busNet) run(d time.Duration) {
