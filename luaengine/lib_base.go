@@ -90,6 +90,10 @@ func (e *Engine) baseGetMetatable(L *lua.LState) int {
 		L.Push(e.sand.stringMeta)
 		return 1
 	case *lua.LTable:
+		if v == e.sand.globals {
+			L.Push(e.sand.globalMeta)
+			return 1
+		}
 		if e.sand.isView(v) {
 			L.Push(lua.LNil)
 			return 1

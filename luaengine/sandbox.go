@@ -30,6 +30,7 @@ type sandbox struct {
 	quotient   *lua.LFunction
 	null       *lua.LUserData // cjson.null: what null decodes to
 	stringMeta lua.LValue     // what getmetatable('') shows
+	globalMeta lua.LValue     // what getmetatable(_G) shows
 	typeNames  [lua.LTChannel + 1]lua.LValue
 	keys       *lua.LTable // nil: to be made
 	argv       *lua.LTable
@@ -105,6 +106,7 @@ func (s *sandbox) open(e *Engine) {
 	missing := L.NewTable()
 	missing.RawSetString("__index", L.NewFunction(e.missingGlobal))
 	s.names.Metatable = missing
+	s.globalMeta = s.view(L, e, missing)
 	s.globals = s.view(L, e, s.names)
 	s.names.RawSetString("_G", s.globals)
 	e.setMetatables(s.names.RawGetString("string").(*lua.LTable))

@@ -42,12 +42,15 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	d.real.ask(control, "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
 	random := rand.New(rand.NewSource(seed))
 	forms := readForms(t)
-	const episode, most = 200, 5
+	const episode, progress, most = 200, 100_000, 5
 	differences := 0
 	for sent := 0; sent < *diffCommands && differences < most; sent += episode {
 		steps := make([]diffStep, episode)
 		for i := range steps {
 			steps[i] = forms[random.Intn(len(forms))].command(random)
+		}
+		if sent > 0 && sent%progress == 0 {
+			t.Logf("%d commands, %d differences", sent, differences)
 		}
 		if found := d.run(steps, true); found != nil {
 			differences++

@@ -436,10 +436,13 @@ func TestScriptsAgainstRedis(t *testing.T) {
 		expressions: strings.Split(strings.TrimSpace(scriptExpressions), "\n"),
 	}
 	differences, all := 0, 0
-	for range programs {
+	for i := range programs {
+		if i > 0 && i%10_000 == 0 {
+			t.Logf("%d programs, %d differences", i, differences)
+		}
 		statements := make([]string, 1+m.random.Intn(6))
-		for i := range statements {
-			statements[i] = m.fill(m.pick(m.statements), 2)
+		for j := range statements {
+			statements[j] = m.fill(m.pick(m.statements), 2)
 		}
 		bare := m.random.Intn(3) == 0 && !raisesValues(statements[len(statements)-1])
 		client := []string{"2", "3"}[m.random.Intn(2)]
