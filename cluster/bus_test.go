@@ -378,3 +378,37 @@ func TestResetOfAReplicaLeavesNothing(t *testing.T) {
 	require.Len(t, net.bus(4).peers, 1, "the others know its former name only")
 	net.expect(1, "GET b", `"1"`)
 }
+
+func TestWhoGetsAVote(t *testing.T) {
+	net := newClusterNet(t, 3, 2) // 4 and 5 are replicas of 1, 6 and 7 of 2
+	net.run(3 * time.Second)
+	b := net.bus(3)
+	for _, id := range []ID{1, 2} {
+		net.seen(3, id).flags |= flagFail
+	}
+	ask := func(candidate ID, epoch uint64) *packet {
+		master := net.seen(3, candidate).master
+		return &packet{currentEpoch: epoch, configEpoch: master.configEpoch, slots: master.slots}
+	}
+	denial := func(candidate ID, msg *packet) string { return b.election.denial(net.seen(3, candidate), msg) }
+	b.currentEpoch = 20
+	require.Equal(t, "reqEpoch (19) < curEpoch(20)", denial(4, ask(4, 19)))
+	require.Equal(t, "it is a master node", denial(1, ask(4, 20)))
+	require.Equal(t, "its master is up", denial(8, ask(8, 20)))
+	old := ask(4, 20)
+	old.configEpoch = 0
+	require.Equal(t, "slot 0 epoch (1) > reqEpoch (0)", denial(4, old))
+	require.Empty(t, denial(4, ask(4, 20)))
+	b.election.vote(net.seen(3, 4), ask(4, 20))
+	require.Equal(t, "already voted for epoch 20", denial(6, ask(6, 20)))
+	b.currentEpoch = 21
+	require.Empty(t, denial(6, ask(6, 21)))
+	require.Equal(t, "can't vote about this master before 4000 milliseconds", denial(5, ask(5, 21)))
+	net.now += 4 * time.Second
+	require.Empty(t, denial(5, ask(5, 21)))
+	forced := ask(8, 21)
+	forced.forced = true
+	require.Empty(t, denial(8, forced))
+	b.deleteSlotsOf(b.self)
+	require.Equal(t, "I'm not a master with slots", denial(5, ask(5, 21)))
+}
