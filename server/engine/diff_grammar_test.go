@@ -76,6 +76,8 @@ var diffEvals = []string{
 }
 
 // diffWord fills in one word of the grammar, in redis-cli's quoting.
+// No number in it is out of the range of C's strtod and strtoull: redis-server
+// does not clear the errno that these leave, and later SORTs fail by it.
 func diffWord(random *rand.Rand, kind string) string {
 	pick := func(choices ...string) string { return choices[random.Intn(len(choices))] }
 	switch kind {
