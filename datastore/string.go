@@ -33,6 +33,14 @@ func (db *DB) SetNumberText(key, text []byte) {
 	}
 }
 
+// SetRaw is SetString for a text that was changed in place; the deadline stays.
+func (db *DB) SetRaw(key, text []byte) {
+	db.SetString(key, text, KeepDeadline)
+	if e := db.lookup(key); e != nil { // not expired by its old deadline
+		e.value.form = formGrown
+	}
+}
+
 // IncrBy adds delta to the integer under key, a missing one being 0, and
 // returns the sum. It fails with ErrNotInteger or ErrOverflow.
 func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {

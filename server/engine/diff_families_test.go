@@ -20,6 +20,8 @@ func familyWord(random *rand.Rand, kind string) string {
 		return pick("g", "g", "h", `""`)
 	case "E":
 		return pick(diffPayloads...)
+	case "A":
+		return pick("hll1", "hll2", "hll3", "key1")
 	case "Z":
 		return strconv.Quote(pick(diffLibraries...))
 	case "M":

@@ -36,6 +36,7 @@ func init() {
 		zsetAlgebraCommands,
 		streamCommands,
 		dumpCommands,
+		hllCommands,
 		scanCommands,
 		genericCommands,
 		databaseCommands,
