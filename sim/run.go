@@ -14,7 +14,7 @@ import (
 // Checks are the names of the checks that a scenario can expect something of.
 var Checks = []string{
 	"exclusion", "fencing", "progress", "liveness", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
-	"theft", "guard", "own",
+	"theft", "guard", "own", "linear",
 }
 
 // Options are how to run a scenario.
@@ -157,6 +157,11 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 			return check.NewNothing("own", "only the test that brings the check can judge it")
 		}
 		return own.Check(names)
+	case "linear":
+		if shared := []string{"rw", "semaphore", "permits", "latch"}; slices.Contains(shared, spec.Load.Kind) {
+			return check.NewNothing(name, "there is a model of exclusive locks only")
+		}
+		return check.NewLinear(names)
 	case "exclusion":
 		return r.grants
 	case "fencing":

@@ -63,7 +63,7 @@ func TestExplanations(t *testing.T) {
 		require.Contains(t, saves, want.helpless)
 		require.False(t, saves[want.helpless], "%s: %v", name, e.Remedies)
 	}
-	p := problem(t, "world masters=3 clients=2 rounds=1 lock=redlock ttl=5s renew=off hold=3s\nexpect exclusion=violated\n"+
+	p := problem(t, "world masters=3 rounds=1 lock=redlock ttl=5s renew=off hold=3s\nexpect exclusion=violated\n"+
 		"at 0s partition c1 m3\nat 0s partition c2 m1\nat 0s start c1\nat 1s crash m2 for=0s data=lose\nat 1s start c2\n"+
 		"run for=9s seed=1\n")
 	e, err := Explain(context.Background(), p)

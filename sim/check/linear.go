@@ -1,0 +1,166 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"minikv/internal/trace"
+)
+
+// Linear says that the history of each exclusive lock is linearizable: there is
+// an order of what clients did with it, one thing at a time, that agrees with
+// when each was called and returned, and in which nobody gets the lock while
+// another has it. Porcupine looks for the order, by a model that knows nothing
+// of beliefs: so it is a second opinion on Exclusion. A belief that ends without
+// an unlock that succeeded may free the lock at any time from then on.
+type Linear struct {
+	name    Names
+	asked   map[trace.Actor]int64 // when an actor called lock()
+	leaving map[trace.Actor]int64 // when it called unlock()
+	history map[int32][]porcupine.Operation
+	locks   []int32 // in the order of their first grants
+	held    map[trace.Actor][]int32
+	ops     int
+}
+
+// NewLinear makes the checker.
+func NewLinear(name Names) *Linear {
+	return &Linear{name: name, asked: map[trace.Actor]int64{}, leaving: map[trace.Actor]int64{},
+		history: map[int32][]porcupine.Operation{}, held: map[trace.Actor][]int32{}}
+}
+
+// lockCall is one operation of the model.
+type lockCall struct {
+	who trace.Actor
+	op  lockOp
+}
+
+type lockOp uint8
+
+const (
+	lockTakes lockOp = iota
+	lockFrees
+	lockMayFree // from its call on, or never
+)
+
+// Observe implements Checker. Times are numbers of events: their order is that
+// of the run.
+func (l *Linear) Observe(e *trace.Event) {
+	now := int64(e.N)
+	switch e.Kind {
+	case trace.Acquire:
+		l.asked[e.Actor] = now
+	case trace.Hold:
+		l.add(e.Lock, lockCall{e.Actor, lockTakes}, l.asked[e.Actor], now)
+		l.held[e.Actor] = append(l.held[e.Actor], e.Lock)
+	case trace.Release:
+		l.leaving[e.Actor] = now
+	case trace.Lost:
+		l.ends(e.Actor, lockMayFree, now, forEver)
+	case trace.Freed:
+		if called, ok := l.leaving[e.Actor]; ok {
+			l.ends(e.Actor, lockFrees, called, now)
+			delete(l.leaving, e.Actor)
+		}
+	case trace.Failed:
+		l.gives(e.Actor)
+	case trace.Crash:
+		l.gives(e.Peer)
+	}
+}
+
+// gives ends an unlock() of which nobody knows whether it took effect.
+func (l *Linear) gives(who trace.Actor) {
+	if called, ok := l.leaving[who]; ok {
+		l.ends(who, lockMayFree, called, forEver)
+		delete(l.leaving, who)
+	}
+}
+
+// forEver is when an operation returns of which nobody knows whether it took effect.
+const forEver = 1 << 62
+
+// ends adds the end of an actor's latest hold.
+func (l *Linear) ends(who trace.Actor, op lockOp, called, returned int64) {
+	held := l.held[who]
+	if len(held) == 0 {
+		return
+	}
+	lock := held[len(held)-1]
+	l.held[who] = held[:len(held)-1]
+	l.add(lock, lockCall{who, op}, called, returned)
+}
+
+func (l *Linear) add(lock int32, call lockCall, called, returned int64) {
+	if _, known := l.history[lock]; !known {
+		l.locks = append(l.locks, lock)
+	}
+	l.ops++
+	// Every operation is a process of its own to Porcupine: those that return
+	// only at the end overlap what the same client does next.
+	l.history[lock] = append(l.history[lock], porcupine.Operation{ClientId: l.ops, Input: call, Call: called,
+		Return: returned})
+}
+
+// lockState is who has the lock, and how often.
+type lockState struct {
+	who   trace.Actor
+	holds int
+}
+
+// lockModel is a re-entrant lock.
+var lockModel = porcupine.Model{
+	Init: func() any { return lockState{} },
+	Step: func(state, input, _ any) (bool, any) {
+		s, call := state.(lockState), input.(lockCall)
+		switch {
+		case call.op == lockTakes:
+			return s.holds == 0 || s.who == call.who, lockState{call.who, s.holds + 1}
+		case s.who != call.who || s.holds == 0:
+			return call.op == lockMayFree, s
+		case s.holds == 1:
+			return true, lockState{}
+		}
+		return true, lockState{s.who, s.holds - 1}
+	},
+}
+
+// mostOperations is how many operations on one lock are judged.
+const mostOperations = 2000
+
+// Result implements Checker.
+func (l *Linear) Result(time.Duration) Result {
+	for _, who := range slices.Sorted(maps.Keys(l.leaving)) {
+		l.gives(who)
+	}
+	if l.ops == 0 {
+		return Result{Check: "linear", Verdict: Unknown, Reason: "nobody got a lock"}
+	}
+	for _, lock := range l.locks {
+		history := l.history[lock]
+		if len(history) > mostOperations {
+			return Result{Check: "linear", Verdict: Unknown,
+				Reason: fmt.Sprintf("%d operations on a lock, more than %d are not judged", len(history), mostOperations)}
+		}
+		if !porcupine.CheckOperations(lockModel, history) {
+			return Result{Check: "linear", Verdict: Violated, Events: l.culprits(history),
+				Reason: fmt.Sprintf("no order of the %d operations on a lock has one holder at a time", len(history))}
+		}
+	}
+	return Result{Check: "linear", Reason: fmt.Sprintf("%d operations have an order with one holder at a time", l.ops)}
+}
+
+// culprits is the event that ends the shortest beginning of a history without
+// an order: a grant.
+func (l *Linear) culprits(history []porcupine.Operation) []uint64 {
+	for n := range history {
+		if !porcupine.CheckOperations(lockModel, history[:n+1]) && history[n].Return < forEver {
+			return []uint64{uint64(history[n].Return)}
+		}
+	}
+	return nil
+}
