@@ -20,9 +20,9 @@ var serverMutations = []mutation{
 	{"latch_opens_for_all_who_wait", "gate: a latch opens at 0", []edit{{
 		"scripts/latch_count_down.lua", "if left <= 0 then", "if left <= 1 then"}, {
 		"scripts/latch_count_down.lua", "if left == 0 then", "if left >= 0 then"}}},
-	{"crashed_holder_frees_after_ttl", "lease: keys expire", []edit{{
-		"../datastore/expire.go", "return e.deadline != NoDeadline &&", "return e.deadline == 1 &&"}, {
-		"../datastore/expire.go", "if e == nil || now <= e.deadline {", "if true {"}}},
+	{"crashed_holder_frees_after_ttl", "progress: PEXPIRE sets a TTL", []edit{{
+		"../server/engine/cmd_expire.go", "\tc.DB.SetDeadline(key, max(0, deadline))\n\tc.Changed(key, \"expire\")\n",
+		"\tc.Changed(key, \"expire\")\n"}}},
 	{"crashed_holder_frees_after_ttl", "lease: no key expires before its time", []edit{{
 		"../datastore/expire.go", "k.instant() > e.deadline", "k.instant()+3000 > e.deadline"}}},
 	{"many_contended_locks", "progress: a message wakes who waits", []edit{{
