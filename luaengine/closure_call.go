@@ -100,7 +100,7 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 		known.push(literalNumber(x))
 	}
 	if len(known.args) > 0 {
-		return argument{word: known.args[0]}
+		return argument{word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
 	}
 	if p, ok := c.parameter(x); ok {
 		return argument{param: p}

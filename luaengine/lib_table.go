@@ -22,8 +22,8 @@ func (e *Engine) tableLibrary() library {
 }
 
 func (e *Engine) tableConcat(L *lua.LState) int {
+	sep := e.optString(L, 2, "") // in front of the table, as Lua has it
 	t := e.sand.readable(e.checkTable(L, 1))
-	sep := e.optString(L, 2, "")
 	i := e.optInt(L, 3, 1)
 	last := t.Len()
 	if L.Get(4) != lua.LNil {

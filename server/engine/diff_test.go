@@ -270,10 +270,11 @@ func (d *differ) shrink(steps []diffStep, found *mismatch) ([]diffStep, *mismatc
 // keep writes steps as a golden file with redis-server's replies.
 func (d *differ) keep(steps []diffStep, file string) {
 	var b strings.Builder
-	b.WriteString("# Found by random commands.\nmask\n" +
-		`^\(status\) "\d+\.\d+ \[(\d+) [\d.]+:\d+\] -> (status) "TIME [$1 ADDRESS]` + "\n----\n")
+	const address = `^\(status\) "\d+\.\d+ \[(\d+) [\d.]+:\d+\] -> (status) "TIME [$1 ADDRESS]`
+	b.WriteString("# Found by random commands.\nmask\n" + address + "\n----\n")
 	d.begin()
 	g := &golden{target: d.real, clients: map[string]bool{}}
+	require.NoError(d.t, g.addMasks(address))
 	block := func(verb, input, client string, proto int) {
 		client = strings.ReplaceAll(client, " ", "")
 		args := []datadriven.CmdArg{{Key: "client", Vals: []string{client}}}
@@ -284,7 +285,7 @@ func (d *differ) keep(steps []diffStep, file string) {
 		}
 		out, err := g.block(d.t, &datadriven.TestData{Cmd: verb, Input: input, CmdArgs: args})
 		require.NoError(d.t, err)
-		fmt.Fprintf(&b, "\n%s\n----\n%s", header, out)
+		fmt.Fprintf(&b, "\n%s\n----\n%s", header, g.mask(out))
 	}
 	for _, step := range steps {
 		block("do", step.line, step.client, step.proto())
@@ -294,7 +295,7 @@ func (d *differ) keep(steps []diffStep, file string) {
 			block("recv", "", client, 0)
 		}
 	}
-	fmt.Fprintf(&b, "\ndo\n%s\n----\nOK\n", diffDefaults)
+	fmt.Fprintf(&b, "\ndo\n%s 10000\n----\nOK\n", strings.TrimSuffix(diffDefaults, " -1"))
 	require.NoError(d.t, os.WriteFile(file, []byte(b.String()), 0o644))
 	d.t.Logf("kept as %s", file)
 }

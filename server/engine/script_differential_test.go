@@ -112,6 +112,12 @@ return redis.call('APPEND','k',V)
 return redis.call('GET','k')
 return redis.call('LPUSH','l',V)
 return redis.pcall('GET','l').err
+redis.call('SET',S,S) return redis.call('GET',S)
+redis.call('HSET','h',S,N,S,I) return {redis.call('HGET','h',S),redis.call('HLEN','h')}
+if redis.call('EXISTS',S) == 0 then redis.call('SET',S,V) return V end return redis.call('STRLEN',S)
+local n=redis.call('INCRBY','n',I) if n > I then return n O I end return -n
+for i=1,3 do redis.call('RPUSH','q',i O I,S) end return redis.call('LRANGE','q',I,I)
+local v=redis.call('HGET','h',S) if v then return v else return redis.call('HINCRBY','h',S,I) end
 redis.call('RPUSH','l',V,V) return redis.call('LRANGE','l',0,-1)
 return redis.call('DEL','k','l')
 return redis.sha1hex(V)
@@ -385,6 +391,9 @@ end
 // program is the text of statements; each but the last one is protected, and
 // the last one is too unless bare is set.
 func scriptProgram(statements []string, bare bool) string {
+	if bare && len(statements) == 1 {
+		return statements[0] + "\n" // nothing else, as locks are: that runs in another way
+	}
 	var b strings.Builder
 	b.WriteString(scriptPrelude)
 	for i, s := range statements {

@@ -216,7 +216,9 @@ func (s *Session) wantsInvalidation(n *Node) bool {
 
 // isReadOnlyEval reports whether cmd is flagged as reading although only what
 // its script calls can read.
-func (cmd *Command) isReadOnlyEval() bool { return cmd.Name == "EVAL_RO" || cmd.Name == "EVALSHA_RO" }
+func (cmd *Command) isReadOnlyEval() bool {
+	return cmd.Name == "EVAL_RO" || cmd.Name == "EVALSHA_RO" || cmd.Name == "FCALL_RO"
+}
 
 // invalidate tells who read key that it has changed, and notes it for the next
 // broadcast. writer is who changed it, nil for expiry and scripts.
