@@ -44,14 +44,39 @@ func BenchmarkSimulator(b *testing.B) {
 	}
 }
 
-// BenchmarkSeed is a whole short run: three clients, a failover.
+// BenchmarkSeed prints how many whole runs the simulator gets through in a
+// second of real time, one after the other: a search is made of them.
 func BenchmarkSeed(b *testing.B) {
-	s, err := Find("failover_before_replication")
+	failover, err := Find("failover_before_replication")
 	require.NoError(b, err)
-	lua := NewLua()
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		_, err := s.Run(context.Background(), Options{Seed: uint64(i), Lua: lua})
-		require.NoError(b, err)
+	for name, s := range map[string]*Scenario{
+		"failover": failover,
+		"60s of three clients": parsed(b, "world clients=3 lock=mutex ttl=30s hold=5s think=0s..1s\n"+
+			"expect exclusion=holds\nrun for=60s\n"),
+		"60s of three clients, faults": parsed(b, "world clients=3 lock=mutex ttl=30s hold=5s think=0s..1s\n"+
+			"expect exclusion=holds\nfaults pause drop crash amnesia partition\nrun for=60s\n"),
+		"30s of redlock": parsed(b, "world masters=5 lock=redlock renew=off ttl=10s hold=3s think=3s..5s rounds=2\n"+
+			"expect exclusion=holds\nrun for=30s\n"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			lua := NewLua()
+			b.ReportAllocs()
+			events, runs := uint64(0), 0
+			for i := 0; b.Loop(); i++ {
+				r, err := s.Run(context.Background(), Options{Seed: uint64(i), Lua: lua})
+				require.NoError(b, err)
+				events += r.Events
+				runs++
+			}
+			b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "seeds/s")
+			b.ReportMetric(float64(events)/float64(runs), "events/seed")
+		})
 	}
+}
+
+func parsed(b *testing.B, text string) *Scenario {
+	b.Helper()
+	s, err := ParseScenario("bench.scenario", text)
+	require.NoError(b, err)
+	return s
 }
