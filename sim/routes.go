@@ -85,6 +85,7 @@ func (l lane) routed(ctx context.Context, t *task, key, text string, args []stri
 			place = c.borrow()
 			before := p.w.newMessage(msgRequest)
 			before.setArgs("ASKING")
+			before.text = "ASKING"
 			before.conn, before.place, before.life = c, place, c.life
 			p.w.send(before, &c.out, p.actor, c.n.actor)
 		}
