@@ -28,6 +28,7 @@ type Member struct {
 
 	migrations migrations
 
+	past   *past         // nil: it is not kept
 	cronAt time.Duration // on the monotonic clock; 0: nothing needs it
 
 	dirty []*engine.Session // what Dirty returned last, used again
@@ -193,6 +194,7 @@ func (m *Member) Dirty() []*engine.Session {
 		m.dirty = append(m.dirty, m.serving.Settle(dirty)...)
 	}
 	m.down.pump()
+	m.remember()
 	if needed := m.up.host != "" || m.down.busy(); !needed {
 		m.cronAt = 0
 	} else if m.cronAt == 0 {

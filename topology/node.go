@@ -28,12 +28,14 @@ type Node struct {
 	standing  cluster.Standing // that Config.Standing was told last; under the server's gate
 	inbox     *inbox
 	limit     atomic.Pointer[func() string] // of the present server
+	slow      atomic.Int64                  // how long each command takes, in ns
 
 	changing sync.Mutex     // held by who kills or starts the process
 	life     sync.RWMutex   // held for reading by whoever uses the server
 	down     atomic.Bool    // the server is closed, or about to be
 	server   *server.Server // the present one, or the latest
 	ended    chan struct{}  // closed with the server
+	endedAt  time.Duration  // when that was, by the node's clock
 }
 
 // Name is m1, r1, s1, … as cluster.Plan counts.
@@ -102,7 +104,7 @@ func (n *Node) start(listener net.Listener) {
 	n.server = server.New(server.Config{
 		Machine: func(limit func() string) server.Machine {
 			n.limit.Store(&limit)
-			return n.process
+			return machine{n.process, n}
 		},
 		Log:   func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
 		After: n.afterUse,
@@ -111,6 +113,20 @@ func (n *Node) start(listener net.Listener) {
 	n.topology.running.Add(2)
 	go n.serve(n.server, listener)
 	go n.awaitShutdown(n.server, n.ended)
+}
+
+// machine is the process as a server uses it.
+type machine struct {
+	cluster.Process
+	node *Node
+}
+
+// Do implements server.Machine: a slow node takes its time, for all its clients.
+func (m machine) Do(s *engine.Session, cmd [][]byte) {
+	if slow := m.node.slow.Load(); slow > 0 {
+		time.Sleep(time.Duration(slow))
+	}
+	m.Process.Do(s, cmd)
 }
 
 // afterUse sends what the process has for others. It runs under the server's gate.
@@ -161,6 +177,7 @@ func (n *Node) end() {
 	if n.down.Swap(true) {
 		return
 	}
+	n.endedAt = n.clock.Mono()
 	n.server.Close()
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -172,6 +189,21 @@ func (n *Node) end() {
 // Restart starts a process that is down, or kills and starts it, with its data
 // or without. An error means that its address is taken.
 func (n *Node) Restart(keepData bool) error {
+	return n.restart(func() { n.process.Restart(keepData) })
+}
+
+// RestartLosing is Restart with the data as it was that long before the process
+// ended, as from a disk that was synced then. It reaches back a minute at least,
+// if Config.Remember is set.
+func (n *Node) RestartLosing(latest time.Duration) error {
+	m, ok := n.process.(*cluster.Member)
+	if !ok || !n.topology.cfg.Remember {
+		return fmt.Errorf("topology: restart %s: expected a Redis node, and Config.Remember", n.name)
+	}
+	return n.restart(func() { m.RestartAt(n.endedAt - latest) })
+}
+
+func (n *Node) restart(process func()) error {
 	n.changing.Lock()
 	defer n.changing.Unlock()
 	n.end()
@@ -181,7 +213,7 @@ func (n *Node) Restart(keepData bool) error {
 	}
 	n.life.Lock()
 	defer n.life.Unlock()
-	n.process.Restart(keepData)
+	process()
 	n.down.Store(false)
 	n.start(listener)
 	return nil

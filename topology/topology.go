@@ -27,6 +27,8 @@ type Config struct {
 	Own   func(name string) map[string]string
 	Delay time.Duration // of a message between nodes
 	Lag   time.Duration // of what a master sends its replicas; at least Delay is taken
+	// Remember keeps the past of every node, for Node.RestartLosing.
+	Remember bool
 	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
 	Event func(sentinel, channel, text string)
 	// Standing is told of each change in a node's place; it may be nil, and must not wait.
@@ -93,6 +95,9 @@ func Start(cfg Config) (*Topology, error) {
 	}
 	for i, n := range t.nodes {
 		n.process = processes[i]
+		if m, ok := n.process.(*cluster.Member); ok && cfg.Remember {
+			m.Remember()
+		}
 	}
 	for i, n := range t.nodes {
 		n.start(listeners[i])

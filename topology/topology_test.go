@@ -348,3 +348,69 @@ func TestSentinelsFailOver(t *testing.T) {
 		dial(t, n).eventually("INFO replication", "connected_slaves:"+map[string]string{"master": "1", "slave": "0"}[role])
 	}
 }
+
+func TestRestartLosesTheLatest(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}, Remember: true})
+	n := top.Node("m1")
+	c := dial(t, n)
+	c.do("SELECT 3")
+	c.do("SET old 1")
+	time.Sleep(300 * time.Millisecond)
+	c.do("SET new 1")
+	c.do("WAIT 1 1000")
+	require.NoError(t, n.RestartLosing(150*time.Millisecond))
+	c = dial(t, n)
+	c.do("SELECT 3")
+	require.Equal(t, `"1"`, c.do("GET old"))
+	require.Equal(t, "(nil)", c.do("GET new"))
+	r := dial(t, top.Node("r1"))
+	r.do("SELECT 3")
+	r.eventually("GET new", "(nil)")
+	require.Equal(t, `"1"`, r.do("GET old"))
+	require.NoError(t, n.RestartLosing(0))
+	c = dial(t, n)
+	c.do("SELECT 3")
+	require.Equal(t, `"1"`, c.do("GET old"))
+}
+
+func TestTakeOver(t *testing.T) {
+	for _, name := range []string{"replicas", "cluster"} {
+		top := start(t, Config{Plan: plans[name]})
+		require.NoError(t, top.Node("r1").TakeOver())
+		dial(t, top.Node("r1")).eventually("ROLE", "master")
+		dial(t, top.Node("m1")).eventually("ROLE", "slave")
+	}
+	top := start(t, Config{Plan: plans["nodes"]})
+	require.EqualError(t, top.Node("m1").TakeOver(), "topology: m1 is no replica")
+}
+
+func TestSlotMovesStepByStep(t *testing.T) {
+	top := start(t, Config{Plan: plans["cluster"]})
+	m1, m3 := top.Node("m1"), top.Node("m3")
+	from, to := dial(t, m3), dial(t, m1)
+	from.do("SET a 1") // in slot 15495
+	require.NoError(t, m1.OpenSlot(15495))
+	require.Equal(t, `"1"`, from.do("GET a"))
+	require.Equal(t, "(error) ASK 15495 "+m1.Address(), from.do("GET {a}b"))
+	moved, err := m1.MoveKeys(15495, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, moved)
+	require.Equal(t, "(error) ASK 15495 "+m1.Address(), from.do("GET a"))
+	to.do("ASKING")
+	require.Equal(t, `"1"`, to.do("GET a"))
+	require.NoError(t, m1.CloseSlot(15495))
+	require.Equal(t, `"1"`, to.do("GET a"))
+	require.Equal(t, "(error) MOVED 15495 "+m1.Address(), from.do("GET a"))
+	require.EqualError(t, m1.OpenSlot(15495), "topology: no other node owns slot 15495")
+	require.EqualError(t, m1.OpenSlot(-1), "topology: there is no slot -1")
+}
+
+func TestSlowNode(t *testing.T) {
+	top := start(t, Config{Plan: plans["nodes"]})
+	c := dial(t, top.Node("m1"))
+	top.Node("m1").Slow(50 * time.Millisecond)
+	began := time.Now()
+	c.do("PING")
+	require.Greater(t, time.Since(began), 50*time.Millisecond)
+	top.Node("m1").Slow(0)
+}

@@ -1,0 +1,73 @@
+package topology
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"minikv/cluster"
+	"minikv/internal/resp"
+	"minikv/server/engine"
+)
+
+// Command runs a command on the node, as a person with a console does, and
+// waits for the reply. An error reply is an error as well.
+func (n *Node) Command(args ...string) (reply resp.Value, err error) {
+	cmd := make([][]byte, len(args))
+	for i, arg := range args {
+		cmd[i] = []byte(arg)
+	}
+	var session *engine.Session
+	done := false
+	finish := func(p cluster.Process) {
+		if done = !session.Blocked(); done {
+			reply, _, _ = resp.Parse(session.Out)
+			p.Close(session)
+		}
+	}
+	begun := n.Do(func(p cluster.Process) {
+		session = p.NewSession("console")
+		p.Do(session, cmd)
+		finish(p)
+	})
+	for alive := begun; !done; alive = n.Do(finish) {
+		if !alive {
+			return resp.Value{}, fmt.Errorf("topology: %s is down", n.name)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if reply.Kind == resp.Error {
+		return reply, fmt.Errorf("topology: %s: %s: %s", n.name, args[0], reply.Str)
+	}
+	return reply, nil
+}
+
+// TakeOver begins a clean failover to this replica: its master hands over, and
+// no write is lost. (The crash of a master is Kill.)
+func (n *Node) TakeOver() error {
+	if n.topology.cfg.Plan.Cluster {
+		_, err := n.Command("CLUSTER", "FAILOVER")
+		return err
+	}
+	role, err := n.Command("ROLE")
+	if err != nil {
+		return err
+	}
+	if role.List[0].Str != "slave" {
+		return fmt.Errorf("topology: %s is no replica", n.name)
+	}
+	master, err := n.topology.named(role.List[1].Str + ":" + strconv.FormatInt(role.List[2].Int, 10))
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(n.address)
+	if err != nil {
+		return fmt.Errorf("topology: take over: %w", err)
+	}
+	_, err = master.Command("FAILOVER", "TO", host, port)
+	return err
+}
+
+// Slow lets every command of the node's clients take that long; 0: no longer.
+func (n *Node) Slow(each time.Duration) { n.slow.Store(int64(each)) }
