@@ -21,6 +21,9 @@ type runFlags struct {
 	clients int
 	length  time.Duration
 	trace   string
+	html    string
+
+	events []trace.Event // for html
 }
 
 func newRun() *cobra.Command {
@@ -34,6 +37,7 @@ only, one JSON object a line, and the rest goes to standard error.`,
 		Example: `  locksim run contention --seed 7
   locksim run failover_before_replication --trace jsonl > events.jsonl
   locksim run contention --clients 10000 --for 60s --trace none
+  locksim run pause_outlives_lease --html pause.html
   locksim run ./my.scenario`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
@@ -46,6 +50,7 @@ only, one JSON object a line, and the rest goes to standard error.`,
 		sim.MaxClients))
 	cmd.Flags().DurationVar(&f.length, "for", 0, "virtual time to run, such as 60s (default: the file's)")
 	cmd.Flags().StringVar(&f.trace, "trace", "text", "what to print of the run: none, text or jsonl")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the run to this file as a page that needs nothing else")
 	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions([]string{"none", "text", "jsonl"}, 0))
 	return cmd
 }
@@ -80,6 +85,9 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	writeSummary(f.summary(cmd), name, s, report)
+	if err := f.writePage(name, s, report); err != nil {
+		return err
+	}
 	if !report.AsExpected() {
 		return errDiffers
 	}
@@ -93,7 +101,8 @@ func (f *runFlags) perform(cmd *cobra.Command, s *sim.Scenario, opt sim.Options)
 	if err != nil {
 		return nil, err
 	}
-	opt.Observe, opt.Details = observe, observe != nil
+	opt.Observe = f.collect(observe)
+	opt.Details = opt.Observe != nil
 	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
 	opt.Tick = bar.tick
 	report, err := s.Run(cmd.Context(), opt)

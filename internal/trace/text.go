@@ -26,7 +26,7 @@ func (e *Event) AppendText(dst []byte, names []string) []byte {
 	dst = append(dst, " #"...)
 	dst = pad(strconv.AppendUint(dst, e.N, 10), from+18)
 	dst = append(dst, ' ')
-	return e.appendSentence(dst, names)
+	return e.AppendSentence(dst, names)
 }
 
 func pad(dst []byte, to int) []byte {
@@ -36,7 +36,8 @@ func pad(dst []byte, to int) []byte {
 	return dst
 }
 
-func (e *Event) appendSentence(dst []byte, names []string) []byte {
+// AppendSentence appends what happened, without its time and number.
+func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 	actor, peer := names[e.Actor], names[e.Peer]
 	switch e.Kind {
 	case Acquire:

@@ -1,0 +1,194 @@
+// The cursor: where it is, and all that moves it.
+
+let playing = 0;
+
+// go puts the cursor at event k, counted from 0.
+function go(k, follow = true) {
+  if (total === 0) return;
+  const before = view.cursor;
+  view.cursor = Math.min(Math.max(k, 0), total - 1);
+  const e = events[view.cursor];
+  element('scrubber').value = String(e.n);
+  element('scrubber').setAttribute('aria-valuetext', `${seconds(e.t)} seconds, event ${e.n}: ${sentence(e).slice(0, 120)}`);
+  if (document.activeElement !== element('number')) element('number').value = String(e.n);
+  if (document.activeElement !== element('second')) element('second').value = seconds(e.t);
+  element('to-cause').disabled = !e.cause;
+  element('to-effect').disabled = !effects.has(view.cursor);
+  showEvent(view.cursor);
+  showKeys(view.cursor);
+  followCursor(view.cursor);
+  offerBranches(e);
+  announce(before);
+  if (follow) bringIntoView();
+  repaint();
+  // A page that is not from a server of its own may not be allowed to.
+  try { window.history.replaceState(null, '', '#event=' + e.n); } catch { /* the address stays as it is */ }
+}
+
+function bringIntoView() {
+  const x = places[view.cursor] * view.zoom, width = frame.clientWidth - gutter;
+  if (x < frame.scrollLeft + 20 || x > frame.scrollLeft + width - 40) frame.scrollLeft = x - width / 2;
+}
+
+const holdersAt = (k) => new Set(beliefs.filter((b) => b.lock === view.lock && b.i <= k && (!b.ended || k < b.j)).map((b) => b.client));
+
+// announce tells who holds when that has changed, else what happened.
+function announce(before) {
+  const was = [...holdersAt(before)].join(' and '), is = [...holdersAt(view.cursor)].join(' and ');
+  const text = sentence(events[view.cursor]).slice(0, 200);
+  element('announce').textContent = was === is ? text : `${text}. ${is ? is + ' believe to hold' : 'Nobody believes to hold'}.`;
+}
+
+function stepStory(by) {
+  for (let k = view.cursor + by; k >= 0 && k < total; k += by) {
+    if (isStory(events[k])) return go(k);
+  }
+}
+
+function pause() {
+  clearInterval(playing);
+  playing = 0;
+  element('play').textContent = 'Play';
+  element('play').setAttribute('aria-pressed', 'false');
+}
+
+// play goes on from event to event of the story, and stops where an overlap begins.
+function play() {
+  if (playing) return pause();
+  if (view.cursor === total - 1) go(0);
+  element('play').textContent = 'Pause';
+  element('play').setAttribute('aria-pressed', 'true');
+  playing = setInterval(() => {
+    const before = view.cursor;
+    stepStory(1);
+    if (view.cursor === before || view.overlaps.some((o) => o.i === view.cursor)) pause();
+  }, 500);
+}
+
+const toCause = () => events[view.cursor].cause && go(events[view.cursor].cause - 1);
+const toEffect = () => effects.has(view.cursor) && go(effects.get(view.cursor));
+
+// offerBranches shows what can be changed at this event, on a served page.
+function offerBranches(e) {
+  const form = element('branch-form'), box = element('branch');
+  if (!form) return;
+  box.replaceChildren();
+  put(box, 'span', 'Branch here:');
+  const offer = (what, text) => {
+    const button = put(box, 'button', text);
+    button.type = 'button';
+    button.addEventListener('click', () => {
+      form.elements.what.value = what;
+      form.elements.event.value = e.n;
+      form.submit();
+    });
+  };
+  if (e.kind === 'send' && e.peer !== 'resource') offer('drop', 'lose this message');
+  for (const name of [e.actor, e.peer].filter(Boolean)) {
+    if (isClient(name)) offer('pause ' + name, `pause ${name} for 5 s`);
+    if (isServer(name) && !isDown(name, view.cursor)) offer('crash ' + name, `crash ${name}`);
+  }
+  box.hidden = box.children.length < 2;
+}
+
+const keys = {
+  ArrowLeft: (e) => (e.shiftKey ? stepStory(-1) : go(view.cursor - 1)),
+  ArrowRight: (e) => (e.shiftKey ? stepStory(1) : go(view.cursor + 1)),
+  '[': toCause, ']': toEffect, Home: () => go(0), End: () => go(total - 1), ' ': play,
+  b: () => element('branch').querySelector('button')?.focus(),
+};
+
+document.addEventListener('keydown', (e) => {
+  if (e.ctrlKey || e.altKey || e.metaKey || !keys[e.key]) return;
+  const at = e.target.closest('input, select, textarea, button, summary, a');
+  if (at && (at.matches('input, select, textarea') || e.key === ' ')) return;
+  e.preventDefault();
+  keys[e.key](e);
+});
+
+document.addEventListener('click', (e) => {
+  const n = e.target.closest('[data-event]')?.dataset.event;
+  if (n) go(n - 1);
+});
+
+picture.addEventListener('click', (e) => {
+  const place = (e.clientX - picture.getBoundingClientRect().left - gutter + frame.scrollLeft) / view.zoom;
+  const k = search(place), near = k + 1 < total && places[k + 1] - place < place - places[k] ? k + 1 : k;
+  if (place >= 0) go(near, false);
+});
+
+const on = (id, what, f) => element(id).addEventListener(what, f);
+on('first', 'click', () => go(0));
+on('back', 'click', () => go(view.cursor - 1));
+on('play', 'click', play);
+on('next', 'click', () => go(view.cursor + 1));
+on('last', 'click', () => go(total - 1));
+on('to-cause', 'click', toCause);
+on('to-effect', 'click', toEffect);
+on('scrubber', 'input', (e) => go(e.target.value - 1));
+on('number', 'change', (e) => go(e.target.value - 1));
+on('second', 'change', (e) => go(Math.max(0, indexAt(e.target.value * second + millisecond / 2))));
+on('zoom-in', 'click', () => zoomTo(view.zoom * 1.6));
+on('zoom-out', 'click', () => zoomTo(view.zoom / 1.6));
+on('zoom-fit', 'click', fit);
+on('true-time', 'change', (e) => { view.truly = e.target.checked; rearrange(); fit(); });
+on('lanes', 'change', rearrange);
+on('lock', 'change', (e) => { view.lock = Number(e.target.value); rearrange(); });
+on('messages', 'change', (e) => { listing.all = e.target.checked; relist(); });
+on('find', 'input', (e) => { listing.find = e.target.value; relist(); });
+on('earlier', 'click', () => turn(-windowSize));
+on('later', 'click', () => turn(windowSize));
+frame.addEventListener('scroll', repaint);
+window.addEventListener('resize', () => { layout(); repaint(); });
+window.addEventListener('hashchange', () => go(eventInAddress() - 1));
+
+function relist() {
+  chooseEvents();
+  listing.from = Math.max(0, positionOf(view.cursor) - windowSize / 2);
+  fillList();
+  markCurrent();
+}
+
+function turn(by) {
+  listing.from = Math.min(Math.max(0, listing.from + by), Math.max(0, listing.chosen.length - 1));
+  fillList();
+  element('list').scrollTop = 0;
+}
+
+const eventInAddress = () => Number(/^#event=(\d+)$/.exec(location.hash)?.[1] || 1);
+
+// notes says what is not shown.
+function notes() {
+  const list = [];
+  if (total > 20000) {
+    list.push(`This run has ${total} events: the diagram shows the part around the cursor, the list ${windowSize} at a time.`);
+  }
+  const hidden = actors.length - view.lanes.length;
+  if (hidden > 0) list.push(`${hidden} lanes are not shown; name those that you want.`);
+  element('notice').textContent = list.join(' ');
+  element('notice').hidden = list.length === 0;
+}
+
+// open builds the page.
+function open() {
+  element('scrubber').max = element('number').max = String(total);
+  const violated = [...locks.keys()].find((lock) => overlapsOf(lock).length > 0);
+  view.lock = violated ?? [...locks.keys()][0] ?? 0;
+  if (locks.size > 1) {
+    for (const [lock, name] of locks) {
+      const option = put(element('lock'), 'option', visible(name));
+      option.value = lock;
+      option.selected = lock === view.lock;
+    }
+    element('lock-choice').hidden = false;
+  }
+  rearrange();
+  const whole = (frame.clientWidth - gutter - 10) / places[total];
+  zoomTo(Math.min(1.5, Math.max(whole, 0.5)));
+  chooseEvents();
+  fillList();
+  notes();
+  go(eventInAddress() - 1);
+}
+
+open();

@@ -1,0 +1,162 @@
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Page is what a page shows.
+type Page struct {
+	Title    string
+	Claim    string // "" if nothing was claimed
+	Replay   string // the command that runs the same again, or ""
+	Verdicts []Verdict
+	Names    []string // of the actors
+	Events   []trace.Event
+	Live     *Live // nil: a file, from which no other run can be made
+}
+
+// Verdict is what a check found.
+type Verdict struct {
+	check.Result
+	Expected string // "" if nothing was
+}
+
+// Live says where a page is served from: there its run can be changed.
+type Live struct {
+	Home     string // address of the list of scenarios
+	Branch   string // address that takes the form for another run
+	Scenario string // name of the scenario
+	Seed     uint64
+	Steps    []string // what was changed already, as lines of a scenario file
+	File     string   // the scenario as it ran, as a file
+}
+
+// FromReport is the page of a run with its events.
+func FromReport(r *sim.Report, events []trace.Event, replay string) *Page {
+	p := &Page{Title: r.Scenario.Name, Claim: r.Scenario.Claim, Replay: replay, Names: r.Names, Events: events}
+	for i, result := range r.Results {
+		p.Verdicts = append(p.Verdicts, Verdict{result, r.Scenario.Expect[i].Verdict})
+	}
+	return p
+}
+
+// FromTrace is the page of a trace alone. It judges what the events by themselves
+// can tell: whether stale writes were applied.
+func FromTrace(title string, events []trace.Event, names []string) *Page {
+	fencing := check.NewFencing(func(a trace.Actor) string { return names[a] })
+	for i := range events {
+		fencing.Observe(&events[i])
+	}
+	p := &Page{Title: title, Names: names, Events: events}
+	if result := fencing.Result(events[len(events)-1].At); result.Verdict != check.Unknown {
+		p.Verdicts = []Verdict{{Result: result}}
+	}
+	return p
+}
+
+// sentences is how many events the why has at most.
+const sentences = 8
+
+// view is what the template is filled with.
+type view struct {
+	*Page
+	Policy string
+	Style  template.CSS
+	Script template.JS
+	Data   template.JS
+	Why    []sentence
+
+	Violated bool // some verdict is
+}
+
+// sentence is an event of the why.
+type sentence struct {
+	N    uint64
+	Time string
+	Text string
+}
+
+var layout = template.Must(template.ParseFS(assets, "assets/page.html"))
+
+// Write writes the page. An error is that of the writer.
+func (p *Page) Write(out io.Writer) error {
+	style, script := asset("page.css"), asset("model.js", "diagram.js", "panels.js", "main.js")
+	v := view{Page: p, Style: template.CSS(style), Script: template.JS(script), Data: p.data(), Why: p.why()}
+	v.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; form-action 'self'; "+
+		"base-uri 'none'", source(style), source(script))
+	v.Violated = len(p.violated()) > 0
+	return layout.Execute(out, v)
+}
+
+// asset joins files of assets.
+func asset(names ...string) string {
+	var all []byte
+	for _, name := range names {
+		text, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // a file is missing from this package
+		}
+		all = append(all, text...)
+	}
+	return string(all)
+}
+
+// source names a text in a Content-Security-Policy.
+func source(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// violated are the promises that were broken.
+func (p *Page) violated() (results []check.Result) {
+	for _, v := range p.Verdicts {
+		if v.Verdict == check.Violated {
+			results = append(results, v.Result)
+		}
+	}
+	return results
+}
+
+// why are the events that decided.
+func (p *Page) why() (list []sentence) {
+	for _, e := range sim.Decisive(p.Events, p.violated(), sentences) {
+		list = append(list, sentence{e.N, string(trace.AppendTime(nil, e.At)), string(e.AppendSentence(nil, p.Names))})
+	}
+	return list
+}
+
+// data is the trace for the page's scripts: the events with a sentence for each
+// that is part of the story. Nothing in it can end the element that it stands in.
+func (p *Page) data() template.JS {
+	var out, line []byte
+	out = append(out, '[')
+	for i := range p.Events {
+		e := &p.Events[i]
+		if i > 0 {
+			out = append(out, ",\n"...)
+		}
+		line = e.AppendJSON(line[:0], p.Names)
+		if e.Story() {
+			line = append(line[:len(line)-1], `,"says":`...)
+			line = append(trace.AppendQuoted(line, string(e.AppendSentence(nil, p.Names))), '}')
+		}
+		out = append(out, line...)
+	}
+	return template.JS(harmless.Replace(string(append(out, ']'))))
+}
+
+// harmless writes what means something to HTML in JSON's other way.
+var harmless = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)

@@ -1,0 +1,67 @@
+package page
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+)
+
+// written is a page as a text.
+func written(t *testing.T, p *Page) string {
+	var out bytes.Buffer
+	require.NoError(t, p.Write(&out))
+	return out.String()
+}
+
+// TestPageTellsTheRun: claim, verdict and why are in the page, before any script runs.
+func TestPageTellsTheRun(t *testing.T) {
+	s, err := sim.Find("failover_before_replication")
+	require.NoError(t, err)
+	var events []trace.Event
+	r, err := s.Run(t.Context(), sim.Options{Seed: s.Seed, Details: true,
+		Observe: func(e *trace.Event, _ []string) { events = append(events, *e) }})
+	require.NoError(t, err)
+	text := written(t, FromReport(r, events, "locksim run x"))
+	for _, want := range []string{
+		s.Claim, "<b>exclusion</b> violated:", "c1 [0.116, 5.125] overlaps c2 [2.515, 7.518]",
+		"r1 is promoted to master", `"says":"c2 holds lock:1 valid=29.682s"`, "<code>locksim run x</code>",
+	} {
+		require.Contains(t, text, want)
+	}
+}
+
+// TestPageNeedsNothingElse: no address of another place is in the page, and its
+// policy names its own style and script.
+func TestPageNeedsNothingElse(t *testing.T) {
+	text := written(t, FromTrace("t", []trace.Event{{N: 1, Actor: 1, Kind: trace.Start}}, []string{"", "c1"}))
+	require.NotRegexp(t, regexp.MustCompile(`(?i)(src|href|action)="(https?:)?//`), text)
+	addresses := regexp.MustCompile(`https?://[^"' ]+`).FindAllString(text, -1)
+	require.Equal(t, []string{"http://www.w3.org/2000/svg"}, addresses, "the name of SVG is no address")
+	require.Contains(t, text, "default-src &#39;none&#39;")
+	require.NotContains(t, text, "unsafe-inline")
+}
+
+// TestHostileText: what a key or a value says stands in the page as data only.
+func TestHostileText(t *testing.T) {
+	evil := "</script><script>alert(1)</script>\x00\xff\u2028\u202e<!--"
+	events := []trace.Event{
+		{N: 1, At: time.Second, Actor: 1, Kind: trace.Acquire, Lock: 1, Key: evil},
+		{N: 2, At: time.Second, Actor: 2, Kind: trace.Execute, Peer: 1, Cause: 1, Text: evil,
+			Details: []trace.Detail{{What: trace.Changed, Key: evil, Text: evil}}},
+		{N: 3, At: time.Second, Actor: 1, Kind: trace.Hold, Lock: 1, Key: evil},
+	}
+	p := FromTrace(evil, events, []string{"", "c1", evil})
+	p.Claim, p.Replay = evil, evil
+	text := written(t, p)
+	require.NotContains(t, text, "alert(1)</script>")
+	require.Equal(t, 2, strings.Count(text, "</script>"), "the data and the script")
+	require.NotContains(t, text, "\x00<")
+	require.Contains(t, text, `\u003c/script\u003e\u003cscript\u003ealert(1)`)
+}
