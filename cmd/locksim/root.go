@@ -26,7 +26,8 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 		RunE:          runTour,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(), newPage())
+	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
+		newPage())
 	return root
 }
 
