@@ -31,9 +31,9 @@ kind of lock, as Redisson's client behaves and as lockclient does. A violation
 is shown by the command that replays it. A cell holds if nothing was found, and
 the same search found what breaks the cell that must break.
 
-Exit codes: 1 if a cell that is expected to hold is violated, else 0. Cells
-that are unknown, or in which nothing was found though it was expected, are
-listed.`,
+Exit codes: 1 if a cell that is expected to hold is violated, else 0. It is 0
+also for cells that are unknown, for those in which nothing was found though it
+was expected, and for disagreements that the row's file lists with their reason.`,
 		Example: `  locksim matrix --seeds 200
   locksim matrix --rows 2,12 --format markdown
   locksim run matrix:7/redisson/mutex --seed 3`,
@@ -71,7 +71,7 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 		return cmp.Or(err, shown)
 	}
 	for _, r := range results {
-		if r.Expected == "holds" && r.Verdict == "violated" {
+		if r.Expected == "holds" && r.Verdict == "violated" && r.Listed == "" {
 			return errDiffers
 		}
 	}
@@ -130,6 +130,7 @@ type cellJSON struct {
 	Code     string      `json:"code"`
 	Reason   string      `json:"reason"`
 	Agrees   bool        `json:"agrees"`
+	Listed   string      `json:"listed,omitempty"`
 	Claims   []claimJSON `json:"claims,omitempty"`
 }
 
@@ -148,7 +149,8 @@ type claimJSON struct {
 // cellOf is a result as JSON has it: one object a line, as soon as it is there.
 func cellOf(r matrix.Result) cellJSON {
 	c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
-		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees}
+		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees,
+		Listed: r.Listed}
 	for _, one := range r.Claims {
 		story := ""
 		if one.Story != nil {

@@ -14,6 +14,7 @@ type claim struct {
 	verdict check.Verdict
 	bound   time.Duration // of liveness; 0: any that is reasonable
 	or      bool          // this one or the one before
+	either  bool          // one of two that need not both come true: nobody's twin
 }
 
 // notApplicable is the code of a cell that means nothing.
@@ -42,7 +43,7 @@ func parseCode(code string) ([]claim, error) {
 	case "LEAK":
 		return []claim{{check: "leak", verdict: check.Violated}}, nil
 	case "U/D":
-		stuck.or = true
+		stuck.or, stuck.either, unsafe.either = true, true, true
 		return []claim{unsafe, stuck}, nil
 	case "S D":
 		return []claim{safe, {check: "progress", verdict: check.Violated, bound: time.Minute}}, nil

@@ -163,6 +163,9 @@ func Summary(results []Result) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%d %s %s %s: expected %s, %s\n", r.Row, r.Profile, r.Lock, r.Variant, r.Code, r.Reason)
+		if r.Listed != "" {
+			fmt.Fprintf(&b, "  listed: %s\n", r.Listed)
+		}
 		for _, c := range r.Claims {
 			if c.Verdict != c.Expected {
 				fmt.Fprintf(&b, "  %s\n", c.line())

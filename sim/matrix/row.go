@@ -21,6 +21,7 @@ type Row struct {
 	Base     Setting   // what every variant begins with
 	Variants []Variant // beside the plain one
 	Cells    []Cell
+	Listed   []Cell // what runs have shown instead: Code is check=verdict
 }
 
 // Setting is what a variant fixes.
@@ -146,9 +147,16 @@ func (r *Row) line(line string) (err error) {
 	case "variant":
 		return r.variant(strings.Fields(rest))
 	case Redisson, Lockclient:
-		return r.cells(word, rest)
+		cells, err := r.cells(word, rest)
+		r.Cells = append(r.Cells, cells...)
+		return err
+	case "shown":
+		profile, rest, _ := strings.Cut(rest, " ")
+		cells, err := r.cells(profile, rest)
+		r.Listed = append(r.Listed, cells...)
+		return err
 	}
-	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, redisson or lockclient", word)
+	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, shown or a profile", word)
 }
 
 // faultWords checks words of a faults line as far as it goes without a world.
@@ -188,24 +196,34 @@ func (r *Row) variant(words []string) (err error) {
 }
 
 // cells reads KINDS [in VARIANT]: CODE: REASON.
-func (r *Row) cells(profile, text string) error {
+func (r *Row) cells(profile, text string) (list []Cell, err error) {
 	parts := strings.SplitN(text, ": ", 3)
 	if len(parts) != 3 {
-		return fmt.Errorf("expected: PROFILE KINDS [in VARIANT]: CODE: REASON")
+		return nil, fmt.Errorf("expected: PROFILE KINDS [in VARIANT]: CODE: REASON")
 	}
 	kinds, variant, _ := strings.Cut(parts[0], " in ")
 	if variant != "" && !slices.ContainsFunc(r.Variants, func(v Variant) bool { return v.Name == variant }) {
-		return fmt.Errorf("unknown variant %q", variant)
+		return nil, fmt.Errorf("unknown variant %q", variant)
 	}
 	if _, err := parseCode(parts[1]); err != nil {
-		return err
+		return nil, err
 	}
 	for _, kind := range strings.Split(kinds, ",") {
 		if !slices.Contains(Kinds(profile), kind) {
-			return fmt.Errorf("unknown kind %q of profile %s: expected %s", kind, profile,
+			return nil, fmt.Errorf("unknown kind %q of profile %s: expected %s", kind, profile,
 				strings.Join(Kinds(profile), ", "))
 		}
-		r.Cells = append(r.Cells, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
+		list = append(list, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
 	}
-	return nil
+	return list, nil
+}
+
+// listed is what runs have shown of a cell against what was expected, "" if nothing.
+func (r *Row) listed(c *Cell) string {
+	for _, l := range r.Listed {
+		if l.Variant == c.Variant && l.Profile == c.Profile && l.Kind == c.Kind {
+			return l.Reason
+		}
+	}
+	return ""
 }

@@ -33,6 +33,7 @@ type Result struct {
 	Verdict  string // holds, violated, unknown or not-applicable
 	Agrees   bool   // as expected, in each of its claims; an unknown one does not disagree
 	Reason   string // expected, before any run
+	Listed   string // why runs disagree, where that is known
 	Claims   []ClaimResult
 }
 
@@ -97,7 +98,8 @@ func (s *searcher) row(c *Cell) *Row {
 func (s *searcher) cell(c *Cell) (Result, error) {
 	r := s.row(c)
 	res := Result{Row: c.Row, Title: r.Title, Lock: c.Kind, Profile: c.Profile, Variant: c.Variant, Code: c.Code,
-		Expected: c.Expected(), Reason: c.Reason, Agrees: true}
+		Expected: c.Expected(), Reason: c.Reason, Listed: r.listed(c),
+		Agrees: true}
 	verdict := check.Holds
 	for _, one := range c.claims() {
 		if r.Unbuilt != "" {

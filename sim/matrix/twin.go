@@ -21,7 +21,7 @@ func (s *searcher) twin(c *Cell, name string) (best twin, ok bool) {
 		for i := range r.Cells {
 			other := &r.Cells[i]
 			for _, one := range other.claims() {
-				if r.Unbuilt != "" || one.verdict != check.Violated || one.or || one.of(other.Kind) != name {
+				if r.Unbuilt != "" || one.verdict != check.Violated || one.either || one.of(other.Kind) != name {
 					continue
 				}
 				if n := nearness(c, other); n > rank {
