@@ -137,6 +137,7 @@ type hunt struct {
 	state     huntState
 	problem   explore.Problem
 	stored    time.Time
+	resumed   bool
 }
 
 // ready reads the state's scenario.
@@ -182,6 +183,11 @@ func (h *hunt) run(ctx context.Context) error {
 		}
 		fmt.Fprintf(h.out, "resume: locksim hunt --resume %s\n", quoteWord(h.file()))
 		return errStopped
+	}
+	if h.resumed {
+		if err := h.store(); err != nil { // its end is known too
+			return err
+		}
 	}
 	return h.judge(violated)
 }

@@ -112,7 +112,23 @@ func TestHuntIsResumed(t *testing.T) {
 	code, rest, errs = locksim("hunt", "--resume", state)
 	require.Equal(t, exitExpected, code, errs)
 	require.Equal(t, cut(whole), cut(rest))
-	require.FileExists(t, state)
+	code, _, errs = locksim("hunt", "--resume", state)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "the hunt was at its end")
+}
+
+// A run that breaks what was to hold says how to make its story short.
+func TestShrinkLineShrinks(t *testing.T) {
+	folder, file := writeScenario(t, strings.Replace(huntable, "exclusion=violated", "exclusion=holds", 1))
+	_, hunted, _ := locksim("hunt", file, "--root", "5", "--out", folder)
+	seed := regexp.MustCompile(`seed (\d+): exclusion`).FindStringSubmatch(hunted)[1]
+	code, out, _ := locksim("run", file, "--seed", seed, "--trace", "none")
+	require.Equal(t, exitDiffers, code)
+	shrink := regexp.MustCompile(`(?m)^shrink: locksim (.*)$`).FindStringSubmatch(out)
+	require.Len(t, shrink, 2)
+	code, short, errs := locksim(append(strings.Fields(shrink[1]), "--out", filepath.Join(folder, "x.scenario"))...)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, short, ": 1 fault, 2 operations\n")
 }
 
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, "\n", `\n`) + `"` }

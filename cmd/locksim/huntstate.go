@@ -87,7 +87,7 @@ func (h *hunt) load(file string, args []string) error {
 	if h.state.Tried >= h.state.Seeds || len(h.state.Found) >= h.state.Hits {
 		return fmt.Errorf("%s: the hunt was at its end", file)
 	}
-	h.folder = filepath.Dir(file)
+	h.folder, h.resumed = filepath.Dir(file), true
 	return h.ready()
 }
 

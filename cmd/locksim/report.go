@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -29,6 +30,19 @@ func writeSummary(out io.Writer, name string, file *sim.Scenario, r *sim.Report)
 	fmt.Fprintf(out, "grants     %d\n", r.Grants)
 	fmt.Fprintln(out, explore.HashLine(r))
 	fmt.Fprintf(out, "replay: %s\n", replayCommand(name, file, r))
+	if brokenAgainstHope(r) && r.Scenario.World.Clients == file.World.Clients && r.Scenario.For == file.For {
+		fmt.Fprintf(out, "shrink: locksim shrink %s --seed %d\n", quoteWord(name), r.Scenario.Seed)
+	}
+}
+
+// brokenAgainstHope reports whether a check is violated that was expected to hold.
+func brokenAgainstHope(r *sim.Report) bool {
+	for i, e := range r.Scenario.Expect {
+		if e.Verdict == "holds" && r.Results[i].Verdict == check.Violated {
+			return true
+		}
+	}
+	return false
 }
 
 // replayCommand is the command that runs the same again: the scenario, and
