@@ -19,7 +19,7 @@ const syncPeriod = time.Second
 
 // sync is called before a node executes something.
 func (n *node) sync() {
-	if !n.w.cfg.EverySec {
+	if !n.w.cfg.EverySec || n.engine == nil {
 		return
 	}
 	if second := n.w.now.Truncate(syncPeriod); second > n.disk.synced || n.disk.state == nil {
@@ -30,7 +30,7 @@ func (n *node) sync() {
 // reload gives a node that has started again, without data, what it had on disk
 // when it crashed.
 func (n *node) reload() {
-	n.engine.LoadSnapshot(n.disk.state)
+	n.engine.Recover(n.disk.state, 0, nil)
 }
 
 // losesTail tells whether something of the last second was not on disk at the crash.

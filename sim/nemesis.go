@@ -25,7 +25,7 @@ func verbs() []verb {
 		{"start", "start CLIENT|all", checkStart, applyStart},
 		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
 		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose|synced]", checkCrash, applyCrash},
-		{"restart", "restart NODE data=keep|lose|synced", checkRestart, applyRestart},
+		{"restart", "restart NODE data=keep|lose|synced|lose=DURATION", checkRestart, applyRestart},
 		{"promote", "promote REPLICA", checkPromote, applyPromote},
 		{"move", "move KEY MASTER [step=open|keys|close]", checkMove, applyMove},
 		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
@@ -169,8 +169,17 @@ func applyPause(r *runner, s Step) {
 var restartData = []string{"keep", "lose", "synced"}
 
 func checkRestart(w *Spec, s Step) error {
-	if err := s.shape(1, "data"); err != nil {
+	if err := s.shape(1, "data", "lose"); err != nil {
 		return err
+	}
+	if s.opt("lose") != "" && s.opt("data") == "" {
+		if err := s.timed("lose", true); err != nil {
+			return err
+		}
+		return w.known(s.Args[0], aMaster|aReplica)
+	}
+	if s.opt("lose") != "" {
+		return fmt.Errorf("expected one of data and lose")
 	}
 	if _, err := oneOf(Option{"data", s.opt("data")}, restartData); err != nil {
 		return err
@@ -178,7 +187,19 @@ func checkRestart(w *Spec, s Step) error {
 	return w.known(s.Args[0], aMaster|aReplica|aSentinel)
 }
 
-func applyRestart(r *runner, s Step) { r.node(s.Args[0]).restart(s.opt("data")) }
+// applyRestart starts a node with its data, without, or without the latest of it.
+func applyRestart(r *runner, s Step) {
+	if s.opt("lose") != "" {
+		r.node(s.Args[0]).restartLosing(s.length("lose", 0))
+		return
+	}
+	r.node(s.Args[0]).restart(s.opt("data"))
+}
+
+// remembers reports whether a step goes back in a node's past.
+func (s *Scenario) remembers() bool {
+	return slices.ContainsFunc(s.Steps, func(step Step) bool { return step.Verb == "restart" && step.opt("lose") != "" })
+}
 
 func checkReplica(w *Spec, s Step) error {
 	if err := s.shape(1); err != nil {

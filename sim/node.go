@@ -94,6 +94,9 @@ func (n *node) runs(p cluster.Process) {
 	if member, ok := p.(*cluster.Member); ok {
 		n.member, n.engine = member, member.Node()
 		n.leads = !n.engine.IsReplica()
+		if n.w.cfg.Remember {
+			member.Remember()
+		}
 	}
 }
 
@@ -317,11 +320,27 @@ func (n *node) restart(data string) {
 	if data != "lose" && !tail {
 		kept = 1
 	}
-	cause := n.w.emit(trace.Event{Kind: trace.Restart, Actor: n.w.nemesis, Peer: n.actor, A: kept})
-	n.proc.Restart(kept == 1)
-	if tail {
-		n.reload()
+	n.startAgain(trace.Event{A: kept}, func() {
+		n.proc.Restart(kept == 1)
+		if tail {
+			n.reload()
+		}
+	})
+}
+
+// restartLosing starts a node with its data as it was some time before the crash.
+func (n *node) restartLosing(latest time.Duration) {
+	if !n.down {
+		n.crash()
 	}
+	at := n.clock.Mono() - (n.w.now - n.crashed) - latest
+	n.startAgain(trace.Event{A: 1, B: int64(latest)}, func() { n.member.RestartAt(at) })
+}
+
+func (n *node) startAgain(e trace.Event, process func()) {
+	e.Kind, e.Actor, e.Peer = trace.Restart, n.w.nemesis, n.actor
+	cause := n.w.emit(e)
+	process()
 	n.disk.state = nil
 	n.down = false
 	n.settle(cause)

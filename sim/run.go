@@ -125,7 +125,7 @@ func (r *runner) build(opt Options) {
 	}
 	r.w = NewWorld(Config{
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
-		Plan: spec.Plan(), Nodes: spec.parameters, Locks: spec.Locks(),
+		Plan: spec.Plan(), Nodes: spec.parameters, Remember: r.s.remembers(), Locks: spec.Locks(),
 		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, EverySec: spec.EverySec,
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),
 		Observers: r.observers(opt),

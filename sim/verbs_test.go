@@ -205,6 +205,15 @@ var verbTests = []struct {
 	{"run: a node that is down runs nothing",
 		"world clients=1\nat 0s crash m1\nat 1s run m1 DEL lock:1\nrun for=3s\n", []string{`m1 crashes`},
 		[]string{`somebody`}, ``},
+	{"restart: the latest is lost, and what came before is there",
+		"world clients=2 rounds=1 delay=1ms hold=3s ttl=20s\nat 1s start c1\nat 2s restart m1 lose=1500ms\n" +
+			"at 2500ms start c2\nrun for=9s\n",
+		[]string{`^1.00. c1 holds`, `^2.000 m1 crashes`, `^2.000 m1 restarts without the last 1.500s of its data`,
+			`^2.50. c2 holds`}, nil, ``},
+	{"restart: what is older than the lost part stays",
+		"world clients=2 rounds=1 delay=1ms hold=3s ttl=20s\nat 1s start c1\nat 2s restart m1 lose=500ms\n" +
+			"at 2500ms start c2\nrun for=9s\n",
+		[]string{`^2.000 m1 restarts without the last 0.500s of its data`, `^4.0.. c1 has released`, `c2 holds`}, nil, ``},
 	{"sync: who is granted a lock waits until a replica has it",
 		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms lag=300ms\nat 0s start c1\nrun for=3s\n",
 		[]string{`m1 mutex-acquire.* = nil`, `m1 INFO replication`, `m1 WAIT 1 1000`, `r1 applied`, `^0.3.. c1 holds`},

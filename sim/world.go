@@ -25,6 +25,7 @@ type Config struct {
 	Fence    bool         // the resource refuses writes with a token below the highest it has seen
 	EverySec bool         // servers sync their disks each second, else at once
 	Thefts   bool         // events tell when a request ends what another client had
+	Remember bool         // servers can restart without the latest of their data
 	Sync     bool         // clients check with WAIT whether replicas have what they acquire
 
 	Nodes    func(name string) map[string]string     // parameters of a node; may be nil

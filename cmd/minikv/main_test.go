@@ -190,6 +190,27 @@ func freePort(t *testing.T) string {
 	return port
 }
 
+// freePorts returns the first of several free ports in a row.
+func freePorts(t *testing.T, count int) (first int) {
+	t.Helper()
+	for range 100 {
+		first, err := strconv.Atoi(freePort(t))
+		require.NoError(t, err)
+		free := first+count < 65536
+		for i := 1; i < count && free; i++ {
+			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(first+i))
+			if free = err == nil; free {
+				require.NoError(t, l.Close())
+			}
+		}
+		if free {
+			return first
+		}
+	}
+	t.Fatal("no free ports in a row")
+	return 0
+}
+
 // ask sends one command and returns what comes until the connection is quiet.
 func ask(t *testing.T, network, address string, command ...string) string {
 	t.Helper()
@@ -256,9 +277,8 @@ func TestNowhereToListen(t *testing.T) {
 }
 
 func TestServesACluster(t *testing.T) {
-	first := freePort(t)
-	n, err := strconv.Atoi(first)
-	require.NoError(t, err)
+	n := freePorts(t, 6)
+	first := strconv.Itoa(n)
 	p := launch(t, "--cluster", "3x1", "--port", first, "--bind", "127.0.0.1")
 	p.expectLine("r3 listens at 127.0.0.1:" + strconv.Itoa(n+5))
 	p.expectLine("Ready to accept connections")

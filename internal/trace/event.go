@@ -36,7 +36,7 @@ const (
 
 	// Faults. Peer: the target.
 	Crash     // A: for a holder, what is left of its lease on the server, in ns
-	Restart   // A: 1 with its data, 0 without
+	Restart   // A: 1 with its data, 0 without; B: of which the latest is gone, in ns
 	Pause     // A: for how long, in ns
 	Resume    //
 	Partition // A: the number of links cut

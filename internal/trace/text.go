@@ -84,6 +84,9 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		}
 		return dst
 	case Restart:
+		if e.B > 0 {
+			return appendWords(dst, peer, "restarts without the last", seconds(e.B), "of its data")
+		}
 		return appendWords(dst, peer, [...]string{"restarts without its data", "restarts with its data"}[e.A&1])
 	case Pause:
 		return appendWords(dst, peer, "is paused for", seconds(e.A))
