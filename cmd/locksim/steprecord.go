@@ -72,7 +72,7 @@ type recorder struct {
 
 // record runs an exercise. An error means that the setup or the script cannot run.
 func record(x exercise) (*recording, error) {
-	r := &recorder{out: &recording{Script: readable(x.text), Keys: x.keys, Args: x.args}}
+	r := &recorder{out: &recording{Script: readable(x.text), Keys: append([]string{}, x.keys...), Args: append([]string{}, x.args...)}}
 	r.node = engine.New(engine.Config{
 		Clock: stillClock{}, Random: func() uint64 { return 4 }, Lua: luaengine.New(engine.Resolve),
 		Observe: r.observe, Step: r.step, Limit: r.limit,
@@ -134,7 +134,8 @@ func (r *recorder) do(args [][]byte) resp.Value {
 // step is told where the script stands, before the statement.
 func (r *recorder) step(s luaengine.Step) {
 	r.settle()
-	r.out.Steps = append(r.out.Steps, stepped{Line: s.Line, Locals: s.Locals})
+	locals := append([]luaengine.Variable{}, s.Locals...)
+	r.out.Steps = append(r.out.Steps, stepped{Line: s.Line, Locals: locals, Calls: []calledCommand{}})
 }
 
 // observe is told what the node does.
@@ -166,7 +167,7 @@ func (r *recorder) settle() {
 // states are the keys of database 0, in order of their names.
 func (r *recorder) states() []keyState {
 	db := r.node.Keyspace().DB(0)
-	var list []keyState
+	list := []keyState{}
 	for _, key := range db.Keys() {
 		list = append(list, keyState{key, db.Describe([]byte(key))})
 	}
@@ -176,7 +177,7 @@ func (r *recorder) states() []keyState {
 
 // differences compares two lists of keys in order.
 func differences(before, after []keyState) []keyChange {
-	var list []keyChange
+	list := []keyChange{}
 	for len(before) > 0 || len(after) > 0 {
 		switch {
 		case len(after) == 0 || len(before) > 0 && before[0].Key < after[0].Key:
