@@ -20,6 +20,18 @@ func familyWord(random *rand.Rand, kind string) string {
 		return pick("g", "g", "h", `""`)
 	case "E":
 		return pick(diffPayloads...)
+	case "LO": // seldom one twice: Redis has no order among equal distances
+		far := strconv.FormatFloat(random.Float64()*359.9-180, 'f', 6, 64)
+		near := strconv.FormatFloat(random.Float64()*10+10, 'f', 6, 64)
+		return pick(far, far, far, far, near, near, near, near, "181", "x")
+	case "LA":
+		far := strconv.FormatFloat(random.Float64()*170-85, 'f', 6, 64)
+		near := strconv.FormatFloat(random.Float64()*10+35, 'f', 6, 64)
+		return pick(far, far, far, far, near, near, near, near, "86", "x")
+	case "RA":
+		return pick("0", "1", "100", "1000", "200000", "5000000", "20000", "-1", "x", "1e9")
+	case "UN":
+		return pick("m", "km", "KM", "ft", "mi", "m", "furlong")
 	case "A":
 		return pick("hll1", "hll2", "hll3", "key1")
 	case "Z":

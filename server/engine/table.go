@@ -37,6 +37,7 @@ func init() {
 		streamCommands,
 		dumpCommands,
 		hllCommands,
+		geoCommands,
 		scanCommands,
 		genericCommands,
 		databaseCommands,
