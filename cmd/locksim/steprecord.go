@@ -72,7 +72,8 @@ type recorder struct {
 
 // record runs an exercise. An error means that the setup or the script cannot run.
 func record(x exercise) (*recording, error) {
-	r := &recorder{out: &recording{Script: readable(x.text), Keys: append([]string{}, x.keys...), Args: append([]string{}, x.args...)}}
+	r := &recorder{out: &recording{Script: readable(x.text)}}
+	r.out.Keys, r.out.Args = append([]string{}, x.keys...), append([]string{}, x.args...)
 	r.node = engine.New(engine.Config{
 		Clock: stillClock{}, Random: func() uint64 { return 4 }, Lua: luaengine.New(engine.Resolve),
 		Observe: r.observe, Step: r.step, Limit: r.limit,
