@@ -37,7 +37,7 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	bar := newSeedProgress(cmd.ErrOrStderr(), -1)
 	done, err := explore.Exhaust(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Bound{
 		Faults: f.bound, First: true,
-		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules, e.Violated) },
+		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules+e.Walks, e.Violated) },
 	})
 	bar.done()
 	interrupted := errors.Is(err, context.Canceled)
@@ -45,8 +45,9 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s, %s%s: %d schedules, %d states in %.1f s, ", several(s.World.Clients, "client"),
-		"at most "+several(f.bound, "fault"), ofKinds(s), done.Schedules, done.States, time.Since(started).Seconds())
+	fmt.Fprintf(out, "%s, %s%s: %s (and %d at random), %s in %.1f s, ", several(s.World.Clients, "client"),
+		"at most "+several(f.bound, "fault"), ofKinds(s), several(done.Schedules, "schedule"), done.Walks,
+		several(done.States, "state"), time.Since(started).Seconds())
 	switch {
 	case done.Hit != nil:
 		fmt.Fprintf(out, "%s violated\n", done.Result.Check)

@@ -21,7 +21,8 @@ type Bound struct {
 // Exhausted is what an exhaustive search has done.
 type Exhausted struct {
 	Complete  bool // every schedule within the bound was run, or one that equals it
-	Schedules int
+	Schedules int  // of the search, one after the other
+	Walks     int  // schedules at random, before it
 	Actions   int
 	States    int
 	Deepest   int // actions of the longest schedule

@@ -81,7 +81,7 @@ func TestExhaust(t *testing.T) {
 			text := strings.Replace(q.text, "world", "world rounds=1 ttl=2s hold=1s", 1)
 			p := problem(t, text+"\nexpect exclusion=violated\nrun for=8s\n")
 			done, err := Exhaust(ctx, p, Bound{Faults: q.faults, First: q.broken})
-			t.Logf("%d schedules, %d states", done.Schedules, done.States)
+			t.Logf("%d schedules, %d walks, %d states", done.Schedules, done.Walks, done.States)
 			require.NoError(t, err)
 			require.Equal(t, q.broken, done.Hit != nil)
 			if !q.broken {

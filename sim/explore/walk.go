@@ -43,7 +43,7 @@ func (e *exhaustive) walk(seed uint64) error {
 		e.path = append(e.path, choice{left: []sim.Action{a}})
 		u.Do(a)
 	}
-	e.done.Schedules++
+	e.done.Walks++
 	e.done.Actions += len(e.path)
 	e.done.Deepest = max(e.done.Deepest, len(e.path))
 	e.judge(u)
