@@ -135,14 +135,25 @@ func parseLibraryHeader(code string) (name, body, bad string) {
 	return name, code[end:], ""
 }
 
-// reload loads the libraries anew, as a start does: what their functions kept
-// in local variables is gone.
-func (f *functions) reload(n *Node) {
-	old := f.libraries
+// texts are the libraries as they were given.
+func (f *functions) texts() []string {
+	var list []string
+	for _, library := range f.libraries {
+		list = append(list, library.code)
+	}
+	return list
+}
+
+// loadAll replaces the libraries by those of texts that a node has loaded before.
+func (f *functions) loadAll(n *Node, texts []string) {
 	f.libraries = nil
-	for _, library := range old {
-		if _, bad := f.load(n, library.code, false); bad != "" {
-			panic("engine: library " + library.name + " does not load again: " + bad)
+	for _, code := range texts {
+		if name, bad := f.load(n, code, false); bad != "" {
+			panic("engine: library " + name + " does not load again: " + bad)
 		}
 	}
 }
+
+// reload loads the libraries anew, as a start does: what their functions kept
+// in local variables is gone.
+func (f *functions) reload(n *Node) { f.loadAll(n, f.texts()) }

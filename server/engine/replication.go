@@ -68,9 +68,10 @@ const (
 
 // Snapshot is a node's data at one offset, for a full resynchronisation.
 type Snapshot struct {
-	keys   *datastore.Snapshot
-	id     string
-	offset int64
+	keys      *datastore.Snapshot
+	libraries []string // of functions: their texts
+	id        string
+	offset    int64
 }
 
 // Offset is how many bytes of effects the node has recorded or applied.
@@ -262,7 +263,8 @@ func (n *Node) RemoveReplica(id int) {
 // Snapshot copies the data as it is now. From now on effects are recorded.
 func (n *Node) Snapshot() *Snapshot {
 	n.startLog()
-	return &Snapshot{keys: n.keys.Snapshot(), id: n.ReplicationID(), offset: n.repl.offset}
+	return &Snapshot{keys: n.keys.Snapshot(), libraries: n.functions.texts(), id: n.ReplicationID(),
+		offset: n.repl.offset}
 }
 
 // LoadSnapshot replaces the node's data and history by those of its master.
@@ -270,6 +272,7 @@ func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.touchPresent(-1)
 	n.invalidateAll()
 	n.keys.Load(s.keys)
+	n.functions.loadAll(n, s.libraries)
 	n.touchPresent(-1)
 	n.repl.id, n.repl.oldID = s.id, ""
 	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil

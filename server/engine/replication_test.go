@@ -226,3 +226,18 @@ func TestRestart(t *testing.T) {
 	s = f.session()
 	f.expect(s, "GET a", "(nil)", "CLIENT ID", "(integer) 4")
 }
+
+// TestSnapshotBringsFunctions: a replica has its master's libraries, and those only.
+func TestSnapshotBringsFunctions(t *testing.T) {
+	master, replica := newFixture(t), newFixture(t)
+	load := func(f *fixture, name string) {
+		code := "#!lua name=" + name + "\nredis.register_function{function_name='" + name +
+			"', callback=function() return '" + name + "' end, flags={'no-writes'}}"
+		f.node.Do(f.session(), words("FUNCTION", "LOAD", code))
+	}
+	load(master, "here")
+	load(replica, "gone")
+	replica.node.LoadSnapshot(master.node.Snapshot())
+	replica.node.BecomeReplica("10.0.0.1", 6379)
+	replica.expect(replica.session(), "FCALL_RO here 0", `"here"`, "FCALL_RO gone 0", "(error) ERR Function not found")
+}
