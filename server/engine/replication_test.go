@@ -229,7 +229,7 @@ func TestRestart(t *testing.T) {
 
 // TestSnapshotBringsFunctions: a replica has its master's libraries, and those only.
 func TestSnapshotBringsFunctions(t *testing.T) {
-	master, replica := newFixture(t), newFixture(t)
+	master, replica := newFixture(t, withLua), newFixture(t, withLua)
 	load := func(f *fixture, name string) {
 		code := "#!lua name=" + name + "\nredis.register_function{function_name='" + name +
 			"', callback=function() return '" + name + "' end, flags={'no-writes'}}"
