@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+	"minikv/sim/page"
+)
+
+func newServe() *cobra.Command {
+	var addr string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the scenarios as pages, in which runs can be changed",
+		Long: `Serve a page for each embedded scenario. On these a run can be branched: lose
+this message, pause this client, crash this node, and see what then happens.
+
+It serves this machine alone unless --addr says otherwise.`,
+		Example: `  locksim serve
+  locksim serve --addr 127.0.0.1:8080`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			listener, err := net.Listen("tcp", addr)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "locksim serves http://%s/ until Ctrl-C\n", listener.Addr())
+			return serve(cmd.Context(), listener)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "address to listen at; port 0: any that is free")
+	return cmd
+}
+
+// serve answers until ctx ends.
+func serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{Handler: newSite(), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// site answers for the pages. One run at a time: each may take all of a core.
+type site struct {
+	running sync.Mutex
+	list    []scenarioLine // of the index, once somebody has asked
+}
+
+// scenarioLine is a scenario on the index.
+type scenarioLine struct {
+	*sim.Scenario
+	Verdicts []page.Verdict
+}
+
+// newSite is the handler of all pages.
+func newSite() http.Handler {
+	s := &site{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.answer(s.index))
+	mux.HandleFunc("GET /run/{name}", s.answer(s.show))
+	mux.HandleFunc("POST /branch", s.answer(s.branch))
+	return http.NewCrossOriginProtection().Handler(local(mux))
+}
+
+// local refuses requests that name this machine otherwise than by its address or
+// localhost: another site's name that leads here.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if host != "localhost" && net.ParseIP(host) == nil {
+			http.Error(w, "locksim: unknown host", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answer turns an error of f into a page of its own.
+func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.running.Lock()
+		defer s.running.Unlock()
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		if err := f(w, r); err != nil {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_ = page.WriteRefusal(w, "/", err.Error())
+		}
+	}
+}
+
+// index lists the scenarios with what they claim and what their runs showed.
+func (s *site) index(w http.ResponseWriter, r *http.Request) error {
+	if s.list == nil {
+		lua := sim.NewLua()
+		var list []scenarioLine
+		for _, one := range sim.Library() {
+			report, err := one.Run(r.Context(), sim.Options{Seed: one.Seed, Lua: lua})
+			if err != nil {
+				return fmt.Errorf("%s: %w", one.Name, err)
+			}
+			list = append(list, scenarioLine{one, page.FromReport(report, nil, "").Verdicts})
+		}
+		s.list = list
+	}
+	index := page.Index{}
+	for _, one := range s.list {
+		index.Entries = append(index.Entries, page.Entry{Name: one.Name, Address: address(one.Name, one.Seed, nil),
+			Claim: one.Claim, Verdicts: one.Verdicts})
+	}
+	return index.Write(w)
+}
+
+// address is where a run is shown.
+func address(name string, seed uint64, steps []string) string {
+	query := url.Values{"seed": {strconv.FormatUint(seed, 10)}, "step": steps}
+	return "/run/" + url.PathEscape(name) + "?" + query.Encode()
+}
+
+// show runs a scenario, with the steps that were added, and shows it.
+func (s *site) show(w http.ResponseWriter, r *http.Request) error {
+	b, err := newBranch(r.PathValue("name"), r.URL.Query())
+	if err != nil {
+		return err
+	}
+	report, events, err := b.run(r.Context())
+	if err != nil {
+		return err
+	}
+	p := page.FromReport(report, events, replayCommand(b.file.Name, b.file, report))
+	p.Live = &page.Live{Home: "/", Branch: "/branch", Scenario: b.file.Name, Seed: b.seed, Steps: b.steps,
+		File: b.scenario.Text()}
+	if len(b.steps) > 0 {
+		p.Title += ", branched"
+		p.Claim, p.Replay = "", ""
+		for i := range p.Verdicts {
+			p.Verdicts[i].Expected = ""
+		}
+	}
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		return err
+	}
+	_, err = out.WriteTo(w)
+	return err
+}
+
+// branch adds a step to a run and sends the browser there.
+func (s *site) branch(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 1<<16)
+	if err := r.ParseForm(); err != nil {
+		return err
+	}
+	b, err := newBranch(r.PostForm.Get("scenario"), r.PostForm)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(r.PostForm.Get("event"))
+	if err != nil {
+		return fmt.Errorf("event %q: expected a number", r.PostForm.Get("event"))
+	}
+	step, err := b.step(r.Context(), r.PostForm.Get("what"), n)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, address(b.file.Name, b.seed, append(b.steps, step))+"#event="+strconv.Itoa(n), http.StatusSeeOther)
+	return nil
+}
+
+// keepEvents returns an observer that appends to events.
+func keepEvents(events *[]trace.Event) func(*trace.Event, []string) {
+	return func(e *trace.Event, _ []string) { *events = append(*events, *e) }
+}

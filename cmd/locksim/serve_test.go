@@ -1,0 +1,113 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+)
+
+// get asks the site for a page, after redirects.
+func get(t *testing.T, address string) (int, string) {
+	response, err := http.Get(address)
+	require.NoError(t, err)
+	return content(t, response)
+}
+
+func content(t *testing.T, response *http.Response) (int, string) {
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode, string(text)
+}
+
+func TestServedScenarios(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	code, index := get(t, server.URL)
+	require.Equal(t, http.StatusOK, code)
+	for _, s := range sim.Library() {
+		require.Contains(t, index, `"/run/`+s.Name+"?seed=")
+	}
+	code, text := get(t, server.URL+"/run/pause_outlives_lease")
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, text, "<code>locksim run pause_outlives_lease</code>")
+}
+
+// TestBranches: the failover grants twice, unless a message gets lost or a client
+// sleeps; what was changed is shown as lines, and can be changed further.
+func TestBranches(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	for _, c := range []struct{ what, event, steps, line, verdict string }{
+		{"drop", "14", "", "at 0s drop m1 c1 next=1 after=2", "holds"},
+		{"pause c2", "32", "", "at 2.500000001s pause c2 for=5s", "holds"},
+		{"crash r1", "25", "", "at 2.000000001s crash r1", "holds"},
+		{"pause c1", "60", "", "at 5.140000001s pause c1 for=5s", "violated"},
+		{"drop", "35", "at 100ms pause c1 for=1ms", "at 0s drop c2 r1 next=1 after=0", "holds"},
+	} {
+		form := url.Values{"scenario": {"failover_before_replication"}, "seed": {"1"}, "what": {c.what}, "event": {c.event}}
+		if c.steps != "" {
+			form.Set("step", c.steps)
+		}
+		response, err := http.PostForm(server.URL+"/branch", form)
+		require.NoError(t, err)
+		code, text := content(t, response)
+		require.Equal(t, http.StatusOK, code, c.line)
+		require.Contains(t, text, "failover_before_replication, branched")
+		require.Contains(t, text, c.line+"\n")
+		require.Contains(t, text, "<b>exclusion</b> "+c.verdict, c)
+		require.Contains(t, text, c.steps)
+	}
+}
+
+func TestServeRefusals(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	for path, want := range map[string]string{
+		"/run/nope":                                         "there is no scenario",
+		"/run/contention?seed=x":                            "expected a number",
+		"/run/contention?step=world+masters%3D1":            "expected a line such as",
+		"/run/contention?step=at+0s+pause+c99+for%3D1s":     "unknown client",
+		"/run/contention?" + strings.Repeat("step=at&", 21): "expected at most 20",
+	} {
+		code, text := get(t, server.URL+path)
+		require.Equal(t, http.StatusUnprocessableEntity, code, path)
+		require.Contains(t, text, want)
+	}
+	for _, c := range []struct{ what, event, want string }{
+		{"drop", "1", "event 1 sends no message"},
+		{"drop", "9999", "event 9999: the run has 83"},
+		{"explode", "1", "expected drop, pause or crash"},
+		{"crash c9\nat 0s heal", "1", "expected a line such as"},
+		{"crash c9", "1", "unknown client"},
+		{"drop", "", "expected a number"},
+	} {
+		form := url.Values{"scenario": {"failover_before_replication"}, "what": {c.what}, "event": {c.event}}
+		response, err := http.PostForm(server.URL+"/branch", form)
+		require.NoError(t, err)
+		code, text := content(t, response)
+		require.Equal(t, http.StatusUnprocessableEntity, code, c)
+		require.Contains(t, text, c.want)
+	}
+	request, err := http.NewRequest(http.MethodGet, server.URL, nil)
+	require.NoError(t, err)
+	request.Host = "another.example"
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	code, _ := content(t, response)
+	require.Equal(t, http.StatusMisdirectedRequest, code)
+	request, err = http.NewRequest(http.MethodPost, server.URL+"/branch", nil)
+	require.NoError(t, err)
+	request.Header.Set("Origin", "http://another.example")
+	response, err = http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	code, _ = content(t, response)
+	require.Equal(t, http.StatusForbidden, code)
+}
