@@ -1,20 +1,43 @@
 #!/bin/bash
-# Runs real clients of other languages against minikv and redis-server, side by
-# side with lockclient, as far as this machine can: Redisson needs a JDK 17 and
-# Maven, which brings Redisson itself; redis-server is used if it is there.
+# Runs real clients against minikv, as far as this machine can: redis-py needs
+# python3 with venv, ioredis and node-redis need npm, Redisson a JDK 17 and
+# Maven. Each is brought in the version that its build file names.
 #
-# Prints the table of docs/interop.md. With -rewrite it writes it there.
+# First Redisson and lockclient on the same locks, on redis-server too if it is
+# there; this prints the table of docs/interop.md, and with -rewrite writes it
+# there. Then all clients through failovers, crashes, restarts and slot moves;
+# this prints how long each was without a lock. INTEROP_CLIENTS=redis-py,ioredis
+# takes only these through the latter.
 set -u
 cd "$(dirname "$0")" || exit 1
 
-for program in go javac mvn; do
-	command -v "$program" >/dev/null || { echo "interop: skipped: $program is not installed"; exit 0; }
-done
-command -v redis-server >/dev/null || echo 'interop: redis-server is not installed: minikv only'
-
-output=$(timeout 120 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes 2>&1) || {
-	printf '%s\ninterop: Maven could not build the agent\n' "$output"
-	exit 1
+have() {
+	local program
+	for program in "${@:2}"; do
+		command -v "$program" >/dev/null || { echo "interop: without $1: $program is not installed"; return 1; }
+	done
 }
-# Without a package's name go test shows the progress and the table.
-cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@"
+
+# build NAME COMMAND... shows what the command says only if it fails.
+build() {
+	local output
+	output=$("${@:2}" 2>&1 </dev/null) || { printf '%s\ninterop: %s could not be built\n' "$output" "$1"; exit 1; }
+}
+
+have all go || exit 0
+have 'redis-server, minikv only' redis-server
+if have redis-py python3; then
+	build redis-py timeout 120 python3 -m venv python/target
+	build redis-py timeout 120 python/target/bin/pip install --quiet --requirement python/requirements.txt
+fi
+if have 'ioredis and node-redis' node npm; then
+	build 'the packages of npm' timeout 120 npm ci --prefix node --no-audit --no-fund
+fi
+failed=0
+if have Redisson javac mvn; then
+	build Redisson timeout 120 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes
+	# Without a package's name go test shows the progress and the table.
+	(cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
+fi
+(cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1
+exit $failed

@@ -107,7 +107,7 @@ func skipForeign(full string, entry fs.DirEntry) error {
 	name := entry.Name()
 	full = filepath.ToSlash(full)
 	hidden := strings.HasPrefix(name, ".") && name != ".ci"
-	output := name == "target" && strings.Contains(full, "/interop/")
+	output := (name == "target" || name == "node_modules") && strings.Contains(full, "/interop/")
 	if hidden || output || strings.HasSuffix(full, "internal/tidy/testdata") {
 		return filepath.SkipDir
 	}

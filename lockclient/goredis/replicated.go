@@ -76,11 +76,14 @@ func (t *Transport) master(ctx context.Context, key string) (*redis.Client, erro
 	return t.client.(*redis.Client), nil
 }
 
-// notice has the slots read anew after a redirect.
+// notice has the slots read anew after a redirect, and when a node is not
+// reached or does not answer: another may have its slots by then. go-redis
+// itself would ask for them once a minute, as it must not repeat commands.
 func (t *Transport) notice(ctx context.Context, err error) error {
-	var refused *lockclient.ServerError
 	cluster, ok := t.client.(*redis.ClusterClient)
-	if ok && errors.As(err, &refused) && strings.HasPrefix(refused.Text, "MOVED ") {
+	var refused *lockclient.ServerError
+	answered := err == nil || errors.As(err, &refused)
+	if ok && (!answered || refused != nil && strings.HasPrefix(refused.Text, "MOVED ")) {
 		cluster.ReloadState(ctx)
 	}
 	return err

@@ -45,7 +45,7 @@ func (t *Transport) open(ctx context.Context, channel string, sharded bool) (*re
 		err = pubsub.Subscribe(ctx, channel)
 	}
 	if err != nil {
-		return nil, errors.Join(ended(ctx, outcome(err)), pubsub.Close())
+		return nil, errors.Join(t.notice(ctx, ended(ctx, outcome(err))), pubsub.Close())
 	}
 	return pubsub, nil
 }

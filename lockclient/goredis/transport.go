@@ -66,12 +66,14 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	return aside(ctx, func() (lockclient.Reply, error) { return eval(ctx, t.client, script, keys, args) })
+	reply, err := aside(ctx, func() (lockclient.Reply, error) { return eval(ctx, t.client, script, keys, args) })
+	return reply, t.notice(ctx, err)
 }
 
 // Do implements lockclient.Transport. A key must be the command's first argument.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
-	return aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
+	reply, err := aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
+	return reply, t.notice(ctx, err)
 }
 
 // aside runs f, and lets its caller go when ctx ends. go-redis may then go on

@@ -2,6 +2,7 @@ package rueidis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,8 @@ import (
 )
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
-// and WAIT on one connection to the master of the script's first key.
+// and WAIT on one connection to the master of the script's first key. It does
+// not follow redirects: after MOVED the slots are read anew for the next call.
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
@@ -33,7 +35,17 @@ func (t *Transport) EvalReplicated(
 		confirmed = acked.Int
 		return afterwards(err)
 	})
-	return reply, known, confirmed, err
+	return reply, known, confirmed, t.notice(ctx, keys[0], err)
+}
+
+// notice has the slots read anew after a redirect. A connection of one's own
+// neither follows nor heeds it; a request without one does.
+func (t *Transport) notice(ctx context.Context, key string, err error) error {
+	var refused *lockclient.ServerError
+	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "MOVED ") {
+		t.client.Do(ctx, t.client.B().Exists().Key(key).Build())
+	}
+	return err
 }
 
 // afterwards hides what an error says about its own command: the script that
