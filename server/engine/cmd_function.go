@@ -107,7 +107,7 @@ func runFunctionList(c *Call) resp.Value {
 			args = args[1:]
 			pattern, named = string(args[0]), true
 		default:
-			return resp.Err(oneLine([]byte("ERR Unknown argument " + string(args[0]))))
+			return resp.Err(oneLine([]byte("ERR Unknown argument " + string(clip(args[0], len(args[0]))))))
 		}
 	}
 	list := []resp.Value{}

@@ -238,7 +238,7 @@ bit.tobit(N)
 bit.bnot(V)
 rawequal(V,V)
 rawget(V,V)
-rawset(V,V,V)
+type(rawset(V,V,V))
 rawlen
 next(V)
 ipairs(V)
