@@ -79,7 +79,9 @@ func commandsOfAnUncontendedLock(t *testing.T, addr string, connect connector) {
 	require.NoError(t, c.Mutex("warm-up").Do(t.Context(), work))
 	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, 5*time.Second, time.Millisecond)
 	p.forget()
-	require.NoError(t, c.Mutex(uniqueKey(t)).Do(t.Context(), work))
+	// A key of the same slot: rueidis has several connections, which it opens when
+	// a slot of theirs comes up, and what opens one counts as well.
+	require.NoError(t, c.Mutex("{warm-up}:"+uniqueKey(t)).Do(t.Context(), work))
 	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, 5*time.Second, time.Millisecond)
 	assert.Equal(t, 2, p.count("EVALSHA"))
 	assert.Equal(t, 3, p.all())
