@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minikv/docs/lessons"
 	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/page"
@@ -74,6 +75,7 @@ func newSite() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.answer(s.index))
 	mux.HandleFunc("GET /run/{name}", s.answer(s.show))
+	mux.HandleFunc("GET /lesson/{number}", s.answer(lesson))
 	mux.HandleFunc("POST /branch", s.answer(s.branch))
 	return http.NewCrossOriginProtection().Handler(local(mux))
 }
@@ -128,7 +130,20 @@ func (s *site) index(w http.ResponseWriter, r *http.Request) error {
 		index.Entries = append(index.Entries, page.Entry{Name: one.Name, Address: address(one.Name, one.Seed, nil),
 			Claim: one.Claim, Verdicts: one.Verdicts})
 	}
+	for i, text := range lessons.Texts() {
+		index.Lessons = append(index.Lessons, page.Lesson{Title: page.Title(text), Address: fmt.Sprintf("/lesson/%d", i+1)})
+	}
 	return index.Write(w)
+}
+
+// lesson shows a lesson, with links to the runs that it names.
+func lesson(w http.ResponseWriter, r *http.Request) error {
+	texts := lessons.Texts()
+	n, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil || n < 1 || n > len(texts) {
+		return fmt.Errorf("there is no lesson %q: there are %d", r.PathValue("number"), len(texts))
+	}
+	return page.WriteText(w, "/", texts[n-1], func(name string) string { return "/run/" + name })
 }
 
 // address is where a run is shown.

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/docs/lessons"
 	"minikv/sim"
+	"minikv/sim/page"
 )
 
 // get asks the site for a page, after redirects.
@@ -67,13 +71,35 @@ func TestBranches(t *testing.T) {
 	}
 }
 
+// TestLessons: each run that a lesson names is there, and has a link.
+func TestLessons(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	_, index := get(t, server.URL)
+	link := regexp.MustCompile(`<a href="/run/([^"]+)"><code>locksim run`)
+	require.Len(t, lessons.Texts(), 4)
+	for i, text := range lessons.Texts() {
+		require.Contains(t, index, fmt.Sprintf(`<a href="/lesson/%d">%s</a>`, i+1, page.Title(text)))
+		_, html := get(t, fmt.Sprintf("%s/lesson/%d", server.URL, i+1))
+		named := link.FindAllStringSubmatch(html, -1)
+		require.Len(t, named, strings.Count(text, "`locksim run "))
+		for _, name := range named {
+			_, err := sim.Find(name[1])
+			require.NoError(t, err)
+		}
+		require.Equal(t, strings.Count(html, "<details>"), strings.Count(html, "</details>"))
+		require.GreaterOrEqual(t, strings.Count(text, "**Predict**"), 2)
+	}
+}
+
 func TestServeRefusals(t *testing.T) {
 	server := httptest.NewServer(newSite())
 	defer server.Close()
 	for path, want := range map[string]string{
-		"/run/nope":                                         "there is no scenario",
-		"/run/contention?seed=x":                            "expected a number",
-		"/run/contention?step=world+masters%3D1":            "expected a line such as",
+		"/lesson/5":                              "there is no lesson",
+		"/run/nope":                              "there is no scenario",
+		"/run/contention?seed=x":                 "expected a number",
+		"/run/contention?step=world+masters%3D1": "expected a line such as",
 		"/run/contention?step=at+0s+pause+c99+for%3D1s":     "unknown client",
 		"/run/contention?" + strings.Repeat("step=at&", 21): "expected at most 20",
 	} {

@@ -71,7 +71,7 @@ function row(body, node, key, states, k) {
 }
 
 // The list is a window on the events that are chosen.
-const windowSize = 200;
+const windowSize = 100;
 const listing = { all: false, find: '', chosen: [], from: 0 };
 
 function chooseEvents() {
