@@ -98,6 +98,10 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 		known.push(lua.LString(x.Value))
 	case *ast.NumberExpr:
 		known.push(literalNumber(x))
+	case *ast.UnaryMinusOpExpr:
+		if n, ok := x.Expr.(*ast.NumberExpr); ok {
+			known.push(-literalNumber(n))
+		}
 	}
 	if len(known.args) > 0 {
 		return argument{word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty

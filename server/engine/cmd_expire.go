@@ -64,10 +64,14 @@ func expire(c *Call, unit, base int64) resp.Value {
 		return resp.Err(bad)
 	}
 	amount, ok := parseInt(c.Args[2])
+	least, most := int64(math.MinInt64), int64(math.MaxInt64)
+	if unit != 1 {
+		least, most = least/unit, most/unit
+	}
 	switch {
 	case !ok:
 		return resp.Err(errNotInt)
-	case amount > math.MaxInt64/unit || amount < math.MinInt64/unit || amount*unit > math.MaxInt64-base:
+	case amount > most || amount < least || amount*unit > math.MaxInt64-base:
 		return resp.Err(errExpireTime(c))
 	}
 	key, deadline := c.Args[1], base+amount*unit

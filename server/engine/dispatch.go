@@ -53,7 +53,11 @@ func (c *Call) execute(reply *resp.Value) {
 	if c.Script && !watched {
 		// The shortest way: a script's calls are most of what a lock costs.
 		*reply = c.Cmd.Run(c)
-		n.stats.count(c, failureOf(reply))
+		if reply.Kind == resp.Error {
+			n.stats.count(c, reply.Str)
+		} else {
+			n.stats.of(c.Cmd).calls++
+		}
 		return
 	}
 	announced := c.Cmd.Flags&SkipMonitor != 0 // shown before what it runs
