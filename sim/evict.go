@@ -42,9 +42,7 @@ func applyEvict(r *runner, s Step) {
 	slices.Sort(keys)
 	at, _ := strconv.Atoi(s.opt("key"))
 	key := keys[(at-1)%len(keys)]
-	cause := r.w.emit(trace.Event{Kind: trace.Evict, Actor: r.w.nemesis, Peer: n.actor, A: int64(at), Text: key})
-	n.byHand("DEL", key)
-	n.settle(cause)
+	n.meddle(trace.Event{Kind: trace.Evict, Actor: r.w.nemesis, Peer: n.actor, A: int64(at), Text: key}, "DEL", key)
 }
 
 // spare tells whether more than a majority of the masters have the world's first

@@ -323,10 +323,8 @@ func applyRun(r *runner, s Step) {
 	if n.down {
 		return
 	}
-	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor,
-		Text: strings.Join(s.Args[1:], " ")})
-	n.byHand(s.Args[1:]...)
-	n.settle(cause)
+	n.meddle(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor, Text: strings.Join(s.Args[1:], " ")},
+		s.Args[1:]...)
 }
 
 func checkClock(w *Spec, s Step) error {

@@ -115,8 +115,26 @@ func scriptLimit() func() string {
 	}
 }
 
-// byHand runs a command on the node as a person with a console does, and returns its reply.
+// byHand runs a command on the node as a person with a console does, and returns its
+// reply. What the node did is not part of any event.
 func (n *node) byHand(args ...string) resp.Value {
+	before := len(n.w.details)
+	v := n.typed(args)
+	n.w.details = n.w.details[:before]
+	return v
+}
+
+// meddle runs a command by hand that changes something: e is the event of it.
+func (n *node) meddle(e trace.Event, args ...string) {
+	n.typed(args)
+	if n.w.cfg.Details {
+		e.Details = n.takeDetails()
+	}
+	n.settle(n.w.emit(e))
+}
+
+// typed runs a command over a session of its own.
+func (n *node) typed(args []string) resp.Value {
 	m := &message{}
 	m.addArgs(args...)
 	s := n.proc.NewSession("console")

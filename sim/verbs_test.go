@@ -284,3 +284,20 @@ func TestVerbs(t *testing.T) {
 		})
 	}
 }
+
+// TestCommandsByHandTellWhatTheyDid: the key that somebody deletes goes in the
+// event of the deletion, and no later event tells of it.
+func TestCommandsByHandTellWhatTheyDid(t *testing.T) {
+	s, err := Find("deleted_lock_is_told")
+	require.NoError(t, err)
+	told := map[trace.Kind]int{}
+	_, err = s.Run(t.Context(), Options{Seed: s.Seed, Details: true, Observe: func(e *trace.Event, _ []string) {
+		for _, d := range e.Details {
+			if d.What == trace.Called && d.Text == "DEL lock:1" {
+				told[e.Kind]++
+			}
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, map[trace.Kind]int{trace.Command: 1}, told)
+}

@@ -250,7 +250,7 @@ const marks = [];
       case 'promote': marks.push({ lane: who, i: k, word: 'master' }); break;
       case 'evict': marks.push({ lane: who, i: k, word: 'evicts' }); break;
       case 'command': marks.push({ lane: who, i: k, word: 'by hand' }); break;
-      case 'lost': marks.push({ lane: e.actor, i: k, word: 'lost' }); break;
+      case 'lost': if (!open.has('crash ' + e.actor)) marks.push({ lane: e.actor, i: k, word: 'lost' }); break;
     }
   });
 }
