@@ -28,6 +28,7 @@ type referee struct {
 	errors     int
 	lastError  string
 	violations []string
+	during     string        // what has happened last
 	last       time.Time     // when the short lock was granted
 	gap        time.Duration // the longest time between two such grants since begin
 }
@@ -76,15 +77,15 @@ func (r *referee) hold(e event) {
 
 func (r *referee) violate(format string, args ...any) {
 	if len(r.violations) < 10 { // more say no more
-		r.violations = append(r.violations, fmt.Sprintf(format, args...))
+		r.violations = append(r.violations, fmt.Sprintf(format, args...)+r.during)
 	}
 }
 
-// begin forgets the gaps so far.
-func (r *referee) begin() {
+// begin forgets the gaps so far, and notes what happens now.
+func (r *referee) begin(fault string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gap = 0
+	r.gap, r.during = 0, ", during the "+fault
 }
 
 // standing is what the referee has counted.
@@ -109,12 +110,17 @@ func (r *referee) await(t *testing.T, what string, grants int, end time.Time) {
 	}
 }
 
-// judge requires that all was well, and logs the sums.
-func (r *referee) judge(t *testing.T, name string) {
+// judge requires that all was well, and logs the sums. careless says that the
+// client is known to let two hold at a time, also on redis-server.
+func (r *referee) judge(t *testing.T, name string, careless bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Logf("%s: %d short and %d long grants, %d errors, the last: %s", name, r.grants, r.long, r.errors, r.lastError)
-	assert.Empty(t, r.violations, name)
+	if careless {
+		t.Logf("%s: violations: %q", name, r.violations)
+	} else {
+		assert.Empty(t, r.violations, name)
+	}
 	assert.Positive(t, r.long, "%s: grants of the long lock", name)
 }
 
