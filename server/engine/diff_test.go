@@ -40,6 +40,7 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 		"-diff.commands=%d", address, seed, *diffCommands)
 	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
 	d.real.ask(control, "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
+	t.Cleanup(d.leave)
 	random := rand.New(rand.NewSource(seed))
 	forms := readForms(t)
 	const episode, progress, most = 200, 100_000, 5
@@ -108,6 +109,19 @@ type differ struct {
 const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack-value 64 set-max-intset-entries 512 " +
 	"zset-max-listpack-entries 128 zset-max-listpack-value 64 notify-keyspace-events '' maxmemory-policy noeviction " +
 	"slowlog-log-slower-than -1"
+
+// leave makes the server what it was before, for the tests that come after.
+func (d *differ) leave() {
+	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
+	d.real.send(control, defaults)
+	_, ok := d.real.next(control, true)
+	require.True(d.t, ok)
+	for _, words := range []string{
+		"CLIENT UNPAUSE", "CONFIG SET hz 10 slowlog-log-slower-than 10000", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH",
+	} {
+		d.real.ask(control, strings.Fields(words)...)
+	}
+}
 
 // begin makes both servers empty and connects the clients anew.
 func (d *differ) begin() {
