@@ -104,7 +104,12 @@ func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.Han
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		if err := f(w, r); err != nil {
+		err := f(w, r)
+		var gone *net.OpError
+		if errors.As(err, &gone) {
+			return // the reader has left in the middle of the page
+		}
+		if err != nil {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_ = page.WriteRefusal(w, "/", err.Error())
 		}
