@@ -97,12 +97,30 @@ func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.
 	if err := ctx.Err(); err != nil {
 		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	cmd := s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build()
+	cmd, err := build(s, head, keys, args)
+	if err != nil {
+		return lockclient.Reply{}, err
+	}
 	message, err := s.Do(ctx, cmd).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return lockclient.Reply{}, ended(ctx, outcome(err))
 	}
 	return convert(message)
+}
+
+// build makes the command. For a cluster rueidis panics about keys of several
+// slots, which here is the error that a server would answer.
+func build(s sender, head, keys, args []string) (cmd rueidis.Completed, err error) {
+	defer func() {
+		cause := recover()
+		if cause != nil && !strings.Contains(fmt.Sprint(cause), "different key slots") {
+			panic(cause)
+		}
+		if cause != nil {
+			err = &lockclient.ServerError{Text: "CROSSSLOT Keys in request don't hash to the same slot"}
+		}
+	}()
+	return s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build(), nil
 }
 
 // early is how far a request's time limit may be ahead of its context's.

@@ -1,0 +1,97 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+	"minikv/lockclient"
+	"minikv/lockclient/goredis"
+	adapter "minikv/lockclient/rueidis"
+	"minikv/topology"
+)
+
+// onEachCluster runs a test over each adapter in cluster mode.
+func onEachCluster(t *testing.T, test func(t *testing.T, transport lockclient.Transport)) {
+	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	address := []string{top.Node("m1").Address()}
+	t.Run("go-redis", func(t *testing.T) {
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: address})
+		t.Cleanup(func() { client.Close() })
+		transport, err := goredis.New(t.Context(), client)
+		require.NoError(t, err)
+		test(t, transport)
+	})
+	t.Run("rueidis", func(t *testing.T) {
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: address})
+		require.NoError(t, err)
+		t.Cleanup(client.Close)
+		transport, err := adapter.New(t.Context(), client)
+		require.NoError(t, err)
+		test(t, transport)
+	})
+}
+
+// wakeTime is how long after the unlock of one client a waiting other one gets
+// the lock, whose lease is a second.
+func wakeTime(t *testing.T, transport lockclient.Transport, holder, waiter []lockclient.Option) time.Duration {
+	key := uniqueKey(t)
+	a := lockclient.New(transport, lockclient.System(), holder...)
+	b := lockclient.New(transport, lockclient.System(), waiter...)
+	held, err := a.Mutex(key).Lock(t.Context(), lockclient.Lease(lease))
+	require.NoError(t, err)
+	got := make(chan error, 1)
+	go func() {
+		h, err := b.Mutex(key).Lock(t.Context(), lockclient.Lease(lease))
+		if err == nil {
+			err = h.Unlock(context.Background())
+		}
+		got <- err
+	}()
+	time.Sleep(lease / 5) // it waits by then
+	unlocked := time.Now()
+	require.NoError(t, held.Unlock(t.Context()))
+	require.NoError(t, <-got)
+	return time.Since(unlocked)
+}
+
+// lease is that of the locks of wakeTime.
+const lease = 3 * time.Second
+
+// In a cluster clients of one generation wake each other, by SPUBLISH, or by
+// PUBLISH if both are told to. Those of Redisson 3.16 and of today do not: the
+// waiter comes when the lease would have ended.
+func TestGenerationsInACluster(t *testing.T) {
+	old := []lockclient.Option{lockclient.Compat316()}
+	plain := []lockclient.Option{lockclient.WithPublish(lockclient.PublishPlain)}
+	onEachCluster(t, func(t *testing.T, transport lockclient.Transport) {
+		require.Less(t, wakeTime(t, transport, nil, nil), lease/3)
+		require.Less(t, wakeTime(t, transport, old, old), lease/3)
+		require.Less(t, wakeTime(t, transport, old, plain), lease/3)
+		require.Greater(t, wakeTime(t, transport, old, nil), lease/2, "it is not woken")
+	})
+}
+
+// The channel of a latch has braces of its own around the whole name, as
+// Redisson's has: in a cluster a name with braces is refused.
+func TestLatchNamesInACluster(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, transport lockclient.Transport) {
+		client := lockclient.New(transport, lockclient.System())
+		latch := client.Latch(uniqueKey(t))
+		set, err := latch.TrySetCount(t.Context(), 1)
+		require.NoError(t, err)
+		require.True(t, set)
+		left, err := latch.CountDown(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, left)
+		_, err = client.Latch("{orders}:"+uniqueKey(t)).TrySetCount(t.Context(), 1)
+		require.ErrorContains(t, err, "CROSSSLOT")
+	})
+}
