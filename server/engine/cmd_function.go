@@ -107,7 +107,8 @@ func runFunctionList(c *Call) resp.Value {
 			args = args[1:]
 			pattern, named = string(args[0]), true
 		default:
-			return resp.Err(oneLine([]byte("ERR Unknown argument " + string(clip(args[0], len(args[0]))))))
+			// Line ends at its end stay, as blanks: 7.0 does not trim this text.
+			return resp.Err("ERR Unknown argument " + blanked(clip(args[0], len(args[0]))))
 		}
 	}
 	list := []resp.Value{}

@@ -94,8 +94,11 @@ func clip(arg []byte, n int) []byte {
 
 // oneLine makes text fit into an error reply: a line end in it would end the
 // reply, and those at its end are dropped.
-func oneLine(text []byte) string {
-	text = bytes.TrimRight(text, "\r\n")
+func oneLine(text []byte) string { return blanked(bytes.TrimRight(text, "\r\n")) }
+
+// blanked is text with a blank for each character of a line end.
+func blanked(text []byte) string {
+	text = bytes.Clone(text)
 	for i, b := range text {
 		if b == '\r' || b == '\n' {
 			text[i] = ' '
