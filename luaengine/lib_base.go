@@ -123,8 +123,8 @@ func (e *Engine) baseSetMetatable(L *lua.LState) int {
 
 func (e *Engine) baseIpairs() lua.LGFunction {
 	next := e.main.NewFunction(func(L *lua.LState) int {
+		i := e.checkInt(L, 2) + 1 // before the table, as in Lua 5.1
 		t := e.checkTable(L, 1)
-		i := e.checkInt(L, 2) + 1
 		v := e.sand.readable(t).RawGetInt(i)
 		if v == lua.LNil {
 			return 0

@@ -84,7 +84,7 @@ func (f formatSpec) has(flag string) bool { return strings.Contains(f.flags, fla
 func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
 	switch f.verb {
 	case 'c':
-		return cString(f.pad(string([]byte{byte(e.checkInt(L, arg))})))
+		return cString(f.pad(string([]byte{charOf(e.checkNumber(L, arg))})))
 	case 'd', 'i':
 		n := toInteger(e.checkNumber(L, arg))
 		return f.number(n < 0, f.digits(strconv.FormatUint(magnitude(n), 10)))
@@ -173,6 +173,15 @@ func (f formatSpec) number(negative bool, digits string) string {
 		}
 	}
 	return f.pad(sign + digits)
+}
+
+// charOf is a number cast to int as C does on x86-64, where what does not fit
+// becomes the smallest int, as a char.
+func charOf(n float64) byte {
+	if n != n || n <= math.MinInt32-1 || n >= math.MaxInt32+1 {
+		return 0
+	}
+	return byte(int32(n))
 }
 
 // isDigit tells digits from inf and nan.
