@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,7 +20,8 @@ type config struct {
 	file   string            // absolute path, or ""
 	values map[string]string // of directives that CONFIG GET knows, by name
 	saves  bool              // a save line was read: its defaults are gone
-	orders []order           // for several nodes
+	own    []order           // of minikv's own directives, as they came
+	nested int               // how many files include each other while they are read
 }
 
 // configError is a line that redis-server would refuse as well.
@@ -36,8 +39,8 @@ func (e *configError) report() string {
 		">>> '%s'\n%s\n", engine.Version, e.line, e.text, e.reason)
 	name, _, _ := strings.Cut(e.text, " ")
 	if e.reason == reasonUnknown {
-		if guess := nearest(strings.ToLower(name)); guess != "" {
-			report += "Did you mean '" + guess + "'?\n"
+		if meant := guess(name); meant != "" {
+			report += "Did you mean '" + meant + "'?\n"
 		}
 	}
 	return report
@@ -89,9 +92,11 @@ func optionLines(args []string) string {
 		}
 		lines.WriteString(arg[2:])
 		last := i+1 == len(args) || strings.HasPrefix(args[i+1], "--")
+		own := findDirective(strings.ToLower(arg[2:]))
 		switch {
 		case last && strings.EqualFold(arg, "--save"):
 			lines.WriteString(` ""`)
+		case last && own != nil && own.alone:
 		default:
 			// The next word is a value even if it begins with "--".
 			afterName = !strings.Contains(strings.TrimRight(arg, " "), " ")
@@ -107,9 +112,18 @@ func readFile(name string) (content []byte, path string, err error) {
 	}
 	content, err = os.ReadFile(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("Fatal error, can't open config file '%s': %w", path, err)
+		return nil, "", fmt.Errorf("Fatal error, can't open config file '%s': %w", path, unwrapPath(err))
 	}
 	return content, path, nil
+}
+
+// unwrapPath takes the operation and the name out of an error that will be told with both.
+func unwrapPath(err error) error {
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		return inner.Err
+	}
+	return err
 }
 
 // load reads configuration lines.
@@ -129,17 +143,40 @@ func (conf *config) load(text []byte) error {
 			values = append(values, string(word))
 		}
 		if name == "include" && len(values) == 1 {
-			content, _, err := readFile(values[0])
-			if err != nil {
-				return err
-			}
-			if err := conf.load(content); err != nil {
+			if err := conf.include(values[0]); err != nil {
 				return err
 			}
 			continue
 		}
 		if reason := conf.set(name, values); reason != "" {
 			return &configError{i + 1, string(line), reason}
+		}
+	}
+	return nil
+}
+
+// include reads a file, or those that a pattern matches, which may be none.
+func (conf *config) include(name string) error {
+	const most = 16 // redis-server ends when it is out of file descriptors
+	if conf.nested == most {
+		return fmt.Errorf("include %s: files include each other more than %d deep", name, most)
+	}
+	conf.nested++
+	defer func() { conf.nested-- }()
+	names := []string{name}
+	if strings.ContainsAny(name, "*?[") {
+		var err error
+		if names, err = filepath.Glob(name); err != nil {
+			return fmt.Errorf("include %s: %w", name, err)
+		}
+	}
+	for _, name := range names {
+		content, _, err := readFile(name)
+		if err != nil {
+			return err
+		}
+		if err := conf.load(content); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -153,14 +190,11 @@ func (conf *config) set(name string, values []string) (reason string) {
 		return ""
 	case "save":
 		return conf.setSave(values)
-	case "nodes", "replicas", "sentinel", "cluster":
-		if len(values) != 1 {
-			return "wrong number of arguments"
-		}
-		conf.orders = append(conf.orders, order{name, values[0]})
-		return ""
 	case "client-output-buffer-limit":
 		return conf.setOutputLimit(values)
+	}
+	if d := findDirective(name); d != nil {
+		return conf.setOwn(d, values)
 	}
 	value := strings.Join(values, " ")
 	reason = validate(name, value)
@@ -273,45 +307,15 @@ func (conf *config) checkSupported() error {
 		switch value := conf.get(name); value {
 		case "", "no", "0", "no one":
 		default:
-			return fmt.Errorf("%s %s: not supported", name, value)
+			return fmt.Errorf("%s %s: not supported%s", name, value, insteadOf[name])
 		}
 	}
 	return nil
 }
 
-// nearest is the known name that takes the fewest changes to get from name, if
-// that is few.
-func nearest(name string) (guess string) {
-	best := len(name)/2 + 1
-	for _, known := range append(engine.ParameterNames(), "include") {
-		if d := distance(name, known); d < best {
-			best, guess = d, known
-		}
-	}
-	return guess
-}
-
-// distance is the number of insertions, deletions, replacements and swaps of
-// neighbours that lead from a to b.
-func distance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, above, row := rows[0], rows[1], rows[2]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := above[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(change, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		rows = [3][]int{above, row, before}
-	}
-	return rows[1][len(b)]
+// insteadOf says how minikv does what a directive does that it has not.
+var insteadOf = map[string]string{
+	"cluster-enabled": ": --cluster MxR starts all nodes of a cluster",
+	"replicaof":       ": --replicas N starts a master with its replicas",
+	"slaveof":         ": --replicas N starts a master with its replicas",
 }

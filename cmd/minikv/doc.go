@@ -2,8 +2,13 @@
 // redis-server's own arguments and configuration files, and answers its clients
 // as redis-server 7.0.15 does. It keeps its data in memory only.
 //
-//   - main.go: the command; config.go: redis-server's command line and
-//     configuration file.
-//   - serve.go: addresses, signals, the life of the process; log.go: lines like
+//   - main.go: the command line; config.go: redis-server's arguments and
+//     configuration file; options.go, plan.go: the directives that minikv has
+//     beyond these; guess.go: what was meant by a word that is none.
+//   - backend.go: what is started; listen.go: addresses; places.go: how others
+//     are told of them.
+//   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
+//   - exec.go: a command with servers of its own; diff.go: a comparison with
+//     another server.
 package main

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"minikv/server/engine"
 )
 
-// Exit codes, those of redis-server.
+// Exit codes. redis-server has 1 for what is exitUsage here. A command of exec
+// has its own.
 const (
 	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2 // of the options that redis-server does not have
+	exitFailure = 1 // the answer is no: replies differ
+	exitUsage   = 2 // arguments, configuration, files or ports that cannot be used
 )
 
 func main() {
@@ -25,39 +28,54 @@ func main() {
 // run is the program: arguments in, exit code out.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
-	if len(args) > 0 && args[0] == "diff" {
-		root, args = newDiff(), args[1:]
-	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.Execute()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd() // writes to what root's output is now
+	err := dispatch(root, args)
 	var bad *configError
-	var misused *usageError
+	var ended *commandError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errDiffers):
 		return exitFailure
-	case errors.As(err, &misused):
-		fmt.Fprintln(stderr, "minikv:", misused)
-		return exitUsage
+	case errors.As(err, &ended):
+		if ended.why != "" {
+			fmt.Fprintln(stderr, "minikv:", ended.why)
+		}
+		return ended.code
 	case errors.As(err, &bad):
 		fmt.Fprint(stderr, bad.report())
 	case !errors.Is(err, errLogged):
 		fmt.Fprintln(stderr, "minikv:", err)
 	}
-	return exitFailure
+	return exitUsage
 }
 
 // errLogged is a failure that the log has told about.
 var errLogged = errors.New("logged")
 
-// newRoot is the only command. Its arguments are redis-server's, whose options
-// may be any line of redis.conf; cobra's flags cannot say that.
+// dispatch runs the subcommand that the first argument names. All else is a
+// command line of redis-server, of which cobra must take no word for its own.
+func dispatch(root *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd {
+			return root.Execute()
+		}
+		if slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] }) {
+			return root.Execute()
+		}
+	}
+	return root.RunE(root, args)
+}
+
+// newRoot is the server. Its options are redis-server's, which may be any line
+// of redis.conf; cobra's flags cannot say that.
 func newRoot() *cobra.Command {
-	return &cobra.Command{
+	root := &cobra.Command{
 		Use:   "minikv [/path/to/redis.conf] [options] [-]",
 		Short: "A Redis server emulator that answers as redis-server " + engine.Version + " does",
 		Long: `minikv answers as redis-server ` + engine.Version + ` does, and keeps its data in memory only.
@@ -68,52 +86,87 @@ without a meaning here, such as those of persistence, are kept for CONFIG GET.
 
 Several nodes run in one process, on the port and those after it: masters, then
 replicas in their masters' order, then Sentinels.
-  --nodes N        N independent masters
-  --replicas N     a master with N replicas
-  --sentinel MxR   M masters with R replicas each, and three Sentinels
-  --cluster MxR    a cluster of M masters with R replicas each`,
+
+Options that redis-server has not; they are directives of the file as well:
+` + optionHelp() + `
+Exit codes: 0 after a signal or SHUTDOWN, 2 if the arguments, the configuration, a
+file or a port cannot be used.`,
 		Example: `  minikv
   minikv --port 7777 --bind 127.0.0.1
   minikv --cluster 3x1 --port 7000
   minikv /etc/redis/6379.conf --loglevel verbose
   echo 'requirepass secret' | minikv -
-  minikv diff 127.0.0.1:6379 commands.txt   (compares it with redis-server; see minikv diff --help)`,
+  minikv exec --cluster 3x1 -- pytest -q`,
 		Args:                  cobra.ArbitraryArgs,
+		ValidArgsFunction:     completeOptions,
 		DisableFlagParsing:    true,
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
-		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				switch args[0] {
-				case "-h", "--help":
-					return cmd.Help()
-				case "-v", "--version":
-					fmt.Fprintln(cmd.OutOrStdout(), version())
-					return nil
-				}
-			}
-			conf, err := parseArguments(args, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			if err := conf.checkSupported(); err != nil {
-				return err
-			}
-			plan, several, err := conf.topology()
-			if err != nil {
-				return err
-			}
-			if conf.daemonize() && !isDaemon() {
-				return startDaemon()
-			}
-			if several {
-				return serveTopology(conf, plan, cmd.OutOrStdout())
-			}
-			return serve(conf, cmd.OutOrStdout())
-		},
+		RunE:                  runServer,
 	}
+	root.AddCommand(newExec(), newDiff())
+	return root
+}
+
+func runServer(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		switch args[0] {
+		case "-h", "--help":
+			return cmd.Help()
+		case "-v", "--version":
+			fmt.Fprintln(cmd.OutOrStdout(), version())
+			return nil
+		}
+	}
+	conf, err := parseArguments(args, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if err := conf.checkSupported(); err != nil {
+		return err
+	}
+	opts, err := conf.options()
+	if err != nil {
+		return err
+	}
+	if opts.exitWithStdin && args[len(args)-1] == "-" {
+		return &usageError{"--exit-with-stdin: the configuration is read from standard input until its end"}
+	}
+	if conf.daemonize() && !isDaemon() {
+		return startDaemon()
+	}
+	return serve(conf, opts, cmd.InOrStdin(), cmd.OutOrStdout())
+}
+
+// optionHelp has a line for each of minikv's own directives.
+func optionHelp() string {
+	var text strings.Builder
+	for _, d := range ownDirectives {
+		fmt.Fprintf(&text, "  --%-26s %s\n", d.name+" "+d.takes, d.help)
+	}
+	return text.String()
+}
+
+// completeOptions is for a shell's completion; what does not begin with a dash
+// is a file.
+func completeOptions(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if !strings.HasPrefix(begun, "-") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var found []string
+	add := func(name, help string) {
+		if option := "--" + name; strings.HasPrefix(option, begun) {
+			found = append(found, option+"\t"+help)
+		}
+	}
+	for _, d := range ownDirectives {
+		add(d.name, d.help)
+	}
+	for _, name := range engine.ParameterNames() {
+		add(name, "of redis.conf")
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // version begins like redis-server's, for programs that read it.

@@ -36,7 +36,7 @@ func fatal(line, text, reason string) string {
 		"\n>>> '" + text + "'\n" + reason + "\n"
 }
 
-// What redis-server 7.0.15 prints before it exits with 1; the guesses are minikv's own.
+// What redis-server 7.0.15 prints before it exits with 1; the guesses and exit code 2 are minikv's own.
 func TestRefusedArguments(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
@@ -44,6 +44,8 @@ func TestRefusedArguments(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
+	circle := filepath.Join(dir, "circle.conf")
+	require.NoError(t, os.WriteFile(circle, []byte("port 1\ninclude "+circle+"\n"), 0o600))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -54,6 +56,16 @@ func TestRefusedArguments(t *testing.T) {
 		{[]string{"--max-memory", "1"},
 			fatal("2", `max-memory "1"`, "Bad directive or wrong number of arguments\nDid you mean 'maxmemory'?")},
 		{[]string{"-x"}, fatal("2", `"-x"`, "Bad directive or wrong number of arguments")},
+		{[]string{"-port", "1"},
+			fatal("2", `"-port" "1"`, "Bad directive or wrong number of arguments\nDid you mean 'port'?")},
+		{[]string{"--prot=1"},
+			fatal("2", `prot=1`, "Bad directive or wrong number of arguments\nDid you mean '--port 1'?")},
+		{[]string{"--clutser", "3x1"},
+			fatal("2", `clutser "3x1"`, "Bad directive or wrong number of arguments\nDid you mean 'cluster'?")},
+		{[]string{"--exit-on-stdin"},
+			fatal("2", `exit-on-stdin`, "Bad directive or wrong number of arguments\nDid you mean 'exit-with-stdin'?")},
+		{[]string{"--sentinel"},
+			fatal("2", `sentinel`, "wrong number of arguments: expected sentinel MxR")},
 		{[]string{"--port", "abc"}, fatal("2", `port "abc"`, "argument couldn't be parsed into an integer")},
 		{[]string{"--port", "99999"}, fatal("2", `port "99999"`, "argument must be between 0 and 65535 inclusive")},
 		{[]string{"--port", "1", "2"}, fatal("2", `port "1" "2"`, "wrong number of arguments")},
@@ -72,19 +84,23 @@ func TestRefusedArguments(t *testing.T) {
 		{[]string{file("# x\n\nPORT 7393\nsave \"a\n")},
 			fatal("4", `save "a`, "Unbalanced quotes in configuration line")},
 		{[]string{"/nonexistent.conf"}, "minikv: Fatal error, can't open config file '/nonexistent.conf': " +
-			"open /nonexistent.conf: no such file or directory\n"},
-		{[]string{"--cluster-enabled", "yes"}, "minikv: cluster-enabled yes: not supported\n"},
+			"no such file or directory\n"},
+		{[]string{"--include", "/nonexistent.conf"},
+			"minikv: Fatal error, can't open config file '/nonexistent.conf': no such file or directory\n"},
+		{[]string{circle}, "minikv: include " + circle + ": files include each other more than 16 deep\n"},
+		{[]string{"--cluster-enabled", "yes"}, "minikv: cluster-enabled yes: not supported: --cluster MxR starts all " +
+			"nodes of a cluster\n"},
 		{[]string{"--rename-command", "GET", ""}, "minikv: rename-command GET : not supported\n"},
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, exitFailure, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
+		assert.Equal(t, exitUsage, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
 		assert.Equal(t, c.want, stderr.String(), "%q", c.args)
 		assert.Empty(t, stdout.String(), "%q", c.args)
 	}
 }
 
-// Orders of several nodes that cannot be: one line, and exit code 2.
-func TestRefusedTopologies(t *testing.T) {
+// Options of minikv's own that cannot be: one line, and exit code 2.
+func TestRefusedOptions(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -100,6 +116,9 @@ func TestRefusedTopologies(t *testing.T) {
 		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number"},
 		{[]string{"--replicas", "1000"}, "--replicas 1000: expected at most 1000 processes"},
 		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: 5 nodes from port 65533 on: ports end at 65535"},
+		{[]string{"--exit-with-stdin", "maybe"}, "--exit-with-stdin maybe: expected yes or no"},
+		{[]string{"--exit-with-stdin", "-"},
+			"--exit-with-stdin: the configuration is read from standard input until its end"},
 		{[]string{"--nodes", "2", "--unixsocket", "/tmp/x"}, "--nodes 2: several nodes cannot share the unixsocket /tmp/x"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -111,7 +130,7 @@ func TestRefusedTopologies(t *testing.T) {
 
 func TestStandardInputIsRefusedWithItsLine(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, exitFailure, run([]string{"-"}, strings.NewReader("port 1\nprot 2\n"), &stdout, &stderr))
+	assert.Equal(t, exitUsage, run([]string{"-"}, strings.NewReader("port 1\nprot 2\n"), &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "at line 2\n>>> 'prot 2'\n")
 }
 
@@ -127,17 +146,21 @@ func TestHelpAndVersion(t *testing.T) {
 }
 
 func TestAcceptedDirectives(t *testing.T) {
-	included := filepath.Join(t.TempDir(), "more.conf")
-	require.NoError(t, os.WriteFile(included, []byte("timeout 7\n"), 0o600))
+	dir := t.TempDir()
+	included := filepath.Join(dir, "more.conf")
+	require.NoError(t, os.WriteFile(included, []byte("timeout 7\ninclude "+dir+"/*.none\ninclude "+dir+
+		"/[e]ven-*.conf\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "even-more.conf"), []byte("Hz \"2\\x30\"\n"), 0o600))
 	conf, err := parseArguments([]string{"--save", "900", "1", "--save", "300 10", "--appendonly", "no",
 		"--client-output-buffer-limit", "pubsub 1mb 0 60", "--BIND", "127.0.0.1", "::1", "--requirepass", "--odd",
-		"--include", included, "--tcp-keepalive 60", "-"}, strings.NewReader("maxclients 5\n"))
+		"--include", included, "--exit-with-stdin", "--tcp-keepalive 60", "-"}, strings.NewReader("maxclients 5\n"))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{
 		"save": "900 1 300 10", "appendonly": "no", "bind": "127.0.0.1 ::1", "requirepass": "--odd",
 		"client-output-buffer-limit": "normal 0 0 0 slave 268435456 67108864 60 pubsub 1048576 0 60",
-		"timeout":                    "7", "tcp-keepalive": "60", "maxclients": "5",
+		"timeout":                    "7", "tcp-keepalive": "60", "maxclients": "5", "hz": "20",
 	}, conf.values)
+	assert.Equal(t, []order{{"exit-with-stdin", "yes"}}, conf.own)
 }
 
 // program is a running minikv.
@@ -238,8 +261,9 @@ func TestServesUntilTerminated(t *testing.T) {
 		assert.FileExists(t, filepath.Join(p.cmd.Dir, "kv.pid"))
 
 		second := launch(t, "--port", port, "--bind", "127.0.0.1")
-		second.expectLine("Failed listening on port " + port + " (TCP), aborting")
-		second.expectExit(exitFailure)
+		second.expectLine("# Failed listening on port " + port + " (TCP), aborting: 127.0.0.1:" + port +
+			": address already in use")
+		second.expectExit(exitUsage)
 
 		require.NoError(t, p.cmd.Process.Signal(signal))
 		p.expectLine("User requested shutdown...")
@@ -273,7 +297,7 @@ func TestDaemon(t *testing.T) {
 func TestNowhereToListen(t *testing.T) {
 	p := launch(t, "--port", "0")
 	p.expectLine("Configured to not listen anywhere, exiting.")
-	p.expectExit(exitFailure)
+	p.expectExit(exitUsage)
 }
 
 func TestServesACluster(t *testing.T) {

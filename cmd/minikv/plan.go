@@ -13,43 +13,6 @@ import (
 // sentinels is how many Sentinels watch the masters of --sentinel.
 const sentinels = 3
 
-// order is a directive that asks for several nodes.
-type order struct{ name, value string }
-
-func (o order) String() string { return "--" + o.name + " " + o.value }
-
-// usageError is a command line that asks for what cannot be.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-// topology is what the orders amount to; ok is false when there are none.
-func (conf *config) topology() (plan cluster.Plan, ok bool, err error) {
-	if len(conf.orders) == 0 {
-		return cluster.Plan{}, false, nil
-	}
-	first := conf.orders[0]
-	if len(conf.orders) > 1 {
-		return plan, false, &usageError{fmt.Sprintf("%s and %s: expected one topology", first, conf.orders[1])}
-	}
-	if plan, err = first.plan(); err != nil {
-		return plan, false, &usageError{fmt.Sprintf("%s: %s", first, err)}
-	}
-	if err := plan.Check(); err != nil {
-		return plan, false, &usageError{fmt.Sprintf("%s: %s", first, strings.TrimPrefix(err.Error(), "cluster: "))}
-	}
-	if port, _ := strconv.Atoi(conf.get("port")); port != 0 && port+plan.Size()-1 > maxPort {
-		return plan, false, &usageError{fmt.Sprintf("%s: %d nodes from port %d on: ports end at %d",
-			first, plan.Size(), port, maxPort)}
-	}
-	if path := conf.get("unixsocket"); path != "" {
-		return plan, false, &usageError{fmt.Sprintf("%s: several nodes cannot share the unixsocket %s", first, path)}
-	}
-	return plan, true, nil
-}
-
-const maxPort = 65535
-
 // plan reads the order's value.
 func (o order) plan() (plan cluster.Plan, err error) {
 	switch o.name {
@@ -64,6 +27,9 @@ func (o order) plan() (plan cluster.Plan, err error) {
 	case "cluster":
 		plan.Cluster = true
 		plan.Masters, plan.Replicas, err = product(o.value)
+	}
+	if err == nil {
+		err = plan.Check()
 	}
 	return plan, err
 }

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"minikv/cluster"
+	"minikv/luaengine"
+	"minikv/server"
+	"minikv/server/engine"
+	"minikv/topology"
+)
+
+// backend is what runs: one server, or the nodes of a topology.
+type backend struct {
+	places    places
+	story     []string        // for the log
+	done      <-chan struct{} // closed when clients' SHUTDOWN has left nothing
+	end       func()
+	readyFile string
+}
+
+// begin starts a backend and writes the ready file.
+func begin(conf *config, opts options, logs *logger) (*backend, error) {
+	if opts.readyFile != "" {
+		if err := removeReadyFile(opts.readyFile); err != nil {
+			return nil, err
+		}
+	}
+	b, err := start(conf, opts, logs)
+	if err != nil {
+		return nil, err
+	}
+	b.places.complete()
+	if opts.readyFile != "" {
+		if err := b.places.write(opts.readyFile); err != nil {
+			b.end()
+			return nil, err
+		}
+		b.readyFile = opts.readyFile
+	}
+	return b, nil
+}
+
+// close ends what runs and leaves nothing behind.
+func (b *backend) close() error {
+	b.end()
+	if b.readyFile != "" {
+		return removeReadyFile(b.readyFile)
+	}
+	return nil
+}
+
+// start runs what the configuration orders. Clients can connect when it returns.
+func start(conf *config, opts options, logs *logger) (*backend, error) {
+	if opts.several {
+		return startTopology(conf, opts.plan, logs)
+	}
+	return startServer(conf, opts, logs)
+}
+
+// startServer runs one node, as redis-server does.
+func startServer(conf *config, opts options, logs *logger) (*backend, error) {
+	listeners, err := listen(conf, opts.freePort)
+	if err != nil {
+		return nil, err
+	}
+	shell := server.New(server.Config{
+		Log:     logs.log,
+		Machine: func(limit func() string) server.Machine { return engine.New(nodeConfig(conf, limit, logs)) },
+	})
+	for _, listener := range listeners {
+		go func() {
+			if err := shell.Serve(listener); !errors.Is(err, server.ErrClosed) {
+				logs.log(server.LevelWarning, err.Error())
+			}
+		}()
+	}
+	b := &backend{done: shell.ShutdownRequested(), end: shell.Close}
+	b.story = []string{"Running mode=standalone, port=" + conf.get("port") + "."}
+	b.places.Password = conf.get("requirepass")
+	for _, listener := range listeners {
+		switch address := listener.Addr().(type) {
+		case *net.TCPAddr:
+			if len(b.places.Nodes) == 0 { // the others are the same server
+				b.places.Nodes = []string{reachable(address)}
+			}
+		case *net.UnixAddr:
+			b.places.Socket = conf.get("unixsocket")
+		}
+	}
+	return b, nil
+}
+
+// startTopology runs several nodes.
+func startTopology(conf *config, plan cluster.Plan, logs *logger) (*backend, error) {
+	base := nodeConfig(conf, nil, logs)
+	port := base.Port
+	base.Port = 0
+	addresses := strings.Fields(conf.get("bind"))
+	if len(addresses) == 0 {
+		return nil, errNowhere
+	}
+	_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
+	nodes, err := topology.Start(topology.Config{
+		Plan: plan, Host: host, Port: port, Node: base,
+		Log: func(name string, level int, text string) { logs.log(level, name+": "+text) },
+	})
+	if err != nil {
+		return nil, listenError(err)
+	}
+	b := &backend{done: nodes.Done(), end: nodes.Close}
+	b.places.Password = conf.get("requirepass")
+	for i, n := range nodes.Nodes() {
+		b.story = append(b.story, n.Name()+" listens at "+n.Address())
+		if plan.IsSentinel(cluster.ID(i + 1)) {
+			b.places.Sentinels = append(b.places.Sentinels, n.Address())
+		} else {
+			b.places.Nodes = append(b.places.Nodes, n.Address())
+		}
+	}
+	for i := range plan.Masters {
+		if plan.Sentinels > 0 {
+			b.places.Masters = append(b.places.Masters, plan.MasterName(cluster.ID(i+1)))
+		}
+	}
+	return b, nil
+}
+
+func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
+	port, _ := strconv.Atoi(conf.get("port"))
+	executable, _ := os.Executable()
+	return engine.Config{
+		Clock:      server.NewWallClock(),
+		Random:     rand.Uint64,
+		Lua:        luaengine.New(engine.Resolve),
+		Limit:      limit,
+		Log:        logs.log,
+		Port:       port,
+		Parameters: conf.values,
+		ProcessID:  os.Getpid(),
+		Executable: executable,
+		ConfigFile: conf.file,
+		OS:         runtime.GOOS + " " + runtime.GOARCH,
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// runExec is minikv exec in this process.
+func runExec(args ...string) (code int, stdout, stderr string) {
+	var out, bad bytes.Buffer
+	code = run(append([]string{"exec"}, args...), strings.NewReader("typed"), &out, &bad)
+	return code, out.String(), bad.String()
+}
+
+func TestExecTellsTheCommandWhereItsServersAre(t *testing.T) {
+	const show = `printf '%s\n' "$REDIS_URL" "$REDIS_NODES" "$REDIS_SENTINELS" "$REDIS_SENTINEL_MASTER"; cat; exit 7`
+	for _, c := range []struct {
+		args []string
+		want string // a pattern
+	}{
+		{nil, `^redis://(127.0.0.1:\d+)\n\1\n\n\ntyped$`},
+		{[]string{"--cluster", "3x1", "--requirepass", "a b"},
+			`^redis://default:a%20b@(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){5}\n\n\ntyped$`},
+		{[]string{"--nodes", "2"}, `^redis://(127.0.0.1:\d+)\n\1,127.0.0.1:\d+\n\n\ntyped$`},
+		{[]string{"--sentinel", "2x1"}, `^redis://(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){3}\n` +
+			`127.0.0.1:\d+(,127.0.0.1:\d+){2}\nmymaster1,mymaster2\ntyped$`},
+	} {
+		code, stdout, stderr := runExec(append(c.args, "--", "sh", "-c", show)...)
+		assert.Equal(t, 7, code, "%q", c.args)
+		assert.Empty(t, stderr)
+		first, _, _ := strings.Cut(stdout[strings.LastIndex(stdout[:strings.Index(stdout, "\n")], "127."):], "\n")
+		assert.Regexp(t, strings.ReplaceAll(c.want, `\1`, first), stdout, "%q", c.args)
+		_, err := net.Dial("tcp", first)
+		assert.Error(t, err, "%q: a server is left", c.args)
+	}
+}
+
+func TestExecEndsAsItsCommandDoes(t *testing.T) {
+	notRunnable := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.WriteFile(notRunnable, nil, 0o600))
+	for _, c := range []struct {
+		command []string
+		code    int
+		stderr  string
+	}{
+		{[]string{"true"}, 0, ""},
+		{[]string{"sh", "-c", "exit 3"}, 3, ""},
+		{[]string{"sh", "-c", "kill -9 $$"}, 128 + 9, ""},
+		{[]string{"no-such-command"}, 127, "minikv: exec: no-such-command: command not found\n"},
+		{[]string{"/no/such/command", "-x"}, 127, "minikv: exec: /no/such/command: command not found\n"},
+		{[]string{notRunnable}, 126, "minikv: exec: " + notRunnable + ": cannot be run: permission denied\n"},
+	} {
+		code, stdout, stderr := runExec(append([]string{"--"}, c.command...)...)
+		assert.Equal(t, c.code, code, "%q", c.command)
+		assert.Equal(t, c.stderr, stderr)
+		assert.Empty(t, stdout)
+	}
+}
+
+func TestExecRefusesBadInput(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]"},
+		{[]string{"--cluster", "3x1", "--"}, "exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]"},
+		{[]string{"-", "--", "true"}, "exec: standard input is the command's: put the configuration into a file"},
+		{[]string{"--daemonize", "yes", "--", "true"}, "exec: --daemonize yes: the servers end with the command"},
+		{[]string{"--exit-with-stdin", "--", "true"}, "exec: --exit-with-stdin yes: the servers end with the command"},
+		{[]string{"--cluster", "3x1", "--nodes", "2", "--", "true"}, "--cluster 3x1 and --nodes 2: expected one topology"},
+		{[]string{"--port", port, "--", "true"}, "Failed listening on port " + port + " (TCP), aborting: 127.0.0.1:" + port +
+			": address already in use"},
+		{[]string{"--nodes", "2", "--port", port, "--", "true"}, "Failed listening on port " + port +
+			" (TCP), aborting: 127.0.0.1:" + port + ": address already in use"},
+		{[]string{"--ready-file", "/no/such/folder/ready", "--", "true"},
+			"ready-file /no/such/folder/ready: no such file or directory"},
+		{[]string{"/no/such.conf", "--", "true"},
+			"Fatal error, can't open config file '/no/such.conf': no such file or directory"},
+	} {
+		code, stdout, stderr := runExec(c.args...)
+		assert.Equal(t, exitUsage, code, "%q", c.args)
+		assert.Equal(t, "minikv: "+c.want+"\n", stderr)
+		assert.Empty(t, stdout)
+	}
+}
+
+// A signal to minikv exec is one to its command.
+func TestExecPassesSignalsOn(t *testing.T) {
+	const script = `trap 'echo stopped; exit 5' TERM; trap 'echo interrupted' INT; echo begun
+while :; do sleep 0.01; done`
+	p := launch(t, "exec", "--", "sh", "-c", script)
+	line := func() string {
+		text, err := p.stdout.ReadString('\n')
+		require.NoError(t, err)
+		return text
+	}
+	require.Equal(t, "begun\n", line())
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, "interrupted\n", line())
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, "stopped\n", line())
+	p.expectExit(5)
+}
+
+// A ready file appears when clients can connect and is gone in the end; a free
+// port is in it. The server ends with its standard input.
+func TestReadyFileAndStandardInput(t *testing.T) {
+	for _, args := range [][]string{{"--port", "0"}, {"--port", "0", "--cluster", "3x0"}} {
+		file := filepath.Join(t.TempDir(), "ready.json")
+		require.NoError(t, os.WriteFile(file, []byte("of an earlier run"), 0o600))
+		cmd := exec.Command(os.Args[0], append(args, "--bind", "127.0.0.1", "--ready-file", file, "--exit-with-stdin")...)
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		input, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		var ready struct {
+			PID   int
+			URL   string
+			Nodes []string
+		}
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(file)
+			return err == nil && json.Unmarshal(text, &ready) == nil
+		}, 5*time.Second, time.Millisecond)
+		assert.Equal(t, cmd.Process.Pid, ready.PID)
+		assert.Equal(t, "redis://"+ready.Nodes[0], ready.URL)
+		for _, node := range ready.Nodes {
+			assert.Equal(t, "+PONG\r\n", ask(t, "tcp", node, "PING"))
+			_, port, _ := net.SplitHostPort(node)
+			assert.Contains(t, ask(t, "tcp", node, "INFO", "server"), "tcp_port:"+port+"\r\n")
+		}
+		_, err = io.WriteString(input, "what is typed is not read\n")
+		require.NoError(t, err)
+		assert.Equal(t, "+PONG\r\n", ask(t, "tcp", ready.Nodes[0], "PING"))
+		require.NoError(t, input.Close())
+		require.NoError(t, cmd.Wait())
+		assert.NoFileExists(t, file)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"__complete", "--ready"}, "--ready-file\twritten when"},
+		{[]string{"__complete", "exec", "--maxcl"}, "--maxclients\tof redis.conf\n"},
+		{[]string{"__complete", "ex"}, "exec\tRun a command"},
+		{[]string{"completion", "bash"}, "__start_minikv"},
+		{[]string{"help", "exec"}, "minikv exec [options] -- COMMAND"},
+		{[]string{"exec", "--help"}, "REDIS_SENTINEL_MASTER"},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, exitOK, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
+		assert.Contains(t, stdout.String(), c.want)
+	}
+}

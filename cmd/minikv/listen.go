@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// errNowhere is redis-server's.
+var errNowhere = errors.New("Configured to not listen anywhere, exiting.")
+
+// listen opens the configured addresses and socket. Port 0 is none of TCP, or a
+// free one if that is wanted, which is then the configured one. The error is one
+// line that says what stands in the way.
+func listen(conf *config, free bool) (listeners []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+		}
+	}()
+	path := conf.get("unixsocket")
+	if conf.get("port") != "0" || free {
+		if listeners, err = listenTCP(conf); err != nil {
+			return listeners, err
+		}
+	}
+	if path != "" {
+		listener, err := listenUnix(path, conf.get("unixsocketperm"))
+		if err != nil {
+			return listeners, fmt.Errorf("Failed opening Unix socket: %w", err)
+		}
+		listeners = append(listeners, listener)
+	}
+	if len(listeners) == 0 {
+		return nil, errNowhere
+	}
+	return listeners, nil
+}
+
+// listenTCP opens the addresses of bind. What it has opened comes with an error too.
+func listenTCP(conf *config) (listeners []net.Listener, err error) {
+	for _, address := range strings.Fields(conf.get("bind")) {
+		optional := strings.HasPrefix(address, "-")
+		network, host := bindAddress(strings.TrimPrefix(address, "-"))
+		listener, err := net.Listen(network, net.JoinHostPort(host, conf.get("port")))
+		if err != nil && optional && isUnavailable(err) {
+			continue
+		}
+		if err != nil {
+			return listeners, listenError(err)
+		}
+		listeners = append(listeners, listener)
+		conf.values["port"] = strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	}
+	return listeners, nil
+}
+
+// listenUnix opens a socket; permissions are octal, or 0 for the usual ones.
+func listenUnix(path, permissions string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if mode, _ := strconv.ParseUint(permissions, 8, 32); mode != 0 {
+		err = os.Chmod(path, fs.FileMode(mode))
+	}
+	return listener, err
+}
+
+// listenError says which address cannot be had.
+func listenError(err error) error {
+	var failed *net.OpError
+	if !errors.As(err, &failed) || failed.Addr == nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(failed.Addr.String())
+	cause := failed.Err
+	var call *os.SyscallError
+	if errors.As(cause, &call) {
+		cause = call.Err
+	}
+	return fmt.Errorf("Failed listening on port %s (TCP), aborting: %s: %w", port, failed.Addr, cause)
+}
+
+// bindAddress reads an address of the bind directive; * and ::* are all
+// addresses of a family.
+func bindAddress(address string) (network, host string) {
+	switch address {
+	case "*":
+		return "tcp4", "0.0.0.0"
+	case "::*":
+		return "tcp6", "::"
+	}
+	return "tcp", address
+}
+
+// isUnavailable reports whether this computer lacks an address, or its whole family.
+func isUnavailable(err error) bool {
+	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||
+		errors.Is(err, syscall.EPROTONOSUPPORT)
+}

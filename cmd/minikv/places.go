@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// places say where clients find what runs. Their JSON is the ready file.
+type places struct {
+	PID       int      `json:"pid"`
+	URL       string   `json:"url,omitempty"`       // of the first node
+	Nodes     []string `json:"nodes,omitempty"`     // host:port, masters first
+	Sentinels []string `json:"sentinels,omitempty"` // host:port
+	Masters   []string `json:"masters,omitempty"`   // what the Sentinels call them
+	Socket    string   `json:"unixsocket,omitempty"`
+	Password  string   `json:"-"`
+}
+
+// complete fills in what follows from the rest.
+func (p *places) complete() {
+	p.PID = os.Getpid()
+	if len(p.Nodes) > 0 {
+		p.URL = p.urlOf(p.Nodes[0])
+	}
+	if path, err := filepath.Abs(p.Socket); err == nil && p.Socket != "" {
+		p.Socket = path
+	}
+}
+
+// urlOf is an address as client libraries take it. The user is named because
+// redis-cli takes an empty name for one.
+func (p *places) urlOf(address string) string {
+	u := url.URL{Scheme: "redis", Host: address}
+	if p.Password != "" {
+		u.User = url.UserPassword("default", p.Password)
+	}
+	return u.String()
+}
+
+// environment is what a command is told.
+func (p *places) environment() []string {
+	env := []string{"REDIS_URL=" + p.URL, "REDIS_NODES=" + strings.Join(p.Nodes, ",")}
+	if len(p.Sentinels) > 0 {
+		env = append(env, "REDIS_SENTINELS="+strings.Join(p.Sentinels, ","),
+			"REDIS_SENTINEL_MASTER="+strings.Join(p.Masters, ","))
+	}
+	return env
+}
+
+// write makes the ready file, all of it at once.
+func (p *places) write(path string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	temporary := path + "." + strconv.Itoa(os.Getpid())
+	if err := os.WriteFile(temporary, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(fmt.Errorf("ready-file %s: %w", path, err), os.Remove(temporary))
+	}
+	return nil
+}
+
+// removeReadyFile takes away what an earlier run has left, or this one.
+func removeReadyFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
+	}
+	return nil
+}
+
+// reachable is the address of a listener as a client on this computer dials it.
+func reachable(address *net.TCPAddr) string {
+	host := address.IP.String()
+	if address.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(address.Port))
+}
