@@ -93,7 +93,7 @@ var layout = template.Must(template.ParseFS(assets, "assets/page.html"))
 
 // Write writes the page. An error is that of the writer.
 func (p *Page) Write(out io.Writer) error {
-	style, script := asset("page.css"), asset("model.js", "diagram.js", "panels.js", "main.js")
+	style, script := asset("page.css"), asset("model.js", "ink.js", "diagram.js", "panels.js", "main.js")
 	v := view{Page: p, Style: template.CSS(style), Script: template.JS(script), Data: p.data(), Why: p.why()}
 	v.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; form-action 'self'; "+
 		"base-uri 'none'", source(style), source(script))

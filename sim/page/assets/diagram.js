@@ -1,10 +1,14 @@
 // The picture: beliefs over the servers' truth, then a lane for each actor with
 // the messages between them. Only the part in view is drawn.
 
-const picture = element('picture'), frame = element('diagram');
+const frame = element('diagram');
 const gutter = 74, rowHeight = 22, laneHeight = 46, top0 = 24, many = 1500, mostClients = 12;
-const view = { zoom: 1, truly: false, lock: 0, lanes: [], overlaps: [], cursor: 0 };
-let places = new Float64Array(total + 1); // of the events, before zooming
+// A diagram shows at most so many events at once, and is at most so wide.
+const mostEvents = 20000, widest = 1 << 24;
+// left and width are those of the part in view, in pixels; stale: it is not drawn as it is now;
+// span is how much of places it may show.
+const view = { zoom: 1, truly: false, lock: 0, lanes: [], overlaps: [], cursor: 0, left: 0, width: 0, stale: true, thinned: 1, span: 0 };
+const places = new Float64Array(total + 1); // of the events, before zooming
 
 // arrange gives each event its place: in true time, or with quiet times cut short.
 function arrange() {
@@ -15,6 +19,8 @@ function arrange() {
     places[k] = x;
   }
   places[total] = x + 40;
+  view.span = places[total];
+  for (let k = mostEvents; k < total; k++) view.span = Math.min(view.span, places[k] - places[k - mostEvents]);
 }
 
 // indexAt is the last event at or before a true time.
@@ -36,16 +42,8 @@ function placeOfTime(t) {
   return places[k] + (places[k + 1] - places[k]) * ((t - events[k].t) / span);
 }
 
-const screen = (place) => gutter + place * view.zoom - frame.scrollLeft;
+const screen = (place) => gutter + place * view.zoom - view.left;
 const xOf = (k) => screen(places[k]);
-
-function draw(parent, name, attributes, text) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  parent.append(node);
-  return node;
-}
 
 // chooseLanes takes the lanes that were asked for, or as many clients as fit,
 // first those that took part in an overlap, then those that want the lock.
@@ -90,63 +88,70 @@ function layout() {
   const lanes0 = view.cuts + cutRows * 17 + 26;
   view.y = new Map(view.lanes.map((name, k) => [name, lanes0 + k * laneHeight]));
   view.height = lanes0 + view.lanes.length * laneHeight;
+  view.width = frame.clientWidth;
+  view.stale = true;
   element('width').style.width = gutter + places[total] * view.zoom + 'px';
   picture.setAttribute('height', view.height);
 }
 
-function defineHatches() {
-  const defs = draw(picture, 'defs', {});
-  const hatch = draw(defs, 'pattern', { id: 'hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse' });
-  draw(hatch, 'path', { d: 'M0,7 L7,0' });
-  const cross = draw(defs, 'pattern', { id: 'cross', width: 9, height: 9, patternUnits: 'userSpaceOnUse' });
-  draw(cross, 'path', { d: 'M0,9 L9,0 M0,0 L9,9' });
-  const head = draw(defs, 'marker', { id: 'head', viewBox: '0 0 8 8', refX: 8, refY: 4, markerWidth: 7, markerHeight: 7,
-    orient: 'auto' });
-  draw(head, 'path', { d: 'M0,0 L8,4 L0,8 z', class: 'tip' });
+// slideTo brings a place of the picture to the left edge, as far as that goes.
+function slideTo(left) {
+  view.left = Math.min(Math.max(0, Math.round(left)), Math.max(0, Math.ceil(gutter + places[total] * view.zoom - view.width)));
+  view.stale = true;
+  frame.scrollLeft = view.left;
 }
 
-// paint draws what is in view.
+const scenery = draw(picture, 'g', {}), overlay = draw(picture, 'g', {});
+
+// paint draws what is in view: all of it only if that has changed.
 function paint() {
-  const width = frame.clientWidth;
-  picture.setAttribute('width', width);
-  picture.replaceChildren();
-  defineHatches();
-  const scene = { left: gutter, right: width, from: frame.scrollLeft / view.zoom, to: (frame.scrollLeft + width) / view.zoom };
-  paintBands(scene);
-  paintLanes(scene);
-  paintStrips(scene);
-  paintMessages(scene);
-  paintEvents(scene);
-  paintAxis(scene);
-  for (const [attributes, text] of captions.splice(0)) draw(picture, 'text', attributes, text);
+  if (view.stale) paintScenery();
+  view.stale = false;
+  overlay.replaceChildren();
   paintCursor();
   paintLabels();
 }
 
+function paintScenery() {
+  const scene = { left: gutter, right: view.width, from: view.left / view.zoom, to: (view.left + view.width) / view.zoom };
+  scene.first = Math.max(0, search(scene.from - 20 / view.zoom));
+  scene.last = Math.min(total - 1, search(scene.to) + 1);
+  picture.setAttribute('width', view.width);
+  scenery.replaceChildren();
+  for (const layer of [paintBands, paintLanes, paintStrips, paintDowns, paintOverlaps, paintMessages, paintEvents, paintAxis]) {
+    layer(scene);
+    dry(scenery);
+  }
+  for (const [attributes, text] of captions.splice(0)) draw(scenery, 'text', attributes, text);
+}
+
+// A thing that lasts from event i to event j is in view.
 const inView = (scene, i, j) => places[j] >= scene.from - 200 && places[i] <= scene.to + 200;
 
-function bar(scene, parent, x, x2, y, height, name) {
+function bar(scene, x, x2, y, height, name) {
   const from = Math.max(x, scene.left - 2), to = Math.min(Math.max(x2, x + 3), scene.right + 2);
   if (to <= from) return null;
-  draw(parent, 'rect', { x: from, y, width: to - from, height, class: name, rx: 2 });
+  box(name, from, y, to - from, height);
   return { from: Math.max(from, scene.left), to };
 }
 
-// captions are written last, over all bars.
-let captions = [];
+// captions are written last, over all bars; of two at one place the later one.
+const captions = [];
 
 // caption writes into a bar as much as there is room for.
 function caption(place, y, text, name) {
   const room = place ? Math.floor((place.to - place.from - 6) / 6.6) : 0;
   if (room < 2) return;
-  captions.push([{ x: place.from + 4, y, class: name }, text.length <= room ? text : text.slice(0, room - 1) + '…']);
+  const at = captions.findIndex(([other]) => other.x === place.from + 4 && other.y === y);
+  captions.splice(at < 0 ? captions.length : at, 1, [{ x: place.from + 4, y, class: name },
+    text.length <= room ? text : text.slice(0, room - 1) + '…']);
 }
 
 function paintBands(scene) {
   bands.forEach((b) => {
     const y = b.lane === '' ? view.cuts + 17 * b.level : view.y.get(b.lane);
     if (y === undefined || b.level > 5 || !inView(scene, b.i, b.j)) return;
-    const place = bar(scene, picture, xOf(b.i), xOf(b.j), b.lane === '' ? y : y - 16, b.lane === '' ? 15 : 32, 'band');
+    const place = bar(scene, xOf(b.i), xOf(b.j), b.lane === '' ? y : y - 16, b.lane === '' ? 15 : 32, 'band');
     caption(place, b.lane === '' ? y + 12 : y - 4, visible(b.word), '');
   });
 }
@@ -155,11 +160,10 @@ function paintBands(scene) {
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 3.6e6].map((ms) => ms * millisecond);
 
 function paintLanes(scene) {
-  const first = Math.max(0, search(scene.from)), last = Math.min(total - 1, search(scene.to) + 1);
-  const t0 = events[first]?.t || 0, t1 = events[last]?.t || 0;
+  const t0 = events[scene.first]?.t || 0, t1 = events[scene.last]?.t || 0;
   const step = steps.find((s) => (t1 - t0) / s <= 24) || steps[steps.length - 1];
   for (const [name, y] of view.y) {
-    draw(picture, 'line', { x1: gutter, x2: scene.right, y1: y, y2: y, class: 'lane' });
+    line('lane', gutter, y, scene.right, y);
     if (name === 'resource') continue;
     const from = localTime(name, t0), to = localTime(name, t1);
     let count = 0;
@@ -167,7 +171,7 @@ function paintLanes(scene) {
       const at = trueTime(name, local, t0);
       if (at > t1) break;
       const x = screen(placeOfTime(at));
-      if (x >= gutter && at > t0) draw(picture, 'line', { x1: x, x2: x, y1: y - 3, y2: y + 3, class: 'tick' });
+      if (x >= gutter && at > t0) line('tick', x, y - 3, x, y + 3);
     }
   }
 }
@@ -186,101 +190,114 @@ function paintStrips(scene) {
   for (const row of strips) {
     for (const b of row.beliefs || []) {
       if (!inView(scene, b.i, b.j)) continue;
-      const place = bar(scene, picture, xOf(b.i), b.ended ? xOf(b.j) : screen(places[total]), row.y, 14, 'belief');
+      const place = bar(scene, xOf(b.i), b.ended ? xOf(b.j) : screen(places[total]), row.y, 14, 'belief');
       caption(place, row.y + 11, b.client + ' holds' + (b.token ? ' · token ' + b.token : ''), 'onbelief');
       if (b.lease) paintLease(scene, b, row.y + 17);
     }
-    (row.states || []).forEach((s, k) => paintTruth(scene, row, s, row.states[k + 1]));
-    paintDown(scene, row);
-  }
-  const height = strips.filter((row) => row.beliefs).length * rowHeight;
-  for (const o of view.overlaps) {
-    if (!inView(scene, o.i, o.j)) continue;
-    const place = bar(scene, picture, xOf(o.i), xOf(o.j), top0 - 3, height + 1, 'overlap');
-    if (place) draw(picture, 'text', { x: place.from + 3, y: top0 - 6, class: 'sign bad' }, `✘ ${o.clients.size} believe`);
+    if (row.states) paintStates(scene, row);
   }
 }
 
 function paintLease(scene, b, y) {
   const until = screen(placeOfTime(trueTime(b.client, localTime(b.client, events[b.i].t) + b.lease, events[b.i].t)));
   const x1 = Math.max(gutter, xOf(b.i)), x2 = Math.min(scene.right, until, b.ended ? xOf(b.j) : until);
-  if (x2 > x1) draw(picture, 'line', { x1, x2, y1: y, y2: y, class: 'lease' });
+  if (x2 > x1) line('lease', x1, y, x2, y);
 }
 
-// paintTruth draws the state of a key: until the next, its TTL, or the end of the view.
-function paintTruth(scene, row, state, following) {
-  if (state.text === '' || places[state.i] > scene.to + 200) return;
-  let x = screen(places[total]);
-  if (state.until < Infinity) x = Math.min(x, screen(placeOfTime(trueTime(row.name, state.until, events[state.i].t))));
-  if (following) x = Math.min(x, xOf(following.i));
-  const place = bar(scene, picture, xOf(state.i), x, row.y, 15, 'truth');
-  const text = state.text.replace(/^(hash|string)\{(.*)\}$/, '$2');
-  const whose = state.by && !text.includes(state.by) ? state.by + ': ' : '';
-  caption(place, row.y + 12, visible(whose + text), 'ontruth');
-}
-
-// paintDown veils what a server has while it is down.
-function paintDown(scene, row) {
-  for (const b of bands) {
-    if (b.lane !== row.name || b.word !== 'down' || !row.states || !inView(scene, b.i, b.j)) continue;
-    caption(bar(scene, picture, xOf(b.i), xOf(b.j), row.y - 1, 17, 'veil'), row.y + 12, row.name + ' is down', '');
+// paintStates draws what a server has in a key: each state until the next, its TTL,
+// or the end of the view.
+function paintStates(scene, row) {
+  for (let k = Math.max(0, latest(row.states, scene.first)); k < row.states.length; k++) {
+    const state = row.states[k], following = row.states[k + 1];
+    if (places[state.i] > scene.to + 200) return;
+    if (state.text === '') continue;
+    let x = screen(places[total]);
+    if (state.until < Infinity) x = Math.min(x, screen(placeOfTime(trueTime(row.name, state.until, events[state.i].t))));
+    if (following) x = Math.min(x, xOf(following.i));
+    const place = bar(scene, xOf(state.i), x, row.y, 15, 'truth');
+    const text = state.text.replace(/^(hash|string)\{(.*)\}$/, '$2');
+    const whose = state.by && !text.includes(state.by) ? state.by + ': ' : '';
+    caption(place, row.y + 12, visible(whose + text), 'ontruth');
   }
 }
 
-function paintMessages(scene) {
-  const seen = messages.filter((m) => view.y.has(m.from) && view.y.has(m.to) && inView(scene, m.i, Math.max(m.i, m.j)));
-  const every = Math.ceil(seen.length / many);
-  seen.forEach((m, k) => {
-    if (k % every === 0 || m.lost || m.late || m.twice) paintMessage(m);
-  });
-  view.thinned = every;
+// paintDowns veils what a server has while it is down.
+function paintDowns(scene) {
+  for (const b of bands.filter((one) => one.word === 'down' && inView(scene, one.i, one.j))) {
+    for (const row of strips.filter((one) => one.states && one.name === b.lane)) {
+      caption(bar(scene, xOf(b.i), xOf(b.j), row.y - 1, 17, 'veil'), row.y + 12, row.name + ' is down', '');
+    }
+  }
 }
 
-function paintMessage(m) {
+function paintOverlaps(scene) {
+  const height = strips.filter((row) => row.beliefs).length * rowHeight;
+  for (const o of view.overlaps) {
+    if (!inView(scene, o.i, o.j)) continue;
+    const place = bar(scene, xOf(o.i), xOf(o.j), top0 - 3, height + 1, 'overlap');
+    if (place) captions.push([{ x: place.from + 3, y: top0 - 6, class: 'sign bad' }, `✘ ${o.clients.size} believe`]);
+  }
+}
+
+// paintMessages draws every one, or of very many each n-th and those that met with something.
+function paintMessages(scene) {
+  const seen = [];
+  for (let k = firstUnderWay(scene.first); k < messages.length && messages[k].i <= scene.last; k++) {
+    const m = messages[k];
+    if (view.y.has(m.from) && view.y.has(m.to) && Math.max(m.i, m.j) >= scene.first) seen.push(m);
+  }
+  view.thinned = Math.max(1, Math.ceil(seen.length / many));
+  const signed = { x: -Infinity };
+  seen.forEach((m, k) => {
+    if (k % view.thinned === 0 || m.lost || m.late || m.twice) paintMessage(m, signed);
+  });
+}
+
+function paintMessage(m, signed) {
   const y1 = view.y.get(m.from), y2 = view.y.get(m.to), x1 = xOf(m.i);
   if (m.lost || m.j < 0) {
     const x2 = x1 + 14, y = y1 + (y2 - y1) * 0.45;
-    draw(picture, 'line', { x1, y1, x2, y2: y, class: 'message ' + (m.lost ? 'lost' : 'nowhere') });
-    if (m.lost) draw(picture, 'text', { x: x2 - 5, y: y + 5, class: 'sign bad' }, '✕');
+    line('message ' + (m.lost ? 'lost' : 'nowhere'), x1, y1, x2, y);
+    if (m.lost) cross('failed', x2, y);
     return;
   }
-  const x2 = xOf(m.j), kind = m.late ? ' late' : m.twice ? ' twice' : '';
-  draw(picture, 'line', { x1, y1, x2, y2, class: 'message' + kind, 'marker-end': 'url(#head)' });
+  const x2 = xOf(m.j), middle = (x1 + x2) / 2;
+  arrow('message' + (m.late ? ' late' : m.twice ? ' twice' : ''), x1, y1, x2, y2);
   const sign = [m.twice ? '2×' : '', m.late ? 'late' : ''].filter(Boolean).join(' ');
-  if (sign) draw(picture, 'text', { x: (x1 + x2) / 2, y: (y1 + y2) / 2, class: 'sign warn' }, sign);
+  if (!sign || middle < signed.x + 30) return; // there is no room for the word
+  signed.x = middle;
+  captions.push([{ x: middle, y: (y1 + y2) / 2, class: 'sign warn' }, sign]);
 }
 
 // paintEvents puts a dot where an actor did or believed something, and words at faults.
 function paintEvents(scene) {
-  const first = Math.max(0, search(scene.from - 20)), last = Math.min(total - 1, search(scene.to + 20));
-  const every = Math.ceil((last - first) / many);
-  for (let k = first; k <= last; k++) {
+  const every = Math.ceil((scene.last - scene.first) / many);
+  for (let k = scene.first; k <= scene.last; k++) {
     const e = events[k], y = view.y.get(e.actor);
     if (y === undefined || e.kind === 'send' || e.kind === 'deliver' || every > 1 && k % every > 0 && !beliefKinds.has(e.kind)) continue;
-    if (e.kind === 'reject') draw(picture, 'text', { x: xOf(k) - 5, y: y + 5, class: 'sign bad' }, '✕');
-    else draw(picture, 'circle', { cx: xOf(k), cy: y, r: beliefKinds.has(e.kind) ? 5 : 2.5, class: 'dot ' + e.kind });
+    if (e.kind === 'reject') cross('failed', xOf(k), y);
+    else dot('dot' + (beliefKinds.has(e.kind) ? ' belief' : e.kind === 'write' ? ' write' : ''), xOf(k), y);
   }
   for (const m of marks) {
     const y = view.y.get(m.lane);
     if (y === undefined || !inView(scene, m.i, m.i)) continue;
-    draw(picture, 'text', { x: xOf(m.i) + 2, y: y - 6, class: 'sign warn' }, '⚡' + m.word);
+    captions.push([{ x: xOf(m.i) + 2, y: y - 6, class: 'sign warn' }, '⚡' + m.word]);
   }
 }
 
 function paintAxis(scene) {
   let next = gutter + 4;
-  const first = Math.max(0, search(scene.from)), last = Math.min(total - 1, search(scene.to));
   const axis = view.height - 6;
-  for (let k = first; k <= last; k++) {
+  for (let k = scene.first; k <= scene.last; k++) {
     const x = xOf(k);
     if (x >= next && x < scene.right - 50) {
-      draw(picture, 'text', { x, y: axis, class: 'soft' }, seconds(events[k].t) + ' s');
+      captions.push([{ x, y: axis, class: 'soft' }, seconds(events[k].t) + ' s']);
       next = x + 84;
     }
     const gap = k > 0 ? events[k].t - events[k - 1].t : 0;
     if (!view.truly && gap > 200 * millisecond && places[k] - places[k - 1] > 30 / view.zoom) {
       const middle = (x + xOf(k - 1)) / 2;
-      if (middle > gutter) draw(picture, 'text', { x: middle - 4, y: axis - 14, class: 'soft' }, '≈');
+      if (middle > gutter) captions.push([{ x: middle - 4, y: axis - 14, class: 'soft' }, '≈']);
     }
   }
 }
@@ -288,34 +305,36 @@ function paintAxis(scene) {
 function paintCursor() {
   const e = events[view.cursor], x = xOf(view.cursor);
   if (!e || x < gutter - 1) return;
-  draw(picture, 'line', { x1: x, x2: x, y1: 14, y2: view.height - 18, class: 'now' });
+  draw(overlay, 'line', { x1: x, x2: x, y1: 14, y2: view.height - 18, class: 'now' });
   const y = view.y.get(e.actor) ?? view.y.get(e.peer);
-  if (y !== undefined) draw(picture, 'circle', { cx: x, cy: y, r: 8, class: 'at' });
+  if (y !== undefined) draw(overlay, 'circle', { cx: x, cy: y, r: 8, class: 'at' });
 }
 
 // paintLabels writes the names of the rows, over whatever scrolled below them.
 function paintLabels() {
-  draw(picture, 'rect', { x: 0, y: 0, width: gutter - 2, height: view.height, class: 'label' });
+  draw(overlay, 'rect', { x: 0, y: 0, width: gutter - 2, height: view.height, class: 'label' });
   for (const row of strips) {
-    draw(picture, 'text', { x: 4, y: row.y + 12 }, row.name + ' ' + visible(row.about).slice(0, 9));
+    draw(overlay, 'text', { x: 4, y: row.y + 12 }, row.name + ' ' + visible(row.about).slice(0, 9));
   }
   const t = events[view.cursor]?.t || 0;
   for (const [name, y] of view.y) {
-    draw(picture, 'text', { x: 4, y: y + 4, class: 'head' }, visible(name).slice(0, 10));
+    draw(overlay, 'text', { x: 4, y: y + 4, class: 'head' }, visible(name).slice(0, 10));
     const off = localTime(name, t) - t;
     if (Math.abs(off) >= millisecond) {
-      draw(picture, 'text', { x: 4, y: y + 18, class: 'sign warn' }, (off < 0 ? '−' : '+') + (Math.abs(off) / second).toFixed(2) + ' s');
+      draw(overlay, 'text', { x: 4, y: y + 18, class: 'sign warn' }, (off < 0 ? '−' : '+') + (Math.abs(off) / second).toFixed(2) + ' s');
     }
   }
 }
 
 let painting = false;
+
+// repaint has the page shown as it is by now, once, before the next frame.
 function repaint() {
   if (painting) return;
   painting = true;
   requestAnimationFrame(() => {
     painting = false;
-    paint();
+    show();
   });
 }
 
@@ -328,12 +347,13 @@ function rearrange() {
   repaint();
 }
 
+// zoomTo keeps the cursor in the middle.
 function zoomTo(zoom) {
-  const middle = (view.cursor < total ? places[view.cursor] : 0);
-  view.zoom = Math.min(Math.max(zoom, 1e-5), 40);
+  const room = total > mostEvents ? view.width : view.width - gutter - 10;
+  view.zoom = Math.min(Math.max(zoom, room / view.span), 40, widest / places[total]);
   layout();
-  frame.scrollLeft = middle * view.zoom - (frame.clientWidth - gutter) / 2;
+  slideTo(places[view.cursor] * view.zoom - (view.width - gutter) / 2);
   repaint();
 }
 
-const fit = () => zoomTo((frame.clientWidth - gutter - 10) / places[total]);
+const fit = () => zoomTo(0);

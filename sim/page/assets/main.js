@@ -1,33 +1,60 @@
 // The cursor: where it is, and all that moves it.
 
 let playing = 0;
+let shown = -1; // the event that the page shows
+let follow = true; // the diagram goes where the cursor goes
 
-// go puts the cursor at event k, counted from 0.
-function go(k, follow = true) {
+// go puts the cursor at event k, counted from 0. The page shows it with the next frame.
+function go(k, along = true) {
   if (total === 0) return;
-  const before = view.cursor;
   view.cursor = Math.min(Math.max(k, 0), total - 1);
-  const e = events[view.cursor];
+  follow = along;
+  repaint();
+}
+
+// show brings the page up to date. What has to be measured comes first, while
+// nothing has changed yet.
+function show() {
+  const k = view.cursor, e = events[k];
+  if (e && k !== shown) {
+    if (follow) bringIntoView();
+    followCursor(k);
+    showCursor(e);
+    showEvent(k);
+    showKeys(k);
+    offerBranches(e);
+    announce(Math.max(0, shown));
+    shown = k;
+    tellAddress(e);
+  }
+  paint();
+  notes();
+}
+
+function showCursor(e) {
   element('scrubber').value = String(e.n);
   element('scrubber').setAttribute('aria-valuetext', `${seconds(e.t)} seconds, event ${e.n}: ${sentence(e).slice(0, 120)}`);
   if (document.activeElement !== element('number')) element('number').value = String(e.n);
   if (document.activeElement !== element('second')) element('second').value = seconds(e.t);
   element('to-cause').disabled = !e.cause;
   element('to-effect').disabled = !effects.has(view.cursor);
-  showEvent(view.cursor);
-  showKeys(view.cursor);
-  followCursor(view.cursor);
-  offerBranches(e);
-  announce(before);
-  if (follow) bringIntoView();
-  repaint();
-  // A page that is not from a server of its own may not be allowed to.
-  try { window.history.replaceState(null, '', '#event=' + e.n); } catch { /* the address stays as it is */ }
+}
+
+let telling = 0;
+
+// tellAddress puts the event into the page's address once the cursor rests:
+// browsers do not let a page do so at every frame.
+function tellAddress(e) {
+  clearTimeout(telling);
+  telling = setTimeout(() => {
+    // A page that is not from a server of its own may not be allowed to.
+    try { window.history.replaceState(null, '', '#event=' + e.n); } catch { /* the address stays as it is */ }
+  }, 300);
 }
 
 function bringIntoView() {
-  const x = places[view.cursor] * view.zoom, width = frame.clientWidth - gutter;
-  if (x < frame.scrollLeft + 20 || x > frame.scrollLeft + width - 40) frame.scrollLeft = x - width / 2;
+  const x = places[view.cursor] * view.zoom, width = view.width - gutter;
+  if (x < view.left + 20 || x > view.left + width - 40) slideTo(x - width / 2);
 }
 
 const holdersAt = (k) => new Set(beliefs.filter((b) => b.lock === view.lock && b.i <= k && (!b.ended || k < b.j)).map((b) => b.client));
@@ -112,7 +139,7 @@ document.addEventListener('click', (e) => {
 });
 
 picture.addEventListener('click', (e) => {
-  const place = (e.clientX - picture.getBoundingClientRect().left - gutter + frame.scrollLeft) / view.zoom;
+  const place = (e.clientX - picture.getBoundingClientRect().left - gutter + view.left) / view.zoom;
   const k = search(place), near = k + 1 < total && places[k + 1] - place < place - places[k] ? k + 1 : k;
   if (place >= 0) go(near, false);
 });
@@ -138,8 +165,18 @@ on('messages', 'change', (e) => { listing.all = e.target.checked; relist(); });
 on('find', 'input', (e) => { listing.find = e.target.value; relist(); });
 on('earlier', 'click', () => turn(-windowSize));
 on('later', 'click', () => turn(windowSize));
-frame.addEventListener('scroll', repaint);
-window.addEventListener('resize', () => { layout(); repaint(); });
+frame.addEventListener('scroll', () => {
+  if (Math.abs(frame.scrollLeft - view.left) < 1) return;
+  view.left = frame.scrollLeft;
+  view.stale = true;
+  repaint();
+});
+new ResizeObserver(() => {
+  if (frame.clientWidth === view.width) return;
+  layout();
+  slideTo(view.left);
+  repaint();
+}).observe(frame);
 window.addEventListener('hashchange', () => go(eventInAddress() - 1));
 
 function relist() {
@@ -160,12 +197,16 @@ const eventInAddress = () => Number(/^#event=(\d+)$/.exec(location.hash)?.[1] ||
 // notes says what is not shown.
 function notes() {
   const list = [];
-  if (total > 20000) {
-    list.push(`This run has ${total} events: the diagram shows the part around the cursor, the list ${windowSize} at a time.`);
+  if (total > mostEvents) {
+    list.push(`This run has ${total} events: the diagram shows at most ${mostEvents} of them at once, around the cursor, `
+      + `and the list ${windowSize}.`);
   }
+  if (view.thinned > 1) list.push(`Of the messages in view one in ${view.thinned} is drawn, and all that met with something; zoom in to see every one.`);
   const hidden = actors.length - view.lanes.length;
   if (hidden > 0) list.push(`${hidden} lanes are not shown; name those that you want.`);
-  element('notice').textContent = list.join(' ');
+  const text = list.join(' ');
+  if (element('notice').textContent === text) return;
+  element('notice').textContent = text;
   element('notice').hidden = list.length === 0;
 }
 
@@ -183,11 +224,9 @@ function open() {
     element('lock-choice').hidden = false;
   }
   rearrange();
-  const whole = (frame.clientWidth - gutter - 10) / places[total];
+  const whole = (view.width - gutter - 10) / places[total];
   zoomTo(Math.min(1.5, Math.max(whole, 0.5)));
   chooseEvents();
-  fillList();
-  notes();
   go(eventInAddress() - 1);
 }
 

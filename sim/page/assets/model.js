@@ -83,6 +83,20 @@ const effects = new Map();
   for (const m of messages) m.late = m.j >= 0 && events[m.j].t - events[m.i].t > limit;
 }
 
+// firstUnderWay is the place in messages of the first that may be under way at or
+// after event k. Before it all have arrived.
+const arrived = []; // of each message: by when it and all before it have arrived
+for (const m of messages) arrived.push(Math.max(arrived[arrived.length - 1] ?? -1, m.i, m.j));
+
+function firstUnderWay(k) {
+  let low = 0, high = arrived.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (arrived[middle] < k) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
 // clocks have, for an actor, since when its clock is where and how fast it runs.
 const clocks = new Map(actors.map((name) => [name, [{ t: 0, local: 0, rate: 1 }]]));
 
@@ -204,15 +218,17 @@ const history = new Map();
   });
 }
 
-// stateAt is the latest of states at event k, or null before the first.
-function stateAt(states, k) {
+// latest is the place of the latest of states at event k, or -1 before the first.
+function latest(states, k) {
   let low = 0, high = states.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (states[middle].i <= k) low = middle + 1; else high = middle;
   }
-  return low > 0 ? states[low - 1] : null;
+  return low - 1;
 }
+
+const stateAt = (states, k) => states[latest(states, k)] ?? null;
 
 // bands are faults that last: on a lane (or "" for all), from event i to event j.
 const bands = [];

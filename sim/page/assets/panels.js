@@ -33,28 +33,45 @@ function showEvent(k) {
 
 const shorter = (text) => (text.length <= 400 ? text : text.slice(0, 400) + '…');
 
-// showKeys shows all keys at event k, and how they differ from the event before.
+// mostKeys is how many keys of a server are shown at once.
+const mostKeys = 40;
+
+// showKeys shows the keys at event k, and how they differ from the event before.
+// Where there are too many, those that changed come first, and those of the lock.
 function showKeys(k) {
   const box = element('keys');
   box.replaceChildren();
   for (const node of actors.filter((name) => history.has(name))) {
-    const table = document.createElement('table');
-    table.className = 'keys';
+    const there = [...history.get(node)].map(([key, states]) => difference(key, states, k)).filter(Boolean);
+    if (there.length === 0) continue;
+    const table = put(box, 'table', undefined, 'keys');
     put(table, 'caption', visible(node) + (isDown(node, k) ? ' (down)' : ''));
     const body = put(table, 'tbody');
-    for (const [key, states] of history.get(node)) row(body, node, key, states, k);
-    if (body.children.length > 0) box.append(table);
+    for (const one of choose(there)) row(body, node, one, k);
+    const more = there.length - mostKeys;
+    if (more > 0) put(put(body, 'tr'), 'td', `and ${more} keys more`, 'reply').colSpan = 2;
   }
   if (box.children.length === 0) put(box, 'p', 'No server has a key yet.', 'reply');
 }
 
+// difference is a key at event k, or null where it was neither there nor has gone.
+function difference(key, states, k) {
+  const now = stateAt(states, k), before = k > 0 ? stateAt(states, k - 1) : null;
+  const is = now?.text, was = before?.text;
+  if (!is && !was) return null;
+  return { key, now, is, was, change: !was ? 'new' : !is ? 'gone' : now !== before ? 'changed' : '' };
+}
+
+function choose(there) {
+  if (there.length <= mostKeys) return there;
+  const lock = locks.get(view.lock), rank = (one) => (one.change ? 2 : lock && one.key.includes(lock) ? 1 : 0);
+  const first = new Set([...there].sort((a, b) => rank(b) - rank(a)).slice(0, mostKeys));
+  return there.filter((one) => first.has(one));
+}
+
 const isDown = (node, k) => bands.some((b) => b.lane === node && b.word === 'down' && b.i <= k && k < b.j);
 
-function row(body, node, key, states, k) {
-  const now = stateAt(states, k), before = k > 0 ? stateAt(states, k - 1) : null;
-  const is = now && now.text, was = before && before.text;
-  if (!is && !was) return;
-  const change = !was ? 'new' : !is ? 'gone' : now !== before ? 'changed' : '';
+function row(body, node, { key, now, is, was, change }, k) {
   const line = put(body, 'tr', undefined, change);
   put(line, 'td', visible(key), 'code');
   const cell = put(line, 'td', undefined, 'code');
@@ -116,7 +133,7 @@ function fillList() {
 // followCursor brings the list to event k and marks it there and in the why.
 function followCursor(k) {
   const at = positionOf(k);
-  if (at < listing.from || at >= listing.from + windowSize) {
+  if (element('list').children.length === 0 || at < listing.from || at >= listing.from + windowSize) {
     listing.from = Math.max(0, at - windowSize / 2);
     fillList();
   }
@@ -124,16 +141,13 @@ function followCursor(k) {
 }
 
 function markCurrent() {
-  const k = view.cursor, n = String(events[k].n);
-  for (const button of document.querySelectorAll('[data-event]')) {
-    const inList = button.closest('#list') !== null;
-    const current = inList ? listing.chosen[positionOf(k)] === button.dataset.event - 1 : button.dataset.event === n;
-    if (!current) button.removeAttribute('aria-current');
-    else {
-      button.setAttribute('aria-current', 'true');
-      if (inList) keepInSight(button);
-    }
+  const list = element('list'), current = list.children[positionOf(view.cursor) - listing.from]?.firstElementChild;
+  if (current) keepInSight(current);
+  for (const button of document.querySelectorAll('[aria-current]')) button.removeAttribute('aria-current');
+  for (const button of document.querySelectorAll(`.why [data-event="${events[view.cursor].n}"]`)) {
+    button.setAttribute('aria-current', 'true');
   }
+  current?.setAttribute('aria-current', 'true');
 }
 
 // keepInSight scrolls the list, and never the page.
