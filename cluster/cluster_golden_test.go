@@ -33,7 +33,7 @@ type clusterTarget interface {
 // Golden files (testdata/cluster/*.txt) hold what the nodes of a cluster of
 // redis-server 7.0.15 answer. They run against this package always and, when
 // REDIS_BINARY is the path of a redis-server, against that one's processes too, on
-// the ports from REDIS_CLUSTER_PORT on; -rewrite records from it. Blocks:
+// the ports from REDIS_PORT on; -rewrite records from it. Blocks:
 //
 //	run [masters=N] [replicas=N] [nodes=N] [timeout=MS]
 //	    Starts nodes n1 …, masters first, and makes a cluster of them; with
@@ -63,6 +63,7 @@ func TestClusterGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		if binary != "" {
 			t.Run("redis/"+name, func(t *testing.T) {
+				t.Parallel() // most of the time it waits
 				runClusterGolden(t, file, func(nodes, timeout int) clusterTarget {
 					return newRealCluster(t, binary, nodes, timeout)
 				})
@@ -113,7 +114,7 @@ func runClusterGolden(t *testing.T, file string, start func(nodes, timeout int) 
 		case "do":
 			return g.do(d, nodeNumber(at), client)
 		case "recv":
-			return g.receive(nodeNumber(at), client)
+			return g.receive(nodeNumber(at), client, d.Expected)
 		case "await":
 			g.await(d, nodeNumber(at))
 		case "stop":
@@ -196,6 +197,12 @@ func (g *clusterGolden) form(masters, replicas int) {
 			g.until(id, "INFO replication", regexp.MustCompile("master_link_status:up"))
 		}
 	}
+	for id := ID(1); id <= nodes; id++ { // a master hears only those that it knows as its replicas
+		for replica := ID(masters + 1); replica <= nodes; replica++ {
+			g.until(id, "CLUSTER NODES", regexp.MustCompile(g.names.unmask(
+				fmt.Sprintf("#n%d .*slave #n%d", replica, l.masterOf(replica)))))
+		}
+	}
 	for id := ID(1); id <= nodes; id++ { // a replica is listed once it has data
 		g.untilNot(id, "CLUSTER SHARDS", regexp.MustCompile("loading"))
 	}
@@ -268,15 +275,21 @@ func (g *clusterGolden) do(d *datadriven.TestData, id ID, client string) string 
 	return out.String()
 }
 
-func (g *clusterGolden) receive(id ID, client string) string {
+// receive waits a moment for more than what is expected, and longer for that.
+func (g *clusterGolden) receive(id ID, client, expected string) string {
 	var out strings.Builder
-	for {
+	for tries := 0; tries < 40; {
 		v, sent := g.target.next(id, client)
-		if !sent {
+		switch {
+		case sent:
+			out.WriteString(g.show(v))
+		case out.Len() >= len(expected):
 			return out.String()
+		default:
+			tries++
 		}
-		out.WriteString(g.show(v))
 	}
+	return out.String()
 }
 
 // volatileClusterFields are those of CLUSTER SHARDS and LINKS whose values depend on the moment.

@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -53,18 +52,11 @@ type realCluster struct {
 	clients    map[string]*realConn
 }
 
-const defaultClusterPort = 21440
-
 // newRealCluster starts processes of a redis-server; they end with the test.
 func newRealCluster(t *testing.T, binary string, nodes, timeout int) *realCluster {
 	c := &realCluster{
-		t: t, binary: binary, folder: t.TempDir(), base: defaultClusterPort, clients: map[string]*realConn{},
+		t: t, binary: binary, folder: t.TempDir(), base: realPorts(t), clients: map[string]*realConn{},
 		parameters: goldenParameters(timeout), procs: make([]*exec.Cmd, nodes),
-	}
-	if text := os.Getenv("REDIS_CLUSTER_PORT"); text != "" {
-		var err error
-		c.base, err = strconv.Atoi(text)
-		require.NoError(t, err)
 	}
 	for i := range c.procs {
 		c.start(ID(i + 1))

@@ -77,6 +77,7 @@ func TestSentinelGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		if binary != "" {
 			t.Run("redis/"+name, func(t *testing.T) {
+				t.Parallel() // most of the time it waits
 				runSentinelGolden(t, file, func(cfg deployment) sentinelTarget { return newRealWorld(t, binary, cfg) })
 			})
 		}

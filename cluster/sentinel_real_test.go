@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -41,27 +42,28 @@ type realConn struct {
 	in     []byte
 }
 
-const defaultRealPort = 21540
+const (
+	defaultRealPort = 21540
+	portsOfASet     = 16
+	setsAtOnce      = 60 // with the ports of their buses they stay below those that the system hands out
+)
 
-// realPort is the port from which on redis-server's processes may listen.
-func realPort(t *testing.T) int {
-	text := os.Getenv("REDIS_PORT")
-	if text == "" {
-		return defaultRealPort
+var realSets atomic.Int32
+
+// realPorts is the first of the ports of another set of redis-server's processes.
+func realPorts(t *testing.T) int {
+	base := defaultRealPort
+	if text := os.Getenv("REDIS_PORT"); text != "" {
+		var err error
+		base, err = strconv.Atoi(text)
+		require.NoError(t, err)
 	}
-	port, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return port
+	return base + int(realSets.Add(1))%setsAtOnce*portsOfASet
 }
 
 // newRealWorld starts processes of a redis-server; they end with the test.
 func newRealWorld(t *testing.T, binary string, cfg deployment) *realWorld {
-	return newRealWorldAt(t, binary, cfg, realPort(t))
-}
-
-// newRealWorldAt is newRealWorld on the ports from base on.
-func newRealWorldAt(t *testing.T, binary string, cfg deployment, base int) *realWorld {
-	w := &realWorld{t: t, binary: binary, folder: t.TempDir(), base: base, procs: map[string]*realProcess{}}
+	w := &realWorld{t: t, binary: binary, folder: t.TempDir(), base: realPorts(t), procs: map[string]*realProcess{}}
 	for i, name := range cfg.names() {
 		port := w.base + i
 		p := &realProcess{name: name, port: port}

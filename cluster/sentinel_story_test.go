@@ -62,10 +62,10 @@ func recordStories(t *testing.T, d *datadriven.TestData, cfg deployment) stories
 	all := stories{}
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	for set := range sets {
+	for range sets {
 		running.Go(func() {
 			for range runs / sets {
-				w := newRealWorldAt(t, binary, cfg, realPort(t)+set*len(cfg.names()))
+				w := newRealWorld(t, binary, cfg)
 				told := stories{}
 				tellCrash(t, cfg, w, told)
 				w.stopAll()
