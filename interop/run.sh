@@ -3,9 +3,9 @@
 # python3 with venv, ioredis and node-redis need npm, Redisson a JDK 17 and
 # Maven. Each is brought in the version that its build file names.
 #
-# First Redisson and lockclient on the same locks, on redis-server too if it is
-# there; this prints the table of docs/interop.md, and with -rewrite writes it
-# there. Then all clients through failovers, crashes, restarts and slot moves;
+# First other people's lock libraries, on redis-server too if it is there; then
+# Redisson and lockclient on the same locks. Both print a table of
+# docs/interop.md, and with -rewrite write it there. Then all clients through failovers, crashes, restarts and slot moves;
 # this prints how long each was without a lock. INTEROP_CLIENTS=redis-py,ioredis
 # takes only these through the latter.
 set -u
@@ -33,10 +33,12 @@ fi
 if have 'ioredis and node-redis' node npm; then
 	build 'the packages of npm' timeout 120 npm ci --prefix node --no-audit --no-fund
 fi
+build 'the libraries of Go' timeout 120 go build -C go -o target/worker ./worker
 failed=0
+# Without a package's name go test shows the progress and the table.
+(cd locks && INTEROP_LOCKS=1 go test -count=1 -timeout 4m -parallel 12 "$@") || failed=1
 if have Redisson javac mvn; then
 	build Redisson timeout 120 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes
-	# Without a package's name go test shows the progress and the table.
 	(cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
 fi
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1

@@ -1,22 +1,16 @@
 package java
 
 import (
-	"fmt"
-	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+
+	"minikv/interop/page"
 )
 
-// document has the table between these two lines.
-const (
-	document   = "../../docs/interop.md"
-	tableBegin = "<!-- interop/run.sh -rewrite writes what follows -->\n\n"
-	tableEnd   = "\n<!-- to here -->\n"
-)
+// section of docs/interop.md has the table.
+const section = "what wakes whom"
 
 // table is what a run found, a column for each Redisson on each server.
 type table struct {
@@ -41,10 +35,9 @@ func add(names []string, name string) []string {
 	return append(names, name)
 }
 
-// markdown pads its columns, so that it can be read on a terminal too.
+// markdown is the table as the document has it.
 func (t *table) markdown() string {
-	lines := [][]string{append([]string{"kind, direction"}, t.columns...)}
-	lines = append(lines, make([]string, len(t.columns)+1))
+	var lines [][]string
 	for _, row := range t.rows {
 		line := []string{row}
 		for _, column := range t.columns {
@@ -52,24 +45,7 @@ func (t *table) markdown() string {
 		}
 		lines = append(lines, line)
 	}
-	widths := make([]int, len(t.columns)+1)
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	var text strings.Builder
-	for n, line := range lines {
-		filler := " "
-		if n == 1 {
-			filler = "-"
-		}
-		for i, cell := range line {
-			fmt.Fprintf(&text, "|%s%s%s%s", filler, cell, strings.Repeat(filler, widths[i]-len(cell)), filler)
-		}
-		text.WriteString("|\n")
-	}
-	return text.String()
+	return page.Table(append([]string{"kind, direction"}, t.columns...), lines)
 }
 
 var times = regexp.MustCompile(`\d+ ms *`)
@@ -77,16 +53,11 @@ var times = regexp.MustCompile(`\d+ ms *`)
 // compare requires the document to have this table, whatever times it shows, or
 // writes it there.
 func (t *table) compare(test *testing.T, rewrite bool) {
-	content, err := os.ReadFile(document)
-	require.NoError(test, err)
-	before, rest, found := strings.Cut(string(content), tableBegin)
-	require.True(test, found, "%s has no %q", document, tableBegin)
-	recorded, after, found := strings.Cut(rest, tableEnd)
-	require.True(test, found, "%s has no %q", document, tableEnd)
 	if rewrite {
-		require.NoError(test, os.WriteFile(document, []byte(before+tableBegin+t.markdown()+tableEnd+after), 0o644))
+		page.Write(test, section, t.markdown())
 		return
 	}
+	recorded := page.Read(test, section)
 	assert.Equal(test, times.ReplaceAllString(recorded, "TIME"), times.ReplaceAllString(t.markdown(), "TIME"),
 		"if this is as it should be: interop/run.sh -rewrite")
 }

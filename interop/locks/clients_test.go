@@ -1,0 +1,47 @@
+package locks
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// client is a library, as its worker calls it.
+type client struct {
+	language string
+	library  string
+	// renews: it does so by itself, and is asked only whether it has.
+	renews bool
+	// absolute: its leases end at a date by the client's clock, which the server's must agree with.
+	absolute bool
+}
+
+var clients = []client{
+	{language: "go", library: "go-redis"},
+	{language: "go", library: "redsync"},
+	{language: "go", library: "redislock"},
+	{language: "go", library: "rueidislock", renews: true, absolute: true},
+}
+
+// workers are the commands by language, and what must have been built for each.
+var workers = map[string]struct {
+	built   string
+	command []string
+}{
+	"go": {"../go/target/worker", []string{"../go/target/worker"}},
+}
+
+// startWorkers starts those that were built.
+func startWorkers(t *testing.T) map[string]*worker {
+	started := map[string]*worker{}
+	for language, w := range workers {
+		if _, err := os.Stat(w.built); err == nil {
+			started[language] = startWorker(t, w.command)
+		} else {
+			require.ErrorIs(t, err, os.ErrNotExist)
+			t.Logf("without %s: %s is not there", language, w.built)
+		}
+	}
+	return started
+}
