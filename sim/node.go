@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"minikv/cluster"
@@ -84,6 +85,9 @@ func (n *node) config() engine.Config {
 	}
 	if w.cfg.Details {
 		cfg.Observe = func(d trace.Detail) { w.details = append(w.details, d) }
+	}
+	if w.cfg.Lines {
+		cfg.Step = w.noteLine
 	}
 	return cfg
 }
@@ -197,10 +201,29 @@ func shortened(reply string) string {
 	return reply[:enough] + "…"
 }
 
+// noteLine notes where the running script stands.
+func (w *World) noteLine(s luaengine.Step) {
+	locals := make([]string, len(s.Locals))
+	for i, v := range s.Locals {
+		locals[i] = v.Name + " = " + v.Value
+	}
+	w.details = append(w.details, trace.Detail{What: trace.Line, Line: s.Line, Text: strings.Join(locals, ", ")})
+}
+
+// takeDetails are those of the next event, with the source of a script that no
+// event has told yet.
 func (n *node) takeDetails() []trace.Detail {
-	d := append([]trace.Detail(nil), n.w.details...)
+	list := append([]trace.Detail(nil), n.w.details...)
 	n.w.details = n.w.details[:0]
-	return d
+	for i := range list {
+		if d := &list[i]; d.What == trace.Script {
+			if n.w.told[d.Key] {
+				d.Text = ""
+			}
+			n.w.told[d.Key] = true
+		}
+	}
+	return list
 }
 
 // settle sends what an execution left behind: replies, pushes, messages to other

@@ -25,6 +25,7 @@ type Options struct {
 	Chooser Chooser       // nil: Random(Seed)
 	Record  bool          // keep the draws
 	Details bool          // fill in the texts of events
+	Lines   bool          // with Details: and which lines of scripts ran
 	Lua     *luaengine.Engine
 	Own     *Own // of lock=own
 
@@ -124,7 +125,8 @@ func (r *runner) build(opt Options) {
 		r.checks = append(r.checks, r.checker(e.Check, name, opt.Own))
 	}
 	r.w = NewWorld(Config{
-		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details, Lua: opt.Lua,
+		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details,
+		Lines: opt.Lines && opt.Details, Lua: opt.Lua,
 		Plan: spec.Plan(), Nodes: spec.parameters, Remember: r.s.remembers(), Locks: spec.Locks(),
 		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, EverySec: spec.EverySec,
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),

@@ -16,6 +16,7 @@ type Config struct {
 	Chooser Chooser           // nil: Random(Seed)
 	Record  bool              // keep the non-zero draws, for Draws
 	Details bool              // fill in the texts of events; changes no result
+	Lines   bool              // and which lines of scripts ran; changes no result either, and takes longer
 	Lua     *luaengine.Engine // may be shared by the worlds of one goroutine; nil: a new one
 
 	Plan     cluster.Plan // which servers there are
@@ -56,7 +57,8 @@ type World struct {
 	running  *task  // nil while the world itself acts
 	cursor   uint64 // the event that the world's own step follows from
 	event    trace.Event
-	details  []trace.Detail // of the node that executes
+	details  []trace.Detail  // of the node that executes
+	told     map[string]bool // by SHA1, the scripts whose source an event has told
 	events   uint64
 	hash     trace.Hash
 	drawn    []Draw
@@ -82,7 +84,7 @@ func NewWorld(cfg Config) *World {
 	if cfg.Lua == nil {
 		cfg.Lua = NewLua()
 	}
-	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}}
+	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, told: map[string]bool{}}
 	w.nemesis = w.actor("nemesis")
 	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,35 @@ func TestPageRefusals(t *testing.T) {
 		require.Contains(t, stderr, bad.want)
 	}
 	require.NoFileExists(t, filepath.Join(dir, "x.html"))
+}
+
+// TestLuaLines: the trace says which line decided, if it is asked to, and a page that
+// is made from it shows the line.
+func TestLuaLines(t *testing.T) {
+	const story = "failover_before_replication"
+	const decided = "decided by line 6: if redis.call('exists', KEYS[1]) == 0 or"
+	code, plain, stderr := locksim("run", story)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, plain, "decided by")
+	code, lua, stderr := locksim("run", story, "--lua")
+	require.Zero(t, code, stderr)
+	require.Equal(t, 2, strings.Count(lua, decided), lua)
+	var told []string
+	for line := range strings.Lines(lua) {
+		if !strings.Contains(line, "decided by line ") {
+			told = append(told, line)
+		}
+	}
+	require.Equal(t, plain, strings.Join(told, ""), "the rest is the same, hash included")
+
+	dir := t.TempDir()
+	events, html := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "a.html")
+	code, jsonl, stderr := locksim("run", story, "--lua", "--trace", "jsonl")
+	require.Zero(t, code, stderr)
+	require.NoError(t, os.WriteFile(events, []byte(jsonl), 0o600))
+	code, _, stderr = locksim("page", events, "--html", html)
+	require.Zero(t, code, stderr)
+	text, err := os.ReadFile(html)
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(text), `"decided":6}`))
 }

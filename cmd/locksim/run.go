@@ -22,6 +22,7 @@ type runFlags struct {
 	length  time.Duration
 	trace   string
 	html    string
+	lua     bool
 
 	events []trace.Event // for html
 }
@@ -38,6 +39,7 @@ only, one JSON object a line, and the rest goes to standard error.`,
   locksim run failover_before_replication --trace jsonl > events.jsonl
   locksim run contention --clients 10000 --for 60s --trace none
   locksim run pause_outlives_lease --html pause.html
+  locksim run failover_before_replication --lua
   locksim run ./my.scenario`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
@@ -51,6 +53,8 @@ only, one JSON object a line, and the rest goes to standard error.`,
 	cmd.Flags().DurationVar(&f.length, "for", 0, "virtual time to run, such as 60s (default: the file's)")
 	cmd.Flags().StringVar(&f.trace, "trace", "text", "what to print of the run: none, text or jsonl")
 	cmd.Flags().StringVar(&f.html, "html", "", "write the run to this file as a page that needs nothing else")
+	cmd.Flags().BoolVar(&f.lua, "lua", false,
+		"the trace tells which line of each script decided; jsonl has every line that ran")
 	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions([]string{"none", "text", "jsonl"}, 0))
 	return cmd
 }
@@ -103,6 +107,7 @@ func (f *runFlags) perform(cmd *cobra.Command, s *sim.Scenario, opt sim.Options)
 	}
 	opt.Observe = f.collect(observe)
 	opt.Details = opt.Observe != nil
+	opt.Lines = f.lua || f.html != ""
 	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
 	opt.Tick = bar.tick
 	report, err := s.Run(cmd.Context(), opt)
@@ -144,6 +149,7 @@ func (f *runFlags) summary(cmd *cobra.Command) io.Writer {
 // tracer writes events as they happen; nil for --trace none.
 func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), error) {
 	var line []byte
+	sources := trace.Sources{}
 	switch f.trace {
 	case "none":
 		return nil, nil
@@ -152,6 +158,10 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 			if e.Story() {
 				line = append(e.AppendText(line[:0], names), '\n')
 				_, _ = out.Write(line) // the error stays in out until Flush
+			}
+			sources.Note(e)
+			if d, ok := sources.Decision(e); ok && f.lua {
+				fmt.Fprintf(out, "%19sdecided by line %d: %s\n", "", d.Line, d.Text)
 			}
 		}, nil
 	case "jsonl":

@@ -66,7 +66,7 @@ func (b *branch) run(ctx context.Context) (*sim.Report, []trace.Event, error) {
 
 func runWithEvents(ctx context.Context, s *sim.Scenario) (*sim.Report, []trace.Event, error) {
 	var events []trace.Event
-	report, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Observe: keepEvents(&events)})
+	report, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Lines: true, Observe: keepEvents(&events)})
 	return report, events, err
 }
 

@@ -97,6 +97,8 @@ const (
 	Changed               // a key changed: Key, and Text is its new state ("" when it is gone)
 	Expired               // a key was found expired and removed: Key
 	Published             // a message went out: Key is the channel, Text the payload
+	Script                // a script begins: Key is its SHA1, Text its source, the first time that a trace has it
+	Line                  // a statement of it begins: Line, and Text is its local variables
 )
 
 // Detail is one step inside a node.
@@ -105,4 +107,5 @@ type Detail struct {
 	Key   string
 	Text  string
 	Reply string
+	Line  int // of a script's source, from 1
 }

@@ -46,6 +46,7 @@ func appendDetails(dst []byte, details []Detail) []byte {
 		dst = appendText(dst, "key", d.Key)
 		dst = appendText(dst, "text", d.Text)
 		dst = appendText(dst, "reply", d.Reply)
+		dst = appendNumber(dst, "line", int64(d.Line))
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')

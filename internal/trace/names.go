@@ -16,7 +16,8 @@ var kindNames = [...]string{
 	Calm: "calm", Evict: "evict", Steal: "steal", Asks: "asks", Told: "told",
 }
 
-var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published"}
+var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published",
+	Script: "script", Line: "line"}
 
 // String is the kind's name in files.
 func (k Kind) String() string { return kindNames[k] }

@@ -25,7 +25,10 @@ type line struct {
 	A, B    int64
 	Key     string
 	Text    string
-	Details []struct{ What, Key, Text, Reply string }
+	Details []struct {
+		What, Key, Text, Reply string
+		Line                   int
+	}
 }
 
 // reader turns lines into events.
@@ -88,7 +91,7 @@ func (r *reader) read(text []byte) error {
 		if what < 0 {
 			return fmt.Errorf("unknown detail %q: the trace is of another version", d.What)
 		}
-		e.Details = append(e.Details, Detail{What(what), d.Key, d.Text, d.Reply})
+		e.Details = append(e.Details, Detail{What(what), d.Key, d.Text, d.Reply, d.Line})
 	}
 	r.events = append(r.events, e)
 	return nil

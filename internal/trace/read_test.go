@@ -12,7 +12,8 @@ func TestReadIsTheInverse(t *testing.T) {
 	text := `{"n":1,"t":0,"actor":"nemesis","kind":"lag","peer":"r1","a":1}
 {"n":2,"t":100000000,"actor":"c1","kind":"acquire","cause":1,"lock":1,"key":"lock:<b>\u0000\"é"}
 {"n":3,"t":100000001,"actor":"m1","kind":"execute","cause":2,"peer":"c1","a":-7,"b":9,"text":"GET x",` +
-		`"details":[{"what":"call","text":"GET x","reply":"nil"},{"what":"expired","key":"x"}]}
+		`"details":[{"what":"call","text":"GET x","reply":"nil"},{"what":"expired","key":"x"},` +
+		`{"what":"script","key":"ab","text":"return 1"},{"what":"line","text":"x = 1","line":1}]}
 `
 	events, names, err := Read("t.jsonl", strings.NewReader(text))
 	require.NoError(t, err)

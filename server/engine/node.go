@@ -33,7 +33,7 @@ type Config struct {
 	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
-	Step     func(luaengine.Step) // scripts run in steps and tell each; nil: they do not
+	Step     func(luaengine.Step) // scripts run in steps and tell each, and Observe is told which begins; nil: they do not
 	Shards   int                  // of the keyspace; 0: 1. It changes no answer.
 
 	Port       int               // that INFO and CONFIG GET show

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"minikv/internal/resp"
+	"minikv/internal/trace"
 	"minikv/luaengine"
 )
 
@@ -44,6 +45,9 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 		h.slot = slotOf(keys)
 	}
 	db := c.Session.DB
+	if n.cfg.Step != nil && n.cfg.Observe != nil {
+		n.cfg.Observe(trace.Detail{What: trace.Script, Key: script.SHA(), Text: script.Text()})
+	}
 	n.keys.Freeze(n.nowMillis())
 	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{Step: n.cfg.Step})
 	n.keys.Thaw()

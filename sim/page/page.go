@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 
 	"minikv/internal/trace"
@@ -87,13 +88,22 @@ type sentence struct {
 	N    uint64
 	Time string
 	Text string
+	By   *turn // what made it so, if a script did
+}
+
+// turn is the condition of a script that an event came from.
+type turn struct {
+	trace.Decision
+	N    uint64 // of the event at which the script ran
+	Node string
 }
 
 var layout = template.Must(template.ParseFS(assets, "assets/page.html"))
 
 // Write writes the page. An error is that of the writer.
 func (p *Page) Write(out io.Writer) error {
-	style, script := asset("page.css"), asset("model.js", "ink.js", "diagram.js", "panels.js", "main.js")
+	style := asset("page.css")
+	script := asset("model.js", "ink.js", "diagram.js", "lua.js", "panels.js", "main.js")
 	v := view{Page: p, Style: template.CSS(style), Script: template.JS(script), Data: p.data(), Why: p.why()}
 	v.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; form-action 'self'; "+
 		"base-uri 'none'", source(style), source(script))
@@ -132,19 +142,51 @@ func (p *Page) violated() (results []check.Result) {
 
 // why are the events that decided.
 func (p *Page) why() (list []sentence) {
+	sources := p.sources()
 	for _, e := range sim.Decisive(p.Events, p.violated(), sentences) {
-		list = append(list, sentence{e.N, string(trace.AppendTime(nil, e.At)), string(e.AppendSentence(nil, p.Names))})
+		list = append(list, sentence{e.N, string(trace.AppendTime(nil, e.At)), string(e.AppendSentence(nil, p.Names)),
+			p.turn(&e, sources)})
 	}
 	return list
 }
 
+// sources are the scripts that the trace tells.
+func (p *Page) sources() trace.Sources {
+	sources := trace.Sources{}
+	for i := range p.Events {
+		sources.Note(&p.Events[i])
+	}
+	return sources
+}
+
+// turn is where a script gave what e says: that of an execution, or the one that a
+// client's belief followed from. nil: the trace does not say.
+func (p *Page) turn(e *trace.Event, sources trace.Sources) *turn {
+	if e.Kind != trace.Hold && e.Kind != trace.Execute {
+		return nil
+	}
+	for n := e.N; n != 0; n = p.Events[n-1].Cause {
+		one := &p.Events[n-1]
+		if d, ok := sources.Decision(one); ok {
+			return &turn{d, n, p.Names[one.Actor]}
+		}
+		if one.Kind == trace.Acquire {
+			break
+		}
+	}
+	return nil
+}
+
 // data is the trace for the page's scripts: the events with a sentence for each
-// that is part of the story. Nothing in it can end the element that it stands in.
+// that is part of the story, and the line that decided for each that ran a script.
+// Nothing in it can end the element that it stands in.
 func (p *Page) data() template.JS {
 	var out, line []byte
+	sources := trace.Sources{}
 	out = append(out, '[')
 	for i := range p.Events {
 		e := &p.Events[i]
+		sources.Note(e)
 		if i > 0 {
 			out = append(out, ",\n"...)
 		}
@@ -152,6 +194,9 @@ func (p *Page) data() template.JS {
 		if e.Story() {
 			line = append(line[:len(line)-1], `,"says":`...)
 			line = append(trace.AppendQuoted(line, string(e.AppendSentence(nil, p.Names))), '}')
+		}
+		if d, ok := sources.Decision(e); ok {
+			line = append(strconv.AppendInt(append(line[:len(line)-1], `,"decided":`...), int64(d.Line), 10), '}')
 		}
 		out = append(out, line...)
 	}

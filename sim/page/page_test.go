@@ -25,13 +25,14 @@ func TestPageTellsTheRun(t *testing.T) {
 	s, err := sim.Find("failover_before_replication")
 	require.NoError(t, err)
 	var events []trace.Event
-	r, err := s.Run(t.Context(), sim.Options{Seed: s.Seed, Details: true,
+	r, err := s.Run(t.Context(), sim.Options{Seed: s.Seed, Details: true, Lines: true,
 		Observe: func(e *trace.Event, _ []string) { events = append(events, *e) }})
 	require.NoError(t, err)
 	text := written(t, FromReport(r, events, "locksim run x"))
 	for _, want := range []string{
 		s.Claim, "<b>exclusion</b> violated:", "c1 [0.116, 5.125] overlaps c2 [2.515, 7.518]",
 		"r1 is promoted to master", `"says":"c2 holds lock:1 valid=29.682s"`, "<code>locksim run x</code>",
+		`data-event="42">decided at r1 by line 6: <code>if redis.call(&#39;exists&#39;, KEYS[1]) == 0 or`, `,"decided":6}`,
 	} {
 		require.Contains(t, text, want)
 	}

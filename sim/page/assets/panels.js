@@ -16,6 +16,9 @@ function showEvent(k) {
   if (e.cause) line.append(` (after #${e.cause})`);
   const did = element('did');
   did.replaceChildren();
+  const runs = scriptsOf(e);
+  for (const run of runs) showScript(did, run);
+  if (runs.length > 0) return;
   const calls = (e.details || []).filter((d) => d.what === 'call');
   const sent = (e.details || []).filter((d) => d.what === 'published');
   if (calls.length + sent.length === 0) {
