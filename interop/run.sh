@@ -6,7 +6,8 @@
 # First other people's lock libraries, on redis-server too if it is there; then
 # Redisson and lockclient on the same locks. Both print a table of
 # docs/interop.md, and with -rewrite write it there. Then all clients through failovers, crashes, restarts and slot moves;
-# this prints how long each was without a lock. INTEROP_CLIENTS=redis-py,ioredis
+# this prints how long each was without a lock. Before these, one test command
+# of each language under minikv exec. INTEROP_CLIENTS=redis-py,ioredis
 # takes only these through the latter.
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -41,5 +42,6 @@ if have Redisson javac mvn; then
 	build Redisson timeout 120 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes
 	(cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
 fi
+(cd exec && INTEROP_EXEC=1 go test -count=1 -v -timeout 2m) || failed=1
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1
 exit $failed
