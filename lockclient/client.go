@@ -54,7 +54,7 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		fairWait:  DefaultFairWait,
 		backoff:   DefaultBackoff,
 		wake:      rt.NewGate(),
-		keeper:    keeper{byOwner: map[holdID]*hold{}},
+		keeper:    keeper{byOwner: map[holdID]*hold{}, owed: map[holdID]*hold{}},
 		hub:       hub{channels: map[string]*channel{}},
 	}
 	for _, opt := range opts {
@@ -130,26 +130,34 @@ func (c *Client) exists(ctx context.Context, key string) (bool, error) {
 	return n == 1, err
 }
 
-// insist repeats a request until it has no error, or patience is over.
-func (c *Client) insist(patience time.Duration, request func(ctx context.Context) error) {
+// insist gives back, in the background, what owner may have of key: it repeats a
+// request until it has no error, or patience is over.
+func (c *Client) insist(key, owner string, patience time.Duration, request func(ctx context.Context) error) {
 	until := c.rt.Mono() + patience
-	pause := c.rt.NewGate()
-	for request(c.base) != nil && c.rt.Mono() < until {
-		if _, err := pause.Wait(c.base, retryPeriod); err != nil {
-			return
+	c.rt.Go(func() {
+		pause := c.rt.NewGate()
+		err := request(c.base)
+		for err != nil && c.rt.Mono() < until {
+			if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
+				return
+			}
+			err = request(c.base)
 		}
-	}
+		c.observe(Event{Kind: GivenBack, Key: key, Owner: owner, Err: err})
+	})
 }
 
-// recall gives back what an acquisition has taken, or in doubt may have. Then it
+// recall gives back, in the background, what an acquisition has taken, or in doubt may have. Then it
 // asks again for as long as the acquisition can still be on its way: what gives
 // back may have overtaken it.
-func (c *Client) recall(patience time.Duration, doubtful bool, giveBack func(ctx context.Context) error) {
+func (c *Client) recall(
+	key, owner string, patience time.Duration, doubtful bool, giveBack func(ctx context.Context) error,
+) {
 	late := c.rt.Mono()
 	if doubtful {
 		late += c.timeout
 	}
-	c.insist(patience, func(ctx context.Context) error {
+	c.insist(key, owner, patience, func(ctx context.Context) error {
 		err := giveBack(ctx)
 		if err == nil && c.rt.Mono() < late {
 			return ErrUnknown

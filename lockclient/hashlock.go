@@ -101,26 +101,24 @@ func (l *hashLock) withdraw(r request, err error) {
 	if !queued && !back {
 		return
 	}
-	patience := c.patience(alone)
+	patience := c.patience(alone, r.lease)
 	if queued && (alone || !back) {
 		patience = max(patience, c.fairWait)
 	}
-	c.rt.Go(func() {
-		c.recall(patience, isDoubtful(err), func(ctx context.Context) error {
-			if queued {
-				if _, err := c.eval(ctx, c.timeout, withdrawal); err != nil {
-					return err
-				}
+	c.recall(l.key, r.owner, patience, isDoubtful(err), func(ctx context.Context) error {
+		if queued {
+			if _, err := c.eval(ctx, c.timeout, withdrawal); err != nil {
+				return err
 			}
-			if !back {
-				return nil
-			}
-			_, err := l.unlock(ctx, r.owner, r.lease, id)
-			if err == nil {
-				id = c.requestID() // under its old name a repetition does nothing
-			}
-			return err
-		})
+		}
+		if !back {
+			return nil
+		}
+		_, err := l.unlock(ctx, r.owner, r.lease, id)
+		if err == nil {
+			id = c.requestID() // under its old name a repetition does nothing
+		}
+		return err
 	})
 }
 
@@ -133,67 +131,6 @@ func (c *Client) extendOne(ctx context.Context, h *hold, lease time.Duration) er
 	known, err := c.prolongAll(ctx, []*hold{h}, lease)
 	if err == nil && !known[0] {
 		err = ErrLost
-	}
-	return err
-}
-
-// release counts down on the server. A request of unknown outcome is repeated
-// until it is answered; where that could count down twice, the hold's last
-// release settles it.
-func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
-	c, h := l.client, held.hold
-	sent, id := c.rt.Mono(), c.requestID()
-	err := l.leave(ctx, h, lv, sent, id)
-	if err == nil || err == ErrLost {
-		return err
-	}
-	c.doubt(h)
-	if alone := lv.left == 0 && !h.named; alone || !c.compat316 {
-		patience := c.patience(alone)
-		c.rt.Go(func() {
-			c.insist(patience, func(ctx context.Context) error {
-				err := l.leave(ctx, h, lv, sent, id)
-				if err == ErrLost {
-					err = nil // as good as unlocked
-				}
-				return err
-			})
-		})
-	}
-	return err
-}
-
-// leave gives back one acquisition of h, and with the last one those of which
-// nobody knew whether the server counts them.
-func (l *hashLock) leave(ctx context.Context, h *hold, lv leaving, sent time.Duration, id string) error {
-	reply, err := l.unlock(ctx, h.owner, lv.lease, id)
-	if err != nil {
-		return err
-	}
-	freed, held := reply.Integer()
-	switch {
-	case !held || freed == 1 && lv.left > 0:
-		return ErrLost // the server knew of fewer acquisitions than we
-	case lv.left > 0:
-		if !l.steady {
-			l.client.prolong(h, sent, lv.lease)
-		}
-	case freed == 0 && lv.doubtful > 0:
-		return l.settle(ctx, h, lv)
-	}
-	return nil
-}
-
-// settle ends a hold of which the server still counts acquisitions, when as
-// many were of unknown outcome. It reads the count first: never is a hold
-// decremented on suspicion.
-func (l *hashLock) settle(ctx context.Context, h *hold, lv leaving) error {
-	n, err := l.holdCount(ctx, h.owner)
-	for range min(n, int64(lv.doubtful)) {
-		if err != nil {
-			break
-		}
-		_, err = l.unlock(ctx, h.owner, lv.lease, l.client.requestID())
 	}
 	return err
 }
@@ -230,19 +167,3 @@ func tooLate(rt Runtime, sent, lease time.Duration) error {
 	}
 	return nil
 }
-
-// latchTTL is how long an unlock may be repeated. Redisson's rule with its
-// default settings gives 16 s to 20 s.
-func (c *Client) latchTTL() time.Duration { return 4*c.timeout + 8*time.Second }
-
-// patience returns for how long an unlock of unknown outcome may be repeated.
-// Without latches that is harmless only if the owner's name is alone at stake.
-func (c *Client) patience(alone bool) time.Duration {
-	if c.compat316 && !alone {
-		return 0
-	}
-	return c.latchTTL()
-}
-
-// requestID names one unlock and its repetitions.
-func (c *Client) requestID() string { return c.randomHex(16) }

@@ -93,8 +93,9 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 // Unlock gives the acquisition back. It sends its request even if ctx has
 // ended, and waits for the reply as long as any request may take. Errors are
 // ErrNotHeld at a second call; ErrLost if the lock ended before, so that others
-// may have held it; ErrUnknown if no reply came: the request is then repeated
-// in the background, and if need be the lease ends the lock.
+// may have held it; ErrUnknown if no reply came; one that wraps ErrNotSent, and a
+// *ServerError. After the last three it is repeated in the background, as a rule
+// until the lease has ended (see As); WithObserver's GivenBack tells how that went.
 func (h *Held) Unlock(ctx context.Context) error {
 	c := h.lock.client
 	l, ok := c.drop(h)

@@ -197,6 +197,7 @@ type leaving struct {
 	left     int           // acquisitions that remain
 	doubtful int           // see hold
 	lease    time.Duration // for those that remain
+	until    time.Duration // Mono time until which the lock could be relied on
 	lost     bool
 }
 
@@ -215,7 +216,7 @@ func (c *Client) drop(held *Held) (l leaving, ok bool) {
 		c.keeper.remove(h)
 	}
 	c.unserve(held)
-	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, lost: h.isLost}
+	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, until: h.until, lost: h.isLost}
 	idle := len(c.keeper.holds) == 0
 	c.mu.Unlock()
 	if idle {
@@ -232,13 +233,6 @@ func (c *Client) unserve(held *Held) {
 	}
 }
 
-// doubt notes a request of unknown outcome.
-func (c *Client) doubt(h *hold) {
-	c.mu.Lock()
-	h.doubtful++
-	c.mu.Unlock()
-}
-
 // lose ends a hold that the server no longer knows, or whose validity is over.
 // It tells everybody once; a hold that was unlocked is left alone.
 func (c *Client) lose(h *hold) {
@@ -250,6 +244,7 @@ func (c *Client) lose(h *hold) {
 	}
 	h.isLost = true
 	c.keeper.remove(h)
+	c.keeper.owe(h, now)
 	held := slices.Clone(h.held)
 	var wholes []*Held
 	for _, one := range held {

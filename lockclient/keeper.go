@@ -6,10 +6,11 @@ import "time"
 type keeper struct {
 	holds   []*hold // a hold's index is its place here
 	byOwner map[holdID]*hold
-	renewed int           // holds that the watchdog serves
-	renewAt time.Duration // Mono time of the next renewal, while renewed > 0
-	running bool          // the task Client.watch runs
-	lookAt  time.Duration // Mono time at which the task looks again, while it runs
+	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something
+	renewed int              // holds that the watchdog serves
+	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
+	running bool             // the task Client.watch runs
+	lookAt  time.Duration    // Mono time at which the task looks again, while it runs
 }
 
 // holdID names a hold.
@@ -35,11 +36,33 @@ type hold struct {
 	round    *round // of a Redlock: which masters were asked
 }
 
-// add enters a hold.
+// name is what h is known by.
+func (h *hold) name() holdID { return holdID{h.key, h.owner} }
+
+// add enters a hold. What the server may still count of an earlier one of its
+// name is its own now: its last release settles it.
 func (k *keeper) add(h *hold) {
 	h.index = len(k.holds)
 	k.holds = append(k.holds, h)
-	k.byOwner[holdID{h.key, h.owner}] = h
+	k.byOwner[h.name()] = h
+	if earlier := k.owed[h.name()]; earlier != nil {
+		h.doubtful += earlier.count + earlier.doubtful
+		delete(k.owed, h.name())
+	}
+}
+
+// owe notes a hold that has ended for us and perhaps not for the server, and
+// forgets those whose leases have ended there by now.
+func (k *keeper) owe(h *hold, now time.Duration) {
+	if !h.named {
+		return // nothing else will be in its name
+	}
+	for name, earlier := range k.owed { //tidy:unordered each is looked at by itself
+		if now > earlier.until+earlier.lease {
+			delete(k.owed, name)
+		}
+	}
+	k.owed[h.name()] = h
 }
 
 // remove takes a hold out; its watchdog service ends with it.
@@ -51,8 +74,8 @@ func (k *keeper) remove(h *hold) {
 	k.holds[h.index], last.index = last, h.index
 	k.holds = k.holds[:len(k.holds)-1]
 	h.index = -1
-	if k.byOwner[holdID{h.key, h.owner}] == h {
-		delete(k.byOwner, holdID{h.key, h.owner})
+	if k.byOwner[h.name()] == h {
+		delete(k.byOwner, h.name())
 	}
 	if h.renewed > 0 {
 		k.renewed--

@@ -13,6 +13,10 @@ const (
 	Unrenewed                      // a renewal got no answer, and is tried again a period later: Err
 	Released                       // an Unlock ended: Held, Err if it failed
 	Lost                           // the lock ended by itself: Held
+	// GivenBack tells that what an Unlock failed to give back, or an acquisition
+	// of unknown outcome may have taken, was given back in the background; with
+	// Err that was given up, and it ends with its lease.
+	GivenBack
 )
 
 // String returns the kind in lower case, such as "acquired".
@@ -30,6 +34,8 @@ func (k EventKind) String() string {
 		return "released"
 	case Lost:
 		return "lost"
+	case GivenBack:
+		return "given back"
 	}
 	return "unknown"
 }

@@ -58,7 +58,7 @@ func WithPublish(mode PublishMode) Option { return func(c *Client) { c.publish =
 // locks are the same in both, but 3.16 wakes with PUBLISH alone, whatever
 // WithPublish says, keeps no record of an unlock, and names permits by text.
 // Without that record an Unlock of unknown outcome is repeated only when nothing
-// else can be in its owner's name.
+// else can be in its owner's name, see As.
 func Compat316() Option { return func(c *Client) { c.compat316 = true } }
 
 // PublishMode is the kind of pub/sub that carries wake-ups. All clients of a
@@ -108,9 +108,14 @@ func Wait(d time.Duration) LockOption {
 // As names the owner on the wire instead of drawing a fresh one: the lock is
 // re-entered if that owner holds it. Redisson's owners are "uuid:thread". An
 // owner must belong to one Client at a time, or its hold count is nobody's.
-// After ErrUnknown a named owner is not cleaned up, as its hold may be an
-// older one: the lock may stay taken until its lease ends. Under Compat316, and
-// of a Simple, that goes for an Unlock as well.
+//
+// An acquisition of unknown outcome by a named owner is not cleaned up, as the
+// hold may be an older one: the lock may stay taken until its lease ends. An
+// Unlock that failed is repeated until the lease would have ended, so that it
+// cannot end a later hold of that name; when the owner takes the lock again
+// before, the new hold's last Unlock settles it. Under Compat316 that goes for an
+// Unlock that was not executed; after ErrUnknown, and of a Simple after any
+// error, only the lease ends it.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
 // NodeTimeout limits each request that a Redlock makes to one master. The

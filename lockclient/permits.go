@@ -226,11 +226,9 @@ func (p permits) giveBack(ctx context.Context, owner string) (known bool, err er
 // recall gives a permit back in the background, which its lease does at last.
 func (p permits) recall(owner string, lease time.Duration, doubtful bool) {
 	c := p.client
-	c.rt.Go(func() {
-		c.recall(max(lease, c.latchTTL()), doubtful, func(ctx context.Context) error {
-			_, err := p.giveBack(ctx, owner)
-			return err
-		})
+	c.recall(p.key, owner, c.patience(true, lease), doubtful, func(ctx context.Context) error {
+		_, err := p.giveBack(ctx, owner)
+		return err
 	})
 }
 

@@ -92,9 +92,21 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 }
 
 // release deletes the lock on all masters that have answered; each of the
-// others does so when its answer comes.
-func (r *redlock) release(ctx context.Context, held *Held, _ leaving) error {
-	return r.whileHeld(ctx, held.hold, held.hold.round.end(), r.form.release)
+// others does so when its answer comes. Where that fails it is repeated for as
+// long as the lease may last there: nothing else is in the owner's name.
+func (r *redlock) release(ctx context.Context, held *Held, lv leaving) error {
+	until := lv.until
+	return r.whileHeld(ctx, held.hold, held.hold.round.end(), func(ctx context.Context, n node) (bool, error) {
+		had, err := r.form.release(ctx, n)
+		if err != nil {
+			c := n.client
+			c.insist(n.key, n.owner, until-r.clients[0].rt.Mono(), func(ctx context.Context) error {
+				_, err := r.form.release(ctx, n)
+				return err
+			})
+		}
+		return had, err
+	})
 }
 
 func (r *redlock) extend(ctx context.Context, held *Held, lease time.Duration) error {

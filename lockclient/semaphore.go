@@ -192,12 +192,10 @@ func (p *Permits) giveBack(ctx context.Context) error {
 // insist gives the permits back in the background, once.
 func (p *Permits) insist() {
 	c := p.semaphore.client
-	c.rt.Go(func() {
-		c.insist(returnPatience, func(ctx context.Context) error {
-			if err := p.giveBack(ctx); notRun(err) {
-				return err
-			}
-			return nil
-		})
+	c.insist(p.semaphore.key, "", returnPatience, func(ctx context.Context) error {
+		if err := p.giveBack(ctx); notRun(err) {
+			return err
+		}
+		return nil
 	})
 }

@@ -63,18 +63,21 @@ func (s *simple) acquire(ctx context.Context, r request) (answer, error) {
 // for something else.
 func (s *simple) withdraw(r request, err error) {
 	if isDoubtful(err) && !r.named {
-		s.deleteLater(r.owner)
+		s.deleteLater(r.owner, r.lease)
 	}
 }
 
-func (s *simple) release(ctx context.Context, held *Held, _ leaving) error {
+func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 	h := held.hold
+	if lv.lost && h.named {
+		return ErrLost // the value may be that of a later hold
+	}
 	deleted, err := s.delete(ctx, h.owner)
 	switch {
 	case err == nil && !deleted:
 		return ErrLost
 	case err != nil && !h.named:
-		s.deleteLater(h.owner)
+		s.deleteLater(h.owner, lv.lease)
 	}
 	return err
 }
@@ -95,13 +98,11 @@ func (s *simple) delete(ctx context.Context, owner string) (deleted bool, err er
 }
 
 // deleteLater does so in the background, until it is answered.
-func (s *simple) deleteLater(owner string) {
+func (s *simple) deleteLater(owner string, lease time.Duration) {
 	c := s.client
-	c.rt.Go(func() {
-		c.insist(c.latchTTL(), func(ctx context.Context) error {
-			_, err := s.delete(ctx, owner)
-			return err
-		})
+	c.insist(s.key, owner, c.patience(true, lease), func(ctx context.Context) error {
+		_, err := s.delete(ctx, owner)
+		return err
 	})
 }
 

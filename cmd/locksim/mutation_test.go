@@ -29,8 +29,7 @@ type edit struct{ file, old, new string }
 // mutations, the first of which every test run tries.
 var mutations = []mutation{
 	{"repeated_unlock_counts_once", "the latch: repetitions of an unlock have one name", []edit{{
-		"hashlock.go", "err := l.leave(ctx, h, lv, sent, id)\n\t\t\t\tif",
-		"err := l.leave(ctx, h, lv, sent, c.requestID())\n\t\t\t\tif"}}},
+		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.id = c.requestID()\n\t\t\terr = u.try(c.base)\n"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
 		"client.go", "known > 0 && confirmed == 0", "known > 0 && confirmed < 0"}}},
 	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
@@ -43,7 +42,7 @@ var mutations = []mutation{
 	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
 		"hashlock.go", "alone && (queued || isDoubtful(err))", "alone && queued"}}},
 	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome", []edit{{
-		"hashlock.go", "freed == 0 && lv.doubtful > 0", "false"}}},
+		"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"}}},
 	{"doubled_acquisition_costs_one_ttl", "the watchdog leaves what was unlocked", []edit{{
 		"holds.go", "\tif h.count == 0 {\n\t\tc.keeper.remove(h)\n\t}\n\tc.unserve(held)\n", ""}}},
 	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
@@ -95,7 +94,13 @@ var mutations = []mutation{
 	{"writer_that_reads_on_lets_readers_in", "a writer that reads on tells readers", []edit{{
 		"scripts/write_release.lua", "'mode', 'read')\nend\n", "'mode', 'read')\n  return 1\nend\n"}}},
 	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{
-		"hashlock.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+		"unlocking.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+	{"failover_brings_a_stale_record_back", "each unlock has a name of its own", []edit{{
+		"unlocking.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+	{"unlock_record_outlives_a_failover", "the latch: repetitions of an unlock have one name", []edit{{
+		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.id = c.requestID()\n\t\t\terr = u.try(c.base)\n"}}},
+	{"unlock_waits_for_its_slot_not_its_lease", "an unlock is repeated as long as its lease lasts", []edit{{
+		"unlocking.go", "u.until = max(u.until, sent+c.latchTTL())", "u.until = sent + c.latchTTL()"}}},
 }
 
 // Each scenario of the table turns red when its guard is taken out of lockclient.

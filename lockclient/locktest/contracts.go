@@ -18,6 +18,8 @@ const (
 	slack  = 10 * time.Second       // for what takes as long as it takes; well under long
 	prompt = 200 * time.Millisecond // from a message to the return of whom it wakes
 	looks  = 300 * time.Millisecond // longer than the pauses of those who ask again by themselves
+	// longer than the pause before what failed is repeated in the background
+	repeats = 1200 * time.Millisecond
 )
 
 // Contracts returns every contract.
@@ -53,6 +55,9 @@ func Contracts() []Contract {
 		{"an_unknown_reentry_is_not_counted", reentrant, unknownReentry},
 		{"an_unknown_unlock_is_repeated", renewed, unknownUnlock},
 		{"an_unknown_inner_unlock_counts_once", reentrant, unknownInnerUnlock},
+		{"a_failed_unlock_is_repeated", every, failedUnlock},
+		{"a_late_unlock_ends_no_later_hold_of_its_name", reentrant, unlockAfterLease},
+		{"a_name_taken_again_after_a_failed_unlock_is_held_once", reentrant, unlockTakenOver},
 		{"a_holder_does_not_wait_for_itself", once, noReentry},
 		{"waiters_come_in_turn", queued, order},
 		{"a_waiter_that_leaves_holds_up_nobody", queued, leaving},

@@ -18,6 +18,7 @@ type faults struct {
 
 	mu        sync.Mutex
 	loseReply int  // so many of the next scripts are executed, their replies lost
+	refuse    int  // so many of the next scripts are refused
 	cut       bool // nothing reaches the server
 	deaf      bool // messages get lost
 	scripts   int  // sent
@@ -54,12 +55,16 @@ func (f *faults) refusals() int {
 }
 
 // next tells what becomes of the next request.
-func (f *faults) next(script bool) (cut, lost bool) {
+func (f *faults) next(script bool) (lost bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cut {
+	switch {
+	case f.cut:
 		f.refused++
-		return true, false
+		return false, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
+	case script && f.refuse > 0:
+		f.refuse--
+		return false, &lockclient.ServerError{Text: "TRYAGAIN Multiple keys request during rehashing of slot"}
 	}
 	if script {
 		f.scripts++
@@ -68,16 +73,16 @@ func (f *faults) next(script bool) (cut, lost bool) {
 	if lost {
 		f.loseReply--
 	}
-	return false, lost
+	return lost, nil
 }
 
 // Eval implements lockclient.Transport.
 func (f *faults) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	cut, lost := f.next(true)
-	if cut {
-		return lockclient.Reply{}, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
+	lost, err := f.next(true)
+	if err != nil {
+		return lockclient.Reply{}, err
 	}
 	reply, err := f.Transport.Eval(ctx, script, keys, args)
 	if lost {
@@ -88,8 +93,8 @@ func (f *faults) Eval(
 
 // Do implements lockclient.Transport.
 func (f *faults) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
-	if cut, _ := f.next(false); cut {
-		return lockclient.Reply{}, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
+	if _, err := f.next(false); err != nil {
+		return lockclient.Reply{}, err
 	}
 	reply, err := f.Transport.Do(ctx, key, args...)
 	f.set(func(f *faults) { f.answers++ })

@@ -98,6 +98,13 @@ func (p *process) loseReplies(n int) {
 	}
 }
 
+// refuse has each master refuse the next n scripts, as one whose slots move does.
+func (p *process) refuse(n int) {
+	for _, f := range p.faults {
+		f.set(func(f *faults) { f.refuse = n })
+	}
+}
+
 // cut puts the masters out of reach, or back.
 func (p *process) cut(cut bool) {
 	for _, f := range p.faults {

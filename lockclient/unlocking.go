@@ -1,0 +1,176 @@
+package lockclient
+
+import (
+	"context"
+	"time"
+)
+
+// unlocking is the release of one acquisition of a hash lock, from its first
+// request to the last repetition.
+type unlocking struct {
+	leaving
+	lock *hashLock
+	hold *hold
+	id   string // of all its requests
+	// until is the Mono time from which it is not repeated any more.
+	until time.Duration
+}
+
+// release counts down on the server. A request that failed is repeated until it
+// is answered, for as long as that can free nothing else; where it could count
+// down twice, the hold's last release settles it.
+func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
+	c, h := l.client, held.hold
+	if lv.lost && h.named {
+		return ErrLost // what the server has in this name may be a later hold's
+	}
+	sent := c.rt.Mono()
+	u := &unlocking{leaving: lv, lock: l, hold: h, id: c.requestID(), until: noEnd}
+	if lv.left == 0 {
+		u.until = lv.until
+	}
+	if u.alone() {
+		u.until = max(u.until, sent+c.latchTTL())
+	}
+	err := u.try(ctx)
+	if err == nil && lv.left > 0 && !l.steady {
+		c.prolong(h, sent, lv.lease)
+	}
+	if err == nil || err == ErrLost {
+		return err
+	}
+	c.owe(h)
+	c.rt.Go(func() { c.repeat(u, err) })
+	return err
+}
+
+// alone tells whether nothing else can be in the owner's name, so that no
+// repetition can do harm.
+func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
+
+// try gives the acquisition back, and with the last one of its hold those of
+// which nobody knew whether the server counts them. An error of unknown outcome
+// bounds the repetitions: the latch ends.
+func (u *unlocking) try(ctx context.Context) error {
+	c := u.lock.client
+	sent := c.rt.Mono()
+	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.id)
+	if err != nil {
+		if !u.alone() && !notRun(err) {
+			u.until = min(u.until, sent+c.latchWindow())
+		}
+		return err
+	}
+	freed, held := reply.Integer()
+	switch {
+	case !held || freed == 1 && u.left > 0:
+		return ErrLost // the server knew of fewer acquisitions than we
+	case u.left == 0 && freed == 0 && u.doubtful > 0:
+		return u.settle(ctx)
+	}
+	return nil
+}
+
+// settle ends a hold of which the server still counts acquisitions, when as
+// many were of unknown outcome. It reads the count first: never is a hold
+// decremented on suspicion.
+func (u *unlocking) settle(ctx context.Context) error {
+	l := u.lock
+	n, err := l.holdCount(ctx, u.hold.owner)
+	for range min(n, int64(u.doubtful)) {
+		if err != nil {
+			break
+		}
+		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.requestID())
+	}
+	return err
+}
+
+// repeat repeats an unlocking that failed with err.
+func (c *Client) repeat(u *unlocking, err error) {
+	pause := c.rt.NewGate()
+	for {
+		pending, overdue := c.pending(u)
+		if !pending {
+			return
+		}
+		if !overdue {
+			err = u.try(c.base)
+		}
+		if overdue || err == nil || err == ErrLost {
+			break
+		}
+		if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
+			return
+		}
+	}
+	c.paid(u.hold)
+	if err == ErrLost {
+		err = nil // as good as unlocked
+	}
+	c.observe(Event{Kind: GivenBack, Key: u.hold.key, Owner: u.hold.owner, Err: err})
+}
+
+// owe notes that the server may count an acquisition of h that was given back.
+func (c *Client) owe(h *hold) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.doubtful++
+	if h.index < 0 {
+		c.keeper.owe(h, now)
+	}
+}
+
+// pending tells whether an unlocking is still to be repeated, with the lease that
+// its hold has by now. It is not if another one settles it: the last of its own
+// hold, or that of a later one in its name. It is overdue if the lease ends it.
+func (c *Client) pending(u *unlocking) (pending, overdue bool) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u.lease = u.hold.lease
+	switch {
+	case u.left > 0:
+		pending = u.hold.index >= 0
+	case u.hold.named:
+		pending = c.keeper.owed[u.hold.name()] == u.hold
+	default:
+		pending = true
+	}
+	return pending, pending && now >= u.until
+}
+
+// paid notes that the server counts nothing of h any more, or not for long.
+func (c *Client) paid(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keeper.owed[h.name()] == h {
+		delete(c.keeper.owed, h.name())
+	}
+}
+
+// latchTTL is how long an unlock may be repeated. Redisson's rule with its
+// default settings gives 16 s to 20 s.
+func (c *Client) latchTTL() time.Duration { return 4*c.timeout + 8*time.Second }
+
+// latchWindow is how long after a request that may have been executed it may be
+// sent again: the last one must find the latch. Under Compat316 there is none.
+func (c *Client) latchWindow() time.Duration {
+	if c.compat316 {
+		return 0
+	}
+	return c.latchTTL() - c.timeout
+}
+
+// patience returns for how long what an acquisition took may be given back, from
+// now on. When not alone in its owner's name, that can do harm after its lease.
+func (c *Client) patience(alone bool, lease time.Duration) time.Duration {
+	if alone {
+		return max(c.latchTTL(), lease)
+	}
+	return min(c.latchWindow(), lease)
+}
+
+// requestID names one unlock and its repetitions.
+func (c *Client) requestID() string { return c.randomHex(16) }

@@ -1,0 +1,136 @@
+package lockclient_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// failing replies as free does, but to unlocks with what the function says.
+func failing(unlock func() error) func(script string, keys []string) (lockclient.Reply, error) {
+	return func(script string, keys []string) (lockclient.Reply, error) {
+		if script == "mutex-release" || script == "mutex-release-316" {
+			if err := unlock(); err != nil {
+				return lockclient.Reply{}, err
+			}
+		}
+		return free(script, keys)
+	}
+}
+
+var (
+	errMoving = &lockclient.ServerError{Text: "TRYAGAIN Multiple keys request during rehashing of slot"}
+	errReset  = errors.New("connection reset")
+)
+
+// repetitions locks with opts, unlocks while error is what unlocks meet, until
+// heal has passed, and returns for how long it was repeated and how that ended.
+func repetitions(
+	t *testing.T, unlocks error, heal time.Duration, named bool, opts ...lockclient.Option,
+) (lasted time.Duration, end lockclient.Event) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, last := time.Now(), time.Now()
+		w := &wire{reply: failing(func() error {
+			last = time.Now()
+			if last.Sub(begun) < heal {
+				return unlocks
+			}
+			return nil
+		})}
+		var events []lockclient.Event
+		opts = append(opts, lockclient.WithObserver(func(e lockclient.Event) { events = append(events, e) }))
+		c := lockclient.New(w, lockclient.System(), opts...)
+		lock := []lockclient.LockOption{lockclient.Lease(10 * time.Minute)}
+		if named {
+			lock = append(lock, lockclient.As("worker"))
+		}
+		h, err := c.Mutex("a").TryLock(t.Context(), lock...)
+		require.NoError(t, err)
+		require.Error(t, h.Unlock(t.Context()))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Len(t, events, 3)
+		require.Equal(t, lockclient.Acquired, events[0].Kind)
+		require.Equal(t, lockclient.Released, events[1].Kind)
+		require.Error(t, events[1].Err)
+		lasted, end = last.Sub(begun), events[2]
+	})
+	require.Equal(t, lockclient.GivenBack, end.Kind)
+	return lasted, end
+}
+
+// What a server has not done may be asked for as long as the lease lasts; what
+// it may have done only while the latch tells, unless the name is alone.
+func TestHowLongAnUnlockIsRepeated(t *testing.T) {
+	const latch = 17 * time.Second // 4 time limits of 3 s and 8 s, less one limit
+	for _, test := range []struct {
+		name     string
+		err      error
+		named    bool
+		compat   bool
+		from, to time.Duration
+	}{
+		{"refused, fresh name", errMoving, false, false, 9 * time.Minute, 10 * time.Minute},
+		{"refused, chosen name", errMoving, true, false, 9 * time.Minute, 10 * time.Minute},
+		{"refused, chosen name, 3.16", errMoving, true, true, 9 * time.Minute, 10 * time.Minute},
+		{"unknown, fresh name", errReset, false, false, 9 * time.Minute, 10 * time.Minute},
+		{"unknown, fresh name, 3.16", errReset, false, true, 9 * time.Minute, 10 * time.Minute},
+		{"unknown, chosen name", errReset, true, false, latch - 2*time.Second, latch},
+		{"unknown, chosen name, 3.16", errReset, true, true, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var opts []lockclient.Option
+			if test.compat {
+				opts = append(opts, lockclient.Compat316())
+			}
+			lasted, end := repetitions(t, test.err, time.Hour, test.named, opts...)
+			assert.GreaterOrEqual(t, lasted, test.from)
+			assert.LessOrEqual(t, lasted, test.to)
+			require.Error(t, end.Err)
+		})
+	}
+	lasted, end := repetitions(t, errMoving, 5*time.Minute, false)
+	assert.InDelta(t, 5*time.Minute, lasted, float64(2*time.Second))
+	assert.NoError(t, end.Err)
+	assert.Equal(t, "a", end.Key)
+}
+
+// An inner unlock is repeated while its hold lasts, and never cuts a lease that
+// was extended meanwhile.
+func TestInnerUnlockIsRepeatedWhileHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, refuse := 0, true
+		w := &wire{reply: failing(func() error {
+			tries++
+			if refuse {
+				return errMoving
+			}
+			return nil
+		})}
+		c := lockclient.New(w, lockclient.System())
+		outer, err := c.Mutex("a").TryLock(t.Context(), lockclient.Lease(time.Minute))
+		require.NoError(t, err)
+		inner, err := c.Mutex("a").TryLock(outer.Context(), lockclient.Lease(time.Minute))
+		require.NoError(t, err)
+		require.Error(t, inner.Unlock(t.Context()))
+		require.NoError(t, outer.Extend(t.Context(), time.Hour))
+		time.Sleep(30*time.Minute + time.Second/2)
+		synctest.Wait()
+		assert.Greater(t, tries, 1700)
+		lines := w.sent(t, tries)
+		assert.Contains(t, lines[len(lines)-1], " | 0 3600000 ", "the lease that it leaves")
+		refuse = false
+		require.NoError(t, outer.Unlock(context.Background()))
+		before := tries
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, before, tries, "nothing is left to repeat")
+	})
+}
