@@ -11,6 +11,7 @@ import (
 type client struct {
 	language string
 	library  string
+	called   string // in the table; "": as library
 	// renews: it does so by itself, and is asked only whether it has.
 	renews bool
 	// absolute: its leases end at a date by the client's clock, which the server's must agree with.
@@ -22,6 +23,12 @@ var clients = []client{
 	{language: "go", library: "redsync"},
 	{language: "go", library: "redislock"},
 	{language: "go", library: "rueidislock", renews: true, absolute: true},
+	{language: "node", library: "ioredis"},
+	{language: "node", library: "node-redis"},
+	{language: "node", library: "redlock4", called: "redlock"},
+	{language: "node", library: "redlock5", called: "redlock"},
+	{language: "node", library: "redis-semaphore", renews: true},
+	{language: "node", library: "simple-redis-mutex"},
 }
 
 // workers are the commands by language, and what must have been built for each.
@@ -29,7 +36,8 @@ var workers = map[string]struct {
 	built   string
 	command []string
 }{
-	"go": {"../go/target/worker", []string{"../go/target/worker"}},
+	"go":   {"../go/target/worker", []string{"../go/target/worker"}},
+	"node": {"../node/node_modules/redlock5", []string{"node", "../node/locks.js"}},
 }
 
 // startWorkers starts those that were built.
