@@ -19,7 +19,7 @@ const (
 // neither add nor flush ever waits for a peer.
 type outbox struct {
 	conn net.Conn
-	now  socketWriter
+	now  func([]byte) int // writes what the peer takes at once
 
 	mu      sync.Mutex
 	pending []byte        // not yet written
@@ -28,7 +28,11 @@ type outbox struct {
 }
 
 func newOutbox(conn net.Conn) *outbox {
-	return &outbox{conn: conn, now: newSocketWriter(conn)}
+	if pipe, ok := conn.(*pipeEnd); ok {
+		return &outbox{conn: conn, now: pipe.writeNow}
+	}
+	socket := newSocketWriter(conn)
+	return &outbox{conn: conn, now: socket.write}
 }
 
 // add takes all bytes out of *out. It returns how many wait to be written.
@@ -54,7 +58,7 @@ func (o *outbox) flush() {
 	if len(o.pending) == 0 || o.drained != nil {
 		return
 	}
-	n := o.now.write(o.pending)
+	n := o.now(o.pending)
 	if n == len(o.pending) {
 		o.pending = o.pending[:0]
 		if cap(o.pending) > maxIdleBuffer {

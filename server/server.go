@@ -35,6 +35,13 @@ type Config struct {
 	// uses it: to fetch what it has left besides output for its sessions. It
 	// must not wait. It may be nil.
 	After func()
+	// Before is asked about each command of a client, while nobody else uses
+	// the machine; it may be nil, and must not wait. some says that t is not the
+	// zero Treatment.
+	Before func(s *engine.Session, cmd [][]byte) (t Treatment, some bool)
+	// Untimed leaves the machine's deadlines to the owner, who calls Tick
+	// through Do: its clock is not the computer's.
+	Untimed bool
 }
 
 // Server serves one machine over any number of listeners. Its methods may be
@@ -56,6 +63,7 @@ type Server struct {
 
 	shutdown chan struct{} // closed when a client's SHUTDOWN was accepted
 	closing  atomic.Bool
+	closed   chan struct{}  // closed by Close
 	running  sync.WaitGroup // accept loops, connections
 
 	mu   sync.Mutex
@@ -74,6 +82,7 @@ func New(cfg Config) *Server {
 		gate:     newGate(),
 		conns:    map[*engine.Session]*conn{},
 		shutdown: make(chan struct{}),
+		closed:   make(chan struct{}),
 		open:     map[closer]struct{}{},
 	}
 	s.timer = time.AfterFunc(time.Hour, s.tick)
@@ -144,7 +153,9 @@ func (s *Server) ShutdownRequested() <-chan struct{} { return s.shutdown }
 // their goroutines. What a frozen machine was asked to do is not done any more.
 // It may be called more than once.
 func (s *Server) Close() {
-	s.closing.Store(true)
+	if !s.closing.Swap(true) {
+		close(s.closed)
+	}
 	s.Thaw()
 	s.mu.Lock()
 	for c := range s.open {
@@ -155,6 +166,16 @@ func (s *Server) Close() {
 	s.gate.enterAlone()
 	s.timer.Stop()
 	s.gate.leave(false)
+}
+
+// Dial connects a client from the given address in memory, without a socket.
+func (s *Server) Dial(from, to net.Addr) (net.Conn, error) {
+	client, own := Pipe(from, to)
+	if s.closing.Load() {
+		return nil, ErrClosed
+	}
+	s.welcome(own)
+	return client, nil
 }
 
 // accept serves the clients of one listener.
@@ -207,6 +228,9 @@ func (s *Server) collect(dirty []*conn) []*conn {
 	if s.cfg.After != nil {
 		s.cfg.After()
 	}
+	if s.cfg.Untimed {
+		return dirty
+	}
 	if wait, ok := s.machine.NextDeadline(); ok {
 		s.arm(wait)
 	}
@@ -251,6 +275,18 @@ func (s *Server) remember(c closer) bool {
 		return false
 	}
 	s.open[c] = struct{}{}
+	s.running.Add(1)
+	return true
+}
+
+// rejoin counts a connection's goroutine again that had stopped to be waited
+// for. It returns false when the server is closed.
+func (s *Server) rejoin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return false
+	}
 	s.running.Add(1)
 	return true
 }

@@ -23,13 +23,18 @@ type conn struct {
 	blocked   bool // the goroutine reads on, but must be woken to execute
 	failed    bool // a protocol error was answered; nothing more is executed
 	softSince time.Time
+	treated   *treated // a command that needs more than the machine; nil: none
+	dead      bool     // nothing passes any more, in either direction
+	leaving   bool     // to be closed as soon as the session is not blocked
+
+	abandoned bool // the server was closed while the goroutine was elsewhere
 
 	dirty []*conn // the connections to flush after the gate; used by the goroutine only
 }
 
 // serve runs a connection until its peer leaves or it must be closed.
 func (c *conn) serve() {
-	defer c.server.forget(c.socket)
+	defer c.leave()
 	if refusal := c.join(); refusal != "" {
 		_, _ = c.socket.Write(resp.Append(nil, resp.Err(refusal), 2))
 		return
@@ -77,17 +82,38 @@ func (c *conn) keepAlive(period time.Duration) {
 // execute runs the commands that have arrived, as far as the session is not
 // blocked. It reports whether to go on reading.
 func (c *conn) execute() bool {
+	for {
+		open := c.turn()
+		if c.treated == nil || !open {
+			return open
+		}
+		if !c.outside() {
+			return false
+		}
+	}
+}
+
+// turn is execute up to the first command that needs a treatment outside of the gate.
+func (c *conn) turn() (open bool) {
 	s := c.server
+	var done func()
 	visiting := s.gate.enter()
+	c.dirty = c.dirty[:0]
+	if c.treated != nil {
+		done = c.treat(visiting)
+	}
 	problem := c.run(visiting)
-	c.dirty = s.collect(c.dirty[:0])
+	c.dirty = s.collect(c.dirty)
 	if problem != nil {
 		c.refuse(problem)
 	}
 	c.blocked = c.session.Blocked()
-	open := !c.failed && !c.session.Closing()
+	open = !c.failed && !c.session.Closing() && (!c.leaving || c.blocked)
 	s.gate.leave(visiting)
 	flushAll(c.dirty)
+	if done != nil {
+		done()
+	}
 	return open
 }
 
@@ -95,7 +121,7 @@ func (c *conn) execute() bool {
 // cannot accept.
 func (c *conn) run(visiting bool) error {
 	s := c.server
-	for !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() {
+	for !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() && !c.leaving {
 		c.reader.Unauthenticated = !c.session.Authenticated()
 		cmd, err := c.reader.Next()
 		if err != nil || cmd == nil {
@@ -104,12 +130,26 @@ func (c *conn) run(visiting bool) error {
 		if isForgedHTTP(cmd[0]) {
 			return errForgedHTTP
 		}
-		if !visiting {
-			s.busy.command++
+		if c.dead {
+			continue
 		}
-		s.machine.Do(c.session, cmd)
+		if s.cfg.Before != nil {
+			if t, some := s.cfg.Before(c.session, cmd); some {
+				c.treated = &treated{Treatment: t, cmd: cmd}
+				return nil
+			}
+		}
+		c.run1(cmd, visiting)
 	}
 	return nil
+}
+
+// run1 lets the machine run one command.
+func (c *conn) run1(cmd [][]byte, visiting bool) {
+	if !visiting {
+		c.server.busy.command++
+	}
+	c.server.machine.Do(c.session, cmd)
 }
 
 // refuse answers a protocol error, as the last reply of the connection.
@@ -128,6 +168,9 @@ func (c *conn) refuse(problem error) {
 // take moves the session's output to the outbox. It runs under the gate, on
 // whatever goroutine caused the output.
 func (c *conn) take() {
+	if c.dead {
+		c.session.Out = c.session.Out[:0]
+	}
 	if len(c.session.Out) > 0 {
 		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
 			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
@@ -141,8 +184,20 @@ func (c *conn) take() {
 	}
 }
 
+// leave is the last thing that a connection's goroutine does.
+func (c *conn) leave() {
+	if c.abandoned {
+		_ = c.socket.Close()
+		return
+	}
+	c.server.forget(c.socket)
+}
+
 // end takes leave of the client. What it was sent before is still written.
 func (c *conn) end() {
+	if c.abandoned {
+		return
+	}
 	s := c.server
 	visiting := s.gate.enter()
 	s.machine.Close(c.session)

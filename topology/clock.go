@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// clock is a node's own: it may be ahead of or behind the computer's, and run
+// clock is a node's own: it may be ahead of or behind the topology's, and run
 // faster or slower.
 type clock struct {
+	base   *Clock
 	mu     sync.Mutex
-	since  time.Time     // when the rate was set, by the computer
+	since  time.Time     // when the rate was set, by the topology's clock
 	mono   time.Duration // what the monotonic clock showed then
-	rate   float64       // 1: as the computer's
+	rate   float64       // 1: as the topology's
 	wall   time.Time     // what the wall clock showed when the node started
 	offset time.Duration // by which the wall clock has been set since
 }
 
-func newClock() *clock {
-	now := time.Now()
-	return &clock{since: now, rate: 1, wall: now}
+func newClock(base *Clock) *clock {
+	now := base.Now()
+	return &clock{base: base, since: now, rate: 1, wall: now}
 }
 
 // Mono implements engine.Clock.
@@ -29,7 +30,7 @@ func (c *clock) Mono() time.Duration {
 }
 
 func (c *clock) monoNow() time.Duration {
-	passed := time.Since(c.since)
+	passed := c.base.Now().Sub(c.since)
 	if c.rate != 1 {
 		passed = time.Duration(float64(passed) * c.rate)
 	}
@@ -43,17 +44,35 @@ func (c *clock) Wall() time.Time {
 	return c.wall.Add(c.offset + c.monoNow()).Round(0)
 }
 
-// setOffset puts the wall clock that far ahead of the computer's.
+// setOffset puts the wall clock that far ahead of the topology's.
 func (c *clock) setOffset(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now := c.base.Now()
 	c.offset = now.Add(d).Sub(c.wall) - c.monoNow()
 }
 
-// setRate lets both clocks run that much faster than the computer's from now on.
+// jump sets the wall clock forward, or back.
+func (c *clock) jump(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += by
+}
+
+// setRate lets both clocks run that much faster than the topology's from now on.
 func (c *clock) setRate(rate float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mono, c.since, c.rate = c.monoNow(), time.Now(), rate
+	c.mono, c.since, c.rate = c.monoNow(), c.base.Now(), rate
+}
+
+// trueTime is how long the topology's clock takes while the node's shows that
+// this much has passed.
+func (c *clock) trueTime(d time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rate == 1 {
+		return d
+	}
+	return time.Duration(float64(d)/c.rate) + 1
 }

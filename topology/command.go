@@ -11,6 +11,9 @@ import (
 	"minikv/server/engine"
 )
 
+// consoleAddr is the address of the sessions that Command makes.
+const consoleAddr = "console"
+
 // Command runs a command on the node, as a person with a console does, and
 // waits for the reply. An error reply is an error as well.
 func (n *Node) Command(args ...string) (reply resp.Value, err error) {
@@ -27,7 +30,7 @@ func (n *Node) Command(args ...string) (reply resp.Value, err error) {
 		}
 	}
 	begun := n.Do(func(p cluster.Process) {
-		session = p.NewSession("console")
+		session = p.NewSession(consoleAddr)
 		p.Do(session, cmd)
 		finish(p)
 	})
@@ -70,4 +73,7 @@ func (n *Node) TakeOver() error {
 }
 
 // Slow lets every command of the node's clients take that long; 0: no longer.
-func (n *Node) Slow(each time.Duration) { n.slow.Store(int64(each)) }
+func (n *Node) Slow(each time.Duration) {
+	n.noteNode("takes %v for each command", each)
+	n.slow.Store(int64(each))
+}

@@ -10,14 +10,18 @@ import (
 
 // inbox holds what is on its way to one node, ordered by the time of arrival.
 type inbox struct {
+	clock *Clock
+
+	delivering sync.Mutex // held while what has arrived is handed over, so that it stays in order
+
 	mu     sync.Mutex
 	queue  arrivals
 	pushed uint64
-	wake   chan struct{} // something earlier has been queued, or the inbox is closed
+	wake   chan struct{} // something earlier has been queued, or there is something else to do
 	closed bool
 }
 
-func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+func newInbox(clock *Clock) *inbox { return &inbox{clock: clock, wake: make(chan struct{}, 1)} }
 
 func (b *inbox) push(at time.Time, m cluster.Message) {
 	b.mu.Lock()
@@ -44,43 +48,67 @@ func (b *inbox) close() {
 	b.nudge()
 }
 
-// run hands what arrives to deliver, until close.
-func (b *inbox) run(deliver func([]cluster.Message)) {
+// run hands what arrives to deliver, until close. It calls woken before it waits.
+func (b *inbox) run(deliver func([]cluster.Message), woken func()) {
 	timer := time.NewTimer(time.Hour)
+	timer.Stop()
 	defer timer.Stop()
-	var batch []cluster.Message
 	for {
-		var wait time.Duration
-		var open bool
-		batch, wait, open = b.due(batch[:0])
-		if !open {
-			return
-		}
-		if len(batch) > 0 {
-			deliver(batch)
+		if b.pump(deliver) {
 			continue
 		}
-		timer.Reset(wait)
+		woken()
+		var due <-chan time.Time
+		b.mu.Lock()
+		closed := b.closed
+		if len(b.queue) > 0 && !b.clock.virtual {
+			timer.Reset(time.Until(b.queue[0].at))
+			due = timer.C
+		}
+		b.mu.Unlock()
+		if closed {
+			return
+		}
 		select {
 		case <-b.wake:
-		case <-timer.C:
+		case <-due:
 		}
 	}
 }
 
-// due takes out what has arrived; wait is how long until more will.
-func (b *inbox) due(batch []cluster.Message) (due []cluster.Message, wait time.Duration, open bool) {
+// pump hands over what has arrived, and reports whether there was anything.
+func (b *inbox) pump(deliver func([]cluster.Message)) (some bool) {
+	b.delivering.Lock()
+	defer b.delivering.Unlock()
+	batch := b.due()
+	if len(batch) > 0 {
+		deliver(batch)
+	}
+	return len(batch) > 0
+}
+
+// due takes out what has arrived.
+func (b *inbox) due() (batch []cluster.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	if b.closed || len(b.queue) == 0 {
+		return nil
+	}
+	now := b.clock.Now()
 	for len(b.queue) > 0 && !b.queue[0].at.After(now) {
 		batch = append(batch, heap.Pop(&b.queue).(arrival).message)
 	}
-	wait = time.Hour
-	if len(b.queue) > 0 {
-		wait = b.queue[0].at.Sub(now)
+	return batch
+}
+
+// next is when the first message arrives.
+func (b *inbox) next() (at time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.queue) == 0 {
+		return time.Time{}, false
 	}
-	return batch, wait, !b.closed
+	return b.queue[0].at, true
 }
 
 // arrival is one message and when it comes.

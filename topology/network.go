@@ -9,6 +9,7 @@ import (
 
 // network is what lies between the nodes. Sending only queues.
 type network struct {
+	clock *Clock
 	mu    sync.Mutex
 	nodes []*Node // by ID
 	delay time.Duration
@@ -33,9 +34,9 @@ type pipe struct {
 	waiting []cluster.Message // kept back: cut, held, or behind one that got lost
 }
 
-func newNetwork(delay, lag time.Duration) *network {
+func newNetwork(clock *Clock, delay, lag time.Duration) *network {
 	return &network{
-		delay: delay, lag: lag, pipes: map[pipeName]*pipe{},
+		clock: clock, delay: delay, lag: lag, pipes: map[pipeName]*pipe{},
 		cuts: map[direction]int{}, held: map[cluster.ID]bool{},
 	}
 }
@@ -55,7 +56,7 @@ func (w *network) sendAll(messages []cluster.Message) {
 // send puts one message on its way. It is called with the lock held.
 func (w *network) send(m cluster.Message) {
 	if m.To < 1 || int(m.To) > len(w.nodes) {
-		w.nodes[m.From-1].inbox.push(time.Now(), cluster.Nobody(m))
+		w.nodes[m.From-1].inbox.push(w.clock.Now(), cluster.Nobody(m))
 		return
 	}
 	p := w.pipe(m)
@@ -98,10 +99,10 @@ func (w *network) dispatch(p *pipe, m cluster.Message) {
 	what, late := w.misfortune(m)
 	if what == dropped {
 		p.waiting = append([]cluster.Message{m}, p.waiting...)
-		time.AfterFunc(retransmission, func() { w.flush(func(name pipeName) bool { return w.pipes[name] == p }) })
+		w.clock.afterFunc(retransmission, func() { w.flush(func(name pipeName) bool { return w.pipes[name] == p }) })
 		return
 	}
-	at := time.Now().Add(delay + late)
+	at := w.clock.Now().Add(delay + late)
 	if at.Before(p.last) {
 		at = p.last
 	}
@@ -151,7 +152,7 @@ func (w *network) bury(id cluster.ID) {
 		if w.blocked(m) {
 			continue
 		}
-		at := time.Now().Add(w.delay)
+		at := w.clock.Now().Add(w.delay)
 		if at.Before(last) {
 			at = last
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -29,6 +28,10 @@ type Node struct {
 	inbox     *inbox
 	limit     atomic.Pointer[func() string] // of the present server
 	slow      atomic.Int64                  // how long each command takes, in ns
+	frozen    atomic.Bool                   // or about to be
+	overdue   atomic.Bool                   // virtual: Tick is to be called without the clock having moved
+	watch     *watch                        // nil: there is no trace
+	ticking   bool                          // virtual: under the server's gate: Tick has just been called
 
 	changing sync.Mutex     // held by who kills or starts the process
 	life     sync.RWMutex   // held for reading by whoever uses the server
@@ -86,7 +89,7 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 		}
 		maps.Copy(base.Parameters, own(n.name))
 	}
-	base.Random = rand.Uint64
+	base.Random = n.topology.random(uint64(n.id))
 	base.Lua = luaengine.New(engine.Resolve)
 	base.Limit = func() string {
 		if limit := n.limit.Load(); limit != nil {
@@ -98,7 +101,7 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 	return base
 }
 
-// start lets the process serve what comes to listener.
+// start lets the process serve what comes to listener, which is nil in memory.
 func (n *Node) start(listener net.Listener) {
 	n.ended = make(chan struct{})
 	n.server = server.New(server.Config{
@@ -106,39 +109,51 @@ func (n *Node) start(listener net.Listener) {
 			n.limit.Store(&limit)
 			return machine{n.process, n}
 		},
-		Log:   func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
-		After: n.afterUse,
+		Log:     func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
+		After:   n.afterUse,
+		Before:  n.before,
+		Untimed: n.clock.base.virtual,
 	})
 	n.server.Do(func(server.Machine) { n.process.Tick() })
-	n.topology.running.Add(2)
-	go n.serve(n.server, listener)
-	go n.awaitShutdown(n.server, n.ended)
-}
-
-// machine is the process as a server uses it.
-type machine struct {
-	cluster.Process
-	node *Node
-}
-
-// Do implements server.Machine: a slow node takes its time, for all its clients.
-func (m machine) Do(s *engine.Session, cmd [][]byte) {
-	if slow := m.node.slow.Load(); slow > 0 {
-		time.Sleep(time.Duration(slow))
+	if listener != nil {
+		n.topology.running.Add(1)
+		go n.serve(n.server, listener)
 	}
-	m.Process.Do(s, cmd)
+	n.topology.running.Add(1)
+	go n.awaitShutdown(n.server, n.ended)
 }
 
 // afterUse sends what the process has for others. It runs under the server's gate.
 func (n *Node) afterUse() {
-	if told := n.topology.cfg.Standing; told != nil {
+	if told := n.topology.cfg.Standing; told != nil || n.watch != nil {
 		if now := cluster.StandingOf(n.process); now != n.standing {
+			if n.standing.Role != "" {
+				n.noteNode("is now %s", now)
+			}
 			n.standing = now
-			told(n.name, now)
+			if told != nil {
+				told(n.name, now)
+			}
 		}
 	}
 	if messages := n.process.Outbox(); !n.down.Load() {
 		n.topology.network.sendAll(messages)
+	}
+	n.topology.used.happened()
+	if !n.clock.base.virtual {
+		return
+	}
+	if wait, ok := n.process.NextDeadline(); ok && wait <= 0 && !n.ticking {
+		n.overdue.Store(true)
+		n.inbox.nudge()
+	}
+	n.ticking = false
+}
+
+// tickOverdue calls Tick if the node was left with something to do at once.
+func (n *Node) tickOverdue() {
+	if n.overdue.Swap(false) {
+		n.tick()
 	}
 }
 
@@ -177,8 +192,10 @@ func (n *Node) end() {
 	if n.down.Swap(true) {
 		return
 	}
+	n.noteNode("is killed")
 	n.endedAt = n.clock.Mono()
 	n.server.Close()
+	n.frozen.Store(false)
 	n.life.Lock()
 	defer n.life.Unlock()
 	n.process.Outbox() // nobody sends it
@@ -189,7 +206,10 @@ func (n *Node) end() {
 // Restart starts a process that is down, or kills and starts it, with its data
 // or without. An error means that its address is taken.
 func (n *Node) Restart(keepData bool) error {
-	return n.restart(func() { n.process.Restart(keepData) })
+	return n.restart(func() {
+		n.noteNode("is started, data kept: %t", keepData)
+		n.process.Restart(keepData)
+	})
 }
 
 // RestartLosing is Restart with the data as it was that long before the process
@@ -200,20 +220,29 @@ func (n *Node) RestartLosing(latest time.Duration) error {
 	if !ok || !n.topology.cfg.Remember {
 		return fmt.Errorf("topology: restart %s: expected a Redis node, and Config.Remember", n.name)
 	}
-	return n.restart(func() { m.RestartAt(n.endedAt - latest) })
+	return n.restart(func() {
+		n.noteNode("is started without the latest %v of its data", latest)
+		m.RestartAt(n.endedAt - latest)
+	})
 }
 
 func (n *Node) restart(process func()) error {
 	n.changing.Lock()
 	defer n.changing.Unlock()
 	n.end()
-	listener, err := listenAgain(n.listening)
-	if err != nil {
-		return fmt.Errorf("topology: restart %s: %w", n.name, err)
+	var listener net.Listener
+	if !n.topology.cfg.InMemory {
+		var err error
+		if listener, err = listenAgain(n.listening); err != nil {
+			return fmt.Errorf("topology: restart %s: %w", n.name, err)
+		}
 	}
 	n.life.Lock()
 	defer n.life.Unlock()
 	process()
+	if n.watch != nil {
+		n.watch.reset()
+	}
 	n.down.Store(false)
 	n.start(listener)
 	return nil
@@ -232,10 +261,24 @@ func listenAgain(address string) (listener net.Listener, err error) {
 }
 
 // Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
-func (n *Node) Freeze() { n.withServer((*server.Server).Freeze) }
+func (n *Node) Freeze() {
+	n.withServer(func(s *server.Server) {
+		n.noteNode("is frozen")
+		n.frozen.Store(true)
+		s.Freeze()
+	})
+}
 
 // Thaw lets a frozen process go on.
-func (n *Node) Thaw() { n.withServer((*server.Server).Thaw) }
+func (n *Node) Thaw() {
+	n.withServer(func(s *server.Server) {
+		n.noteNode("is thawed")
+		s.Thaw()
+		n.frozen.Store(false)
+		n.overdue.Store(true)
+		n.inbox.nudge()
+	})
+}
 
 func (n *Node) withServer(f func(*server.Server)) {
 	n.changing.Lock()

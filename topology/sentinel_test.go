@@ -93,7 +93,7 @@ func TestRealSentinelsWatchNodes(t *testing.T) {
 // realSentinels starts three Sentinels of redis-server; they end with the test.
 func realSentinels(t *testing.T, binary, master string) []*redis.SentinelClient {
 	var clients []*redis.SentinelClient
-	listeners, err := listen("127.0.0.1", 0, 3)
+	_, listeners, err := listen(Config{Host: "127.0.0.1"}, 3)
 	require.NoError(t, err)
 	closeAll(listeners)
 	folder := t.TempDir()

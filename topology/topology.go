@@ -2,12 +2,15 @@ package topology
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"minikv/cluster"
+	"minikv/internal/resp"
 	"minikv/server/engine"
 )
 
@@ -27,6 +30,21 @@ type Config struct {
 	Own   func(name string) map[string]string
 	Delay time.Duration // of a message between nodes
 	Lag   time.Duration // of what a master sends its replicas; at least Delay is taken
+	// InMemory opens no port: clients reach the nodes through Dial alone. A
+	// topology made in a bubble of testing/synctest lives by the bubble's time.
+	InMemory bool
+	// Virtual makes the topology's clock stand still until it is told to move.
+	Virtual bool
+	// Seed is what every choice by chance depends on; 0: it differs each time.
+	Seed uint64
+	// Trace is how many events Topology.Trace keeps; 0: there is no trace.
+	Trace int
+	// Told is given each event of the trace as it happens. It may be nil, must not
+	// wait and must not use the topology.
+	Told func(Event)
+	// Control answers the command MINIKV of any client; nil: there is none. It is
+	// called by the client's connection, while nobody waits for it.
+	Control func(n *Node, args []string) resp.Value
 	// Remember keeps the past of every node, for Node.RestartLosing.
 	Remember bool
 	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
@@ -41,7 +59,12 @@ type Config struct {
 type Topology struct {
 	cfg     Config
 	nodes   []*Node
+	clock   *Clock
 	network *network
+	faults  faults
+	trace   *Trace       // nil: there is none
+	used    signal       // a node was used
+	clients atomic.Int64 // that were connected in memory
 	running sync.WaitGroup
 	closing sync.Once
 
@@ -55,6 +78,61 @@ func Start(cfg Config) (*Topology, error) {
 	if err := cfg.Plan.Check(); err != nil {
 		return nil, err
 	}
+	cfg = cfg.complete()
+	names := cfg.Plan.Names()
+	addresses, listeners, err := listen(cfg, len(names))
+	if err != nil {
+		return nil, err
+	}
+	t := &Topology{cfg: cfg, done: make(chan struct{})}
+	t.clock = newTopologyClock(t, cfg.Virtual)
+	t.faults.draw = t.random(0)
+	if cfg.Trace > 0 || cfg.Told != nil {
+		t.trace = newTrace(t.clock, max(cfg.Trace, 1), cfg.Told)
+	}
+	t.network = newNetwork(t.clock, cfg.Delay, max(cfg.Lag, cfg.Delay))
+	directory := make(cluster.Directory, len(names))
+	for i, name := range names {
+		directory[i] = cfg.Announce + ":" + strconv.Itoa(addresses[i].Port)
+		t.nodes = append(t.nodes, &Node{
+			topology: t, id: cluster.ID(i + 1), name: name, listening: addresses[i].String(), address: directory[i],
+			clock: newClock(t.clock), inbox: newInbox(t.clock),
+		})
+	}
+	t.network.nodes = t.nodes
+	processes, err := cfg.Plan.Build(directory, func(id cluster.ID) engine.Config {
+		return t.nodes[id-1].config(cfg.Node, cfg.Log)
+	}, t.sentinelEvent)
+	if err != nil {
+		closeAll(listeners)
+		return nil, err
+	}
+	for i, n := range t.nodes {
+		n.process = processes[i]
+		if t.trace != nil {
+			n.watch = newWatch(n, t.trace)
+		}
+		if m, ok := n.process.(*cluster.Member); ok && cfg.Remember {
+			m.Remember()
+		}
+	}
+	for i, n := range t.nodes {
+		if cfg.InMemory {
+			n.start(nil)
+		} else {
+			n.start(listeners[i])
+		}
+		t.running.Add(1)
+		go func() {
+			defer t.running.Done()
+			n.inbox.run(n.deliver, n.tickOverdue)
+		}()
+	}
+	return t, nil
+}
+
+// complete fills in what was left to be chosen.
+func (cfg Config) complete() Config {
 	if cfg.Log == nil {
 		cfg.Log = func(string, int, string) {}
 	}
@@ -67,64 +145,41 @@ func Start(cfg Config) (*Topology, error) {
 			cfg.Announce = "127.0.0.1"
 		}
 	}
-	names := cfg.Plan.Names()
-	listeners, err := listen(cfg.Host, cfg.Port, len(names))
-	if err != nil {
-		return nil, err
-	}
-	t := &Topology{
-		cfg: cfg, network: newNetwork(cfg.Delay, max(cfg.Lag, cfg.Delay)), done: make(chan struct{}),
-	}
-	directory := make(cluster.Directory, len(names))
-	for i, name := range names {
-		address := listeners[i].Addr().(*net.TCPAddr)
-		directory[i] = cfg.Announce + ":" + strconv.Itoa(address.Port)
-		n := &Node{
-			topology: t, id: cluster.ID(i + 1), name: name, listening: address.String(), address: directory[i],
-			clock: newClock(), inbox: newInbox(),
-		}
-		t.nodes = append(t.nodes, n)
-	}
-	t.network.nodes = t.nodes
-	processes, err := cfg.Plan.Build(directory, func(id cluster.ID) engine.Config {
-		return t.nodes[id-1].config(cfg.Node, cfg.Log)
-	}, t.sentinelEvent)
-	if err != nil {
-		closeAll(listeners)
-		return nil, err
-	}
-	for i, n := range t.nodes {
-		n.process = processes[i]
-		if m, ok := n.process.(*cluster.Member); ok && cfg.Remember {
-			m.Remember()
-		}
-	}
-	for i, n := range t.nodes {
-		n.start(listeners[i])
-		t.running.Add(1)
-		go func() {
-			defer t.running.Done()
-			n.inbox.run(n.deliver)
-		}()
-	}
-	return t, nil
+	return cfg
 }
 
-// listen opens the addresses of all nodes, or none.
-func listen(host string, port, count int) (listeners []net.Listener, err error) {
+// Clock is the time that all nodes follow.
+func (t *Topology) Clock() *Clock { return t.clock }
+
+// random is a source of numbers for one use.
+func (t *Topology) random(use uint64) func() uint64 {
+	if t.cfg.Seed == 0 {
+		return rand.Uint64
+	}
+	return rand.New(rand.NewPCG(t.cfg.Seed, use)).Uint64
+}
+
+// listen opens the addresses of all nodes, or none. In memory there are only
+// their names, from port 1 on unless another is given: where nobody listens.
+func listen(cfg Config, count int) (addresses []*net.TCPAddr, listeners []net.Listener, err error) {
 	for i := range count {
 		next := 0
-		if port != 0 {
-			next = port + i
+		if cfg.Port != 0 || cfg.InMemory {
+			next = max(cfg.Port, 1) + i
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
+		if cfg.InMemory {
+			addresses = append(addresses, &net.TCPAddr{IP: net.ParseIP(cfg.Host), Port: next})
+			continue
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(next)))
 		if err != nil {
 			closeAll(listeners)
-			return nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)
+			return nil, nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)
 		}
 		listeners = append(listeners, listener)
+		addresses = append(addresses, listener.Addr().(*net.TCPAddr))
 	}
-	return listeners, nil
+	return addresses, listeners, nil
 }
 
 func closeAll(listeners []net.Listener) {

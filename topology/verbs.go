@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"minikv/cluster"
@@ -21,6 +22,14 @@ type rule struct {
 	left int
 	drop bool
 	late time.Duration
+}
+
+// fate is what the rule does to messages.
+func (r rule) fate() string {
+	if r.drop {
+		return "lost"
+	}
+	return "late by " + r.late.String()
 }
 
 // misfortune says what a rule has in store for m, and counts it.
@@ -71,6 +80,11 @@ func (t *Topology) cut(a, b []string, both bool) error {
 	if len(cuts) == 0 {
 		return fmt.Errorf("topology: partition: expected names on both sides")
 	}
+	verb := "are cut off from"
+	if !both {
+		verb = "no longer reach"
+	}
+	t.note(Event{Kind: NodeEvent, Text: strings.Join(a, ", ") + " " + verb + " " + strings.Join(b, ", ")})
 	w := t.network
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,6 +104,7 @@ func (t *Topology) named(name string) (*Node, error) {
 
 // Heal ends all partitions; what has waited is delivered.
 func (t *Topology) Heal() {
+	t.note(Event{Kind: NodeEvent, Text: "all partitions end"})
 	t.network.mu.Lock()
 	clear(t.network.cuts)
 	t.network.mu.Unlock()
@@ -98,6 +113,7 @@ func (t *Topology) Heal() {
 
 // HoldReplication keeps back what masters send this replica.
 func (n *Node) HoldReplication() {
+	n.noteNode("gets nothing from its master any more")
 	w := n.topology.network
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,6 +122,7 @@ func (n *Node) HoldReplication() {
 
 // ReleaseReplication delivers what HoldReplication has kept back.
 func (n *Node) ReleaseReplication() {
+	n.noteNode("gets what was kept back")
 	w := n.topology.network
 	w.mu.Lock()
 	delete(w.held, n.id)
@@ -137,6 +154,7 @@ func (t *Topology) rule(from, to string, r rule) error {
 		return err
 	}
 	r.direction = direction{a.id, b.id}
+	t.note(Event{Kind: NodeEvent, Text: fmt.Sprintf("the next %d messages from %s to %s: %s", r.left, from, to, r.fate())})
 	w := t.network
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,19 +162,21 @@ func (t *Topology) rule(from, to string, r rule) error {
 	return nil
 }
 
-// SetClockOffset puts the node's wall clock that far ahead of the computer's.
+// SetClockOffset puts the node's wall clock that far ahead of the topology's.
 func (n *Node) SetClockOffset(d time.Duration) {
+	n.noteNode("has its wall clock set %v ahead", d)
 	n.clock.setOffset(d)
-	n.Do(func(p cluster.Process) { p.Tick() })
+	n.tick()
 }
 
-// SetClockRate lets the node's clocks run that much faster than the computer's;
+// SetClockRate lets the node's clocks run that much faster than the topology's;
 // 1 is the same, and rate must be more than 0.
 func (n *Node) SetClockRate(rate float64) error {
 	if !(rate > 0) {
 		return fmt.Errorf("topology: clock rate %v: expected more than 0", rate)
 	}
+	n.noteNode("has clocks %v times as fast", rate)
 	n.clock.setRate(rate)
-	n.Do(func(p cluster.Process) { p.Tick() })
+	n.tick()
 	return nil
 }

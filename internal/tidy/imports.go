@@ -34,7 +34,7 @@ var floors = map[string][]string{
 	"server/engine": onGround("datastore", "luaengine"),
 
 	"cluster":    onGround("server/engine", "datastore"),
-	"topology":   onGround("server", "cluster", "server/engine", "luaengine"),
+	"topology":   onGround("server", "cluster", "server/engine", "luaengine", "datastore"),
 	"minikvtest": onGround("topology", "server", "cluster", "server/engine"),
 	"sim":        onGround("lockclient", "cluster", "server/engine", "datastore", "luaengine"),
 

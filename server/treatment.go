@@ -1,0 +1,88 @@
+package server
+
+// Treatment is what a test has in store for one command of a client. The zero
+// Treatment lets it run as usual.
+type Treatment struct {
+	// Wait is called first, by the connection's goroutine while others use the
+	// machine; it returns early when closed is. What it returns is called once
+	// the command has been dealt with. It may be nil.
+	Wait func(closed <-chan struct{}) (done func())
+	// Answer, if it is not nil, takes the machine's place: it returns the reply,
+	// encoded. It is called while nobody waits for it, and may even close the
+	// server.
+	Answer func() []byte
+	// Lose is what gets lost. From then on nothing passes between the client
+	// and the machine in either direction, as if the network between them had
+	// died, but for what was sent before.
+	Lose Loss
+	// Close ends the connection afterwards. With LoseRequest and without an
+	// Answer the command does not run.
+	Close bool
+}
+
+// Loss is what gets lost of a command.
+type Loss uint8
+
+// The losses.
+const (
+	LoseNothing Loss = iota
+	LoseRequest      // the command does not run
+	LoseReply        // the command runs; nobody hears of it
+)
+
+// treated is a command that waits for its treatment, or has had the part of it
+// that happens outside of the gate.
+type treated struct {
+	Treatment
+	cmd   [][]byte // valid until the connection reads on
+	reply []byte   // what Answer returned
+	done  func()   // may be nil
+}
+
+// outside is the part of a treatment that happens while others use the machine.
+// It returns false when the server has been closed: the machine is not this
+// connection's any more.
+func (c *conn) outside() bool {
+	t := c.treated
+	if t.Wait != nil {
+		t.done = t.Wait(c.server.closed)
+	}
+	if t.Answer == nil {
+		return true
+	}
+	c.server.running.Done() // the answer may be to close the server, which waits for its connections
+	t.reply = t.Answer()
+	if c.server.rejoin() {
+		return true
+	}
+	c.abandoned = true
+	if t.done != nil {
+		t.done()
+	}
+	return false
+}
+
+// treat gives a command the rest of its treatment, under the gate.
+func (c *conn) treat(visiting bool) (done func()) {
+	t := c.treated
+	c.treated = nil
+	if c.session.Closing() || c.server.closing.Load() {
+		return t.done
+	}
+	c.leaving = t.Close
+	switch {
+	case t.Lose == LoseRequest:
+		c.dead = true
+	case t.Answer != nil:
+		c.take() // what comes before it
+		c.out.add(&t.reply)
+		c.dirty = append(c.dirty, c)
+	case t.Lose == LoseReply:
+		c.take()
+		c.dead = true
+		c.run1(t.cmd, visiting)
+	default:
+		c.run1(t.cmd, visiting)
+	}
+	return t.done
+}

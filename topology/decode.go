@@ -1,0 +1,169 @@
+package topology
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minikv/datastore"
+)
+
+// decodeLock reads a key as a lock; now is the node's wall clock in Unix
+// milliseconds. hint is what a number is, or "".
+func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool) {
+	key := []byte(name)
+	deadline, exists := db.Deadline(key)
+	if !exists || isHelper(name) {
+		return Lock{}, false
+	}
+	l.TTL = left(deadline, now)
+	switch db.Kind(key) {
+	case datastore.String:
+		ok = l.decodeString(db, name, hint)
+	case datastore.Hash:
+		ok = l.TTL > 0 && l.decodeHash(db, name, now)
+	case datastore.ZSet:
+		ok = l.decodeZSet(db, key, now)
+	}
+	if len(l.Holders) > 0 {
+		l.Owner, l.Count = l.Holders[0].Owner, l.Holders[0].Count
+	}
+	return l, ok
+}
+
+// left is how long a deadline is away; 0: there is none.
+func left(deadline, now int64) time.Duration {
+	if deadline == datastore.NoDeadline {
+		return 0
+	}
+	return max(time.Duration(deadline-now)*time.Millisecond, 1)
+}
+
+// decodeString reads a token, or a number that is known to be a lock.
+func (l *Lock) decodeString(db *datastore.DB, name, hint string) bool {
+	text, _, err := db.String([]byte(name))
+	if err != nil {
+		return false
+	}
+	if l.TTL > 0 {
+		l.Kind = "token"
+		l.Holders = []Holder{{Owner: text, Count: 1, TTL: l.TTL}}
+		return true
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return false
+	}
+	l.Kind, l.Count = hint, number
+	if l.decodePermits(db, name) {
+		l.Kind = "permits"
+	}
+	return l.Kind != ""
+}
+
+// decodePermits finds the permits of Redisson's expirable semaphore, which have
+// a table with their deadlines.
+func (l *Lock) decodePermits(db *datastore.DB, name string) bool {
+	table := []byte(tagged(name) + permitTable)
+	count, err := db.ZLen(table)
+	if err != nil || count == 0 {
+		return false
+	}
+	members, _ := db.ZRange(table, 0, count)
+	for _, m := range members {
+		l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1})
+	}
+	return true
+}
+
+// decodeHash reads Redisson's locks: a field for each owner, with its count.
+func (l *Lock) decodeHash(db *datastore.DB, name string, now int64) bool {
+	mode, valid := "", true
+	_ = db.HashEach([]byte(name), func(field, text string) {
+		if field == "mode" {
+			mode = text
+			return
+		}
+		count, err := strconv.ParseInt(text, 10, 64)
+		valid = valid && err == nil && count > 0
+		l.Holders = append(l.Holders, Holder{Owner: field, Count: count, TTL: l.TTL})
+	})
+	if !valid || len(l.Holders) == 0 || mode == "" && len(l.Holders) > 1 {
+		return false
+	}
+	slices.SortFunc(l.Holders, func(a, b Holder) int { return strings.Compare(a.Owner, b.Owner) })
+	queue := fairQueueOf(db, name)
+	switch {
+	case mode == "read" || mode == "write":
+		l.Kind = mode
+		l.decodeReaders(db, name, now)
+	case mode != "":
+		return false
+	case len(queue) > 0:
+		l.Kind, l.Queue = "fair", queue
+	case db.Exists([]byte(fairTimeouts + tagged(name))):
+		l.Kind = "fair"
+	case db.Exists([]byte(tokenCounter + tagged(name))):
+		l.Kind = "fenced"
+	default:
+		l.Kind = "mutex"
+	}
+	return true
+}
+
+// fairQueueOf is who waits for a fair lock.
+func fairQueueOf(db *datastore.DB, name string) []string {
+	key := []byte(fairQueue + tagged(name))
+	count, err := db.ListLen(key)
+	if err != nil || count == 0 {
+		return nil
+	}
+	queue, _ := db.ListRange(key, 0, count)
+	return queue
+}
+
+// decodeReaders finds out who only reads, and until when: each hold of a reader
+// has a timer of its own.
+func (l *Lock) decodeReaders(db *datastore.DB, name string, now int64) {
+	for i := range l.Holders {
+		h := &l.Holders[i]
+		h.Shared = !strings.HasSuffix(h.Owner, ":write")
+		if !h.Shared {
+			continue
+		}
+		var longest time.Duration
+		for n := range h.Count {
+			timer := tagged(name) + ":" + h.Owner + readTimer + ":" + strconv.FormatInt(n+1, 10)
+			if deadline, ok := db.Deadline([]byte(timer)); ok {
+				longest = max(longest, left(deadline, now))
+			}
+		}
+		if longest > 0 {
+			h.TTL = longest
+		}
+	}
+}
+
+// decodeZSet reads a semaphore whose holders are in a sorted set with a time:
+// that of their deadline, or of their coming.
+func (l *Lock) decodeZSet(db *datastore.DB, key []byte, now int64) bool {
+	count, err := db.ZLen(key)
+	if err != nil || count == 0 || l.TTL == 0 {
+		return false
+	}
+	members, _ := db.ZRange(key, 0, count)
+	const someday = 1e11 // milliseconds: 1973; what is less is no date
+	for _, m := range members {
+		if m.Score < someday {
+			return false
+		}
+		h := Holder{Owner: m.Name, Count: 1, TTL: l.TTL, Shared: true}
+		if until := int64(m.Score); until > now {
+			h.TTL = left(until, now)
+		}
+		l.Holders = append(l.Holders, h)
+	}
+	l.Kind = "zset"
+	return true
+}

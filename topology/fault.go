@@ -1,0 +1,239 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"minikv/cluster"
+	"minikv/internal/resp"
+	"minikv/server"
+	"minikv/server/engine"
+)
+
+// Fault is a rule that strikes commands of clients: those that match all of its
+// conditions, of which the empty ones match everything. What is queued in a
+// transaction counts when it is sent, and EXEC as a command of its own. What
+// nodes send each other is never struck; that is for the verbs of the network.
+type Fault struct {
+	Node    string // a node's name or address
+	Command string // a command's name, a glob in any case
+	Key     string // a glob that one of its keys matches
+	Client  string // the client's name, or its number at the node
+
+	Nth     int // of all matches from when the rule is made, the first that is struck; 0: 1
+	Times   int // how many matches are struck from there on; 0: all, but with Nth one
+	Percent int // of these, by chance; 0: all
+
+	// What happens, in this order; at least one.
+	Delay       time.Duration // the command waits, others do not
+	Error       string        // the reply, in place of the command's: code word first
+	DropRequest bool          // the command gets lost
+	DropReply   bool          // the command runs; its reply gets lost
+	// Close ends the connection, with DropReply after the command ran, otherwise
+	// before. Without Close a connection that has lost something stays open, but
+	// nothing passes any more, as when a network dies.
+	Close bool
+}
+
+// FaultState is a rule and what it has done so far.
+type FaultState struct {
+	ID     int // 1, 2, 3, … in the order in which rules are made
+	Fault  Fault
+	Seen   int // how many commands have matched
+	Struck int
+}
+
+// faults are the rules of a topology.
+type faults struct {
+	inUse atomic.Bool // there is a rule
+	mu    sync.Mutex
+	last  int
+	rules []*FaultState
+	draw  func() uint64
+}
+
+// Check reports what is wrong with a rule.
+func (f Fault) Check() error {
+	switch {
+	case f.Nth < 0 || f.Times < 0:
+		return fmt.Errorf("topology: fault: NTH and TIMES count from 1")
+	case f.Percent < 0 || f.Percent > 100:
+		return fmt.Errorf("topology: fault: %d percent: expected 1 to 100", f.Percent)
+	case f.Delay < 0:
+		return fmt.Errorf("topology: fault: delay %v: expected more than 0", f.Delay)
+	case strings.ContainsAny(f.Error, "\r\n"):
+		return fmt.Errorf("topology: fault: error %q: expected one line", f.Error)
+	case f.DropRequest && f.DropReply:
+		return fmt.Errorf("topology: fault: expected DROPREQUEST or DROPREPLY")
+	case f.Error != "" && (f.DropRequest || f.DropReply):
+		return fmt.Errorf("topology: fault: an ERROR cannot get lost")
+	case f.Delay == 0 && f.Error == "" && !f.DropRequest && !f.DropReply && !f.Close:
+		return fmt.Errorf("topology: fault: expected DELAY, ERROR, DROPREQUEST, DROPREPLY or CLOSE")
+	}
+	return nil
+}
+
+// Inject makes a rule. Of several that match a command the oldest strikes that
+// wants to; those behind it do not see the command.
+func (t *Topology) Inject(f Fault) (id int, err error) {
+	if err := f.Check(); err != nil {
+		return 0, err
+	}
+	if f.Node != "" {
+		n, err := t.named(f.Node)
+		if err != nil {
+			return 0, err
+		}
+		f.Node = n.name
+	}
+	r := &t.faults
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	r.rules = append(r.rules, &FaultState{ID: r.last, Fault: f})
+	r.inUse.Store(true)
+	return r.last, nil
+}
+
+// Faults are the rules, the oldest first, also those that have had their time.
+func (t *Topology) Faults() []FaultState {
+	r := &t.faults
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]FaultState, len(r.rules))
+	for i, one := range r.rules {
+		all[i] = *one
+	}
+	return all
+}
+
+// RemoveFault ends a rule; it returns false when there is none of that ID.
+func (t *Topology) RemoveFault(id int) bool {
+	return t.removeFaults(func(one *FaultState) bool { return one.ID == id })
+}
+
+// ClearFaults ends all rules. What a client has lost stays lost.
+func (t *Topology) ClearFaults() { t.removeFaults(func(*FaultState) bool { return true }) }
+
+func (t *Topology) removeFaults(which func(*FaultState) bool) bool {
+	r := &t.faults
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.rules)
+	r.rules = slices.DeleteFunc(r.rules, which)
+	r.inUse.Store(len(r.rules) > 0)
+	return len(r.rules) < before
+}
+
+// strike finds the rule that strikes a command, and counts.
+func (r *faults) strike(n *Node, s *engine.Session, cmd [][]byte) (f Fault, struck bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.rules {
+		if !one.Fault.matches(n, s, cmd) {
+			continue
+		}
+		one.Seen++
+		if one.wants() && (one.Fault.Percent == 0 || int(r.draw()%100) < one.Fault.Percent) {
+			one.Struck++
+			return one.Fault, true
+		}
+	}
+	return Fault{}, false
+}
+
+// wants reports whether the match that was just seen is one to strike.
+func (one *FaultState) wants() bool {
+	f := one.Fault
+	if one.Seen < max(f.Nth, 1) {
+		return false
+	}
+	times := f.Times
+	if times == 0 && f.Nth > 0 {
+		times = 1
+	}
+	return times == 0 || one.Struck < times
+}
+
+func (f *Fault) matches(n *Node, s *engine.Session, cmd [][]byte) bool {
+	switch {
+	case f.Node != "" && f.Node != n.name:
+		return false
+	case f.Command != "" && !engine.MatchGlob(strings.ToUpper(f.Command), strings.ToUpper(string(cmd[0]))):
+		return false
+	case f.Client != "" && f.Client != s.Name && f.Client != strconv.FormatInt(s.ID, 10):
+		return false
+	case f.Key == "":
+		return true
+	}
+	m, ok := n.process.(*cluster.Member)
+	return ok && slices.ContainsFunc(m.Node().KeysOf(cmd), func(key []byte) bool {
+		return engine.MatchGlob(f.Key, string(key))
+	})
+}
+
+// before is asked by the server about each command, under its gate.
+func (n *Node) before(s *engine.Session, cmd [][]byte) (treatment server.Treatment, some bool) {
+	t := n.topology
+	if t.cfg.Control != nil && s.Authenticated() && strings.EqualFold(string(cmd[0]), controlCommand) {
+		return n.control(s, cmd), true
+	}
+	if slow := n.slow.Load(); slow > 0 && n.clock.base.virtual {
+		treatment.Wait, some = n.delay(time.Duration(slow)), true
+	}
+	if !t.faults.inUse.Load() {
+		return treatment, some
+	}
+	f, struck := t.faults.strike(n, s, cmd)
+	if !struck {
+		return treatment, some
+	}
+	what := f.effects()
+	if f.Delay > 0 {
+		treatment.Wait = n.delay(f.Delay + time.Duration(n.slow.Load()))
+	}
+	treatment.Close = f.Close
+	switch {
+	case f.Error != "":
+		record, proto := n.commandEvent(s, cmd, what), s.Proto
+		treatment.Answer = func() []byte {
+			reply := resp.Append(nil, resp.Err(f.Error), proto)
+			t.trace.answered(record, reply)
+			return reply
+		}
+	case f.DropReply:
+		treatment.Lose = server.LoseReply
+		n.strikes(s, what)
+	case f.DropRequest || f.Close:
+		treatment.Lose = server.LoseRequest
+		t.trace.answered(n.commandEvent(s, cmd, what), nil)
+	default:
+		n.strikes(s, what)
+	}
+	return treatment, true
+}
+
+// delay waits by the topology's clock. On a virtual one Advance then waits for
+// the command that was delayed, unless the node stands still.
+func (n *Node) delay(d time.Duration) func(closed <-chan struct{}) (done func()) {
+	return func(closed <-chan struct{}) func() {
+		rung, finished := make(chan struct{}), make(chan struct{})
+		stop := n.clock.base.afterFunc(d, func() {
+			close(rung)
+			if n.clock.base.virtual && !n.frozen.Load() {
+				<-finished
+			}
+		})
+		select {
+		case <-rung:
+		case <-closed:
+			stop()
+		}
+		return func() { close(finished) }
+	}
+}

@@ -1,0 +1,144 @@
+package topology
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"minikv/cluster"
+	"minikv/server/engine"
+)
+
+// How a watch learns who holds which lock: it looks at the keys of each command
+// that may write before it runs, and afterwards.
+
+// mostKeys is how many keys of a command are looked at.
+const mostKeys = 64
+
+// lockKeys are the keys of a command that may change locks.
+func (w *watch) lockKeys(s *engine.Session, cmd [][]byte) []string {
+	m, ok := w.node.process.(*cluster.Member)
+	if !ok {
+		return nil
+	}
+	name := strings.ToUpper(string(cmd[0]))
+	if name == "MULTI" {
+		delete(w.queued, s)
+	}
+	if !m.Node().MayWrite(cmd) {
+		return nil
+	}
+	var keys []string
+	if name == "EXEC" {
+		keys = w.queued[s]
+		delete(w.queued, s)
+	}
+	for _, key := range m.Node().KeysOf(cmd) {
+		if len(keys) < mostKeys {
+			keys = append(keys, string(key))
+		}
+	}
+	return keys
+}
+
+// lockStates reads the keys as locks.
+func (w *watch) lockStates(db int, keys []string) []Lock {
+	if len(keys) == 0 {
+		return nil
+	}
+	node := w.node.process.(*cluster.Member).Node()
+	now := node.Clock().Wall().UnixMilli()
+	states := make([]Lock, len(keys))
+	for i, key := range keys {
+		states[i], _ = decodeLock(node.Keyspace().DB(db), key, "", now)
+	}
+	return states
+}
+
+// holdsChanged tells what a command has done to locks. What is read as a lock
+// might be anything with a TTL: it counts from when a command makes it that
+// wants to be alone, SET NX or a script.
+func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, keys []string, before, after []Lock) {
+	if bytes.Equal(e.reply, queuedReply) {
+		w.queued[s] = append(w.queued[s], keys...)
+		return
+	}
+	alone := wantsToBeAlone(cmd)
+	tr := w.trace
+	tr.mu.Lock()
+	for _, key := range keys {
+		addHint(tr.hints, key)
+	}
+	now := tr.clock.Now().Sub(tr.began)
+	var events []Event
+	for i, key := range keys {
+		if len(before[i].Holders) == 0 && len(after[i].Holders) == 0 || after[i].Kind == "zset" || before[i].Kind == "zset" {
+			continue
+		}
+		if tr.locks[key] = tr.locks[key] || alone; !tr.locks[key] {
+			delete(tr.locks, key)
+			continue
+		}
+		events = append(events, holdEvents(key, before[i].Holders, after[i].Holders, now)...)
+	}
+	tr.mu.Unlock()
+	for _, one := range events {
+		one.Node, one.Client, one.Name = w.node.name, s.ID, s.Name
+		one.Set, one.Sets = w.node.set()
+		tr.add(&record{Event: one})
+	}
+}
+
+var queuedReply = []byte("+QUEUED\r\n")
+
+// holdEvents compares who held a lock before and after a command.
+func holdEvents(key string, before, after []Holder, now time.Duration) (events []Event) {
+	find := func(list []Holder, owner string) int {
+		return slices.IndexFunc(list, func(h Holder) bool { return h.Owner == owner })
+	}
+	for _, h := range before {
+		if find(after, h.Owner) < 0 {
+			events = append(events, Event{Kind: LockFreed, Key: key, Owner: h.Owner, Shared: h.Shared})
+		}
+	}
+	for _, h := range after {
+		was := find(before, h.Owner)
+		if was >= 0 && before[was].TTL == h.TTL && before[was].Shared == h.Shared {
+			continue
+		}
+		e := Event{Kind: LockHeld, Key: key, Owner: h.Owner, Shared: h.Shared}
+		if h.TTL > 0 {
+			e.Until = now + h.TTL
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// wantsToBeAlone reports whether a command may be how a lock is taken.
+func wantsToBeAlone(cmd [][]byte) bool {
+	switch name := strings.ToUpper(string(cmd[0])); name {
+	case "SET":
+		return slices.ContainsFunc(cmd[min(len(cmd), 3):], func(arg []byte) bool { return bytes.EqualFold(arg, nx) })
+	case "SETNX", "HSETNX", "EXEC", "EVAL", "EVALSHA", "FCALL":
+		return true
+	}
+	return false
+}
+
+var nx = []byte("NX")
+
+// set is which nodes have copies of what the node has, by the name of the one
+// that had it first, and how many such sets hold a lock together.
+func (n *Node) set() (name string, sets int) {
+	plan := n.topology.cfg.Plan
+	if plan.Cluster || plan.Masters == 1 {
+		return "", 1
+	}
+	name = n.topology.nodes[plan.MasterOf(n.id)-1].name
+	if plan.Sentinels > 0 {
+		return name, 1
+	}
+	return name, plan.Masters
+}

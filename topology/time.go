@@ -1,0 +1,266 @@
+package topology
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"minikv/cluster"
+)
+
+// Clock is the one time of a topology, which all its nodes' clocks follow: TTLs,
+// TIME, blocking timeouts, WAIT, PAUSE, the delays of links and of faults, the
+// timers of clusters and Sentinels. It is the computer's, or, with
+// Config.Virtual, stands still until it is told to move. The time limit of
+// scripts is always the computer's.
+type Clock struct {
+	topology *Topology
+	virtual  bool
+
+	moving sync.Mutex // one Advance or Next at a time
+
+	mu     sync.Mutex
+	at     time.Time // virtual: the present
+	alarms alarms    // virtual
+	rung   uint64    // alarms made
+}
+
+// errReal is what a clock answers that cannot be moved.
+var errReal = errors.New("topology: the clock is the computer's: start with a virtual one to move it")
+
+func newTopologyClock(t *Topology, virtual bool) *Clock {
+	c := &Clock{topology: t, virtual: virtual}
+	if virtual {
+		c.at = time.Now().Truncate(time.Millisecond).Round(0)
+	}
+	return c
+}
+
+// Virtual reports whether the clock moves only when it is told to.
+func (c *Clock) Virtual() bool { return c.virtual }
+
+// Now is the date. What Jump and the nodes' own offsets add is not in it.
+func (c *Clock) Now() time.Time {
+	if !c.virtual {
+		return time.Now()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+// Advance lets that much time pass on a virtual clock. Everything that falls
+// due on the way happens in its order: keys expire, blocked clients get their
+// timeouts, messages arrive, nodes notice each other's silence. When it returns
+// all of it is done, but for what clients then do about it: to let them, advance
+// in smaller steps. It must not be called twice at once with different aims.
+func (c *Clock) Advance(d time.Duration) error {
+	switch {
+	case !c.virtual:
+		return errReal
+	case d < 0:
+		return fmt.Errorf("topology: advance by %v: time does not go back; Jump sets the wall clocks", d)
+	}
+	c.moving.Lock()
+	defer c.moving.Unlock()
+	c.topology.note(Event{Kind: ClockMoved, Text: "advances by " + d.String()})
+	end := c.Now().Add(d)
+	c.topology.settle()
+	for {
+		at, ok := c.topology.nextEvent()
+		if !ok || at.After(end) {
+			break
+		}
+		c.set(at)
+		c.topology.settle()
+	}
+	c.set(end)
+	c.topology.settle()
+	return nil
+}
+
+// Next is Advance to the first thing that falls due, which it returns the way
+// to; ok is false when nothing waits for time to pass.
+func (c *Clock) Next() (passed time.Duration, ok bool, err error) {
+	if !c.virtual {
+		return 0, false, errReal
+	}
+	c.moving.Lock()
+	defer c.moving.Unlock()
+	c.topology.settle()
+	at, ok := c.topology.nextEvent()
+	if !ok {
+		return 0, false, nil
+	}
+	passed = at.Sub(c.Now())
+	c.topology.note(Event{Kind: ClockMoved, Text: "advances by " + passed.String() + " to what is next"})
+	c.set(at)
+	c.topology.settle()
+	return passed, true, nil
+}
+
+// Jump sets the wall clocks of all nodes that much ahead, or back, as somebody
+// who sets the date does, on a virtual clock and on a real one: what lies
+// between happens at once, if it happens at all. Monotonic clocks do not jump.
+func (c *Clock) Jump(by time.Duration) {
+	c.topology.note(Event{Kind: ClockMoved, Text: "jumps by " + by.String()})
+	for _, n := range c.topology.nodes {
+		n.clock.jump(by)
+	}
+	for _, n := range c.topology.nodes {
+		if !n.frozen.Load() {
+			n.tick()
+		}
+	}
+	if c.virtual {
+		c.topology.settle()
+	}
+}
+
+func (c *Clock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at.After(c.at) {
+		c.at = at
+	}
+}
+
+// afterFunc calls f when d has passed, on a goroutine of its own or on that of
+// Advance. It returns what prevents it.
+func (c *Clock) afterFunc(d time.Duration, f func()) (stop func()) {
+	if !c.virtual {
+		timer := time.AfterFunc(d, f)
+		return func() { timer.Stop() }
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rung++
+	a := &alarm{at: c.at.Add(d), number: c.rung, f: f}
+	heap.Push(&c.alarms, a)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		a.f = func() {}
+	}
+}
+
+// ring takes out an alarm that is due, or nil.
+func (c *Clock) ring() *alarm {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.alarms) == 0 || c.alarms[0].at.After(c.at) {
+		return nil
+	}
+	return heap.Pop(&c.alarms).(*alarm)
+}
+
+// nextAlarm is when the first one is due.
+func (c *Clock) nextAlarm() (at time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.alarms) == 0 {
+		return time.Time{}, false
+	}
+	return c.alarms[0].at, true
+}
+
+// settle does everything that is due now, until nothing is any more.
+func (t *Topology) settle() {
+	ticked := make(map[*Node]bool)
+	for again := true; again; {
+		again = false
+		for a := t.clock.ring(); a != nil; a = t.clock.ring() {
+			a.f()
+			again = true
+		}
+		for _, n := range t.nodes {
+			if n.frozen.Load() {
+				continue
+			}
+			again = n.inbox.pump(n.deliver) || again
+			if wait, ok := n.wait(); ok && wait <= 0 && !ticked[n] {
+				ticked[n] = true // once: what is due again at once waits for the next millisecond
+				n.tick()
+				again = true
+			}
+		}
+	}
+}
+
+// nextEvent is when something falls due next.
+func (t *Topology) nextEvent() (at time.Time, ok bool) {
+	sooner := func(other time.Time) {
+		if !ok || other.Before(at) {
+			at, ok = other, true
+		}
+	}
+	now := t.clock.Now()
+	if alarm, some := t.clock.nextAlarm(); some {
+		sooner(alarm)
+	}
+	for _, n := range t.nodes {
+		if n.frozen.Load() {
+			continue
+		}
+		if arrival, some := n.inbox.next(); some {
+			sooner(arrival)
+		}
+		if wait, some := n.wait(); some {
+			if wait <= 0 {
+				wait = time.Millisecond
+			}
+			sooner(now.Add(wait))
+		}
+	}
+	return at, ok
+}
+
+// wait is how long until the node's next deadline, by the topology's clock.
+func (n *Node) wait() (wait time.Duration, ok bool) {
+	n.Do(func(p cluster.Process) { wait, ok = p.NextDeadline() })
+	if wait > 0 {
+		wait = n.clock.trueTime(wait)
+	}
+	return wait, ok
+}
+
+// tick does what is due on the node.
+func (n *Node) tick() {
+	n.Do(func(p cluster.Process) {
+		n.ticking = true
+		p.Tick()
+	})
+	n.Do(func(cluster.Process) { n.ticking = false })
+}
+
+// alarm is something to do at a time.
+type alarm struct {
+	at     time.Time
+	number uint64
+	f      func()
+}
+
+// alarms is a heap of them.
+type alarms []*alarm
+
+func (a alarms) Len() int { return len(a) }
+
+func (a alarms) Less(i, j int) bool {
+	if !a[i].at.Equal(a[j].at) {
+		return a[i].at.Before(a[j].at)
+	}
+	return a[i].number < a[j].number
+}
+
+func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+
+func (a *alarms) Push(x any) { *a = append(*a, x.(*alarm)) }
+
+func (a *alarms) Pop() any {
+	last := (*a)[len(*a)-1]
+	(*a)[len(*a)-1] = nil
+	*a = (*a)[:len(*a)-1]
+	return last
+}

@@ -1,0 +1,68 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"minikv/cluster"
+)
+
+// signal lets goroutines wait for something to happen to any node.
+type signal struct {
+	mu   sync.Mutex
+	next chan struct{} // closed when something happens; nil: nobody waits
+}
+
+// wait is closed when something happens after this call.
+func (s *signal) wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = make(chan struct{})
+	}
+	return s.next
+}
+
+func (s *signal) happened() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
+	}
+}
+
+// Waiters counts the clients that wait for word of a key on all nodes that run:
+// those blocked in a pop on it, those that track it, and those that listen to
+// a channel that tells of a lock of that name, such as Redisson's.
+func (t *Topology) Waiters(key string) (count int) {
+	for _, n := range t.nodes {
+		if n.frozen.Load() {
+			continue
+		}
+		n.Do(func(p cluster.Process) {
+			if m, ok := p.(*cluster.Member); ok {
+				count += waiters(m, key)
+			}
+		})
+	}
+	return count
+}
+
+// WaitBlocked returns when Waiters counts at least n for the key. The error is
+// the context's, with how many there were.
+func (t *Topology) WaitBlocked(ctx context.Context, key string, n int) error {
+	for {
+		happened := t.used.wait()
+		count := t.Waiters(key)
+		if count >= n {
+			return nil
+		}
+		select {
+		case <-happened:
+		case <-ctx.Done():
+			return fmt.Errorf("topology: %d wait for %q, not %d: %w", count, key, n, context.Cause(ctx))
+		}
+	}
+}
