@@ -28,6 +28,8 @@ func (v virtual) Transport(master int) (lockclient.Transport, error) {
 
 func (v virtual) Stall() time.Duration { return 0 }
 
+func (v virtual) Stalled() time.Duration { return 0 }
+
 // Every kind keeps its contracts in simulated time, where nothing but what it
 // does itself can make it late.
 func TestContracts(t *testing.T) {

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	if redisAddr == "" && hasRedis() {
 		redisAddr, end = startRedis(os.TempDir())
 	}
+	go countStalls()
 	code := m.Run()
 	end()
 	os.Exit(code)

@@ -22,6 +22,8 @@ type Env interface {
 	// Stall is for how long a task or a request may be held up here: seconds on
 	// a real machine, which has other things to do, nothing in simulated time.
 	Stall() time.Duration
+	// Stalled is for how long tasks were held up here in all, so far.
+	Stalled() time.Duration
 }
 
 // Contract is one property of locks.
@@ -34,9 +36,11 @@ type Contract struct {
 	clauses func(*run)
 }
 
-// Run checks the contract. The error names the clause that is broken.
+// Run checks the contract. The error names the clause that is broken. It says
+// nothing if tasks were held up for longer than Env.Stall meanwhile.
 func (c Contract) Run(env Env, kind Kind) (err error) {
-	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context(), brief: 2*short + env.Stall()}
+	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context(), brief: 2*short + env.Stall(),
+		stalled: env.Stalled()}
 	defer func() {
 		for _, p := range r.processes {
 			p.close()
@@ -68,6 +72,7 @@ type run struct {
 	key       string
 	processes []*process
 	brief     time.Duration // a lease that is waited for, longer than a stall
+	stalled   time.Duration // Env.Stalled when it began
 }
 
 // process is one process that locks: its clients, and the faults between them
@@ -145,10 +150,11 @@ func (r *run) refused(p *process, when string) {
 	r.is("take the lock "+when, err, lockclient.ErrNotAcquired)
 }
 
-// within requires that no more than limit has passed since a time.
+// within requires that no more than limit has passed since a time, but for what
+// the machine was held up.
 func (r *run) within(limit, since time.Duration, what string) {
-	took := r.rt.Mono() - since
-	r.that(took < limit+r.env.Stall(), "%s: %v, the limit is %v", what, took, limit)
+	took, stalled := r.rt.Mono()-since, r.env.Stalled()-r.stalled
+	r.that(took < limit+r.env.Stall()+stalled, "%s: %v, the limit is %v", what, took, limit)
 }
 
 // until waits until something is seen.
