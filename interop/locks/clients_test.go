@@ -29,6 +29,9 @@ var clients = []client{
 	{language: "node", library: "redlock5", called: "redlock"},
 	{language: "node", library: "redis-semaphore", renews: true},
 	{language: "node", library: "simple-redis-mutex"},
+	{language: "python", library: "redis-py"},
+	{language: "python", library: "python-redis-lock"},
+	{language: "python", library: "pottery"},
 }
 
 // workers are the commands by language, and what must have been built for each.
@@ -36,8 +39,9 @@ var workers = map[string]struct {
 	built   string
 	command []string
 }{
-	"go":   {"../go/target/worker", []string{"../go/target/worker"}},
-	"node": {"../node/node_modules/redlock5", []string{"node", "../node/locks.js"}},
+	"go":     {"../go/target/worker", []string{"../go/target/worker"}},
+	"node":   {"../node/node_modules/redlock5", []string{"node", "../node/locks.js"}},
+	"python": {"../python/target/bin/python", []string{"../python/target/bin/python", "../python/locks.py"}},
 }
 
 // startWorkers starts those that were built.

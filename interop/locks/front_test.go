@@ -20,7 +20,7 @@ type front struct {
 	changed  *sync.Cond
 	server   string // which new connections lead to
 	isCut    bool
-	lose     []byte // the reply to the first command with these bytes is lost; nil: none
+	lose     []byte // the reply to the first command with these bytes, other than GET, is lost; nil: none
 	lost     bool   // that has happened
 	links    []*link
 	lastByte time.Time
@@ -110,7 +110,7 @@ func (f *front) may(l *link, chunk []byte, fromServer bool) bool {
 		f.lost = true
 		return false
 	}
-	if !fromServer && f.lose != nil && bytes.Contains(chunk, f.lose) {
+	if !fromServer && f.lose != nil && bytes.Contains(chunk, f.lose) && !bytes.Contains(chunk, getCommand) {
 		f.lose, l.loses = nil, true
 	}
 	return true
@@ -138,8 +138,11 @@ func (f *front) lead(server string) {
 	}
 }
 
-// loseReply lets the next command that mentions text be executed, and its reply
-// be lost when the connection breaks.
+// getCommand begins a request that only looks.
+var getCommand = []byte("\r\n$3\r\nGET\r\n")
+
+// loseReply lets the next command that mentions text, but for those that only
+// look, be executed, and its reply be lost when the connection breaks.
 func (f *front) loseReply(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
