@@ -19,6 +19,7 @@ type matrixFlags struct {
 	rows   []int
 	format string
 	shrink bool
+	pages  string
 }
 
 func newMatrix() *cobra.Command {
@@ -36,6 +37,7 @@ also for cells that are unknown, for those in which nothing was found though it
 was expected, and for disagreements that the row's file lists with their reason.`,
 		Example: `  locksim matrix --seeds 200
   locksim matrix --rows 2,12 --format markdown
+  locksim matrix --shrink --format html --pages cells > matrix.html
   locksim run matrix:7/redisson/mutex --seed 3`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -46,6 +48,7 @@ was expected, and for disagreements that the row's file lists with their reason.
 	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default all)")
 	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
 	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible; json has it")
+	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json", "markdown", "html"}, 0))
 	return cmd
 }
@@ -106,7 +109,7 @@ func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all f
 	case "markdown":
 		return nil, asText(matrix.Markdown), nil
 	case "html":
-		return nil, asText(matrix.HTML), nil
+		return nil, func(results []matrix.Result) error { return f.writeHeat(w, results) }, nil
 	case "json":
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)

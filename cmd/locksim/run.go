@@ -12,7 +12,6 @@ import (
 
 	"minikv/internal/trace"
 	"minikv/sim"
-	"minikv/sim/matrix"
 )
 
 // runFlags are the flags of `locksim run`.
@@ -175,8 +174,8 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 
 // load finds an embedded scenario, or reads a file.
 func load(name string) (*sim.Scenario, error) {
-	if s, ok, err := matrix.Find(name); ok {
-		return s, err
+	if cell := strings.HasPrefix(name, "matrix:") || strings.HasPrefix(name, cellPrefix); cell {
+		return find(name)
 	}
 	if !strings.ContainsAny(name, "/\\.") {
 		s, err := sim.Find(name)

@@ -75,6 +75,7 @@ func newSite() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.answer(s.index))
 	mux.HandleFunc("GET /run/{name}", s.answer(s.show))
+	mux.HandleFunc("GET /matrix", s.answer(heat))
 	mux.HandleFunc("GET /lesson/{number}", s.answer(lesson))
 	mux.HandleFunc("POST /branch", s.answer(s.branch))
 	return http.NewCrossOriginProtection().Handler(local(mux))
@@ -130,7 +131,7 @@ func (s *site) index(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.list = list
 	}
-	index := page.Index{}
+	index := page.Index{Matrix: "/matrix"}
 	for _, one := range s.list {
 		index.Entries = append(index.Entries, page.Entry{Name: one.Name, Address: address(one.Name, one.Seed, nil),
 			Claim: one.Claim, Verdicts: one.Verdicts})
@@ -170,6 +171,10 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) error {
 	p := page.FromReport(report, events, replayCommand(b.file.Name, b.file, report))
 	p.Live = &page.Live{Home: "/", Branch: "/branch", Scenario: b.file.Name, Seed: b.seed, Steps: b.steps,
 		File: b.scenario.Text()}
+	if cell := cellOfRun(b.file.Name); cell != nil {
+		cell.describe(p)
+		p.Live.Matrix = "/matrix"
+	}
 	if len(b.steps) > 0 {
 		p.Title += ", branched"
 		p.Claim, p.Replay = "", ""

@@ -25,7 +25,7 @@ type branch struct {
 
 // newBranch reads a branch from the parameters seed and step.
 func newBranch(name string, given url.Values) (*branch, error) {
-	file, err := sim.Find(name)
+	file, err := find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,11 @@ func (b *branch) with(steps []string) (*sim.Scenario, error) {
 	}
 	text := s.Text()
 	end := strings.LastIndex(text, "\nrun ") + 1
-	return sim.ParseScenario(s.Name+".scenario", text[:end]+strings.Join(steps, "\n")+"\n"+text[end:])
+	parsed, err := sim.ParseScenario(s.Name+".scenario", text[:end]+strings.Join(steps, "\n")+"\n"+text[end:])
+	if err == nil {
+		parsed.Name = s.Name
+	}
+	return parsed, err
 }
 
 // run runs the branch.

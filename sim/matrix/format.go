@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"html"
 	"strings"
 )
 
@@ -101,47 +100,6 @@ func Markdown(results []Result) string {
 		b.WriteString("\n")
 	}
 	return b.String() + Summary(results)
-}
-
-// HTML is the matrix as a page: each cell says on demand what was expected, why,
-// what was found, and how to see it.
-func HTML(results []Result) string {
-	var b strings.Builder
-	b.WriteString("<!doctype html><meta charset=utf-8><title>Locks under faults</title>" +
-		"<style>body{font-family:sans-serif}td,th{border:1px solid #ccc;padding:.3em;text-align:left}" +
-		"table{border-collapse:collapse}.holds{background:#dfd}.violated{background:#fdd}.unknown{background:#eee}</style>\n")
-	for _, profile := range Profiles() {
-		lines := grid(results, profile)
-		if len(lines) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "<h2>%s</h2><table><tr><th>row", profile)
-		for _, kind := range Kinds(profile) {
-			b.WriteString("<th>" + kind)
-		}
-		for _, l := range lines {
-			fmt.Fprintf(&b, "\n<tr><th title=%q>%s", html.EscapeString(l.title), html.EscapeString(l.name))
-			for _, kind := range Kinds(profile) {
-				b.WriteString(htmlCell(results, profile, l.name, kind))
-			}
-		}
-		b.WriteString("\n</table>\n")
-	}
-	return b.String() + "<pre>" + html.EscapeString(Summary(results)) + "</pre>\n"
-}
-
-func htmlCell(results []Result, profile, line, kind string) string {
-	for _, r := range results {
-		name := strings.TrimSpace(fmt.Sprintf("%d %s", r.Row, r.Variant))
-		if r.Profile == profile && r.Lock == kind && name == line {
-			about := "expected " + r.Code + ": " + r.Reason
-			for _, c := range r.Claims {
-				about += "\n" + c.line()
-			}
-			return fmt.Sprintf("<td class=%s title=\"%s\">%s", r.Verdict, html.EscapeString(about), r.word())
-		}
-	}
-	return "<td>"
 }
 
 // line says what became of a claim.

@@ -10,6 +10,7 @@ import (
 type Index struct {
 	Entries []Entry
 	Lessons []Lesson
+	Matrix  string // address of the heat map
 }
 
 // Entry is a scenario of the list.

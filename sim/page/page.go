@@ -21,8 +21,9 @@ var assets embed.FS
 // Page is what a page shows.
 type Page struct {
 	Title    string
-	Claim    string // "" if nothing was claimed
-	Replay   string // the command that runs the same again, or ""
+	Claim    string   // "" if nothing was claimed
+	About    []string // paragraphs on where the run comes from
+	Replay   string   // the command that runs the same again, or ""
 	Verdicts []Verdict
 	Names    []string // of the actors
 	Events   []trace.Event
@@ -38,6 +39,7 @@ type Verdict struct {
 // Live says where a page is served from: there its run can be changed.
 type Live struct {
 	Home     string // address of the list of scenarios
+	Matrix   string // address of the heat map, "" if the run is not of a cell
 	Branch   string // address that takes the form for another run
 	Scenario string // name of the scenario
 	Seed     uint64
@@ -143,9 +145,16 @@ func (p *Page) violated() (results []check.Result) {
 // why are the events that decided.
 func (p *Page) why() (list []sentence) {
 	sources := p.sources()
+	told := map[uint64]bool{} // scripts, by their event
 	for _, e := range sim.Decisive(p.Events, p.violated(), sentences) {
-		list = append(list, sentence{e.N, string(trace.AppendTime(nil, e.At)), string(e.AppendSentence(nil, p.Names)),
-			p.turn(&e, sources)})
+		by := p.turn(&e, sources)
+		if by != nil && told[by.N] {
+			by = nil
+		}
+		if by != nil {
+			told[by.N] = true
+		}
+		list = append(list, sentence{e.N, string(trace.AppendTime(nil, e.At)), string(e.AppendSentence(nil, p.Names)), by})
 	}
 	return list
 }
