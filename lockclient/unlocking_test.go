@@ -134,3 +134,40 @@ func TestInnerUnlockIsRepeatedWhileHeld(t *testing.T) {
 		assert.Equal(t, before, tries, "nothing is left to repeat")
 	})
 }
+
+// A renewal that was sent before an unlock is of no effect when it is answered
+// after it, in whichever order the server had the two: the hold is neither
+// renewed again nor told lost.
+func TestRenewalOvertakenByUnlock(t *testing.T) {
+	for _, first := range []string{"renewal", "unlock"} {
+		t.Run(first+" first", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				renewals := 0
+				w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+					if script != "mutex-renew" {
+						return free(script, keys)
+					}
+					renewals++
+					time.Sleep(2 * time.Second) // the unlock comes and goes
+					known := integer(0)
+					if first == "renewal" {
+						known = integer(1)
+					}
+					return lockclient.Reply{Kind: lockclient.ListReply, List: []lockclient.Reply{known}}, nil
+				}}
+				var kinds []lockclient.EventKind
+				c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(30*time.Second),
+					lockclient.WithObserver(func(e lockclient.Event) { kinds = append(kinds, e.Kind) }))
+				h, err := c.Mutex("a").TryLock(t.Context())
+				require.NoError(t, err)
+				time.Sleep(11 * time.Second)
+				require.Equal(t, 1, renewals)
+				require.NoError(t, h.Unlock(t.Context()))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				assert.Equal(t, 1, renewals)
+				assert.Equal(t, []lockclient.EventKind{lockclient.Acquired, lockclient.Released}, kinds)
+			})
+		})
+	}
+}

@@ -30,6 +30,12 @@ func WithReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = true }
 }
 
+// WithoutReplicas has acquisitions not be checked with WAIT, as a service may
+// refuse that command: it grants no lock otherwise. A failover may lose locks then.
+func WithoutReplicas() Option {
+	return func(t *Transport) { t.topology.Replicas = false }
+}
+
 // New makes a Transport over a *redis.Client or a *redis.ClusterClient; it
 // refuses a *redis.Ring, whose servers share one keyspace without knowing of
 // each other, so that a lock moves to another server when one is down. It asks

@@ -30,6 +30,12 @@ func WithReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = true }
 }
 
+// WithoutReplicas has acquisitions not be checked with WAIT, as a service may
+// refuse that command: it grants no lock otherwise. A failover may lose locks then.
+func WithoutReplicas() Option {
+	return func(t *Transport) { t.topology.Replicas = false }
+}
+
 // New makes a Transport over a client of any mode. It asks a cluster whether it
 // has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's probe), and other servers
 // nothing. The client stays the caller's to close.
