@@ -186,13 +186,17 @@ func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
 func (db *DB) replace(key []byte) *entry {
 	k := db.keyspace
 	db.peek(key) // tells of it if it is expired
-	if old := db.space.find(key, k.opt.Shards); old != nil {
+	old := db.space.find(key, k.opt.Shards)
+	if old != nil {
 		db.drop(old, key)
 	}
 	k.seq++
 	e := take(&k.pool.entries)
 	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1, accessed: k.accessTime}
 	db.insert(e, key, k.opt.Shards)
+	if old == nil && k.OnNew != nil {
+		k.OnNew(db.index, e.key)
+	}
 	return e
 }
 

@@ -66,11 +66,11 @@ func sealDump(b []byte) []byte {
 }
 
 // SealedDump reports whether a payload ends with a version that can be read
-// and the right checksum.
-func SealedDump(payload []byte) bool {
+// and the right checksum, or with any.
+func SealedDump(payload []byte, anyChecksum bool) bool {
 	at := len(payload) - dumpFooter
-	return at >= 0 && binary.LittleEndian.Uint16(payload[at:]) <= dumpVersion &&
-		binary.LittleEndian.Uint64(payload[at+2:]) == dumpChecksum(payload[:at+2])
+	return at >= 0 && binary.LittleEndian.Uint16(payload[at:]) <= dumpVersion && (anyChecksum ||
+		binary.LittleEndian.Uint64(payload[at+2:]) == dumpChecksum(payload[:at+2]))
 }
 
 // dumpWriter writes the file format.
@@ -151,10 +151,19 @@ func (w *dumpWriter) smallInt(n int64) {
 	}
 }
 
-// list writes the elements in nodes, as full as those of a list that grew at
-// its tail.
 func (w *dumpWriter) list(list *deque) {
-	var nodes [][]byte
+	nodes := listNodes(list)
+	w.b = append(w.b, dumpList)
+	w.length(uint64(len(nodes)))
+	for _, packed := range nodes {
+		w.length(dumpPackedNode)
+		w.text(string(packed))
+	}
+}
+
+// listNodes is the elements in nodes, as full as those of a list that grew at
+// its tail.
+func listNodes(list *deque) (nodes [][]byte) {
 	node := newListpack()
 	for i := range list.len() {
 		text := list.at(i)
@@ -164,13 +173,7 @@ func (w *dumpWriter) list(list *deque) {
 		}
 		node.text(text)
 	}
-	nodes = append(nodes, node.bytes())
-	w.b = append(w.b, dumpList)
-	w.length(uint64(len(nodes)))
-	for _, packed := range nodes {
-		w.length(dumpPackedNode)
-		w.text(string(packed))
-	}
+	return append(nodes, node.bytes())
 }
 
 func (w *dumpWriter) hash(hash *omap[string], packed bool) {

@@ -31,6 +31,10 @@ type Keyspace struct {
 	// passed. It may be nil, and must not call back into the keyspace.
 	OnExpire func(db int, key string)
 
+	// OnNew is called after a key was made where there was none. It may be nil,
+	// and must not call back into the keyspace.
+	OnNew func(db int, key string)
+
 	opt      Options
 	limits   Limits
 	policy   ExpiryPolicy

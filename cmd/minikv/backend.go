@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"minikv/cluster"
 	"minikv/luaengine"
@@ -140,6 +141,7 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Random:     rand.Uint64,
 		Lua:        luaengine.New(engine.Resolve),
 		Limit:      limit,
+		Sleep:      time.Sleep,
 		Log:        logs.log,
 		Port:       port,
 		Parameters: conf.values,

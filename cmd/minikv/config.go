@@ -253,40 +253,18 @@ func (conf *config) setOutputLimit(values []string) (reason string) {
 	if len(values) == 1 {
 		values = strings.Fields(values[0])
 	}
-	if len(values) == 0 || len(values)%4 != 0 {
+	if len(values) == 0 {
 		return "Wrong number of arguments in buffer limit configuration."
 	}
-	limits := strings.Fields(engine.DefaultParameter(name))
-	if now, ok := conf.values[name]; ok {
-		limits = strings.Fields(now)
+	now, ok := conf.values[name]
+	if !ok {
+		now = engine.DefaultParameter(name)
 	}
-	for ; len(values) > 0; values = values[4:] {
-		class := strings.Replace(strings.ToLower(values[0]), "replica", "slave", 1)
-		at := indexOf(limits, class)
-		if at < 0 {
-			return "Invalid client class specified in buffer limit configuration."
-		}
-		hard, ok1 := engine.ParseMemory(values[1])
-		soft, ok2 := engine.ParseMemory(values[2])
-		seconds, err := strconv.ParseInt(values[3], 10, 64)
-		if !ok1 || !ok2 || err != nil || seconds < 0 {
-			return "Error in hard, soft or soft_seconds setting in buffer limit configuration."
-		}
-		limits[at+1], limits[at+2] = strconv.FormatInt(hard, 10), strconv.FormatInt(soft, 10)
-		limits[at+3] = strconv.FormatInt(seconds, 10)
+	text, reason := engine.MergeOutputLimits(now, values)
+	if reason == "" {
+		conf.values[name] = text
 	}
-	conf.values[name] = strings.Join(limits, " ")
-	return ""
-}
-
-// indexOf finds a class among groups of four.
-func indexOf(limits []string, class string) int {
-	for i := 0; i < len(limits); i += 4 {
-		if limits[i] == class {
-			return i
-		}
-	}
-	return -1
+	return reason
 }
 
 // get is a parameter's value, given or default.

@@ -149,12 +149,23 @@ func (n *Node) expireTimeouts(now int64) {
 // timeOut ends the wait of s with the reply for a timeout.
 func (n *Node) timeOut(s *Session) {
 	b := s.block
-	n.unblock(s)
+	reply := b.onTimeout
 	if b.args == nil {
-		s.send(resp.Int(n.repl.acked(b.offset)))
-		return
+		reply = resp.Int(n.repl.acked(b.offset))
 	}
-	s.send(b.onTimeout)
+	n.endWait(s, reply)
+}
+
+// endWait ends the wait of s with a reply, and accounts for the command that
+// has waited.
+func (n *Node) endWait(s *Session, reply resp.Value) {
+	args := s.block.args
+	n.unblock(s)
+	c := n.push(s)
+	c.Cmd, c.Args = s.last, args
+	c.account(0, failureOf(&reply))
+	n.pop()
+	s.send(reply)
 }
 
 // serveReady tries blocked clients again, in the order in which keys changed
@@ -170,9 +181,7 @@ func (n *Node) serveReady() {
 				case n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind:
 					n.tryAgain(s, []byte(key.key))
 				case s.block.onGone.Kind != resp.None:
-					reply := s.block.onGone
-					n.unblock(s)
-					s.send(reply)
+					n.endWait(s, s.block.onGone)
 				}
 			}
 		}
@@ -185,11 +194,12 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	c := n.push(s)
 	c.Args, c.Again, c.Ready = b.args, true, key
 	c.Cmd, _ = n.lookup(b.args)
+	began := n.cfg.Clock.Mono()
 	reply := c.Cmd.Run(c)
 	if reply.Kind != resp.None {
 		n.unblock(s)
 		c.propagate()
-		n.stats.count(c, failureOf(&reply))
+		c.account(n.cfg.Clock.Mono()-began, failureOf(&reply))
 		if n.cfg.Observe != nil {
 			n.observeCall(c, reply)
 		}
@@ -221,8 +231,7 @@ func (n *Node) checkWaiters() {
 func (n *Node) releaseWaiters() {
 	for s := n.sessions.first; s != nil; s = s.next {
 		if s.block != nil && !s.block.postponed && !s.block.suspended {
-			n.unblock(s)
-			s.send(resp.Err(errUnblocked))
+			n.endWait(s, resp.Err(errUnblocked))
 			s.closing = true
 		}
 	}

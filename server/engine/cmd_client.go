@@ -138,8 +138,7 @@ func runClientUnblock(c *Call) resp.Value {
 		return resp.Zero
 	}
 	if withError {
-		c.Node.unblock(s)
-		s.send(resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
+		c.Node.endWait(s, resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
 	} else {
 		c.Node.timeOut(s)
 	}

@@ -50,7 +50,7 @@ func runConfigSet(c *Call) resp.Value {
 	if len(pairs)%2 != 0 {
 		return resp.Err(errSyntax)
 	}
-	if bad := checkConfigSet(pairs); bad != "" {
+	if bad := c.checkConfigSet(pairs); bad != "" {
 		return resp.Err(bad)
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -64,9 +64,10 @@ func runConfigSet(c *Call) resp.Value {
 }
 
 // checkConfigSet is why CONFIG SET must change nothing, or "".
-func checkConfigSet(pairs [][]byte) string {
+func (c *Call) checkConfigSet(pairs [][]byte) string {
 	seen := make(map[*parameter]bool)
-	immutable, twice := "", ""
+	allowed := c.Node.conf.get("enable-protected-configs") != "no"
+	immutable, protected, twice := "", "", ""
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])
 		p := findParameter(name)
@@ -75,6 +76,8 @@ func checkConfigSet(pairs [][]byte) string {
 			return "ERR Unknown option or number of arguments for CONFIG SET - '" + string(clip(pairs[i], len(name))) + "'"
 		case p.immutable && immutable == "":
 			immutable = name
+		case p.protected && !allowed && protected == "":
+			protected = name
 		case seen[p] && twice == "":
 			twice = name
 		}
@@ -83,6 +86,8 @@ func checkConfigSet(pairs [][]byte) string {
 	switch {
 	case immutable != "":
 		return errConfigSet(immutable, "can't set immutable config")
+	case protected != "":
+		return errConfigSet(protected, "can't set protected config")
 	case twice != "":
 		return errConfigSet(twice, "duplicate parameter")
 	}

@@ -19,7 +19,7 @@ var dumpCommands = []Command{
 
 // runDump is DUMP key.
 func runDump(c *Call) resp.Value {
-	payload, ok := c.DB.Dump(c.Args[1], c.Node.conf.get("rdbcompression") == "yes")
+	payload, ok := c.DB.Dump(c.Args[1], c.Node.compresses())
 	return textReply(string(payload), ok, nil)
 }
 
@@ -46,7 +46,7 @@ func runRestore(c *Call) resp.Value {
 		return resp.Err(errNotInt)
 	case ttl < 0:
 		return resp.Err("ERR Invalid TTL value, must be >= 0")
-	case !datastore.SealedDump(payload):
+	case !datastore.SealedDump(payload, c.Node.conf.anyChecksum):
 		return resp.Err("ERR DUMP payload version or checksum are wrong")
 	case !c.DB.Loadable(payload):
 		return resp.Err("ERR Bad data format")

@@ -219,7 +219,7 @@ func runFunctionRestore(c *Call) resp.Value {
 	default:
 		return resp.Err("ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.")
 	}
-	if !datastore.SealedDump(c.Args[2]) {
+	if !datastore.SealedDump(c.Args[2], c.Node.conf.anyChecksum) {
 		return resp.Err("ERR DUMP payload version or checksum are wrong")
 	}
 	codes, typed, ok := datastore.LoadFunctions(c.Args[2])

@@ -10,7 +10,11 @@ import (
 // MEMORY and its subcommands, https://redis.io/docs/latest/commands/memory/
 
 var memoryCommands = []Command{
-	{Name: "USAGE", Arity: -3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read slow", Run: runMemoryUsage},
+	{Name: "DOCTOR", Arity: 2, Groups: "slow", Run: runMemoryDoctor},
+	{Name: "PURGE", Arity: 2, Groups: "slow", Run: runMemoryPurge},
+	{Name: "STATS", Arity: 2, Groups: "slow", Run: runMemoryStats},
+	{Name: "USAGE", Arity: -3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read slow", uncounted: true,
+		Run: runMemoryUsage},
 	help("MEMORY", "slow", memoryHelp),
 }
 
@@ -34,7 +38,7 @@ func runMemoryUsage(c *Call) resp.Value {
 		return resp.Null
 	}
 	const dictEntry = 24
-	return resp.Int(dictEntry + allocated(stringHeader(len(key))) + c.valueSize(key, kind))
+	return resp.Int(dictEntry + datastore.Allocated(datastore.SDSBytes(len(key))) + c.valueSize(key, kind))
 }
 
 // valueSize is the size of the value under key, its object header included.
@@ -53,7 +57,7 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 			add(text)
 		}
 		const quicklistAndNode = 80
-		return object + quicklistAndNode + allocated(listpackHeader+entries)
+		return object + quicklistAndNode + datastore.Allocated(listpackHeader+entries)
 	case datastore.Set:
 		members, _ := c.DB.SetMembers(key)
 		for _, name := range members {
@@ -68,9 +72,9 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 	case datastore.Stream:
 		const streamAndTree = 120
 		stream, _ := c.DB.Stream(key)
-		return object + streamAndTree + allocated(stream.Bytes())
+		return object + streamAndTree + datastore.Allocated(stream.Bytes())
 	}
-	return object + allocated(listpackHeader+entries)
+	return object + datastore.Allocated(listpackHeader+entries)
 }
 
 // stringSize is the size of a string: within its object when it is an integer
@@ -82,34 +86,93 @@ func (c *Call) stringSize(key []byte) int64 {
 		return object
 	}
 	if len(text) <= embedded {
-		return allocated(object + 4 + len(text))
+		return datastore.Allocated(object + 4 + len(text))
 	}
-	return object + allocated(stringHeader(len(text)))
+	return object + datastore.Allocated(datastore.SDSBytes(len(text)))
 }
 
-// stringHeader is the size of a dynamic string of n bytes with its header and
-// closing zero.
-func stringHeader(n int) int {
-	switch {
-	case n < 1<<5:
-		return n + 2
-	case n < 1<<8:
-		return n + 4
-	case n < 1<<16:
-		return n + 6
+// runMemoryPurge is MEMORY PURGE: there is nothing to give back.
+func runMemoryPurge(*Call) resp.Value { return resp.OK }
+
+// runMemoryDoctor is MEMORY DOCTOR, in the words of Redis.
+func runMemoryDoctor(c *Call) resp.Value {
+	const little = 5 << 20
+	text := "Hi Sam, I can't find any memory issue in your instance. I can only account for what occurs on this base.\n"
+	if c.Node.usedMemory() < little {
+		text = "Hi Sam, this instance is empty or is using very little memory, my issues detector can't be used in " +
+			"these conditions. Please, leave for your mission on Earth and fill it with some data. The new Sam and " +
+			"I will be back to our programming as soon as I finished rebooting.\n"
 	}
-	return n + 10
+	return resp.Value{Kind: resp.Verbatim, Str: text}
 }
 
-// allocated rounds up to jemalloc's size classes: 8, multiples of 16 up to 128,
-// then four for each doubling.
-func allocated(n int) int64 {
-	if n <= 8 {
-		return 8
+// startupMemory is what an empty redis-server uses, in bytes.
+const startupMemory = 876008
+
+// usedMemory is how many bytes redis-server would use for the data: an estimate,
+// for which many keys stand for the others where there are more.
+func (n *Node) usedMemory() int64 { return startupMemory + n.keys.Bytes() }
+
+// runMemoryStats is MEMORY STATS, with what does not belong to an allocator.
+func runMemoryStats(c *Call) resp.Value {
+	n := c.Node
+	used := n.usedMemory()
+	data := used - startupMemory
+	keys := int64(n.keys.Len())
+	perKey := int64(0)
+	if keys > 0 {
+		perKey = data / keys
 	}
-	spacing := 16
-	if n > 128 {
-		spacing = 1 << (bits.Len(uint(n-1)) - 3)
+	list := []resp.Value{
+		resp.Str("peak.allocated"), resp.Int(n.peakMemory(used)),
+		resp.Str("total.allocated"), resp.Int(used),
+		resp.Str("startup.allocated"), resp.Int(startupMemory),
+		resp.Str("replication.backlog"), resp.Int(int64(len(n.repl.log))),
+		resp.Str("clients.slaves"), resp.Zero,
+		resp.Str("clients.normal"), resp.Zero,
+		resp.Str("cluster.links"), resp.Zero,
+		resp.Str("aof.buffer"), resp.Zero,
+		resp.Str("lua.caches"), resp.Zero,
+		resp.Str("functions.caches"), resp.Zero,
 	}
-	return int64((n + spacing - 1) / spacing * spacing)
+	overhead := int64(startupMemory)
+	for i := range n.keys.Databases() {
+		db := n.keys.DB(i)
+		if db.Len() == 0 {
+			continue
+		}
+		expiring, _ := db.Expiring(n.nowMillis())
+		table, deadlines := tableBytes(db.Len()), tableBytes(expiring)
+		overhead += table + deadlines
+		list = append(list, resp.Str("db."+decimal(int64(i))), resp.Pairs(
+			resp.Str("overhead.hashtable.main"), resp.Int(table),
+			resp.Str("overhead.hashtable.expires"), resp.Int(deadlines),
+			resp.Str("overhead.hashtable.slot-to-keys"), resp.Zero))
+	}
+	return resp.Pairs(append(list,
+		resp.Str("overhead.total"), resp.Int(overhead),
+		resp.Str("keys.count"), resp.Int(keys),
+		resp.Str("keys.bytes-per-key"), resp.Int(perKey),
+		resp.Str("dataset.bytes"), resp.Int(used-overhead),
+		resp.Str("dataset.percentage"), resp.Float(100*float64(used-overhead)/float64(max(data, 1))),
+		resp.Str("peak.percentage"), resp.Float(100*float64(used)/float64(n.peakMemory(used))),
+		resp.Str("fragmentation"), resp.Float(1),
+		resp.Str("fragmentation.bytes"), resp.Zero,
+	)...)
+}
+
+// tableBytes is the size of a hash table of n keys: a slot of a power of two and
+// an entry for each.
+func tableBytes(n int) int64 {
+	const entry, header, slot = 24, 16, 8
+	if n == 0 {
+		return 0
+	}
+	return int64(n*(entry+header)) + slot<<bits.Len(uint(max(n, 4)-1))
+}
+
+// peakMemory is the most memory that was seen in use, used included.
+func (n *Node) peakMemory(used int64) int64 {
+	n.stats.peakMemory = max(n.stats.peakMemory, used)
+	return n.stats.peakMemory
 }

@@ -11,10 +11,14 @@ import (
 // OBJECT and its subcommands, https://redis.io/docs/latest/commands/object/
 
 var objectCommands = []Command{
-	{Name: "ENCODING", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectEncoding},
-	{Name: "FREQ", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectFreq},
-	{Name: "IDLETIME", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectIdleTime},
-	{Name: "REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", Run: runObjectRefCount},
+	{Name: "ENCODING", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
+		Run: runObjectEncoding},
+	{Name: "FREQ", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
+		Run: runObjectFreq},
+	{Name: "IDLETIME", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
+		Run: runObjectIdleTime},
+	{Name: "REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
+		Run: runObjectRefCount},
 	help("OBJECT", "keyspace slow", objectHelp),
 }
 
@@ -55,24 +59,28 @@ func (n *Node) tracksFrequency() bool {
 	return strings.HasSuffix(n.conf.get("maxmemory-policy"), "-lfu")
 }
 
-// runObjectRefCount is OBJECT REFCOUNT key. Redis shares the integers up to
-// 9999 unless they could be evicted, and but for those that COPY made.
+// runObjectRefCount is OBJECT REFCOUNT key.
 func runObjectRefCount(c *Call) resp.Value {
-	const sharedIntegers, sharedCount = 10000, 1<<31 - 1
-	switch c.DB.Encoding(c.Args[2]) {
-	case "":
+	if !c.DB.Exists(c.Args[2]) {
 		return resp.Null
-	case "int":
-		if c.DB.Copied(c.Args[2]) {
-			break
-		}
-		text, _, _ := c.DB.String(c.Args[2])
-		n, _ := datastore.ParseInteger(text)
-		policy := c.Node.conf.get("maxmemory-policy")
-		evicts := strings.HasSuffix(policy, "-lfu") || strings.HasSuffix(policy, "-lru")
-		if n >= 0 && n < sharedIntegers && !(evicts && c.Node.conf.number("maxmemory") > 0) {
-			return resp.Int(sharedCount)
-		}
 	}
-	return resp.One
+	return resp.Int(c.refCount(c.Args[2]))
+}
+
+// refCount is how often the value under key is referred to. Redis shares the
+// integers up to 9999 unless they could be evicted, and but for those that COPY
+// made.
+func (c *Call) refCount(key []byte) int64 {
+	const sharedIntegers, sharedCount = 10000, 1<<31 - 1
+	if c.DB.Encoding(key) != "int" || c.DB.Copied(key) {
+		return 1
+	}
+	text, _, _ := c.DB.String(key)
+	n, _ := datastore.ParseInteger(text)
+	policy := c.Node.conf.get("maxmemory-policy")
+	evicts := strings.HasSuffix(policy, "-lfu") || strings.HasSuffix(policy, "-lru")
+	if n >= 0 && n < sharedIntegers && !(evicts && c.Node.conf.number("maxmemory") > 0) {
+		return sharedCount
+	}
+	return 1
 }

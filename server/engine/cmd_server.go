@@ -17,6 +17,7 @@ var serverCommands = []Command{
 	{Name: "DEBUG", Arity: -2, Flags: Admin | NoScript | Loading | Stale | Protected, Groups: "admin slow dangerous",
 		Run: runDebug},
 	{Name: "INFO", Arity: -1, Flags: Loading | Stale, Groups: "slow dangerous", Run: runInfo},
+	{Name: "LATENCY", Arity: -2, Groups: "slow", Sub: latencyCommands},
 	{Name: "MEMORY", Arity: -2, Groups: "slow", Sub: memoryCommands},
 	{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runRole},
 	{Name: "SHUTDOWN", Arity: -1, Flags: Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
@@ -111,15 +112,6 @@ func runShutdown(c *Call) resp.Value {
 	}
 	c.Node.shutdown = &request
 	return resp.Value{}
-}
-
-// runDebug is DEBUG SET-ACTIVE-EXPIRE 0|1. It needs enable-debug-command.
-func runDebug(c *Call) resp.Value {
-	if len(c.Args) == 3 && is(c.Args[1], "SET-ACTIVE-EXPIRE") {
-		c.Node.conf.noExpire = string(c.Args[2]) == "0"
-		return resp.OK
-	}
-	return resp.Err(errSubSyntax("DEBUG", c.Args[1]))
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -35,13 +35,10 @@ type slowCommand struct {
 	name     string
 }
 
-// noteSlow logs a command that has just run, if it took long.
-func (c *Call) noteSlow() {
+// noteSlow logs a command that has just run and took long.
+func (c *Call) noteSlow(taken time.Duration) {
 	n := c.Node
-	now := n.cfg.Clock.Mono()
-	taken := now - n.slow.since
-	n.slow.since = now
-	if taken < n.conf.slowerThan || c.Cmd.Flags&SkipSlowlog != 0 {
+	if c.Cmd.Flags&SkipSlowlog != 0 {
 		return
 	}
 	s := c.Session

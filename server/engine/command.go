@@ -44,6 +44,8 @@ type Command struct {
 	Run    func(c *Call) resp.Value
 	Sub    []Command // subcommands of a container command; their names without the container's
 
+	uncounted bool // it reads its keys without being counted: OBJECT
+
 	row  int    // its number among all commands and subcommands
 	full string // lower case, with its container's name and '|' in front
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,16 +14,22 @@ type configuration struct {
 	changed map[string]string // canonical values that differ from the defaults; nil until used
 
 	// Derived from the above, because they are read for every command.
-	notify      eventClass
-	requirepass string
-	noExpire    bool          // DEBUG SET-ACTIVE-EXPIRE 0
-	writable    bool          // replica-read-only no
-	notStale    bool          // replica-serve-stale-data no
-	debug       bool          // enable-debug-command yes or local
-	minGood     int           // min-replicas-to-write
-	backlog     int           // repl-backlog-size, in bytes
-	trackedKeys int           // tracking-table-max-keys; 0: any number
-	slowerThan  time.Duration // slowlog-log-slower-than; negative: nothing is logged
+	notify         eventClass
+	requirepass    string
+	noExpire       bool          // DEBUG SET-ACTIVE-EXPIRE 0
+	noCron         bool          // DEBUG PAUSE-CRON 1
+	anyChecksum    bool          // DEBUG SET-SKIP-CHECKSUM-VALIDATION 1
+	scriptsCallAll bool          // DEBUG SET-DISABLE-DENY-SCRIPTS 1
+	writable       bool          // replica-read-only no
+	notStale       bool          // replica-serve-stale-data no
+	debug          bool          // enable-debug-command yes or local
+	minGood        int           // min-replicas-to-write
+	backlog        int           // repl-backlog-size, in bytes
+	trackedKeys    int           // tracking-table-max-keys; 0: any number
+	timesScripts   bool          // what scripts call is timed, since something would be noted
+	untimed        bool          // latency-tracking no
+	latencyFrom    int64         // latency-monitor-threshold, in milliseconds; 0: nothing is noted
+	slowerThan     time.Duration // slowlog-log-slower-than; negative: nothing is logged
 }
 
 // parameterKind is how a parameter's value is written.
@@ -44,9 +49,12 @@ type parameter struct {
 	def       string
 	kind      parameterKind
 	immutable bool // CONFIG SET refuses it
+	protected bool // so it does unless enable-protected-configs allows it
 	low, high int64
 	choices   []string
 	alias     string // the other name of the same parameter
+	unbounded bool   // of a memoryParameter: up to 2^64-1
+	percent   bool   // of a memoryParameter: it may be a percentage
 }
 
 // ValidateParameter checks a redis.conf parameter as redis-server does when it
@@ -115,6 +123,9 @@ func (conf *configuration) set(name, value string) error {
 	}
 	p := findParameter(name)
 	text, _ := p.canonical(value)
+	if p.name == outputLimits {
+		text, _ = MergeOutputLimits(conf.get(p.name), strings.Fields(value))
+	}
 	if conf.changed == nil {
 		conf.changed = make(map[string]string)
 	}
@@ -123,8 +134,13 @@ func (conf *configuration) set(name, value string) error {
 	return nil
 }
 
-// applyLimits tells the keyspace up to what sizes values are compact.
+// applyLimits tells the keyspace up to what sizes values are compact, and
+// whether new keys are to be told of.
 func (n *Node) applyLimits() {
+	n.keys.OnNew = nil
+	if n.conf.notify&eventNew != 0 {
+		n.keys.OnNew = func(db int, key string) { n.notify(db, "new", key) }
+	}
 	if n.conf.changed == nil {
 		return
 	}
@@ -153,6 +169,9 @@ func (conf *configuration) derive() {
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
 	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
+	conf.latencyFrom = conf.number("latency-monitor-threshold")
+	conf.untimed = conf.get("latency-tracking") == "no"
+	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))
 }
@@ -182,11 +201,7 @@ func (p *parameter) canonical(value string) (text, bad string) {
 		}
 		return p.within(n)
 	case memoryParameter:
-		n, ok := ParseMemory(value)
-		if !ok {
-			return "", "argument must be a memory value"
-		}
-		return p.within(n)
+		return p.memory(value)
 	case enumParameter:
 		return p.choose(value)
 	case textParameter:
@@ -211,56 +226,60 @@ func (p *parameter) choose(value string) (text, bad string) {
 	return "", "argument(s) must be one of the following: " + strings.Join(p.choices, ", ")
 }
 
-func (p *parameter) checkText(value string) (text, bad string) {
-	switch p.name {
-	case "notify-keyspace-events":
-		classes, ok := parseEvents(value)
-		if !ok {
-			return "", "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+// memory reads an amount of memory, or a percentage of maxmemory where the
+// parameter may be one.
+// Source: config.c, numericParseString and numericBoundaryCheck of Redis 7.0.
+func (p *parameter) memory(value string) (text, bad string) {
+	if n, ok := ParseMemory(value); ok {
+		if p.unbounded {
+			return strconv.FormatUint(n, 10), ""
 		}
-		return classes.String(), ""
-	case "save":
-		return canonicalSave(value)
-	case "client-output-buffer-limit":
-		if len(strings.Fields(value))%4 != 0 {
-			return "", "Wrong number of arguments in buffer limit configuration."
+		if p.percentOf(int64(n)) {
+			return percentText(int64(n)), ""
 		}
+		return p.within(int64(n))
 	}
-	return value, ""
+	if !p.percent {
+		return "", "argument must be a memory value"
+	}
+	digits, isPercentage := strings.CutSuffix(value, "%")
+	n, ok := parseInt([]byte(digits))
+	switch {
+	case !isPercentage || !ok || n < 0:
+		return "", "argument must be a memory or percent value"
+	case n > mostPercent:
+		return "", fmt.Sprintf("percentage argument must be less or equal to %d", mostPercent)
+	case n == 0:
+		return "0", ""
+	}
+	return digits + "%", ""
 }
 
-// canonicalSave checks pairs of seconds and changes.
-func canonicalSave(value string) (text, bad string) {
-	words := strings.Fields(value)
-	ok := len(words)%2 == 0
-	for i, word := range words {
-		n, err := strconv.ParseInt(word, 10, 32)
-		atLeast := int64(1 - i%2) // a second, no change
-		ok = ok && err == nil && n >= atLeast
-	}
-	if !ok {
-		return "", "Invalid save parameters"
-	}
-	return strings.Join(words, " "), ""
-}
+const mostPercent = 100
+
+// percentOf reports whether an amount so great that it has become negative is
+// taken for a percentage.
+func (p *parameter) percentOf(n int64) bool { return p.percent && n < 0 && n >= -mostPercent }
+
+func percentText(n int64) string { return strconv.FormatInt(-n, 10) + "%" }
 
 // ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
-// gb, where those with b are powers of 1024. No digits are 0.
-func ParseMemory(text string) (n int64, ok bool) {
+// gb, where those with b are powers of 1024. No digits are 0; digits beyond 64
+// bits are the greatest number, and with a unit the product loses its upper bits.
+// Source: util.c, memtoull of Redis 7.0.
+func ParseMemory(text string) (n uint64, ok bool) {
+	const mostDigits = 127
+	text, _, _ = strings.Cut(text, "\x00")
 	unit := strings.TrimLeft(text, "0123456789")
 	factor, known := memoryUnits[strings.ToLower(unit)]
-	if !known {
+	digits := text[:len(text)-len(unit)]
+	if !known || len(digits) > mostDigits {
 		return 0, false
 	}
-	if digits := text[:len(text)-len(unit)]; digits != "" {
-		var err error
-		if n, err = strconv.ParseInt(digits, 10, 64); err != nil || n > math.MaxInt64/factor {
-			return 0, false
-		}
-	}
+	n, _ = strconv.ParseUint(digits, 10, 64) // 0 of nothing, the greatest if it is out of range
 	return n * factor, true
 }
 
-var memoryUnits = map[string]int64{
+var memoryUnits = map[string]uint64{
 	"": 1, "b": 1, "k": 1e3, "kb": 1 << 10, "m": 1e6, "mb": 1 << 20, "g": 1e9, "gb": 1 << 30,
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/datastore"
 )
 
 func TestAuthentication(t *testing.T) {
@@ -159,7 +161,7 @@ func TestAllocated(t *testing.T) {
 		bytes int
 		size  int64
 	}{{1, 8}, {8, 8}, {9, 16}, {17, 32}, {128, 128}, {129, 160}, {257, 320}, {513, 640}, {1024, 1024}} {
-		require.Equal(t, c.size, allocated(c.bytes), c.bytes)
+		require.Equal(t, c.size, datastore.Allocated(c.bytes), c.bytes)
 	}
 }
 

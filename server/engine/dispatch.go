@@ -49,10 +49,14 @@ var queued = resp.Simple("QUEUED")
 // scripts and effects.
 func (c *Call) execute(reply *resp.Value) {
 	n := c.Node
-	watched := n.monitors != nil || n.cfg.Observe != nil || n.tracking.clients > 0 || n.repl.logging
+	watched := n.monitors != nil || n.cfg.Observe != nil || n.tracking.clients > 0 || n.repl.logging ||
+		n.conf.timesScripts
 	if c.Script && !watched {
 		// The shortest way: a script's calls are most of what a lock costs.
 		*reply = c.Cmd.Run(c)
+		if c.Cmd.Flags&ReadOnly != 0 {
+			c.countLookups(reply)
+		}
 		if reply.Kind == resp.Error {
 			n.stats.count(c, reply.Str)
 		} else {
@@ -64,17 +68,26 @@ func (c *Call) execute(reply *resp.Value) {
 	if n.monitors != nil && announced {
 		c.feedMonitors()
 	}
+	began := n.slow.since
+	if c.Script && n.conf.timesScripts {
+		began = n.cfg.Clock.Mono()
+	}
 	*reply = c.Cmd.Run(c)
 	if n.monitors != nil && !announced {
 		c.feedMonitors()
 	}
-	if n.conf.slowerThan >= 0 && !c.Script {
-		c.noteSlow()
-	}
 	if c.Cmd.Flags&ReadOnly != 0 {
 		c.rememberKeys()
+		c.countLookups(reply)
 	}
-	n.stats.count(c, failureOf(reply))
+	switch {
+	case reply.Kind == resp.None && c.Session.Blocked(): // it is accounted for when its wait ends
+	case c.Script && !n.conf.timesScripts:
+		n.stats.count(c, failureOf(reply))
+	default:
+		n.slow.since = n.cfg.Clock.Mono()
+		c.account(n.slow.since-began, failureOf(reply))
+	}
 	c.propagate()
 	if n.cfg.Observe != nil && !c.Session.Blocked() {
 		n.observeCall(c, *reply)

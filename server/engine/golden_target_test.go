@@ -38,7 +38,9 @@ func newEngineTarget() *engineTarget {
 			random = random*6364136223846793005 + 1442695040888963407
 			return random
 		},
-		Port: 6379,
+		Port:       6379,
+		Sleep:      func(d time.Duration) { clock.wall = clock.wall.Add(d) },
+		Parameters: map[string]string{"enable-debug-command": "yes"},
 	})
 	return &engineTarget{node: node, clock: clock, clients: map[string]*Session{}}
 }

@@ -39,7 +39,6 @@ func (n *Node) Resume(s *Session, reply resp.Value) {
 	if s.block == nil || !s.block.suspended {
 		return
 	}
-	n.unblock(s)
-	s.send(reply)
+	n.endWait(s, reply)
 	n.settle(nil)
 }

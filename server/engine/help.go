@@ -4,17 +4,20 @@ import "minikv/internal/resp"
 
 // help is the HELP subcommand of a container.
 func help(name, groups string, lines []string) Command {
+	reply := helpReply(name, lines)
+	return Command{
+		Name: "HELP", Arity: 2, Flags: Loading | Stale, Groups: groups,
+		Run: func(*Call) resp.Value { return reply },
+	}
+}
+
+func helpReply(name string, lines []string) resp.Value {
 	all := make([]resp.Value, 0, len(lines)+3)
 	all = append(all, resp.Simple(name+" <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"))
 	for _, line := range lines {
 		all = append(all, resp.Simple(line))
 	}
-	all = append(all, resp.Simple("HELP"), resp.Simple("    Prints this help."))
-	reply := resp.List(all...)
-	return Command{
-		Name: "HELP", Arity: 2, Flags: Loading | Stale, Groups: groups,
-		Run: func(*Call) resp.Value { return reply },
-	}
+	return resp.List(append(all, resp.Simple("HELP"), resp.Simple("    Prints this help."))...)
 }
 
 // What HELP of each container replies between its first and its last lines.
@@ -169,4 +172,21 @@ var slowlogHelp = []string{
 	"    Return the length of the slowlog.",
 	"RESET",
 	"    Reset the slowlog.",
+}
+
+var latencyHelp = []string{
+	"DOCTOR",
+	"    Return a human readable latency analysis report.",
+	"GRAPH <event>",
+	"    Return an ASCII latency graph for the <event> class.",
+	"HISTORY <event>",
+	"    Return time-latency samples for the <event> class.",
+	"LATEST",
+	"    Return the latest latency samples for all events.",
+	"RESET [<event> ...]",
+	"    Reset latency data of one or more <event> classes.",
+	"    (default: reset all data for all event classes)",
+	"HISTOGRAM [COMMAND ...]",
+	"    Return a cumulative distribution of latencies in the format of a histogram for the specified command names.",
+	"    If no commands are specified then all histograms are replied.",
 }

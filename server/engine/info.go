@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"minikv/internal/resp"
@@ -27,7 +28,7 @@ var sections = []section{
 	{"Modules", true, func(*Node, *strings.Builder) {}},
 	{"Commandstats", false, (*Node).infoCommandStats},
 	{"Errorstats", true, (*Node).infoErrorStats},
-	{"Latencystats", false, func(*Node, *strings.Builder) {}},
+	{"Latencystats", false, (*Node).infoLatencyStats},
 	{"Cluster", true, (*Node).infoCluster},
 	{"Keyspace", true, (*Node).infoKeyspace},
 }
@@ -113,16 +114,41 @@ func (n *Node) infoClients(t *strings.Builder) {
 
 // infoMemory leaves out what only an allocator knows.
 func (n *Node) infoMemory(t *strings.Builder) {
+	used := n.usedMemory()
+	peak := n.peakMemory(used)
+	line(t, "used_memory:%d", used)
+	line(t, "used_memory_human:%s", humanBytes(used))
+	line(t, "used_memory_rss:%d", used)
+	line(t, "used_memory_rss_human:%s", humanBytes(used))
+	line(t, "used_memory_peak:%d", peak)
+	line(t, "used_memory_peak_human:%s", humanBytes(peak))
+	line(t, "used_memory_peak_perc:%.2f%%", 100*float64(used)/float64(peak))
+	line(t, "used_memory_startup:%d", startupMemory)
+	line(t, "used_memory_dataset:%d", used-startupMemory)
 	line(t, "number_of_cached_scripts:%d", n.scripts.cache.count)
 	line(t, "number_of_functions:%d", n.functions.count())
 	line(t, "number_of_libraries:%d", len(n.functions.libraries))
 	line(t, "maxmemory:%s", n.conf.get("maxmemory"))
+	line(t, "maxmemory_human:%s", humanBytes(n.conf.number("maxmemory")))
 	line(t, "maxmemory_policy:%s", n.conf.get("maxmemory-policy"))
 	line(t, "mem_replication_backlog:%d", len(n.repl.log))
 	line(t, "mem_aof_buffer:0")
 	line(t, "active_defrag_running:0")
 	line(t, "lazyfree_pending_objects:0")
 	line(t, "lazyfreed_objects:0")
+}
+
+// humanBytes is an amount of memory as INFO shows it to humans.
+func humanBytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return decimal(n) + "B"
+	case n < 1<<20:
+		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
 }
 
 func (n *Node) infoPersistence(t *strings.Builder) {
@@ -161,6 +187,8 @@ func (n *Node) infoStats(t *strings.Builder) {
 	line(t, "expired_keys:%d", n.stats.expired)
 	line(t, "evicted_keys:0")
 	line(t, "evicted_clients:0")
+	line(t, "keyspace_hits:%d", n.stats.hits)
+	line(t, "keyspace_misses:%d", n.stats.misses)
 	line(t, "pubsub_channels:%d", len(n.pubsub.channels))
 	line(t, "pubsub_patterns:%d", len(n.pubsub.patterns))
 	line(t, "pubsubshard_channels:%d", len(n.pubsub.shards))
@@ -262,17 +290,39 @@ func (n *Node) infoCPU(t *strings.Builder) {
 func (n *Node) infoCommandStats(t *strings.Builder) {
 	show := func(cmd *Command) {
 		if one := n.stats.of(cmd); one.calls+one.rejected > 0 {
-			line(t, "cmdstat_%s:calls=%d,usec=0,usec_per_call=0.00,rejected_calls=%d,failed_calls=%d",
-				cmd.full, one.calls, one.rejected, one.failed)
+			line(t, "cmdstat_%s:calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+				cmd.full, one.calls, one.taken.Microseconds(),
+				float64(one.taken.Microseconds())/float64(max(one.calls, 1)), one.rejected, one.failed)
 		}
 	}
+	n.eachCommand(show)
+}
+
+// eachCommand visits all rows of the command table, subcommands included.
+func (n *Node) eachCommand(visit func(cmd *Command)) {
 	all := n.commands()
 	for i := range all {
-		show(&all[i])
+		visit(&all[i])
 		for j := range all[i].Sub {
-			show(&all[i].Sub[j])
+			visit(&all[i].Sub[j])
 		}
 	}
+}
+
+func (n *Node) infoLatencyStats(t *strings.Builder) {
+	asked := strings.Fields(n.conf.get("latency-tracking-info-percentiles"))
+	n.eachCommand(func(cmd *Command) {
+		h := &n.stats.of(cmd).times
+		if h.total == 0 {
+			return
+		}
+		shown := make([]string, len(asked))
+		for i, percent := range asked {
+			value, _ := strconv.ParseFloat(percent, 64)
+			shown[i] = fmt.Sprintf("p%s=%.3f", percent, float64(h.percentile(value))/1000)
+		}
+		line(t, "latency_percentiles_usec_%s:%s", cmd.full, strings.Join(shown, ","))
+	})
 }
 
 func (n *Node) infoErrorStats(t *strings.Builder) {

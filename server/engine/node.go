@@ -33,6 +33,7 @@ type Config struct {
 	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
+	Sleep    func(time.Duration)  // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
 	Step     func(luaengine.Step) // scripts run in steps and tell each, and Observe is told which begins; nil: they do not
 	Shards   int                  // of the keyspace; 0: 1. It changes no answer.
 
@@ -55,9 +56,10 @@ type Node struct {
 	sessions sessionList
 	lastID   int64
 	slow     slowlog
-	monitors []*Session // have sent MONITOR
-	dirty    []*Session // in the order in which they got output
-	handed   []*Session // what Dirty returned last, used again
+	latency  []latencyEvent // by name
+	monitors []*Session     // have sent MONITOR
+	dirty    []*Session     // in the order in which they got output
+	handed   []*Session     // what Dirty returned last, used again
 
 	depth int
 	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
@@ -115,6 +117,7 @@ func (n *Node) Restart(keepData bool) {
 	n.repl.restart()
 	n.stats = statistics{}
 	n.slow = slowlog{}
+	n.latency = nil
 	n.runID = ""
 	n.shutdown = nil
 	if !keepData {
@@ -160,7 +163,7 @@ func (n *Node) Tick() {
 // use: 0 when it is overdue, false when nothing waits for time to pass.
 func (n *Node) NextDeadline() (time.Duration, bool) {
 	at, ok := n.blocking.next()
-	if next, has := n.keys.NextExpiry(); has && !n.conf.noExpire && (!ok || next < at) {
+	if next, has := n.keys.NextExpiry(); has && n.expiresKeys() && (!ok || next < at) {
 		at, ok = next, true
 	}
 	if !ok {
@@ -235,6 +238,7 @@ func (n *Node) settle(s *Session) {
 		late := n.blocking.postponed[0]
 		args := late.block.args
 		n.unblock(late)
+		n.slow.since = n.cfg.Clock.Mono()
 		n.serve(late, args)
 		n.finish(late)
 	}
@@ -253,10 +257,15 @@ func (n *Node) finish(s *Session) {
 // activeExpiry removes the keys that are expired, a bounded number at once.
 func (n *Node) activeExpiry(now int64) {
 	const most = 1000
-	if !n.conf.noExpire {
+	if n.expiresKeys() {
+		began := n.cfg.Clock.Mono()
 		n.keys.ExpireDue(now, most)
+		n.noteLatency("expire-cycle", n.cfg.Clock.Mono()-began)
 	}
 }
+
+// expiresKeys reports whether keys expire without being asked for.
+func (n *Node) expiresKeys() bool { return !n.conf.noExpire && !n.conf.noCron }
 
 // onExpire is the keyspace's report that it removed an expired key.
 func (n *Node) onExpire(db int, key string) {

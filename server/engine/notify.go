@@ -85,6 +85,10 @@ func classOf(event string) eventClass {
 		return eventList
 	case "del", "expire", "persist", "rename_from", "rename_to", "move_from", "move_to", "copy_to", "restore":
 		return eventGeneric
+	case "keymiss":
+		return eventMiss
+	case "new":
+		return eventNew
 	case "expired":
 		return eventExpired
 	case "evicted":

@@ -122,7 +122,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptUnknown
 	case !cmd.accepts(len(args)):
 		return errScriptArity
-	case cmd.Flags&NoScript != 0:
+	case cmd.Flags&NoScript != 0 && !h.node.conf.scriptsCallAll:
 		return errScriptDenied
 	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"time"
 )
 
 // statistics are the counters of INFO; CONFIG RESETSTAT clears them.
@@ -11,11 +12,40 @@ type statistics struct {
 	dirty       int64 // changes since the start: the shell never saves
 	expired     int64
 	errors      int64
+	hits        int64 // reads that found their key
+	misses      int64
+	peakMemory  int64            // the most that was seen, in bytes
 	perCommand  []commandStats   // by the number of the row or sub-row; nil until used
 	perError    map[string]int64 // by code word
 }
 
-type commandStats struct{ calls, rejected, failed int64 }
+type commandStats struct {
+	calls, rejected, failed int64
+	taken                   time.Duration // by all calls together
+	times                   histogram     // of the calls, unless latency-tracking is off
+}
+
+// account accounts for a command that ran, took so long, and failed if failure
+// is not empty.
+func (c *Call) account(taken time.Duration, failure string) {
+	n := c.Node
+	n.stats.count(c, failure)
+	one := n.stats.of(c.Cmd)
+	one.taken += taken
+	if !n.conf.untimed {
+		one.times.note(taken)
+	}
+	if n.conf.latencyFrom > 0 {
+		event := "command"
+		if c.Cmd.Flags&Fast != 0 {
+			event = "fast-command"
+		}
+		n.noteLatency(event, taken)
+	}
+	if n.conf.slowerThan >= 0 && taken >= n.conf.slowerThan {
+		c.noteSlow(taken)
+	}
+}
 
 // count accounts for a command that ran, and failed if failure is not empty.
 func (s *statistics) count(c *Call, failure string) {

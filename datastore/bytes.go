@@ -1,0 +1,128 @@
+package datastore
+
+import "math/bits"
+
+// Sizes of Redis's structures on a 64-bit machine, in bytes.
+// Source: object.c and sds.h of Redis 7.0, jemalloc's size classes.
+const (
+	sizeObject    = 16
+	sizeDictEntry = 24
+	sizeSlot      = 8  // of a hash table
+	sizeListNode  = 32 // of a quicklist
+	sampled       = 5  // elements that stand for the others
+	mostMeasured  = 10_000
+)
+
+// Bytes estimates how much memory redis-server would use for all databases. Of
+// more than 10,000 keys evenly spread ones stand for the others.
+func (k *Keyspace) Bytes() (total int64) {
+	for _, db := range k.dbs {
+		if db != nil {
+			total += db.bytes()
+		}
+	}
+	return total
+}
+
+func (db *DB) bytes() (total int64) {
+	step := db.keys/mostMeasured + 1
+	i, measured := 0, int64(0)
+	for _, e := range db.ordered() {
+		if i%step == 0 {
+			total += e.bytes()
+			measured++
+		}
+		i++
+	}
+	if measured > 0 && step > 1 {
+		total = total / measured * int64(db.keys)
+	}
+	return total
+}
+
+// bytes estimates the memory of a key with its value and its deadline.
+func (e *entry) bytes() int64 {
+	n := sizeDictEntry + sizeSlot + Allocated(SDSBytes(len(e.key))) + e.value.bytes()
+	if e.deadline != NoDeadline {
+		n += sizeDictEntry + sizeSlot
+	}
+	return n
+}
+
+// bytes estimates the memory of a value, from a few elements of a collection.
+func (v *value) bytes() int64 {
+	elements, text := 0, 0
+	add := func(size int) bool { elements++; text += size; return elements < sampled }
+	packed := v.form != formGrown
+	overhead := int64(sizeDictEntry + sizeSlot)
+	switch v.kind {
+	case String:
+		return v.stringBytes()
+	case List:
+		for i := range min(v.list.len(), sampled) {
+			add(len(v.list.at(i)))
+		}
+		return sizeObject + sizeListNode + average(text+2*elements, elements, v.list.len())
+	case Set:
+		v.set.each(func(name string, _ struct{}) bool { return add(len(name)) })
+	case Hash:
+		v.hash.each(func(field, value string) bool { return add(len(field) + len(value)) })
+		overhead += sizeObject
+	case ZSet:
+		for _, m := range v.zset.span(0, min(v.zset.len(), sampled)) {
+			add(len(m.Name) + 8)
+		}
+		overhead += 2 * sizeListNode
+	case Stream:
+		return sizeObject + int64(v.stream.Bytes())
+	}
+	if packed {
+		return sizeObject + Allocated(7+int(average(text+2*elements, elements, v.length())))
+	}
+	return sizeObject + average(text+16*elements, elements, v.length()) + int64(v.length())*overhead
+}
+
+// average is the size of n elements, of which a few have so many bytes.
+func average(bytes, few, n int) int64 {
+	if few == 0 {
+		return 0
+	}
+	return int64(bytes) * int64(n) / int64(few)
+}
+
+func (v *value) stringBytes() int64 {
+	switch v.stringEncoding() {
+	case "int":
+		return sizeObject
+	case "embstr":
+		return Allocated(sizeObject + 4 + len(v.str))
+	}
+	return sizeObject + Allocated(SDSBytes(len(v.str)))
+}
+
+// SDSBytes is the size of a dynamic string of n bytes with its header and
+// closing zero.
+func SDSBytes(n int) int {
+	switch {
+	case n < 1<<5:
+		return n + 2
+	case n < 1<<8:
+		return n + 4
+	case n < 1<<16:
+		return n + 6
+	}
+	return n + 10
+}
+
+// Allocated rounds up to jemalloc's size classes: 8, multiples of 16 up to 128,
+// then four for each doubling.
+func Allocated(n int) int64 {
+	if n <= 8 {
+		return 8
+	}
+	spacing := 16
+	if n > 128 {
+		spacing = 1 << (bits.Len(uint(n-1)) - 3)
+	}
+	return int64((n + spacing - 1) / spacing * spacing)
+}

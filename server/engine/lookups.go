@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"minikv/internal/resp"
+)
+
+// countLookups counts, after a command that reads, which of its keys were
+// there, for keyspace_hits and keyspace_misses of INFO, and tells of the others
+// by a keymiss event. A reply with something in it says that a single key was there.
+// Source: lookupKey of Redis 7.0.
+func (c *Call) countLookups(reply *resp.Value) {
+	n := c.Node
+	keys := c.Cmd.Keys
+	if c.Cmd.uncounted || c.Cmd.isReadOnlyEval() || keys.First == 0 && keys.Find == nil {
+		return
+	}
+	if keys.Find == nil && keys.Last == keys.First && isSomething(reply) {
+		n.stats.hits++
+		return
+	}
+	read, _ := c.Cmd.keys(c.Args)
+	for _, key := range read {
+		if c.DB.Exists(key) {
+			n.stats.hits++
+			continue
+		}
+		n.stats.misses++
+		if n.conf.notify&eventMiss != 0 {
+			n.notify(c.DB.Index(), "keymiss", string(key))
+		}
+	}
+}
+
+// isSomething reports whether a reply shows that there was a key to read.
+func isSomething(reply *resp.Value) bool {
+	switch reply.Kind {
+	case resp.Integer:
+		return reply.Int > 0
+	case resp.Bulk, resp.Double:
+		return true
+	case resp.Array, resp.Map, resp.Set:
+		return len(reply.List) > 0 && !reply.List[0].IsNil()
+	}
+	return false
+}
