@@ -15,6 +15,9 @@ type Treatment struct {
 	// and the machine in either direction, as if the network between them had
 	// died, but for what was sent before.
 	Lose Loss
+	// Twice has the machine run the command a second time, of which the client
+	// hears nothing, unless the first one blocks.
+	Twice bool
 	// Close ends the connection afterwards. With LoseRequest and without an
 	// Answer the command does not run.
 	Close bool
@@ -83,6 +86,11 @@ func (c *conn) treat(visiting bool) (done func()) {
 		c.run1(t.cmd, visiting)
 	default:
 		c.run1(t.cmd, visiting)
+	}
+	if t.Twice && !c.session.Blocked() && !c.session.Closing() {
+		c.take() // the reply
+		c.run1(t.cmd, visiting)
+		c.session.Out = c.session.Out[:0]
 	}
 	return t.done
 }

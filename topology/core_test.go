@@ -171,9 +171,20 @@ func TestFaults(t *testing.T) {
 	e.silent()
 	e = inside(t, n)
 	require.Equal(t, `"1"`, e.do("GET n"))
+	inject("ON", "INCR", "TIMES", "1", "DUPLICATE")
+	require.Equal(t, "(integer) 2", e.do("INCR n"))
+	require.Equal(t, `"3"`, e.do("GET n"), "it ran twice")
+	inject("ON", "BLPOP", "TIMES", "1", "DUPLICATE")
+	e.send("BLPOP list 0")
+	require.NoError(t, top.WaitBlocked(t.Context(), "list", 1))
+	require.Equal(t, "(integer) 2", inside(t, n).do("RPUSH list a b"))
+	reply, err := e.read()
+	require.NoError(t, err)
+	require.Contains(t, reply, "list")
+	require.Equal(t, "(integer) 1", e.do("LLEN list"), "what blocks runs once")
 	inject("ON", "GET", "DELAY", "30")
 	begun := time.Now()
-	require.Equal(t, `"1"`, e.do("GET n"))
+	require.Equal(t, `"3"`, e.do("GET n"))
 	require.GreaterOrEqual(t, time.Since(begun), 30*time.Millisecond)
 }
 
@@ -195,7 +206,7 @@ func TestFaultsAsText(t *testing.T) {
 		"ON EVALSHA KEY orders:* NTH 2 DROPREPLY":                   "",
 		"ON SET CLIENT 7 NODE m1 TIMES 3 PERCENT 50 DELAY 1s CLOSE": "",
 		"KEY a ERROR x DELAY 5ms":                                   "",
-		"ON GET":                                                    "expected DELAY, ERROR, DROPREQUEST, DROPREPLY or CLOSE",
+		"ON GET":                                                    "expected DELAY, ERROR, DROPREQUEST, DROPREPLY, DUPLICATE or CLOSE",
 		"ON":                                                        "ON: expected a value",
 		"DROPREPLY DROPREQUEST":                                     "expected DROPREQUEST or DROPREPLY",
 		"NTH 0 CLOSE":                                               `NTH "0": expected a number from 1`,
@@ -203,6 +214,8 @@ func TestFaultsAsText(t *testing.T) {
 		"DELAY soon":                                                `duration "soon": expected milliseconds, or 1m30s`,
 		"OFF GET CLOSE":                                             `unknown word "OFF"`,
 		"ERROR x DROPREPLY":                                         "an ERROR cannot get lost",
+		"ON SET DUPLICATE DROPREPLY CLOSE":                          "",
+		"DUPLICATE CLOSE":                                           "a command that does not run is no DUPLICATE",
 		"DELAY 99999999999999999":                                   "too long",
 		"DELAY -5":                                                  "expected more than 0",
 	} {

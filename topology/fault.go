@@ -34,6 +34,7 @@ type Fault struct {
 	Error       string        // the reply, in place of the command's: code word first
 	DropRequest bool          // the command gets lost
 	DropReply   bool          // the command runs; its reply gets lost
+	Duplicate   bool          // the command runs twice, as if the client had sent it again; the second reply gets lost
 	// Close ends the connection, with DropReply after the command ran, otherwise
 	// before. Without Close a connection that has lost something stays open, but
 	// nothing passes any more, as when a network dies.
@@ -72,8 +73,10 @@ func (f Fault) Check() error {
 		return fmt.Errorf("topology: fault: expected DROPREQUEST or DROPREPLY")
 	case f.Error != "" && (f.DropRequest || f.DropReply):
 		return fmt.Errorf("topology: fault: an ERROR cannot get lost")
-	case f.Delay == 0 && f.Error == "" && !f.DropRequest && !f.DropReply && !f.Close:
-		return fmt.Errorf("topology: fault: expected DELAY, ERROR, DROPREQUEST, DROPREPLY or CLOSE")
+	case f.Duplicate && (f.Error != "" || f.DropRequest || f.Close && !f.DropReply):
+		return fmt.Errorf("topology: fault: a command that does not run is no DUPLICATE")
+	case f.Delay == 0 && f.Error == "" && !f.DropRequest && !f.DropReply && !f.Duplicate && !f.Close:
+		return fmt.Errorf("topology: fault: expected DELAY, ERROR, DROPREQUEST, DROPREPLY, DUPLICATE or CLOSE")
 	}
 	return nil
 }
@@ -197,7 +200,7 @@ func (n *Node) before(s *engine.Session, cmd [][]byte) (treatment server.Treatme
 	if f.Delay > 0 {
 		treatment.Wait = n.delay(f.Delay + time.Duration(n.slow.Load()))
 	}
-	treatment.Close = f.Close
+	treatment.Close, treatment.Twice = f.Close, f.Duplicate
 	switch {
 	case f.Error != "":
 		record, proto := n.commandEvent(s, cmd, what), s.Proto

@@ -10,7 +10,7 @@ import (
 // ParseFault reads a rule from words, in any case and order:
 //
 //	ON command  KEY glob  CLIENT name|number  NODE name  NTH n  TIMES n  PERCENT p
-//	DELAY duration|milliseconds  ERROR text  DROPREQUEST  DROPREPLY  CLOSE
+//	DELAY duration|milliseconds  ERROR text  DROPREQUEST  DROPREPLY  DUPLICATE  CLOSE
 //
 // The text of ERROR is one word here; whoever splits a line keeps it together.
 func ParseFault(words []string) (Fault, error) {
@@ -38,6 +38,8 @@ func (f *Fault) flag(word string) *bool {
 		return &f.DropRequest
 	case "DROPREPLY":
 		return &f.DropReply
+	case "DUPLICATE":
+		return &f.Duplicate
 	case "CLOSE":
 		return &f.Close
 	}
@@ -126,6 +128,9 @@ func (f Fault) effects() string {
 	}
 	if f.DropReply {
 		words = append(words, "DROPREPLY")
+	}
+	if f.Duplicate {
+		words = append(words, "DUPLICATE")
 	}
 	if f.Close {
 		words = append(words, "CLOSE")

@@ -131,7 +131,8 @@ func (n *Node) ReleaseReplication() {
 }
 
 // Drop loses the next count messages from one node to another: they and what
-// follows arrive a second later, as over TCP.
+// follows arrive a second later, as over TCP, which also lets nothing arrive
+// twice. What a client has sent is dropped and doubled by Inject.
 func (t *Topology) Drop(from, to string, count int) error {
 	return t.rule(from, to, rule{left: count, drop: true})
 }
