@@ -171,21 +171,29 @@ func TestFaults(t *testing.T) {
 	e.silent()
 	e = inside(t, n)
 	require.Equal(t, `"1"`, e.do("GET n"))
-	inject("ON", "INCR", "TIMES", "1", "DUPLICATE")
-	require.Equal(t, "(integer) 2", e.do("INCR n"))
-	require.Equal(t, `"3"`, e.do("GET n"), "it ran twice")
-	inject("ON", "BLPOP", "TIMES", "1", "DUPLICATE")
-	e.send("BLPOP list 0")
-	require.NoError(t, top.WaitBlocked(t.Context(), "list", 1))
-	require.Equal(t, "(integer) 2", inside(t, n).do("RPUSH list a b"))
-	reply, err := e.read()
-	require.NoError(t, err)
-	require.Contains(t, reply, "list")
-	require.Equal(t, "(integer) 1", e.do("LLEN list"), "what blocks runs once")
 	inject("ON", "GET", "DELAY", "30")
 	begun := time.Now()
-	require.Equal(t, `"3"`, e.do("GET n"))
+	require.Equal(t, `"1"`, e.do("GET n"))
 	require.GreaterOrEqual(t, time.Since(begun), 30*time.Millisecond)
+}
+
+func TestDuplicates(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true})
+	for _, f := range []Fault{{Command: "INCR", Times: 1}, {Command: "BLPOP", Times: 1}} {
+		f.Duplicate = true
+		_, err := top.Inject(f)
+		require.NoError(t, err)
+	}
+	c, d := inside(t, top.Node("m1")), inside(t, top.Node("m1"))
+	require.Equal(t, "(integer) 1", c.do("INCR n"))
+	require.Equal(t, `"2"`, c.do("GET n"), "it ran twice")
+	c.send("BLPOP list 0")
+	require.NoError(t, top.WaitBlocked(t.Context(), "list", 1))
+	require.Equal(t, "(integer) 2", d.do("RPUSH list a b"))
+	reply, err := c.read()
+	require.NoError(t, err)
+	require.Contains(t, reply, "list")
+	require.Equal(t, "(integer) 1", c.do("LLEN list"), "what blocks runs once")
 }
 
 func TestDelayOnVirtualClock(t *testing.T) {
@@ -206,7 +214,7 @@ func TestFaultsAsText(t *testing.T) {
 		"ON EVALSHA KEY orders:* NTH 2 DROPREPLY":                   "",
 		"ON SET CLIENT 7 NODE m1 TIMES 3 PERCENT 50 DELAY 1s CLOSE": "",
 		"KEY a ERROR x DELAY 5ms":                                   "",
-		"ON GET":                                                    "expected DELAY, ERROR, DROPREQUEST, DROPREPLY, DUPLICATE or CLOSE",
+		"ON GET":                                                    "DROPREPLY, DUPLICATE or CLOSE",
 		"ON":                                                        "ON: expected a value",
 		"DROPREPLY DROPREQUEST":                                     "expected DROPREQUEST or DROPREPLY",
 		"NTH 0 CLOSE":                                               `NTH "0": expected a number from 1`,
