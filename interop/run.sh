@@ -27,21 +27,23 @@ build() {
 
 have all go || exit 0
 have 'redis-server, minikv only' redis-server
-if have redis-py python3; then
-	build redis-py timeout 120 python3 -m venv python/target
-	build redis-py timeout 120 python/target/bin/pip install --quiet --requirement python/requirements.txt
+if have 'redis-py, python-redis-lock and pottery' python3; then
+	build 'the packages of PyPI' timeout 120 python3 -m venv python/target
+	build 'the packages of PyPI' timeout 120 python/target/bin/pip install --quiet --requirement python/requirements.txt
 fi
-if have 'ioredis and node-redis' node npm; then
+if have 'ioredis, node-redis and the locks over them' node npm; then
 	build 'the packages of npm' timeout 120 npm ci --prefix node --no-audit --no-fund
 fi
 build 'the libraries of Go' timeout 120 go build -C go -o target/worker ./worker
-failed=0
-# Without a package's name go test shows the progress and the table.
-(cd locks && INTEROP_LOCKS=1 go test -count=1 -timeout 4m -parallel 12 "$@") || failed=1
-if have Redisson javac mvn; then
-	build Redisson timeout 120 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes
-	(cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
+jdk=
+if have 'Redisson, Spring Integration and ShedLock' javac mvn; then
+	build 'the packages of Maven' timeout 180 mvn --batch-mode --quiet --no-transfer-progress --file java/pom.xml process-classes
+	jdk=1
 fi
+failed=0
+# Without a package's name go test shows the progress and the tables.
+(cd locks && INTEROP_LOCKS=1 go test -count=1 -timeout 4m -parallel 12 "$@") || failed=1
+[ -z "$jdk" ] || (cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
 (cd exec && INTEROP_EXEC=1 go test -count=1 -v -timeout 2m) || failed=1
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1
 exit $failed

@@ -59,7 +59,8 @@ func contended(t *testing.T, b *bout) {
 	waiter := b.b.ask(t, "wait", b.name)
 	select {
 	case answer := <-waiter:
-		b.say("waits:", tidy(answer), "at once")
+		require.Equal(t, "none", answer)
+		b.say("cannot wait")
 		b.a.release(t, b.name)
 		return
 	case <-time.After(waiting):
@@ -76,8 +77,11 @@ func extended(t *testing.T, b *bout) {
 	for _, key := range leased(t, admin) {
 		require.NoError(t, admin.PExpire(t.Context(), key, lease/2).Err())
 	}
-	b.say(b.a.extend(t, b.name))
-	b.say(state(t, b.world, b.name))
+	answer := b.a.extend(t, b.name)
+	b.say(answer)
+	if answer != "none" {
+		b.say(state(t, b.world, b.name))
+	}
 	b.a.release(t, b.name)
 }
 
@@ -128,11 +132,16 @@ func (b *bout) outlive(t *testing.T) {
 // replyLost: A's attempt succeeds, but the connection breaks before the reply.
 func replyLost(t *testing.T, b *bout) {
 	b.a.front.loseReply(b.name)
-	b.say(b.a.try(t, b.name))
+	answer := b.a.try(t, b.name)
+	b.say(answer)
 	require.True(t, b.a.front.hasLost())
 	b.a.front.settle(quiet, quietLimit)
 	b.say("leaves", state(t, b.world, b.name))
 	b.say("B", b.b.try(t, b.name))
+	if answer == "ok" {
+		b.say("A releases:", b.a.release(t, b.name))
+		b.say("leaves", state(t, b.world, b.name))
+	}
 	b.a.reconnect(t)
 }
 

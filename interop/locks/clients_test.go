@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -32,28 +33,52 @@ var clients = []client{
 	{language: "python", library: "redis-py"},
 	{language: "python", library: "python-redis-lock"},
 	{language: "python", library: "pottery"},
+	{language: "java", library: "Redisson"},
+	{language: "java", library: "RedisLockRegistry"},
+	{language: "java", library: "RedisLockRegistry-pubsub", called: "RedisLockRegistry pub/sub"},
+	{language: "java", library: "ShedLock"},
+	{language: "java", library: "ShedLock-safe", called: "ShedLock safeUpdate"},
 }
 
-// workers are the commands by language, and what must have been built for each.
+// workers are the programs by language.
 var workers = map[string]struct {
-	built   string
-	command []string
+	built   string // what is there when it was built
+	command func() (words []string, err error)
 }{
-	"go":     {"../go/target/worker", []string{"../go/target/worker"}},
-	"node":   {"../node/node_modules/redlock5", []string{"node", "../node/locks.js"}},
-	"python": {"../python/target/bin/python", []string{"../python/target/bin/python", "../python/locks.py"}},
+	"go":     {"../go/target/worker", command("../go/target/worker")},
+	"node":   {"../node/node_modules/redlock5", command("node", "../node/locks.js")},
+	"python": {"../python/target/bin/python", command("../python/target/bin/python", "../python/locks.py")},
+	"java":   {"../java/locks/target/classpath", java},
+}
+
+func command(words ...string) func() ([]string, error) {
+	return func() ([]string, error) { return words, nil }
+}
+
+// java is the command that Maven's classpath makes.
+func java() ([]string, error) {
+	jars, err := os.ReadFile("../java/locks/target/classpath")
+	classpath := "../java/locks/target/classes" + string(os.PathListSeparator) + string(jars)
+	return []string{
+		"java", "-cp", classpath, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "interop.locks.Worker",
+	}, err
 }
 
 // startWorkers starts those that were built.
-func startWorkers(t *testing.T) map[string]*worker {
+func startWorkers(t *testing.T, languages ...string) map[string]*worker {
 	started := map[string]*worker{}
-	for language, w := range workers {
-		if _, err := os.Stat(w.built); err == nil {
-			started[language] = startWorker(t, w.command)
-		} else {
-			require.ErrorIs(t, err, os.ErrNotExist)
+	for _, language := range languages {
+		w := workers[language]
+		_, err := os.Stat(w.built)
+		if errors.Is(err, os.ErrNotExist) {
 			t.Logf("without %s: %s is not there", language, w.built)
+			continue
 		}
+		require.NoError(t, err)
+		words, err := w.command()
+		require.NoError(t, err)
+		started[language] = startWorker(t, language, words)
 	}
 	return started
 }

@@ -34,7 +34,7 @@ func skipUnbuilt(t *testing.T) {
 // Every client does the same on minikv as on redis-server, in every case.
 func TestClients(t *testing.T) {
 	skipUnbuilt(t)
-	started, kinds := startWorkers(t), servers()
+	started, kinds := startWorkers(t, "go", "node", "python", "java"), servers()
 	columns := map[[2]string]*column{}
 	for _, c := range clients {
 		for _, s := range kinds {

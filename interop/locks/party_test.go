@@ -72,13 +72,9 @@ func (p *party) reconnect(t *testing.T) {
 	}
 }
 
-var (
-	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	tokens    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32,40}`)
-)
+var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // tidy takes from an answer what no two runs have in common.
 func tidy(answer string) string {
-	answer = tokens.ReplaceAllString(addresses.ReplaceAllString(answer, "ADDRESS"), "TOKEN")
-	return strings.ReplaceAll(answer, "|", "/")
+	return strings.ReplaceAll(addresses.ReplaceAllString(answer, "ADDRESS"), "|", "/")
 }

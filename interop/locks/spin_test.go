@@ -37,7 +37,7 @@ var spins = []struct {
 // on. NoLoopTracking ends this. All of it is so on both servers.
 func TestRueidislockSpins(t *testing.T) {
 	skipUnbuilt(t)
-	w := startWorkers(t)["go"]
+	w := startWorkers(t, "go")["go"]
 	if w == nil {
 		t.Skip("the worker of Go was not built")
 	}

@@ -31,7 +31,7 @@ type worker struct {
 }
 
 // startWorker starts one, and ends it with the test.
-func startWorker(t *testing.T, command []string) *worker {
+func startWorker(t *testing.T, language string, command []string) *worker {
 	program := exec.Command(command[0], command[1:]...)
 	var complaints bytes.Buffer
 	program.Stderr = &complaints
@@ -52,7 +52,7 @@ func startWorker(t *testing.T, command []string) *worker {
 		}
 		_ = program.Wait()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", strings.Join(command, " "), &complaints)
+			t.Logf("the worker of %s said:\n%s", language, &complaints)
 		}
 	})
 	return w

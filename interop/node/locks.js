@@ -27,7 +27,8 @@ class Party {
         if (error instanceof Refusal) {
           return error.message;
         }
-        return `error ${error.name}: ${error.message}`.replaceAll('\n', ' ');
+        console.error(id, verb, ...args, error);
+        return 'error ' + error.constructor.name;
       })
       .then((answer) => process.stdout.write(`${id} ${answer}\n`));
   }

@@ -104,7 +104,8 @@ class Party(threading.Thread):
             except Refusal as refusal:
                 answer = str(refusal)
             except Exception as error:
-                answer = f"error {type(error).__name__}: {error}".replace("\n", " ")
+                print(number, verb, *args, repr(error), file=sys.stderr)
+                answer = "error " + type(error).__name__
             with printing:
                 print(number, answer, flush=True)
 

@@ -10,7 +10,8 @@
 //
 // "no" is what the library says, by an error of that name or a result, when
 // somebody else has the lock or it no longer has it itself; "none" means that it
-// has no such thing. The verbs:
+// has no such thing. TEXT is the name of an exception where there are such; the
+// program then says more on its standard error. The verbs:
 //
 //	open LIBRARY HOST:PORT   connects the party with a client of its own; ok VERSION
 //	try NAME MILLIS          takes the lock for that long, at once or not at all
