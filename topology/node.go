@@ -287,3 +287,6 @@ func (n *Node) withServer(f func(*server.Server)) {
 		f(n.server)
 	}
 }
+
+// Frozen reports whether the process stands still.
+func (n *Node) Frozen() bool { return n.frozen.Load() }

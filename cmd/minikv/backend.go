@@ -7,14 +7,11 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
-	"minikv/cluster"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
-	"minikv/topology"
 )
 
 // backend is what runs: one server, or the nodes of a topology.
@@ -59,8 +56,8 @@ func (b *backend) close() error {
 
 // start runs what the configuration orders. Clients can connect when it returns.
 func start(conf *config, opts options, logs *logger) (*backend, error) {
-	if opts.several {
-		return startTopology(conf, opts.plan, logs)
+	if opts.directed() {
+		return startTopology(conf, opts, logs)
 	}
 	return startServer(conf, opts, logs)
 }
@@ -74,6 +71,7 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 	shell := server.New(server.Config{
 		Log:     logs.log,
 		Machine: func(limit func() string) server.Machine { return engine.New(nodeConfig(conf, limit, logs)) },
+		Before:  refuseControl,
 	})
 	for _, listener := range listeners {
 		go func() {
@@ -93,41 +91,6 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 			}
 		case *net.UnixAddr:
 			b.places.Socket = conf.get("unixsocket")
-		}
-	}
-	return b, nil
-}
-
-// startTopology runs several nodes.
-func startTopology(conf *config, plan cluster.Plan, logs *logger) (*backend, error) {
-	base := nodeConfig(conf, nil, logs)
-	port := base.Port
-	base.Port = 0
-	addresses := strings.Fields(conf.get("bind"))
-	if len(addresses) == 0 {
-		return nil, errNowhere
-	}
-	_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
-	nodes, err := topology.Start(topology.Config{
-		Plan: plan, Host: host, Port: port, Node: base,
-		Log: func(name string, level int, text string) { logs.log(level, name+": "+text) },
-	})
-	if err != nil {
-		return nil, listenError(err)
-	}
-	b := &backend{done: nodes.Done(), end: nodes.Close}
-	b.places.Password = conf.get("requirepass")
-	for i, n := range nodes.Nodes() {
-		b.story = append(b.story, n.Name()+" listens at "+n.Address())
-		if plan.IsSentinel(cluster.ID(i + 1)) {
-			b.places.Sentinels = append(b.places.Sentinels, n.Address())
-		} else {
-			b.places.Nodes = append(b.places.Nodes, n.Address())
-		}
-	}
-	for i := range plan.Masters {
-		if plan.Sentinels > 0 {
-			b.places.Masters = append(b.places.Masters, plan.MasterName(cluster.ID(i+1)))
 		}
 	}
 	return b, nil

@@ -9,6 +9,6 @@
 //     are told of them.
 //   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
-//   - exec.go: a command with servers of its own; diff.go: a comparison with
-//     another server.
+//   - exec.go: a command with servers of its own; trace.go: what --trace has
+//     written; diff.go: a comparison with another server.
 package main

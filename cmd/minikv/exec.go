@@ -27,6 +27,7 @@ The command finds in its environment:
   REDIS_NODES            HOST:PORT of all nodes, masters first, with commas between them
   REDIS_SENTINELS        HOST:PORT of the Sentinels, likewise; with --sentinel only
   REDIS_SENTINEL_MASTER  what the Sentinels call the masters: mymaster; with --sentinel only
+  MINIKV_CONTROL         redis://127.0.0.1:PORT where MINIKV is answered; with --control only
 
 Nothing is logged unless there is a logfile.
 

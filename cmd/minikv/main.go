@@ -17,7 +17,7 @@ import (
 // has its own.
 const (
 	exitOK      = 0
-	exitFailure = 1 // the answer is no: replies differ
+	exitFailure = 1 // the answer is no: replies differ, a lock was held by two
 	exitUsage   = 2 // arguments, configuration, files or ports that cannot be used
 )
 
@@ -40,7 +40,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errDiffers):
+	case errors.Is(err, errDiffers), errors.Is(err, errOverlaps):
 		return exitFailure
 	case errors.As(err, &ended):
 		if ended.why != "" {
@@ -105,7 +105,7 @@ file or a port cannot be used.`,
 		SilenceUsage:          true,
 		RunE:                  runServer,
 	}
-	root.AddCommand(newExec(), newDiff())
+	root.AddCommand(newExec(), newTrace(), newDiff())
 	return root
 }
 

@@ -115,11 +115,17 @@ func TestRefusedOptions(t *testing.T) {
 		{[]string{"--nodes", "0"}, "--nodes 0: 0 masters: expected at least 1"},
 		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number"},
 		{[]string{"--replicas", "1000"}, "--replicas 1000: expected at most 1000 processes"},
-		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: 5 nodes from port 65533 on: ports end at 65535"},
+		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: 5 ports from 65533 on: ports end at 65535"},
 		{[]string{"--exit-with-stdin", "maybe"}, "--exit-with-stdin maybe: expected yes or no"},
 		{[]string{"--exit-with-stdin", "-"},
 			"--exit-with-stdin: the configuration is read from standard input until its end"},
-		{[]string{"--nodes", "2", "--unixsocket", "/tmp/x"}, "--nodes 2: several nodes cannot share the unixsocket /tmp/x"},
+		{[]string{"--nodes", "2", "--unixsocket", "/tmp/x"}, "--nodes 2: there can be no unixsocket /tmp/x as well"},
+		{[]string{"--control", "--unixsocket", "/tmp/x"}, "--control yes: there can be no unixsocket /tmp/x as well"},
+		{[]string{"--control", "--port", "65535"}, "--control yes: 2 ports from 65535 on: ports end at 65535"},
+		{[]string{"--control", "65536"}, "--control 65536: expected a port, yes or no"},
+		{[]string{"--control", "maybe"}, "--control maybe: expected a port, yes or no"},
+		{[]string{"--clock", "fast"}, "--clock fast: expected real or virtual"},
+		{[]string{"--seed", "0"}, "--seed 0: expected a number from 1"},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, exitUsage, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -23,6 +24,11 @@ var ownDirectives = []directive{
 	{name: "replicas", takes: "N", help: "a master with N replicas"},
 	{name: "sentinel", takes: "MxR", help: "M masters with R replicas each, and three Sentinels"},
 	{name: "cluster", takes: "MxR", help: "a cluster of M masters with R replicas each"},
+	{name: "clock", takes: "real|virtual", help: "virtual: it stands still until MINIKV CLOCK moves it"},
+	{name: "control", takes: "[PORT]", alone: true,
+		help: "clients may send MINIKV (see MINIKV HELP), also to PORT; else the one after the nodes'"},
+	{name: "seed", takes: "N", help: "what all choices by chance depend on"},
+	{name: "trace", takes: "FILE", help: "what happens, for minikv trace FILE"},
 	{name: "ready-file", takes: "FILE", help: "written when clients can connect: where, as JSON; removed at the end"},
 	{name: "exit-with-stdin", takes: "[yes|no]", alone: true, help: "end when standard input does: no orphans"},
 }
@@ -65,6 +71,18 @@ type options struct {
 	readyFile     string // absolute, or ""
 	exitWithStdin bool
 	freePort      bool // port 0 is a free one: there is somebody to tell
+
+	virtual     bool
+	control     bool
+	controlPort int    // 0: the one after the nodes', or a free one
+	seed        uint64 // 0: none
+	traceFile   string // absolute, or ""
+}
+
+// directed reports whether tests are to have something in their hand that a
+// mere server has not.
+func (o *options) directed() bool {
+	return o.several || o.virtual || o.control || o.seed != 0 || o.traceFile != ""
 }
 
 // options reads the values. An error says what was expected.
@@ -73,37 +91,69 @@ func (conf *config) options() (opts options, err error) {
 	var topology *order
 	for i := range conf.own {
 		o := &conf.own[i]
-		switch o.name {
-		case "ready-file":
-			opts.readyFile, err = filepath.Abs(o.value)
-		case "exit-with-stdin":
-			opts.exitWithStdin, err = yesNo(o.value)
-		default:
+		if o.name == "nodes" || o.name == "replicas" || o.name == "sentinel" || o.name == "cluster" {
 			if topology != nil {
 				return opts, &usageError{fmt.Sprintf("%s and %s: expected one topology", topology, o)}
 			}
 			topology = o
 			opts.several = true
 			opts.plan, err = o.plan()
+		} else {
+			err = opts.set(o)
 		}
 		if err != nil {
 			return opts, &usageError{fmt.Sprintf("%s: %s", o, strings.TrimPrefix(err.Error(), "cluster: "))}
 		}
 	}
 	opts.freePort = opts.readyFile != "" && conf.get("unixsocket") == ""
-	if opts.several {
-		err = conf.checkSeveral(topology, opts.plan)
-	}
-	return opts, err
+	return opts, conf.checkRoom(&opts)
 }
 
-// checkSeveral sees that several nodes find room.
-func (conf *config) checkSeveral(o *order, plan cluster.Plan) error {
-	if port, _ := strconv.Atoi(conf.get("port")); port != 0 && port+plan.Size()-1 > maxPort {
-		return &usageError{fmt.Sprintf("%s: %d nodes from port %d on: ports end at %d", o, plan.Size(), port, maxPort)}
+// set takes over one of minikv's own directives that is no topology.
+func (o *options) set(given *order) (err error) {
+	value := given.value
+	switch given.name {
+	case "ready-file":
+		o.readyFile, err = filepath.Abs(value)
+	case "trace":
+		o.traceFile, err = filepath.Abs(value)
+	case "exit-with-stdin":
+		o.exitWithStdin, err = yesNo(value)
+	case "clock":
+		o.virtual = strings.EqualFold(value, "virtual")
+		if !o.virtual && !strings.EqualFold(value, "real") {
+			err = errors.New("expected real or virtual")
+		}
+	case "control":
+		o.controlPort, err = strconv.Atoi(value)
+		o.control = true
+		if err != nil {
+			o.controlPort = 0
+			o.control, err = yesNo(value)
+		}
+		if err != nil || o.controlPort < 0 || o.controlPort > maxPort {
+			err = errors.New("expected a port, yes or no")
+		}
+	case "seed":
+		if o.seed, err = strconv.ParseUint(value, 10, 64); err != nil || o.seed == 0 {
+			err = errors.New("expected a number from 1")
+		}
 	}
-	if path := conf.get("unixsocket"); path != "" {
-		return &usageError{fmt.Sprintf("%s: several nodes cannot share the unixsocket %s", o, path)}
+	return err
+}
+
+// checkRoom sees that the nodes find room.
+func (conf *config) checkRoom(opts *options) error {
+	ports := opts.plan.Size()
+	if opts.control && opts.controlPort == 0 {
+		ports++
+	}
+	port, _ := strconv.Atoi(conf.get("port"))
+	if port != 0 && port+ports-1 > maxPort {
+		return &usageError{fmt.Sprintf("%s: %d ports from %d on: ports end at %d", conf.own[0], ports, port, maxPort)}
+	}
+	if path := conf.get("unixsocket"); path != "" && opts.directed() {
+		return &usageError{fmt.Sprintf("%s: there can be no unixsocket %s as well", conf.own[0], path)}
 	}
 	return nil
 }
@@ -117,5 +167,5 @@ func yesNo(value string) (bool, error) {
 	case "no":
 		return false, nil
 	}
-	return false, fmt.Errorf("expected yes or no")
+	return false, errors.New("expected yes or no")
 }

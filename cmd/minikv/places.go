@@ -21,6 +21,7 @@ type places struct {
 	Sentinels []string `json:"sentinels,omitempty"` // host:port
 	Masters   []string `json:"masters,omitempty"`   // what the Sentinels call them
 	Socket    string   `json:"unixsocket,omitempty"`
+	Control   string   `json:"control,omitempty"` // host:port where MINIKV is answered
 	Password  string   `json:"-"`
 }
 
@@ -51,6 +52,9 @@ func (p *places) environment() []string {
 	if len(p.Sentinels) > 0 {
 		env = append(env, "REDIS_SENTINELS="+strings.Join(p.Sentinels, ","),
 			"REDIS_SENTINEL_MASTER="+strings.Join(p.Masters, ","))
+	}
+	if p.Control != "" {
+		env = append(env, "MINIKV_CONTROL="+p.urlOf(p.Control))
 	}
 	return env
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"minikv/topology"
+)
+
+// errOverlaps is a lock that two have held at once.
+var errOverlaps = errors.New("a lock was held by two")
+
+// newTrace is the subcommand that shows what --trace has written.
+func newTrace() *cobra.Command {
+	var key, node string
+	cmd := &cobra.Command{
+		Use:   "trace FILE",
+		Short: "Show what --trace FILE has written, and which locks were held by two at once",
+		Long: `trace prints the timeline that minikv --trace FILE has written, a line for each event: when it was,
+in seconds since the start by the clock that all nodes follow, at which node, what the client sent and
+got. Behind it stand the times in which a lock was held by two owners that must not hold it together.
+With "-" it reads standard input.
+
+Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
+		Example: `  minikv exec --cluster 3x1 --trace out.jsonl -- pytest -q
+  minikv trace out.jsonl --key orders:42`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+				return &usageError{err.Error() + ": minikv " + cmd.Use}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input := cmd.InOrStdin()
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return &usageError{fmt.Sprintf("trace %s: %s", args[0], unwrapPath(err))}
+				}
+				defer func() { _ = file.Close() }()
+				input = file
+			}
+			return showTrace(input, args[0], cmd.OutOrStdout(), func(e topology.Event) bool {
+				return (key == "" || concerns(e, key)) && (node == "" || e.Node == node || e.Node == "")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&key, "key", "", "only events about this key")
+	cmd.Flags().StringVar(&node, "node", "", "only events at this node, such as m1, and those of all")
+	return cmd
+}
+
+// concerns reports whether an event is about a key. What happens to nodes and
+// to the clock is about every key.
+func concerns(e topology.Event, key string) bool {
+	switch e.Kind {
+	case topology.NodeEvent, topology.ClockMoved:
+		return true
+	}
+	return e.Key == key || slices.Contains(e.Command, key)
+}
+
+// showTrace prints the events that are wanted, and the overlaps of their locks.
+func showTrace(input io.Reader, name string, stdout io.Writer, wanted func(topology.Event) bool) error {
+	in, out := bufio.NewReader(input), bufio.NewWriter(stdout)
+	defer func() { _ = out.Flush() }()
+	var holds []topology.Event // what tells who held which lock when
+	var keys []string
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return &usageError{fmt.Sprintf("trace %s: %s", name, unwrapPath(err))}
+		}
+		last := err != nil
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			e, err := parseEvent(line)
+			if err != nil {
+				return &usageError{fmt.Sprintf("%s:%d: %s", name, number, err)}
+			}
+			if wanted(e) {
+				fmt.Fprintln(out, numbered(e))
+				if e.Key != "" {
+					holds = append(holds, e)
+					keys = append(keys, e.Key)
+				}
+			}
+		}
+		if last {
+			break
+		}
+	}
+	slices.Sort(keys)
+	found := false
+	for _, key := range slices.Compact(keys) {
+		for _, o := range topology.Overlaps(holds, key) {
+			found = true
+			fmt.Fprintln(out, o)
+		}
+	}
+	if found {
+		return errOverlaps
+	}
+	return nil
+}
+
+// parseEvent reads one line of a trace.
+func parseEvent(line []byte) (e topology.Event, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&e); err != nil {
+		return e, fmt.Errorf("no event of a trace: %w", err)
+	}
+	if e.Number == 0 || e.Kind == "" {
+		return e, errors.New("no event of a trace: it has no number or no kind")
+	}
+	return e, nil
+}
