@@ -16,7 +16,10 @@ const consoleAddr = "console"
 
 // Command runs a command on the node, as a person with a console does, and
 // waits for the reply. An error reply is an error as well.
-func (n *Node) Command(args ...string) (reply resp.Value, err error) {
+func (n *Node) Command(args ...string) (reply resp.Value, err error) { return n.CommandIn(0, args...) }
+
+// CommandIn is Command with another database selected.
+func (n *Node) CommandIn(db int, args ...string) (reply resp.Value, err error) {
 	cmd := make([][]byte, len(args))
 	for i, arg := range args {
 		cmd[i] = []byte(arg)
@@ -31,6 +34,13 @@ func (n *Node) Command(args ...string) (reply resp.Value, err error) {
 	}
 	begun := n.Do(func(p cluster.Process) {
 		session = p.NewSession(consoleAddr)
+		if password := p.Parameter("requirepass"); password != "" {
+			p.Do(session, [][]byte{[]byte("AUTH"), []byte(password)})
+		}
+		if db != 0 {
+			p.Do(session, [][]byte{[]byte("SELECT"), []byte(strconv.Itoa(db))})
+		}
+		session.Out = session.Out[:0]
 		p.Do(session, cmd)
 		finish(p)
 	})

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"bytes"
 	"time"
 
 	"minikv/cluster"
@@ -83,6 +84,7 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	before := w.lockStates(db, keys)
 	from := len(s.Out)
 	w.node.process.Do(s, cmd)
+	w.checkSupport(cmd, s.Out[min(from, len(s.Out)):])
 	w.trace.answered(e, s.Out[min(from, len(s.Out)):])
 	w.seen[s] = len(s.Out)
 	if s.Blocked() {
@@ -92,6 +94,20 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 		w.holdsChanged(e, s, cmd, keys, before, w.lockStates(db, keys))
 	}
 }
+
+// checkSupport tells Config.Unsupported of a command that is not there.
+func (w *watch) checkSupport(cmd [][]byte, reply []byte) {
+	told := w.node.topology.cfg.Unsupported
+	if told == nil || !bytes.HasPrefix(bytes.ToLower(reply[:min(len(reply), 13)]), unknownReply) {
+		return
+	}
+	if name := engine.Absent(cmd); name != "" {
+		told(w.node.name, name)
+	}
+}
+
+// unknownReply is how errors begin about a command or subcommand that is not known.
+var unknownReply = []byte("-err unknown ")
 
 // sent tells of what clients are sent that no command of theirs has just got.
 func (w *watch) sent(sessions []*engine.Session) {

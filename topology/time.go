@@ -67,17 +67,17 @@ func (c *Clock) Advance(d time.Duration) error {
 	defer c.moving.Unlock()
 	c.topology.note(Event{Kind: ClockMoved, Text: "advances by " + d.String()})
 	end := c.Now().Add(d)
-	c.topology.settle()
+	c.topology.Settle()
 	for {
 		at, ok := c.topology.nextEvent()
 		if !ok || at.After(end) {
 			break
 		}
 		c.set(at)
-		c.topology.settle()
+		c.topology.Settle()
 	}
 	c.set(end)
-	c.topology.settle()
+	c.topology.Settle()
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (c *Clock) Next() (passed time.Duration, ok bool, err error) {
 	}
 	c.moving.Lock()
 	defer c.moving.Unlock()
-	c.topology.settle()
+	c.topology.Settle()
 	at, ok := c.topology.nextEvent()
 	if !ok {
 		return 0, false, nil
@@ -97,7 +97,7 @@ func (c *Clock) Next() (passed time.Duration, ok bool, err error) {
 	passed = at.Sub(c.Now())
 	c.topology.note(Event{Kind: ClockMoved, Text: "advances by " + passed.String() + " to what is next"})
 	c.set(at)
-	c.topology.settle()
+	c.topology.Settle()
 	return passed, true, nil
 }
 
@@ -115,7 +115,7 @@ func (c *Clock) Jump(by time.Duration) {
 		}
 	}
 	if c.virtual {
-		c.topology.settle()
+		c.topology.Settle()
 	}
 }
 
@@ -166,8 +166,10 @@ func (c *Clock) nextAlarm() (at time.Time, ok bool) {
 	return c.alarms[0].at, true
 }
 
-// settle does everything that is due now, until nothing is any more.
-func (t *Topology) settle() {
+// Settle does everything that is due now, until nothing is any more: messages
+// that have arrived are received. What clients have sent is not waited for, and
+// frozen nodes are left alone.
+func (t *Topology) Settle() {
 	ticked := make(map[*Node]bool)
 	for again := true; again; {
 		again = false

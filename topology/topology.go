@@ -42,6 +42,9 @@ type Config struct {
 	// Told is given each event of the trace as it happens. It may be nil, must not
 	// wait and must not use the topology.
 	Told func(Event)
+	// Unsupported is told of each command of a client that redis-server knows and
+	// minikv does not. It may be nil, and must not use the topology.
+	Unsupported func(node, command string)
 	// Control answers the command MINIKV of any client; nil: there is none. It is
 	// called by the client's connection, while nobody waits for it.
 	Control func(n *Node, args []string) resp.Value
@@ -87,7 +90,7 @@ func Start(cfg Config) (*Topology, error) {
 	t := &Topology{cfg: cfg, done: make(chan struct{})}
 	t.clock = newTopologyClock(t, cfg.Virtual)
 	t.faults.draw = t.random(0)
-	if cfg.Trace > 0 || cfg.Told != nil {
+	if cfg.Trace > 0 || cfg.Told != nil || cfg.Unsupported != nil {
 		t.trace = newTrace(t.clock, max(cfg.Trace, 1), cfg.Told)
 	}
 	t.network = newNetwork(t.clock, cfg.Delay, max(cfg.Lag, cfg.Delay))

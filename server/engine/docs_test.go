@@ -47,21 +47,6 @@ func TestCommandsDocument(t *testing.T) {
 	require.Equal(t, text, string(have), "go test ./server/engine -run TestCommandsDocument -rewrite")
 }
 
-// known reports whether the table has a command or subcommand, or another
-// package registers it.
-func known(name string) bool {
-	words := strings.Fields(name)
-	cmd := byName([]byte(words[0]))
-	switch {
-	case cmd == nil || len(words) == 1:
-		return cmd != nil
-	case cmd.Sub == nil: // it knows its subcommands itself
-		return true
-	}
-	sub, bad := cmd.resolve([][]byte{[]byte(words[0]), []byte(words[1])})
-	return bad == "" && sub != cmd
-}
-
 // absence is why a command is not there, or "".
 func absence(t *testing.T, name string) string {
 	for _, line := range docLines(t, "testdata/docs/absent.txt") {
@@ -73,6 +58,19 @@ func absence(t *testing.T, name string) string {
 		}
 	}
 	return ""
+}
+
+func TestAbsent(t *testing.T) {
+	for line, want := range map[string]string{
+		"get a": "", "save": "SAVE", "Module list": "MODULE LIST", "latency": "LATENCY", "acl whoami": "",
+		"delex a": "", "client maint_notifications": "", "acl setuser x": "ACL SETUSER", "": "",
+	} {
+		var cmd [][]byte
+		for _, word := range strings.Fields(line) {
+			cmd = append(cmd, []byte(word))
+		}
+		require.Equal(t, want, Absent(cmd), line)
+	}
 }
 
 func docLines(t *testing.T, file string) []string {

@@ -1,0 +1,308 @@
+package minikvtest
+
+import (
+	"bufio"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// watched is a test that is seen to fail.
+type watched struct {
+	testing.TB
+	said   []string
+	after  []func()
+	failed bool
+}
+
+func (w *watched) Helper()                 {}
+func (w *watched) Failed() bool            { return w.failed }
+func (w *watched) Cleanup(f func())        { w.after = append(w.after, f) }
+func (w *watched) note(text string)        { w.said = append(w.said, text) }
+func (w *watched) Logf(f string, a ...any) { w.note(fmt.Sprintf(f, a...)) }
+
+func (w *watched) Errorf(f string, a ...any) {
+	w.failed = true
+	w.note(fmt.Sprintf(f, a...))
+}
+
+func (w *watched) Fatalf(f string, a ...any) {
+	w.Errorf(f, a...)
+	runtime.Goexit()
+}
+
+// watch runs f as a test, and returns what that said.
+func watch(t *testing.T, f func(tb testing.TB)) string {
+	w := &watched{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(w)
+	}()
+	<-done
+	for _, after := range w.after {
+		after()
+	}
+	return strings.Join(w.said, "\n")
+}
+
+func client(t *testing.T, s *Server) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Dialer: s.DialContext, MaxRetries: -1})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestRunServesOverTCP(t *testing.T) {
+	s := Run(t)
+	options, err := redis.ParseURL(s.URL())
+	require.NoError(t, err)
+	c := redis.NewClient(options)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.Set(t.Context(), "a", "1", 0).Err())
+	s.CheckGet(t, "a", "1")
+	require.Equal(t, s.Addr(), s.Host()+":"+s.Port())
+}
+
+func TestHelpers(t *testing.T) {
+	s := Run(t, Virtual(), Seed(1))
+	s.Set("text", "abc")
+	value, ok := s.Get("text")
+	require.True(t, ok)
+	require.Equal(t, "abc", value)
+	_, ok = s.Get("none")
+	require.False(t, ok)
+	s.SetTTL("text", 90*time.Second)
+	require.Equal(t, 90*time.Second, s.TTL("text"))
+	require.Equal(t, 5, s.Incr("n", 5))
+	require.Equal(t, 5.5, s.IncrByFloat("n", 0.5))
+	s.HSet("hash", "a", "1", "b", "2")
+	require.Equal(t, "2", s.HGet("hash", "b"))
+	require.Equal(t, []string{"a", "b"}, s.HKeys("hash"))
+	require.Equal(t, map[string]string{"a": "1", "b": "2"}, s.HGetAll("hash"))
+	require.Equal(t, 1, s.HDel("hash", "a", "x"))
+	require.Equal(t, 9, s.HIncrBy("hash", "b", 7))
+	require.Equal(t, 2, s.Push("list", "1", "2"))
+	require.Equal(t, 3, s.LPush("list", "0"))
+	s.CheckList(t, "list", "0", "1", "2")
+	last, ok := s.Pop("list")
+	require.True(t, ok)
+	require.Equal(t, "2", last)
+	first, ok := s.LPop("list")
+	require.True(t, ok)
+	require.Equal(t, "0", first)
+	require.Equal(t, 2, s.SAdd("set", "b", "a"))
+	s.CheckSet(t, "set", "b", "a")
+	require.True(t, s.SIsMember("set", "a"))
+	require.Equal(t, 1, s.SRem("set", "a"))
+	require.True(t, s.ZAdd("zset", 1.5, "m"))
+	require.Equal(t, []Scored{{"m", 1.5}}, s.ZMembers("zset"))
+	score, ok := s.ZScore("zset", "m")
+	require.True(t, ok)
+	require.Equal(t, 1.5, score)
+	_, ok = s.ZScore("zset", "x")
+	require.False(t, ok)
+	require.False(t, s.ZRem("zset", "x"))
+	require.Equal(t, "5-1", s.XAdd("stream", "5-1", "k", "v"))
+	require.Equal(t, []Entry{{"5-1", []string{"k", "v"}}}, s.Stream("stream"))
+	require.True(t, s.PFAdd("hll", "a", "b"))
+	require.Equal(t, 2, s.PFCount("hll"))
+	helpersOfAllTypes(t, s)
+}
+
+// helpersOfAllTypes goes on after a key of each type has been made.
+func helpersOfAllTypes(t *testing.T, s *Server) {
+	require.Equal(t, []string{"hash", "hll", "list", "n", "set", "stream", "text", "zset"}, s.Keys())
+	require.Equal(t, "zset", s.Type("zset"))
+	require.True(t, s.Copy("set", 3, "other"))
+	require.Equal(t, []string{"b"}, s.DB(3).SMembers("other"))
+	require.True(t, s.Del("hll"))
+	require.Equal(t, "hash (hash)\n  1) \"b\"\n  2) \"9\"\nlist (list)\n  1) \"1\"\nn (string)\n  \"5.5\"\n"+
+		"set (set)\n  1) \"b\"\nstream (stream)\n  1) 1) \"5-1\"\n     2) 1) \"k\"\n        2) \"v\"\n"+
+		"text (string, for 1m30s)\n  \"abc\"\nzset (zset)\n  1) \"m\"\n  2) \"1.5\"\n", s.Dump())
+	s.FlushDB()
+	require.Empty(t, s.Keys())
+	require.True(t, s.DB(3).Exists("other"))
+	s.SwapDB(0, 3)
+	require.True(t, s.Exists("other"))
+	s.FlushAll()
+	require.False(t, s.Exists("other"))
+	require.Equal(t, 0, s.Publish("channel", "hello"))
+	require.Equal(t, "OK", s.Do("SET", "a", "b"))
+	require.Equal(t, "standalone", s.Info("redis_mode"))
+}
+
+func TestHelpersWithPassword(t *testing.T) {
+	s := Run(t, Param("requirepass", "secret"))
+	s.Set("a", "1")
+	s.DB(2).Set("a", "2")
+	s.CheckGet(t, "a", "1")
+	s.DB(2).CheckGet(t, "a", "2")
+	require.ErrorContains(t, client(t, s).Get(t.Context(), "a").Err(), "NOAUTH")
+}
+
+func TestFailuresAreClear(t *testing.T) {
+	for what, one := range map[string]struct {
+		f    func(t testing.TB)
+		says string
+	}{
+		"type":      {func(t testing.TB) { s := Run(t); s.Set("a", "1"); s.List("a") }, "WRONGTYPE"},
+		"parameter": {func(t testing.TB) { Run(t, Param("maxmemory", "lots")) }, `parameter maxmemory "lots"`},
+		"unknown":   {func(t testing.TB) { Run(t, Param("no-such", "1")) }, `parameter no-such "1"`},
+		"clock":     {func(t testing.TB) { Run(t).Clock().Advance(1) }, "the clock is the computer's"},
+		"nodes":     {func(t testing.TB) { RunNodes(t, 0) }, "0 masters: expected at least 1"},
+		"node":      {func(t testing.TB) { RunNodes(t, 2).Node("m3") }, `there is no node "m3": there are m1, m2`},
+		"fault":     {func(t testing.TB) { Run(t).Inject(On("GET")) }, "expected DELAY, ERROR"},
+		"failover":  {func(t testing.TB) { Run(t).Failover() }, "m1 has no replica"},
+		"past":      {func(t testing.TB) { Run(t).Restart(LoseLast(time.Second)) }, "Config.Remember"},
+		"rate":      {func(t testing.TB) { Run(t).SetClockRate(0) }, "clock rate 0"},
+		"side":      {func(t testing.TB) { RunNodes(t, 2).Partition([]string{"m1"}, []string{"m1"}) }, "m1 is on both sides"},
+		"down":      {func(t testing.TB) { s := Run(t); s.Kill(); s.Set("a", "1") }, "m1 is down"},
+		"get":       {func(t testing.TB) { s := Run(t); s.CheckGet(t, "a", "1") }, `"a": have (nil), want "1"`},
+		"list":      {func(t testing.TB) { s := Run(t); s.CheckList(t, "a", "1") }, `list "a": have [], want ["1"]`},
+		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
+		"absent": {func(t testing.TB) {
+			c, _ := Run(t, Strict()).Dial()
+			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nSAVE\r\n"))
+			in := bufio.NewReader(c)
+			_, _ = in.ReadString('\n')
+			_, _ = in.ReadString('\n')
+		}, "m1: SAVE is not supported"},
+	} {
+		said := watch(t, one.f)
+		require.Contains(t, said, one.says, what)
+		require.NotContains(t, said, "NOSUCH is not supported")
+	}
+}
+
+func TestFailureShowsTrace(t *testing.T) {
+	said := watch(t, func(tb testing.TB) {
+		s := Run(tb, Virtual(), TraceLines(3))
+		c := client(t, s)
+		require.NoError(t, c.SetNX(t.Context(), "lock", "me", 30*time.Second).Err())
+		s.Clock().Advance(time.Second)
+		require.NoError(t, c.Get(t.Context(), "lock").Err())
+		tb.Errorf("wrong")
+	})
+	require.Contains(t, said, "what the servers saw:\n…")
+	require.Contains(t, said, "lock is held by me until 30.000s\n    0.000s     advances by 1s\n"+
+		"    1.000s m1  client 1 get lock")
+}
+
+func TestInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Run(t)
+		c := client(t, s)
+		require.NoError(t, c.Set(t.Context(), "a", "1", time.Hour).Err())
+		begun := time.Now()
+		require.ErrorIs(t, c.BLPop(t.Context(), 50*time.Minute, "list").Err(), redis.Nil)
+		require.Equal(t, 50*time.Minute, time.Since(begun).Round(time.Second))
+		s.CheckGet(t, "a", "1")
+		time.Sleep(11 * time.Minute)
+		require.False(t, s.Exists("a"))
+	})
+}
+
+func TestClusterInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := RunCluster(t, 3, 1)
+		defer time.Sleep(2 * time.Second) // go-redis looks after a dead node for so long after Close
+		c := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: s.Addrs(), Dialer: s.DialContext, ClusterStateReloadInterval: time.Second,
+		})
+		defer func() { _ = c.Close() }()
+		for i := range 20 {
+			require.NoError(t, c.Set(t.Context(), fmt.Sprint("k", i), i, 0).Err())
+		}
+		next := s.NodeFor("k1").Failover(Crash())
+		require.True(t, next.IsMaster())
+		require.Eventually(t, func() bool { return c.Get(t.Context(), "k1").Err() == nil }, time.Minute, time.Second)
+		next.CheckGet(t, "k1", "1")
+	})
+}
+
+func TestFailovers(t *testing.T) {
+	for name, start := range map[string]func() *Servers{
+		"replicated": func() *Servers { return RunReplicated(t, 2, Virtual()) },
+		"sentinel":   func() *Servers { return RunSentinel(t, 2, Virtual(), DownAfter(time.Second)) },
+		"cluster":    func() *Servers { return RunCluster(t, 3, 1, Virtual(), DownAfter(time.Second)) },
+		"real":       func() *Servers { return RunCluster(t, 3, 1) },
+	} {
+		for _, crash := range []bool{false, true} {
+			s := start()
+			master := s.NodeFor("key")
+			master.Set("key", "1")
+			var options []FailoverOption
+			if crash {
+				options = append(options, Crash())
+				master.HoldReplication()
+				master.Set("key", "2")
+			} else if s.plan.Sentinels > 0 {
+				s.Clock().Advance(15 * time.Second) // the Sentinels look at the replicas now and then
+			}
+			next := master.Failover(options...)
+			require.NotEqual(t, master, next, name)
+			next.CheckGet(t, "key", "1")
+			require.Equal(t, crash, master.Down(), name)
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	s := RunCluster(t, 2, 0, Virtual(), Seed(3), Remember())
+	a := s.NodeFor("key")
+	b := s.Nodes()[0]
+	if a == b {
+		b = s.Nodes()[1]
+	}
+	a.Set("key", "1")
+	b.MoveSlot("key")
+	require.Equal(t, b, s.NodeFor("key"))
+	b.CheckGet(t, "key", "1")
+	s.Clock().Advance(10 * time.Second)
+	b.Set("key", "2")
+	s.Clock().Advance(time.Second)
+	b.Restart(LoseLast(5 * time.Second))
+	s.Clock().Advance(5 * time.Second)
+	b.CheckGet(t, "key", "1")
+	b.Restart(LoseData())
+	s.Clock().Advance(5 * time.Second)
+	_, ok := b.Get("key")
+	require.False(t, ok)
+	b.Restart()
+	b.Kill()
+	require.True(t, b.Down())
+	_, err := b.Dial()
+	require.Error(t, err)
+	b.Restart()
+	require.False(t, b.Down())
+	b.SetClockOffset(time.Hour)
+	s.Clock().Jump(-time.Hour)
+}
+
+func TestFrozenNodeAnswersLater(t *testing.T) {
+	s := Run(t, Virtual())
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1, ReadTimeout: 20 * time.Millisecond})
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.Set(t.Context(), "a", "1", time.Minute).Err())
+	s.Freeze()
+	require.Error(t, c.Get(t.Context(), "a").Err())
+	s.Clock().Advance(2 * time.Minute)
+	s.Thaw()
+	require.Eventually(t, func() bool { return !s.Exists("a") }, time.Second, time.Millisecond)
+}
+
+func TestStartIsCheap(t *testing.T) {
+	begun := time.Now()
+	const rounds = 20
+	for range rounds {
+		watch(t, func(tb testing.TB) { RunCluster(tb, 3, 1).Close() })
+	}
+	each := time.Since(begun) / rounds
+	t.Logf("a cluster 3x1: %v", each)
+}

@@ -1,0 +1,252 @@
+package minikvtest
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"minikv/cluster"
+	"minikv/internal/resp"
+	"minikv/internal/slot"
+	"minikv/topology"
+)
+
+// Node is one server process: a Redis node or a Sentinel. Its embedded Database
+// is that of number 0.
+type Node struct {
+	*Database
+	servers *Servers
+	n       *topology.Node
+}
+
+// Name is m1, r1, s1 ….
+func (n *Node) Name() string { return n.n.Name() }
+
+// Addr is "host:port". In memory it is a name for DialContext.
+func (n *Node) Addr() string { return n.n.Address() }
+
+// Host is the address's host.
+func (n *Node) Host() string { host, _, _ := net.SplitHostPort(n.Addr()); return host }
+
+// Port is the address's port.
+func (n *Node) Port() string { _, port, _ := net.SplitHostPort(n.Addr()); return port }
+
+// URL is redis://host:port.
+func (n *Node) URL() string { return "redis://" + n.Addr() }
+
+// Dial connects a client in memory.
+func (n *Node) Dial() (net.Conn, error) { return n.n.Dial() }
+
+// DB is a database of the node.
+func (n *Node) DB(index int) *Database { return &Database{node: n, index: index} }
+
+// Do runs a command as a person with a console does, and returns the reply as
+// redis-cli shows it. An error reply fails the test.
+func (n *Node) Do(args ...string) string {
+	n.t().Helper()
+	return resp.Describe(n.do(args...))
+}
+
+// Down reports whether the process has been killed, or was shut down.
+func (n *Node) Down() bool { return n.n.Down() }
+
+// IsMaster reports whether the node runs and takes writes.
+func (n *Node) IsMaster() (master bool) {
+	n.n.Do(func(p cluster.Process) {
+		m, ok := p.(*cluster.Member)
+		master = ok && !m.Node().IsReplica()
+	})
+	return master
+}
+
+// Kill ends the process at once, as SIGKILL does.
+func (n *Node) Kill() { n.n.Kill() }
+
+// Restarting says what a node has lost when it starts again.
+type Restarting struct {
+	everything bool
+	latest     time.Duration
+}
+
+// LoseData lets the node start empty.
+func LoseData() Restarting { return Restarting{everything: true} }
+
+// LoseLast lets the node start with its data as it was that long before it
+// ended, as from a disk. It needs the option Remember.
+func LoseLast(d time.Duration) Restarting { return Restarting{latest: d} }
+
+// Restart starts the process again, after killing it if it runs, with all its
+// data unless something else is said.
+func (n *Node) Restart(how ...Restarting) {
+	n.t().Helper()
+	var r Restarting
+	for _, one := range how {
+		r = one
+	}
+	if r.latest > 0 {
+		n.servers.check(n.n.RestartLosing(r.latest))
+		return
+	}
+	n.servers.check(n.n.Restart(!r.everything))
+}
+
+// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
+func (n *Node) Freeze() { n.n.Freeze() }
+
+// Thaw lets a frozen process go on.
+func (n *Node) Thaw() { n.n.Thaw() }
+
+// Slow lets every command take that long; 0: no longer.
+func (n *Node) Slow(each time.Duration) { n.n.Slow(each) }
+
+// SetClockOffset puts the node's wall clock that far ahead of the others'.
+func (n *Node) SetClockOffset(d time.Duration) { n.n.SetClockOffset(d) }
+
+// SetClockRate lets the node's clocks run that much faster than the others'.
+func (n *Node) SetClockRate(rate float64) {
+	n.t().Helper()
+	n.servers.check(n.n.SetClockRate(rate))
+}
+
+// HoldReplication keeps back what the node sends its replicas, or, on a
+// replica, what it is sent.
+func (n *Node) HoldReplication() { n.eachLink((*topology.Node).HoldReplication) }
+
+// ReleaseReplication delivers what HoldReplication has kept back.
+func (n *Node) ReleaseReplication() { n.eachLink((*topology.Node).ReleaseReplication) }
+
+// eachLink calls f with the receiving ends of the node's links.
+func (n *Node) eachLink(f func(*topology.Node)) {
+	replicas := n.replicas()
+	if len(replicas) == 0 {
+		f(n.n)
+	}
+	for _, r := range replicas {
+		f(r.n)
+	}
+}
+
+// replicas are the nodes that run and follow this one now.
+func (n *Node) replicas() (all []*Node) {
+	for _, other := range n.servers.nodes {
+		if other != n && other.follows(n) {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+func (n *Node) follows(master *Node) (yes bool) {
+	n.n.Do(func(p cluster.Process) {
+		port, _ := strconv.Atoi(master.Port())
+		m, ok := p.(*cluster.Member)
+		yes = ok && m.Node().FollowsMaster(master.Host(), port)
+	})
+	return yes
+}
+
+// FailoverOption changes how a failover goes.
+type FailoverOption func(*failover)
+
+type failover struct{ crash bool }
+
+// Crash kills the master first: its replica takes over what it has, and what
+// had not arrived is lost.
+func Crash() FailoverOption { return func(f *failover) { f.crash = true } }
+
+// Failover makes a replica of this master the master, and returns it when it
+// is. Nothing is lost, unless Crash is asked for. On a virtual clock time may
+// pass.
+func (n *Node) Failover(options ...FailoverOption) *Node {
+	n.t().Helper()
+	var how failover
+	for _, option := range options {
+		option(&how)
+	}
+	replicas := n.replicas()
+	if len(replicas) == 0 {
+		n.t().Fatalf("minikvtest: %s has no replica to fail over to", n.Name())
+	}
+	n.servers.top.Settle()
+	if how.crash {
+		n.Kill()
+	}
+	if n.servers.plan.Sentinels > 0 {
+		return n.servers.failoverBySentinel(replicas)
+	}
+	next := replicas[0]
+	if how.crash {
+		n.servers.promote(next, replicas[1:])
+	} else {
+		n.servers.eventually("failover to "+next.Name(), func() bool { return next.n.TakeOver() == nil })
+	}
+	n.servers.eventually("failover to "+next.Name(), next.IsMaster)
+	return next
+}
+
+// failoverBySentinel lets the first Sentinel that runs choose a replica.
+func (s *Servers) failoverBySentinel(replicas []*Node) (next *Node) {
+	s.t.Helper()
+	for _, n := range s.nodes {
+		if s.plan.IsSentinel(n.id()) && !n.Down() {
+			n.Do("SENTINEL", "FAILOVER", s.plan.MasterName(1))
+			break
+		}
+	}
+	s.eventually("failover by Sentinel", func() bool {
+		for _, r := range replicas {
+			if r.IsMaster() {
+				next = r
+			}
+		}
+		return next != nil
+	})
+	return next
+}
+
+// promote makes a replica of a dead master the master.
+func (s *Servers) promote(next *Node, others []*Node) {
+	s.t.Helper()
+	if s.plan.Cluster {
+		next.Do("CLUSTER", "FAILOVER", "TAKEOVER")
+		return
+	}
+	next.Do("REPLICAOF", "NO", "ONE")
+	for _, other := range others {
+		other.Do("REPLICAOF", next.Host(), next.Port())
+	}
+}
+
+// id is the node's number in the plan.
+func (n *Node) id() cluster.ID { return cluster.ID(slices.Index(n.servers.nodes, n) + 1) }
+
+// MoveSlot makes the node, a master of a cluster, the owner of the slot of a
+// key, with all keys in it.
+func (n *Node) MoveSlot(key string) {
+	n.t().Helper()
+	number := slot.OfString(key)
+	n.servers.check(n.n.OpenSlot(number))
+	for moved := 1; moved > 0; {
+		var err error
+		moved, err = n.n.MoveKeys(number, 100)
+		n.servers.check(err)
+	}
+	n.servers.check(n.n.CloseSlot(number))
+}
+
+// Info is a field of INFO, such as connected_clients.
+func (n *Node) Info(field string) string {
+	n.t().Helper()
+	for line := range strings.Lines(n.do("INFO", "everything").Str) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	n.t().Fatalf("minikvtest: INFO has no field %q", field)
+	return ""
+}
+
+func (n *Node) t() testing.TB { return n.servers.t }
