@@ -131,10 +131,10 @@ func (b *bout) outlive(t *testing.T) {
 
 // replyLost: A's attempt succeeds, but the connection breaks before the reply.
 func replyLost(t *testing.T, b *bout) {
-	b.a.front.loseReply(b.name)
+	b.world.loseReply(t, b.a.front, b.name)
 	answer := b.a.try(t, b.name)
 	b.say(answer)
-	require.True(t, b.a.front.hasLost())
+	require.True(t, b.world.hasLost(t, b.a.front))
 	b.a.front.settle(quiet, quietLimit)
 	b.say("leaves", state(t, b.world, b.name))
 	b.say("B", b.b.try(t, b.name))

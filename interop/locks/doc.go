@@ -8,8 +8,10 @@
 //   - A client is a library in a worker. Its parties are A, who is struck by what
 //     happens, B, who wants the same lock, and C, who only looks whether it is free.
 //   - A front stands between a party and the server. It can cut the party off,
-//     lose a reply, and lead it to another server.
-//   - A world is a master with a replica, of minikv or of redis-server.
+//     and lead it to another server.
+//   - A world is a master with a replica, of minikv or of redis-server, and how to
+//     lose a reply, end leases and fail over there: minikv has the command MINIKV
+//     for it, redis-server needs a front of its own, PEXPIRE and SIGKILL.
 //   - A case is what happens to a lock. It gives a line of text: what was answered
 //     and what was left on the server.
 //

@@ -34,7 +34,7 @@ func skipUnbuilt(t *testing.T) {
 // Every client does the same on minikv as on redis-server, in every case.
 func TestClients(t *testing.T) {
 	skipUnbuilt(t)
-	started, kinds := startWorkers(t, "go", "node", "python", "java"), servers()
+	started, kinds := startWorkers(t, "go", "node", "python", "java"), servers(t)
 	columns := map[[2]string]*column{}
 	for _, c := range clients {
 		for _, s := range kinds {
@@ -81,7 +81,7 @@ func TestClients(t *testing.T) {
 
 // play has a client go through all cases.
 func play(t *testing.T, c client, w *worker, s server, result *column) {
-	b := &bout{client: c, world: s.start(t)}
+	b := &bout{client: c, world: s.start(t, c.absolute)}
 	for i, p := range []**party{&b.a, &b.b, &b.c} {
 		id := fmt.Sprintf("%s-%s-%c", c.library, s.name, 'A'+i)
 		*p = open(t, w, c, b.world, id)

@@ -42,7 +42,7 @@ func TestRueidislockSpins(t *testing.T) {
 		t.Skip("the worker of Go was not built")
 	}
 	t.Run("server", func(t *testing.T) {
-		for _, s := range servers() {
+		for _, s := range servers(t) {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
 				spinOn(t, w, s)
@@ -52,7 +52,7 @@ func TestRueidislockSpins(t *testing.T) {
 }
 
 func spinOn(t *testing.T, w *worker, s server) {
-	world := s.start(t)
+	world := s.start(t, true)
 	for _, of := range spins {
 		p := &party{worker: w, id: of.library + "-on-" + s.name}
 		wire := &tap{commands: resp.NewCommandReader()}

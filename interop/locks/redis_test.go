@@ -1,0 +1,76 @@
+package locks
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// redisWorld is two processes, found by their sockets.
+type redisWorld struct {
+	sockets     []string // of the master, of the replica
+	replication *front   // through which the replica follows
+	end         func()   // of the master
+}
+
+func startRedis(t *testing.T, _ bool) world {
+	folder, err := os.MkdirTemp("", "locks") // a socket's path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(folder)) })
+	w := &redisWorld{sockets: []string{filepath.Join(folder, "m1"), filepath.Join(folder, "r1")}}
+	w.end = startProcess(t, w.sockets[0])
+	w.replication = startFront(t, w.sockets[0], nil)
+	host, port, _ := strings.Cut(w.replication.address, ":")
+	startProcess(t, w.sockets[1], "--replicaof", host+" "+port)
+	return w
+}
+
+// startProcess returns when the server answers. end ends it at once, as does the
+// end of the test, or of this process however it ends.
+func startProcess(t *testing.T, socket string, options ...string) (end func()) {
+	arguments := append([]string{"-c", `"$@" & read _; kill -9 $!; wait`, "sh", "redis-server", "--port", "0",
+		"--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket),
+		"--repl-diskless-sync-delay", "0"}, options...)
+	command := exec.Command("sh", arguments...)
+	in, err := command.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	end = func() {
+		in.Close()
+		_ = command.Wait()
+	}
+	t.Cleanup(end)
+	client := connect(t, socket)
+	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil }, soon, 5*time.Millisecond)
+	return end
+}
+
+func (w *redisWorld) master() string { return w.sockets[0] }
+
+func (w *redisWorld) loseReply(_ *testing.T, a *front, name string) { a.loseReply(name) }
+
+func (w *redisWorld) hasLost(_ *testing.T, a *front) bool { return a.hasLost() }
+
+// pass ends the leases on the server: its clock cannot be moved.
+func (w *redisWorld) pass(t *testing.T) { endLeases(t, w) }
+
+func (w *redisWorld) hold(t *testing.T) {
+	replica := connect(t, w.sockets[1])
+	require.Eventually(t, func() bool {
+		return strings.Contains(replica.Info(t.Context(), "replication").Val(), "master_link_status:up")
+	}, soon, 20*time.Millisecond)
+	w.replication.cut()
+}
+
+func (w *redisWorld) promote(t *testing.T) {
+	w.end()
+	w.sockets = w.sockets[1:]
+	require.NoError(t, connect(t, w.master()).Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+}
