@@ -3,49 +3,126 @@ package browser
 import (
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
 )
 
-// TestByMouse: from the list to the violation, back, the why, and another run.
+// TestByMouse: from the list to the violation, back, the why, the line of Lua, another
+// run, and a cell of the matrix.
 func TestByMouse(t *testing.T) {
 	v := visit(t, serve(t), 1280)
-	v.do(chromedp.Navigate(v.home), chromedp.Click(`a[href^="/run/failover_before_replication?"]`, chromedp.ByQuery))
+	v.opens(v.home)
+	v.clicks(`a[href^="/run/failover_before_replication?"]`)
 	v.sees(".verdicts", "exclusion violated")
-	v.do(chromedp.Click("#play", chromedp.ByQuery))
-	v.sees("#event", "c2 holds lock:1")
+	v.clicks("#play")
+	v.sees("#event", "#45 c2 holds lock:1")
 	v.sees("#play", "Play")
 	v.sees("#announce", "c1 and c2 believe to hold")
-	v.do(chromedp.Click("#back", chromedp.ByQuery))
+	v.clicks("#back")
 	v.sees("#event", "#44 c2 receives from r1")
-	v.do(chromedp.Click(".why li:nth-child(3) button", chromedp.ByQuery))
+	v.clicks(".why li:nth-child(3) button")
 	v.sees("#event", "m1 crashes")
-	v.do(chromedp.SetValue("#number", "14", chromedp.ByQuery),
-		chromedp.Evaluate(`document.getElementById('number').dispatchEvent(new Event('change'))`, nil))
+	v.clicks(".why li:nth-child(5) .by")
+	v.sees("#event", "#42 r1 mutex-acquire")
+	v.sees("#did .decides", "if redis.call('exists', KEYS[1]) == 0")
+	v.sees("#did .decides", "exists lock:1 → (integer) 0")
+	v.clicks("#messages")
+	v.asks(`document.querySelector('#list [data-event="14"]').scrollIntoView({ block: 'center' })`, nil)
+	v.clicks(`#list [data-event="14"]`)
 	v.sees("#event", "#14 m1 sends to c1")
-	v.do(chromedp.Click("#branch button", chromedp.ByQuery))
+	v.clicks("#branch button")
 	v.sees("h1", "failover_before_replication, branched")
 	v.sees(".verdicts", "exclusion holds")
 	v.sees("#event", "#14 m1 sends to c1")
+	v.sees("footer pre", "at 0s drop m1 c1 next=1 after=2")
+
+	v.clicks("nav a")
+	v.sees("h1", "Redis locks under faults")
+	v.clicks(`a[href="/matrix"]`)
+	v.sees("h1", "Which lock keeps which promise")
+	v.clicks(`a[href^="/run/cell:2%2Fredisson%2Ffair"]`)
+	v.sees("h1", "fair, as Redisson's client behaves, in row 2")
+	v.sees(".verdicts", "exclusion violated")
+	v.clicks("#last")
+	v.until(`view.cursor === total - 1`)
 }
 
 // TestByKeyboard: the same without a mouse.
 func TestByKeyboard(t *testing.T) {
 	v := visit(t, serve(t), 1280)
-	v.do(chromedp.Navigate(v.home + "run/failover_before_replication"))
+	v.opens(v.home)
+	v.tabsTo(`a[href^="/run/failover_before_replication?"]`)
+	v.presses(kb.Enter)
+	v.sees(".verdicts", "exclusion violated")
 	v.sees("#event", "#1 ")
-	v.do(chromedp.KeyEvent(" "))
-	v.sees("#event", "c2 holds lock:1")
-	v.do(chromedp.KeyEvent("["))
+	v.presses(" ")
+	v.sees("#event", "#45 c2 holds lock:1")
+	v.presses(kb.ArrowLeft)
 	v.sees("#event", "#44 ")
-	v.do(chromedp.KeyEvent("]"))
+	v.presses("]")
 	v.sees("#event", "#45 ")
-	v.do(chromedp.KeyEvent(kb.Home))
-	for range 13 {
-		v.do(chromedp.KeyEvent(kb.ArrowRight))
-	}
-	v.sees("#event", "#14 ")
-	v.do(chromedp.KeyEvent("b"), chromedp.KeyEvent(kb.Enter))
+	v.presses("[")
+	v.sees("#event", "#44 ")
+	v.tabsTo(".why li:nth-child(5) .by")
+	v.presses(kb.Enter)
+	v.sees("#event", "#42 r1 mutex-acquire")
+	v.sees("#did .decides", "◆ decides")
+	v.tabsTo("#number")
+	v.presses(kb.Backspace, kb.Backspace, "1", "4", kb.Enter)
+	v.sees("#event", "#14 m1 sends to c1")
+	v.tabsTo("#branch button")
+	v.presses(kb.Enter)
 	v.sees("h1", "branched")
 	v.sees(".verdicts", "exclusion holds")
+	v.sees("#event", "#14 ")
+	v.presses("b", kb.Enter) // once more, by its key: c1's next attempt gets no reply either
+	v.until(`document.querySelectorAll('footer input[name=step]').length === 2`)
+
+	v.opens(v.home + "matrix")
+	v.tabsTo(".heat .cell")
+	v.sees("#about", "1 Nothing goes wrong")
+	v.presses(kb.ArrowDown, kb.ArrowRight)
+	v.sees("#about", "fair: ✘ violated")
+	v.presses(kb.ArrowUp, kb.ArrowDown, kb.Enter)
+	v.sees("h1", "fair, as Redisson's client behaves, in row 2")
+	v.sees(".verdicts", "exclusion violated")
+}
+
+// TestLesson: a lesson's question can be answered before its run is seen.
+func TestLesson(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home)
+	v.clicks(`a[href="/lesson/3"]`)
+	v.sees("h1", "Failover, and WAIT")
+	hidden := true
+	v.asks(`!document.querySelector('details').open`, &hidden)
+	require.True(t, hidden)
+	v.clicks("details summary")
+	v.until(`document.querySelector('details').open`)
+	v.clicks(`a[href="/run/failover_before_replication"]`)
+	v.sees(".verdicts", "exclusion violated")
+}
+
+// TestList: everything in the diagram is in the list too, and the list can be searched.
+func TestList(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication")
+	v.clicks("#messages")
+	v.sees("#span", "1 to 83 of 83")
+	v.until(`document.querySelectorAll('#list li').length === total`)
+	v.clicks("#find")
+	v.presses("c", "r", "a", "s", "h")
+	v.sees("#found", "1 found")
+	v.sees("#list", "m1 crashes")
+}
+
+// TestAddress: the event is in the page's address, so that a link leads to it.
+func TestAddress(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication#event=45")
+	v.sees("#event", "#45 ")
+	v.presses(kb.End)
+	v.until(`location.hash === '#event=83'`)
+	v.opens(v.home + "run/failover_before_replication#event=99999")
+	v.sees("#event", "#83 ")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -71,8 +72,9 @@ type visitor struct {
 	ctx  context.Context
 	home string
 
-	mu     sync.Mutex
-	faults []string // errors in the console, and requests that left the server
+	mu       sync.Mutex
+	faults   []string // errors in the console, and requests that left the server
+	expected string   // part of an error that is none here; "": there is no such
 }
 
 // visit opens a browser with a window of a width. It skips the test without one.
@@ -110,12 +112,21 @@ func (v *visitor) listen(event any) {
 	case *runtime.EventConsoleAPICalled:
 		v.faults = append(v.faults, fmt.Sprintf("console.%s", e.Type))
 	case *log.EventEntryAdded:
-		v.faults = append(v.faults, e.Entry.Text)
+		if v.expected == "" || !strings.Contains(e.Entry.Text, v.expected) {
+			v.faults = append(v.faults, e.Entry.Text)
+		}
 	case *network.EventRequestWillBeSent:
 		if !strings.HasPrefix(e.Request.URL, v.home) && !strings.HasPrefix(e.Request.URL, "data:") {
 			v.faults = append(v.faults, "a request to "+e.Request.URL)
 		}
 	}
+}
+
+// expects takes an error in the console for what it should be.
+func (v *visitor) expects(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.expected = text
 }
 
 func (v *visitor) do(actions ...chromedp.Action) {
@@ -172,4 +183,18 @@ func (v *visitor) presses(keys ...string) {
 	for _, key := range keys {
 		v.do(chromedp.KeyEvent(key))
 	}
+}
+
+// tabsTo presses Tab until an element has the focus, as a reader without a mouse does.
+func (v *visitor) tabsTo(selector string) {
+	v.t.Helper()
+	for range 400 {
+		there := false
+		v.asks("document.activeElement.matches(`"+selector+"`)", &there)
+		if there {
+			return
+		}
+		v.presses(kb.Tab)
+	}
+	v.t.Fatalf("Tab does not lead to %s", selector)
 }

@@ -280,8 +280,8 @@ function paintEvents(scene) {
   }
   for (const m of marks) {
     const y = view.y.get(m.lane);
-    if (y === undefined || !inView(scene, m.i, m.i)) continue;
-    captions.push([{ x: xOf(m.i) + 2, y: y - 6, class: 'sign warn' }, '⚡' + m.word]);
+    if (y === undefined || xOf(m.i) < gutter - 2 || !inView(scene, m.i, m.i)) continue;
+    captions.push([{ x: xOf(m.i) + 2, y: y + 14, class: 'sign warn' }, '⚡' + m.word]);
   }
 }
 
