@@ -19,7 +19,7 @@ type Sentinel struct {
 	dirty   []*engine.Session // what Dirty returned last, used again
 
 	id      string    // 40 hexadecimal digits
-	epoch   int64     // the latest that was heard of
+	epoch   uint64    // the latest that was heard of
 	masters instances // in the order in which they were added
 	links   []*instanceLink
 
@@ -139,7 +139,7 @@ func (s *Sentinel) ID() ID { return s.post.self }
 func (s *Sentinel) Node() *engine.Node { return s.node }
 
 // Epoch is the latest epoch that the Sentinel has heard of.
-func (s *Sentinel) Epoch() int64 { return s.epoch }
+func (s *Sentinel) Epoch() uint64 { return s.epoch }
 
 // MasterAddress is where the Sentinel sends clients that ask for a master, as
 // "host:port"; "" when it watches none of that name.

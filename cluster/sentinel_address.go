@@ -1,9 +1,9 @@
 package cluster
 
 import (
+	"net/netip"
+	"strconv"
 	"strings"
-
-	"minikv/datastore"
 )
 
 // address is where an instance listens.
@@ -23,10 +23,14 @@ func (a address) sameHost(host string) bool {
 	return strings.EqualFold(resolveName(a.host), resolveName(host))
 }
 
-// resolveName is the only resolution that a process without a network can do.
+// resolveName is the only resolution that a process without a network can do:
+// what is an address in numbers gets its usual form.
 func resolveName(host string) string {
 	if strings.EqualFold(host, "localhost") {
 		return "127.0.0.1"
+	}
+	if ip, ok := numeric(host); ok {
+		return ip
 	}
 	return host
 }
@@ -34,8 +38,8 @@ func resolveName(host string) string {
 // resolves reports whether a Sentinel can find a host: it is an address in
 // numbers or, with resolve-hostnames, localhost or the name of a process.
 func (s *Sentinel) resolves(host string) bool {
-	if isIP(host) || !s.options.resolveHostnames {
-		return isIP(host)
+	if _, ok := numeric(host); ok || !s.options.resolveHostnames {
+		return ok
 	}
 	for _, known := range s.cfg.Directory {
 		if name, _ := splitAddress(known); name == host {
@@ -46,50 +50,60 @@ func (s *Sentinel) resolves(host string) bool {
 }
 
 // isIP reports whether host is an address in numbers, of either version.
+// Source: inet_pton, which clusterStartHandshake of Redis 7.0 asks.
 func isIP(host string) bool {
-	head, tail, short := strings.Cut(host, "::")
-	switch {
-	case !strings.Contains(host, ":"):
-		return isIPv4(host)
-	case short:
-		before, okBefore := groups(head)
-		after, okAfter := groups(tail)
-		return okBefore && okAfter && before+after < ipv6Groups && !strings.Contains(head, ".")
-	}
-	count, ok := groups(host)
-	return ok && count == ipv6Groups
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Zone() == ""
 }
 
-const ipv6Groups = 8
-
-// groups counts the groups of four hexadecimal digits between colons; an IPv4
-// address at the end counts as two. ok is false if something else is there.
-func groups(text string) (count int, ok bool) {
-	if text == "" {
-		return 0, true
+// numeric is the usual form of an address in numbers, in which more is allowed
+// than for isIP: fewer parts, of other bases, and an IPv6 zone's number.
+// Source: anetResolve of Redis 7.0, getaddrinfo with AI_NUMERICHOST.
+func numeric(host string) (ip string, ok bool) {
+	ip, zone, _ := strings.Cut(host, "%")
+	if strings.Contains(ip, ":") {
+		six, err := netip.ParseAddr(ip)
+		return inUsualForm(six), err == nil && strings.Trim(zone, "0123456789") == "" && zone != "" == (ip != host)
 	}
-	parts := strings.Split(text, ":")
-	for i, part := range parts {
-		switch {
-		case i == len(parts)-1 && isIPv4(part):
-			count += 2
-		case part == "" || len(part) > 4 || strings.Trim(part, "0123456789abcdefABCDEF") != "":
-			return 0, false
-		default:
-			count++
-		}
-	}
-	return count, true
+	return shortIPv4(host)
 }
 
-// isIPv4 reports whether text is four numbers between dots.
-func isIPv4(text string) bool {
+// inUsualForm writes an IPv6 address as inet_ntop does, the first of which are
+// those of IPv4 in an older form.
+func inUsualForm(ip netip.Addr) string {
+	raw := ip.As16()
+	if [12]byte(raw[:12]) == [12]byte{} && (raw[12] != 0 || raw[13] != 0) {
+		return "::" + netip.AddrFrom4([4]byte(raw[12:])).String()
+	}
+	return ip.String()
+}
+
+// shortIPv4 reads one to four numbers, decimal, octal or hexadecimal, of which
+// the last fills the bytes that are left. Source: inet_aton.
+func shortIPv4(text string) (ip string, ok bool) {
 	parts := strings.Split(text, ".")
-	for _, part := range parts {
-		n, ok := datastore.ParseInteger([]byte(part))
-		if !ok || n < 0 || n > 255 {
-			return false
+	last := len(parts) - 1
+	if last > 3 {
+		return "", false
+	}
+	var all uint64
+	for i, part := range parts {
+		limit := uint64(1) << 8
+		if i == last {
+			limit = 1 << (8 * (4 - last))
+		}
+		n, err := strconv.ParseUint(part, 0, 64)
+		if err != nil || n >= limit || strings.Trim(part, "0123456789abcdefABCDEFxX") != "" || binary(part) {
+			return "", false
+		}
+		if i == last {
+			all |= n
+		} else {
+			all |= n << (8 * (3 - i))
 		}
 	}
-	return len(parts) == 4
+	return netip.AddrFrom4([4]byte{byte(all >> 24), byte(all >> 16), byte(all >> 8), byte(all)}).String(), true
 }
+
+// binary reports whether a number is one to Go only.
+func binary(part string) bool { return strings.HasPrefix(strings.ToLower(part), "0b") }

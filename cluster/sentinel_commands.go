@@ -187,17 +187,17 @@ func (s *Sentinel) runIsMasterDown(c *engine.Call) resp.Value {
 		return resp.Err(errNotInt)
 	}
 	m := s.masters.find(string(c.Args[2]), int(port), "")
-	down, leader, leaderEpoch := resp.Zero, "", int64(0)
+	down, leader, leaderEpoch := resp.Zero, "", uint64(0)
 	if m != nil && m.is(instSDown) && !s.tilt {
 		down = resp.One
 	}
 	if candidate := string(c.Args[5]); m != nil && candidate != "*" {
-		leader, leaderEpoch = s.vote(m, epoch, candidate)
+		leader, leaderEpoch = s.vote(m, uint64(epoch), candidate)
 	}
 	if leader == "" {
 		leader = "*"
 	}
-	return resp.List(down, resp.Str(leader), resp.Int(leaderEpoch))
+	return resp.List(down, resp.Str(leader), resp.Int(int64(leaderEpoch)))
 }
 
 // runReset is SENTINEL RESET pattern: forgets all that was learned of the masters

@@ -41,7 +41,7 @@ type namedPeriod struct {
 
 // savedSentinel is what a Sentinel writes to its configuration file.
 type savedSentinel struct {
-	epoch   int64
+	epoch   uint64
 	options sentinelOptions
 	masters []savedMaster
 }

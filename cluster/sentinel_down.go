@@ -92,7 +92,7 @@ func (s *Sentinel) askOthers(m *instance, atOnce bool) {
 		}
 		s.send(other, func(v resp.Value) { s.receiveMasterDown(other, v) },
 			other.command("SENTINEL"), "is-master-down-by-addr", s.announced(m.addr), decimal(int64(m.addr.port)),
-			decimal(s.epoch), candidate)
+			unsigned(s.epoch), candidate)
 	}
 }
 
@@ -108,12 +108,12 @@ func (s *Sentinel) receiveMasterDown(other *instance, v resp.Value) {
 	if v.List[0].Int == 1 {
 		other.flags |= instMasterDown
 	}
-	leader, epoch := v.List[1].Str, v.List[2].Int
+	leader, epoch := v.List[1].Str, uint64(v.List[2].Int)
 	if leader == "*" {
 		return
 	}
 	if other.leaderEpoch != epoch {
-		s.log(logWarning, other.name+" voted for "+leader+" "+decimal(epoch))
+		s.log(logWarning, other.name+" voted for "+leader+" "+unsigned(epoch))
 	}
 	other.leader, other.leaderEpoch = leader, epoch
 }
@@ -122,14 +122,14 @@ func (s *Sentinel) receiveMasterDown(other *instance, v resp.Value) {
 // one already; it returns the vote that counts, "" for none, and its epoch.
 // Whoever votes for another waits before trying a failover itself.
 // Source: sentinelVoteLeader of Redis 7.0.
-func (s *Sentinel) vote(m *instance, epoch int64, candidate string) (leader string, leaderEpoch int64) {
+func (s *Sentinel) vote(m *instance, epoch uint64, candidate string) (leader string, leaderEpoch uint64) {
 	if epoch > s.epoch {
 		s.newEpoch(m, epoch)
 	}
 	if m.leaderEpoch < epoch && s.epoch <= epoch {
 		m.leader, m.leaderEpoch = candidate, s.epoch
 		s.flush()
-		s.eventf("+vote-for-leader", m, m.leader+" "+decimal(m.leaderEpoch))
+		s.eventf("+vote-for-leader", m, m.leader+" "+unsigned(m.leaderEpoch))
 		if !strings.EqualFold(m.leader, s.id) {
 			m.failoverStarted = s.now() + s.desynchronise()
 		}
@@ -140,7 +140,7 @@ func (s *Sentinel) vote(m *instance, epoch int64, candidate string) (leader stri
 // electedLeader is who has won the election of an epoch, or "": the winner needs
 // the votes of a majority of all Sentinels, and of the quorum.
 // Source: sentinelGetLeader of Redis 7.0.
-func (s *Sentinel) electedLeader(m *instance, epoch int64) string {
+func (s *Sentinel) electedLeader(m *instance, epoch uint64) string {
 	var votes tally
 	for _, other := range m.sentinels {
 		if other.leader != "" && other.leaderEpoch == s.epoch {

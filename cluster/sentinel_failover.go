@@ -71,7 +71,7 @@ func (s *Sentinel) startFailover(m *instance) {
 	m.flags |= instFailover
 	s.epoch++
 	m.failoverEpoch = s.epoch
-	s.eventf("+new-epoch", m, decimal(s.epoch))
+	s.eventf("+new-epoch", m, unsigned(s.epoch))
 	s.eventf("+try-failover", m, "%@")
 	m.failoverStarted = s.now() + s.desynchronise()
 }

@@ -13,17 +13,17 @@ const helloChannel = "__sentinel__:hello"
 type hello struct {
 	addr        address
 	id          string
-	epoch       int64
+	epoch       uint64
 	master      string
 	masterAddr  address
-	configEpoch int64
+	configEpoch uint64
 }
 
 // String is a hello as it is published: its eight fields between commas.
 func (h hello) String() string {
 	return strings.Join([]string{
-		h.addr.host, decimal(int64(h.addr.port)), h.id, decimal(h.epoch),
-		h.master, h.masterAddr.host, decimal(int64(h.masterAddr.port)), decimal(h.configEpoch),
+		h.addr.host, decimal(int64(h.addr.port)), h.id, unsigned(h.epoch),
+		h.master, h.masterAddr.host, decimal(int64(h.masterAddr.port)), unsigned(h.configEpoch),
 	}, ",")
 }
 
@@ -34,8 +34,8 @@ func parseHello(text string) (h hello, ok bool) {
 		return hello{}, false
 	}
 	return hello{
-		addr: address{f[0], int(leadingInt(f[1]))}, id: f[2], epoch: leadingInt(f[3]),
-		master: f[4], masterAddr: address{f[5], int(leadingInt(f[6]))}, configEpoch: leadingInt(f[7]),
+		addr: address{f[0], int(leadingInt(f[1]))}, id: f[2], epoch: leadingUint(f[3]),
+		master: f[4], masterAddr: address{f[5], int(leadingInt(f[6]))}, configEpoch: leadingUint(f[7]),
 	}, true
 }
 
@@ -197,10 +197,10 @@ func (s *Sentinel) moveSentinel(from *instance) {
 }
 
 // newEpoch takes over a later epoch.
-func (s *Sentinel) newEpoch(m *instance, epoch int64) {
+func (s *Sentinel) newEpoch(m *instance, epoch uint64) {
 	s.epoch = epoch
 	s.flush()
-	s.eventf("+new-epoch", m, decimal(epoch))
+	s.eventf("+new-epoch", m, unsigned(epoch))
 }
 
 // eventSwitch tells clients where a master has gone.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -192,6 +193,22 @@ func leadingInt(text string) int64 {
 		n = n*10 + digit
 	}
 	if negative {
+		return -n
+	}
+	return n
+}
+
+// leadingUint is leadingInt without a sign, as C's strtoull reads it: what is
+// negative is counted from the end.
+func leadingUint(text string) uint64 {
+	text = strings.TrimLeft(text, " ")
+	digits := strings.TrimPrefix(text, "-")
+	end := 0
+	for end < len(digits) && isDigit(digits[end]) {
+		end++
+	}
+	n, err := strconv.ParseUint(digits[:end], 10, 64) // which gives the largest if there are too many
+	if digits != text && err == nil {
 		return -n
 	}
 	return n

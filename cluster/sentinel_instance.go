@@ -14,7 +14,7 @@ type instance struct {
 	flags       instanceFlags
 	name        string // a replica's is "host:port", a Sentinel's its id
 	runID       string // "" until known
-	configEpoch int64  // of a master: when its address was agreed on
+	configEpoch uint64 // of a master: when its address was agreed on
 	addr        address
 	link        *instanceLink
 
@@ -51,8 +51,8 @@ type instance struct {
 	info            string // the last INFO
 	infoKnown       bool
 	leader          string // of a master: whom this Sentinel voted for; of a Sentinel: whom it voted for; "" is nobody
-	leaderEpoch     int64  // of that vote
-	failoverEpoch   int64
+	leaderEpoch     uint64 // of that vote
+	failoverEpoch   uint64
 	failover        failoverState
 	failoverChanged int64
 	failoverStarted int64
@@ -150,7 +150,8 @@ func (s *Sentinel) newInstance(
 	table, duplicate := &s.masters, errDuplicateMaster
 	switch kind {
 	case instReplica:
-		name, table, duplicate = addr.String(), &owner.replicas, "ERR Duplicate hostname and port for replica."
+		name = joinAddress(s.announced(addr), addr.port)
+		table, duplicate = &owner.replicas, "ERR Duplicate hostname and port for replica."
 	case instSentinel:
 		table, duplicate = &owner.sentinels, "ERR Duplicate runid for sentinel."
 	}
@@ -286,6 +287,9 @@ func (s *Sentinel) upFor(ri *instance, millis int64) bool {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// unsigned is how epochs are told to others. In replies they are signed.
+func unsigned(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // randomID draws 40 hexadecimal digits.
 func randomID(random func() uint64) string {

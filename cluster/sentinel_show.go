@@ -65,14 +65,14 @@ func (s *Sentinel) show(ri *instance) resp.Value {
 	default:
 		add("last-hello-message", decimal(now-ri.lastHello))
 		add("voted-leader", orUnknown(ri.leader))
-		add("voted-leader-epoch", decimal(ri.leaderEpoch))
+		add("voted-leader-epoch", decimal(int64(ri.leaderEpoch)))
 	}
 	return resp.Pairs(entries...)
 }
 
 // showMaster is what only masters have.
 func (ri *instance) showMaster(add func(name, value string)) {
-	add("config-epoch", decimal(ri.configEpoch))
+	add("config-epoch", decimal(int64(ri.configEpoch)))
 	add("num-slaves", decimal(int64(len(ri.replicas))))
 	add("num-other-sentinels", decimal(int64(len(ri.sentinels))))
 	add("quorum", decimal(ri.quorum))

@@ -54,7 +54,7 @@ func TestSentinelRestartKeepsItsConfiguration(t *testing.T) {
 	require.Equal(t, "12345", m["failover-timeout"])
 	require.Equal(t, "2", m["num-slaves"])
 	require.Equal(t, "2", m["num-other-sentinels"])
-	require.Equal(t, int64(7), w.sentinel("s1").Epoch())
+	require.Equal(t, uint64(7), w.sentinel("s1").Epoch())
 	v := w.command("s1", fmt.Sprintf("SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 %d 7 another", worldPort))
 	require.Equal(t, int64(7), v.List[2].Int)
 	require.NotEqual(t, "another", v.List[1].Str, "one vote in each epoch")
@@ -266,7 +266,7 @@ func TestSentinelsAgree(t *testing.T) {
 					continue
 				}
 				m := s.masters[0]
-				epoch, address := decimal(m.configEpoch), m.currentAddress().String()
+				epoch, address := unsigned(m.configEpoch), m.currentAddress().String()
 				if known := agreed[epoch]; known != "" && known != address {
 					rt.Fatalf("epoch %s: %s and %s", epoch, known, address)
 				}

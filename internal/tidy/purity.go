@@ -79,6 +79,9 @@ var bannedImports = map[string]ban{
 	"sync":         {mutexes, adviceAlone},
 }
 
+// pureImports are below a forbidden package, and harmless.
+var pureImports = map[string]bool{"net/netip": true} // addresses as values
+
 // bannedNames forbids names of the standard library.
 var bannedNames = map[string]ban{
 	"context.AfterFunc":         {contexts, adviceCtx},
@@ -124,7 +127,7 @@ func checkPureImports(f *file, report reporter) {
 	for _, spec := range f.syntax.Imports {
 		name := importPath(spec)
 		for banned, b := range bannedImports {
-			if within(name, banned) && free&b.needs != b.needs {
+			if within(name, banned) && !pureImports[name] && free&b.needs != b.needs {
 				report(f.line(spec.Pos()), "import "+name+": "+b.advice)
 			}
 		}
