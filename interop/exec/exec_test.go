@@ -10,29 +10,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command is a test of an application, and what must have been built for it.
-type command struct {
+// language is one in which tests are written: what must have been built for
+// it, and the command that runs a test.
+type language struct {
 	name  string
 	needs string
-	words []string
+	run   []string
+	test  func(name string) string // the file
 }
 
-func commands() []command {
-	all := []command{
-		{"redis-py", "../python/target/bin/python", []string{"../python/target/bin/python", "../python/test_lock.py"}},
-		{"ioredis", "../node/node_modules", []string{"node", "--test", "../node/lock.test.js"}},
+func languages() []language {
+	all := []language{
+		{"redis-py", "../python/target/bin/python", []string{"../python/target/bin/python"},
+			func(name string) string { return "../python/test_" + name + ".py" }},
+		{"ioredis", "../node/node_modules", []string{"node", "--test"},
+			func(name string) string { return "../node/" + name + ".test.js" }},
 	}
 	for _, version := range []string{"3", "4"} {
 		jars := "../java/redisson" + version + "/target/classpath"
 		path, _ := os.ReadFile(jars)
-		all = append(all, command{"Redisson " + version, jars, []string{"java", "-ea", "-cp", string(path),
-			"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "../java/LockTest.java"}})
+		all = append(all, language{"Redisson-" + version, jars, []string{"java", "-ea", "-cp", string(path),
+			"-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"},
+			func(name string) string { return "../java/" + strings.ToUpper(name[:1]) + name[1:] + "Test.java" }})
 	}
 	return all
 }
 
 // A test command of each language passes on a cluster of minikv's, unchanged
-// but for the URL.
+// but for the URL. Another moves the clock, by a command of its client.
 func TestCommandsOfApplications(t *testing.T) {
 	if os.Getenv("INTEROP_EXEC") == "" {
 		t.Skip("interop/run.sh builds the clients and runs this")
@@ -40,13 +45,29 @@ func TestCommandsOfApplications(t *testing.T) {
 	minikv := filepath.Join(t.TempDir(), "minikv")
 	built, err := exec.Command("go", "build", "-o", minikv, "minikv/cmd/minikv").CombinedOutput()
 	require.NoError(t, err, "%s", built)
-	for _, c := range commands() {
-		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			if _, err := os.Stat(c.needs); err != nil {
-				t.Skipf("without %s: %s is not there", c.name, c.needs)
-			}
-			out, err := exec.Command(minikv, append([]string{"exec", "--cluster", "3x1", "--"}, c.words...)...).CombinedOutput()
-			require.NoError(t, err, "%s", out)
-		})
+	for _, l := range languages() {
+		for _, c := range []struct {
+			test    string
+			options []string
+			key     string
+		}{
+			{"lock", []string{"--cluster", "3x1"}, "orders:1"},
+			{"expiry", []string{"--clock", "virtual", "--control"}, "orders:42"},
+		} {
+			t.Run(l.name+"/"+c.test, func(t *testing.T) {
+				t.Parallel()
+				if _, err := os.Stat(l.needs); err != nil {
+					t.Skipf("without %s: %s is not there", l.name, l.needs)
+				}
+				trace := filepath.Join(t.TempDir(), "trace.jsonl")
+				words := append(append([]string{"exec", "--trace", trace}, c.options...), "--")
+				out, err := exec.Command(minikv, append(append(words, l.run...), l.test(c.test))...).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				// It did take locks, of which none was held by two.
+				out, err = exec.Command(minikv, "trace", trace, "--key", c.key).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				require.Contains(t, string(out), c.key+" is held by ")
+			})
+		}
 	}
 }
