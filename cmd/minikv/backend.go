@@ -20,6 +20,7 @@ type backend struct {
 	story     []string        // for the log
 	done      <-chan struct{} // closed when clients' SHUTDOWN has left nothing
 	end       func()
+	verdict   func() error // on the run, after its end; nil: there is none
 	readyFile string
 }
 
@@ -45,11 +46,16 @@ func begin(conf *config, opts options, logs *logger) (*backend, error) {
 	return b, nil
 }
 
-// close ends what runs and leaves nothing behind.
+// close ends what runs and leaves nothing behind. Its error may be the verdict.
 func (b *backend) close() error {
 	b.end()
 	if b.readyFile != "" {
-		return removeReadyFile(b.readyFile)
+		if err := removeReadyFile(b.readyFile); err != nil {
+			return err
+		}
+	}
+	if b.verdict != nil {
+		return b.verdict()
 	}
 	return nil
 }

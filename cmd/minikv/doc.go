@@ -5,10 +5,13 @@
 //   - main.go: the command line; config.go: redis-server's arguments and
 //     configuration file; options.go, plan.go: the directives that minikv has
 //     beyond these; guess.go: what was meant by a word that is none.
-//   - backend.go: what is started; listen.go: addresses; places.go: how others
-//     are told of them.
+//   - backend.go: one server, as redis-server is; nodes.go: several, or one that
+//     tests have in their hand; listen.go: addresses; places.go: how others are
+//     told of them; strict.go: commands that are absent.
 //   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
+//   - control.go: the command MINIKV; verbs.go, verbs_node.go: what it can do;
+//     reception.go: the control port.
 //   - exec.go: a command with servers of its own; trace.go: what --trace has
 //     written; diff.go: a comparison with another server.
 package main

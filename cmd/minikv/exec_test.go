@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -66,6 +67,51 @@ func TestExecEndsAsItsCommandDoes(t *testing.T) {
 		assert.Equal(t, c.code, code, "%q", c.command)
 		assert.Equal(t, c.stderr, stderr)
 		assert.Empty(t, stdout)
+	}
+}
+
+// With --strict it is a failure if the command has sent what minikv has not.
+func TestExecIsStrict(t *testing.T) {
+	send := func(line string) []string {
+		return []string{"--strict", "--", os.Args[0], "-send", line}
+	}
+	for _, c := range []struct {
+		line   string
+		code   int
+		stderr string
+	}{
+		{"PING", 0, ""},
+		{"CLIENT MAINT_NOTIFICATIONS ON", 0, ""}, // redis-server has it neither
+		{"BGSAVE", 1, "minikv: --strict: clients have sent commands of redis-server that minikv has not: BGSAVE\n"},
+		{"FAIL\nSAVE\nSAVE\nMODULE LIST", 4, "minikv: --strict: clients have sent commands of redis-server that minikv " +
+			"has not: SAVE, MODULE LIST\n"},
+	} {
+		t.Setenv(asSender, "1")
+		code, _, stderr := runExec(send(c.line)...)
+		assert.Equal(t, c.code, code, "%q", c.line)
+		assert.Equal(t, c.stderr, stderr)
+	}
+}
+
+// sender sends inline commands to REDIS_URL and waits for their replies. It
+// fails if the first is FAIL.
+func sender(text string) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(os.Getenv("REDIS_URL"), "redis://"))
+	if err != nil {
+		panic(err)
+	}
+	lines := strings.Split(text, "\n")
+	in := bufio.NewReader(conn)
+	for _, line := range lines {
+		if _, err := io.WriteString(conn, line+"\r\n"); err != nil {
+			panic(err)
+		}
+		if _, err := in.ReadString('\n'); err != nil {
+			panic(err)
+		}
+	}
+	if lines[0] == "FAIL" {
+		os.Exit(4)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // has its own.
 const (
 	exitOK      = 0
-	exitFailure = 1 // the answer is no: replies differ, a lock was held by two
+	exitFailure = 1 // the answer is no: replies differ, a lock was held by two, a command is absent
 	exitUsage   = 2 // arguments, configuration, files or ports that cannot be used
 )
 
@@ -37,6 +37,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := dispatch(root, args)
 	var bad *configError
 	var ended *commandError
+	var unsupported *unsupportedError
+	if errors.As(err, &unsupported) {
+		fmt.Fprintln(stderr, "minikv:", unsupported)
+	}
 	switch {
 	case err == nil:
 		return exitOK
@@ -47,6 +51,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, "minikv:", ended.why)
 		}
 		return ended.code
+	case unsupported != nil:
+		return exitFailure
 	case errors.As(err, &bad):
 		fmt.Fprint(stderr, bad.report())
 	case !errors.Is(err, errLogged):
@@ -89,8 +95,8 @@ replicas in their masters' order, then Sentinels.
 
 Options that redis-server has not; they are directives of the file as well:
 ` + optionHelp() + `
-Exit codes: 0 after a signal or SHUTDOWN, 2 if the arguments, the configuration, a
-file or a port cannot be used.`,
+Exit codes: 0 after a signal or SHUTDOWN, 1 if --strict has found something, 2 if the
+arguments, the configuration, a file or a port cannot be used.`,
 		Example: `  minikv
   minikv --port 7777 --bind 127.0.0.1
   minikv --cluster 3x1 --port 7000

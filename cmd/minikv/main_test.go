@@ -23,7 +23,14 @@ import (
 // asProgram makes the test binary be minikv.
 const asProgram = "MINIKV_TEST_PROGRAM"
 
+// asSender makes the test binary be a client.
+const asSender = "MINIKV_TEST_SENDER"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asSender) != "" && len(os.Args) == 3 && os.Args[1] == "-send" {
+		sender(os.Args[2])
+		return
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

@@ -36,6 +36,10 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 		}
 		cfg.Told = recordIn(file, logs)
 	}
+	strict := &strictness{logs: logs}
+	if opts.strict {
+		cfg.Unsupported = strict.note
+	}
 	hand := newControl()
 	if opts.control {
 		cfg.Remember, cfg.Trace = true, traceKept
@@ -45,7 +49,7 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 	if err != nil {
 		return nil, listenError(err)
 	}
-	b := &backend{done: nodes.Done()}
+	b := &backend{done: nodes.Done(), verdict: strict.verdict}
 	b.places.Password = conf.get("requirepass")
 	b.find(nodes, opts.plan)
 	hand.begin(nodes)

@@ -28,6 +28,8 @@ var ownDirectives = []directive{
 	{name: "control", takes: "[PORT]", alone: true,
 		help: "clients may send MINIKV (see MINIKV HELP), also to PORT; else the one after the nodes'"},
 	{name: "seed", takes: "N", help: "what all choices by chance depend on"},
+	{name: "strict", takes: "[yes|no]", alone: true,
+		help: "exit code 1 if clients send commands of redis-server that minikv has not"},
 	{name: "trace", takes: "FILE", help: "what happens, for minikv trace FILE"},
 	{name: "ready-file", takes: "FILE", help: "written when clients can connect: where, as JSON; removed at the end"},
 	{name: "exit-with-stdin", takes: "[yes|no]", alone: true, help: "end when standard input does: no orphans"},
@@ -76,13 +78,14 @@ type options struct {
 	control     bool
 	controlPort int    // 0: the one after the nodes', or a free one
 	seed        uint64 // 0: none
+	strict      bool
 	traceFile   string // absolute, or ""
 }
 
 // directed reports whether tests are to have something in their hand that a
 // mere server has not.
 func (o *options) directed() bool {
-	return o.several || o.virtual || o.control || o.seed != 0 || o.traceFile != ""
+	return o.several || o.virtual || o.control || o.seed != 0 || o.strict || o.traceFile != ""
 }
 
 // options reads the values. An error says what was expected.
@@ -119,6 +122,8 @@ func (o *options) set(given *order) (err error) {
 		o.traceFile, err = filepath.Abs(value)
 	case "exit-with-stdin":
 		o.exitWithStdin, err = yesNo(value)
+	case "strict":
+		o.strict, err = yesNo(value)
 	case "clock":
 		o.virtual = strings.EqualFold(value, "virtual")
 		if !o.virtual && !strings.EqualFold(value, "real") {
