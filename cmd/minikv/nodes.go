@@ -15,25 +15,15 @@ import (
 
 // startTopology runs several nodes, or one that tests have in their hand.
 func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
-	base := nodeConfig(conf, nil, logs)
-	port := base.Port
-	base.Port = 0
-	addresses := strings.Fields(conf.get("bind"))
-	if len(addresses) == 0 || port == 0 && !opts.several && !opts.freePort {
-		return nil, errNowhere
+	cfg, err := topologyConfig(conf, opts, logs)
+	if err != nil {
+		return nil, err
 	}
-	_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
-	cfg := topology.Config{
-		Plan: opts.plan, Host: host, Port: port, Node: base, Virtual: opts.virtual, Seed: opts.seed,
-		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
-		Control: func(*topology.Node, []string) resp.Value { return resp.Err(errUncontrolled) },
+	file, err := opts.openTrace()
+	if err != nil {
+		return nil, err
 	}
-	var file *os.File
-	if opts.traceFile != "" {
-		var err error
-		if file, err = os.Create(opts.traceFile); err != nil {
-			return nil, fmt.Errorf("trace %s: %w", opts.traceFile, unwrapPath(err))
-		}
+	if file != nil {
 		cfg.Told = recordIn(file, logs)
 	}
 	strict := &strictness{logs: logs}
@@ -49,33 +39,71 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 	if err != nil {
 		return nil, listenError(err)
 	}
-	b := &backend{done: nodes.Done(), verdict: strict.verdict}
-	b.places.Password = conf.get("requirepass")
-	b.find(nodes, opts.plan)
 	hand.begin(nodes)
-	var reception *server.Server // of those who control
-	b.end = func() {
-		if reception != nil {
-			reception.Close()
-		}
+	b := &backend{done: nodes.Done(), verdict: strict.verdict, end: func() {
 		nodes.Close()
 		if file != nil {
 			_ = file.Close()
 		}
-	}
+	}}
+	b.places.Password = conf.get("requirepass")
+	b.find(nodes, opts.plan)
 	if opts.control {
-		at := opts.controlPort
-		if at == 0 && port != 0 {
-			at = port + opts.plan.Size()
-		}
-		reception, b.places.Control, err = hand.serve(conf, host, at, logs)
-		if err != nil {
+		if err := b.receive(hand, conf, cfg, opts.controlPort, logs); err != nil {
 			b.end()
 			return nil, err
 		}
-		b.story = append(b.story, "MINIKV is answered at "+b.places.Control+" and by every node")
 	}
 	return b, nil
+}
+
+// topologyConfig is the part of the configuration that is about nodes.
+func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, error) {
+	base := nodeConfig(conf, nil, logs)
+	port := base.Port
+	base.Port = 0
+	addresses := strings.Fields(conf.get("bind"))
+	if len(addresses) == 0 || port == 0 && !opts.several && !opts.freePort {
+		return topology.Config{}, errNowhere
+	}
+	_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
+	return topology.Config{
+		Plan: opts.plan, Host: host, Port: port, Node: base, Virtual: opts.virtual, Seed: opts.seed,
+		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
+		Control: func(*topology.Node, []string) resp.Value { return resp.Err(errUncontrolled) },
+	}, nil
+}
+
+// openTrace makes the file for the trace, or nil.
+func (o *options) openTrace() (*os.File, error) {
+	if o.traceFile == "" {
+		return nil, nil
+	}
+	file, err := os.Create(o.traceFile)
+	if err != nil {
+		return nil, fmt.Errorf("trace %s: %w", o.traceFile, unwrapPath(err))
+	}
+	return file, nil
+}
+
+// receive opens the control port; without a given one it is the one after the
+// nodes', or a free one if these are free ones.
+func (b *backend) receive(hand *control, conf *config, cfg topology.Config, port int, logs *logger) error {
+	if port == 0 && cfg.Port != 0 {
+		port = cfg.Port + cfg.Plan.Size()
+	}
+	reception, address, err := hand.serve(conf, cfg.Host, port, logs)
+	if err != nil {
+		return err
+	}
+	b.places.Control = address
+	b.story = append(b.story, "MINIKV is answered at "+address+" and by every node")
+	nodesEnd := b.end
+	b.end = func() {
+		reception.Close()
+		nodesEnd()
+	}
+	return nil
 }
 
 // find notes where the nodes are.
