@@ -49,6 +49,8 @@ func onGround(others ...string) []string {
 // libraries says where each library may be imported; tests may import all.
 var libraries = map[string][]string{
 	"github.com/anishathalye/porcupine": {"sim/check"},
+	"github.com/chromedp/cdproto":       {"cmd/locksim/browser"},
+	"github.com/chromedp/chromedp":      {"cmd/locksim/browser"},
 	"github.com/howeyc/crc16":           {"internal/slot"},
 	"github.com/redis/go-redis/v9":      {"lockclient/goredis", "cmd"},
 	"github.com/redis/rueidis":          {"lockclient/rueidis", "cmd"},

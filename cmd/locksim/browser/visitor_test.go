@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -31,12 +30,9 @@ func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "locksim")
 	if err == nil {
 		defer func() { _ = os.RemoveAll(dir) }()
-		locksim = filepath.Join(dir, "locksim")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", locksim, "minikv/cmd/locksim").CombinedOutput(); err == nil {
+		if locksim, err = Build(dir); err == nil {
 			return m.Run()
 		}
-		err = fmt.Errorf("%w: %s", err, out)
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 1
@@ -45,17 +41,13 @@ func buildAndRun(m *testing.M) int {
 // serve serves locksim's pages and returns their address.
 func serve(t *testing.T) string {
 	ctx, stop := context.WithCancel(t.Context())
-	command := exec.CommandContext(ctx, locksim, "serve")
-	stdout, err := command.StdoutPipe()
+	home, wait, err := Serve(ctx, locksim)
 	require.NoError(t, err)
-	require.NoError(t, command.Start())
 	t.Cleanup(func() {
 		stop()
-		_ = command.Wait()
+		_ = wait()
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	return strings.Fields(line)[2]
+	return home
 }
 
 // saved runs locksim with --html, and returns the address of the file.
@@ -79,18 +71,12 @@ type visitor struct {
 
 // visit opens a browser with a window of a width. It skips the test without one.
 func visit(t *testing.T, home string, width int) *visitor {
-	chromium, err := exec.LookPath("chromium")
+	tab, closeTab, err := Open(t.Context(), width, 900)
 	if err != nil {
-		t.Skip("there is no chromium: apt-get install chromium")
+		t.Skip(err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
-		chromedp.WSURLReadTimeout(time.Minute), chromedp.WindowSize(width, 900),
-		chromedp.Flag("force-prefers-reduced-motion", true))
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
-	ctx, stop = context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(closeTab)
+	ctx, stop := context.WithTimeout(tab, 4*time.Minute)
 	t.Cleanup(stop)
 	v := &visitor{t: t, ctx: ctx, home: home}
 	chromedp.ListenTarget(ctx, v.listen)

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"minikv/cmd/locksim/browser"
+)
+
+// folder is where the pictures are, seen from the module's root.
+const folder = "docs/pictures"
+
+// picture is a part of a page.
+type picture struct {
+	name  string
+	path  string // of the page
+	ready string // what must be so before
+	from  string // the first element of the part
+	to    string // and the last one
+}
+
+var pictures = []picture{
+	{"failover", "run/failover_before_replication#event=45",
+		`document.getElementById('event').textContent.includes('#45 ')`, "header", "#diagram"},
+	{"lua", "run/failover_before_replication#event=42", `document.querySelector('#did .decides')`,
+		"#event", ".panes"},
+	{"matrix", "matrix", `document.querySelector('.heat .cell')`, "h1", ".heat tbody tr:nth-child(8)"},
+}
+
+func main() {
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer stop()
+	if err := makeAll(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "pictures:", err)
+		os.Exit(1)
+	}
+}
+
+func makeAll(ctx context.Context) error {
+	if _, err := os.Stat(folder); err != nil {
+		return fmt.Errorf("run this in the module's root: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "locksim")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	locksim, err := browser.Build(dir)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	home, wait, err := browser.Serve(ctx, locksim)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer func() { stop(); _ = wait() }()
+	tab, closeTab, err := browser.Open(ctx, 1100, 900)
+	if err != nil {
+		return err
+	}
+	defer closeTab()
+	for _, p := range pictures {
+		if err := p.take(tab, home); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// take makes a picture.
+func (p *picture) take(tab context.Context, home string) error {
+	const margin = 6
+	var box struct{ X, Y, Width, Height float64 }
+	err := chromedp.Run(tab, chromedp.EmulateViewport(1100, 900), chromedp.Navigate(home+p.path),
+		chromedp.Poll(p.ready, nil, chromedp.WithPollingTimeout(time.Minute)),
+		chromedp.Evaluate(fmt.Sprintf(`(() => {
+			scrollTo(0, 0);
+			const from = document.querySelector(%q).getBoundingClientRect();
+			const to = document.querySelector(%q).getBoundingClientRect();
+			return { X: from.left, Y: from.top, Width: to.width, Height: to.bottom - from.top };
+		})()`, p.from, p.to), &box))
+	if err != nil {
+		return err
+	}
+	clip := &page.Viewport{X: max(0, box.X-margin), Y: max(0, box.Y-margin), Width: box.Width + 2*margin,
+		Height: box.Height + 2*margin, Scale: 1}
+	var shot []byte
+	if err := chromedp.Run(tab, chromedp.ActionFunc(func(ctx context.Context) error {
+		shot, err = page.CaptureScreenshot().WithClip(clip).WithCaptureBeyondViewport(true).Do(ctx)
+		return err
+	})); err != nil {
+		return err
+	}
+	return save(filepath.Join(folder, p.name+".png"), shot)
+}
+
+// save writes a picture as small as PNG can have it.
+func save(path string, shot []byte) error {
+	image, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&out, image); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d bytes\n", path, out.Len())
+	return os.WriteFile(path, out.Bytes(), 0o644)
+}
