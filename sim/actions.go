@@ -108,9 +108,10 @@ func parseAction(word string, actors map[string]trace.Actor) (a Action, err erro
 func (a Action) Fault() bool { return a.Verb >= Pause }
 
 // Actions are all that can happen next, in a fixed order. None means that the
-// run has ended.
+// run has ended. What is over does not go on in time, but faults may still
+// strike: else what comes last would be none of the others' equals.
 func (u *Untimed) Actions() (list []Action) {
-	if u.w.err != nil || u.over() {
+	if u.w.err != nil {
 		return nil
 	}
 	for i := range u.lines {
@@ -124,7 +125,7 @@ func (u *Untimed) Actions() (list []Action) {
 			list = append(list, Action{Verb: Fire, To: a})
 		}
 	}
-	if _, ok := u.later(); ok && len(list) == 0 {
+	if _, ok := u.later(); ok && len(list) == 0 && !u.over() {
 		list = append(list, Action{Verb: Elapse})
 	}
 	for _, c := range u.r.clients {
@@ -246,49 +247,37 @@ func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
 	return list
 }
 
-// Footprint says what an action has touched: two actions whose footprints have
-// nothing in common could as well have happened in the other order.
-type Footprint uint64
-
-// Everything is the footprint of what concerns the whole world.
-const Everything = ^Footprint(0)
-
-// footprintBeliefs stands for the order of beliefs, which checks look at.
-const footprintBeliefs = 63
-
 // Do has an action happen. It must be one of Actions.
 func (u *Untimed) Do(a Action) Footprint {
-	u.touched = false
+	u.touched, u.told = false, 0
 	u.w.cursor = 0
-	print := Everything
+	print := footprintOf(a.To)
 	switch a.Verb {
 	case Begin:
 		u.reached(a.To, uint64(a.Verb))
 		u.r.clientOf(u.process(a.To)).start()
-		print = 1 << a.To
 	case Deliver:
 		s, sum := u.line(link{a.From, a.To}, a.Lane).take()
-		u.delivered(s.msg, sum)
+		known := u.arriving(s.msg, sum)
 		u.w.step(s)
-		print = 1 << a.To
+		u.settle()
+		print = u.arrived(known)
 	case Fire:
 		id, _ := u.due(a.To)
 		if n := u.node(a.To); n == nil || !n.alone() {
 			u.reached(a.To, uint64(a.Verb))
 		}
 		u.perform(id)
-		print = 1 << a.To
 	case Elapse:
 		u.w.now, _ = u.later()
+		print = everything()
 	default:
+		print = u.upsets(a)
 		u.upset(a)
 	}
 	u.settle()
 	if u.touched {
-		print |= 1 << footprintBeliefs
-	}
-	if a.To >= footprintBeliefs {
-		print = Everything
+		print.actors |= 1 << footprintBeliefs
 	}
 	return print
 }
@@ -298,8 +287,10 @@ func (u *Untimed) upset(a Action) {
 	if a.Fault() {
 		u.budget--
 	}
-	for _, who := range []trace.Actor{a.From, a.To} {
-		u.reached(who, uint64(a.Verb)<<32|uint64(a.To))
+	if a.Verb != Lose && a.Verb != Double { // what these change is under way, and seen there
+		for _, who := range []trace.Actor{a.From, a.To} {
+			u.reached(who, uint64(a.Verb)<<32|uint64(a.To))
+		}
 	}
 	switch a.Verb {
 	case Unpause, Pause:

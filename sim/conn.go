@@ -55,6 +55,9 @@ type call struct {
 	done bool
 	val  resp.Value
 	err  error
+
+	asks     uint64 // hash of the request, where time stands still
+	unheeded bool   // the task ends with the answer, whatever that is
 }
 
 // errReset says that the connection broke while an answer was awaited.
@@ -94,6 +97,9 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
 	m.call = k
 	m.life = c.life
 	c.pending = append(c.pending, k)
+	if u := c.p.w.untimed; u != nil {
+		k.asks, k.unheeded = u.sum(m), isUnheeded(m.args)
+	}
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 	for !k.done {
 		if ctx != nil {

@@ -138,6 +138,7 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 // arm schedules the end of t's sleep by its process's clock.
 func (t *task) arm() {
 	w := t.proc.w
+	w.armed++
 	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt),
 		step{kind: stepWake, task: t, gen: t.gen, proc: t.proc, cause: t.cause})
 }
@@ -161,6 +162,7 @@ type timer struct {
 
 func (tm *timer) arm() {
 	w := tm.p.w
+	w.armed++
 	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, timer: tm, proc: tm.p, cause: w.cause()})
 }
 

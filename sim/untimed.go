@@ -22,10 +22,13 @@ type Untimed struct {
 	kinds      []string
 	budget     int // faults that may still happen
 	lines      []line
-	history    []uint64 // of each actor: what has reached it, in order
-	beliefs    uint64   // what clients believed and the resource accepted, in order
-	subscribed []uint64 // for each client and node: what it asked of its subscriptions there
-	touched    bool     // the present action has changed beliefs
+	history    []history // of each actor: what has reached it
+	exact      bool      // see UntimedOptions
+	counts     bool      // clients count the answers of independent masters
+	told       uint64    // actors to whom something was sent in the present action
+	beliefs    uint64    // what clients believed and the resource accepted, in order
+	subscribed []uint64  // for each client and node: what it asked of its subscriptions there
+	touched    bool      // the present action has changed beliefs
 	back       []comeback
 	mends      []link
 	scripts    []*lockclient.Script // that all nodes know
@@ -50,6 +53,7 @@ type comeback struct {
 type UntimedOptions struct {
 	Faults  []string // kinds of fault that may strike: some of UntimedFaults
 	Budget  int      // how many
+	Exact   bool     // states tell in which order answers came also where clients only count them, or do not look
 	Options Options  // Chooser, Record and Tick mean nothing here
 }
 
@@ -62,13 +66,14 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	if s.World.Cluster || s.World.Watched > 0 {
 		return nil, errors.New("a world without time knows no cluster and no Sentinels: they act by their clocks")
 	}
-	u := &Untimed{kinds: opt.Faults, budget: opt.Budget}
+	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
 	opt.Options.Chooser = Replay{}
 	u.r = &runner{s: s.with(opt.Options), actors: map[string]trace.Actor{}, untimed: u}
 	u.r.s.Steps, u.r.s.Faults = nil, Faults{}
 	u.r.build(opt.Options)
 	u.w = u.r.w
-	u.history = make([]uint64, len(u.w.names))
+	u.history = make([]history, len(u.w.names))
+	u.counts = findKind(u.r.s.World.Load.Kind).masters == independent && !u.exact
 	u.subscribed = make([]uint64, len(u.w.names)*len(u.w.names))
 	if u.r.s.World.Replicas > 0 {
 		u.w.advance(settling, 1<<16)
@@ -107,6 +112,7 @@ func (u *Untimed) Report() *Report { return u.r.report() }
 // enqueue takes a message that is sent: it waits for its turn.
 func (u *Untimed) enqueue(s step, lane uint8) {
 	l := u.line(link{s.msg.from, s.msg.to}, lane)
+	u.told |= 1 << min(s.msg.to, footprintBudget)
 	l.sent++
 	l.steps = append(l.steps, s)
 	l.sums = append(l.sums, u.sum(s.msg))
@@ -244,7 +250,7 @@ func (u *Untimed) State() uint64 {
 		h = fold(h, uint64(m.from), uint64(m.to)<<32)
 	}
 	for _, one := range u.history {
-		h = fold(h, one)
+		h = fold(h, one.past, one.counted)
 	}
 	for _, n := range u.w.nodes {
 		if n.alone() {
@@ -267,6 +273,16 @@ func (u *Untimed) State() uint64 {
 			h = fold(h, uint64(l.link.from), uint64(l.link.to), uint64(l.lane))
 			h = fold(h, l.sums...)
 		}
+	}
+	return h
+}
+
+// Outcome is a hash of what a run has come to: what clients believed, in its
+// order, and what servers have.
+func (u *Untimed) Outcome() uint64 {
+	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
+	for _, n := range u.w.nodes {
+		h = fold(h, n.content())
 	}
 	return h
 }
@@ -317,24 +333,6 @@ func (n *node) content() (sum uint64) {
 	return sum
 }
 
-// reached notes what has reached an actor. Of requests to a node that is alone
-// only subscriptions count, by client.
-func (u *Untimed) reached(a trace.Actor, what uint64) {
-	u.history[a] = fold(u.history[a], what, uint64(u.w.now))
-}
-
-func (u *Untimed) delivered(m *message, sum uint64) {
-	n := u.node(m.to)
-	if n == nil || !n.alone() || n.down || m.kind != msgRequest {
-		u.reached(m.to, sum)
-		return
-	}
-	if m.place == pubsubPlace {
-		s := &u.subscribed[int(m.from)*len(u.w.names)+int(m.to)]
-		*s = fold(*s, sum)
-	}
-}
-
 func fold(h uint64, values ...uint64) uint64 {
 	for _, v := range values {
 		h = mix(h*0x9e3779b97f4a7c15 ^ v)
@@ -347,7 +345,7 @@ func (u *Untimed) sum(m *message) uint64 {
 	h := fold(uint64(m.kind), uint64(m.life), uint64(m.place), uint64(m.write.lock), uint64(m.write.token))
 	switch m.kind {
 	case msgPeer: // what a node tells another is what it knows
-		return fold(h, u.history[m.from], u.line(link{m.from, m.to}, 0).sent)
+		return fold(h, u.history[m.from].past, u.line(link{m.from, m.to}, 0).sent)
 	case msgRequest:
 		for _, a := range m.args {
 			h = fold(h, uint64(NewStream(string(a))))

@@ -63,6 +63,7 @@ type World struct {
 	hash     trace.Hash
 	drawn    []Draw
 	messages uint64
+	armed    int // how often a timer of a client was set
 	free     []*message
 	cuts     map[link]int // by how many partitions each is cut
 	losses   []*rule      // messages that get lost

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +18,11 @@ type matrixFlags struct {
 	find   int
 	root   uint64
 	rows   []int
+	cells  []string
 	format string
 	shrink bool
 	pages  string
+	orders bool
 }
 
 func newMatrix() *cobra.Command {
@@ -32,9 +35,10 @@ kind of lock, as Redisson's client behaves and as lockclient does. A violation
 is shown by the command that replays it. A cell holds if nothing was found, and
 the same search found what breaks the cell that must break.
 
-Exit codes: 1 if a cell that is expected to hold is violated, else 0. It is 0
-also for cells that are unknown, for those in which nothing was found though it
-was expected, and for disagreements that the row's file lists with their reason.`,
+Exit codes: 1 if what is expected to hold is violated, or a violation is not the
+same when it is run again; else 0. It is 0 also for cells that are unknown, for
+those in which nothing was found though it was expected, and for disagreements
+that the row's file lists with their reason.`,
 		Example: `  locksim matrix --seeds 200
   locksim matrix --rows 2,12 --format markdown
   locksim matrix --shrink --format html --pages cells > matrix.html
@@ -46,9 +50,12 @@ was expected, and for disagreements that the row's file lists with their reason.
 	cmd.Flags().IntVar(&f.find, "find", 0, "seeds for each claim that something breaks (default as --seeds)")
 	cmd.Flags().Uint64Var(&f.root, "root", 1, "root of the seeds")
 	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default all)")
+	cmd.Flags().StringSliceVar(&f.cells, "cells", nil, "names of the cells (default all of the rows)")
 	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
 	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible; json has it")
 	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
+	cmd.Flags().BoolVar(&f.orders, "orders", false,
+		"run every order of two clients and one fault as well, where what must hold has so small a world")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json", "markdown", "html"}, 0))
 	return cmd
 }
@@ -66,26 +73,32 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	}
 	bar := newCounter(cmd.ErrOrStderr(), "cells")
 	results, err := matrix.Run(cmd.Context(), matrix.Options{
-		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Shrink: f.shrink,
+		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Cells: f.cells, Shrink: f.shrink, Orders: f.orders,
 		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) }, Each: each,
 	})
 	bar.done()
 	if shown := write(results); err != nil || shown != nil { // an interrupted run shows what it has
 		return cmp.Or(err, shown)
 	}
-	for _, r := range results {
-		if r.Expected == "holds" && r.Verdict == "violated" && r.Listed == "" {
-			return errDiffers
-		}
+	if slices.ContainsFunc(results, func(r matrix.Result) bool { return r.Failed() }) {
+		return errDiffers
 	}
 	return nil
 }
 
-// checkRows refuses the number of a row that there is not.
+// checkRows refuses the number of a row, or the name of a cell, that there is not.
 func (f *matrixFlags) checkRows() error {
-	known := map[int]bool{}
+	known, names := map[int]bool{}, map[string]bool{}
 	for _, r := range matrix.Rows() {
 		known[r.Number] = true
+		for i := range r.Cells {
+			names[r.Cells[i].String()] = true
+		}
+	}
+	for _, name := range f.cells {
+		if !names[name] {
+			return fmt.Errorf("--cells %s: there is no such cell", name)
+		}
 	}
 	for _, n := range f.rows {
 		if !known[n] {
@@ -147,6 +160,21 @@ type claimJSON struct {
 	Twin     string `json:"twin,omitempty"`
 	Replay   string `json:"replay,omitempty"`
 	Story    string `json:"story,omitempty"`
+	Differs  string `json:"differs,omitempty"`
+
+	Orders *ordersJSON `json:"orders,omitempty"`
+}
+
+// ordersJSON is what running every order has shown.
+type ordersJSON struct {
+	World     string `json:"world,omitempty"`
+	Bound     string `json:"bound,omitempty"`
+	Complete  bool   `json:"complete"`
+	Schedules int    `json:"schedules"`
+	States    int    `json:"states"`
+	Violation string `json:"violation,omitempty"`
+	Twin      string `json:"twin,omitempty"`
+	Why       string `json:"why,omitempty"`
 }
 
 // cellOf is a result as JSON has it: one object a line, as soon as it is there.
@@ -164,7 +192,14 @@ func cellOf(r matrix.Result) cellJSON {
 			c.Replay = one.Replay
 		}
 		c.Claims = append(c.Claims, claimJSON{one.Check, one.Expected.String(), one.Verdict.String(), one.Searched,
-			one.Finding, one.Twin, one.Replay, story})
+			one.Finding, one.Twin, one.Replay, story, one.Differs, ordersOf(one.Orders)})
 	}
 	return c
+}
+
+func ordersOf(o *matrix.Orders) *ordersJSON {
+	if o == nil {
+		return nil
+	}
+	return &ordersJSON{o.World, o.Bound, o.Complete, o.Schedules, o.States, o.Violation, o.Twin, o.Why}
 }

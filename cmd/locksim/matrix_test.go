@@ -35,6 +35,7 @@ func TestMatrixRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--seeds 0":     "expected at least 1",
 		"--rows 99":     "there is no such row",
+		"--cells 2/x":   "--cells 2/x: there is no such cell",
 		"--format text": "expected table, json, markdown or html",
 		"more":          `unknown command "more"`,
 	} {

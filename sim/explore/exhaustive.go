@@ -91,8 +91,9 @@ type exhaustive struct {
 	seen    map[uint64]bool
 	done    Exhausted
 	covered uint64 // parts of whole that the schedules so far cover
-	naive   bool   // neither sleep sets nor states: for the test that compares
-	final   func(state uint64, violated bool)
+	naive   bool   // no sleep sets and no states: for the test that compares
+	plain   bool   // no sleep sets, and states that tell every order: likewise
+	final   func(*sim.Untimed)
 }
 
 // whole is what the tree of schedules weighs; each branch an equal part of it.
@@ -138,7 +139,7 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 
 // schedule runs one schedule and prepares the next; more is false after the last.
 func (e *exhaustive) schedule() (more bool, err error) {
-	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
+	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults, Exact: e.plain,
 		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
 	defer u.Close()
 	if err != nil {
@@ -174,9 +175,9 @@ func (e *exhaustive) deeper(u *sim.Untimed) bool {
 	if n := len(e.path); n > 0 {
 		up := &e.path[n-1]
 		weight = up.weight / uint64(len(up.left)+len(up.tried))
-		if !e.naive {
+		if !e.naive && !e.plain {
 			for _, s := range up.tried {
-				if s.print&up.print == 0 {
+				if !s.print.Conflicts(up.print) {
 					sleeping = append(sleeping, s)
 				}
 			}
@@ -234,7 +235,7 @@ func (e *exhaustive) judge(u *sim.Untimed) {
 		}
 	}
 	if e.final != nil && (r != nil || len(u.Actions()) == 0) {
-		e.final(u.State(), r != nil)
+		e.final(u)
 	}
 }
 

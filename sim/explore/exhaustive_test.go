@@ -11,11 +11,13 @@ import (
 	"minikv/sim"
 )
 
-// tinyWorlds are small enough for every order of everything.
-var tinyWorlds = []struct {
+type tinyWorld struct {
 	name, world, kinds string
 	faults             int
-}{
+}
+
+// tinyWorlds are small enough for every order of everything.
+var tinyWorlds = []tinyWorld{
 	{"one client", "clients=1 lock=mutex renew=off", "", 0},
 	{"two clients", "clients=2 lock=simple renew=off wait=1ms", "", 0},
 	{"a lost message", "clients=1 lock=mutex renew=off", "drop", 1},
@@ -32,31 +34,64 @@ var tinyWorlds = []struct {
 	{"a line is cut", "clients=1 lock=simple renew=off wait=1ms", "partition", 1},
 }
 
+// smallWorlds are too large for that, but not for every order of what leads to
+// another state.
+var smallWorlds = []tinyWorld{
+	{"two masters", "masters=2 clients=2 lock=redlock renew=off once=on", "", 0},
+	{"one of two forgets", "masters=2 clients=1 lock=redlock renew=off once=on", "amnesia", 1},
+	{"a client of two stands still", "masters=2 clients=1 lock=redlock renew=off once=on", "pause", 1},
+	{"a message gets lost", "masters=3 clients=1 lock=redlock renew=off once=on", "drop", 1},
+	{"a request comes twice", "masters=2 clients=1 lock=redlock-hash renew=off once=on", "duplicate", 1},
+	{"Redisson's multi", "masters=2 clients=1 lock=multi profile=redisson renew=off once=on", "crash", 1},
+	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
+}
+
+// search runs every schedule of a world in one way, and collects what they come to.
+func search(
+	t *testing.T, w tinyWorld, set func(*exhaustive), outcome func(*sim.Untimed) uint64,
+) (finals map[uint64]bool, schedules int) {
+	t.Helper()
+	text := "world rounds=1 ttl=1s hold=0s " + w.world + "\nexpect exclusion=holds\n"
+	if w.kinds != "" {
+		text += "faults " + w.kinds + "\n"
+	}
+	e, err := newExhaustive(problem(t, text+"run for=4s\n"), Bound{Faults: w.faults, Schedules: 100_000})
+	require.NoError(t, err)
+	set(e)
+	finals = map[uint64]bool{}
+	e.final = func(u *sim.Untimed) { finals[outcome(u)] = true }
+	start := time.Now()
+	for more := true; more; {
+		more, err = e.schedule()
+		require.NoError(t, err)
+	}
+	t.Logf("naive %v, plain %v: %d schedules, %d states, %d ends, %v", e.naive, e.plain, e.done.Schedules,
+		e.done.States, len(finals), time.Since(start))
+	return finals, e.done.Schedules
+}
+
+func reduced(*exhaustive) {}
+
 func TestReducedSearchSeesWhatNaiveSearchSees(t *testing.T) {
 	for _, w := range tinyWorlds {
 		t.Run(w.name, func(t *testing.T) {
-			text := "world rounds=1 ttl=1s hold=0s " + w.world + "\nexpect exclusion=holds\n"
-			if w.kinds != "" {
-				text += "faults " + w.kinds + "\n"
-			}
-			p := problem(t, text+"run for=4s\n")
-			finals := [2]map[uint64]bool{{}, {}}
-			var counts [2]Exhausted
-			for i := range finals {
-				e, err := newExhaustive(p, Bound{Faults: w.faults, Schedules: 50_000})
-				require.NoError(t, err)
-				e.naive = i == 0
-				e.final = func(state uint64, _ bool) { finals[i][state] = true }
-				start := time.Now()
-				for more := true; more; {
-					more, err = e.schedule()
-					require.NoError(t, err)
-				}
-				counts[i] = e.done
-				t.Logf("naive %v: %+v, %d final states, %v", e.naive, e.done, len(finals[i]), time.Since(start))
-			}
-			require.Equal(t, finals[0], finals[1])
-			require.LessOrEqual(t, counts[1].Schedules, counts[0].Schedules)
+			all, most := search(t, w, func(e *exhaustive) { e.naive = true }, (*sim.Untimed).State)
+			seen, few := search(t, w, reduced, (*sim.Untimed).State)
+			require.Equal(t, all, seen)
+			require.LessOrEqual(t, few, most)
+		})
+	}
+}
+
+// What the reduction leaves out leads to nothing new also where clients count
+// the answers of several masters.
+func TestReducedSearchSeesWhatStatesTell(t *testing.T) {
+	for _, w := range smallWorlds {
+		t.Run(w.name, func(t *testing.T) {
+			all, most := search(t, w, func(e *exhaustive) { e.plain = true }, (*sim.Untimed).Outcome)
+			seen, few := search(t, w, reduced, (*sim.Untimed).Outcome)
+			require.Equal(t, all, seen)
+			require.Less(t, few, most)
 		})
 	}
 }

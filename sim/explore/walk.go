@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"minikv/sim"
 )
@@ -51,7 +53,8 @@ func (e *exhaustive) walk(seed uint64) error {
 }
 
 // draw chooses one of the actions: a fault rarely, how rarely depends on the
-// walk.
+// walk. Every other walk has actions that it prefers wherever they are possible,
+// so that in some a client begins only after all timers of another, for instance.
 func draw(actions []sim.Action, random, walk uint64) (a sim.Action, ok bool) {
 	var faults, others []sim.Action
 	for _, a := range actions {
@@ -62,10 +65,16 @@ func draw(actions []sim.Action, random, walk uint64) (a sim.Action, ok bool) {
 		}
 	}
 	if len(faults) > 0 && (len(others) == 0 || random>>32%(4<<(walk%4)) == 0) {
-		others = faults
+		return faults[random%(1<<32)%uint64(len(faults))], true
 	}
 	if len(others) == 0 {
 		return a, false
 	}
-	return others[random%(1<<32)%uint64(len(others))], true
+	if walk/4%2 == 0 {
+		return others[random%(1<<32)%uint64(len(others))], true
+	}
+	preference := func(a sim.Action) uint64 {
+		return mix(mix(walk) ^ uint64(a.Verb)<<32 ^ uint64(a.From)<<16 ^ uint64(a.To))
+	}
+	return slices.MaxFunc(others, func(a, b sim.Action) int { return cmp.Compare(preference(a), preference(b)) }), true
 }

@@ -2,8 +2,11 @@ package matrix
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"minikv/internal/trace"
+	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
@@ -11,12 +14,14 @@ import (
 
 // Options are how to fill the matrix.
 type Options struct {
-	Root     uint64 // of the seeds
-	Seeds    int    // for each claim of a cell
-	Find     int    // for a claim that something breaks; 0: Seeds
-	Rows     []int  // only these; nil: all
-	Shrink   bool   // make the stories of what was found short
-	Workers  int    // 0: one for each core
+	Root     uint64   // of the seeds
+	Seeds    int      // for each claim of a cell
+	Find     int      // for a claim that something breaks; 0: Seeds
+	Rows     []int    // only these; nil: all
+	Cells    []string // only these, by their names; nil: all of the rows
+	Shrink   bool     // make the stories of what was found short
+	Orders   bool     // run every order of what must hold as well, where a small world allows
+	Workers  int      // 0: one for each core
 	Progress func(done, all int, c *Cell)
 	Each     func(Result) error // called for each cell when it is filled; nil: nobody
 }
@@ -48,6 +53,16 @@ type ClaimResult struct {
 	Replay   string          // the command that shows the violation, or one of the runs
 	Story    *explore.Shrunk // of a violation, if it was asked for
 	Twin     string          // the cell whose violation shows that this search finds some
+	Orders   *Orders         // if they were asked for, and the claim is that it holds
+	Differs  string          // how a replay differed from the run, "" if none did
+}
+
+// Failed reports whether the cell has what must not be: a replay that went
+// another way, or a violation of what is expected to hold that no list explains.
+func (r *Result) Failed() bool {
+	return slices.ContainsFunc(r.Claims, func(c ClaimResult) bool {
+		return c.Differs != "" || c.Expected == check.Holds && c.Verdict == check.Violated && r.Listed == ""
+	})
 }
 
 // searcher fills the matrix.
@@ -56,17 +71,23 @@ type searcher struct {
 	opt   Options
 	rows  []*Row
 	found map[string]*ClaimResult // by the scenario's name
+
+	ordered map[string]*Orders // likewise
+	lua     *luaengine.Engine
 }
 
 // Run fills the matrix, row after row. When ctx ends it returns ctx's error with
 // the cells that it has.
 func Run(ctx context.Context, opt Options) ([]Result, error) {
-	s := &searcher{ctx: ctx, opt: opt, rows: Rows(), found: map[string]*ClaimResult{}}
+	s := &searcher{ctx: ctx, opt: opt, rows: Rows(), found: map[string]*ClaimResult{}, ordered: map[string]*Orders{},
+		lua: sim.NewLua()}
 	var cells []*Cell
 	for _, r := range s.rows {
 		for i := range r.Cells {
-			if opt.Rows == nil || slices.Contains(opt.Rows, r.Number) {
-				cells = append(cells, &r.Cells[i])
+			c := &r.Cells[i]
+			if (opt.Rows == nil || slices.Contains(opt.Rows, r.Number)) &&
+				(opt.Cells == nil || slices.Contains(opt.Cells, c.String())) {
+				cells = append(cells, c)
 			}
 		}
 	}
@@ -129,8 +150,23 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 	return res, nil
 }
 
-// claim searches for a violation, and where there is none for one of the twin.
+// claim says what became of a claim: with seeds, and if that is asked for in
+// every order.
 func (s *searcher) claim(c *Cell, one claim) (*ClaimResult, error) {
+	found, err := s.sought(c, one)
+	if err != nil || !s.opt.Orders || one.verdict != check.Holds {
+		return found, err
+	}
+	both := *found
+	if both.Orders, err = s.orders(c, one); err == nil && both.Orders.Violation != "" && both.Verdict != check.Violated {
+		both.Verdict, both.Finding = check.Violated, both.Orders.Violation
+		both.Replay = fmt.Sprintf("locksim hunt %s --strategy exhaustive --bound %d", both.Orders.World, both.Orders.Faults)
+	}
+	return &both, err
+}
+
+// sought searches for a violation, and where there is none for one of the twin.
+func (s *searcher) sought(c *Cell, one claim) (*ClaimResult, error) {
 	found, err := s.search(c, one)
 	if err != nil || found.Verdict != check.Holds {
 		return found, err
@@ -179,11 +215,35 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 	return found, err
 }
 
+// hit tells of a violation: what it is, how to see it, and that it can be seen again.
 func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (err error) {
 	found.Verdict, found.Finding = check.Violated, h.Violated[0].Reason
 	found.Replay = replayLine(world, h.Seed)
-	if s.opt.Shrink {
-		found.Story, err = explore.Shrink(s.ctx, []explore.Hit{h})
+	if found.Differs, err = s.replay(world, h.Seed, h.Hash, found.Check); err != nil || !s.opt.Shrink {
+		return err
+	}
+	if found.Story, err = explore.Shrink(s.ctx, []explore.Hit{h}); err == nil && found.Differs == "" {
+		story := found.Story
+		found.Differs, err = s.replay(story.Story, story.Story.Seed, story.Hash, found.Check)
 	}
 	return err
+}
+
+// replays is how often what was found is run again.
+const replays = 2
+
+// replay runs a violation again, and says how that differed, "" if it did not.
+func (s *searcher) replay(world *sim.Scenario, seed uint64, hash trace.Hash, name string) (string, error) {
+	for range replays {
+		r, err := world.Run(s.ctx, sim.Options{Seed: seed, Lua: s.lua})
+		switch {
+		case err != nil:
+			return "", err
+		case r.Hash != hash:
+			return fmt.Sprintf("hash %016x, then %016x", uint64(hash), uint64(r.Hash)), nil
+		case r.Results[0].Verdict != check.Violated:
+			return name + " was violated, then not", nil
+		}
+	}
+	return "", nil
 }

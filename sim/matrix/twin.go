@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 
 	"minikv/sim"
 	"minikv/sim/check"
@@ -16,21 +17,27 @@ type twin struct {
 // twin finds what must break the same check: the same kind of lock in another
 // variant of the row, in another row, another kind in the row, or any.
 func (s *searcher) twin(c *Cell, name string) (best twin, ok bool) {
-	rank := 0
+	all := s.twins(c, name)
+	if len(all) == 0 {
+		return twin{}, false
+	}
+	return all[0], true
+}
+
+// twins are all that must break the check, the nearest first.
+func (s *searcher) twins(c *Cell, name string) (list []twin) {
 	for _, r := range s.rows {
 		for i := range r.Cells {
 			other := &r.Cells[i]
 			for _, one := range other.claims() {
-				if r.Unbuilt != "" || one.verdict != check.Violated || one.either || one.of(other.Kind) != name {
-					continue
-				}
-				if n := nearness(c, other); n > rank {
-					rank, best = n, twin{other, one}
+				if r.Unbuilt == "" && one.verdict == check.Violated && !one.either && one.of(other.Kind) == name {
+					list = append(list, twin{other, one})
 				}
 			}
 		}
 	}
-	return best, rank > 0
+	slices.SortStableFunc(list, func(a, b twin) int { return nearness(c, b.cell) - nearness(c, a.cell) })
+	return list
 }
 
 // of is the name of the claim's check for a kind.
@@ -41,13 +48,16 @@ func (one claim) of(kind string) string {
 	return one.check
 }
 
+// sameKind is the nearness of cells of the same kind of lock in the same profile.
+const sameKind = 3
+
 func nearness(c, other *Cell) int {
 	same := c.Profile == other.Profile && c.Kind == other.Kind
 	switch {
 	case same && c.Row == other.Row:
-		return 4
+		return sameKind + 1
 	case same:
-		return 3
+		return sameKind
 	case c.Row == other.Row:
 		return 2
 	}

@@ -127,6 +127,15 @@ func (o *options) add(words ...string) {
 	}
 }
 
+// options are the words as a scenario has them.
+func (o *options) options() (list []sim.Option) {
+	for _, word := range o.list {
+		name, value, _ := strings.Cut(word, "=")
+		list = append(list, sim.Option{Name: name, Value: value})
+	}
+	return list
+}
+
 // duration is an option's value, or the end of its range.
 func (o *options) duration(name string) time.Duration {
 	for _, word := range o.list {
@@ -163,17 +172,29 @@ func Find(name string) (s *sim.Scenario, ok bool, err error) {
 				continue
 			}
 			for _, one := range c.claims() {
-				s, err := r.Scenario(c, one)
-				if err == nil && (tail == "" || tail == s.Expect[0].Check+"/") {
-					return s, true, nil
-				}
-				if err != nil {
-					return nil, true, err
+				s, err := r.world(c, one, tail)
+				if s != nil || err != nil {
+					return s, true, err
 				}
 			}
 		}
 	}
-	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT][/CHECK]", rest, cellPrefix)
+	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT][/CHECK[%s]]", rest,
+		cellPrefix, ordersName)
+}
+
+// world is the claim's world whose name ends in tail, with a slash behind it; nil: it has none.
+func (r *Row) world(c *Cell, one claim, tail string) (*sim.Scenario, error) {
+	check := one.of(c.Kind) + "/"
+	for _, masters := range sizes {
+		if tail == check+ordersTail(masters)+"/" {
+			return r.Orders(c, one, masters)
+		}
+	}
+	if tail == "" || tail == check {
+		return r.Scenario(c, one)
+	}
+	return nil, nil
 }
 
 // claims are what the cell's code says.

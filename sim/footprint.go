@@ -1,0 +1,213 @@
+package sim
+
+import (
+	"bytes"
+	"strings"
+
+	"minikv/internal/trace"
+)
+
+// Footprint says what an action has touched, and how: two actions whose
+// footprints do not conflict could as well have happened in the other order.
+type Footprint struct {
+	actors uint64      // one bit for each, and one for the order of beliefs
+	at     trace.Actor // of a request or an answer: whom it has reached, and nobody else
+	args   []string    // of a request to a server without replicas
+	single string      // the one key of a plain DEL, which nothing else names
+	told   uint64      // actors to whom the request has sent something
+	vote   uint64      // of an answer that changed nothing yet: which one it was; 0: of others
+}
+
+// unheeded is the vote of an answer that nobody looks at.
+const unheeded = 1
+
+// isUnheeded reports whether a client looks at no answer to a request: to the DEL
+// of what a release leaves for its repetitions. The task that sends it ends with it.
+func isUnheeded(args [][]byte) bool {
+	return len(args) == 2 && string(args[0]) == "DEL" && bytes.HasPrefix(args[1], []byte("redisson_unlock_latch:"))
+}
+
+// The bits that stand for no actor: the order of beliefs, which checks look at,
+// and the faults that may still happen.
+const (
+	footprintBeliefs = 63
+	footprintBudget  = 62
+)
+
+// everything is the footprint of what concerns the whole world.
+func everything() Footprint { return Footprint{actors: ^uint64(0)} }
+
+// of is the footprint of what happens to one actor.
+func footprintOf(a trace.Actor) Footprint {
+	if a >= footprintBudget {
+		return everything()
+	}
+	return Footprint{actors: 1 << a}
+}
+
+// Conflicts reports whether the order of the two actions may matter.
+func (f Footprint) Conflicts(g Footprint) bool {
+	common := f.actors & g.actors
+	switch {
+	case common == 0:
+		return false
+	case f.at == 0 || f.at != g.at || common != 1<<f.at:
+		return true
+	case f.vote != 0 || g.vote != 0:
+		return f.vote != g.vote && f.vote != unheeded && g.vote != unheeded
+	case f.single == "" && g.single == "" || f.told&g.told != 0:
+		return true
+	}
+	return f.names(g.single) || g.names(f.single)
+}
+
+// names reports whether a request names a key, or could make it up: the last
+// part of the key is in one of its arguments.
+func (f Footprint) names(key string) bool {
+	if key == "" {
+		return false
+	}
+	id := key[strings.LastIndexByte(key, ':')+1:]
+	for _, arg := range f.args {
+		if strings.Contains(arg, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// upsets is the footprint of a fault, or of the end of one. Faults take from one
+// budget.
+func (u *Untimed) upsets(a Action) Footprint {
+	print := footprintOf(a.To)
+	n := u.node(a.To)
+	switch a.Verb {
+	case Pause, Unpause, Leap, Lose, Double:
+	case Cut:
+		print.actors |= footprintOf(a.From).actors
+	case Kill:
+		if n != nil {
+			print.actors |= u.strangers(n)
+		}
+	case Revive:
+		if n == nil {
+			return everything()
+		}
+	default:
+		return everything()
+	}
+	if n != nil && !n.alone() {
+		return everything()
+	}
+	if a.Fault() {
+		print.actors |= 1 << footprintBudget
+	}
+	return print
+}
+
+// strangers are the clients that have no connection to a node, or one that was
+// broken before: whether they make one first, or the node crashes, matters.
+func (u *Untimed) strangers(n *node) (bits uint64) {
+	for _, p := range u.w.procs {
+		if n.index >= len(p.conns) || p.conns[n.index] == nil || p.conns[n.index].broken > 0 {
+			bits |= footprintOf(p.actor).actors
+		}
+	}
+	return bits
+}
+
+// arrival is a message that reaches somebody, and what is to be known of it afterwards.
+type arrival struct {
+	print   Footprint
+	to      trace.Actor
+	sum     uint64 // of the message; 0: it changes nothing that is not seen elsewhere
+	vote    uint64 // 0: it is no answer that may only be counted
+	process *process
+	before  quiet
+}
+
+// quiet is what does not change while a client only takes note of something.
+type quiet struct {
+	events, entropy, choices uint64
+	armed                    int // timers that were set
+}
+
+func (u *Untimed) quiet(p *process) quiet {
+	return quiet{u.w.events, p.entropy, p.choices.n, u.w.armed}
+}
+
+// arriving notes what is known of a message before it reaches its end.
+func (u *Untimed) arriving(m *message, sum uint64) arrival {
+	a := arrival{print: footprintOf(m.to), to: m.to, sum: fold(sum, uint64(m.from))}
+	n := u.node(m.to)
+	switch {
+	case n == nil:
+		a.process = u.process(m.to)
+		_, due := u.due(m.to)
+		switch {
+		case a.process == nil || a.process.dead || m.kind != msgReply || m.call == nil:
+		case m.call.unheeded && !m.call.done && !due && !u.exact:
+			a.vote, a.sum, a.before = unheeded, 0, u.quiet(a.process)
+		case u.counts:
+			a.vote, a.before = fold(sum, m.call.asks), u.quiet(a.process)
+		}
+	case n.alone() && !n.down && m.kind == msgRequest:
+		a.print.at, a.sum = m.to, 0
+		for _, arg := range m.args {
+			a.print.args = append(a.print.args, string(arg))
+		}
+		if len(m.args) == 2 && a.print.args[0] == "DEL" {
+			a.print.single = a.print.args[1]
+		}
+		if m.place == pubsubPlace { // of other requests the keys tell
+			s := &u.subscribed[int(m.from)*len(u.w.names)+int(m.to)]
+			*s = fold(*s, sum)
+		}
+	}
+	return a
+}
+
+// arrived completes the footprint, and notes what the actor has been told.
+//
+// Clients that count the answers of independent masters go by the set of those
+// they have, not by their order. So two answers of the same content to the same
+// question, neither of which had the client do anything, could have come in the
+// other order; and with answers that lead to one step, only their set is noted.
+func (u *Untimed) arrived(a arrival) Footprint {
+	a.print.told = u.told
+	counts := a.vote != 0 && u.isQuiet(a)
+	switch {
+	case a.vote == unheeded && !counts:
+		panic("sim: " + u.w.names[a.to] + " heeds an answer that it was not to look at")
+	case a.vote > unheeded:
+		u.history[a.to].counted += mix(fold(a.sum, uint64(u.w.now)))
+		if !counts {
+			u.reached(a.to, 0)
+		}
+	case a.sum != 0:
+		u.reached(a.to, a.sum)
+	}
+	if counts {
+		a.print.at, a.print.vote = a.to, a.vote
+	}
+	return a.print
+}
+
+// isQuiet reports whether nothing has come of an answer.
+func (u *Untimed) isQuiet(a arrival) bool {
+	after := a.before
+	after.events++ // the arrival itself
+	return u.told == 0 && !u.touched && u.quiet(a.process) == after
+}
+
+// history is what has reached an actor.
+type history struct {
+	past    uint64 // in its order
+	counted uint64 // answers since then, in any order
+}
+
+// reached notes what has reached an actor.
+func (u *Untimed) reached(a trace.Actor, what uint64) {
+	h := &u.history[a]
+	*h = history{past: fold(h.past, h.counted, what, uint64(u.w.now))}
+}

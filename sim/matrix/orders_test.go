@@ -1,0 +1,76 @@
+package matrix
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/sim/explore"
+)
+
+// What holds holds in every order as well, where the twin breaks; and where no
+// such search can be, the result says why.
+func TestOrders(t *testing.T) {
+	results := fill(t, Options{Seeds: 20, Orders: true, Cells: []string{
+		"20/redisson/mutex", "12/lockclient/simple", "6/redisson/mutex/within", "14/lockclient/redlock/delayed",
+		"20/lockclient/latch", "2/redisson/mutex"}})
+	orders := map[string]*Orders{}
+	for i := range results {
+		r := &results[i]
+		orders[(&Cell{r.Row, r.Variant, r.Profile, r.Lock, "", ""}).String()] = r.Claims[0].Orders
+		require.False(t, r.Failed())
+	}
+	require.Nil(t, orders["2/redisson/mutex"], "what must break is not searched like this")
+	o := orders["12/lockclient/simple"]
+	require.True(t, o.Holds(), o)
+	require.Equal(t, "2 clients, 1 master, at most 1 fault", o.Bound)
+	require.Equal(t, "2/lockclient/simple", o.Twin)
+	require.Equal(t, "matrix:12/lockclient/simple/exclusion/orders", o.World)
+	world, ok, err := Find(o.World)
+	require.True(t, ok)
+	require.NoError(t, err)
+	require.Equal(t, 2, world.World.Clients)
+	require.Equal(t, "drift needs times", orders["6/redisson/mutex/within"].Why)
+	require.Equal(t, "how long amnesia lasts matters", orders["14/lockclient/redlock/delayed"].Why)
+	require.True(t, orders["20/lockclient/latch"].Holds())
+}
+
+// A world may have fewer masters, and is found by its name.
+func TestOrdersOfFewerMasters(t *testing.T) {
+	world, ok, err := Find("matrix:1/lockclient/redlock/exclusion/orders3")
+	require.True(t, ok)
+	require.NoError(t, err)
+	require.Equal(t, 3, world.World.Masters)
+	_, _, err = Find("matrix:1/lockclient/mutex/exclusion/orders3")
+	require.ErrorContains(t, err, "it has no more masters anyway")
+}
+
+// A violation that is another one when it is run again is told, and fails.
+func TestReplayThatDiffers(t *testing.T) {
+	s := &searcher{ctx: context.Background(), rows: Rows(), lua: sim.NewLua()}
+	world, _, err := Find("matrix:2/redisson/mutex")
+	require.NoError(t, err)
+	res, err := explore.Search(s.ctx, explore.Problem{Scenario: world}, explore.Options{Root: 1, Seeds: 50})
+	require.NoError(t, err)
+	found := &ClaimResult{Check: "exclusion"}
+	require.NoError(t, s.hit(found, world, res.Hits[0]))
+	require.Empty(t, found.Differs)
+	hit := res.Hits[0]
+	hit.Hash ^= trace.Hash(1)
+	require.NoError(t, s.hit(found, world, hit))
+	require.Contains(t, found.Differs, "hash ")
+	require.True(t, (&Result{Claims: []ClaimResult{*found}}).Failed())
+}
+
+// What fails a run: a broken promise that no list explains.
+func TestFailed(t *testing.T) {
+	broken := ClaimResult{Expected: check.Holds, Verdict: check.Violated}
+	unseen := ClaimResult{Expected: check.Violated, Verdict: check.Holds}
+	require.True(t, (&Result{Claims: []ClaimResult{broken}}).Failed())
+	require.False(t, (&Result{Claims: []ClaimResult{broken}, Listed: "why"}).Failed())
+	require.False(t, (&Result{Claims: []ClaimResult{unseen, {Verdict: check.Unknown}}}).Failed())
+}
