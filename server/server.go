@@ -124,6 +124,18 @@ func (s *Server) Do(f func(Machine)) {
 	flushAll(dirty)
 }
 
+// TryDo is Do, but for a machine that is frozen, which it does not wait for: it
+// returns false.
+func (s *Server) TryDo(f func(Machine)) (done bool) {
+	s.freezing.Lock() // as long as f runs nobody freezes
+	defer s.freezing.Unlock()
+	if s.frozen {
+		return false
+	}
+	s.Do(f)
+	return true
+}
+
 // Freeze stops the machine, as SIGSTOP stops a process: connections stay, and
 // nothing is executed until Thaw. It waits for what is being executed.
 func (s *Server) Freeze() {

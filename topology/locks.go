@@ -95,15 +95,15 @@ func waiters(m *cluster.Member, key string) int {
 	return waiting
 }
 
-// Locks tells of all locks that the masters have and whose form is known, in
-// the order of nodes, databases and keys. Every string with a TTL is taken for
-// a lock with a token, since nothing tells one from the other. Semaphores and
+// Locks tells of all locks that the masters have, but for frozen ones, and whose
+// form is known, in the order of nodes, databases and keys. Every string with a
+// TTL is taken for a lock with a token, since nothing tells one from the other. Semaphores and
 // latches that are mere numbers are known by their channels: while somebody
 // waits for them, or while there is a trace in which they were used.
 func (t *Topology) Locks() []Lock {
 	var all []Lock
 	for _, n := range t.nodes {
-		n.Do(func(p cluster.Process) {
+		n.Try(func(p cluster.Process) {
 			m, ok := p.(*cluster.Member)
 			if !ok || m.Node().IsReplica() {
 				return
@@ -128,7 +128,7 @@ func (t *Topology) Locks() []Lock {
 // its form is not known. A number is taken for a semaphore.
 func (t *Topology) Lock(key string) (l Lock, ok bool) {
 	for _, n := range t.nodes {
-		n.Do(func(p cluster.Process) {
+		n.Try(func(p cluster.Process) {
 			m, member := p.(*cluster.Member)
 			if ok || !member || m.Node().IsReplica() {
 				return

@@ -67,6 +67,23 @@ func (n *Node) Do(f func(p cluster.Process)) (done bool) {
 	return done
 }
 
+// Try is Do, but for a node that is frozen, which it does not wait for: it
+// returns false.
+func (n *Node) Try(f func(p cluster.Process)) (done bool) {
+	n.life.RLock()
+	defer n.life.RUnlock()
+	if n.down.Load() {
+		return false
+	}
+	n.server.TryDo(func(server.Machine) {
+		if !n.down.Load() {
+			f(n.process)
+			done = true
+		}
+	})
+	return done
+}
+
 // deliver hands over what has arrived, one by one. For a process that is down
 // its computer answers.
 func (n *Node) deliver(messages []cluster.Message) {

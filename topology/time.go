@@ -221,7 +221,7 @@ func (t *Topology) nextEvent() (at time.Time, ok bool) {
 
 // wait is how long until the node's next deadline, by the topology's clock.
 func (n *Node) wait() (wait time.Duration, ok bool) {
-	n.Do(func(p cluster.Process) { wait, ok = p.NextDeadline() })
+	n.Try(func(p cluster.Process) { wait, ok = p.NextDeadline() })
 	if wait > 0 {
 		wait = n.clock.trueTime(wait)
 	}
@@ -230,11 +230,11 @@ func (n *Node) wait() (wait time.Duration, ok bool) {
 
 // tick does what is due on the node.
 func (n *Node) tick() {
-	n.Do(func(p cluster.Process) {
+	n.Try(func(p cluster.Process) {
 		n.ticking = true
 		p.Tick()
 	})
-	n.Do(func(cluster.Process) { n.ticking = false })
+	n.Try(func(cluster.Process) { n.ticking = false })
 }
 
 // alarm is something to do at a time.

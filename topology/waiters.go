@@ -38,10 +38,7 @@ func (s *signal) happened() {
 // a channel that tells of a lock of that name, such as Redisson's.
 func (t *Topology) Waiters(key string) (count int) {
 	for _, n := range t.nodes {
-		if n.frozen.Load() {
-			continue
-		}
-		n.Do(func(p cluster.Process) {
+		n.Try(func(p cluster.Process) {
 			if m, ok := p.(*cluster.Member); ok {
 				count += waiters(m, key)
 			}

@@ -45,7 +45,7 @@ func clockNow(t *topology.Topology, _ []string) (resp.Value, error) {
 }
 
 func clockAdvance(t *topology.Topology, args []string) (resp.Value, error) {
-	d, err := topology.ParseDuration(args[0])
+	d, err := duration(args[0])
 	if err == nil {
 		err = named(t.Clock().Advance(d))
 	}
@@ -60,6 +60,16 @@ func clockNext(t *topology.Topology, _ []string) (resp.Value, error) {
 	return resp.Int(millis(passed)), nil
 }
 
+// duration reads one that a clock can go.
+func duration(text string) (time.Duration, error) {
+	const most = 100 * 365 * 24 * time.Hour
+	d, err := topology.ParseDuration(text)
+	if err == nil && (d > most || d < -most) {
+		err = fmt.Errorf("duration %q: expected a century at most", text)
+	}
+	return d, err
+}
+
 // named names the flag that makes a clock stand still.
 func named(err error) error {
 	if err != nil && strings.HasSuffix(err.Error(), "start with a virtual one to move it") {
@@ -69,7 +79,7 @@ func named(err error) error {
 }
 
 func clockJump(t *topology.Topology, args []string) (resp.Value, error) {
-	d, err := topology.ParseDuration(args[0])
+	d, err := duration(args[0])
 	if err == nil {
 		t.Clock().Jump(d)
 	}
@@ -77,7 +87,7 @@ func clockJump(t *topology.Topology, args []string) (resp.Value, error) {
 }
 
 func clockOffset(n *topology.Node, args []string) error {
-	d, err := topology.ParseDuration(args[0])
+	d, err := duration(args[0])
 	if err == nil {
 		n.SetClockOffset(d)
 	}
@@ -86,8 +96,8 @@ func clockOffset(n *topology.Node, args []string) error {
 
 func clockRate(n *topology.Node, args []string) error {
 	rate, err := strconv.ParseFloat(args[0], 64)
-	if err != nil {
-		return fmt.Errorf("clock rate %q: expected a number", args[0])
+	if err != nil || !(rate >= 0.001 && rate <= 1000) {
+		return fmt.Errorf("clock rate %q: expected 0.001 to 1000", args[0])
 	}
 	return n.SetClockRate(rate)
 }
@@ -207,7 +217,7 @@ func waitBlocked(t *topology.Topology, args []string) (resp.Value, error) {
 	if err != nil || count < 0 {
 		return resp.Value{}, fmt.Errorf("count %q: expected a number", args[1])
 	}
-	timeout, err := topology.ParseDuration(args[2])
+	timeout, err := duration(args[2])
 	if err != nil {
 		return resp.Value{}, err
 	}

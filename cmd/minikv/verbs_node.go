@@ -27,7 +27,7 @@ var nodeVerbs = []verb{
 		"Let a frozen node go on."}},
 	{words: "SLOW", args: "<node> <duration>", least: 2, most: 2, run: onNode(slow), help: []string{
 		"Let every command of a node's clients take that long; 0: no longer."}},
-	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: onNode(failover), help: []string{
+	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: failover, help: []string{
 		"Begin a failover to a replica in which no write is lost: its master hands over. For one in which writes",
 		"may be lost, HOLD and then KILL the master, where Sentinels or a cluster can promote the replica."}},
 	{words: "MOVE", args: "<slot> <node> [OPEN|KEYS <count>|CLOSE]", least: 2, most: 4, run: move, help: []string{
@@ -39,13 +39,12 @@ func nodes(t *topology.Topology, _ []string) (resp.Value, error) {
 	var list []resp.Value
 	for _, n := range t.Nodes() {
 		state, role := "up", resp.Value{Kind: resp.Nil}
+		awake := n.Try(func(p cluster.Process) { role = resp.Str(cluster.StandingOf(p).Role) })
 		switch {
 		case n.Down():
 			state = "down"
-		case n.Frozen():
+		case !awake:
 			state = "frozen"
-		default:
-			n.Do(func(p cluster.Process) { role = resp.Str(cluster.StandingOf(p).Role) })
 		}
 		list = append(list, resp.Pairs(resp.Str("name"), resp.Str(n.Name()), resp.Str("address"), resp.Str(n.Address()),
 			resp.Str("state"), resp.Str(state), resp.Str("role"), role))
@@ -65,7 +64,7 @@ func restart(n *topology.Node, args []string) error {
 	}
 	switch {
 	case how == "LOSE" && len(args) == 2:
-		latest, err := topology.ParseDuration(args[1])
+		latest, err := duration(args[1])
 		if err != nil {
 			return err
 		}
@@ -91,7 +90,7 @@ func thaw(n *topology.Node, _ []string) error {
 }
 
 func slow(n *topology.Node, args []string) error {
-	each, err := topology.ParseDuration(args[0])
+	each, err := duration(args[0])
 	switch {
 	case err != nil:
 		return err
@@ -102,7 +101,26 @@ func slow(n *topology.Node, args []string) error {
 	return nil
 }
 
-func failover(n *topology.Node, _ []string) error { return n.TakeOver() }
+func failover(t *topology.Topology, args []string) (resp.Value, error) {
+	n, err := node(t, args[0])
+	if err == nil {
+		err = allAwake(t)
+	}
+	if err != nil {
+		return resp.Value{}, err
+	}
+	return okay(n.TakeOver())
+}
+
+// allAwake is asked before what takes several nodes: a frozen one would be waited for.
+func allAwake(t *topology.Topology) error {
+	for _, n := range t.Nodes() {
+		if n.Frozen() {
+			return fmt.Errorf("%s is frozen", n.Name())
+		}
+	}
+	return nil
+}
 
 // move is MOVE slot node [OPEN|KEYS count|CLOSE].
 func move(t *topology.Topology, args []string) (resp.Value, error) {
@@ -112,6 +130,9 @@ func move(t *topology.Topology, args []string) (resp.Value, error) {
 	}
 	to, err := node(t, args[1])
 	if err != nil {
+		return resp.Value{}, err
+	}
+	if err := allAwake(t); err != nil {
 		return resp.Value{}, err
 	}
 	if len(args) == 2 {
@@ -208,7 +229,7 @@ func delay(t *topology.Topology, args []string) (resp.Value, error) {
 	if err != nil {
 		return resp.Value{}, fmt.Errorf("count %q: expected a number", args[2])
 	}
-	by, err := topology.ParseDuration(args[3])
+	by, err := duration(args[3])
 	if err != nil {
 		return resp.Value{}, err
 	}
