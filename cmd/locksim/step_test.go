@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,7 +50,8 @@ func TestStepRefusals(t *testing.T) {
 		{[]string{"step", "mutex-aquire"}, "there is no script mutex-aquire; there are mutex-acquire, "},
 		{[]string{"step", "mutex-acquire", "--walk", "9"}, "--walk 9: mutex-acquire has walks 1 to 3"},
 		{[]string{"step", "./no.lua"}, "no.lua: no such file"},
-		{[]string{"step", broken}, ">  2  if a the"},
+		{[]string{"step", broken}, "ERR Error compiling script (new function): user_script:2: "},
+		{[]string{"step", broken}, "   1  local a = 1\n>  2  if a the"},
 	} {
 		code, stdout, stderr := locksim(bad.args...)
 		require.Equal(t, exitUsage, code, bad.args)
@@ -63,4 +65,50 @@ func TestEndlessScriptEnds(t *testing.T) {
 	r, err := record(exercise{text: "while true do local a = 1 end"})
 	require.NoError(t, err)
 	require.Contains(t, r.Reply, "has not ended after 10000 statements")
+}
+
+// TestStepViewGoesBack: what the screen shows of a step does not depend on where
+// one came from, and the end shows the reply.
+func TestStepViewGoesBack(t *testing.T) {
+	_, walks, ok := lockScript("mutex-acquire")
+	require.True(t, ok)
+	var out strings.Builder
+	v := &viewer{out: &out, name: "mutex-acquire", walks: walks}
+	require.NoError(t, v.choose(0))
+	press := func(key string) string {
+		require.NoError(t, v.key(key))
+		out.Reset()
+		v.draw(80, 40)
+		return out.String()
+	}
+	first, second := press("g"), press("n")
+	require.Contains(t, first, "GV[2]) == 1 then", "a long line is shown whole")
+	require.Contains(t, first, "step 1 of 4")
+	require.Contains(t, second, "step 2 of 4")
+	require.Contains(t, second, "\x1b[7m>  7    redis.call('hincrby'")
+	require.Contains(t, second, "> hincrby ")
+	require.Contains(t, press("G"), "reply: (nil)")
+	require.Contains(t, press("\x1b[D"), "step 4 of 4")
+	require.Contains(t, press("p"), "step 3 of 4")
+	require.Equal(t, second, press("h"))
+	require.Equal(t, first, press("\x7f"))
+	require.Equal(t, first, press("k"), "there is none before the first")
+	require.Contains(t, press("]"), "walk 2 of 3")
+	require.Contains(t, press("["), "walk 1 of 3")
+	v.draw(20, 5) // a very small terminal
+}
+
+// TestHostileStep: what keys, values and scripts say does not reach the terminal
+// as a command.
+func TestHostileStep(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "evil.lua")
+	require.NoError(t, os.WriteFile(script, []byte("redis.call('set', KEYS[1], '\x1b[31m\u202e\xff') "+
+		"return redis.call('get', KEYS[1])"), 0o600))
+	code, stdout, stderr := locksim("step", script, "--keys", "k\x1b]0;evil\x07\u202e")
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stdout, "\x1b")
+	require.NotContains(t, stdout, "\x07")
+	require.NotContains(t, stdout, "\u202e")
+	require.Contains(t, stdout, "step 2, line 2: return redis.call('get', KEYS[1])", "one line becomes two")
+	require.Contains(t, stdout, "KEYS[1] = k·]0;evil··")
 }

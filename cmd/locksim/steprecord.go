@@ -117,6 +117,9 @@ func faultyLine(text string) int {
 // seems to have written it.
 func readable(script string) string {
 	const wide = 120
+	if !strings.Contains(strings.TrimSpace(script), "\n") {
+		return luaengine.Layout(script)
+	}
 	for _, line := range strings.Split(script, "\n") {
 		if len(line) > wide || strings.Count(line, "redis.call") > 2 {
 			return luaengine.Layout(script)

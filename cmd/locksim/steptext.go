@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"minikv/luaengine"
 )
@@ -93,7 +94,8 @@ func numbered(script string, mark int) string {
 	return out.String()
 }
 
-// visible replaces what a terminal would take for a command.
+// visible replaces what a terminal would take for a command, and what would hide in
+// a text or turn the direction of its writing.
 func visible(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -101,7 +103,7 @@ func visible(text string) string {
 			return ' '
 		case c == '\n':
 			return '⏎'
-		case c < ' ' || c >= 0x7f && c < 0xa0:
+		case c < ' ' || c >= 0x7f && c < 0xa0 || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp):
 			return '·'
 		}
 		return c

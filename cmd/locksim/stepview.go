@@ -122,7 +122,11 @@ func (v *viewer) draw(width, height int) {
 		line = v.run.Steps[v.at].Line
 	}
 	script := strings.Split(strings.TrimRight(numbered(v.run.Script, line), "\n"), "\n")
-	room := max(height-len(about)-2, 3)
+	var present []string // the line to be run, whole
+	if line > 0 && line <= len(script) {
+		present = wrap(script[line-1], width)
+	}
+	room := max(height-len(about)-2-max(0, len(present)-1), 3)
 	first := min(max(0, line-1-room/2), max(0, len(script)-room))
 	script = script[first:min(len(script), first+room)]
 
@@ -130,14 +134,17 @@ func (v *viewer) draw(width, height int) {
 	defer w.Flush()
 	fmt.Fprint(w, "\x1b[H\x1b[2J")
 	for i, row := range script {
-		if first+i+1 == line {
-			fmt.Fprintf(w, "\x1b[7m%s\x1b[0m\r\n", cut(row, width))
-		} else {
+		if first+i+1 != line {
 			fmt.Fprintf(w, "%s\r\n", cut(row, width))
+			continue
+		}
+		for _, part := range present {
+			fmt.Fprintf(w, "\x1b[7m%s\x1b[0m\r\n", part)
 		}
 	}
 	fmt.Fprintf(w, "%s\r\n", strings.Repeat("─", width))
-	for _, row := range about[:min(len(about), max(0, height-len(script)-2))] {
+	left := height - len(script) - 2 - max(0, len(present)-1)
+	for _, row := range about[:min(len(about), max(0, left))] {
 		fmt.Fprintf(w, "%s\r\n", cut(row, width))
 	}
 	fmt.Fprintf(w, "\x1b[%d;1H\x1b[2m%s\x1b[0m", height, cut(keysHelp, width))
@@ -157,6 +164,17 @@ func (v *viewer) inside(panel io.Writer) {
 		fmt.Fprintf(panel, "    %s = %s\n", local.Name, visible(local.Value))
 	}
 	writeEffects(panel, s)
+}
+
+// wrap breaks a row into parts that the screen has room for.
+func wrap(row string, width int) (parts []string) {
+	const indent = "      "
+	runes := []rune(row)
+	for width > 2*len(indent) && len(runes) > width {
+		parts = append(parts, string(runes[:width]))
+		runes = []rune(indent + string(runes[width:]))
+	}
+	return append(parts, cut(string(runes), width))
 }
 
 // cut shortens a row to the width of the screen.

@@ -62,6 +62,7 @@ func runTour(cmd *cobra.Command, _ []string) error {
 	}
 	fmt.Fprintf(out, "\n%d scenarios in %.1f s: %d as expected, %d not.\n",
 		len(list), time.Since(started).Seconds(), len(list)-differ, differ)
+	fmt.Fprintln(out, "Look at them in a browser, and change what happens: locksim serve")
 	fmt.Fprintln(out,
 		"More: locksim list, locksim run NAME [--seed N] [--clients N] [--for 60s] [--trace text|jsonl|none]")
 	if differ > 0 {
