@@ -39,6 +39,9 @@ type Config struct {
 	// the machine; it may be nil, and must not wait. some says that t is not the
 	// zero Treatment.
 	Before func(s *engine.Session, cmd [][]byte) (t Treatment, some bool)
+	// Shutdown is called, by a goroutine of its own, when a client's SHUTDOWN was
+	// accepted: what ShutdownRequested tells. It may be nil.
+	Shutdown func()
 	// Untimed leaves the machine's deadlines to the owner, who calls Tick
 	// through Do: its clock is not the computer's.
 	Untimed bool
@@ -197,6 +200,9 @@ func (s *Server) accept(listener net.Listener) error {
 		socket, err := listener.Accept()
 		switch {
 		case s.closing.Load():
+			if err == nil {
+				_ = socket.Close() // came at the last moment
+			}
 			return ErrClosed
 		case err == nil:
 			s.welcome(socket)
@@ -228,6 +234,9 @@ func (s *Server) collect(dirty []*conn) []*conn {
 		if !s.asked {
 			s.asked = true
 			close(s.shutdown)
+			if s.cfg.Shutdown != nil {
+				go s.cfg.Shutdown()
+			}
 		}
 		return nil // as if the process were gone: nothing more is sent
 	}

@@ -11,6 +11,7 @@ import (
 // inbox holds what is on its way to one node, ordered by the time of arrival.
 type inbox struct {
 	clock *Clock
+	start func() // a goroutine that calls run; it is called once, when there is something to do
 
 	delivering sync.Mutex // held while what has arrived is handed over, so that it stays in order
 
@@ -18,10 +19,13 @@ type inbox struct {
 	queue  arrivals
 	pushed uint64
 	wake   chan struct{} // something earlier has been queued, or there is something else to do
+	begun  bool          // start was called
 	closed bool
 }
 
-func newInbox(clock *Clock) *inbox { return &inbox{clock: clock, wake: make(chan struct{}, 1)} }
+func newInbox(clock *Clock, start func()) *inbox {
+	return &inbox{clock: clock, start: start, wake: make(chan struct{}, 1)}
+}
 
 func (b *inbox) push(at time.Time, m cluster.Message) {
 	b.mu.Lock()
@@ -35,6 +39,12 @@ func (b *inbox) push(at time.Time, m cluster.Message) {
 }
 
 func (b *inbox) nudge() {
+	b.mu.Lock()
+	if !b.begun && !b.closed {
+		b.begun = true
+		b.start()
+	}
+	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:
 	default:

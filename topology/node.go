@@ -37,7 +37,6 @@ type Node struct {
 	life     sync.RWMutex   // held for reading by whoever uses the server
 	down     atomic.Bool    // the server is closed, or about to be
 	server   *server.Server // the present one, or the latest
-	ended    chan struct{}  // closed with the server
 	endedAt  time.Duration  // when that was, by the node's clock
 }
 
@@ -84,6 +83,15 @@ func (n *Node) Try(f func(p cluster.Process)) (done bool) {
 	return done
 }
 
+// receive lets a goroutine deliver what arrives, until the topology ends.
+func (n *Node) receive() {
+	n.topology.running.Add(1)
+	go func() {
+		defer n.topology.running.Done()
+		n.inbox.run(n.deliver, n.tickOverdue)
+	}()
+}
+
 // deliver hands over what has arrived, one by one. For a process that is down
 // its computer answers.
 func (n *Node) deliver(messages []cluster.Message) {
@@ -120,24 +128,22 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 
 // start lets the process serve what comes to listener, which is nil in memory.
 func (n *Node) start(listener net.Listener) {
-	n.ended = make(chan struct{})
 	n.server = server.New(server.Config{
 		Machine: func(limit func() string) server.Machine {
 			n.limit.Store(&limit)
 			return machine{n.process, n}
 		},
-		Log:     func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
-		After:   n.afterUse,
-		Before:  n.before,
-		Untimed: n.clock.base.virtual,
+		Log:      func(level int, text string) { n.topology.cfg.Log(n.name, level, text) },
+		After:    n.afterUse,
+		Before:   n.before,
+		Untimed:  n.clock.base.virtual,
+		Shutdown: n.endByRequest,
 	})
 	n.server.Do(func(server.Machine) { n.process.Tick() })
 	if listener != nil {
 		n.topology.running.Add(1)
 		go n.serve(n.server, listener)
 	}
-	n.topology.running.Add(1)
-	go n.awaitShutdown(n.server, n.ended)
 }
 
 // afterUse sends what the process has for others. It runs under the server's gate.
@@ -181,18 +187,15 @@ func (n *Node) serve(s *server.Server, listener net.Listener) {
 	}
 }
 
-// awaitShutdown ends a process whose client has sent SHUTDOWN.
-func (n *Node) awaitShutdown(s *server.Server, ended chan struct{}) {
-	defer n.topology.running.Done()
+// endByRequest ends a process whose client has sent SHUTDOWN.
+func (n *Node) endByRequest() {
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	select {
-	case <-s.ShutdownRequested():
-		n.changing.Lock()
-		defer n.changing.Unlock()
-		if s == n.server {
-			n.end()
-			n.topology.checkDone()
-		}
-	case <-ended:
+	case <-n.server.ShutdownRequested(): // it was not restarted in the meantime
+		n.end()
+		n.topology.checkDone()
+	default:
 	}
 }
 
@@ -216,7 +219,6 @@ func (n *Node) end() {
 	n.life.Lock()
 	defer n.life.Unlock()
 	n.process.Outbox() // nobody sends it
-	close(n.ended)
 	n.topology.network.bury(n.id)
 }
 

@@ -234,7 +234,6 @@ func (n *Node) tick() {
 		n.ticking = true
 		p.Tick()
 	})
-	n.Try(func(cluster.Process) { n.ticking = false })
 }
 
 // alarm is something to do at a time.

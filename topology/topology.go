@@ -97,10 +97,12 @@ func Start(cfg Config) (*Topology, error) {
 	directory := make(cluster.Directory, len(names))
 	for i, name := range names {
 		directory[i] = cfg.Announce + ":" + strconv.Itoa(addresses[i].Port)
-		t.nodes = append(t.nodes, &Node{
+		n := &Node{
 			topology: t, id: cluster.ID(i + 1), name: name, listening: addresses[i].String(), address: directory[i],
-			clock: newClock(t.clock), inbox: newInbox(t.clock),
-		})
+			clock: newClock(t.clock),
+		}
+		n.inbox = newInbox(t.clock, n.receive)
+		t.nodes = append(t.nodes, n)
 	}
 	t.network.nodes = t.nodes
 	processes, err := cfg.Plan.Build(directory, func(id cluster.ID) engine.Config {
@@ -125,11 +127,6 @@ func Start(cfg Config) (*Topology, error) {
 		} else {
 			n.start(listeners[i])
 		}
-		t.running.Add(1)
-		go func() {
-			defer t.running.Done()
-			n.inbox.run(n.deliver, n.tickOverdue)
-		}()
 	}
 	return t, nil
 }

@@ -58,8 +58,9 @@ type Trace struct {
 	told  func(Event) // of each event at once; may be nil
 
 	mu    sync.Mutex
-	last  uint64    // number of the latest event
-	ring  []*record // the latest ones; record n is at (n-1) % cap
+	last  uint64 // number of the latest event
+	size  int
+	ring  []*record // the latest ones, at most size; record n is at (n-1) % size
 	locks map[string]bool
 	hints map[string]string // kinds of locks that can be known by their channels alone, by key
 }
@@ -77,7 +78,7 @@ const longest = 2048
 func newTrace(clock *Clock, size int, told func(Event)) *Trace {
 	return &Trace{
 		began: clock.Now(), clock: clock, told: told,
-		ring: make([]*record, size), locks: map[string]bool{}, hints: map[string]string{},
+		size: size, locks: map[string]bool{}, hints: map[string]string{},
 	}
 }
 
@@ -105,7 +106,11 @@ func (tr *Trace) add(r *record) {
 	tr.last++
 	r.Number = tr.last
 	r.At = tr.clock.Now().Sub(tr.began)
-	tr.ring[(tr.last-1)%uint64(len(tr.ring))] = r
+	if at := int((tr.last - 1) % uint64(tr.size)); at == len(tr.ring) {
+		tr.ring = append(tr.ring, r)
+	} else {
+		tr.ring[at] = r
+	}
 	if tr.told != nil {
 		tr.told(r.event())
 	}
@@ -123,12 +128,12 @@ func (tr *Trace) Last() uint64 {
 func (tr *Trace) Since(number uint64) []Event {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if kept := uint64(len(tr.ring)); tr.last > kept {
+	if kept := uint64(tr.size); tr.last > kept {
 		number = max(number, tr.last-kept)
 	}
 	var events []Event
 	for next := number + 1; next <= tr.last; next++ {
-		events = append(events, tr.ring[(next-1)%uint64(len(tr.ring))].event())
+		events = append(events, tr.ring[(next-1)%uint64(tr.size)].event())
 	}
 	return events
 }

@@ -1,0 +1,79 @@
+package bubble
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"minikv/minikvtest"
+)
+
+// once is a test in which a server may end before the benchmark does.
+type once struct {
+	testing.TB
+	after []func()
+}
+
+func (o *once) Cleanup(f func()) { o.after = append(o.after, f) }
+func (o *once) Failed() bool     { return false }
+
+func (o *once) end() {
+	for _, f := range o.after {
+		f()
+	}
+}
+
+func startMinikv(tb testing.TB) {
+	o := &once{TB: tb}
+	minikvtest.Run(o)
+	o.end()
+}
+
+func startMiniredis(tb testing.TB) {
+	o := &once{TB: tb}
+	miniredis.RunT(o)
+	o.end()
+}
+
+func startCluster(tb testing.TB) {
+	o := &once{TB: tb}
+	minikvtest.RunCluster(o, 3, 1)
+	o.end()
+}
+
+func BenchmarkStart(b *testing.B) {
+	for name, start := range map[string]func(testing.TB){
+		"minikvtest": startMinikv, "miniredis": startMiniredis, "cluster": startCluster,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				start(b)
+			}
+		})
+	}
+}
+
+// Starting and closing a node costs no more than miniredis does; a cluster of
+// three masters and three replicas takes less than 20 ms. The best of several
+// rounds counts, since other programs may disturb some.
+func TestStart(t *testing.T) {
+	best := func(start func(testing.TB)) time.Duration {
+		const each = 20
+		fastest := time.Hour
+		for range 20 {
+			begun := time.Now()
+			for range each {
+				start(t)
+			}
+			fastest = min(fastest, time.Since(begun)/each)
+		}
+		return fastest
+	}
+	minikv, other, cluster := best(startMinikv), best(startMiniredis), best(startCluster)
+	t.Logf("start and close: minikvtest %v, miniredis %v, a cluster of 3x1 %v", minikv, other, cluster)
+	require.LessOrEqual(t, minikv, other)
+	require.Less(t, cluster, 20*time.Millisecond)
+}

@@ -1,0 +1,154 @@
+package minikvtest_test
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/minikvtest"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the documents that the tests check")
+
+const (
+	testingDoc   = "../docs/testing.md"
+	migrationDoc = "../docs/migration-from-miniredis.md"
+	testingHead  = `# Testing a lock
+
+What the author of a lock, or of anything that rests on one, wants to see happen
+to it, and how package ` + "`minikvtest`" + ` makes it happen. Each recipe is a test of this
+repository, in minikvtest/recipes_test.go, and this page is made from them:
+` + "`go test ./minikvtest -run TestTestingDocument -rewrite`" + `
+
+In other languages the same is done with ` + "`minikv --control`" + `; see control.md.
+
+Three things to know before:
+
+- Time is the computer's, unless the test asks for ` + "`minikvtest.Virtual()`" + `. In a
+  bubble of testing/synctest it is the bubble's.
+- What a rule loses is lost as a network loses it: the connection stays silent
+  from then on, or breaks, if the rule says Close. Many clients send a command
+  again by themselves; switch that off to see what the lock itself does.
+- In a bubble go-redis goes on dialing a dead node for a second after Close: sleep
+  two seconds before the bubble ends. In a cluster it looks for new masters once a minute unless
+  ClusterStateReloadInterval says otherwise.
+`
+)
+
+// TestTestingDocument keeps docs/testing.md to the recipes; -rewrite writes it.
+func TestTestingDocument(t *testing.T) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "recipes_test.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	text, count := testingHead, 0
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		switch {
+		case !ok:
+		case f.Name.Name == "take":
+			text += "\nThe lock of the recipes:\n\n" + code(t, fset, file, "take", "compareAndDelete", "release", "connect")
+		case strings.HasPrefix(f.Name.Name, "TestRecipe"):
+			count++
+			title, prose, _ := strings.Cut(f.Doc.Text(), "\n")
+			text += "\n## " + title + "\n" + prose + "\n" + code(t, fset, file, f.Name.Name)
+		}
+	}
+	require.GreaterOrEqual(t, count, 10)
+	keep(t, testingDoc, text)
+}
+
+// code is declarations of a file as a block.
+func code(t *testing.T, fset *token.FileSet, file *ast.File, names ...string) string {
+	var parts []string
+	for _, name := range names {
+		var node any
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Name.Name == name {
+					node = &printer.CommentedNode{Node: &ast.FuncDecl{
+						Recv: d.Recv, Name: d.Name, Type: d.Type, Body: d.Body}, Comments: file.Comments}
+				}
+			case *ast.GenDecl:
+				if v, ok := d.Specs[0].(*ast.ValueSpec); ok && v.Names[0].Name == name {
+					node = d
+				}
+			}
+		}
+		require.NotNil(t, node, name)
+		var b bytes.Buffer
+		require.NoError(t, (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 4}).
+			Fprint(&b, fset, node))
+		parts = append(parts, b.String())
+	}
+	return "```go\n" + strings.Join(parts, "\n\n") + "\n```\n"
+}
+
+// keep compares a document with what it should be.
+func keep(t *testing.T, name, text string) {
+	if *rewrite {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	have, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, text, string(have), "go test ./minikvtest -run %s -rewrite", t.Name())
+}
+
+// TestMigrationDocument sees that every name which the page gives for minikvtest exists.
+func TestMigrationDocument(t *testing.T) {
+	text, err := os.ReadFile(migrationDoc)
+	require.NoError(t, err)
+	methods := map[string]bool{}
+	for _, v := range []any{&minikvtest.Server{}, &minikvtest.Servers{}, &minikvtest.Node{}, &minikvtest.Database{},
+		&minikvtest.Clock{}, minikvtest.Fault{}, &minikvtest.Injected{}} {
+		for i := range reflect.TypeOf(v).NumMethod() {
+			methods[reflect.TypeOf(v).Method(i).Name] = true
+		}
+	}
+	exported := exportedFunctions(t)
+	names := 0
+	for _, row := range regexp.MustCompile("(?m)^\\|.*\\|(.*)\\|.*\\|$").FindAllStringSubmatch(string(text), -1) {
+		for _, name := range regexp.MustCompile(`([A-Za-z.]*)\b([A-Z]\w*)\(`).FindAllStringSubmatch(row[1], -1) {
+			names++
+			if name[1] == "t." {
+				continue // the reader's own
+			}
+			known := methods[name[2]]
+			if name[1] == "minikvtest." {
+				known = exported[name[2]]
+			}
+			require.True(t, known, "%s in %s", name[0], row[0])
+		}
+	}
+	require.Greater(t, names, 40)
+}
+
+// exportedFunctions are the functions of package minikvtest.
+func exportedFunctions(t *testing.T) map[string]bool {
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil {
+				found[f.Name.Name] = true
+			}
+		}
+	}
+	return found
+}
