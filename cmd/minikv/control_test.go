@@ -23,7 +23,7 @@ import (
 //
 //	start         minikv with these options, as exec starts it; at free ports
 //	do at=NODE    each line is a command over one connection of that node's;
-//	              without at= of the control port's
+//	              without at= of the control port's; m1b is a second one of m1's
 //	send at=NODE  a command whose reply is not waited for
 //	recv at=NODE  that reply
 //	lose at=NODE  a command whose reply gets lost
@@ -91,7 +91,7 @@ func (g *golden) start(options []string) {
 
 func (g *golden) send(at string, words [][]byte) {
 	if g.clients[at] == nil {
-		conn, err := net.Dial("tcp", g.addresses[at])
+		conn, err := net.Dial("tcp", g.addresses[strings.TrimRight(at, "b")])
 		require.NoError(g.t, err)
 		g.t.Cleanup(func() { _ = conn.Close() })
 		g.clients[at] = &client{conn: conn}
@@ -210,6 +210,19 @@ func TestControlDocument(t *testing.T) {
 	require.Len(t, lines, len(helpLines()))
 	for i, line := range helpLines() {
 		require.Equal(t, resp.Simple(line), lines[i])
+	}
+}
+
+// What docs/control.md has of commands is in the golden file of its recipes.
+func TestControlRecipes(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/control.md")
+	require.NoError(t, err)
+	recipes, err := os.ReadFile("testdata/control/recipes.txt")
+	require.NoError(t, err)
+	commands := regexp.MustCompile(`(?m)^> (.*?) *(# .*)?$`).FindAllStringSubmatch(string(doc), -1)
+	require.NotEmpty(t, commands)
+	for _, c := range commands {
+		require.Contains(t, string(recipes), "\n"+c[1]+"\n")
 	}
 }
 

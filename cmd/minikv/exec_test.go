@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -217,4 +218,57 @@ func TestCompletion(t *testing.T) {
 		assert.Equal(t, exitOK, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
 		assert.Contains(t, stdout.String(), c.want)
 	}
+}
+
+// With the same seed the nodes choose the same by chance.
+func TestSeed(t *testing.T) {
+	var names []string
+	for _, seed := range []string{"7", "7", "8"} {
+		t.Run("", func(t *testing.T) {
+			g := &golden{t: t}
+			g.start([]string{"--cluster", "1x0", "--seed", seed})
+			g.send("m1", [][]byte{[]byte("CLUSTER"), []byte("MYID")})
+			names = append(names, g.receive("m1", time.Minute))
+		})
+	}
+	assert.Equal(t, names[0], names[1])
+	assert.NotEqual(t, names[0], names[2])
+}
+
+// As redis-server it goes on when its terminal is gone or nobody reads its log.
+func TestOutlivesTerminalAndReader(t *testing.T) {
+	port := freePort(t)
+	p := launch(t, "--port", port, "--bind", "127.0.0.1", "--loglevel", "debug")
+	p.expectLine("Ready to accept connections")
+	require.NoError(t, p.pipe.Close())
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	for range 3 {
+		assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+port, "PING"))
+	}
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	_, err := p.cmd.Process.Wait()
+	require.NoError(t, err)
+}
+
+// A configuration on standard input, as some harnesses give it; the socket is
+// announced as redis-server does.
+func TestConfigurationOnStandardInput(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Stdin = strings.NewReader("port 0\nunixsocket '" + dir + "/kv.sock'\nunixsocketperm 700\ndir " + dir + "\n")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	p := &program{t, cmd, out, bufio.NewReader(out)}
+	p.expectLine("The server is now ready to accept connections at " + dir + "/kv.sock")
+	info, err := os.Stat(dir + "/kv.sock")
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	assert.Equal(t, "*2\r\n$3\r\ndir\r\n$"+strconv.Itoa(len(dir))+"\r\n"+dir+"\r\n",
+		ask(t, "unix", dir+"/kv.sock", "CONFIG", "GET", "dir"))
+	assert.Empty(t, ask(t, "unix", dir+"/kv.sock", "SHUTDOWN"))
+	p.expectExit(exitOK)
+	assert.NoFileExists(t, dir+"/kv.sock")
 }

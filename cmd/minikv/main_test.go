@@ -180,7 +180,8 @@ func TestAcceptedDirectives(t *testing.T) {
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	stdout *bufio.Reader
+	pipe   io.Closer
+	stdout *bufio.Reader // of pipe
 }
 
 func launch(t *testing.T, args ...string) *program {
@@ -193,7 +194,7 @@ func launch(t *testing.T, args ...string) *program {
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return &program{t, cmd, bufio.NewReader(pipe)}
+	return &program{t, cmd, pipe, bufio.NewReader(pipe)}
 }
 
 // expectLine reads the log until a line that contains text.
