@@ -135,6 +135,9 @@ func TestExecRefusesBadInput(t *testing.T) {
 			": address already in use"},
 		{[]string{"--nodes", "2", "--port", port, "--", "true"}, "Failed listening on port " + port +
 			" (TCP), aborting: 127.0.0.1:" + port + ": address already in use"},
+		{[]string{"--control", "--bind", "127.0.0.1", "127.0.0.2", "--", "true"}, "bind 127.0.0.1 127.0.0.2: several " +
+			"nodes, or one that tests have in their hand, listen at one address"},
+		{[]string{"--nodes", "2", "--bind", "", "--", "true"}, "Configured to not listen anywhere, exiting."},
 		{[]string{"--ready-file", "/no/such/folder/ready", "--", "true"},
 			"ready-file /no/such/folder/ready: no such file or directory"},
 		{[]string{"/no/such.conf", "--", "true"},
@@ -217,6 +220,23 @@ func TestCompletion(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, exitOK, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
 		assert.Contains(t, stdout.String(), c.want)
+	}
+}
+
+// Nodes that listen everywhere do so in both families of addresses.
+func TestNodesListenInBothFamilies(t *testing.T) {
+	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		require.NoError(t, l.Close())
+	} else {
+		t.Skip("this computer has no IPv6")
+	}
+	g := &golden{t: t}
+	g.start([]string{"--bind", "*", "-::*", "--nodes", "1", "--control"})
+	for _, address := range g.addresses { //tidy:unordered each by itself
+		_, port, _ := net.SplitHostPort(address)
+		assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+port, "PING"))
+		assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "[::1]:"+port, "PING"))
+		assert.Equal(t, "127.0.0.1:"+port, address)
 	}
 }
 

@@ -104,6 +104,29 @@ func bindAddress(address string) (network, host string) {
 	return "tcp", address
 }
 
+// oneHost is where each of several nodes listens: at the first address of bind,
+// or at all of both families, if the computer has both. Optional ones are left out.
+func oneHost(addresses []string) (host string, err error) {
+	switch {
+	case len(addresses) == 0:
+		return "", errNowhere
+	case len(addresses) == 2 && addresses[0] == "*" && strings.TrimPrefix(addresses[1], "-") == "::*":
+		if probe, err := net.Listen("tcp6", "[::]:0"); err == nil {
+			_ = probe.Close()
+			return "::", nil // the IPv4 ones too
+		}
+		return "0.0.0.0", nil
+	}
+	for _, address := range addresses[1:] {
+		if !strings.HasPrefix(address, "-") {
+			return "", fmt.Errorf("bind %s: several nodes, or one that tests have in their hand, listen at one address",
+				strings.Join(addresses, " "))
+		}
+	}
+	_, host = bindAddress(strings.TrimPrefix(addresses[0], "-"))
+	return host, nil
+}
+
 // isUnavailable reports whether this computer lacks an address, or its whole family.
 func isUnavailable(err error) bool {
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||

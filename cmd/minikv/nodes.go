@@ -62,11 +62,13 @@ func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, 
 	base := nodeConfig(conf, nil, logs)
 	port := base.Port
 	base.Port = 0
-	addresses := strings.Fields(conf.get("bind"))
-	if len(addresses) == 0 || port == 0 && !opts.several && !opts.freePort {
+	if port == 0 && !opts.several && !opts.freePort {
 		return topology.Config{}, errNowhere
 	}
-	_, host := bindAddress(strings.TrimPrefix(addresses[0], "-"))
+	host, err := oneHost(strings.Fields(conf.get("bind")))
+	if err != nil {
+		return topology.Config{}, err
+	}
 	return topology.Config{
 		Plan: opts.plan, Host: host, Port: port, Node: base, Virtual: opts.virtual, Seed: opts.seed,
 		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
