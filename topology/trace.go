@@ -242,7 +242,7 @@ func (e Event) String() string {
 	case Pushed:
 		b.WriteString("is told " + e.Reply)
 	case LockHeld:
-		fmt.Fprintf(&b, "%s is held by %s", e.Key, e.Owner)
+		fmt.Fprintf(&b, "%s is held by %s", word(e.Key), word(e.Owner))
 		if e.Shared {
 			b.WriteString(", who shares it,")
 		}
@@ -250,7 +250,7 @@ func (e Event) String() string {
 			fmt.Fprintf(&b, " until %.3fs", e.Until.Seconds())
 		}
 	case LockFreed:
-		fmt.Fprintf(&b, "%s is given back by %s", e.Key, e.Owner)
+		fmt.Fprintf(&b, "%s is given back by %s", word(e.Key), word(e.Owner))
 	default:
 		b.WriteString(e.Text)
 	}
@@ -268,12 +268,19 @@ func writeCommand(b *strings.Builder, args []string) {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		if len(arg) > shown {
-			arg = arg[:shown] + "…"
-		}
-		if quoted := resp.Quote(arg); arg == "" || quoted != `"`+arg+`"` || strings.Contains(arg, " ") {
-			arg = quoted
-		}
-		b.WriteString(arg)
+		b.WriteString(word(arg))
 	}
+}
+
+// word is an argument, a key or an owner as a line shows it: as a person would
+// type it, and its beginning only if it is long.
+func word(arg string) string {
+	more := ""
+	if len(arg) > shown {
+		arg, more = arg[:shown], "…"
+	}
+	if quoted := resp.Quote(arg); arg == "" || quoted != `"`+arg+`"` || strings.Contains(arg, " ") {
+		arg = quoted
+	}
+	return arg + more
 }
