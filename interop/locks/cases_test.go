@@ -42,6 +42,7 @@ var cases = []struct {
 	{"expired", expired},
 	{"expired, free", expiredFree},
 	{"reply lost", replyLost},
+	{"release, reply lost", releaseReplyLost},
 	{"failover", failover},
 }
 
@@ -142,6 +143,23 @@ func replyLost(t *testing.T, b *bout) {
 		b.say("A releases:", b.a.release(t, b.name))
 		b.say("leaves", state(t, b.world, b.name))
 	}
+	b.a.reconnect(t)
+}
+
+// releaseReplyLost: A's release succeeds, but the connection breaks before the
+// reply. It cannot be struck for sure when the library sends more by itself.
+func releaseReplyLost(t *testing.T, b *bout) {
+	if b.renews {
+		b.say("-")
+		return
+	}
+	require.Equal(t, "ok", b.a.try(t, b.name))
+	b.world.loseReply(t, b.a.front, b.name)
+	b.say(b.a.release(t, b.name))
+	require.True(t, b.world.hasLost(t, b.a.front))
+	b.a.front.settle(quiet, quietLimit)
+	b.say("leaves", state(t, b.world, b.name))
+	b.say("B", b.b.try(t, b.name))
 	b.a.reconnect(t)
 }
 

@@ -77,8 +77,8 @@ func (w *minikvWorld) loseReply(t *testing.T, _ *front, name string) {
 }
 
 func (w *minikvWorld) hasLost(t *testing.T, _ *front) bool {
-	rule := w.tell(t, "FAULT", "LIST").([]any)[0].(map[any]any)
-	return rule["struck"] == int64(1)
+	rules := w.tell(t, "FAULT", "LIST").([]any)
+	return rules[len(rules)-1].(map[any]any)["struck"] == int64(1)
 }
 
 // pass lets the clock run.

@@ -82,8 +82,8 @@ func network(address string) string {
 	return "tcp"
 }
 
-// state says which keys of a lock there are: the type of each, and its TTL to
-// the nearest ten seconds.
+// state says which keys of a lock there are: the type of each, and how long it
+// stays.
 func state(t *testing.T, w world, name string) string {
 	client := connect(t, w.master())
 	keys, err := client.Keys(t.Context(), "*"+name+"*").Result()
@@ -91,18 +91,27 @@ func state(t *testing.T, w world, name string) string {
 	slices.Sort(keys)
 	var all []string
 	for _, key := range keys {
-		kind := client.Type(t.Context(), key).Val()
-		ttl := client.PTTL(t.Context(), key).Val()
-		switch {
-		case kind == "none": // it has expired since
-		case ttl < 0:
-			all = append(all, kind+" for ever")
-		default:
-			all = append(all, fmt.Sprintf("%s %.0f s", kind, ttl.Round(10*time.Second).Seconds()))
+		// A key that has expired since has no type.
+		if kind := client.Type(t.Context(), key).Val(); kind != "none" {
+			all = append(all, kind+" "+stay(client.PTTL(t.Context(), key).Val()))
 		}
 	}
 	if len(all) == 0 {
 		return "nothing"
 	}
 	return strings.Join(all, " and ")
+}
+
+// stay is a TTL in words: a lease of some seconds ago, half a lease, or neither.
+func stay(ttl time.Duration) string {
+	const about = 8 * time.Second
+	for _, known := range []time.Duration{lease, lease / 2} {
+		if (ttl - known).Abs() < about {
+			return fmt.Sprintf("%.0f s", known.Seconds())
+		}
+	}
+	if ttl < 0 {
+		return "for ever"
+	}
+	return "for a while"
 }
