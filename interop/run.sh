@@ -44,6 +44,7 @@ failed=0
 # Without a package's name go test shows the progress and the tables.
 (cd locks && INTEROP_LOCKS=1 go test -count=1 -timeout 4m -parallel 12 "$@") || failed=1
 [ -z "$jdk" ] || (cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
+(cd bubble && go test -count=1 -timeout 2m ./...) || failed=1
 (cd exec && INTEROP_EXEC=1 go test -count=1 -v -timeout 2m) || failed=1
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1
 exit $failed

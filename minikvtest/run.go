@@ -22,6 +22,11 @@ type settings struct {
 // Virtual makes time stand still until Clock is told to move it.
 func Virtual() Option { return func(s *settings) { s.Virtual = true } }
 
+// StartAt is Virtual, with the date at which time begins; otherwise that is today's.
+func StartAt(date time.Time) Option {
+	return func(s *settings) { s.Virtual, s.Begin = true, date }
+}
+
 // Seed makes every choice by chance depend on n: names of nodes, RANDOMKEY,
 // elections, faults that strike at random. 0 is a different one each time.
 func Seed(n uint64) Option { return func(s *settings) { s.Config.Seed = n } }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,59 +125,6 @@ func TestInBubble(t *testing.T) {
 	})
 }
 
-func TestFaults(t *testing.T) {
-	top := start(t, Config{Plan: alone, InMemory: true, Trace: 100})
-	n := top.Node("m1")
-	inject := func(words ...string) int {
-		f, err := ParseFault(words)
-		require.NoError(t, err)
-		id, err := top.Inject(f)
-		require.NoError(t, err)
-		return id
-	}
-	inject("ON", "set", "KEY", "lock:*", "NTH", "2", "DROPREPLY")
-	c := inside(t, n)
-	require.Equal(t, "OK", c.do("SET lock:1 a"))
-	require.Equal(t, "OK", c.do("SET other a"))
-	c.send("SET lock:2 b")
-	c.silent()
-	c.send("GET lock:2")
-	c.silent()
-	d := inside(t, n)
-	require.Equal(t, `"b"`, d.do("GET lock:2"), "the command ran")
-	require.Equal(t, []FaultState{{ID: 1, Seen: 2, Struck: 1,
-		Fault: Fault{Command: "set", Key: "lock:*", Nth: 2, DropReply: true}}}, top.Faults())
-	top.ClearFaults()
-
-	id := inject("ON", "GET", "CLIENT", "worker", "ERROR", "LOADING wait a moment")
-	d.do("CLIENT SETNAME worker")
-	require.Equal(t, "(error) LOADING wait a moment", d.do("GET lock:2"))
-	require.Equal(t, "(nil)", inside(t, n).do("GET nothing"))
-	require.True(t, top.RemoveFault(id))
-	require.False(t, top.RemoveFault(id))
-	require.Equal(t, `"b"`, d.do("GET lock:2"))
-
-	inject("ON", "INCR", "TIMES", "1", "DROPREPLY", "CLOSE")
-	_, err := d.try("INCR n")
-	require.Error(t, err)
-	e := inside(t, n)
-	require.Equal(t, `"1"`, e.do("GET n"))
-	inject("ON", "INCR", "TIMES", "1", "CLOSE")
-	_, err = e.try("INCR n")
-	require.Error(t, err)
-	e = inside(t, n)
-	require.Equal(t, `"1"`, e.do("GET n"))
-	inject("ON", "INCR", "TIMES", "1", "DROPREQUEST")
-	e.send("INCR n")
-	e.silent()
-	e = inside(t, n)
-	require.Equal(t, `"1"`, e.do("GET n"))
-	inject("ON", "GET", "DELAY", "30")
-	begun := time.Now()
-	require.Equal(t, `"1"`, e.do("GET n"))
-	require.GreaterOrEqual(t, time.Since(begun), 30*time.Millisecond)
-}
-
 func TestDuplicates(t *testing.T) {
 	top := start(t, Config{Plan: alone, InMemory: true})
 	for _, f := range []Fault{{Command: "INCR", Times: 1}, {Command: "BLPOP", Times: 1}} {
@@ -196,50 +144,88 @@ func TestDuplicates(t *testing.T) {
 	require.Equal(t, "(integer) 1", c.do("LLEN list"), "what blocks runs once")
 }
 
-func TestDelayOnVirtualClock(t *testing.T) {
-	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true})
-	_, err := top.Inject(Fault{Command: "INCR", Delay: 10 * time.Second})
-	require.NoError(t, err)
-	c, d := inside(t, top.Node("m1")), inside(t, top.Node("m1"))
-	c.send("INCR n")
-	require.Eventually(t, func() bool { return top.Faults()[0].Struck == 1 }, time.Second, time.Millisecond)
-	require.Equal(t, "(nil)", d.do("GET n"), "others go on")
-	require.Eventually(t, func() bool { _, some := top.clock.nextAlarm(); return some }, time.Second, time.Millisecond)
-	require.NoError(t, top.Clock().Advance(10*time.Second))
-	require.Equal(t, `"1"`, d.do("GET n"))
+func TestWaitersOfEverySort(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true})
+	n := top.Node("m1")
+	for i, line := range []string{
+		"SUBSCRIBE redisson_lock__channel:{reg:a} redisson_rwlock:{reg:a}",
+		"SSUBSCRIBE redisson_sc:{reg:a}",
+		"SUBSCRIBE redisson_lock__channel:{reg:a}:owner:1",
+		"SUBSCRIBE redisson_countdownlatch__channel__{reg:a}",
+		"PSUBSCRIBE redisson_rwlock:*",
+		"SUBSCRIBE __keyspace@0__:reg:a",
+		"SUBSCRIBE reg-channel",
+		"BLPOP reg:a 0",
+	} {
+		inside(t, n).send(line)
+		waitFor(t, top, "reg:a", i+1)
+	}
+	tracker := inside(t, n)
+	tracker.do("HELLO 3")
+	tracker.do("CLIENT TRACKING ON")
+	require.Equal(t, 8, top.Waiters("reg:a"))
+	tracker.do("GET reg:a")
+	require.Equal(t, 9, top.Waiters("reg:a"))
+	prefixes := inside(t, n)
+	prefixes.do("HELLO 3")
+	prefixes.do("CLIENT TRACKING ON BCAST PREFIX reg:")
+	require.Equal(t, 10, top.Waiters("reg:a"))
+	require.Equal(t, 3, top.Waiters("reg:b"), "the channel of the registry, the pattern, the prefix")
+	require.Equal(t, 1, top.Waiters("other"), "the pattern")
+	inside(t, n).send("BLPOP lock-signal:x 0")
+	waitFor(t, top, "lock:x", 2)
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	require.EqualError(t, top.WaitBlocked(ctx, "reg:a", 99),
+		`topology: 10 wait for "reg:a", not 99: context deadline exceeded`)
 }
 
-func TestFaultsAsText(t *testing.T) {
-	for text, bad := range map[string]string{
-		"ON EVALSHA KEY orders:* NTH 2 DROPREPLY":                   "",
-		"ON SET CLIENT 7 NODE m1 TIMES 3 PERCENT 50 DELAY 1s CLOSE": "",
-		"KEY a ERROR x DELAY 5ms":                                   "",
-		"ON GET":                                                    "DROPREPLY, DUPLICATE or CLOSE",
-		"ON":                                                        "ON: expected a value",
-		"DROPREPLY DROPREQUEST":                                     "expected DROPREQUEST or DROPREPLY",
-		"NTH 0 CLOSE":                                               `NTH "0": expected a number from 1`,
-		"PERCENT 101 CLOSE":                                         "101 percent: expected 1 to 100",
-		"DELAY soon":                                                `duration "soon": expected milliseconds, or 1m30s`,
-		"OFF GET CLOSE":                                             `unknown word "OFF"`,
-		"ERROR x DROPREPLY":                                         "an ERROR cannot get lost",
-		"ON SET DUPLICATE DROPREPLY CLOSE":                          "",
-		"DUPLICATE CLOSE":                                           "a command that does not run is no DUPLICATE",
-		"DELAY 99999999999999999":                                   "too long",
-		"DELAY -5":                                                  "expected more than 0",
-	} {
-		f, err := ParseFault(strings.Fields(text))
-		if bad != "" {
-			require.ErrorContains(t, err, bad, text)
-			continue
-		}
-		require.NoError(t, err)
-		again, err := ParseFault(strings.Fields(strings.ReplaceAll(f.String(), `"`, "")))
-		require.NoError(t, err)
-		require.Equal(t, f, again)
+func TestOverlapsOfHolds(t *testing.T) {
+	held := func(at, until int, owner string, shared bool) Event {
+		return Event{Kind: LockHeld, Key: "k", Owner: owner, Shared: shared,
+			At: time.Duration(at) * time.Second, Until: time.Duration(until) * time.Second}
 	}
-	top := start(t, Config{Plan: alone, InMemory: true})
-	_, err := top.Inject(Fault{Node: "m9", Close: true})
-	require.ErrorContains(t, err, `unknown node "m9"`)
+	freed := func(at int, owner string) Event {
+		return Event{Kind: LockFreed, Key: "k", Owner: owner, At: time.Duration(at) * time.Second}
+	}
+	for what, one := range map[string]struct {
+		events []Event
+		want   []string
+	}{
+		"in turn":    {[]Event{held(0, 9, "a", false), freed(2, "a"), held(2, 9, "b", false)}, nil},
+		"lease over": {[]Event{held(0, 3, "a", false), held(3, 9, "b", false), freed(4, "a")}, nil},
+		"renewed": {[]Event{held(0, 3, "a", false), held(2, 6, "a", false), held(4, 9, "b", false)},
+			[]string{"k was held by a and by b from 4.000s to 6.000s"}},
+		"readers": {[]Event{held(0, 9, "a", true), held(1, 9, "b", true)}, nil},
+		"reader and writer": {[]Event{held(0, 9, "a", true), held(1, 5, "b:write", false)},
+			[]string{"k was held by a and by b:write from 1.000s to 5.000s"}},
+		"writer that reads": {[]Event{held(0, 9, "a:write", false), held(1, 9, "a", true)}, nil},
+		"no lease": {[]Event{held(0, 0, "a", false), held(1, 0, "b", false)},
+			[]string{"k was held by a and by b from 1.000s for ever"}},
+		"again": {[]Event{held(0, 2, "a", false), held(3, 5, "a", false), held(2, 4, "b", false)},
+			[]string{"k was held by b and by a from 3.000s to 4.000s"}},
+		"other key": {[]Event{held(0, 9, "a", false), {Kind: LockHeld, Key: "x", Owner: "b"}}, nil},
+	} {
+		var have []string
+		for _, o := range Overlaps(one.events, "k") {
+			have = append(have, o.String())
+		}
+		require.Equal(t, one.want, have, what)
+	}
+}
+
+// The same seed gives the same names, and virtual time begins where it is told to.
+func TestSeedAndBegin(t *testing.T) {
+	begin := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	var seen []string
+	for range 2 {
+		top := start(t, Config{Plan: plans["cluster"], InMemory: true, Virtual: true, Seed: 5, Begin: begin})
+		c := inside(t, top.Node("m1"))
+		seen = append(seen, c.do("CLUSTER MYID")+c.do("TIME")+c.do("INFO server"))
+	}
+	require.Equal(t, seen[0], seen[1])
+	require.Contains(t, seen[0], strconv.FormatInt(begin.Unix(), 10))
 }
 
 func TestControl(t *testing.T) {

@@ -30,11 +30,12 @@ type Clock struct {
 // errReal is what a clock answers that cannot be moved.
 var errReal = errors.New("topology: the clock is the computer's: start with a virtual one to move it")
 
-func newTopologyClock(t *Topology, virtual bool) *Clock {
-	c := &Clock{topology: t, virtual: virtual}
-	if virtual {
-		c.at = time.Now().Truncate(time.Millisecond).Round(0)
+func newTopologyClock(t *Topology, cfg Config) *Clock {
+	c := &Clock{topology: t, virtual: cfg.Virtual, at: cfg.Begin}
+	if c.at.IsZero() {
+		c.at = time.Now()
 	}
+	c.at = c.at.Truncate(time.Millisecond).Round(0)
 	return c
 }
 
@@ -55,7 +56,7 @@ func (c *Clock) Now() time.Time {
 // due on the way happens in its order: keys expire, blocked clients get their
 // timeouts, messages arrive, nodes notice each other's silence. When it returns
 // all of it is done, but for what clients then do about it: to let them, advance
-// in smaller steps. It must not be called twice at once with different aims.
+// in smaller steps.
 func (c *Clock) Advance(d time.Duration) error {
 	switch {
 	case !c.virtual:

@@ -35,6 +35,8 @@ type Config struct {
 	InMemory bool
 	// Virtual makes the topology's clock stand still until it is told to move.
 	Virtual bool
+	// Begin is the date at which a virtual clock begins; zero: the computer's.
+	Begin time.Time
 	// Seed is what every choice by chance depends on; 0: it differs each time.
 	Seed uint64
 	// Trace is how many events Topology.Trace keeps; 0: there is no trace.
@@ -88,7 +90,7 @@ func Start(cfg Config) (*Topology, error) {
 		return nil, err
 	}
 	t := &Topology{cfg: cfg, done: make(chan struct{})}
-	t.clock = newTopologyClock(t, cfg.Virtual)
+	t.clock = newTopologyClock(t, cfg)
 	t.faults.draw = t.random(0)
 	if cfg.Trace > 0 || cfg.Told != nil || cfg.Unsupported != nil {
 		t.trace = newTrace(t.clock, max(cfg.Trace, 1), cfg.Told)

@@ -1,0 +1,158 @@
+package topology
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFaults(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Trace: 100})
+	n := top.Node("m1")
+	inject := func(words ...string) int {
+		f, err := ParseFault(words)
+		require.NoError(t, err)
+		id, err := top.Inject(f)
+		require.NoError(t, err)
+		return id
+	}
+	inject("ON", "set", "KEY", "lock:*", "NTH", "2", "DROPREPLY")
+	c := inside(t, n)
+	require.Equal(t, "OK", c.do("SET lock:1 a"))
+	require.Equal(t, "OK", c.do("SET other a"))
+	c.send("SET lock:2 b")
+	c.silent()
+	c.send("GET lock:2")
+	c.silent()
+	d := inside(t, n)
+	require.Equal(t, `"b"`, d.do("GET lock:2"), "the command ran")
+	require.Equal(t, []FaultState{{ID: 1, Seen: 2, Struck: 1,
+		Fault: Fault{Command: "set", Key: "lock:*", Nth: 2, DropReply: true}}}, top.Faults())
+	top.ClearFaults()
+
+	id := inject("ON", "GET", "CLIENT", "worker", "ERROR", "LOADING wait a moment")
+	d.do("CLIENT SETNAME worker")
+	require.Equal(t, "(error) LOADING wait a moment", d.do("GET lock:2"))
+	require.Equal(t, "(nil)", inside(t, n).do("GET nothing"))
+	require.True(t, top.RemoveFault(id))
+	require.False(t, top.RemoveFault(id))
+	require.Equal(t, `"b"`, d.do("GET lock:2"))
+
+	inject("ON", "INCR", "TIMES", "1", "DROPREPLY", "CLOSE")
+	_, err := d.try("INCR n")
+	require.Error(t, err)
+	e := inside(t, n)
+	require.Equal(t, `"1"`, e.do("GET n"))
+	inject("ON", "INCR", "TIMES", "1", "CLOSE")
+	_, err = e.try("INCR n")
+	require.Error(t, err)
+	e = inside(t, n)
+	require.Equal(t, `"1"`, e.do("GET n"))
+	inject("ON", "INCR", "TIMES", "1", "DROPREQUEST")
+	e.send("INCR n")
+	e.silent()
+	e = inside(t, n)
+	require.Equal(t, `"1"`, e.do("GET n"))
+	inject("ON", "GET", "DELAY", "30")
+	begun := time.Now()
+	require.Equal(t, `"1"`, e.do("GET n"))
+	require.GreaterOrEqual(t, time.Since(begun), 30*time.Millisecond)
+}
+
+// A reply that comes late gets lost as well: the element is gone, and nobody has it.
+func TestLostReplyOfBlockedPop(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Trace: 100})
+	_, err := top.Inject(Fault{Command: "BLPOP", DropReply: true, Close: true})
+	require.NoError(t, err)
+	waiter, c := inside(t, top.Node("m1")), inside(t, top.Node("m1"))
+	waiter.send("BLPOP list 0")
+	waitFor(t, top, "list", 1)
+	require.Equal(t, "(integer) 1", c.do("RPUSH list a"))
+	require.Equal(t, "(integer) 0", c.do("EXISTS list"))
+	_, err = waiter.read()
+	require.Error(t, err)
+	gone := func() bool { return !strings.Contains(c.do("CLIENT LIST"), "id=1 ") }
+	require.Eventually(t, gone, time.Second, time.Millisecond)
+}
+
+// What came before a lost command arrives, and the connection ends with the server.
+func TestLossSparesWhatCameBefore(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true})
+	_, err := top.Inject(Fault{Command: "INCR", Nth: 3, DropReply: true})
+	require.NoError(t, err)
+	c := inside(t, top.Node("m1"))
+	_, err = c.conn.Write([]byte(strings.Repeat("INCR n\r\n", 5)))
+	require.NoError(t, err)
+	for _, want := range []string{"(integer) 1", "(integer) 2"} {
+		reply, err := c.read()
+		require.NoError(t, err)
+		require.Equal(t, want, reply)
+	}
+	c.silent()
+	require.Equal(t, `"3"`, inside(t, top.Node("m1")).do("GET n"))
+	top.Close()
+	_, err = c.read()
+	require.Error(t, err)
+}
+
+func TestSlowOnVirtualClock(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true})
+	top.Node("m1").Slow(time.Second)
+	c := inside(t, top.Node("m1"))
+	c.send("PING")
+	require.Eventually(t, func() bool { _, some := top.clock.nextAlarm(); return some }, time.Second, time.Millisecond)
+	require.NoError(t, top.Clock().Advance(999*time.Millisecond))
+	c.silent()
+	require.NoError(t, top.Clock().Advance(time.Millisecond))
+	reply, err := c.read()
+	require.NoError(t, err)
+	require.Equal(t, "PONG", reply)
+}
+
+func TestDelayOnVirtualClock(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true})
+	_, err := top.Inject(Fault{Command: "INCR", Delay: 10 * time.Second})
+	require.NoError(t, err)
+	c, d := inside(t, top.Node("m1")), inside(t, top.Node("m1"))
+	c.send("INCR n")
+	require.Eventually(t, func() bool { return top.Faults()[0].Struck == 1 }, time.Second, time.Millisecond)
+	require.Equal(t, "(nil)", d.do("GET n"), "others go on")
+	require.Eventually(t, func() bool { _, some := top.clock.nextAlarm(); return some }, time.Second, time.Millisecond)
+	require.NoError(t, top.Clock().Advance(10*time.Second))
+	require.Equal(t, `"1"`, d.do("GET n"))
+}
+
+func TestFaultsAsText(t *testing.T) {
+	for text, bad := range map[string]string{
+		"ON EVALSHA KEY orders:* NTH 2 DROPREPLY":                   "",
+		"ON SET CLIENT 7 NODE m1 TIMES 3 PERCENT 50 DELAY 1s CLOSE": "",
+		"KEY a ERROR x DELAY 5ms":                                   "",
+		"ON GET":                                                    "DROPREPLY, DUPLICATE or CLOSE",
+		"ON":                                                        "ON: expected a value",
+		"DROPREPLY DROPREQUEST":                                     "expected DROPREQUEST or DROPREPLY",
+		"NTH 0 CLOSE":                                               `NTH "0": expected a number from 1`,
+		"PERCENT 101 CLOSE":                                         "101 percent: expected 1 to 100",
+		"DELAY soon":                                                `duration "soon": expected milliseconds, or 1m30s`,
+		"OFF GET CLOSE":                                             `unknown word "OFF"`,
+		"ERROR x DROPREPLY":                                         "an ERROR cannot get lost",
+		"ON SET DUPLICATE DROPREPLY CLOSE":                          "",
+		"DUPLICATE CLOSE":                                           "a command that does not run is no DUPLICATE",
+		"DELAY 99999999999999999":                                   "too long",
+		"DELAY -5":                                                  "expected more than 0",
+	} {
+		f, err := ParseFault(strings.Fields(text))
+		if bad != "" {
+			require.ErrorContains(t, err, bad, text)
+			continue
+		}
+		require.NoError(t, err)
+		again, err := ParseFault(strings.Fields(strings.ReplaceAll(f.String(), `"`, "")))
+		require.NoError(t, err)
+		require.Equal(t, f, again)
+	}
+	top := start(t, Config{Plan: alone, InMemory: true})
+	_, err := top.Inject(Fault{Node: "m9", Close: true})
+	require.ErrorContains(t, err, `unknown node "m9"`)
+}
