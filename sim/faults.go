@@ -28,42 +28,40 @@ const (
 
 // faultKinds are in the order in which error messages list them. A new one goes
 // to the end: its place is part of what a seed draws.
-func faultKinds() []fault {
-	return []fault{
-		{"pause", "a client stands still", aLength, drawPause, false},
-		{"freeze", "a server stands still", aLength, drawFreeze, false},
-		{"jump", "a server's clock jumps", aLength, drawJump, false},
-		{"drift", "a server's clock runs fast or slow", aRate, drawDrift, false},
-		{"client-jump", "a client's clock jumps", aLength, drawClientJump, false},
-		{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, false},
-		{"drop", "a message gets lost", nothing, drawDrop, false},
-		{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, false},
-		{"lost-message", "a published message gets lost", nothing, drawLostMessage, false},
-		{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, false},
-		{"late-message", "a published message comes late", aLength, drawLateMessage, false},
-		{"duplicate", "a request is executed twice", aLength, drawDuplicate, false},
-		{"partition", "clients and servers are cut off from each other", aLength, drawPartition, false},
-		{"one-way", "they are cut off in one direction", aLength, drawOneWay, false},
-		{"crash", "a client crashes", nothing, drawCrash, false},
-		{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, false},
-		{"outage", "a server crashes and comes back with its data", aLength, drawOutage, false},
-		{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, false},
-		{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, true},
-		{"split", "a replica is promoted while its master serves on", nothing, drawSplit, true},
-		{"lag", "replication is held up", aLength, drawLag, true},
-		{"slow", "a server answers late", aLength, drawSlow, false},
-		{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, false},
-		{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, false},
-		{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, false},
-		{"evict", "a server removes a key to make room", nothing, drawEvict, false},
-		{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, false},
-	}
+var faultKinds = []fault{
+	{"pause", "a client stands still", aLength, drawPause, false},
+	{"freeze", "a server stands still", aLength, drawFreeze, false},
+	{"jump", "a server's clock jumps", aLength, drawJump, false},
+	{"drift", "a server's clock runs fast or slow", aRate, drawDrift, false},
+	{"client-jump", "a client's clock jumps", aLength, drawClientJump, false},
+	{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, false},
+	{"drop", "a message gets lost", nothing, drawDrop, false},
+	{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, false},
+	{"lost-message", "a published message gets lost", nothing, drawLostMessage, false},
+	{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, false},
+	{"late-message", "a published message comes late", aLength, drawLateMessage, false},
+	{"duplicate", "a request is executed twice", aLength, drawDuplicate, false},
+	{"partition", "clients and servers are cut off from each other", aLength, drawPartition, false},
+	{"one-way", "they are cut off in one direction", aLength, drawOneWay, false},
+	{"crash", "a client crashes", nothing, drawCrash, false},
+	{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, false},
+	{"outage", "a server crashes and comes back with its data", aLength, drawOutage, false},
+	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, false},
+	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, true},
+	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, true},
+	{"lag", "replication is held up", aLength, drawLag, true},
+	{"slow", "a server answers late", aLength, drawSlow, false},
+	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, false},
+	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, false},
+	{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, false},
+	{"evict", "a server removes a key to make room", nothing, drawEvict, false},
+	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, false},
 }
 
 // FaultKinds are the names of the kinds of fault.
 func FaultKinds() []string {
 	var names []string
-	for _, f := range faultKinds() {
+	for _, f := range faultKinds {
 		names = append(names, f.name)
 	}
 	return names
@@ -72,7 +70,7 @@ func FaultKinds() []string {
 // FaultKindsFor are those for which a world has a target.
 func FaultKindsFor(w *Spec) []string {
 	var names []string
-	for _, f := range faultKinds() {
+	for _, f := range faultKinds {
 		if !f.onReplicas || w.Replicas > 0 {
 			names = append(names, f.name)
 		}
@@ -81,8 +79,7 @@ func FaultKindsFor(w *Spec) []string {
 }
 
 func findFault(name string) fault {
-	all := faultKinds()
-	return all[slices.IndexFunc(all, func(f fault) bool { return f.name == name })]
+	return faultKinds[slices.IndexFunc(faultKinds, func(f fault) bool { return f.name == name })]
 }
 
 // read reads the range of an amount.

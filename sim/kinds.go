@@ -31,23 +31,21 @@ type part interface {
 }
 
 // kinds are in the order in which error messages list them.
-func kinds() []kind {
-	return []kind{
-		{"mutex", oneMaster, locked((*lockclient.Client).Mutex), hashBooks},
-		{"fenced", oneMaster, locked((*lockclient.Client).Fenced), hashBooks},
-		{"redlock", independent, quorum(lockclient.Redlock), stringBooks},
-		{"redlock-hash", independent, quorum(lockclient.HashRedlock), stringBooks},
-		{"fair", oneMaster, locked((*lockclient.Client).Fair), hashBooks},
-		{"nonreentrant", oneMaster, locked((*lockclient.Client).NonReentrant), hashBooks},
-		{"nonreentrant-fair", oneMaster, locked((*lockclient.Client).NonReentrantFair), hashBooks},
-		{"spin", oneMaster, locked((*lockclient.Client).Spin), hashBooks},
-		{"simple", oneMaster, locked((*lockclient.Client).Simple), stringBooks},
-		{"rw", oneMaster, readsOrWrites, hashBooks},
-		{"multi", independent, multiplied, multiBooks},
-		{"semaphore", oneMaster, takesPermit, permitBooks},
-		{"permits", oneMaster, takesLeasedPermit, leasedBooks},
-		{"latch", oneMaster, countsOrWaits, latchBooks},
-	}
+var kinds = []kind{
+	{"mutex", oneMaster, locked((*lockclient.Client).Mutex), hashBooks},
+	{"fenced", oneMaster, locked((*lockclient.Client).Fenced), hashBooks},
+	{"redlock", independent, quorum(lockclient.Redlock), stringBooks},
+	{"redlock-hash", independent, quorum(lockclient.HashRedlock), stringBooks},
+	{"fair", oneMaster, locked((*lockclient.Client).Fair), hashBooks},
+	{"nonreentrant", oneMaster, locked((*lockclient.Client).NonReentrant), hashBooks},
+	{"nonreentrant-fair", oneMaster, locked((*lockclient.Client).NonReentrantFair), hashBooks},
+	{"spin", oneMaster, locked((*lockclient.Client).Spin), hashBooks},
+	{"simple", oneMaster, locked((*lockclient.Client).Simple), stringBooks},
+	{"rw", oneMaster, readsOrWrites, hashBooks},
+	{"multi", independent, multiplied, multiBooks},
+	{"semaphore", oneMaster, takesPermit, permitBooks},
+	{"permits", oneMaster, takesLeasedPermit, leasedBooks},
+	{"latch", oneMaster, countsOrWaits, latchBooks},
 }
 
 // findKind returns the kind of that name.
@@ -55,18 +53,17 @@ func findKind(name string) kind {
 	if name == OwnKind {
 		return kind{OwnKind, oneMaster, ownPart, noBooks}
 	}
-	all := kinds()
-	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
 		panic("sim: no lock is called " + name)
 	}
-	return all[i]
+	return kinds[i]
 }
 
 // kindNames are the names of all kinds.
 func kindNames() []string {
 	var names []string
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		names = append(names, k.name)
 	}
 	return names

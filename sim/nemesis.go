@@ -46,12 +46,19 @@ func verbs() []verb {
 	}
 }
 
+// knownVerbs are the verbs, made once: they refer to each other.
+var knownVerbs []verb
+
+func init() { knownVerbs = verbs() }
+
 func findVerb(name string) (verb, error) {
-	var names []string
-	for _, v := range verbs() {
+	for _, v := range knownVerbs {
 		if v.name == name {
 			return v, nil
 		}
+	}
+	var names []string
+	for _, v := range knownVerbs {
 		names = append(names, v.name)
 	}
 	return verb{}, fmt.Errorf("unknown verb %q: expected %s", name, strings.Join(names, ", "))

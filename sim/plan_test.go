@@ -14,7 +14,7 @@ import (
 func planned(t *testing.T) (list []*Scenario) {
 	t.Helper()
 	var all, some []string
-	for _, f := range faultKinds() {
+	for _, f := range faultKinds {
 		all = append(all, f.name)
 		if !f.onReplicas {
 			some = append(some, f.name)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -28,7 +29,12 @@ var errNotSame = errors.New("the replay is not the run that was recorded")
 // errDiffers says that a verdict was not as expected; the report has said so.
 var errDiffers = errors.New("a verdict differs from what was expected")
 
+// garbage is by how many percent the heap may grow before it is swept: runs
+// leave much behind, and keep little.
+const garbage = 400
+
 func main() {
+	debug.SetGCPercent(garbage)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

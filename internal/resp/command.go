@@ -74,6 +74,16 @@ func (r *CommandReader) Fill(src io.Reader) (int, error) {
 	return n, err
 }
 
+// Feed takes bytes that are there already, as Fill does from a source.
+func (r *CommandReader) Feed(p []byte) error {
+	r.compact()
+	r.buf = append(r.buf, p...)
+	if len(r.buf)-r.pos > r.MaxQuery {
+		return ErrQueryBuffer
+	}
+	return nil
+}
+
 // Buffered is the number of bytes held that belong to no command taken so far.
 func (r *CommandReader) Buffered() int { return len(r.buf) - r.start }
 
@@ -107,20 +117,28 @@ func (r *CommandReader) Next() ([][]byte, error) {
 }
 
 func (r *CommandReader) makeRoom() {
-	if r.start > 0 && (r.start == len(r.buf) || cap(r.buf)-len(r.buf) < minRoom) {
-		held := r.buf[r.start:]
-		if len(held) == 0 && cap(r.buf) > maxRoom {
-			r.buf = nil
-		}
-		r.buf = append(r.buf[:0], held...)
-		r.pos -= r.start
-		r.start = 0
+	if r.start == len(r.buf) || cap(r.buf)-len(r.buf) < minRoom {
+		r.compact()
 	}
 	if cap(r.buf)-len(r.buf) < minRoom {
 		grown := make([]byte, len(r.buf), max(2*cap(r.buf), 4*minRoom))
 		copy(grown, r.buf)
 		r.buf = grown
 	}
+}
+
+// compact moves what is held to the buffer's beginning.
+func (r *CommandReader) compact() {
+	if r.start == 0 {
+		return
+	}
+	held := r.buf[r.start:]
+	if len(held) == 0 && cap(r.buf) > maxRoom {
+		r.buf = nil
+	}
+	r.buf = append(r.buf[:0], held...)
+	r.pos -= r.start
+	r.start = 0
 }
 
 // finish hands out the arguments of the current command and starts the next.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -115,25 +114,22 @@ func (n *Node) Apply(stream []byte) error {
 	n.keys.SetExpiry(datastore.IgnoreExpiry)
 	defer n.applyExpiryPolicy()
 	commands := resp.NewCommandReader()
-	source := bytes.NewReader(stream)
-	for done := 0; done < len(stream); {
-		cmd, err := commands.Next()
-		if err != nil {
-			return fmt.Errorf("engine: effects at offset %d: %w", n.repl.offset, err)
+	err := commands.Feed(stream)
+	for done := 0; done < len(stream) && err == nil; {
+		var cmd [][]byte
+		if cmd, err = commands.Next(); err != nil {
+			break
 		}
 		if cmd == nil {
-			if source.Len() == 0 {
-				return fmt.Errorf("engine: effects at offset %d end inside a command", n.repl.offset)
-			}
-			if _, err := commands.Fill(source); err != nil {
-				return fmt.Errorf("engine: effects at offset %d: %w", n.repl.offset, err)
-			}
-			continue
+			return fmt.Errorf("engine: effects at offset %d end inside a command", n.repl.offset)
 		}
 		n.Do(n.repl.master, cmd)
-		end := len(stream) - source.Len() - commands.Buffered()
+		end := len(stream) - commands.Buffered()
 		n.repl.append(stream[done:end], n.conf.backlog)
 		done = end
+	}
+	if err != nil {
+		return fmt.Errorf("engine: effects at offset %d: %w", n.repl.offset, err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type statistics struct {
 	hits        int64 // reads that found their key
 	misses      int64
 	peakMemory  int64            // the most that was seen, in bytes
-	perCommand  []commandStats   // by the number of the row or sub-row; nil until used
+	perCommand  [][]commandStats // by the number of the row or sub-row, in pages; each nil until used
 	perError    map[string]int64 // by code word
 }
 
@@ -67,14 +67,20 @@ func (s *statistics) reject(cmd *Command, text string) {
 	s.countError(text)
 }
 
+// statsPage is how many rows have their counters made together: most nodes of a
+// simulation see few commands.
+const statsPage = 8
+
 func (s *statistics) of(cmd *Command) *commandStats {
 	if s.perCommand == nil {
-		s.begin()
+		s.perCommand = make([][]commandStats, tableRows/statsPage+1)
 	}
-	return &s.perCommand[cmd.row]
+	page := &s.perCommand[cmd.row/statsPage]
+	if *page == nil {
+		*page = make([]commandStats, statsPage)
+	}
+	return &(*page)[cmd.row%statsPage]
 }
-
-func (s *statistics) begin() { s.perCommand = make([]commandStats, tableRows) }
 
 func (s *statistics) countError(text string) {
 	s.errors++

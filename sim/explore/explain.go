@@ -34,7 +34,7 @@ func Explain(ctx context.Context, p Problem) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &explainer{lab: newLab(checks, p.Own), ctx: ctx}
+	x := &explainer{lab: newLab(sim.NewLua(), checks, p.Own), ctx: ctx}
 	if err := x.look(p.Scenario); err != nil || len(x.violated) == 0 {
 		return nil, err
 	}

@@ -68,6 +68,6 @@ func Of(ctx context.Context, p Problem, seed uint64) (*Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newLab(checks, p.Own).seed(ctx, p.Scenario, seed, "")
+	f := newLab(sim.NewLua(), checks, p.Own).seed(ctx, p.Scenario, seed, "")
 	return f.hit, f.err
 }

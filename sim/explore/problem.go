@@ -21,12 +21,13 @@ type Problem struct {
 
 // Options are how to search.
 type Options struct {
-	Root     uint64 // the seeds are those of this root: see Seed
-	First    int    // number of the first seed
-	Seeds    int    // how many seeds at most
-	Hits     int    // how many hits are enough; 0: 1
-	Need     string // kind of fault without which a hit must not be one; "": any
-	Workers  int    // 0: one for each core
+	Root     uint64   // the seeds are those of this root: see Seed
+	First    int      // number of the first seed
+	Seeds    int      // how many seeds at most
+	Hits     int      // how many hits are enough; 0: 1
+	Need     string   // kind of fault without which a hit must not be one; "": any
+	Workers  int      // 0: one for each core
+	Engines  *Engines // nil: each search makes its own
 	Progress func(tried int, hits []Hit)
 }
 
@@ -82,8 +83,8 @@ type lab struct {
 	runs   int
 }
 
-func newLab(checks []string, own *sim.Own) *lab {
-	return &lab{lua: sim.NewLua(), own: own, checks: checks}
+func newLab(lua *luaengine.Engine, checks []string, own *sim.Own) *lab {
+	return &lab{lua: lua, own: own, checks: checks}
 }
 
 // outcome is what a run showed.

@@ -25,11 +25,11 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 	}
 	var res Result
 	var failed error
-	worker := func() func(context.Context, int) found {
-		l := newLab(checks, p.Own)
+	worker := func() (func(context.Context, int) found, func()) {
+		l := newLab(opt.Engines.take(), checks, p.Own)
 		return func(ctx context.Context, i int) found {
 			return l.seed(ctx, p.Scenario, Seed(opt.Root, opt.First+i), opt.Need)
-		}
+		}, func() { opt.Engines.give(l.lua) }
 	}
 	err = each(ctx, opt.Seeds, opt.Workers, worker, func(i int, f found) bool {
 		if f.err != nil {

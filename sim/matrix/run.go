@@ -74,6 +74,7 @@ type searcher struct {
 
 	ordered map[string]*Orders // likewise
 	lua     *luaengine.Engine
+	engines explore.Engines
 }
 
 // Run fills the matrix, row after row. When ctx ends it returns ctx's error with
@@ -198,7 +199,8 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 	}
 	set := r.Setting(c.Variant)
 	p := explore.Problem{Scenario: world}
-	opt := explore.Options{Root: s.opt.Root, Seeds: s.opt.Seeds, Need: set.need(), Workers: s.opt.Workers}
+	opt := explore.Options{Root: s.opt.Root, Seeds: s.opt.Seeds, Need: set.need(), Workers: s.opt.Workers,
+		Engines: &s.engines}
 	if one.verdict == check.Violated && s.opt.Find > 0 {
 		opt.Seeds = s.opt.Find
 	}
