@@ -54,13 +54,18 @@ func writeExplanation(out io.Writer, e *explore.Explanation) {
 		if i == 0 {
 			fmt.Fprintln(out, "\nThe same story again, with")
 		}
-		effect := "is violated as well"
-		if r.Saves {
-			effect = "is not violated"
-		}
-		if r.Note != "" {
-			effect += ", but " + r.Note
-		}
-		fmt.Fprintf(out, "  %-42s %s %s\n", r.Name+":", e.Result.Check, effect)
+		fmt.Fprintf(out, "  %-42s %s\n", r.Name+":", effectOf(&r, e.Result.Check))
 	}
+}
+
+// effectOf says what became of a check with a remedy.
+func effectOf(r *explore.Remedy, check string) string {
+	effect := check + " is violated as well"
+	if r.Saves {
+		effect = check + " is not violated"
+	}
+	if r.Note != "" {
+		effect += ", but " + r.Note
+	}
+	return effect
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"minikv/docs/lessons"
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/sim/explore"
 	"minikv/sim/page"
 )
 
@@ -25,8 +25,10 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the scenarios as pages, in which runs can be changed",
-		Long: `Serve a page for each embedded scenario. On these a run can be branched: lose
-this message, pause this client, crash this node, and see what then happens.
+		Long: `Serve a page for each embedded scenario, and the matrix as a heat map whose
+cells open their runs. A run can be branched: lose this message, pause this
+client, crash this node, and see what then happens; or its file be changed. Where
+a promise is broken, what would have saved it is tried.
 
 It serves this machine alone unless --addr says otherwise.`,
 		Example: `  locksim serve
@@ -77,6 +79,7 @@ func newSite() http.Handler {
 	mux.HandleFunc("GET /run/{name}", s.answer(s.show))
 	mux.HandleFunc("GET /matrix", s.answer(heat))
 	mux.HandleFunc("GET /lesson/{number}", s.answer(lesson))
+	mux.HandleFunc("GET /explain/{name}", s.answer(s.explain))
 	mux.HandleFunc("POST /branch", s.answer(s.branch))
 	return http.NewCrossOriginProtection().Handler(local(mux))
 }
@@ -170,14 +173,18 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := page.FromReport(report, events, replayCommand(b.file.Name, b.file, report))
 	p.Live = &page.Live{Home: "/", Branch: "/branch", Scenario: b.file.Name, Seed: b.seed, Steps: b.steps,
-		File: b.scenario.Text()}
+		File: b.scenario.Text(), Own: b.own, Run: "/run/" + ownName,
+		Explain: "/explain/" + url.PathEscape(b.file.Name) + "?" + b.query()}
 	if cell := cellOfRun(b.file.Name); cell != nil {
 		cell.describe(p)
 		p.Live.Matrix = "/matrix"
 	}
+	if len(b.steps) > 0 || b.own != "" {
+		p.Replay = "" // no command has it
+	}
 	if len(b.steps) > 0 {
 		p.Title += ", branched"
-		p.Claim, p.Replay = "", ""
+		p.Claim = ""
 		for i := range p.Verdicts {
 			p.Verdicts[i].Expected = ""
 		}
@@ -208,11 +215,30 @@ func (s *site) branch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, address(b.file.Name, b.seed, append(b.steps, step))+"#event="+strconv.Itoa(n), http.StatusSeeOther)
+	http.Redirect(w, r, b.address(step)+"#event="+strconv.Itoa(n), http.StatusSeeOther)
 	return nil
 }
 
-// keepEvents returns an observer that appends to events.
-func keepEvents(events *[]trace.Event) func(*trace.Event, []string) {
-	return func(e *trace.Event, _ []string) { *events = append(*events, *e) }
+// explain says why a run broke a promise, and tries what could have saved it.
+func (s *site) explain(w http.ResponseWriter, r *http.Request) error {
+	b, err := newBranch(r.PathValue("name"), r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if _, _, err := b.run(r.Context()); err != nil {
+		return err // it is too long
+	}
+	e, err := explore.Explain(r.Context(), explore.Problem{Scenario: b.scenario})
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		return fmt.Errorf("%s violates nothing: there is nothing to explain", b.file.Name)
+	}
+	x := &page.Explanation{Run: b.address(), Story: e.Story, Broken: e.Broken}
+	for _, one := range e.Remedies {
+		x.Remedies = append(x.Remedies, page.Remedy{Name: one.Name, Effect: effectOf(&one, e.Result.Check), Saves: one.Saves,
+			Address: "/run/" + ownName + "?" + url.Values{"file": {one.Story.Text()}}.Encode()})
+	}
+	return x.Write(w, "/")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,21 +16,34 @@ import (
 // maxBranches is how many steps may be added to a scenario.
 const maxBranches = 20
 
+// ownName is the name of a scenario that somebody gives as a file.
+const ownName = "own"
+
+// maxEvents is how many events a served run may have.
+const maxEvents = 300_000
+
 // branch is a scenario with steps that somebody added.
 type branch struct {
-	file     *sim.Scenario // as it is embedded
+	file     *sim.Scenario // as it is embedded, or as it was given
+	own      string        // the text of a given one, else ""
 	seed     uint64
 	steps    []string // lines of a scenario file
 	scenario *sim.Scenario
 }
 
-// newBranch reads a branch from the parameters seed and step.
-func newBranch(name string, given url.Values) (*branch, error) {
-	file, err := find(name)
+// newBranch reads a branch from the parameters seed, step and file.
+func newBranch(name string, given url.Values) (b *branch, err error) {
+	b = &branch{steps: given["step"]}
+	if name == ownName {
+		b.own = strings.ReplaceAll(given.Get("file"), "\r\n", "\n") // as forms send lines
+		b.file, err = sim.ParseScenario(ownName+".scenario", b.own)
+	} else {
+		b.file, err = find(name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b := &branch{file: file, seed: file.Seed, steps: given["step"]}
+	b.seed = b.file.Seed
 	if text := given.Get("seed"); text != "" {
 		if b.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			return nil, fmt.Errorf("seed %q: expected a number", text)
@@ -68,9 +82,34 @@ func (b *branch) run(ctx context.Context) (*sim.Report, []trace.Event, error) {
 	return runWithEvents(ctx, b.scenario)
 }
 
+// address is where the branch is shown, with further steps.
+func (b *branch) address(more ...string) string {
+	return "/run/" + url.PathEscape(b.file.Name) + "?" + b.query(more...)
+}
+
+// query are the parameters of the branch.
+func (b *branch) query(more ...string) string {
+	query := url.Values{"seed": {strconv.FormatUint(b.seed, 10)}, "step": slices.Concat(b.steps, more)}
+	if b.own != "" {
+		query.Set("file", b.own)
+	}
+	return query.Encode()
+}
+
 func runWithEvents(ctx context.Context, s *sim.Scenario) (*sim.Report, []trace.Event, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var events []trace.Event
-	report, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Lines: true, Observe: keepEvents(&events)})
+	keep := func(e *trace.Event, _ []string) {
+		if events = append(events, *e); len(events) == maxEvents {
+			stop(fmt.Errorf("the run has more than %d events, too many for a page: "+
+				"locksim run FILE --trace none shows its verdicts", maxEvents))
+		}
+	}
+	report, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Lines: true, Observe: keep})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
 	return report, events, err
 }
 

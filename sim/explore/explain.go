@@ -23,8 +23,9 @@ type Explanation struct {
 // Remedy is a change of the world, and what the same story gives with it.
 type Remedy struct {
 	Name  string
-	Saves bool   // the story violates no longer what it violated
-	Note  string // what it saves instead, or ""
+	Saves bool          // the story violates no longer what it violated
+	Note  string        // what it saves instead, or ""
+	Story *sim.Scenario // with the change
 }
 
 // Explain runs a scenario with its seed and says why the first check that is

@@ -69,5 +69,10 @@ func TestExplanations(t *testing.T) {
 	e, err := Explain(context.Background(), p)
 	require.NoError(t, err)
 	require.Contains(t, e.Broken, "what a server has acknowledged survives its crash")
-	require.Contains(t, e.Remedies, Remedy{Name: "restarts delayed by more than a lease", Saves: true})
+	delayed := e.Remedies[0]
+	require.Equal(t, "restarts delayed by more than a lease", delayed.Name)
+	require.True(t, delayed.Saves)
+	r, err := delayed.Story.Run(context.Background(), sim.Options{Seed: delayed.Story.Seed})
+	require.NoError(t, err)
+	require.Equal(t, "holds", r.Results[0].Verdict.String(), delayed.Story.Text())
 }

@@ -132,7 +132,7 @@ func (x *explainer) remedies(needed []sim.Step) (list []Remedy, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r := Remedy{Name: c.name, Saves: len(o.violated) == 0}
+		r := Remedy{Name: c.name, Saves: len(o.violated) == 0, Story: other}
 		for _, result := range o.report.Results {
 			fenced := with.World.Fence && result.Check == "fencing" && result.Verdict == check.Holds
 			if fenced && !r.Saves && x.checks[0] != "fencing" {

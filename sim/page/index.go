@@ -21,6 +21,22 @@ type Entry struct {
 	Verdicts []Verdict
 }
 
+// Explanation says why a run broke a promise, and what would have saved it.
+type Explanation struct {
+	Run      string   // address of the run
+	Story    []string // sentences
+	Broken   []string // assumptions that did not come true
+	Remedies []Remedy
+}
+
+// Remedy is what was tried, and what came of it.
+type Remedy struct {
+	Name    string
+	Effect  string
+	Saves   bool
+	Address string // of the run with it
+}
+
 // Lesson is a lesson of the list.
 type Lesson struct {
 	Title   string
@@ -36,6 +52,7 @@ type plain struct {
 	Policy string
 	Style  template.CSS
 	Index  *Index
+	Why    *Explanation
 	Body   template.HTML
 	Error  string
 }
@@ -50,6 +67,11 @@ func (p plain) write(out io.Writer) error {
 // Write writes the list. An error is that of the writer.
 func (x *Index) Write(out io.Writer) error {
 	return plain{Title: "Redis locks under faults", Index: x}.write(out)
+}
+
+// Write writes the explanation. An error is that of the writer.
+func (x *Explanation) Write(out io.Writer, home string) error {
+	return plain{Title: "What would have saved it", Home: home, Why: x}.write(out)
 }
 
 // WriteRefusal writes a page that says what is wrong, with a way home.

@@ -44,6 +44,9 @@ type Live struct {
 	Scenario string // name of the scenario
 	Seed     uint64
 	Steps    []string // what was changed already, as lines of a scenario file
+	Own      string   // the file that somebody gave, before these; "": an embedded one
+	Run      string   // address that takes a file in a form and shows its run
+	Explain  string   // address of what would have saved a violated run
 	File     string   // the scenario as it ran, as a file
 }
 

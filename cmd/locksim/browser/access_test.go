@@ -14,7 +14,7 @@ import (
 
 // pages are one of each kind.
 var pages = []string{"", "run/failover_before_replication#event=42", "run/clock_jump_breaks_redlock", "matrix",
-	"lesson/1", "run/cell:2%2Fredisson%2Fmutex"}
+	"lesson/1", "explain/failover_before_replication", "run/cell:2%2Fredisson%2Fmutex"}
 
 // reflows checks that a page can be read without scrolling sideways: only the
 // diagram is wider than the window, in a frame of its own; and no text is cut off.

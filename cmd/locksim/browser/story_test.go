@@ -88,6 +88,23 @@ func TestByKeyboard(t *testing.T) {
 	v.sees(".verdicts", "exclusion violated")
 }
 
+// TestRemedy: from a violation to what would have saved it, and to a run of that,
+// whose file can be changed in turn.
+func TestRemedy(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication")
+	v.clicks(`a[href^="/explain/"]`)
+	v.sees("main", "replicas have what was acknowledged")
+	v.sees(".verdicts .holds", "acquisitions checked with WAIT (sync=on)")
+	v.clicks(".verdicts .holds a")
+	v.sees(".verdicts", "exclusion holds")
+	v.clicks("footer summary")
+	v.asks(`{ const file = document.querySelector('textarea'); file.value = file.value.replace(' sync=on', ''); }`, nil)
+	v.tabsTo("textarea")
+	v.presses(kb.Tab, kb.Enter)
+	v.sees(".verdicts", "exclusion violated")
+}
+
 // TestLesson: a lesson's question can be answered before its run is seen.
 func TestLesson(t *testing.T) {
 	v := visit(t, serve(t), 1280)
