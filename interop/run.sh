@@ -1,14 +1,15 @@
 #!/bin/bash
-# Runs real clients against minikv, as far as this machine can: redis-py needs
-# python3 with venv, ioredis and node-redis need npm, Redisson a JDK 17 and
-# Maven. Each is brought in the version that its build file names.
+# Runs real clients against minikv, as far as this machine can: those of PyPI
+# need python3 with venv, those of npm Node, Redisson, Spring Integration and
+# ShedLock a JDK 17 and Maven. Each is brought in the version that its build file
+# names.
 #
 # First other people's lock libraries, on redis-server too if it is there; then
 # Redisson and lockclient on the same locks. Both print a table of
-# docs/interop.md, and with -rewrite write it there. Then all clients through failovers, crashes, restarts and slot moves;
-# this prints how long each was without a lock. Before these, one test command
-# of each language under minikv exec. INTEROP_CLIENTS=redis-py,ioredis
-# takes only these through the latter.
+# docs/interop.md, and with -rewrite write it there. Then a test command of each
+# language under minikv exec. Then all clients through failovers, crashes,
+# restarts and slot moves; this prints how long each was without a lock.
+# INTEROP_CLIENTS=redis-py,ioredis takes only these through the latter.
 set -u
 cd "$(dirname "$0")" || exit 1
 
