@@ -19,6 +19,7 @@ type span struct {
 	db      int // that the stream has selected at the base
 	offset  int64
 	changes []pastChange
+	size    int // of the changes, in bytes
 }
 
 // pastChange is effects, and when they came about.
@@ -27,8 +28,13 @@ type pastChange struct {
 	stream []byte
 }
 
-// pastSpan is how far back a member can go at least, once it has run for that long.
-const pastSpan = time.Minute
+// pastSpan is how far back a member can go at least, once it has run for that
+// long, unless its changes take more than pastSize bytes: a clock may stand still
+// while clients write.
+const (
+	pastSpan = time.Minute
+	pastSize = 16 << 20
+)
 
 // Remember begins to keep the past, for RestartAt.
 func (m *Member) Remember() {
@@ -38,7 +44,10 @@ func (m *Member) Remember() {
 	}
 }
 
-// remember notes what has changed. Each minute a new span begins.
+// pastOverhead is about what a change takes besides its effects.
+const pastOverhead = 64
+
+// remember notes what has changed. Each minute, or pastSize, a new span begins.
 func (m *Member) remember() {
 	if m.past == nil {
 		return
@@ -50,8 +59,9 @@ func (m *Member) remember() {
 		if len(stream) > 0 {
 			s.changes = append(s.changes, pastChange{now, append([]byte(nil), stream...)})
 			s.offset += int64(len(stream))
+			s.size += len(stream) + pastOverhead
 		}
-		if ok && now-s.at < pastSpan {
+		if ok && now-s.at < pastSpan && s.size < pastSize {
 			return
 		}
 		if !ok { // another history has begun

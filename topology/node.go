@@ -233,7 +233,7 @@ func (n *Node) Restart(keepData bool) error {
 
 // RestartLosing is Restart with the data as it was that long before the process
 // ended, as from a disk that was synced then. It reaches back a minute at least,
-// if Config.Remember is set.
+// or 16 MiB of writes, if Config.Remember is set.
 func (n *Node) RestartLosing(latest time.Duration) error {
 	m, ok := n.process.(*cluster.Member)
 	if !ok || !n.topology.cfg.Remember {

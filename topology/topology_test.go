@@ -377,6 +377,26 @@ func TestRestartLosesTheLatest(t *testing.T) {
 	require.Equal(t, `"1"`, c.do("GET old"))
 }
 
+// A past that is written while the clock stands still does not grow for ever.
+func TestPastIsBounded(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1}, Remember: true, Virtual: true})
+	n := top.Node("m1")
+	c := dial(t, n)
+	c.do("SET old 1")
+	value := strings.Repeat("x", 1<<16)
+	for range 2000 {
+		c.do("SET k " + value)
+	}
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	require.Less(t, memory.HeapAlloc, uint64(80<<20))
+	require.NoError(t, n.RestartLosing(0))
+	c = dial(t, n)
+	require.Equal(t, `"1"`, c.do("GET old"))
+	require.Equal(t, "(integer) 65536", c.do("STRLEN k"))
+}
+
 func TestTakeOver(t *testing.T) {
 	for _, name := range []string{"replicas", "cluster"} {
 		top := start(t, Config{Plan: plans[name]})

@@ -19,7 +19,8 @@ var nodeVerbs = []verb{
 	{words: "RESTART", args: "<node> [KEEP|LOSE-ALL|LOSE <duration>]", least: 1, most: 3, run: onNode(restart),
 		help: []string{
 			"Start a node that is down, or kill and start it: with its data (the default), without, or with what it",
-			"had that long before its end, as from a disk that was synced then (a minute at most)."}},
+			"had that long before its end, as from a disk that was synced then. It goes back a minute at least, or",
+			"16 MiB of writes."}},
 	{words: "FREEZE", args: "<node>", least: 1, most: 1, run: onNode(freeze), help: []string{
 		"Stop a node, as SIGSTOP does: connections stay, nothing is answered. Thaw it at another node, or at",
 		"the control port."}},
