@@ -11,6 +11,9 @@ import (
 )
 
 const (
+	// refusalPause is how long a request waits before it is sent again that a
+	// cluster has refused; the next pause is twice as long.
+	refusalPause = 50 * time.Millisecond
 	// retryPeriod is how long background work waits before it repeats a request.
 	retryPeriod = time.Second
 	// syncLimit is Redisson's default slavesSyncTimeout.
@@ -89,7 +92,15 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then.
-func (c *Client) evalSynced(ctx context.Context, q call) (Reply, error) {
+func (c *Client) evalSynced(ctx context.Context, q call) (reply Reply, err error) {
+	err = c.persist(ctx, func() (err error) {
+		reply, err = c.evalSyncedOnce(ctx, q)
+		return err
+	})
+	return reply, err
+}
+
+func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	t, ok := c.transport.(Replicated)
 	if !ok || !c.transport.Topology().Replicas {
 		return c.eval(ctx, c.timeout, q)
@@ -101,6 +112,35 @@ func (c *Client) evalSynced(ctx context.Context, q call) (Reply, error) {
 		return reply, ErrReplication
 	}
 	return reply, outcomeError(ctx, err)
+}
+
+// persist sends a request again that a cluster refuses because a slot is on its
+// way or nobody serves it, for as long as one request may take. It was not
+// executed: only what has an unknown outcome is never sent again.
+func (c *Client) persist(ctx context.Context, send func() error) error {
+	until := c.rt.Mono() + c.timeout
+	pause := refusalPause
+	gate := c.rt.NewGate()
+	for {
+		err := send()
+		if !isOnItsWay(err) || c.rt.Mono()+pause > until {
+			return err
+		}
+		if _, ended := gate.Wait(ctx, pause); ended != nil {
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// isOnItsWay tells whether a cluster has refused a request for a reason that
+// passes when a slot has moved or a master was replaced.
+func isOnItsWay(err error) bool {
+	switch refusal(err) {
+	case "ASK", "CLUSTERDOWN", "MOVED", "TRYAGAIN":
+		return true
+	}
+	return false
 }
 
 // do runs a plain command under a time limit.

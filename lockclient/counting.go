@@ -43,15 +43,21 @@ func notRun(err error) bool {
 	if errors.Is(err, ErrNotSent) {
 		return true
 	}
-	var refused *ServerError
-	if !errors.As(err, &refused) {
-		return false
-	}
-	switch code, _, _ := strings.Cut(refused.Text, " "); code {
+	switch refusal(err) {
 	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "NOREPLICAS", "READONLY", "TRYAGAIN":
 		return true
 	}
 	return false
+}
+
+// refusal is the code word of a server's error, "" of any other.
+func refusal(err error) string {
+	var refused *ServerError
+	if !errors.As(err, &refused) {
+		return ""
+	}
+	code, _, _ := strings.Cut(refused.Text, " ")
+	return code
 }
 
 // permitsWake is the rule of semaphores, whose messages count permits.

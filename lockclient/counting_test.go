@@ -125,7 +125,7 @@ func TestWireOfSynchronizers316(t *testing.T) {
 // middle of a script is not, as the script may have given the permits back.
 func TestReleaseIsRepeatedOnlyIfNotRun(t *testing.T) {
 	t.Parallel() // it waits
-	for text, releases := range map[string]int{"TRYAGAIN Multiple keys": 2, "NOPERM this channel": 1} {
+	for text, releases := range map[string]int{"LOADING the dataset": 2, "NOPERM this channel": 1} {
 		refused := false
 		w := &wire{}
 		w.reply = func(script string, keys []string) (lockclient.Reply, error) {

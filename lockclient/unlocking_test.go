@@ -26,8 +26,8 @@ func failing(unlock func() error) func(script string, keys []string) (lockclient
 }
 
 var (
-	errMoving = &lockclient.ServerError{Text: "TRYAGAIN Multiple keys request during rehashing of slot"}
-	errReset  = errors.New("connection reset")
+	errLoading = &lockclient.ServerError{Text: "LOADING Redis is loading the dataset in memory"}
+	errReset   = errors.New("connection reset")
 )
 
 // repetitions locks with opts, unlocks while error is what unlocks meet, until
@@ -77,9 +77,9 @@ func TestHowLongAnUnlockIsRepeated(t *testing.T) {
 		compat   bool
 		from, to time.Duration
 	}{
-		{"refused, fresh name", errMoving, false, false, 9 * time.Minute, 10 * time.Minute},
-		{"refused, chosen name", errMoving, true, false, 9 * time.Minute, 10 * time.Minute},
-		{"refused, chosen name, 3.16", errMoving, true, true, 9 * time.Minute, 10 * time.Minute},
+		{"refused, fresh name", errLoading, false, false, 9 * time.Minute, 10 * time.Minute},
+		{"refused, chosen name", errLoading, true, false, 9 * time.Minute, 10 * time.Minute},
+		{"refused, chosen name, 3.16", errLoading, true, true, 9 * time.Minute, 10 * time.Minute},
 		{"unknown, fresh name", errReset, false, false, 9 * time.Minute, 10 * time.Minute},
 		{"unknown, fresh name, 3.16", errReset, false, true, 9 * time.Minute, 10 * time.Minute},
 		{"unknown, chosen name", errReset, true, false, latch - 2*time.Second, latch},
@@ -96,7 +96,7 @@ func TestHowLongAnUnlockIsRepeated(t *testing.T) {
 			require.Error(t, end.Err)
 		})
 	}
-	lasted, end := repetitions(t, errMoving, 5*time.Minute, false)
+	lasted, end := repetitions(t, errLoading, 5*time.Minute, false)
 	assert.InDelta(t, 5*time.Minute, lasted, float64(2*time.Second))
 	assert.NoError(t, end.Err)
 	assert.Equal(t, "a", end.Key)
@@ -110,7 +110,7 @@ func TestInnerUnlockIsRepeatedWhileHeld(t *testing.T) {
 		w := &wire{reply: failing(func() error {
 			tries++
 			if refuse {
-				return errMoving
+				return errLoading
 			}
 			return nil
 		})}

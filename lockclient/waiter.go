@@ -124,11 +124,15 @@ func (c *Client) enlist(p *place) (confirmed, mine bool) {
 
 // subscribe subscribes, and lets all who wait for that look again.
 func (c *Client) subscribe(ctx context.Context, ch *channel) error {
-	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout)
-	defer cancel()
-	sub, err := c.transport.Subscribe(ctx2, ch.name, c.sharded(),
-		func(payload string) { c.deliver(ch, payload) },
-		func() { c.wakeWaiters(ch, everyone) })
+	var sub Subscription
+	err := c.persist(ctx, func() (err error) {
+		ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout)
+		defer cancel()
+		sub, err = c.transport.Subscribe(ctx2, ch.name, c.sharded(),
+			func(payload string) { c.deliver(ch, payload) },
+			func() { c.wakeWaiters(ch, everyone) })
+		return err
+	})
 	c.mu.Lock()
 	ch.opening = false
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/slot"
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
@@ -17,7 +18,9 @@ import (
 )
 
 // onEachCluster runs a test over each adapter in cluster mode.
-func onEachCluster(t *testing.T, test func(t *testing.T, transport lockclient.Transport)) {
+func onEachCluster(
+	t *testing.T, test func(t *testing.T, top *topology.Topology, transport lockclient.Transport),
+) {
 	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}})
 	require.NoError(t, err)
 	t.Cleanup(top.Close)
@@ -27,7 +30,7 @@ func onEachCluster(t *testing.T, test func(t *testing.T, transport lockclient.Tr
 		t.Cleanup(func() { client.Close() })
 		transport, err := goredis.New(t.Context(), client)
 		require.NoError(t, err)
-		test(t, transport)
+		test(t, top, transport)
 	})
 	t.Run("rueidis", func(t *testing.T) {
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: address})
@@ -35,7 +38,7 @@ func onEachCluster(t *testing.T, test func(t *testing.T, transport lockclient.Tr
 		t.Cleanup(client.Close)
 		transport, err := adapter.New(t.Context(), client)
 		require.NoError(t, err)
-		test(t, transport)
+		test(t, top, transport)
 	})
 }
 
@@ -71,7 +74,7 @@ const lease = 3 * time.Second
 func TestGenerationsInACluster(t *testing.T) {
 	old := []lockclient.Option{lockclient.Compat316()}
 	plain := []lockclient.Option{lockclient.WithPublish(lockclient.PublishPlain)}
-	onEachCluster(t, func(t *testing.T, transport lockclient.Transport) {
+	onEachCluster(t, func(t *testing.T, _ *topology.Topology, transport lockclient.Transport) {
 		require.Less(t, wakeTime(t, transport, nil, nil), lease/3)
 		require.Less(t, wakeTime(t, transport, old, old), lease/3)
 		require.Less(t, wakeTime(t, transport, old, plain), lease/3)
@@ -82,7 +85,7 @@ func TestGenerationsInACluster(t *testing.T) {
 // The channel of a latch has braces of its own around the whole name, as
 // Redisson's has: in a cluster a name with braces is refused.
 func TestLatchNamesInACluster(t *testing.T) {
-	onEachCluster(t, func(t *testing.T, transport lockclient.Transport) {
+	onEachCluster(t, func(t *testing.T, _ *topology.Topology, transport lockclient.Transport) {
 		client := lockclient.New(transport, lockclient.System())
 		latch := client.Latch(uniqueKey(t))
 		set, err := latch.TrySetCount(t.Context(), 1)
@@ -94,4 +97,67 @@ func TestLatchNamesInACluster(t *testing.T) {
 		_, err = client.Latch("{orders}:"+uniqueKey(t)).TrySetCount(t.Context(), 1)
 		require.ErrorContains(t, err, "CROSSSLOT")
 	})
+}
+
+// A waiter whose slot moves is subscribed at the new master, asks there, and is
+// woken there, also when the unlock comes while the slot is on its way.
+func TestWaiterFollowsItsSlot(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, top *topology.Topology, transport lockclient.Transport) {
+		for _, when := range []string{"during", "after"} {
+			key := uniqueKey(t)
+			holder := lockclient.New(transport, lockclient.System())
+			waiter := lockclient.New(transport, lockclient.System())
+			held, err := holder.Mutex(key).Lock(t.Context(), lockclient.Lease(time.Minute))
+			require.NoError(t, err)
+			got := make(chan error, 1)
+			go func() {
+				h, err := waiter.Mutex(key).Lock(t.Context(), lockclient.Lease(time.Minute))
+				if err == nil {
+					err = h.Unlock(context.Background())
+				}
+				got <- err
+			}()
+			moveSlot(t, top, slot.OfString(key), func() {
+				if when == "during" {
+					_ = held.Unlock(t.Context()) // if it is refused it is repeated
+				}
+			})
+			if when == "after" {
+				_ = held.Unlock(t.Context())
+			}
+			select {
+			case err := <-got:
+				require.NoError(t, err, when)
+			case <-time.After(20 * time.Second):
+				require.Fail(t, "the waiter sleeps on", when)
+			}
+		}
+	})
+}
+
+// moveSlot moves a slot to a master that does not have it, when somebody waits
+// there for a lock. during is called when all its keys have gone.
+func moveSlot(t *testing.T, top *topology.Topology, number int, during func()) {
+	for _, name := range []string{"m1", "m2"} {
+		to := top.Node(name)
+		if to.OpenSlot(number) != nil {
+			continue // it has the slot
+		}
+		require.Eventually(t, func() bool {
+			subscribed := 0
+			for _, n := range top.Nodes() {
+				channels, err := n.Command("PUBSUB", "SHARDCHANNELS")
+				require.NoError(t, err)
+				subscribed += len(channels.List)
+			}
+			return subscribed > 0
+		}, 20*time.Second, 10*time.Millisecond)
+		_, err := to.MoveKeys(number, 100)
+		require.NoError(t, err)
+		during()
+		_, err = to.MoveKeys(number, 100)
+		require.NoError(t, err)
+		require.NoError(t, to.CloseSlot(number))
+		return
+	}
 }

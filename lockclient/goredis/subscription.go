@@ -2,77 +2,152 @@ package goredis
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"minikv/lockclient"
 )
 
+// retryPause is how long a subscription that a server has ended waits before it
+// is made anew.
+const retryPause = 100 * time.Millisecond
+
 // Subscribe implements lockclient.Transport.
 func (t *Transport) Subscribe(
 	ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func(),
 ) (lockclient.Subscription, error) {
-	pubsub, err := t.open(ctx, channel, sharded)
+	s := &subscription{t: t, channel: channel, sharded: sharded, deliver: deliver, lost: lost,
+		done: make(chan struct{})}
+	pubsub, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &subscription{pubsub: pubsub}
-	confirmed := make(chan struct{})
-	go receive(pubsub, confirmed, deliver, lost)
-	select {
-	case <-confirmed:
-		return s, nil
-	case <-ctx.Done():
-		s.Close()
-		return nil, ctx.Err()
+	s.pubsub = pubsub
+	go s.keep(pubsub)
+	return s, nil
+}
+
+// subscription is a lockclient.Subscription, on a connection of its own.
+type subscription struct {
+	t       *Transport
+	channel string
+	sharded bool
+	deliver func(payload string)
+	lost    func()
+	done    chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	pubsub *redis.PubSub
+	closed bool
+}
+
+// Close implements lockclient.Subscription.
+func (s *subscription) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.done)
+		drop(s.pubsub)
 	}
 }
 
-// open sends the subscription, on a connection of its own.
-func (t *Transport) open(ctx context.Context, channel string, sharded bool) (*redis.PubSub, error) {
+// drop closes a connection aside, as that waits while go-redis reconnects.
+func drop(pubsub *redis.PubSub) { go pubsub.Close() }
+
+// open subscribes on a new connection, and returns once that is confirmed.
+func (s *subscription) open(ctx context.Context) (*redis.PubSub, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	var pubsub *redis.PubSub
 	var err error
-	if sharded {
-		pubsub = t.client.SSubscribe(ctx)
-		err = pubsub.SSubscribe(ctx, channel)
+	if s.sharded {
+		pubsub = s.t.client.SSubscribe(ctx)
+		err = pubsub.SSubscribe(ctx, s.channel)
 	} else {
-		pubsub = t.client.Subscribe(ctx)
-		err = pubsub.Subscribe(ctx, channel)
+		pubsub = s.t.client.Subscribe(ctx)
+		err = pubsub.Subscribe(ctx, s.channel)
+	}
+	if err == nil {
+		err = confirmation(ctx, pubsub)
 	}
 	if err != nil {
-		return nil, errors.Join(t.notice(ctx, ended(ctx, outcome(err))), pubsub.Close())
+		drop(pubsub)
+		return nil, s.t.notice(ctx, ended(ctx, outcome(err)))
 	}
 	return pubsub, nil
 }
 
-// receive hands on what arrives until the subscription is closed. go-redis
-// pings an idle connection and subscribes again after reconnecting, which
-// shows as another confirmation.
-func receive(pubsub *redis.PubSub, confirmed chan<- struct{}, deliver func(payload string), lost func()) {
-	first := true
-	for event := range pubsub.ChannelWithSubscriptions() {
-		switch e := event.(type) {
-		case *redis.Subscription:
-			if !first {
-				lost()
-				continue
-			}
-			first = false
-			close(confirmed)
-		case *redis.Message:
-			deliver(e.Payload)
-		}
+// confirmation waits for a subscription to be confirmed.
+func confirmation(ctx context.Context, pubsub *redis.PubSub) error {
+	confirmed := make(chan error, 1)
+	go func() {
+		_, err := pubsub.Receive(ctx)
+		confirmed <- err
+	}()
+	select {
+	case err := <-confirmed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// subscription is a lockclient.Subscription.
-type subscription struct{ pubsub *redis.PubSub }
+// keep hands on what arrives, and subscribes anew when a server ends the
+// subscription, as it does when the channel's slot moves, until Close.
+func (s *subscription) keep(pubsub *redis.PubSub) {
+	for pubsub != nil && s.receive(pubsub) {
+		drop(pubsub)
+		pubsub = s.again()
+	}
+}
 
-// Close implements lockclient.Subscription. Closing waits while go-redis
-// reconnects, so it is done aside.
-func (s *subscription) Close() { go s.pubsub.Close() }
+// receive hands on what arrives. It returns true when the server has ended the
+// subscription, false after Close. go-redis pings an idle connection and
+// subscribes again after reconnecting, which shows as another confirmation.
+func (s *subscription) receive(pubsub *redis.PubSub) (ended bool) {
+	for event := range pubsub.ChannelWithSubscriptions() {
+		switch e := event.(type) {
+		case *redis.Subscription:
+			if strings.HasSuffix(e.Kind, "unsubscribe") {
+				return true
+			}
+			s.lost()
+		case *redis.Message:
+			s.deliver(e.Payload)
+		}
+	}
+	return false
+}
+
+// again subscribes anew, and tells when that is confirmed; nil after Close.
+func (s *subscription) again() *redis.PubSub {
+	for {
+		select {
+		case <-s.done:
+			return nil
+		case <-time.After(retryPause):
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lockclient.DefaultTimeout)
+		pubsub, err := s.open(ctx)
+		cancel()
+		if err != nil {
+			continue
+		}
+		s.mu.Lock()
+		s.pubsub = pubsub
+		closed := s.closed
+		s.mu.Unlock()
+		if closed {
+			drop(pubsub)
+			return nil
+		}
+		s.lost()
+		return pubsub
+	}
+}

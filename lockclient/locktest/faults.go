@@ -64,7 +64,7 @@ func (f *faults) next(script bool) (lost bool, err error) {
 		return false, fmt.Errorf("unreachable: %w", lockclient.ErrNotSent)
 	case script && f.refuse > 0:
 		f.refuse--
-		return false, &lockclient.ServerError{Text: "TRYAGAIN Multiple keys request during rehashing of slot"}
+		return false, &lockclient.ServerError{Text: "LOADING Redis is loading the dataset in memory"}
 	}
 	if script {
 		f.scripts++

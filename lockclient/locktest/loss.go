@@ -98,7 +98,7 @@ func (p *process) loseReplies(n int) {
 	}
 }
 
-// refuse has each master refuse the next n scripts, as one whose slots move does.
+// refuse has each master refuse the next n scripts, as one that has just started does.
 func (p *process) refuse(n int) {
 	for _, f := range p.faults {
 		f.set(func(f *faults) { f.refuse = n })

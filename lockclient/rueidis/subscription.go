@@ -3,6 +3,7 @@ package rueidis
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,8 +76,11 @@ func (s *subscription) open(ctx context.Context, confirmed func()) (broken <-cha
 	first := true
 	broken = conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) { s.deliver(m.Message) },
-		OnSubscription: func(rueidis.PubSubSubscription) {
-			if first {
+		OnSubscription: func(e rueidis.PubSubSubscription) {
+			switch {
+			case strings.HasSuffix(e.Kind, "unsubscribe"): // the channel's slot has moved
+				go release() // which breaks it
+			case first:
 				first = false
 				confirmed()
 			}
@@ -88,7 +92,7 @@ func (s *subscription) open(ctx context.Context, confirmed func()) (broken <-cha
 	}
 	if err := conn.Do(ctx, cmd).Error(); err != nil {
 		release()
-		return nil, outcome(err)
+		return nil, s.t.notice(ctx, s.channel, outcome(err))
 	}
 	return broken, nil
 }
