@@ -17,7 +17,11 @@ const (
 // more than 10,000 keys evenly spread ones stand for the others.
 func (k *Keyspace) Bytes() (total int64) {
 	for _, db := range k.dbs {
-		if db != nil {
+		switch {
+		case db == nil:
+		case k.account:
+			total += db.used
+		default:
 			total += db.bytes()
 		}
 	}

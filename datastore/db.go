@@ -19,6 +19,15 @@ func (db *DB) Len() int { return db.keys }
 // Exists reports whether key is there.
 func (db *DB) Exists(key []byte) bool { return db.peek(key) != nil }
 
+// Kept reports whether key is there, expired or not.
+func (db *DB) Kept(key []byte) bool { return db.space.find(key, db.keyspace.opt.Shards) != nil }
+
+// Stale reports whether key has expired and is still kept.
+func (db *DB) Stale(key []byte) bool {
+	e := db.space.find(key, db.keyspace.opt.Shards)
+	return e != nil && db.expired(e)
+}
+
 // Touch counts as an access to key, and reports whether it is there.
 func (db *DB) Touch(key []byte) bool { return db.lookup(key) != nil }
 
@@ -202,6 +211,7 @@ func (db *DB) replace(key []byte) *entry {
 
 // drop removes an entry and keeps its memory for reuse.
 func (db *DB) drop(e *entry, key []byte) {
+	db.used -= e.size
 	db.due.remove(e)
 	db.remove(e, key, db.keyspace.opt.Shards)
 	db.keyspace.pool.freeValue(e.value)

@@ -40,6 +40,7 @@ type Keyspace struct {
 	policy   ExpiryPolicy
 	frozen   bool
 	frozenAt int64
+	account  bool   // sizes of entries are kept, see Account
 	seq      uint64 // of the newest entry
 	dbs      []*DB  // nil until used
 	pool     pool

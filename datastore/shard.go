@@ -14,6 +14,7 @@ type space struct {
 	pages  []*slotPage    // slot.Count/pageSlots pages, each nil until used
 	due    deadlines
 	keys   int
+	used   int64 // bytes, while there is an account
 }
 
 // slotPage is the lists of consecutive slots.

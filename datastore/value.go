@@ -85,6 +85,7 @@ type entry struct {
 	seq      uint64 // creation order within the keyspace
 	slot     int
 	deadline int64 // Unix milliseconds or NoDeadline
+	size     int64 // bytes that the account holds for it
 	heapAt   int   // position in the heap of deadlines, -1 if none
 	accessed time.Duration
 	newer    *entry

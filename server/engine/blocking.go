@@ -182,6 +182,8 @@ func (n *Node) serveReady() {
 					n.tryAgain(s, []byte(key.key))
 				case s.block.onGone.Kind != resp.None:
 					n.endWait(s, s.block.onGone)
+				default:
+					n.flushEffects(true) // the key may just have been found expired
 				}
 			}
 		}
@@ -207,6 +209,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	}
 	n.pop()
 	n.sendOwed(s)
+	n.flushEffects(true)
 }
 
 // waitFor makes s wait until some replicas have acknowledged an offset.

@@ -353,6 +353,7 @@ func (s *Session) flagLetters() string {
 			letters = append(letters, letter)
 		}
 	}
+	add('S', s.outside.replica)
 	add('O', s.monitors)
 	add('P', s.Subscribed())
 	add('x', s.tx.active)

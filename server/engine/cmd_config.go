@@ -60,6 +60,7 @@ func runConfigSet(c *Call) resp.Value {
 	}
 	c.Node.applyExpiryPolicy()
 	c.Node.applyLimits()
+	c.Node.makeRoom()
 	return resp.OK
 }
 

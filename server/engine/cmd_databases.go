@@ -102,11 +102,9 @@ func runSwapDB(c *Call) resp.Value {
 	if a == b {
 		return resp.OK
 	}
-	n.touchPresent(a)
-	n.touchPresent(b)
+	n.touchReplaced(n.keys.DB(a), n.keys.DB(b))
+	n.touchReplaced(n.keys.DB(b), n.keys.DB(a))
 	n.keys.SwapDB(a, b)
-	n.touchPresent(a)
-	n.touchPresent(b)
 	n.stats.dirty++
 	n.readyAll(a)
 	n.readyAll(b)

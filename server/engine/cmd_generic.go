@@ -21,7 +21,7 @@ var genericCommands = []Command{
 	{Name: "KEYS", Arity: 2, Flags: ReadOnly,
 		Groups: "keyspace read slow dangerous", Run: runKeys},
 	{Name: "OBJECT", Arity: -2, Groups: "slow", Sub: objectCommands},
-	{Name: "RANDOMKEY", Arity: 1, Flags: ReadOnly,
+	{Name: "RANDOMKEY", Arity: 1, Flags: ReadOnly, anyKeys: true,
 		Groups: "keyspace read slow", Run: runRandomKey},
 	{Name: "RENAME", Arity: 3, Flags: Write, Keys: keyRange(1, 2, 1),
 		Groups: "keyspace write slow", Run: runRename},

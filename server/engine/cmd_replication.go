@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"minikv/internal/resp"
 )
 
@@ -111,42 +109,3 @@ func runReplicaOfAlone(c *Call) resp.Value {
 
 // AlreadyConnected is REPLICAOF's reply when nothing changes.
 var AlreadyConnected = resp.Simple("OK Already connected to specified master")
-
-// runReplConf is REPLCONF option value [option value ...], from a client that
-// prepares to be a replica. Its acknowledgements are not answered.
-func runReplConf(c *Call) resp.Value {
-	if len(c.Args)%2 == 0 {
-		return resp.Err(errSyntax)
-	}
-	for i := 1; i < len(c.Args); i += 2 {
-		option, value := c.Args[i], c.Args[i+1]
-		switch {
-		case is(option, "LISTENING-PORT"):
-			if _, ok := parseInt(value); !ok {
-				return resp.Err(errNotInt)
-			}
-		case is(option, "IP-ADDRESS"), is(option, "CAPA"), is(option, "RDB-FILTER-ONLY"):
-		case is(option, "RDB-ONLY"):
-			if n, ok := parseInt(value); !ok || n < 0 || n > 1 {
-				return resp.Err("ERR value is out of range, value must between 0 and 1")
-			}
-		case is(option, "GETACK"):
-			c.Node.repl.asked++
-			return resp.Value{}
-		case is(option, "ACK"):
-			return resp.Value{}
-		default:
-			return resp.Err(fmt.Sprintf("ERR Unrecognized REPLCONF option: %s", option))
-		}
-	}
-	return resp.OK
-}
-
-// runPsync is PSYNC and SYNC. Nodes replicate to each other without sockets, so
-// there is nobody to send a data file to.
-func runPsync(c *Call) resp.Value {
-	if c.Node.IsReplica() && c.Node.repl.link != LinkConnected {
-		return resp.Err("NOMASTERLINK Can't SYNC while not connected with my master")
-	}
-	return resp.Err("ERR " + c.Cmd.Name + " from outside of the process is not supported")
-}

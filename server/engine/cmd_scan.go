@@ -15,7 +15,7 @@ import (
 var scanCommands = []Command{
 	{Name: "HSCAN", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read hash slow", Run: runHScan},
-	{Name: "SCAN", Arity: -2, Flags: ReadOnly,
+	{Name: "SCAN", Arity: -2, Flags: ReadOnly, anyKeys: true,
 		Groups: "keyspace read slow", Run: runScan},
 	{Name: "SSCAN", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read set slow", Run: runSScan},

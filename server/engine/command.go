@@ -44,6 +44,7 @@ type Command struct {
 	Run    func(c *Call) resp.Value
 	Sub    []Command // subcommands of a container command; their names without the container's
 
+	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
 
 	row  int    // its number among all commands and subcommands

@@ -28,6 +28,7 @@ type configuration struct {
 	trackedKeys    int           // tracking-table-max-keys; 0: any number
 	timesScripts   bool          // what scripts call is timed, since something would be noted
 	untimed        bool          // latency-tracking no
+	maxMemory      uint64        // maxmemory, in bytes; 0: no limit
 	latencyFrom    int64         // latency-monitor-threshold, in milliseconds; 0: nothing is noted
 	slowerThan     time.Duration // slowlog-log-slower-than; negative: nothing is logged
 }
@@ -137,6 +138,7 @@ func (conf *configuration) set(name, value string) error {
 // applyLimits tells the keyspace up to what sizes values are compact, and
 // whether new keys are to be told of.
 func (n *Node) applyLimits() {
+	n.keys.Account(n.conf.maxMemory > 0)
 	n.keys.OnNew = nil
 	if n.conf.notify&eventNew != 0 {
 		n.keys.OnNew = func(db int, key string) { n.notify(db, "new", key) }
@@ -170,6 +172,7 @@ func (conf *configuration) derive() {
 	conf.minGood = int(conf.number("min-replicas-to-write"))
 	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
 	conf.latencyFrom = conf.number("latency-monitor-threshold")
+	conf.maxMemory, _ = strconv.ParseUint(conf.get("maxmemory"), 10, 64)
 	conf.untimed = conf.get("latency-tracking") == "no"
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))

@@ -128,6 +128,11 @@ func (c *Call) refusal() string {
 			return bad
 		}
 	}
+	if n.conf.maxMemory > 0 && !n.scripts.host.running {
+		if n.outOfMemory = n.makeRoom(); n.outOfMemory && c.refusesForMemory(flags) {
+			return errOOM
+		}
+	}
 	switch {
 	case flags&Write != 0 && n.repl.isReplica() && !n.conf.writable:
 		return errReadOnly
@@ -145,7 +150,8 @@ func (c *Call) refusal() string {
 // flags are those of the command; EXEC has also those of what it will run.
 func (c *Call) flags() Flag {
 	if c.Cmd.Name == "EXEC" {
-		return c.Cmd.Flags | c.Session.tx.flags&(Write|DenyOOM|MayReplicate)
+		tx := &c.Session.tx
+		return (c.Cmd.Flags | tx.flags&(Write|DenyOOM|MayReplicate)) &^ (tx.lacks & Stale)
 	}
 	return c.Cmd.Flags
 }

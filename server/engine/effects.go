@@ -8,10 +8,11 @@ import (
 
 // effects gathers what the running top-level command sends to replicas.
 type effects struct {
-	pending []byte // encoded commands, SELECTs included
-	ops     int    // how many of them are not SELECT
-	muted   bool   // redis.set_repl: the running script keeps its effects to itself
-	db      int    // the database that the stream has selected, plus one; 0: none yet
+	pending  []byte // encoded commands, SELECTs included
+	ops      int    // how many of them are not SELECT
+	selected int    // bytes of the SELECT that pending begins with
+	muted    bool   // redis.set_repl: the running script keeps its effects to itself
+	db       int    // the database that the stream has selected, plus one; 0: none yet
 }
 
 // change is a key that a command changed, for the observer.
@@ -31,6 +32,9 @@ func (c *Call) ChangedIn(db int, key []byte, event string) {
 	n := c.Node
 	c.changes++
 	n.stats.dirty++
+	if n.conf.maxMemory > 0 {
+		n.keys.DB(db).Resize(key)
+	}
 	if n.watched != nil || n.blocking.keys != nil {
 		n.touch(db, string(key))
 	}
@@ -123,26 +127,33 @@ func (n *Node) replicateIn(db int, args ...[]byte) {
 	if e.db != db+1 {
 		e.db = db + 1
 		e.pending = resp.AppendCommand(e.pending, "SELECT", strconv.Itoa(db))
+		if e.ops == 0 {
+			e.selected = len(e.pending)
+		}
 	}
 	e.pending = resp.AppendCommand(e.pending, args...)
 	e.ops++
 }
 
 // flushEffects moves the effects of the command that has ended into the log:
-// more than one of them as a transaction, so that a replica shows all or none.
-func (n *Node) flushEffects() {
+// more than one of them as a transaction, so that a replica shows all or none,
+// behind the selection of its database. Those that belong together by chance
+// alone, such as keys that expired, are no transaction.
+// Source: propagatePendingCommands of Redis 7.0.
+func (n *Node) flushEffects(together bool) {
 	e := &n.effects
-	switch {
-	case e.ops == 0:
+	if e.ops == 0 {
 		return
-	case e.ops == 1:
+	}
+	if e.ops == 1 || !together {
 		n.repl.append(e.pending, n.conf.backlog)
-	default:
+	} else {
+		n.repl.append(e.pending[:e.selected], n.conf.backlog)
 		n.repl.append(multiEffect, n.conf.backlog)
-		n.repl.append(e.pending, n.conf.backlog)
+		n.repl.append(e.pending[e.selected:], n.conf.backlog)
 		n.repl.append(execEffect, n.conf.backlog)
 	}
-	e.pending, e.ops = e.pending[:0], 0
+	e.pending, e.ops, e.selected = e.pending[:0], 0, 0
 }
 
 var (

@@ -61,6 +61,8 @@ type Node struct {
 	dirty    []*Session     // in the order in which they got output
 	handed   []*Session     // what Dirty returned last, used again
 
+	outOfMemory bool // when the running command of a client began
+
 	depth int
 	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
 
@@ -156,6 +158,8 @@ func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
 	n.activeExpiry(now)
+	n.flushEffects(false)
+	n.pingOutside(now)
 	n.settle(nil)
 }
 
@@ -165,6 +169,9 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 	at, ok := n.blocking.next()
 	if next, has := n.keys.NextExpiry(); has && n.expiresKeys() && (!ok || next < at) {
 		at, ok = next, true
+	}
+	if n.pings() && (!ok || n.repl.pingAt < at) {
+		at, ok = n.repl.pingAt, true
 	}
 	if !ok {
 		return 0, false
@@ -180,6 +187,7 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 func (n *Node) Dirty() []*Session {
 	if n.depth == 0 { // no script is interrupted
 		n.broadcast()
+		n.feedOutside()
 	}
 	n.dirty, n.handed = n.handed[:0], n.dirty
 	for _, s := range n.handed {
@@ -244,11 +252,11 @@ func (n *Node) settle(s *Session) {
 	}
 }
 
-// finish serves blocked clients whose keys became ready, and moves all effects
-// to the replication log.
+// finish moves the effects of a command to the replication log and serves blocked
+// clients whose keys became ready, whose effects are others.
 func (n *Node) finish(s *Session) {
+	n.flushEffects(s == nil || s.last == nil || !s.last.anyKeys)
 	n.serveReady()
-	n.flushEffects()
 	if s != nil {
 		s.writtenTo = n.repl.offset
 	}

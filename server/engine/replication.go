@@ -20,8 +20,10 @@ type replication struct {
 	first   int64  // offset of log[0]
 
 	replicas []replica
-	asksAcks bool // a WAIT wants to hear how far the replicas are
-	asked    int  // how often the master has asked this replica
+	outside  []*Session // those of them that are clients
+	pingAt   int64      // Unix milliseconds: when these are to hear of the master
+	asksAcks bool       // a WAIT wants to hear how far the replicas are
+	asked    int        // how often the master has asked this replica
 
 	masterHost string // "": this node is a master
 	masterPort int

@@ -43,7 +43,7 @@ func TestEffectsAreThoseOfRedis(t *testing.T) {
 		{`EVAL "redis.call('set','p',1)" 0`, "| set | p | 1"},
 		{"publish ch m", "| publish | ch | m"},
 		{"MULTI\nSELECT 5\nset q 1\nSELECT 2\nset q 2\nEXEC",
-			"| MULTI | SELECT | 5 | set | q | 1 | SELECT | 2 | set | q | 2 | EXEC"},
+			"| SELECT | 5 | MULTI | set | q | 1 | SELECT | 2 | set | q | 2 | EXEC"},
 		{"flushdb", "| flushdb"},
 		{`EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set','no',1) redis.set_repl(redis.REPL_ALL)` +
 			` redis.call('set','yes',1)" 0`, "| set | yes | 1"},

@@ -11,19 +11,20 @@ import (
 
 // scriptHost is the node as the running script sees it.
 type scriptHost struct {
-	node     *Node
-	call     *Call         // the commands of the script, one after the other
-	noWrites string        // why the script may not write, or ""
-	failure  string        // the latest error that a call of the script met, or ""
-	slot     int           // cluster: the only slot it may use; -1: not known yet
-	stale    bool          // a replica out of touch, which must not answer from what it has
-	function string        // its name, "" for EVAL
-	command  [][]byte      // the FCALL
-	started  time.Duration // by the monotonic clock
-	declared bool          // the script has a shebang line
-	wrote    bool          // it has changed something: it can no longer be killed
-	running  bool
-	killed   bool // by SCRIPT KILL
+	node      *Node
+	call      *Call         // the commands of the script, one after the other
+	noWrites  string        // why the script may not write, or ""
+	failure   string        // the latest error that a call of the script met, or ""
+	slot      int           // cluster: the only slot it may use; -1: not known yet
+	stale     bool          // a replica out of touch, which must not answer from what it has
+	function  string        // its name, "" for EVAL
+	command   [][]byte      // the FCALL
+	started   time.Duration // by the monotonic clock
+	allowsOOM bool          // it may write although there is no room
+	declared  bool          // the script has a shebang line
+	wrote     bool          // it has changed something: it can no longer be killed
+	running   bool
+	killed    bool // by SCRIPT KILL
 }
 
 // runScript runs a script for the calling client. What the script did stays
@@ -37,6 +38,7 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 	h := &n.scripts.host
 	*h = scriptHost{node: n, call: n.push(c.Session), running: true, slot: -1, declared: header.Present, stale: n.stale()}
 	h.call.Script, h.call.InTx = true, c.InTx
+	h.allowsOOM = header.Flags&luaengine.AllowOOM != 0
 	if h.function = script.FunctionName(); h.function != "" {
 		h.command, h.started = c.Args, n.cfg.Clock.Mono()
 	}
@@ -75,6 +77,8 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 		return errNoReplicas
 	case n.stale() && header.Flags&luaengine.AllowStale == 0:
 		return errMasterDown
+	case n.conf.maxMemory > 0 && n.outOfMemory && writes && header.Flags&luaengine.AllowOOM == 0:
+		return errScriptOOM
 	case writes && c.Cmd.Flags&ReadOnly != 0:
 		return "ERR Can not execute a script with write flag using *_ro command."
 	}
@@ -124,6 +128,8 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptArity
 	case cmd.Flags&NoScript != 0 && !h.node.conf.scriptsCallAll:
 		return errScriptDenied
+	case cmd.Flags&DenyOOM != 0 && h.lacksRoom():
+		return errOOM
 	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"
 	case h.noWrites != "" && cmd.Flags&Write != 0:
@@ -132,6 +138,13 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return h.slotRefusal(cmd, args)
 	}
 	return ""
+}
+
+// lacksRoom reports whether the script began while there was no room for data; one
+// that has written something goes on.
+func (h *scriptHost) lacksRoom() bool {
+	n := h.node
+	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote && !h.allowsOOM && !h.call.Session.internal
 }
 
 // writeRefusal is why the script may not write, or "". No command of a script

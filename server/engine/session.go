@@ -40,6 +40,7 @@ type Session struct {
 	subs      subscriptions
 	block     *blocked // nil: not blocked
 	tracking  trackingState
+	outside   outside
 	writtenTo int64 // replication offset after its last write: what WAIT waits for
 }
 
@@ -77,6 +78,7 @@ func (n *Node) Close(s *Session) {
 	n.unwatch(s)
 	n.stopMonitoring(s)
 	n.stopTracking(s)
+	n.detachOutside(s)
 	s.tx = transaction{}
 	n.sessions.remove(s)
 }

@@ -14,6 +14,10 @@ type statistics struct {
 	errors      int64
 	hits        int64 // reads that found their key
 	misses      int64
+	fullSyncs   int64
+	partSyncs   int64
+	failedSyncs int64
+	evicted     int64            // keys
 	peakMemory  int64            // the most that was seen, in bytes
 	perCommand  [][]commandStats // by the number of the row or sub-row, in pages; each nil until used
 	perError    map[string]int64 // by code word

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"slices"
-
+	"minikv/datastore"
 	"minikv/internal/resp"
 )
 
@@ -28,12 +27,19 @@ type transaction struct {
 	touched bool // a watched key has changed: EXEC does nothing
 	queue   []queuedCommand
 	flags   Flag // of all queued commands together
-	watched []watchKey
+	lacks   Flag // flags that one of them, at least, does not have
+	watched []watchedKey
 }
 
 type queuedCommand struct {
 	cmd  *Command
 	args [][]byte
+}
+
+// watchedKey is a key that a transaction depends on.
+type watchedKey struct {
+	watchKey
+	stale bool // it had expired before it was watched, and is still kept: its removal changes nothing
 }
 
 // watchKey is a key in its database.
@@ -95,15 +101,14 @@ func runWatch(c *Call) resp.Value {
 		return resp.Err("ERR WATCH inside MULTI is not allowed")
 	}
 	for _, key := range c.Args[1:] {
-		c.DB.Exists(key) // removes it if it is expired, so that this is no change later
 		k := watchKey{c.DB.Index(), string(key)}
-		if slices.Contains(s.tx.watched, k) {
+		if s.tx.watches(k) != nil {
 			continue
 		}
 		if n.watched == nil {
 			n.watched = make(map[watchKey][]*Session)
 		}
-		s.tx.watched = append(s.tx.watched, k)
+		s.tx.watched = append(s.tx.watched, watchedKey{k, c.DB.Stale(key)})
 		n.watched[k] = append(n.watched[k], s)
 	}
 	return resp.OK
@@ -122,6 +127,7 @@ func (tx *transaction) enqueue(c *Call) {
 	}
 	tx.queue = append(tx.queue, queuedCommand{c.Cmd, cloneArgs(c.Args)})
 	tx.flags |= c.Cmd.Flags
+	tx.lacks |= ^c.Cmd.Flags
 }
 
 // discard ends a session's transaction and its watches.
@@ -132,7 +138,8 @@ func (n *Node) discard(s *Session) {
 
 // unwatch ends a session's watches.
 func (n *Node) unwatch(s *Session) {
-	for _, k := range s.tx.watched {
+	for _, one := range s.tx.watched {
+		k := one.watchKey
 		n.watched[k] = without(n.watched[k], s)
 		if len(n.watched[k]) == 0 {
 			delete(n.watched, k)
@@ -145,20 +152,37 @@ func (n *Node) unwatch(s *Session) {
 	s.tx.touched = false
 }
 
-// findExpiredWatches looks at each watched key, so that those which have
-// expired are removed and seen as changed.
+// watches is the entry of a key among those that are watched, or nil.
+func (tx *transaction) watches(k watchKey) *watchedKey {
+	for i := range tx.watched {
+		if tx.watched[i].watchKey == k {
+			return &tx.watched[i]
+		}
+	}
+	return nil
+}
+
+// findExpiredWatches sees watched keys that have expired since as changed.
 func (n *Node) findExpiredWatches(s *Session) {
-	for _, k := range s.tx.watched {
-		n.keys.DB(k.db).Exists([]byte(k.key))
+	for _, one := range s.tx.watched {
+		if !one.stale && n.keys.DB(one.db).Stale([]byte(one.key)) {
+			s.tx.touched = true
+		}
 	}
 }
 
 // touch marks a key as changed: transactions that watch it will fail, clients
 // blocked on it are tried again.
+// Source: touchWatchedKey of Redis 7.0.
 func (n *Node) touch(db int, key string) {
 	k := watchKey{db, key}
 	for _, s := range n.watched[k] {
-		s.tx.touched = true
+		one := s.tx.watches(k)
+		if !one.stale {
+			s.tx.touched = true
+		} else if !n.keys.DB(db).Kept([]byte(key)) {
+			one.stale = false
+		}
 	}
 	if len(n.blocking.keys[k]) > 0 {
 		n.blocking.ready = append(n.blocking.ready, k)
@@ -171,11 +195,43 @@ func (n *Node) touchPresent(db int) {
 	if n.watched == nil {
 		return
 	}
+	for i := range n.keys.Databases() {
+		if db < 0 || i == db {
+			n.touchReplaced(n.keys.DB(i), nil)
+		}
+	}
+}
+
+// touchReplaced marks the watched keys of a database as changed that are in it, or
+// in the one that takes its place; nil: none does.
+// Source: touchAllWatchedKeysInDb of Redis 7.0.
+func (n *Node) touchReplaced(old, replacement *datastore.DB) {
 	for s := n.sessions.first; s != nil; s = s.next {
-		for _, k := range s.tx.watched {
-			if (db < 0 || k.db == db) && n.keys.DB(k.db).Exists([]byte(k.key)) {
+		for i := range s.tx.watched {
+			one := &s.tx.watched[i]
+			if one.db == old.Index() && one.changes(old, replacement) {
 				s.tx.touched = true
 			}
 		}
 	}
+}
+
+// changes reports whether a watched key differs between its database and the one
+// that takes its place.
+func (one *watchedKey) changes(old, replacement *datastore.DB) bool {
+	key := []byte(one.key)
+	comes := replacement != nil && replacement.Kept(key)
+	switch {
+	case !old.Kept(key) && !comes:
+		return false
+	case one.stale && !comes:
+		one.stale = false
+		return false
+	case one.stale && replacement.Stale(key):
+		return false
+	case !one.stale && !old.Kept(key) && replacement.Stale(key):
+		one.stale = true
+		return false
+	}
+	return true
 }
