@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -111,6 +112,7 @@ arguments, the configuration, a file or a port cannot be used.`,
 		SilenceUsage:          true,
 		RunE:                  runServer,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newExec(), newTrace(), newDiff())
 	return root
 }
@@ -126,6 +128,11 @@ func runServer(cmd *cobra.Command, args []string) error {
 		}
 	}
 	conf, err := parseArguments(args, cmd.InOrStdin())
+	if errors.Is(err, fs.ErrNotExist) {
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			return fmt.Errorf("%w; or did you mean minikv %s?", err, near[0])
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,8 @@ func TestRefusedArguments(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
+	here, err := os.Getwd()
+	require.NoError(t, err)
 	circle := filepath.Join(dir, "circle.conf")
 	require.NoError(t, os.WriteFile(circle, []byte("port 1\ninclude "+circle+"\n"), 0o600))
 	for _, c := range []struct {
@@ -94,6 +96,9 @@ func TestRefusedArguments(t *testing.T) {
 			"no such file or directory\n"},
 		{[]string{"--include", "/nonexistent.conf"},
 			"minikv: Fatal error, can't open config file '/nonexistent.conf': no such file or directory\n"},
+		{[]string{"exce", "--", "true"}, "minikv: Fatal error, can't open config file '" + here + "/exce': " +
+			"no such file or directory; or did you mean minikv exec?\n"},
+		{[]string{dir}, "minikv: Fatal error, can't open config file '" + dir + "': is a directory\n"},
 		{[]string{circle}, "minikv: include " + circle + ": files include each other more than 16 deep\n"},
 		{[]string{"--cluster-enabled", "yes"}, "minikv: cluster-enabled yes: not supported: --cluster MxR starts all " +
 			"nodes of a cluster\n"},
