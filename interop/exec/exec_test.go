@@ -36,15 +36,21 @@ func languages() []language {
 	return all
 }
 
-// A test command of each language passes on a cluster of minikv's, unchanged
-// but for the URL. Another moves the clock, by a command of its client.
-func TestCommandsOfApplications(t *testing.T) {
+// build makes a minikv.
+func build(t *testing.T) string {
 	if os.Getenv("INTEROP_EXEC") == "" {
 		t.Skip("interop/run.sh builds the clients and runs this")
 	}
 	minikv := filepath.Join(t.TempDir(), "minikv")
 	built, err := exec.Command("go", "build", "-o", minikv, "minikv/cmd/minikv").CombinedOutput()
 	require.NoError(t, err, "%s", built)
+	return minikv
+}
+
+// A test command of each language passes on a cluster of minikv's, unchanged
+// but for the URL. Another moves the clock, by a command of its client.
+func TestCommandsOfApplications(t *testing.T) {
+	minikv := build(t)
 	for _, l := range languages() {
 		for _, c := range []struct {
 			test    string
@@ -70,4 +76,19 @@ func TestCommandsOfApplications(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A harness that starts redis-server for its tests starts minikv just so.
+func TestHarness(t *testing.T) {
+	minikv := build(t)
+	python := languages()[0]
+	if _, err := os.Stat(python.needs); err != nil {
+		t.Skipf("without pytest-redis: %s is not there", python.needs)
+	}
+	command := exec.Command(python.needs, "-m", "pytest", "-q", "-p", "no:cacheprovider", python.test("harness"),
+		"--redis-exec", minikv)
+	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "2 passed")
 }
