@@ -38,25 +38,29 @@ func planned(t *testing.T) (list []*Scenario) {
 	return list
 }
 
-var pairs = flag.Int("pairs", 80, "how many pairs of world and seed the tests of hashes run")
+var pairs = flag.Int("pairs", 100, "how many pairs of world and seed the tests of hashes run")
 
 // The hash of a run does not depend on how many threads there are, nor on
-// tracing, for pairs of worlds with all kinds of fault and seeds. All 1,000:
+// tracing, and its recorded draws replay to it, for pairs of scenarios and seeds:
+// the embedded ones, and worlds with all kinds of fault. All 1,000:
 // go test ./sim -run TestHashesOfPairs -pairs 1000.
 func TestHashesOfPairs(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
 	lua := NewLua()
-	worlds := planned(t)
+	worlds := append(planned(t), Library()...)
 	for i := range *pairs {
 		s, seed := worlds[i%len(worlds)], uint64(1000+i/len(worlds))
 		runtime.GOMAXPROCS(1)
 		one, err := s.Run(context.Background(), Options{Seed: seed, Lua: lua, Record: true})
 		require.NoError(t, err)
 		runtime.GOMAXPROCS(2)
-		two, err := s.Run(context.Background(), Options{Seed: seed, Details: true, Chooser: NewReplay(one.Draws)})
+		two, err := s.Run(context.Background(), Options{Seed: seed, Details: true, Lua: lua})
 		require.NoError(t, err)
 		require.Equal(t, one.Hash, two.Hash, "%s seed %d", s.Claim, seed)
+		again, err := s.Run(context.Background(), Options{Seed: seed, Chooser: NewReplay(one.Draws)})
+		require.NoError(t, err)
+		require.Equal(t, one.Hash, again.Hash, "%s seed %d, replayed", s.Claim, seed)
 	}
 }
 

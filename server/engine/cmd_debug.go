@@ -51,7 +51,7 @@ func init() {
 	}
 }
 
-const anyNumber = 1 << 31
+const anyNumber = 1<<31 - 1
 
 // runDebug is DEBUG subcommand [argument ...].
 func runDebug(c *Call) resp.Value {
@@ -136,7 +136,7 @@ func runDebugObject(c *Call) resp.Value {
 	idle := c.DB.Idle(key)
 	clock := lruClock(c.Node.cfg.Clock.Wall().Add(-idle))
 	text := fmt.Sprintf("Value at:%#x refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
-		0x7f0000000000, c.refCount(key), encoding, c.DB.SavedBytes(key, compress), clock, idle/time.Second)
+		int64(0x7f0000000000), c.refCount(key), encoding, c.DB.SavedBytes(key, compress), clock, idle/time.Second)
 	if nodes, bytes := c.DB.ListNodes(key); nodes > 0 {
 		length, _ := c.DB.ListLen(key)
 		text += fmt.Sprintf(" ql_nodes:%d ql_avg_node:%.2f ql_listpack_max:%s ql_compressed:%d ql_uncompressed_size:%d",
