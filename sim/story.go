@@ -9,24 +9,47 @@ import (
 )
 
 // Decisive picks, from all events of a run, at most limit that decided its
-// verdicts: faults, what clients believed, the resource's answers, and for
-// each grant the command that gave it. Of a violated run it keeps only the
-// clients that took part in the violation. Where there is no room for all, the
-// faults stay, with what came first after each.
+// verdicts: those that the results name, faults, what clients believed, the
+// resource's answers, and for each grant the command that gave it. Of a violated
+// run it keeps only the clients that took part in the violation, unless that
+// leaves too little to understand it. Where there is no room for all, the events
+// that the results name and the faults stay, with what came first after each fault.
 func Decisive(events []trace.Event, results []check.Result, limit int) []trace.Event {
-	involved := culprits(events, results)
+	named := map[uint64]bool{}
+	for _, r := range results {
+		for _, n := range r.Events {
+			named[n] = true
+		}
+	}
 	granting := grantingCommands(events)
-	var picked []trace.Event
+	picked := pick(events, named, granting, culprits(events, results))
+	if len(picked) < fewest {
+		picked = pick(events, named, granting, nil)
+	}
+	for i := 0; i < len(events) && 0 < len(picked) && len(picked) < fewest; i++ {
+		if e := &events[i]; e.Kind == trace.Execute && e.N > picked[len(picked)-1].N {
+			picked = append(picked, *e) // what servers did next
+		}
+	}
+	return thin(picked, named, limit)
+}
+
+// fewest is how many events it takes to understand a run.
+const fewest = 4
+
+// pick picks the events that decide, of the clients that are involved; nil: of all.
+func pick(events []trace.Event, named, granting map[uint64]bool, involved map[trace.Actor]bool) (picked []trace.Event) {
 	for _, e := range events {
 		who := subject(&e)
 		if granting[e.N] {
 			who = e.Peer
 		}
-		if e.Kind.Fault() || (decides(e.Kind) || granting[e.N]) && (involved == nil || involved[who]) {
+		ofThem := involved == nil || involved[who]
+		if named[e.N] || e.Kind.Fault() || (decides(e.Kind) || granting[e.N]) && ofThem {
 			picked = append(picked, e)
 		}
 	}
-	return thin(picked, limit)
+	return picked
 }
 
 // dispensable are the kinds of events that go first when there is no room for
@@ -34,32 +57,40 @@ func Decisive(events []trace.Event, results []check.Result, limit int) []trace.E
 var dispensable = []trace.Kind{trace.Drop, trace.Release, trace.Execute, trace.Failed}
 
 // thin brings events down to the limit. When leaving out what is dispensable
-// is not enough, it keeps the faults, and as many events after each, and at
-// the beginning, as there is room for.
-func thin(events []trace.Event, limit int) []trace.Event {
+// is not enough, it keeps what is named, the faults, and as many events after
+// each fault, and at the beginning, as there is room for.
+func thin(events []trace.Event, named map[uint64]bool, limit int) []trace.Event {
 	for _, kind := range dispensable {
 		if len(events) > limit {
-			events = slices.DeleteFunc(events, func(e trace.Event) bool { return e.Kind == kind })
+			events = slices.DeleteFunc(events, func(e trace.Event) bool { return e.Kind == kind && !named[e.N] })
 		}
 	}
 	if len(events) <= limit {
 		return events
 	}
-	faults := 0
+	faults, reserved := 0, 0
 	for _, e := range events {
-		if e.Kind.Fault() {
+		switch {
+		case named[e.N]:
+			reserved++
+		case e.Kind.Fault():
 			faults++
 		}
 	}
-	room, since := max(1, (limit-faults)/(faults+1)), 0
+	left := max(0, limit-reserved) // for what is not named
+	room, since := max(1, (left-faults)/(faults+1)), 0
 	var kept []trace.Event
 	for _, e := range events {
 		since++
 		if e.Kind.Fault() {
 			since = 0
 		}
-		if since <= room && len(kept) < limit {
+		switch {
+		case named[e.N]:
 			kept = append(kept, e)
+		case since <= room && left > 0:
+			kept = append(kept, e)
+			left--
 		}
 	}
 	return kept

@@ -66,3 +66,32 @@ func TestHostileText(t *testing.T) {
 	require.NotContains(t, text, "\x00<")
 	require.Contains(t, text, `\u003c/script\u003e\u003cscript\u003ealert(1)`)
 }
+
+// TestWhy: of every violation that the scenarios show, the why has the events that
+// the check names, in four to eight sentences.
+func TestWhy(t *testing.T) {
+	lua, violations := sim.NewLua(), 0
+	for _, s := range sim.Library() {
+		var events []trace.Event
+		r, err := s.Run(t.Context(), sim.Options{Seed: s.Seed, Details: true, Lua: lua,
+			Observe: func(e *trace.Event, _ []string) { events = append(events, *e) }})
+		require.NoError(t, err)
+		p := FromReport(r, events, "")
+		if len(p.violated()) == 0 {
+			continue
+		}
+		violations++
+		told := map[uint64]bool{}
+		for _, sentence := range p.why() {
+			told[sentence.N] = true
+		}
+		for _, result := range p.violated() {
+			for _, n := range result.Events {
+				require.True(t, told[n], "%s: %s is violated at event %d: %v", s.Name, result.Check, n, p.why())
+			}
+		}
+		require.GreaterOrEqual(t, len(told), 4, s.Name)
+		require.LessOrEqual(t, len(told), 8, s.Name)
+	}
+	require.Greater(t, violations, 10)
+}

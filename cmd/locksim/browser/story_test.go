@@ -143,3 +143,22 @@ func TestAddress(t *testing.T) {
 	v.opens(v.home + "run/failover_before_replication#event=99999")
 	v.sees("#event", "#83 ")
 }
+
+// TestGossip: what many servers say among themselves is drawn on demand only, and
+// the story begins where something happens.
+func TestGossip(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/cluster_elects_what_never_heard")
+	v.sees("#event", "replication to r1 is held back")
+	v.sees("#notice", "messages between servers are not drawn")
+	before, after := 0, 0
+	v.asks(`document.querySelector('#picture .message').getAttribute('d').length`, &before)
+	v.clicks("#gossip")
+	v.until(`!document.getElementById('notice').textContent.includes('not drawn')`)
+	v.asks(`document.querySelector('#picture .message').getAttribute('d').length`, &after)
+	require.Greater(t, after, before)
+	v.opens(v.home + "run/failover_before_replication")
+	all := false
+	v.asks(`document.getElementById('gossip').checked`, &all)
+	require.True(t, all, "few messages are all drawn")
+}

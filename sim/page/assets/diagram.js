@@ -6,21 +6,34 @@ const gutter = 74, rowHeight = 22, laneHeight = 46, top0 = 24, many = 1500, most
 // A diagram shows at most so many events at once, and is at most so wide.
 const mostEvents = 20000, widest = 1 << 24;
 // left and width are those of the part in view, in pixels; stale: it is not drawn as it is now;
-// span is how much of places it may show.
-const view = { zoom: 1, truly: false, lock: 0, lanes: [], overlaps: [], cursor: 0, left: 0, width: 0, stale: true, thinned: 1, span: 0 };
+// span is how much of places it may show; gossip: messages between servers are drawn.
+const view = { zoom: 1, truly: false, lock: 0, lanes: [], overlaps: [], cursor: 0, left: 0, width: 0, stale: true, thinned: 1, span: 0,
+  gossip: gossip <= 100 || 2 * gossip <= messages.length };
 const places = new Float64Array(total + 1); // of the events, before zooming
 
 // arrange gives each event its place: in true time, or with quiet times cut short.
+// Those that are not drawn take no room of their own.
 function arrange() {
-  let x = 0;
+  let x = 8, last = -1;
   for (let k = 0; k < total; k++) {
-    const gap = k > 0 ? events[k].t - events[k - 1].t : 0;
-    x = view.truly ? events[k].t / millisecond : x + (k === 0 ? 8 : 7 + 9 * Math.log2(1 + gap / millisecond));
-    places[k] = x;
+    const e = events[k], unseen = !view.gossip && (e.kind === 'send' || e.kind === 'deliver') && between(e.actor, e.peer);
+    if (view.truly) x = e.t / millisecond;
+    else if (unseen && k < total - 1) continue;
+    else if (last >= 0) x += 7 + 9 * Math.log2(1 + (e.t - events[last].t) / millisecond);
+    spread(last, k, x);
+    last = k;
   }
   places[total] = x + 40;
   view.span = places[total];
   for (let k = mostEvents; k < total; k++) view.span = Math.min(view.span, places[k] - places[k - mostEvents]);
+}
+
+// spread gives event `to` the place x, and those between it and event `from`, which
+// has its place, what lies between by their times.
+function spread(from, to, x) {
+  places[to] = x;
+  const start = from < 0 ? x : places[from], t0 = from < 0 ? 0 : events[from].t, span = events[to].t - t0;
+  for (let k = from + 1; k < to; k++) places[k] = span > 0 ? start + (x - start) * ((events[k].t - t0) / span) : start;
 }
 
 // indexAt is the last event at or before a true time.
@@ -244,6 +257,7 @@ function paintMessages(scene) {
   const seen = [];
   for (let k = firstUnderWay(scene.first); k < messages.length && messages[k].i <= scene.last; k++) {
     const m = messages[k];
+    if (!view.gossip && between(m.from, m.to)) continue;
     if (view.y.has(m.from) && view.y.has(m.to) && Math.max(m.i, m.j) >= scene.first) seen.push(m);
   }
   view.thinned = Math.max(1, Math.ceil(seen.length / many));
@@ -271,13 +285,18 @@ function paintMessage(m, signed) {
 
 // paintEvents puts a dot where an actor did or believed something, and words at faults.
 function paintEvents(scene) {
-  const every = Math.ceil((scene.last - scene.first) / many);
+  const seen = [];
   for (let k = scene.first; k <= scene.last; k++) {
-    const e = events[k], y = view.y.get(e.actor);
-    if (y === undefined || e.kind === 'send' || e.kind === 'deliver' || every > 1 && k % every > 0 && !beliefKinds.has(e.kind)) continue;
-    if (e.kind === 'reject') cross('failed', xOf(k), y);
-    else dot('dot' + (beliefKinds.has(e.kind) ? ' belief' : e.kind === 'write' ? ' write' : ''), xOf(k), y);
+    const kind = events[k].kind;
+    if (kind !== 'send' && kind !== 'deliver' && view.y.has(events[k].actor)) seen.push(k);
   }
+  const every = Math.ceil(seen.length / many);
+  seen.forEach((k, n) => {
+    const e = events[k], x = xOf(k), y = view.y.get(e.actor);
+    if (n % every > 0 && !beliefKinds.has(e.kind)) return;
+    if (e.kind === 'reject') cross('failed', x, y);
+    else dot('dot' + (beliefKinds.has(e.kind) ? ' belief' : e.kind === 'write' ? ' write' : ''), x, y);
+  });
   for (const m of marks) {
     const y = view.y.get(m.lane);
     if (y === undefined || xOf(m.i) < gutter - 2 || !inView(scene, m.i, m.i)) continue;

@@ -159,6 +159,7 @@ on('zoom-in', 'click', () => zoomTo(view.zoom * 1.6));
 on('zoom-out', 'click', () => zoomTo(view.zoom / 1.6));
 on('zoom-fit', 'click', fit);
 on('true-time', 'change', (e) => { view.truly = e.target.checked; rearrange(); fit(); });
+on('gossip', 'change', (e) => { view.gossip = e.target.checked; rearrange(); zoomTo(view.zoom); });
 on('lanes', 'change', rearrange);
 on('lock', 'change', (e) => { view.lock = Number(e.target.value); rearrange(); });
 on('messages', 'change', (e) => { listing.all = e.target.checked; relist(); });
@@ -192,7 +193,8 @@ function turn(by) {
   element('list').scrollTop = 0;
 }
 
-const eventInAddress = () => Number(/^#event=(\d+)$/.exec(location.hash)?.[1] || 1);
+// eventInAddress is the event that the address names, or where the story begins.
+const eventInAddress = () => Number(/^#event=(\d+)$/.exec(location.hash)?.[1] || 1 + Math.max(0, events.findIndex(isStory)));
 
 // notes says what is not shown.
 function notes() {
@@ -202,6 +204,7 @@ function notes() {
       + `and the list ${windowSize}.`);
   }
   if (view.thinned > 1) list.push(`Of the messages in view one in ${view.thinned} is drawn, and all that met with something; zoom in to see every one.`);
+  if (!view.gossip) list.push(`${gossip} messages between servers are not drawn.`);
   const hidden = actors.length - view.lanes.length;
   if (hidden > 0) list.push(`${hidden} lanes are not shown; name those that you want.`);
   const text = list.join(' ');
@@ -223,6 +226,8 @@ function open() {
     }
     element('lock-choice').hidden = false;
   }
+  element('gossip-choice').hidden = gossip === 0;
+  element('gossip').checked = view.gossip;
   rearrange();
   const whole = (view.width - gutter - 10) / places[total];
   zoomTo(Math.min(1.5, Math.max(whole, 0.5)));

@@ -83,6 +83,11 @@ const effects = new Map();
   for (const m of messages) m.late = m.j >= 0 && events[m.j].t - events[m.i].t > limit;
 }
 
+// between tells whether an event or a message is of servers only: their gossip,
+// replication, elections.
+const between = (from, to) => isServer(from) && isServer(to || '');
+const gossip = messages.filter((m) => between(m.from, m.to)).length;
+
 // firstUnderWay is the place in messages of the first that may be under way at or
 // after event k. Before it all have arrived.
 const arrived = []; // of each message: by when it and all before it have arrived
