@@ -39,9 +39,8 @@ Three things to know before:
 - What a rule loses is lost as a network loses it: the connection stays silent
   from then on, or breaks, if the rule says Close. Many clients send a command
   again by themselves; switch that off to see what the lock itself does.
-- In a bubble go-redis goes on dialing a dead node for a second after Close: sleep
-  two seconds before the bubble ends. In a cluster it looks for new masters once a minute unless
-  ClusterStateReloadInterval says otherwise.
+- In a bubble everything must end before the test does: close clients. In a cluster
+  go-redis looks for new masters once a minute, unless ClusterStateReloadInterval says otherwise.
 `
 )
 

@@ -211,7 +211,6 @@ func TestInBubble(t *testing.T) {
 func TestClusterInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := RunCluster(t, 3, 1)
-		defer time.Sleep(2 * time.Second) // go-redis looks after a dead node for so long after Close
 		c := redis.NewClusterClient(&redis.ClusterOptions{
 			Addrs: s.Addrs(), Dialer: s.DialContext, ClusterStateReloadInterval: time.Second,
 		})

@@ -120,7 +120,8 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	s := settings{lines: 50}
 	s.Plan = plan
 	s.Trace = traced
-	s.Config.InMemory = inBubble()
+	bubble := inBubble()
+	s.Config.InMemory = bubble
 	for _, option := range options {
 		option(&s)
 	}
@@ -146,9 +147,16 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 			servers.showTrace(s.lines)
 		}
 		top.Close()
+		if bubble {
+			time.Sleep(aftermath)
+		}
 	})
 	return servers
 }
+
+// aftermath is how long a bubble lasts after its test: goroutines of clients end
+// some time after Close, and a bubble must not end before them.
+const aftermath = 10 * time.Second
 
 // inBubble reports whether the caller is in a bubble of testing/synctest.
 func inBubble() (yes bool) {

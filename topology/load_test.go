@@ -173,7 +173,7 @@ func (l *load) client(r *rand.Rand, until time.Time) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		c := &loadClient{r: r, conn: conn}
+		c := &loadClient{r: r, conn: conn, until: until}
 		for time.Now().Before(until) && c.err == nil && r.IntN(100) > 0 {
 			replies, wrong := c.batch()
 			if wrong != "" {
@@ -191,6 +191,7 @@ func (l *load) client(r *rand.Rand, until time.Time) {
 type loadClient struct {
 	r      *rand.Rand
 	conn   net.Conn
+	until  time.Time // when the load ends
 	resp3  bool
 	number int
 	buf    []byte
@@ -208,7 +209,11 @@ func (c *loadClient) batch() (replies int, wrong string) {
 	c.number++
 	token := strconv.Itoa(c.number)
 	out = resp.AppendCommand(out, "ECHO", token)
-	_ = c.conn.SetDeadline(time.Now().Add(300 * time.Millisecond))
+	deadline := time.Now().Add(2 * time.Second)
+	if end := c.until.Add(200 * time.Millisecond); end.Before(deadline) {
+		deadline = end
+	}
+	_ = c.conn.SetDeadline(deadline)
 	if _, c.err = c.conn.Write(out); c.err != nil {
 		return 0, ""
 	}
@@ -232,7 +237,7 @@ func (c *loadClient) command() []string {
 	case 0:
 		return []string{"SET", key, "v", "NX", "PX", strconv.Itoa(1 + c.r.IntN(100))}
 	case 1:
-		return []string{"SET", key, string(bytes.Repeat([]byte("x"), c.r.IntN(100_000))), "PX", "50"}
+		return []string{"SET", key, string(bytes.Repeat([]byte("x"), c.r.IntN(20_000))), "PX", "50"}
 	case 2:
 		return []string{"EVAL", "redis.call('set', KEYS[1], ARGV[1], 'PX', 50) return {1, 'a', {2}}", "1", key, "v"}
 	case 3:
@@ -255,7 +260,7 @@ func (c *loadClient) command() []string {
 	case 11:
 		return []string{"PUBLISH", "channel", "hello"}
 	case 12:
-		return []string{"INFO", "everything"}
+		return []string{"INFO", []string{"everything", "clients", "replication", "memory"}[c.r.IntN(4)]}
 	case 13:
 		return []string{"READONLY"}
 	case 14:

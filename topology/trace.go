@@ -126,6 +126,11 @@ func (tr *Trace) Last() uint64 {
 // Since returns the events with a greater number, as far as they are kept; those
 // since 0 are all.
 func (tr *Trace) Since(number uint64) []Event {
+	return tr.events(number, func(*Event) bool { return true })
+}
+
+// events are those since a number that are wanted.
+func (tr *Trace) events(number uint64, wanted func(*Event) bool) []Event {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if kept := uint64(tr.size); tr.last > kept {
@@ -133,14 +138,18 @@ func (tr *Trace) Since(number uint64) []Event {
 	}
 	var events []Event
 	for next := number + 1; next <= tr.last; next++ {
-		events = append(events, tr.ring[(next-1)%uint64(tr.size)].event())
+		if r := tr.ring[(next-1)%uint64(tr.size)]; wanted(&r.Event) {
+			events = append(events, r.event())
+		}
 	}
 	return events
 }
 
 // Overlaps tells when a lock was held by several owners that must not hold it
 // together, as far as the trace reaches back.
-func (tr *Trace) Overlaps(key string) []Overlap { return Overlaps(tr.Since(0), key) }
+func (tr *Trace) Overlaps(key string) []Overlap {
+	return Overlaps(tr.events(0, func(e *Event) bool { return e.Key == key }), key)
+}
 
 // event fills in the texts.
 func (r *record) event() Event {

@@ -42,14 +42,15 @@ func TestRedsync(t *testing.T) {
 		require.True(t, ok)
 		require.Empty(t, s.Overlaps("orders:42"))
 	}
+	const goal = 10 * time.Millisecond
 	fastest := time.Hour
-	for range 10 { // other programs may disturb some
+	for round := 0; round < 5 || round < 300 && fastest >= goal; round++ { // other programs may disturb some
 		begun := time.Now()
 		synctest.Test(t, lease)
 		fastest = min(fastest, time.Since(begun))
 	}
 	t.Logf("30 s of lease in %v", fastest)
-	require.Less(t, fastest, 10*time.Millisecond)
+	require.Less(t, fastest, goal)
 }
 
 func TestRedislock(t *testing.T) {
@@ -89,5 +90,56 @@ func TestRueidislock(t *testing.T) {
 		<-held.Done()
 		require.ErrorIs(t, held.Err(), context.Canceled)
 		cancel()
+	})
+}
+
+// Clients follow a failover by Sentinels, and one of a cluster, in bubble time.
+func TestClientsFollowFailovers(t *testing.T) {
+	for name, run := range map[string]func(t *testing.T) (*minikvtest.Servers, redis.UniversalClient){
+		"sentinel": func(t *testing.T) (*minikvtest.Servers, redis.UniversalClient) {
+			s := minikvtest.RunSentinel(t, 2, minikvtest.DownAfter(time.Second))
+			return s, redis.NewFailoverClient(&redis.FailoverOptions{
+				MasterName: "mymaster", SentinelAddrs: s.Addrs(), Dialer: s.DialContext,
+			})
+		},
+		"cluster": func(t *testing.T) (*minikvtest.Servers, redis.UniversalClient) {
+			s := minikvtest.RunCluster(t, 3, 1, minikvtest.DownAfter(time.Second))
+			return s, redis.NewClusterClient(&redis.ClusterOptions{
+				Addrs: s.Addrs(), Dialer: s.DialContext, ClusterStateReloadInterval: time.Second,
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, c := run(t)
+				time.Sleep(15 * time.Second) // the servers get to know each other
+				defer func() { _ = c.Close() }()
+				locks := redsync.New(goredis.NewPool(c))
+				held := locks.NewMutex("orders:42", redsync.WithExpiry(10*time.Minute))
+				require.NoError(t, held.Lock())
+				s.NodeFor("orders:42").Kill() // nobody is told; elections find out
+				works := func() bool { ok, err := held.Extend(); return ok && err == nil }
+				require.Eventually(t, works, time.Minute, 100*time.Millisecond)
+				ok, err := held.Unlock()
+				require.NoError(t, err)
+				require.True(t, ok)
+				require.Empty(t, s.Overlaps("orders:42"))
+			})
+		})
+	}
+}
+
+func TestRueidisCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := minikvtest.RunCluster(t, 3, 0)
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: s.Addrs(), DialCtxFn: s.DialRueidis})
+		require.NoError(t, err)
+		defer c.Close()
+		for _, key := range []string{"a", "b", "c", "d"} {
+			require.NoError(t, c.Do(t.Context(), c.B().Set().Key(key).Value("1").Px(time.Minute).Build()).Error())
+			s.NodeFor(key).CheckGet(t, key, "1")
+		}
+		time.Sleep(time.Minute + time.Second)
+		require.True(t, rueidis.IsRedisNil(c.Do(t.Context(), c.B().Get().Key("a").Build()).Error()))
 	})
 }
