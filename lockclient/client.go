@@ -12,8 +12,9 @@ import (
 
 const (
 	// refusalPause is how long a request waits before it is sent again that a
-	// cluster has refused; the next pause is twice as long.
-	refusalPause = 50 * time.Millisecond
+	// cluster has refused. The next pause is twice as long, up to refusalPauseMax.
+	refusalPause    = 50 * time.Millisecond
+	refusalPauseMax = 400 * time.Millisecond
 	// retryPeriod is how long background work waits before it repeats a request.
 	retryPeriod = time.Second
 	// syncLimit is Redisson's default slavesSyncTimeout.
@@ -129,7 +130,7 @@ func (c *Client) persist(ctx context.Context, send func() error) error {
 		if _, ended := gate.Wait(ctx, pause); ended != nil {
 			return err
 		}
-		pause *= 2
+		pause = min(2*pause, refusalPauseMax)
 	}
 }
 

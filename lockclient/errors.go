@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -113,5 +114,5 @@ func outcomeError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", kind, contextError(ctx))
 	}
-	return fmt.Errorf("%w: %v", kind, err)
+	return fmt.Errorf("%w: %s", kind, strings.TrimPrefix(err.Error(), kind.Error()+": "))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -104,6 +105,16 @@ type ServerError struct{ Text string }
 
 // Error returns the text as the server sent it.
 func (e *ServerError) Error() string { return e.Text }
+
+// Redirect returns where a cluster sends a request: MOVED for good, with asking
+// (ASK) this time only, with ASKING before it. ok is false of other errors.
+func (e *ServerError) Redirect() (addr string, asking, ok bool) {
+	words := strings.Split(e.Text, " ")
+	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		return "", false, false
+	}
+	return words[2], words[0] == "ASK", true
+}
 
 // ErrNotSent is wrapped by errors of commands that no server has seen, such as
 // a refused connection or a context that had ended before.

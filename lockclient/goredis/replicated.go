@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,10 +21,9 @@ type synced struct {
 }
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
-// and WAIT on one connection to the master of the script's first key. It does
-// not follow redirects: after MOVED the slots are read anew for the next call.
-// A ReadTimeout of the client that is shorter than limit makes the outcome of a
-// slow confirmation unknown.
+// and WAIT on one connection to the master of the script's first key. It follows
+// one redirect. A ReadTimeout of the client that is shorter than limit makes the
+// outcome of a slow confirmation unknown.
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
@@ -32,18 +32,23 @@ func (t *Transport) EvalReplicated(
 		if err != nil {
 			return synced{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 		}
-		conn := node.Conn()
-		defer conn.Close()
-		return evalReplicated(ctx, conn, script, keys, args, limit)
+		s, err := evalReplicated(ctx, node, false, script, keys, args, limit)
+		if other, asking := t.redirected(ctx, err); other != nil {
+			return evalReplicated(ctx, other, asking, script, keys, args, limit)
+		}
+		return s, err
 	})
 	return s.reply, s.known, s.confirmed, t.notice(ctx, err)
 }
 
-// evalReplicated is EvalReplicated on one connection.
+// evalReplicated is EvalReplicated at one node.
 func evalReplicated(
-	ctx context.Context, p processor, script *lockclient.Script, keys, args []string, limit time.Duration,
+	ctx context.Context, node *redis.Client, asking bool,
+	script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (s synced, err error) {
-	if s.reply, err = eval(ctx, p, script, keys, args); err != nil {
+	p := node.Conn()
+	defer p.Close()
+	if s.reply, err = eval(ctx, p, asking, script, keys, args); err != nil {
 		return s, err
 	}
 	info, err := send(ctx, p, false, "INFO", "replication")
@@ -74,6 +79,30 @@ func (t *Transport) master(ctx context.Context, key string) (*redis.Client, erro
 		return cluster.MasterForKey(ctx, key)
 	}
 	return t.client.(*redis.Client), nil
+}
+
+// redirected returns the master to which an error points, nil if it points to
+// none, and whether it must be asked with ASKING. The slots are read anew.
+func (t *Transport) redirected(ctx context.Context, err error) (node *redis.Client, asking bool) {
+	var refused *lockclient.ServerError
+	cluster, ok := t.client.(*redis.ClusterClient)
+	if !ok || !errors.As(err, &refused) {
+		return nil, false
+	}
+	addr, asking, ok := refused.Redirect()
+	if !ok {
+		return nil, false
+	}
+	var mu sync.Mutex
+	_ = cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if master.Options().Addr == addr {
+			node = master
+		}
+		return nil
+	})
+	return node, asking
 }
 
 // notice has the slots read anew after a redirect, and when a node is not

@@ -2,8 +2,9 @@ package goredis
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"net"
 	"sync"
 	"time"
 
@@ -12,9 +13,14 @@ import (
 	"minikv/lockclient"
 )
 
-// retryPause is how long a subscription that a server has ended waits before it
-// is made anew.
-const retryPause = 100 * time.Millisecond
+const (
+	// silence is how long a connection may be silent before it is asked whether
+	// it still works, and how long the answer may take.
+	silence = 3 * time.Second
+	// retryPause is how long a subscription that has ended waits before it is
+	// made anew.
+	retryPause = 100 * time.Millisecond
+)
 
 // Subscribe implements lockclient.Transport.
 func (t *Transport) Subscribe(
@@ -98,31 +104,37 @@ func confirmation(ctx context.Context, pubsub *redis.PubSub) error {
 	}
 }
 
-// keep hands on what arrives, and subscribes anew when a server ends the
-// subscription, as it does when the channel's slot moves, until Close.
+// keep hands on what arrives, and subscribes anew when the connection breaks or
+// the server ends the subscription, as it does when the channel's slot moves,
+// until Close.
 func (s *subscription) keep(pubsub *redis.PubSub) {
-	for pubsub != nil && s.receive(pubsub) {
+	for pubsub != nil {
+		s.receive(pubsub)
 		drop(pubsub)
 		pubsub = s.again()
 	}
 }
 
-// receive hands on what arrives. It returns true when the server has ended the
-// subscription, false after Close. go-redis pings an idle connection and
-// subscribes again after reconnecting, which shows as another confirmation.
-func (s *subscription) receive(pubsub *redis.PubSub) (ended bool) {
-	for event := range pubsub.ChannelWithSubscriptions() {
+// receive hands on what arrives, until nothing more can.
+func (s *subscription) receive(pubsub *redis.PubSub) {
+	for asked := false; ; {
+		event, err := pubsub.ReceiveTimeout(context.Background(), silence)
+		var quiet net.Error
+		switch {
+		case err == nil:
+			asked = false
+		case errors.As(err, &quiet) && quiet.Timeout() && !asked && pubsub.Ping(context.Background()) == nil:
+			asked = true
+		default:
+			return
+		}
 		switch e := event.(type) {
 		case *redis.Subscription:
-			if strings.HasSuffix(e.Kind, "unsubscribe") {
-				return true
-			}
-			s.lost()
+			return // the server has ended it
 		case *redis.Message:
 			s.deliver(e.Payload)
 		}
 	}
-	return false
 }
 
 // again subscribes anew, and tells when that is confirmed; nil after Close.

@@ -72,7 +72,9 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	reply, err := aside(ctx, func() (lockclient.Reply, error) { return eval(ctx, t.client, script, keys, args) })
+	reply, err := aside(ctx, func() (lockclient.Reply, error) {
+		return eval(ctx, t.client, false, script, keys, args)
+	})
 	return reply, t.notice(ctx, err)
 }
 
@@ -128,15 +130,24 @@ type processor interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
 
-// eval runs a script by its SHA1, or by its text if the server does not know it.
+// eval runs a script by its SHA1, or by its text if the server does not know it;
+// with asking on one connection to a node that is about to get the slot.
 func eval(
-	ctx context.Context, p processor, script *lockclient.Script, keys, args []string,
+	ctx context.Context, p processor, asking bool, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
 	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), args...)
-	reply, err := send(ctx, p, false, append([]string{"EVALSHA", script.SHA}, tail...)...)
+	run := func(how, what string) (lockclient.Reply, error) {
+		if asking {
+			if _, err := send(ctx, p, false, "ASKING"); err != nil {
+				return lockclient.Reply{}, err
+			}
+		}
+		return send(ctx, p, false, append([]string{how, what}, tail...)...)
+	}
+	reply, err := run("EVALSHA", script.SHA)
 	var refused *lockclient.ServerError
 	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return send(ctx, p, false, append([]string{"EVAL", script.Text}, tail...)...)
+		return run("EVAL", script.Text)
 	}
 	return reply, err
 }

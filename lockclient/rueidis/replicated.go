@@ -14,28 +14,51 @@ import (
 )
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
-// and WAIT on one connection to the master of the script's first key. It does
-// not follow redirects: after MOVED the slots are read anew for the next call.
+// and WAIT on one connection to the master of the script's first key. It follows
+// one redirect.
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
-	err = t.client.Dedicated(func(conn rueidis.DedicatedClient) (err error) {
-		if reply, err = eval(ctx, conn, script, keys, args); err != nil {
+	s, err := evalReplicated(ctx, t.client, false, script, keys, args, limit)
+	var refused *lockclient.ServerError
+	if errors.As(err, &refused) {
+		addr, asking, _ := refused.Redirect()
+		if other := t.client.Nodes()[addr]; other != nil {
+			_ = t.notice(ctx, keys[0], err)
+			s, err = evalReplicated(ctx, other, asking, script, keys, args, limit)
+		}
+	}
+	return s.reply, s.known, s.confirmed, t.notice(ctx, keys[0], err)
+}
+
+// synced is what EvalReplicated returns.
+type synced struct {
+	reply            lockclient.Reply
+	known, confirmed int64
+}
+
+// evalReplicated is EvalReplicated at one client.
+func evalReplicated(
+	ctx context.Context, client rueidis.Client, asking bool,
+	script *lockclient.Script, keys, args []string, limit time.Duration,
+) (s synced, err error) {
+	err = client.Dedicated(func(conn rueidis.DedicatedClient) (err error) {
+		if s.reply, err = eval(ctx, conn, asking, script, keys, args); err != nil {
 			return err
 		}
 		info, err := send(ctx, conn, []string{"INFO", "replication"}, nil, nil)
 		if err != nil {
 			return afterwards(err)
 		}
-		if known = replicas(info.Text); known == 0 {
+		if s.known = replicas(info.Text); s.known == 0 {
 			return nil
 		}
 		acked, err := send(ctx, conn, []string{"WAIT",
-			strconv.FormatInt(known, 10), strconv.FormatInt(limit.Milliseconds(), 10)}, nil, nil)
-		confirmed = acked.Int
+			strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10)}, nil, nil)
+		s.confirmed = acked.Int
 		return afterwards(err)
 	})
-	return reply, known, confirmed, t.notice(ctx, keys[0], err)
+	return s, err
 }
 
 // notice has the slots read anew after a redirect. A connection of one's own

@@ -66,7 +66,7 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	return eval(ctx, t.client, script, keys, args)
+	return eval(ctx, t.client, false, script, keys, args)
 }
 
 // Do implements lockclient.Transport. A key must be the command's first argument.
@@ -84,15 +84,23 @@ type sender interface {
 	Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult
 }
 
-// eval runs a script by its SHA1, or by its text if the server does not know it.
+// eval runs a script by its SHA1, or by its text if the server does not know it;
+// with asking on one connection to a node that is about to get the slot.
 func eval(
-	ctx context.Context, s sender, script *lockclient.Script, keys, args []string,
+	ctx context.Context, s sender, asking bool, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	count := strconv.Itoa(len(keys))
-	reply, err := send(ctx, s, []string{"EVALSHA", script.SHA, count}, keys, args)
+	run := func(how, what string) (lockclient.Reply, error) {
+		if asking {
+			if _, err := send(ctx, s, []string{"ASKING"}, nil, nil); err != nil {
+				return lockclient.Reply{}, err
+			}
+		}
+		return send(ctx, s, []string{how, what, strconv.Itoa(len(keys))}, keys, args)
+	}
+	reply, err := run("EVALSHA", script.SHA)
 	var refused *lockclient.ServerError
 	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return send(ctx, s, []string{"EVAL", script.Text, count}, keys, args)
+		return run("EVAL", script.Text)
 	}
 	return reply, err
 }
