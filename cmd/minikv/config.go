@@ -137,6 +137,9 @@ func (conf *config) load(text []byte) error {
 		if !ok {
 			return &configError{i + 1, string(line), "Unbalanced quotes in configuration line"}
 		}
+		if len(words) == 0 { // blanks of other kinds
+			continue
+		}
 		name := strings.ToLower(string(words[0]))
 		values := make([]string, 0, len(words)-1)
 		for _, word := range words[1:] {

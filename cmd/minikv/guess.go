@@ -23,6 +23,10 @@ func guess(word string) string {
 // nearest is the known name that takes the fewest changes to get from name, if
 // that is few.
 func nearest(name string) (found string) {
+	const longest = 64 // beyond it nothing is near
+	if len(name) > longest {
+		return ""
+	}
 	known := append(engine.ParameterNames(), "include")
 	for _, d := range ownDirectives {
 		known = append(known, d.name)
