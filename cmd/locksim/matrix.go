@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type matrixFlags struct {
 	shrink bool
 	pages  string
 	orders bool
+	store  string
 }
 
 func newMatrix() *cobra.Command {
@@ -41,6 +43,7 @@ those in which nothing was found though it was expected, and for disagreements
 that the row's file lists with their reason.`,
 		Example: `  locksim matrix --seeds 200
   locksim matrix --rows 2,12 --format markdown
+  locksim matrix --seeds 20000 --store long.jsonl --format json
   locksim matrix --shrink --format html --pages cells > matrix.html
   locksim run matrix:7/redisson/mutex --seed 3`,
 		Args: cobra.NoArgs,
@@ -54,6 +57,7 @@ that the row's file lists with their reason.`,
 	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
 	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible; json has it")
 	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
+	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps what is done, for a run with the same flags to go on")
 	cmd.Flags().BoolVar(&f.orders, "orders", false,
 		"run every order of two clients and one fault as well, where what must hold has so small a world")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json", "markdown", "html"}, 0))
@@ -71,12 +75,26 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if err := f.checkRows(); err != nil {
 		return err
 	}
+	kept, err := f.openStore()
+	if err != nil {
+		return err
+	}
+	started := time.Now()
 	bar := newCounter(cmd.ErrOrStderr(), "cells")
 	results, err := matrix.Run(cmd.Context(), matrix.Options{
 		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Cells: f.cells, Shrink: f.shrink, Orders: f.orders,
-		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) }, Each: each,
+		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) },
+		Elapsed:  func() time.Duration { return time.Since(started) },
+		Known:    kept.find,
+		Each: func(r matrix.Result) error {
+			if err := kept.keep(r); err != nil || each == nil {
+				return err
+			}
+			return each(r)
+		},
 	})
 	bar.done()
+	err = cmp.Or(err, kept.close())
 	if shown := write(results); err != nil || shown != nil { // an interrupted run shows what it has
 		return cmp.Or(err, shown)
 	}
@@ -130,76 +148,4 @@ func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all f
 		return each, func([]matrix.Result) error { return nil }, nil
 	}
 	return nil, nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)
-}
-
-// cellJSON is one cell as --format json has it.
-type cellJSON struct {
-	Row      int         `json:"row"`
-	Title    string      `json:"title"`
-	Lock     string      `json:"lock"`
-	Profile  string      `json:"profile"`
-	Variant  string      `json:"variant,omitempty"`
-	Verdict  string      `json:"verdict"`
-	Searched int         `json:"searched"`
-	Replay   string      `json:"replay"`
-	Expected string      `json:"expected"`
-	Code     string      `json:"code"`
-	Reason   string      `json:"reason"`
-	Agrees   bool        `json:"agrees"`
-	Listed   string      `json:"listed,omitempty"`
-	Claims   []claimJSON `json:"claims,omitempty"`
-}
-
-// claimJSON is one thing that the cell says.
-type claimJSON struct {
-	Check    string `json:"check"`
-	Expected string `json:"expected"`
-	Verdict  string `json:"verdict"`
-	Searched int    `json:"searched"`
-	Finding  string `json:"finding,omitempty"`
-	Twin     string `json:"twin,omitempty"`
-	Replay   string `json:"replay,omitempty"`
-	Story    string `json:"story,omitempty"`
-	Differs  string `json:"differs,omitempty"`
-
-	Orders *ordersJSON `json:"orders,omitempty"`
-}
-
-// ordersJSON is what running every order has shown.
-type ordersJSON struct {
-	World     string `json:"world,omitempty"`
-	Bound     string `json:"bound,omitempty"`
-	Complete  bool   `json:"complete"`
-	Schedules int    `json:"schedules"`
-	States    int    `json:"states"`
-	Violation string `json:"violation,omitempty"`
-	Twin      string `json:"twin,omitempty"`
-	Why       string `json:"why,omitempty"`
-}
-
-// cellOf is a result as JSON has it: one object a line, as soon as it is there.
-func cellOf(r matrix.Result) cellJSON {
-	c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
-		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees,
-		Listed: r.Listed}
-	for _, one := range r.Claims {
-		story := ""
-		if one.Story != nil {
-			story = one.Story.Story.Text()
-		}
-		c.Searched += one.Searched
-		if c.Replay == "" || one.Verdict.String() == r.Verdict {
-			c.Replay = one.Replay
-		}
-		c.Claims = append(c.Claims, claimJSON{one.Check, one.Expected.String(), one.Verdict.String(), one.Searched,
-			one.Finding, one.Twin, one.Replay, story, one.Differs, ordersOf(one.Orders)})
-	}
-	return c
-}
-
-func ordersOf(o *matrix.Orders) *ordersJSON {
-	if o == nil {
-		return nil
-	}
-	return &ordersJSON{o.World, o.Bound, o.Complete, o.Schedules, o.States, o.Violation, o.Twin, o.Why}
 }

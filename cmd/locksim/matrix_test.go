@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,4 +49,30 @@ func TestMatrixRefuses(t *testing.T) {
 	code, _, stderr := locksim("run", "matrix:99/redisson/mutex")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, `there is no cell "99/redisson/mutex"`)
+}
+
+// A run that is stored goes on where it ended, also after half a line, and comes
+// to the same.
+func TestMatrixIsStored(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.jsonl")
+	fill := func(cells, store string) string {
+		args := strings.Fields("matrix --seeds 40 --shrink --format json --cells " + cells + store)
+		code, stdout, stderr := locksim(args...)
+		require.Equal(t, exitExpected, code, stderr)
+		return regexp.MustCompile(`"millis":\d+`).ReplaceAllString(stdout, "")
+	}
+	const both = "2/redisson/mutex,12/lockclient/mutex"
+	whole := fill(both, "")
+	fill("2/redisson/mutex", " --store "+file)
+	half, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = half.WriteString(`{"row":12,`)
+	require.NoError(t, err)
+	require.NoError(t, half.Close())
+	require.Equal(t, whole, fill(both, " --store "+file))
+	require.Equal(t, whole, fill(both, " --store "+file))
+
+	code, _, stderr := locksim("matrix", "--seeds", "41", "--rows", "2", "--store", file)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "line 1: it was made with")
 }

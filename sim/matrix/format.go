@@ -3,6 +3,8 @@ package matrix
 import (
 	"fmt"
 	"strings"
+
+	"minikv/sim/check"
 )
 
 // Table is the matrix as text: one line for each row and variant of a profile,
@@ -134,6 +136,33 @@ func Summary(results []Result) string {
 	if list != "" {
 		list = "Not as expected:\n" + list
 	}
+	list += longer(results)
 	return fmt.Sprintf("%s%d cells: %d hold, %d violated, %d unknown, %d not applicable\n", list, len(results),
 		count["holds"], count["violated"], count["unknown"], count["not-applicable"])
+}
+
+// longer lists the stories that are longer than what is told, and tells how many
+// there are.
+func longer(results []Result) string {
+	var b strings.Builder
+	stories := 0
+	for _, r := range results {
+		for _, c := range r.Claims {
+			if r.Told == nil || c.Story == nil || c.Expected != check.Violated {
+				continue
+			}
+			stories++
+			if r.Longer(&c) {
+				fmt.Fprintf(&b, "%d %s %s %s: %s in %d faults and %d operations, told are %d and %d: %s\n", r.Row, r.Profile,
+					r.Lock, r.Variant, c.Check, c.Story.Faults, c.Story.Asked, r.Told.Faults, r.Told.Operations, r.Told.Text)
+			}
+		}
+	}
+	if stories == 0 {
+		return ""
+	}
+	if b.Len() == 0 {
+		return fmt.Sprintf("%d stories, none longer than told.\n", stories)
+	}
+	return fmt.Sprintf("%d stories; longer than told:\n%s", stories, b.String())
 }

@@ -22,6 +22,53 @@ type Row struct {
 	Variants []Variant // beside the plain one
 	Cells    []Cell
 	Listed   []Cell // what runs have shown instead: Code is check=verdict
+	Stories  []Story
+}
+
+// Story is the shortest published or derived story of what breaks, for some cells
+// of a row: none that is found may be longer.
+type Story struct {
+	Kinds      []string // nil: all
+	Variant    string   // "any" is all
+	Faults     int
+	Operations int // of clients: lock() and its like, countDown()
+	Text       string
+}
+
+// any is the variant of a story that all have.
+const anyVariant = "any"
+
+// Story is the story of a cell: of the lines that fit the last.
+func (r *Row) Story(c *Cell) (s Story, ok bool) {
+	for _, one := range r.Stories {
+		if (one.Kinds == nil || slices.Contains(one.Kinds, c.Kind)) &&
+			(one.Variant == anyVariant || one.Variant == c.Variant) {
+			s, ok = one, true
+		}
+	}
+	return s, ok
+}
+
+// story reads [KINDS] [in VARIANT]: FAULTS+OPERATIONS: TEXT.
+func (r *Row) story(text string) (err error) {
+	whose, rest, ok := strings.Cut(text, ": ")
+	length, told, both := strings.Cut(rest, ": ")
+	if !ok || !both {
+		return fmt.Errorf("expected: story [KINDS] [in VARIANT]: FAULTS+OPERATIONS: TEXT")
+	}
+	s := Story{Variant: anyVariant, Text: told}
+	kinds, variant, in := strings.Cut(" "+whose, " in ")
+	if in {
+		s.Variant = variant
+	}
+	if kinds = strings.TrimSpace(kinds); kinds != "" && kinds != "all" {
+		s.Kinds = strings.Split(kinds, ",")
+	}
+	if _, err := fmt.Sscanf(length, "%d+%d", &s.Faults, &s.Operations); err != nil {
+		return fmt.Errorf("%q: expected FAULTS+OPERATIONS", length)
+	}
+	r.Stories = append(r.Stories, s)
+	return nil
 }
 
 // Setting is what a variant fixes.
@@ -146,6 +193,8 @@ func (r *Row) line(line string) (err error) {
 		return err
 	case "variant":
 		return r.variant(strings.Fields(rest))
+	case "story":
+		return r.story(rest)
 	case Redisson, Lockclient:
 		cells, err := r.cells(word, rest)
 		r.Cells = append(r.Cells, cells...)
@@ -156,7 +205,7 @@ func (r *Row) line(line string) (err error) {
 		r.Listed = append(r.Listed, cells...)
 		return err
 	}
-	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, shown or a profile", word)
+	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, story, shown or a profile", word)
 }
 
 // faultWords checks words of a faults line as far as it goes without a world.

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim/check"
+	"minikv/sim/explore"
 )
 
 // Each row has a cell for each kind of each profile, with its reason, and none twice.
@@ -61,6 +64,8 @@ func TestRowErrors(t *testing.T) {
 		"# x\nrow 1\nredisson mutex in deep: S: y":        `x.row:3: unknown variant "deep"`,
 		"# x\nrow 1\nredisson mutex: V: y":                `x.row:3: unknown code "V"`,
 		"# x\nrow 1\nredisson mutex: L(soon): y":          `x.row:3: time: invalid duration "soon"`,
+		"# x\nrow 1\nstory all: much: y":                  `x.row:3: "much": expected FAULTS+OPERATIONS`,
+		"# x\nrow 1\nstory all":                           `x.row:3: expected: story [KINDS]`,
 		"# x\nrow 1\nredisson mutex S":                    `x.row:3: expected: PROFILE KINDS [in VARIANT]: CODE: REASON`,
 		"# x\nrow 1\nvariant a b\nredisson mutex in a: S": `x.row:3: "b": expected name=value`,
 		"# x\nwhat":  `x.row:2: unknown word "what"`,
@@ -79,4 +84,27 @@ func TestExpected(t *testing.T) {
 	} {
 		require.Equal(t, want, (&Cell{Code: code}).Expected(), code)
 	}
+}
+
+// What must break has a story, whose length is the most that a search may need.
+func TestStories(t *testing.T) {
+	rows := Rows()
+	for _, r := range rows {
+		for i := range r.Cells {
+			if _, ok := r.Story(&r.Cells[i]); r.Unbuilt == "" && r.Cells[i].Expected() == "violated" {
+				require.True(t, ok, "%s has no story", &r.Cells[i])
+			}
+		}
+	}
+	row4 := rows[slices.IndexFunc(rows, func(r *Row) bool { return r.Number == 4 })]
+	story, _ := row4.Story(&Cell{Kind: "redlock", Variant: "quorum"})
+	require.Equal(t, 3, story.Faults)
+	story, _ = row4.Story(&Cell{Kind: "mutex"})
+	require.Equal(t, 1, story.Faults)
+	require.Equal(t, 2, story.Operations)
+
+	long := Result{Told: &story, Claims: []ClaimResult{{Check: "exclusion", Expected: check.Violated,
+		Story: &explore.Shrunk{Faults: 2, Asked: 2}}}}
+	require.True(t, long.Longer(&long.Claims[0]))
+	require.Contains(t, Summary([]Result{long}), "exclusion in 2 faults and 2 operations, told are 1 and 2")
 }

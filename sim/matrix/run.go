@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"minikv/internal/trace"
 	"minikv/luaengine"
@@ -23,7 +24,9 @@ type Options struct {
 	Orders   bool     // run every order of what must hold as well, where a small world allows
 	Workers  int      // 0: one for each core
 	Progress func(done, all int, c *Cell)
-	Each     func(Result) error // called for each cell when it is filled; nil: nobody
+	Each     func(Result) error         // called for each cell when it is filled; nil: nobody
+	Known    func(*Cell) (Result, bool) // what an earlier run with these options came to; nil: nothing
+	Elapsed  func() time.Duration       // real time, to tell how long searches took; nil: it is not told
 }
 
 // Result is what a cell came to.
@@ -39,6 +42,7 @@ type Result struct {
 	Agrees   bool   // as expected, in each of its claims; an unknown one does not disagree
 	Reason   string // expected, before any run
 	Listed   string // why runs disagree, where that is known
+	Told     *Story // the published or derived story of a violation; nil: there is none
 	Claims   []ClaimResult
 }
 
@@ -48,6 +52,8 @@ type ClaimResult struct {
 	Expected check.Verdict
 	Verdict  check.Verdict
 	Searched int             // seeds
+	Took     time.Duration   // to search them; real time
+	Needs    []string        // kinds of fault without which the violation does not happen
 	Other    int             // violations that did not need the row's fault
 	Finding  string          // the violation, or why the verdict is unknown
 	Replay   string          // the command that shows the violation, or one of the runs
@@ -63,6 +69,13 @@ func (r *Result) Failed() bool {
 	return slices.ContainsFunc(r.Claims, func(c ClaimResult) bool {
 		return c.Differs != "" || c.Expected == check.Holds && c.Verdict == check.Violated && r.Listed == ""
 	})
+}
+
+// Longer reports whether the story of a violation that was expected is longer
+// than the one that is told of it.
+func (r *Result) Longer(c *ClaimResult) bool {
+	return r.Told != nil && c.Story != nil && c.Expected == check.Violated &&
+		(c.Story.Faults > r.Told.Faults || c.Story.Asked > r.Told.Operations)
 }
 
 // searcher fills the matrix.
@@ -97,7 +110,7 @@ func Run(ctx context.Context, opt Options) ([]Result, error) {
 		if opt.Progress != nil {
 			opt.Progress(i, len(cells), c)
 		}
-		res, err := s.cell(c)
+		res, err := s.knownOr(c)
 		if err != nil {
 			return results, err
 		}
@@ -112,8 +125,25 @@ func Run(ctx context.Context, opt Options) ([]Result, error) {
 	return results, nil
 }
 
+func (s *searcher) elapsed() time.Duration {
+	if s.opt.Elapsed == nil {
+		return 0
+	}
+	return s.opt.Elapsed()
+}
+
 func (s *searcher) row(c *Cell) *Row {
 	return s.rows[slices.IndexFunc(s.rows, func(r *Row) bool { return r.Number == c.Row })]
+}
+
+// knownOr is what is known of a cell, or is found now.
+func (s *searcher) knownOr(c *Cell) (Result, error) {
+	if s.opt.Known != nil {
+		if r, ok := s.opt.Known(c); ok {
+			return r, nil
+		}
+	}
+	return s.cell(c)
 }
 
 // cell fills one cell.
@@ -122,6 +152,9 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 	res := Result{Row: c.Row, Title: r.Title, Lock: c.Kind, Profile: c.Profile, Variant: c.Variant, Code: c.Code,
 		Expected: c.Expected(), Reason: c.Reason, Listed: r.listed(c),
 		Agrees: true}
+	if told, ok := r.Story(c); ok {
+		res.Told = &told
+	}
 	verdict := check.Holds
 	for _, one := range c.claims() {
 		if r.Unbuilt != "" {
@@ -204,12 +237,13 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 	if one.verdict == check.Violated && s.opt.Find > 0 {
 		opt.Seeds = s.opt.Find
 	}
+	began := s.elapsed()
 	res, err := explore.Search(s.ctx, p, opt)
 	if err != nil {
 		return nil, err
 	}
 	found := &ClaimResult{Check: world.Expect[0].Check, Expected: one.verdict, Searched: res.Tried, Other: res.Other,
-		Replay: replayLine(world, explore.Seed(s.opt.Root, 0))}
+		Replay: replayLine(world, explore.Seed(s.opt.Root, 0)), Took: s.elapsed() - began}
 	if len(res.Hits) > 0 {
 		err = s.hit(found, world, res.Hits[0])
 	}
@@ -220,7 +254,7 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 // hit tells of a violation: what it is, how to see it, and that it can be seen again.
 func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (err error) {
 	found.Verdict, found.Finding = check.Violated, h.Violated[0].Reason
-	found.Replay = replayLine(world, h.Seed)
+	found.Replay, found.Needs = replayLine(world, h.Seed), h.Needs
 	if found.Differs, err = s.replay(world, h.Seed, h.Hash, found.Check); err != nil || !s.opt.Shrink {
 		return err
 	}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/sim/explore"
+	"minikv/sim/matrix"
+)
+
+// cellJSON is one cell as --format json has it.
+type cellJSON struct {
+	Row      int         `json:"row"`
+	Title    string      `json:"title"`
+	Lock     string      `json:"lock"`
+	Profile  string      `json:"profile"`
+	Variant  string      `json:"variant,omitempty"`
+	Verdict  string      `json:"verdict"`
+	Searched int         `json:"searched"`
+	Replay   string      `json:"replay"`
+	Expected string      `json:"expected"`
+	Code     string      `json:"code"`
+	Reason   string      `json:"reason"`
+	Agrees   bool        `json:"agrees"`
+	Listed   string      `json:"listed,omitempty"`
+	Told     *toldJSON   `json:"told,omitempty"`
+	Claims   []claimJSON `json:"claims,omitempty"`
+}
+
+// toldJSON is the published or derived story of a violation.
+type toldJSON struct {
+	Faults     int    `json:"faults"`
+	Operations int    `json:"operations"`
+	Text       string `json:"text"`
+}
+
+// claimJSON is one thing that the cell says.
+type claimJSON struct {
+	Check    string   `json:"check"`
+	Expected string   `json:"expected"`
+	Verdict  string   `json:"verdict"`
+	Searched int      `json:"searched"`
+	Other    int      `json:"other,omitempty"` // violations that did not need the row's fault
+	Millis   int64    `json:"millis"`          // that the search took
+	Needs    []string `json:"needs,omitempty"`
+	Finding  string   `json:"finding,omitempty"`
+	Twin     string   `json:"twin,omitempty"`
+	Replay   string   `json:"replay,omitempty"`
+	Differs  string   `json:"differs,omitempty"`
+
+	Story      string `json:"story,omitempty"`
+	Faults     int    `json:"faults,omitempty"`     // of the story
+	Operations int    `json:"operations,omitempty"` // likewise
+
+	Orders *ordersJSON `json:"orders,omitempty"`
+}
+
+// ordersJSON is what running every order has shown.
+type ordersJSON struct {
+	World     string `json:"world,omitempty"`
+	Bound     string `json:"bound,omitempty"`
+	Faults    int    `json:"faults"`
+	Complete  bool   `json:"complete"`
+	Schedules int    `json:"schedules"`
+	States    int    `json:"states"`
+	Violation string `json:"violation,omitempty"`
+	Twin      string `json:"twin,omitempty"`
+	Why       string `json:"why,omitempty"`
+}
+
+// cellOf is a result as JSON has it: one object a line, as soon as it is there.
+func cellOf(r matrix.Result) cellJSON {
+	c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
+		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees,
+		Listed: r.Listed}
+	if r.Told != nil {
+		c.Told = &toldJSON{r.Told.Faults, r.Told.Operations, r.Told.Text}
+	}
+	for _, one := range r.Claims {
+		c.Searched += one.Searched
+		if c.Replay == "" || one.Verdict.String() == r.Verdict {
+			c.Replay = one.Replay
+		}
+		j := claimJSON{Check: one.Check, Expected: one.Expected.String(), Verdict: one.Verdict.String(),
+			Searched: one.Searched, Other: one.Other, Millis: one.Took.Milliseconds(), Needs: one.Needs,
+			Finding: one.Finding, Twin: one.Twin, Replay: one.Replay, Differs: one.Differs}
+		if one.Story != nil {
+			j.Story, j.Faults, j.Operations = one.Story.Story.Text(), one.Story.Faults, one.Story.Asked
+		}
+		if o := one.Orders; o != nil {
+			j.Orders = &ordersJSON{o.World, o.Bound, o.Faults, o.Complete, o.Schedules, o.States, o.Violation, o.Twin, o.Why}
+		}
+		c.Claims = append(c.Claims, j)
+	}
+	return c
+}
+
+// result is the cell that the JSON tells of.
+func (c *cellJSON) result() (matrix.Result, error) {
+	r := matrix.Result{Row: c.Row, Title: c.Title, Lock: c.Lock, Profile: c.Profile, Variant: c.Variant,
+		Verdict: c.Verdict, Expected: c.Expected, Code: c.Code, Reason: c.Reason, Agrees: c.Agrees, Listed: c.Listed}
+	if c.Told != nil {
+		r.Told = &matrix.Story{Faults: c.Told.Faults, Operations: c.Told.Operations, Text: c.Told.Text}
+	}
+	for _, j := range c.Claims {
+		one := matrix.ClaimResult{Check: j.Check, Searched: j.Searched, Other: j.Other, Needs: j.Needs,
+			Took: time.Duration(j.Millis) * time.Millisecond, Finding: j.Finding, Twin: j.Twin, Replay: j.Replay,
+			Differs: j.Differs}
+		var known [2]bool
+		one.Expected, known[0] = verdictOf(j.Expected)
+		one.Verdict, known[1] = verdictOf(j.Verdict)
+		if slices.Contains(known[:], false) {
+			return r, fmt.Errorf("unknown verdict: %q or %q", j.Expected, j.Verdict)
+		}
+		if j.Story != "" {
+			s, err := sim.ParseScenario("story", j.Story)
+			if err != nil {
+				return r, err
+			}
+			one.Story = &explore.Shrunk{Story: s, Faults: j.Faults, Asked: j.Operations}
+		}
+		if o := j.Orders; o != nil {
+			one.Orders = &matrix.Orders{World: o.World, Bound: o.Bound, Faults: o.Faults, Complete: o.Complete,
+				Schedules: o.Schedules, States: o.States, Violation: o.Violation, Twin: o.Twin, Why: o.Why}
+		}
+		r.Claims = append(r.Claims, one)
+	}
+	return r, nil
+}
+
+func verdictOf(name string) (check.Verdict, bool) {
+	for _, v := range []check.Verdict{check.Holds, check.Unknown, check.Violated} {
+		if v.String() == name {
+			return v, true
+		}
+	}
+	return check.Holds, false
+}
