@@ -225,6 +225,13 @@ func TestClusterInBubble(t *testing.T) {
 	})
 }
 
+// Nodes know at once what they tell each other only now and then.
+func TestClusterIsGrown(t *testing.T) {
+	s := RunCluster(t, 3, 1)
+	require.Contains(t, s.Node("m2").Do("CLUSTER", "SLOTS"), s.Node("r1").Port())
+	require.Equal(t, "16", s.Node("m1").Info("uptime_in_seconds"))
+}
+
 func TestFailovers(t *testing.T) {
 	for name, start := range map[string]func() *Servers{
 		"replicated": func() *Servers { return RunReplicated(t, 2, Virtual()) },
@@ -241,8 +248,6 @@ func TestFailovers(t *testing.T) {
 				options = append(options, Crash())
 				master.HoldReplication()
 				master.Set("key", "2")
-			} else if s.plan.Sentinels > 0 {
-				s.Clock().Advance(15 * time.Second) // the Sentinels look at the replicas now and then
 			}
 			next := master.Failover(options...)
 			require.NotEqual(t, master, next, name)

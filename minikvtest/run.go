@@ -120,6 +120,7 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	s := settings{lines: 50}
 	s.Plan = plan
 	s.Trace = traced
+	s.Grown = true
 	bubble := inBubble()
 	s.Config.InMemory = bubble
 	for _, option := range options {

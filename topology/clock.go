@@ -17,9 +17,10 @@ type clock struct {
 	offset time.Duration // by which the wall clock has been set since
 }
 
-func newClock(base *Clock) *clock {
+// newClock is a clock that is late by so much, until it skips that.
+func newClock(base *Clock, late time.Duration) *clock {
 	now := base.Now()
-	return &clock{base: base, since: now, rate: 1, wall: now}
+	return &clock{base: base, since: now, rate: 1, wall: now.Add(-late)}
 }
 
 // Mono implements engine.Clock.
@@ -57,6 +58,13 @@ func (c *clock) jump(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset += by
+}
+
+// skip lets time pass at once.
+func (c *clock) skip(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mono += d
 }
 
 // setRate lets both clocks run that much faster than the topology's from now on.

@@ -50,6 +50,10 @@ type Config struct {
 	// Control answers the command MINIKV of any client; nil: there is none. It is
 	// called by the client's connection, while nobody waits for it.
 	Control func(n *Node, args []string) resp.Value
+	// Grown starts the nodes as they are when they have been running for a while:
+	// masters, replicas, Sentinels and the nodes of a cluster know what they tell
+	// each other only now and then.
+	Grown bool
 	// Remember keeps the past of every node, for Node.RestartLosing.
 	Remember bool
 	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
@@ -101,7 +105,7 @@ func Start(cfg Config) (*Topology, error) {
 		directory[i] = cfg.Announce + ":" + strconv.Itoa(addresses[i].Port)
 		n := &Node{
 			topology: t, id: cluster.ID(i + 1), name: name, listening: addresses[i].String(), address: directory[i],
-			clock: newClock(t.clock),
+			clock: newClock(t.clock, cfg.youth()),
 		}
 		n.inbox = newInbox(t.clock, n.receive)
 		t.nodes = append(t.nodes, n)
@@ -123,6 +127,7 @@ func Start(cfg Config) (*Topology, error) {
 			m.Remember()
 		}
 	}
+	t.growUp(processes)
 	for i, n := range t.nodes {
 		if cfg.InMemory {
 			n.start(nil)
@@ -148,6 +153,29 @@ func (cfg Config) complete() Config {
 		}
 	}
 	return cfg
+}
+
+// How nodes grow up: in so many steps of Redis's cron, 16 s, in which masters
+// ping their replicas, Sentinels ask everybody, and every node of a cluster pings
+// every other.
+const growingSteps, growingStep = 160, 100 * time.Millisecond
+
+// youth is how long the nodes have been running when clients come.
+func (cfg Config) youth() time.Duration {
+	if !cfg.Grown || cfg.Plan.Size() == cfg.Plan.Masters && !cfg.Plan.Cluster {
+		return 0
+	}
+	return growingSteps * growingStep
+}
+
+// growUp lets the nodes' youth pass.
+func (t *Topology) growUp(processes []cluster.Process) {
+	for left := t.cfg.youth(); left > 0; left -= growingStep {
+		for _, n := range t.nodes {
+			n.clock.skip(growingStep)
+		}
+		cluster.Connect(processes)
+	}
 }
 
 // Clock is the time that all nodes follow.

@@ -112,7 +112,6 @@ func TestClientsFollowFailovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, c := run(t)
-				time.Sleep(15 * time.Second) // the servers get to know each other
 				defer func() { _ = c.Close() }()
 				locks := redsync.New(goredis.NewPool(c))
 				held := locks.NewMutex("orders:42", redsync.WithExpiry(10*time.Minute))

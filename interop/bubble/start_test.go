@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"minikv/minikvtest"
@@ -76,4 +78,27 @@ func TestStart(t *testing.T) {
 	t.Logf("start and close: minikvtest %v, miniredis %v, a cluster of 3x1 %v", minikv, other, cluster)
 	require.LessOrEqual(t, minikv, other)
 	require.Less(t, cluster, 20*time.Millisecond)
+}
+
+// BenchmarkLock takes a lock and gives it back, over a socket.
+func BenchmarkLock(b *testing.B) {
+	for name, address := range map[string]func(b *testing.B) string{
+		"minikvtest": func(b *testing.B) string { return minikvtest.Run(b).Addr() },
+		"miniredis":  func(b *testing.B) string { return miniredis.RunT(b).Addr() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			c := redis.NewClient(&redis.Options{Addr: address(b)})
+			defer func() { _ = c.Close() }()
+			locks := redislock.New(c)
+			for b.Loop() {
+				l, err := locks.Obtain(b.Context(), "orders:42", time.Minute, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := l.Release(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
