@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
@@ -104,17 +109,40 @@ func (p *picture) take(tab context.Context, home string) error {
 	return save(filepath.Join(folder, p.name+".png"), shot)
 }
 
-// save writes a picture as small as PNG can have it.
+// save writes a picture as small as PNG can have it, in 256 colours.
 func save(path string, shot []byte) error {
-	image, err := png.Decode(bytes.NewReader(shot))
+	full, err := png.Decode(bytes.NewReader(shot))
 	if err != nil {
 		return err
 	}
+	small := image.NewPaletted(full.Bounds(), palette(full))
+	draw.Draw(small, full.Bounds(), full, full.Bounds().Min, draw.Src)
 	var out bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(&out, image); err != nil {
+	if err := encoder.Encode(&out, small); err != nil {
 		return err
 	}
 	fmt.Printf("%s: %d bytes\n", path, out.Len())
 	return os.WriteFile(path, out.Bytes(), 0o644)
+}
+
+// palette are the 256 colours that a picture has most of.
+func palette(full image.Image) (colours color.Palette) {
+	count := map[color.RGBA]int{}
+	var seen []color.RGBA
+	box := full.Bounds()
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			c := color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)
+			if count[c] == 0 {
+				seen = append(seen, c)
+			}
+			count[c]++
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b color.RGBA) int { return cmp.Compare(count[b], count[a]) })
+	for _, c := range seen[:min(256, len(seen))] {
+		colours = append(colours, c)
+	}
+	return colours
 }
