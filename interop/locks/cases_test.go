@@ -100,6 +100,7 @@ func released(t *testing.T, b *bout) {
 func expired(t *testing.T, b *bout) {
 	b.outlive(t)
 	b.say("B", b.b.try(t, b.name))
+	b.world.judge(t, b.name, false)
 	b.a.front.thaw()
 	b.say("A extends:", b.a.extend(t, b.name))
 	b.say("releases:", b.a.release(t, b.name))
@@ -173,6 +174,7 @@ func failover(t *testing.T, b *bout) {
 		p.reconnect(t)
 	}
 	b.say("B", b.b.try(t, b.name))
+	b.world.judge(t, b.name, true)
 	b.say("A extends:", b.a.extend(t, b.name))
 	b.say("releases:", b.a.release(t, b.name))
 	b.aftermath(t)

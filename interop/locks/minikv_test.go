@@ -93,3 +93,18 @@ func (w *minikvWorld) promote(t *testing.T) {
 	w.nodes = w.nodes[1:]
 	require.NoError(t, connect(t, w.master()).Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 }
+
+// judge asks what the trace says of the lock's keys.
+func (w *minikvWorld) judge(t *testing.T, name string, both bool) {
+	keys, err := connect(t, w.master()).Keys(t.Context(), "*"+name+"*").Result()
+	require.NoError(t, err)
+	var overlaps []any
+	for _, key := range keys {
+		overlaps = append(overlaps, w.tell(t, "OVERLAPS", key).([]any)...)
+	}
+	if both {
+		assert.Len(t, overlaps, 1)
+	} else {
+		assert.Empty(t, overlaps)
+	}
+}

@@ -30,6 +30,8 @@ type world interface {
 	hold(t *testing.T)
 	// promote ends the master at once and makes the replica one.
 	promote(t *testing.T)
+	// judge requires a server that can tell to say whether two held a lock at a time.
+	judge(t *testing.T, name string, both bool)
 }
 
 // server is a kind of server. A client with absolute leases needs one whose
