@@ -75,7 +75,7 @@ func (b *backend) announce(conf *config, logs *logger) {
 	for _, line := range b.story {
 		logs.log(server.LevelNotice, line)
 	}
-	logs.log(server.LevelNotice, "Server initialized")
+	logs.log(server.LevelWarning, "Server initialized")
 	if len(b.places.Nodes) > 0 {
 		logs.log(server.LevelNotice, "Ready to accept connections")
 	}

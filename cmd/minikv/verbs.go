@@ -218,6 +218,9 @@ func waitBlocked(t *topology.Topology, args []string) (resp.Value, error) {
 		return resp.Value{}, fmt.Errorf("count %q: expected a number", args[1])
 	}
 	timeout, err := duration(args[2])
+	if err == nil && timeout > time.Hour {
+		err = fmt.Errorf("timeout %q: expected an hour at most", args[2])
+	}
 	if err != nil {
 		return resp.Value{}, err
 	}
