@@ -78,7 +78,7 @@ func (l RWLock) W() *Lock {
 	return &Lock{client: l.client, key: l.key, suffix: writeSuffix, kind: k}
 }
 
-func (l RWLock) dialect() rwDialect { return rwDialect{mutex{l.client, l.key}} }
+func (l RWLock) dialect() rwDialect { return rwDialect{mutex(l)} }
 
 // readSide is the kind of R.
 type readSide struct{ hashLock }
