@@ -3,27 +3,17 @@ package cluster
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"minikv/internal/resp"
 	"minikv/server/engine"
 )
 
 // Process is one server process of a topology: a Redis node with its links, or
-// a Sentinel. It is a machine with a node's methods that besides takes and
-// leaves messages. A shell calls it, never twice at once; after each call of Do,
-// Tick, Close, Receive or Restart it takes first what Dirty has, then what
-// Outbox has, and asks NextDeadline. It calls Tick once at the start.
+// a Sentinel. It is a machine that besides takes and leaves messages. After each
+// call of Do, Tick, Close, Receive or Restart a shell takes first what Dirty has,
+// then what Outbox has, and asks NextDeadline. It calls Tick once at the start.
 type Process interface {
-	NewSession(addr string) *engine.Session
-	Do(s *engine.Session, cmd [][]byte)
-	Tick()
-	NextDeadline() (wait time.Duration, ok bool)
-	Dirty() []*engine.Session
-	Close(s *engine.Session)
-	Parameter(name string) string
-	ShutdownRequested() *engine.Shutdown
-
+	engine.Machine
 	// Receive takes a message that has arrived.
 	Receive(m Message)
 	// Outbox returns the messages to send, in order. The slice is valid until

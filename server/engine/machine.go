@@ -1,0 +1,22 @@
+package engine
+
+import "time"
+
+// Machine is what a shell needs of a node: its methods, which whatever is made of
+// a node has as well. It is never called twice at once, but while Do runs a
+// script, the script's limiter may let others call it from within.
+type Machine interface {
+	NewSession(addr string) *Session
+	Do(s *Session, cmd [][]byte)
+	Tick()
+	NextDeadline() (wait time.Duration, ok bool)
+	Dirty() []*Session
+	Close(s *Session)
+	// Parameter is the value of a redis.conf parameter, as CONFIG GET shows it,
+	// or "".
+	Parameter(name string) string
+	// ShutdownRequested is what SHUTDOWN asked for, or nil.
+	ShutdownRequested() *Shutdown
+}
+
+var _ Machine = (*Node)(nil)
