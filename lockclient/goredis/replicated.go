@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 // synced is what EvalReplicated returns.
@@ -53,24 +54,15 @@ func evalReplicated(
 	}
 	info, err := send(ctx, p, false, "INFO", "replication")
 	if err != nil {
-		return s, afterwards(err)
+		return s, adapter.Afterwards(err)
 	}
-	if s.known = replicas(info.Text); s.known == 0 {
+	if s.known = adapter.Replicas(info.Text); s.known == 0 {
 		return s, nil
 	}
 	acked, err := send(ctx, p, false,
 		"WAIT", strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10))
 	s.confirmed = acked.Int
-	return s, afterwards(err)
-}
-
-// afterwards hides what an error says about its own command: the script that
-// came before has been executed.
-func afterwards(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("after the script: %v", err)
+	return s, adapter.Afterwards(err)
 }
 
 // master returns the client of the master that has key.
@@ -116,15 +108,4 @@ func (t *Transport) notice(ctx context.Context, err error) error {
 		cluster.ReloadState(ctx)
 	}
 	return err
-}
-
-// replicas reads connected_slaves from INFO replication.
-func replicas(info string) int64 {
-	for _, line := range strings.Split(info, "\r\n") {
-		if count, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
-			n, _ := strconv.ParseInt(count, 10, 64)
-			return n
-		}
-	}
-	return 0
 }

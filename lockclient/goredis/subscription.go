@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 const (
@@ -84,7 +85,7 @@ func (s *subscription) open(ctx context.Context) (*redis.PubSub, error) {
 	}
 	if err != nil {
 		drop(pubsub)
-		return nil, s.t.notice(ctx, ended(ctx, outcome(err)))
+		return nil, s.t.notice(ctx, adapter.Ended(ctx, outcome(err)))
 	}
 	return pubsub, nil
 }

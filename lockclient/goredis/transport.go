@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 // Transport is a lockclient.Transport over a go-redis client.
@@ -101,28 +100,10 @@ func aside[T any](ctx context.Context, f func() (T, error)) (result T, err error
 	}()
 	select {
 	case o := <-done:
-		return o.result, ended(ctx, o.err)
+		return o.result, adapter.Ended(ctx, o.err)
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
-}
-
-// early is how far a socket's time limit may be ahead of its context's.
-const early = 50 * time.Millisecond
-
-// ended gives ctx's error in place of a time-out of the socket or of dialing.
-// go-redis limits these by ctx's deadline, and they do not end at one instant.
-func ended(ctx context.Context, err error) error {
-	at, limited := ctx.Deadline()
-	timedOut := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
-	if !limited || !timedOut || time.Until(at) > early {
-		return err
-	}
-	<-ctx.Done()
-	if errors.Is(err, lockclient.ErrNotSent) {
-		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, ctx.Err())
-	}
-	return ctx.Err()
 }
 
 // processor is a client, or one connection of it.

@@ -3,7 +3,6 @@ package rueidis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
@@ -48,15 +48,15 @@ func evalReplicated(
 		}
 		info, err := send(ctx, conn, []string{"INFO", "replication"}, nil, nil)
 		if err != nil {
-			return afterwards(err)
+			return adapter.Afterwards(err)
 		}
-		if s.known = replicas(info.Text); s.known == 0 {
+		if s.known = adapter.Replicas(info.Text); s.known == 0 {
 			return nil
 		}
 		acked, err := send(ctx, conn, []string{"WAIT",
 			strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10)}, nil, nil)
 		s.confirmed = acked.Int
-		return afterwards(err)
+		return adapter.Afterwards(err)
 	})
 	return s, err
 }
@@ -69,24 +69,4 @@ func (t *Transport) notice(ctx context.Context, key string, err error) error {
 		t.client.Do(ctx, t.client.B().Exists().Key(key).Build())
 	}
 	return err
-}
-
-// afterwards hides what an error says about its own command: the script that
-// came before has been executed.
-func afterwards(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("after the script: %v", err)
-}
-
-// replicas reads connected_slaves from INFO replication.
-func replicas(info string) int64 {
-	for _, line := range strings.Split(info, "\r\n") {
-		if count, ok := strings.CutPrefix(line, "connected_slaves:"); ok {
-			n, _ := strconv.ParseInt(count, 10, 64)
-			return n
-		}
-	}
-	return 0
 }

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 // Transport is a lockclient.Transport over a rueidis client.
@@ -117,7 +116,7 @@ func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.
 	}
 	message, err := s.Do(ctx, cmd).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		return lockclient.Reply{}, ended(ctx, outcome(err))
+		return lockclient.Reply{}, adapter.Ended(ctx, outcome(err))
 	}
 	return convert(message)
 }
@@ -135,24 +134,6 @@ func build(s sender, head, keys, args []string) (cmd rueidis.Completed, err erro
 		}
 	}()
 	return s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build(), nil
-}
-
-// early is how far a request's time limit may be ahead of its context's.
-const early = 50 * time.Millisecond
-
-// ended gives ctx's error in place of a time-out: rueidis limits the socket by
-// ctx's deadline, and the two do not end at one instant.
-func ended(ctx context.Context, err error) error {
-	at, limited := ctx.Deadline()
-	timedOut := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
-	if !limited || !timedOut || time.Until(at) > early {
-		return err
-	}
-	<-ctx.Done()
-	if errors.Is(err, lockclient.ErrNotSent) {
-		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, ctx.Err())
-	}
-	return ctx.Err()
 }
 
 // outcome maps an error of rueidis to the contract of lockclient.Transport.
