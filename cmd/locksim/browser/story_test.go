@@ -105,6 +105,20 @@ func TestRemedy(t *testing.T) {
 	v.sees(".verdicts", "exclusion violated")
 }
 
+// TestKeysOff: keys of one letter can be switched off, for who speaks to the machine.
+func TestKeysOff(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication")
+	v.sees("#event", "#1 ")
+	v.tabsTo("#letters")
+	v.presses(" ", kb.ArrowRight)
+	v.clicks("#next")
+	v.sees("#event", "#2 ")
+	v.clicks("#letters")
+	v.presses(kb.End)
+	v.sees("#event", "#83 ")
+}
+
 // TestLesson: a lesson's question can be answered before its run is seen.
 func TestLesson(t *testing.T) {
 	v := visit(t, serve(t), 1280)

@@ -126,9 +126,9 @@ const keys = {
 };
 
 document.addEventListener('keydown', (e) => {
-  if (e.ctrlKey || e.altKey || e.metaKey || !keys[e.key]) return;
+  if (e.ctrlKey || e.altKey || e.metaKey || !keys[e.key] || !element('letters').checked) return;
   const at = e.target.closest('input, select, textarea, button, summary, a');
-  if (at && (at.matches('input, select, textarea') || e.key === ' ')) return;
+  if (at && (at.matches('input:not([type=checkbox]), select, textarea') || e.key === ' ')) return;
   e.preventDefault();
   keys[e.key](e);
 });
