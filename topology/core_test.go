@@ -335,9 +335,13 @@ func TestNoOverlap(t *testing.T) {
 	c.do("SET cache y PX 1000")
 	require.Empty(t, top.Trace().Overlaps("lock"))
 	require.Empty(t, top.Trace().Overlaps("cache"))
+	c.do("SELECT 3")
+	c.do("SET lock elsewhere NX PX 1000")
+	require.Empty(t, top.Trace().Overlaps("lock"), "a key of another database")
 	held := slices.DeleteFunc(top.Trace().Since(0), func(e Event) bool { return e.Kind != LockHeld })
-	require.Len(t, held, 4)
+	require.Len(t, held, 5)
 	require.Equal(t, "c", held[3].Owner)
+	require.Equal(t, 3, held[4].DB)
 }
 
 func TestQuorumOfIndependentMasters(t *testing.T) {

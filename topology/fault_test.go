@@ -156,3 +156,44 @@ func TestFaultsAsText(t *testing.T) {
 	_, err := top.Inject(Fault{Node: "m9", Close: true})
 	require.ErrorContains(t, err, `unknown node "m9"`)
 }
+
+// A server closes while commands are delayed, on either clock, and nobody waits for them.
+func TestCloseWhileDelayed(t *testing.T) {
+	for _, virtual := range []bool{false, true} {
+		top := start(t, Config{Plan: alone, InMemory: true, Virtual: virtual})
+		_, err := top.Inject(Fault{Delay: time.Hour})
+		require.NoError(t, err)
+		c := inside(t, top.Node("m1"))
+		c.send("PING")
+		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 1 }, time.Second, time.Millisecond)
+		require.NoError(t, top.Node("m1").Restart(true))
+		_, err = c.read()
+		require.Error(t, err)
+		c = inside(t, top.Node("m1"))
+		c.send("PING")
+		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 2 }, time.Second, time.Millisecond)
+		top.Close()
+		_, err = c.read()
+		require.Error(t, err)
+	}
+}
+
+// By chance, and with a seed always the same.
+func TestFaultsByChance(t *testing.T) {
+	var seen []string
+	for range 2 {
+		top := start(t, Config{Plan: alone, InMemory: true, Seed: 3})
+		_, err := top.Inject(Fault{Command: "GET", Percent: 50, Error: "ERR bad luck"})
+		require.NoError(t, err)
+		c := inside(t, top.Node("m1"))
+		var replies []string
+		for range 40 {
+			replies = append(replies, c.do("GET a"))
+		}
+		seen = append(seen, strings.Join(replies, ","))
+	}
+	require.Equal(t, seen[0], seen[1])
+	unlucky := strings.Count(seen[0], "bad luck")
+	require.Greater(t, unlucky, 8)
+	require.Less(t, unlucky, 32)
+}

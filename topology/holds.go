@@ -59,35 +59,51 @@ func (w *watch) lockStates(db int, keys []string) []Lock {
 // holdsChanged tells what a command has done to locks. What is read as a lock
 // might be anything with a TTL: it counts from when a command makes it that
 // wants to be alone, SET NX or a script.
-func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, keys []string, before, after []Lock) {
+func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, db int, keys []string, before, after []Lock) {
 	if bytes.Equal(e.reply, queuedReply) {
-		w.queued[s] = append(w.queued[s], keys...)
+		if room := mostKeys - len(w.queued[s]); room > 0 {
+			w.queued[s] = append(w.queued[s], keys[:min(room, len(keys))]...)
+		}
 		return
 	}
 	alone := wantsToBeAlone(cmd)
-	tr := w.trace
-	tr.mu.Lock()
-	for _, key := range keys {
-		addHint(tr.hints, key)
-	}
-	now := tr.clock.Now().Sub(tr.began)
 	var events []Event
 	for i, key := range keys {
-		if len(before[i].Holders) == 0 && len(after[i].Holders) == 0 || after[i].Kind == "zset" || before[i].Kind == "zset" {
-			continue
-		}
-		if tr.locks[key] = tr.locks[key] || alone; !tr.locks[key] {
-			delete(tr.locks, key)
-			continue
-		}
-		events = append(events, holdEvents(key, before[i].Holders, after[i].Holders, now)...)
+		one := w.trace.lockChanged(key, before[i], after[i], alone)
+		events = append(events, one...)
 	}
-	tr.mu.Unlock()
 	for _, one := range events {
-		one.Node, one.Client, one.Name = w.node.name, s.ID, s.Name
+		one.Node, one.Client, one.Name, one.DB = w.node.name, s.ID, s.Name, db
 		one.Set, one.Sets = w.node.set()
-		tr.add(&record{Event: one})
+		w.trace.add(&record{Event: one})
 	}
+}
+
+// mostLocks is how many keys a trace remembers as locks. When there are more it
+// forgets them all, until they are taken again.
+const mostLocks = 1 << 16
+
+// lockChanged tells what has happened to a key, if it is known as a lock that one
+// may hold alone, or a command has just made it one.
+func (tr *Trace) lockChanged(key string, before, after Lock, alone bool) []Event {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if len(tr.locks) > mostLocks || len(tr.hints) > mostLocks {
+		clear(tr.locks)
+		clear(tr.hints)
+	}
+	addHint(tr.hints, key)
+	switch {
+	case len(before.Holders) == 0 && len(after.Holders) == 0, before.Kind == "zset", after.Kind == "zset":
+		return nil
+	case !alone && !tr.locks[key]:
+		return nil
+	}
+	tr.locks[key] = true
+	if len(after.Holders) == 0 {
+		delete(tr.locks, key)
+	}
+	return holdEvents(key, before.Holders, after.Holders, tr.clock.Now().Sub(tr.began))
 }
 
 var queuedReply = []byte("+QUEUED\r\n")

@@ -91,7 +91,7 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 		w.open[s] = true
 	}
 	if len(keys) > 0 {
-		w.holdsChanged(e, s, cmd, keys, before, w.lockStates(db, keys))
+		w.holdsChanged(e, s, cmd, db, keys, before, w.lockStates(db, keys))
 	}
 }
 

@@ -44,7 +44,7 @@ func Overlaps(events []Event, key string) []Overlap {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			from, to := max(a.from, b.from), min(a.to, b.to)
-			if from < to && base(a.owner) != base(b.owner) && !(a.shared && b.shared) {
+			if from < to && a.db == b.db && base(a.owner) != base(b.owner) && !(a.shared && b.shared) {
 				found = append(found, Overlap{key, a.owner, b.owner, from, to})
 			}
 		}
@@ -58,13 +58,23 @@ func base(owner string) string { return strings.TrimSuffix(owner, ":write") }
 
 // hold is a time in which somebody held a lock.
 type hold struct {
+	db       int
 	owner    string
 	shared   bool
 	from, to time.Duration
 }
 
 // claim is who holds what on which set of nodes.
-type claim struct{ owner, set string }
+type claim struct {
+	owner
+	set string
+}
+
+// owner is who holds a key of a database.
+type owner struct {
+	db   int
+	name string
+}
 
 // holdsOf are the holds of a key, in the order in which they began.
 func holdsOf(events []Event, key string) []hold {
@@ -75,7 +85,7 @@ func holdsOf(events []Event, key string) []hold {
 			continue
 		}
 		sets = max(sets, e.Sets)
-		who := claim{e.Owner, e.Set}
+		who := claim{owner{e.DB, e.Owner}, e.Set}
 		own := bySet[who]
 		last := len(own) - 1
 		open := last >= 0 && own[last].to > e.At
@@ -87,7 +97,7 @@ func holdsOf(events []Event, key string) []hold {
 		case e.Kind == LockHeld && open:
 			own[last].to = until
 		case e.Kind == LockHeld:
-			bySet[who] = append(own, hold{e.Owner, e.Shared, e.At, until})
+			bySet[who] = append(own, hold{e.DB, e.Owner, e.Shared, e.At, until})
 		case e.Kind == LockFreed && open:
 			own[last].to = e.At
 		}
@@ -97,7 +107,7 @@ func holdsOf(events []Event, key string) []hold {
 
 // quorums turns what owners hold on single sets of nodes into what they hold.
 func quorums(bySet map[claim][]hold, sets int) []hold {
-	byOwner := map[string][]hold{}
+	byOwner := map[owner][]hold{}
 	for who, holds := range bySet {
 		byOwner[who.owner] = append(byOwner[who.owner], holds...)
 	}
@@ -132,7 +142,7 @@ func together(holds []hold, quorum int) (found []hold) {
 		count += e.step
 		switch {
 		case was < quorum && count >= quorum:
-			found = append(found, hold{holds[0].owner, holds[0].shared, e.at, forever})
+			found = append(found, hold{holds[0].db, holds[0].owner, holds[0].shared, e.at, forever})
 		case was >= quorum && count < quorum:
 			found[len(found)-1].to = e.at
 		}

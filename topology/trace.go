@@ -41,6 +41,7 @@ type Event struct {
 	// Of LockHeld and LockFreed:
 
 	Key    string        `json:"key,omitempty"`
+	DB     int           `json:"db,omitempty"`
 	Owner  string        `json:"owner,omitempty"`
 	Shared bool          `json:"shared,omitempty"` // others may hold it too, if they share it as well
 	Until  time.Duration `json:"until,omitempty"`  // on the scale of At; 0: for ever
