@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 
@@ -48,9 +49,7 @@ Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
 				defer func() { _ = file.Close() }()
 				input = file
 			}
-			return showTrace(input, args[0], cmd.OutOrStdout(), func(e topology.Event) bool {
-				return (key == "" || concerns(e, key)) && (node == "" || e.Node == node || e.Node == "")
-			})
+			return showTrace(input, args[0], cmd.OutOrStdout(), wanted{key, node})
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "only events about this key")
@@ -58,22 +57,26 @@ Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
 	return cmd
 }
 
-// concerns reports whether an event is about a key. What happens to nodes and
-// to the clock is about every key.
-func concerns(e topology.Event, key string) bool {
-	switch e.Kind {
-	case topology.NodeEvent, topology.ClockMoved:
+// wanted says which events are shown: those about a key, at a node; "": all.
+type wanted struct{ key, node string }
+
+// has reports whether an event is shown. What happens to nodes and to the clock
+// is about every key.
+func (w wanted) has(e topology.Event) bool {
+	switch {
+	case w.node != "" && e.Node != w.node && e.Node != "":
+		return false
+	case w.key == "" || e.Kind == topology.NodeEvent || e.Kind == topology.ClockMoved:
 		return true
 	}
-	return e.Key == key || slices.Contains(e.Command, key)
+	return e.Key == w.key || slices.Contains(e.Command, w.key)
 }
 
 // showTrace prints the events that are wanted, and the overlaps of their locks.
-func showTrace(input io.Reader, name string, stdout io.Writer, wanted func(topology.Event) bool) error {
+func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) error {
 	in, out := bufio.NewReader(input), bufio.NewWriter(stdout)
 	defer func() { _ = out.Flush() }()
-	var holds []topology.Event // what tells who held which lock when
-	var keys []string
+	holds := map[string][]topology.Event{} // what tells who held a lock when, by its key
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -85,30 +88,30 @@ func showTrace(input io.Reader, name string, stdout io.Writer, wanted func(topol
 			if err != nil {
 				return &usageError{fmt.Sprintf("%s:%d: %s", name, number, err)}
 			}
-			if wanted(e) {
+			if show.has(e) {
 				fmt.Fprintln(out, numbered(e))
-				if e.Key != "" {
-					holds = append(holds, e)
-					keys = append(keys, e.Key)
-				}
+			}
+			if e.Key != "" && (show.key == "" || e.Key == show.key) {
+				holds[e.Key] = append(holds[e.Key], e)
 			}
 		}
 		if last {
 			break
 		}
 	}
-	slices.Sort(keys)
-	found := false
-	for _, key := range slices.Compact(keys) {
-		for _, o := range topology.Overlaps(holds, key) {
-			found = true
+	return showOverlaps(holds, out)
+}
+
+// showOverlaps prints when locks were held by two, in the order of their keys.
+func showOverlaps(holds map[string][]topology.Event, out io.Writer) error {
+	var bad error
+	for _, key := range slices.Sorted(maps.Keys(holds)) {
+		for _, o := range topology.Overlaps(holds[key], key) {
+			bad = errOverlaps
 			fmt.Fprintln(out, o)
 		}
 	}
-	if found {
-		return errOverlaps
-	}
-	return nil
+	return bad
 }
 
 // parseEvent reads one line of a trace.
