@@ -32,7 +32,7 @@ The command finds in its environment:
 Nothing is logged unless there is a logfile.
 
 Exit codes: the command's; 128+N if signal N has ended it; 127 if it is not found, 126 if it cannot be
-run; 2 if the options cannot be used.`,
+run; 2 if the options cannot be used; 1 if the command's is 0 and --strict has found something.`,
 		Example: `  minikv exec -- pytest -q
   minikv exec --cluster 3x1 -- npm test
   minikv exec --sentinel 1x2 --requirepass secret -- mvn test`,
