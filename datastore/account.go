@@ -62,6 +62,22 @@ func (db *DB) Sample(draw func() uint64, n int, volatile bool) []Candidate {
 	return found
 }
 
+// RandomKey draws a key that has not expired. A master removes expired ones that
+// it draws; where they stay, it returns one of them after a hundred tries.
+// Source: dbRandomKey of Redis 7.0.
+func (db *DB) RandomKey(draw func() uint64) (key string, ok bool) {
+	const mostTries = 100
+	for tries := 1; db.keys > 0; tries++ {
+		e := db.randomEntry(draw)
+		key = e.key
+		if !db.expired(e) || db.keyspace.policy != RemoveExpired && tries == mostTries {
+			return key, true
+		}
+		db.peek([]byte(key))
+	}
+	return "", false
+}
+
 // randomEntry draws one of the entries, of which there must be some.
 func (db *DB) randomEntry(draw func() uint64) *entry {
 	at := int(draw() % uint64(db.keys))

@@ -5,12 +5,18 @@ package datastore
 // whatever is there from the first call to the last is visited.
 
 // Scan visits up to count keys behind cursor, in order of their creation, and
-// returns the next cursor. Expired keys are counted, but not visited.
+// returns the next cursor. Expired keys are counted, but not visited; a master removes them.
 func (db *DB) Scan(cursor uint64, count int, visit func(key string, kind Kind)) (next uint64) {
 	places := make([]int, len(db.shards))
 	for i := range db.shards {
 		places[i] = db.shards[i].search(func(e *slotted[*entry]) bool { return e.val.seq > cursor })
 	}
+	var stale []string // removed at the end: places must not move before
+	defer func() {
+		for _, key := range stale {
+			db.peek([]byte(key))
+		}
+	}()
 	for ; count > 0; count-- {
 		e := db.oldest(places)
 		if e == nil {
@@ -19,6 +25,8 @@ func (db *DB) Scan(cursor uint64, count int, visit func(key string, kind Kind)) 
 		cursor = e.seq
 		if !db.expired(e) {
 			visit(e.key, e.value.kind)
+		} else if db.keyspace.policy == RemoveExpired {
+			stale = append(stale, e.key)
 		}
 	}
 	if db.oldest(places) == nil {

@@ -137,6 +137,12 @@ func compileError(err error) string {
 	return "ERR Error compiling script (new function): " + err.Error()
 }
 
+// ParseHeader is what a script says of itself in its first line, if that is one.
+func ParseHeader(text string) Header {
+	h, _, _ := parseHeader(text)
+	return h
+}
+
 // parseHeader splits a shebang line off. The line feed stays, so that line
 // numbers do.
 // Source: eval.c, evalExtractShebangFlags.

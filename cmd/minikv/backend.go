@@ -102,6 +102,15 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 	return b, nil
 }
 
+// writeFile writes a file that is complete or not there.
+func writeFile(name string, content []byte) error {
+	temporary := name + ".tmp"
+	if err := os.WriteFile(temporary, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, name)
+}
+
 func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 	port, _ := strconv.Atoi(conf.get("port"))
 	executable, _ := os.Executable()
@@ -111,6 +120,7 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Lua:        luaengine.New(engine.Resolve),
 		Limit:      limit,
 		Sleep:      time.Sleep,
+		Save:       func(file []byte) error { return writeFile(conf.get("dbfilename"), file) },
 		Log:        logs.log,
 		Port:       port,
 		Parameters: conf.values,

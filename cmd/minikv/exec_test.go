@@ -83,9 +83,9 @@ func TestExecIsStrict(t *testing.T) {
 	}{
 		{"PING", 0, ""},
 		{"CLIENT MAINT_NOTIFICATIONS ON", 0, ""}, // redis-server has it neither
-		{"BGSAVE", 1, "minikv: --strict: clients have sent commands of redis-server that minikv has not: BGSAVE\n"},
-		{"FAIL\nSAVE\nSAVE\nMODULE LIST", 4, "minikv: --strict: clients have sent commands of redis-server that minikv " +
-			"has not: SAVE, MODULE LIST\n"},
+		{"LOLWUT", 1, "minikv: --strict: clients have sent commands of redis-server that minikv has not: LOLWUT\n"},
+		{"FAIL\nLOLWUT\nLOLWUT\nMODULE LIST", 4, "minikv: --strict: clients have sent commands of redis-server that minikv " +
+			"has not: LOLWUT, MODULE LIST\n"},
 	} {
 		t.Setenv(asSender, "1")
 		code, _, stderr := runExec(send(c.line)...)

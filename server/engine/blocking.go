@@ -248,7 +248,7 @@ func (b *blocking) holdsBack(c *Call) bool {
 	if !some || c.Session.internal {
 		return false
 	}
-	return all || c.flags()&(Write|MayReplicate) != 0
+	return all || c.scriptFlags(c.flags())&(Write|MayReplicate) != 0
 }
 
 // postpone keeps a command until the pause ends.

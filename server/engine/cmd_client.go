@@ -46,7 +46,7 @@ func runClientID(c *Call) resp.Value { return resp.Int(c.Session.ID) }
 
 // runClientInfo is CLIENT INFO.
 func runClientInfo(c *Call) resp.Value {
-	return resp.Value{Kind: resp.Verbatim, Str: c.Session.describe() + "\n"}
+	return resp.Value{Kind: resp.Verbatim, Str: c.describe(c.Session) + "\n"}
 }
 
 // runClientNoEvict is CLIENT NO-EVICT ON|OFF.
@@ -154,7 +154,7 @@ func runClientList(c *Call) resp.Value {
 	text := []byte{}
 	for s := c.Node.sessions.first; s != nil; s = s.next {
 		if filter.matches(s) {
-			text = append(text, s.describe()...)
+			text = append(text, c.describe(s)...)
 			text = append(text, '\n')
 		}
 	}
@@ -297,9 +297,13 @@ func (f *clientFilter) matches(s *Session) bool {
 	return len(f.ids) == 0
 }
 
-// describe is the session's line in CLIENT LIST. Buffers are the shell's and
-// show as empty.
-func (s *Session) describe() string {
+// describe is a session's line in CLIENT LIST. Buffers are the shell's and show as
+// empty, but for the command that asks.
+func (c *Call) describe(s *Session) string {
+	query := 0
+	if s == c.Session {
+		query = len(resp.AppendCommand(nil, c.Args...))
+	}
 	now := s.node.cfg.Clock.Mono()
 	multi := -1
 	if s.tx.active {
@@ -324,7 +328,8 @@ func (s *Session) describe() string {
 	add("psub", strconv.Itoa(s.subs.patterns.len()))
 	add("ssub", strconv.Itoa(s.subs.shards.len()))
 	add("multi", strconv.Itoa(multi))
-	text = append(text, "qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 "...)
+	add("qbuf", strconv.Itoa(query))
+	text = append(text, "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 "...)
 	add("events", "r")
 	add("cmd", command)
 	add("user", "default")

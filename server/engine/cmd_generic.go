@@ -104,11 +104,8 @@ func runKeys(c *Call) resp.Value {
 
 // runRandomKey is RANDOMKEY.
 func runRandomKey(c *Call) resp.Value {
-	keys := c.DB.Keys()
-	if len(keys) == 0 {
-		return resp.Null
-	}
-	return resp.Str(keys[c.Random()%uint64(len(keys))])
+	key, ok := c.DB.RandomKey(c.Random)
+	return textReply(key, ok, nil)
 }
 
 // runRename is RENAME key newkey.

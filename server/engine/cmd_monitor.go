@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"minikv/internal/resp"
 )
@@ -44,17 +45,31 @@ func (c *Call) feedMonitors() {
 		line = append(append(line, ' '), resp.Quote(text)...)
 	}
 	for _, s := range c.Node.monitors {
-		s.push(resp.Simple(string(line)))
+		s.send(resp.Simple(string(line)))
+		c.Node.markDirty(s)
 	}
 }
 
 // secret reports whether an argument is a password or comes with one.
 func (c *Call) secret(i int) bool {
-	switch c.Cmd.Name {
-	case "AUTH":
+	switch c.Cmd.full {
+	case "migrate":
+		return i > 6 && is(c.Args[i-1], "AUTH") || i > 6 && is(c.Args[i-1], "AUTH2") || i > 7 && is(c.Args[i-2], "AUTH2")
+	case "config|set":
+		return i > 2 && i%2 == 1 && isSensitive(string(c.Args[i-1]))
+	case "auth":
 		return i > 0 && len(c.Args) <= 3 // one of too many words is refused before
-	case "HELLO":
+	case "hello":
 		return i > 1 && is(c.Args[i-1], "AUTH") || i > 2 && is(c.Args[i-2], "AUTH")
+	}
+	return false
+}
+
+// isSensitive reports whether a parameter is a password, or a name that goes with one.
+func isSensitive(name string) bool {
+	switch strings.ToLower(name) {
+	case "requirepass", "masterauth", "masteruser", "tls-key-file-pass", "tls-client-key-file-pass":
+		return true
 	}
 	return false
 }

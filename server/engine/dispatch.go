@@ -129,7 +129,7 @@ func (c *Call) refusal() string {
 		}
 	}
 	if n.conf.maxMemory > 0 && !n.scripts.host.running {
-		if n.outOfMemory = n.makeRoom(); n.outOfMemory && c.refusesForMemory(flags) {
+		if n.outOfMemory = n.makeRoom(); n.outOfMemory && c.refusesForMemory(c.scriptFlags(flags)) {
 			return errOOM
 		}
 	}

@@ -62,7 +62,7 @@ func absence(t *testing.T, name string) string {
 
 func TestAbsent(t *testing.T) {
 	for line, want := range map[string]string{
-		"get a": "", "save": "SAVE", "Module list": "MODULE LIST", "lolwut": "LOLWUT", "acl whoami": "",
+		"get a": "", "Module list": "MODULE LIST", "lolwut": "LOLWUT", "acl whoami": "",
 		"delex a": "", "client maint_notifications": "", "acl setuser x": "ACL SETUSER", "": "",
 	} {
 		var cmd [][]byte

@@ -33,9 +33,10 @@ type Config struct {
 	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
-	Sleep    func(time.Duration)  // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
-	Step     func(luaengine.Step) // scripts run in steps and tell each, and Observe is told which begins; nil: they do not
-	Shards   int                  // of the keyspace; 0: 1. It changes no answer.
+	Save     func(file []byte) error // writes all data, as redis-server's data file has it; nil: nobody does
+	Sleep    func(time.Duration)     // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
+	Step     func(luaengine.Step)    // scripts run in steps and tell each, and Observe is told which begins; nil: they do not
+	Shards   int                     // of the keyspace; 0: 1. It changes no answer.
 
 	Port       int               // that INFO and CONFIG GET show
 	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter
@@ -61,7 +62,8 @@ type Node struct {
 	dirty    []*Session     // in the order in which they got output
 	handed   []*Session     // what Dirty returned last, used again
 
-	outOfMemory bool // when the running command of a client began
+	savedAt     int64 // Unix seconds; 0: never
+	outOfMemory bool  // when the running command of a client began
 
 	depth int
 	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
@@ -120,6 +122,7 @@ func (n *Node) Restart(keepData bool) {
 	n.stats = statistics{}
 	n.slow = slowlog{}
 	n.latency = nil
+	n.savedAt = 0
 	n.runID = ""
 	n.shutdown = nil
 	if !keepData {

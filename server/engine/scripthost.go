@@ -132,7 +132,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errOOM
 	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"
-	case h.noWrites != "" && cmd.Flags&Write != 0:
+	case h.noWrites != "" && cmd.Flags&Write != 0, h.noWrites == errScriptRO && cmd.Flags&MayReplicate != 0:
 		return h.noWrites
 	case h.node.cfg.Topology != nil && !h.call.Session.internal:
 		return h.slotRefusal(cmd, args)

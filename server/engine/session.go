@@ -108,12 +108,9 @@ func (s *Session) send(v resp.Value) {
 	}
 }
 
-// push appends a message that no command of s asked for. On RESP3 CLIENT REPLY
-// does not silence it.
+// push appends a message that no command of s asked for; CLIENT REPLY does not
+// silence it.
 func (s *Session) push(v resp.Value) {
-	if s.Proto == 2 && s.reply != replyOn {
-		return
-	}
 	s.Out = resp.Append(s.Out, v, s.Proto)
 	s.node.markDirty(s)
 }

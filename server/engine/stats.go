@@ -17,6 +17,7 @@ type statistics struct {
 	fullSyncs   int64
 	partSyncs   int64
 	failedSyncs int64
+	saves       int64
 	evicted     int64            // keys
 	peakMemory  int64            // the most that was seen, in bytes
 	perCommand  [][]commandStats // by the number of the row or sub-row, in pages; each nil until used

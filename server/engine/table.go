@@ -20,6 +20,7 @@ func init() {
 		connectionCommands,
 		serverCommands,
 		monitorCommands,
+		saveCommands,
 		scriptingCommands,
 		functionCommands,
 		pubsubCommands,

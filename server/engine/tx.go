@@ -126,8 +126,9 @@ func (tx *transaction) enqueue(c *Call) {
 		return // it will not run
 	}
 	tx.queue = append(tx.queue, queuedCommand{c.Cmd, cloneArgs(c.Args)})
-	tx.flags |= c.Cmd.Flags
-	tx.lacks |= ^c.Cmd.Flags
+	flags := c.scriptFlags(c.Cmd.Flags)
+	tx.flags |= flags
+	tx.lacks |= ^flags
 }
 
 // discard ends a session's transaction and its watches.

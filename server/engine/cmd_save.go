@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"minikv/internal/resp"
+)
+
+// Writing all data to a file. A node has no disk: the shell writes what the node
+// gives it, in the format that redis-server loads, and nothing is ever read back.
+
+var saveCommands = []Command{
+	{Name: "BGREWRITEAOF", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading, Groups: dangerousGroups,
+		Run: runBgRewriteAOF},
+	{Name: "BGSAVE", Arity: -1, Flags: Admin | NoScript | NoAsyncLoading, Groups: dangerousGroups, Run: runBgSave},
+	{Name: "LASTSAVE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runLastSave},
+	{Name: "SAVE", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Groups: dangerousGroups, Run: runSave},
+}
+
+// runSave is SAVE.
+func runSave(c *Call) resp.Value {
+	if !c.Node.save() {
+		return resp.Err("ERR")
+	}
+	return resp.OK
+}
+
+// runBgSave is BGSAVE [SCHEDULE]. The file is complete before the reply is sent.
+func runBgSave(c *Call) resp.Value {
+	if len(c.Args) > 1 && (len(c.Args) > 2 || !is(c.Args[1], "SCHEDULE")) {
+		return resp.Err(errSyntax)
+	}
+	if !c.Node.save() {
+		return resp.Err("ERR")
+	}
+	return resp.Simple("Background saving started")
+}
+
+// runLastSave is LASTSAVE: when data was last saved, or the node started.
+func runLastSave(c *Call) resp.Value { return resp.Int(c.Node.lastSave()) }
+
+// runBgRewriteAOF is BGREWRITEAOF: there is no log of commands that could be
+// written anew.
+func runBgRewriteAOF(*Call) resp.Value {
+	return resp.Simple("Background append only file rewriting started")
+}
+
+// save has the shell write all data, and reports whether it could.
+func (n *Node) save() bool {
+	if n.cfg.Save != nil && n.cfg.Save(n.File()) != nil {
+		return false
+	}
+	n.stats.dirty = 0
+	n.savedAt = n.unixSeconds()
+	n.stats.saves++
+	return true
+}
+
+// lastSave is the Unix second of the latest save, or of the start.
+func (n *Node) lastSave() int64 {
+	if n.savedAt == 0 {
+		return n.unixSeconds() - n.seconds()
+	}
+	return n.savedAt
+}
