@@ -1,6 +1,8 @@
 package minikvtest
 
 import (
+	"context"
+	"testing"
 	"time"
 
 	"minikv/topology"
@@ -46,6 +48,10 @@ func (f Fault) DropRequest() Fault { f.f.DropRequest = true; return f }
 // connection any more. With Close that ends at once.
 func (f Fault) DropReply() Fault { f.f.DropReply = true; return f }
 
+// Duplicate lets the command run twice, as when a client sends it again: the
+// second reply gets lost.
+func (f Fault) Duplicate() Fault { f.f.Duplicate = true; return f }
+
 // Close ends the connection: with DropReply after the command has run,
 // otherwise in its place.
 func (f Fault) Close() Fault { f.f.Close = true; return f }
@@ -72,6 +78,18 @@ func (i *Injected) Struck() int {
 		}
 	}
 	return 0
+}
+
+// Wait returns when the rule has struck at least n commands; on a virtual clock
+// those that it delays then wait for Advance. It fails the test when that does not
+// happen within 10 seconds.
+func (i *Injected) Wait(t testing.TB, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := i.servers.top.WaitStruck(ctx, i.id, n); err != nil {
+		t.Fatalf("minikvtest: %v", err)
+	}
 }
 
 // Remove ends the rule.

@@ -301,6 +301,24 @@ func TestFrozenNodeAnswersLater(t *testing.T) {
 	require.Eventually(t, func() bool { return !s.Exists("a") }, time.Second, time.Millisecond)
 }
 
+// Every condition and every effect of a rule can be said.
+func TestFaultsInWords(t *testing.T) {
+	s := RunNodes(t, 2)
+	for want, f := range map[string]Fault{
+		"ON SET KEY a* CLIENT w NODE m2 NTH 2 TIMES 3 PERCENT 50 DELAY 1s CLOSE": On("SET").Key("a*").Client("w").
+			Node("m2").Nth(2).Times(3).Percent(50).Delay(time.Second).Close(),
+		"ON GET ERROR \"LOADING wait\"": On("GET").Error("LOADING wait"),
+		"ON GET DROPREQUEST":            On("GET").DropRequest(),
+		"ON GET DROPREPLY CLOSE":        On("GET").DropReply().Close(),
+		"ON INCR DUPLICATE":             On("INCR").Duplicate(),
+	} {
+		rule := s.Inject(f)
+		require.Equal(t, want, s.top.Faults()[0].Fault.String())
+		rule.Remove()
+		require.Zero(t, rule.Struck())
+	}
+}
+
 func TestStartIsCheap(t *testing.T) {
 	begun := time.Now()
 	const rounds = 20

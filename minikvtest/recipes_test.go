@@ -210,7 +210,7 @@ func TestRecipeStalledHolder(t *testing.T) {
 		freed, _ := release(ctx, a, "orders:42", "a")
 		late <- freed
 	}()
-	require.Eventually(t, func() bool { return stall.Struck() == 1 }, 5*time.Second, time.Millisecond)
+	stall.Wait(t, 1)
 	s.Clock().Advance(6 * time.Second)
 	taken, err := take(ctx, b, "orders:42", "b", 30*time.Second)
 	require.NoError(t, err)

@@ -102,12 +102,14 @@ func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _
 	return s.top.DialContext(ctx, "tcp", addr)
 }
 
+// patience is how long a test waits for what its clients are to do.
+const patience = 10 * time.Second
+
 // WaitBlocked returns when at least n clients wait for word of a key: blocked in
 // a pop, listening to the channel of a lock of that name, or tracking the key.
 // It fails the test when they do not come within 10 seconds.
 func (s *Servers) WaitBlocked(t testing.TB, key string, n int) {
 	t.Helper()
-	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.top.WaitBlocked(ctx, key, n); err != nil {
@@ -184,10 +186,10 @@ func (s *Servers) check(err error) {
 // eventually waits until something is so, on a virtual clock by moving it.
 func (s *Servers) eventually(what string, so func() bool) {
 	s.t.Helper()
-	const patience, step = 60 * time.Second, 10 * time.Millisecond
+	const most, step = time.Minute, 10 * time.Millisecond
 	for waited := time.Duration(0); !so(); waited += step {
-		if waited > patience {
-			s.t.Fatalf("minikvtest: %s: not within %v", what, patience)
+		if waited > most {
+			s.t.Fatalf("minikvtest: %s: not within %v", what, most)
 		}
 		if s.top.Clock().Virtual() {
 			s.check(s.top.Clock().Advance(step))

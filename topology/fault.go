@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -115,6 +116,34 @@ func (t *Topology) Faults() []FaultState {
 	return all
 }
 
+// WaitStruck returns when a rule has struck that many commands at least, and those
+// that it delays are waiting. The error is the context's, or that there is no such rule.
+func (t *Topology) WaitStruck(ctx context.Context, id, times int) error {
+	for {
+		happened := t.used.wait()
+		struck, found := 0, false
+		for _, one := range t.Faults() {
+			if one.ID == id {
+				struck, found = one.Struck, true
+			}
+		}
+		if !found {
+			return fmt.Errorf("topology: there is no fault %d", id)
+		}
+		if struck >= times {
+			for _, n := range t.nodes {
+				n.Try(func(cluster.Process) {}) // whoever was just struck is through
+			}
+			return nil
+		}
+		select {
+		case <-happened:
+		case <-ctx.Done():
+			return fmt.Errorf("topology: fault %d has struck %d times, not %d: %w", id, struck, times, context.Cause(ctx))
+		}
+	}
+}
+
 // RemoveFault ends a rule; it returns false when there is none of that ID.
 func (t *Topology) RemoveFault(id int) bool {
 	return t.removeFaults(func(one *FaultState) bool { return one.ID == id })
@@ -186,20 +215,22 @@ func (n *Node) before(s *engine.Session, cmd [][]byte) (treatment server.Treatme
 	if t.cfg.Control != nil && strings.EqualFold(string(cmd[0]), controlCommand) {
 		return n.control(s, cmd), true
 	}
-	if slow := n.slow.Load(); slow > 0 && n.clock.base.virtual {
-		treatment.Wait, some = n.delay(time.Duration(slow)), true
+	var wait time.Duration
+	if n.clock.base.virtual {
+		wait = time.Duration(n.slow.Load()) // on a real one the machine takes its time
 	}
-	if !t.faults.inUse.Load() {
-		return treatment, some
+	var f Fault
+	struck := false
+	if t.faults.inUse.Load() {
+		f, struck = t.faults.strike(n, s, cmd)
 	}
-	f, struck := t.faults.strike(n, s, cmd)
+	if wait += f.Delay; wait > 0 {
+		treatment.Wait = n.delay(wait)
+	}
 	if !struck {
-		return treatment, some
+		return treatment, wait > 0
 	}
 	what := f.effects()
-	if f.Delay > 0 {
-		treatment.Wait = n.delay(f.Delay + time.Duration(n.slow.Load()))
-	}
 	treatment.Close, treatment.Twice = f.Close, f.Duplicate
 	switch {
 	case f.Error != "":
@@ -221,17 +252,17 @@ func (n *Node) before(s *engine.Session, cmd [][]byte) (treatment server.Treatme
 	return treatment, true
 }
 
-// delay waits by the topology's clock. On a virtual one Advance then waits for
-// the command that was delayed, unless the node stands still.
+// delay waits by the topology's clock, from now on. On a virtual one Advance then
+// waits for the command that was delayed, unless the node stands still.
 func (n *Node) delay(d time.Duration) func(closed <-chan struct{}) (done func()) {
+	rung, finished := make(chan struct{}), make(chan struct{})
+	stop := n.clock.base.afterFunc(d, func() {
+		close(rung)
+		if n.clock.base.virtual && !n.frozen.Load() {
+			<-finished
+		}
+	})
 	return func(closed <-chan struct{}) func() {
-		rung, finished := make(chan struct{}), make(chan struct{})
-		stop := n.clock.base.afterFunc(d, func() {
-			close(rung)
-			if n.clock.base.virtual && !n.frozen.Load() {
-				<-finished
-			}
-		})
 		select {
 		case <-rung:
 		case <-closed:
