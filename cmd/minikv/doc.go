@@ -7,7 +7,7 @@
 //     beyond these; guess.go: what was meant by a word that is none.
 //   - backend.go: one server, as redis-server is; nodes.go: several, or one that
 //     tests have in their hand; listen.go: addresses; places.go: how others are
-//     told of them; strict.go: commands that are absent.
+//     told of them; strict.go: commands that are absent; recorder.go: --trace.
 //   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
 //   - control.go: the command MINIKV; verbs.go, verbs_node.go: what it can do;

@@ -1,15 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"strconv"
 	"strings"
 
 	"minikv/cluster"
 	"minikv/internal/resp"
-	"minikv/server"
 	"minikv/topology"
 )
 
@@ -19,12 +14,9 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := opts.openTrace()
-	if err != nil {
-		return nil, err
-	}
-	if file != nil {
-		cfg.Told = recordIn(file, logs)
+	record := &recorder{logs: logs}
+	if opts.traceFile != "" {
+		cfg.Told = record.note
 	}
 	strict := &strictness{logs: logs}
 	if opts.strict {
@@ -42,10 +34,14 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 	hand.begin(nodes)
 	b := &backend{done: nodes.Done(), verdict: strict.verdict, end: func() {
 		nodes.Close()
-		if file != nil {
-			_ = file.Close()
-		}
+		record.end()
 	}}
+	if opts.traceFile != "" {
+		if err := record.begin(opts.traceFile); err != nil {
+			b.end()
+			return nil, err
+		}
+	}
 	b.places.Password = conf.get("requirepass")
 	b.find(nodes, opts.plan)
 	if opts.control {
@@ -74,18 +70,6 @@ func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, 
 		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
 		Control: func(*topology.Node, []string) resp.Value { return resp.Err(errUncontrolled) },
 	}, nil
-}
-
-// openTrace makes the file for the trace, or nil.
-func (o *options) openTrace() (*os.File, error) {
-	if o.traceFile == "" {
-		return nil, nil
-	}
-	file, err := os.Create(o.traceFile)
-	if err != nil {
-		return nil, fmt.Errorf("trace %s: %w", o.traceFile, unwrapPath(err))
-	}
-	return file, nil
 }
 
 // receive opens the control port; without a given one it is the one after the
@@ -121,21 +105,6 @@ func (b *backend) find(nodes *topology.Topology, plan cluster.Plan) {
 	for i := range plan.Masters {
 		if plan.Sentinels > 0 {
 			b.places.Masters = append(b.places.Masters, plan.MasterName(cluster.ID(i+1)))
-		}
-	}
-}
-
-// recordIn writes events to the file, each as a line of JSON.
-func recordIn(file *os.File, logs *logger) func(topology.Event) {
-	failed := false
-	return func(e topology.Event) {
-		line, err := json.Marshal(e)
-		if err == nil {
-			_, err = file.Write(append(line, '\n'))
-		}
-		if err != nil && !failed {
-			failed = true
-			logs.log(server.LevelWarning, "The trace is not complete: event "+strconv.FormatUint(e.Number, 10)+": "+err.Error())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,21 @@ func TestTraceOfARun(t *testing.T) {
 	assert.Contains(t, all, "SET other c1 PX 5 -> OK\n")
 	_, some, _ := runTrace(file, "--node", "r1")
 	assert.NotContains(t, some, "lock:a")
+}
+
+// A minikv that cannot start leaves the trace of another one alone.
+func TestTraceOfAnotherRun(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(heldTwice), 0o600))
+	code, _, stderr := runExec("--trace", file, "--port", port, "--", "true")
+	require.Equal(t, exitUsage, code, stderr)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, heldTwice, string(text))
 }
 
 func runTrace(args ...string) (code int, stdout, stderr string) {
