@@ -168,11 +168,11 @@ func TestFailuresAreClear(t *testing.T) {
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()
-			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nSAVE\r\n"))
+			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nLOLWUT\r\n"))
 			in := bufio.NewReader(c)
 			_, _ = in.ReadString('\n')
 			_, _ = in.ReadString('\n')
-		}, "m1: SAVE is not supported"},
+		}, "m1: LOLWUT is not supported"},
 	} {
 		said := watch(t, one.f)
 		require.Contains(t, said, one.says, what)
@@ -319,12 +319,14 @@ func TestFaultsInWords(t *testing.T) {
 	}
 }
 
+// A cluster of three masters and three replicas starts and ends in less than 20 ms.
 func TestStartIsCheap(t *testing.T) {
-	begun := time.Now()
-	const rounds = 20
-	for range rounds {
-		watch(t, func(tb testing.TB) { RunCluster(tb, 3, 1).Close() })
+	fastest := time.Hour
+	for range 20 { // other programs may disturb some
+		begun := time.Now()
+		watch(t, func(tb testing.TB) { RunCluster(tb, 3, 1) })
+		fastest = min(fastest, time.Since(begun))
 	}
-	each := time.Since(begun) / rounds
-	t.Logf("a cluster 3x1: %v", each)
+	t.Log("a cluster 3x1:", fastest)
+	require.Less(t, fastest, 20*time.Millisecond)
 }

@@ -2,7 +2,6 @@ package minikvtest_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,13 +323,4 @@ func TestRecipeSlotMoves(t *testing.T) {
 	freed, err := release(ctx, c, "orders:42", "a")
 	require.NoError(t, err)
 	require.True(t, freed)
-}
-
-// This is the line with which everything begins.
-func ExampleRun() {
-	_ = func(t *testing.T) {
-		s := minikvtest.Run(t)
-		fmt.Println("redis-cli -u", s.URL())
-	}
-	// Output:
 }
