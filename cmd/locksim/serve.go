@@ -85,7 +85,8 @@ func newSite() http.Handler {
 }
 
 // local refuses requests that name this machine otherwise than by its address or
-// localhost: another site's name that leads here.
+// localhost: another site's name that leads here. Other sites may link to a page, but
+// not have it run behind their reader's back.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -94,6 +95,10 @@ func local(next http.Handler) http.Handler {
 		}
 		if host != "localhost" && net.ParseIP(host) == nil {
 			http.Error(w, "locksim: unknown host", http.StatusMisdirectedRequest)
+			return
+		}
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+			http.Error(w, "locksim: a request of another site", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

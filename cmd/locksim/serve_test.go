@@ -129,6 +129,16 @@ func TestServeRefusals(t *testing.T) {
 	require.NoError(t, err)
 	code, _ := content(t, response)
 	require.Equal(t, http.StatusMisdirectedRequest, code)
+	for mode, want := range map[string]int{"no-cors": http.StatusForbidden, "navigate": http.StatusOK} {
+		request, err = http.NewRequest(http.MethodGet, server.URL+"/lesson/1", nil)
+		require.NoError(t, err)
+		request.Header.Set("Sec-Fetch-Site", "cross-site")
+		request.Header.Set("Sec-Fetch-Mode", mode)
+		response, err = http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		code, _ = content(t, response)
+		require.Equal(t, want, code, mode)
+	}
 	request, err = http.NewRequest(http.MethodPost, server.URL+"/branch", nil)
 	require.NoError(t, err)
 	request.Header.Set("Origin", "http://another.example")
