@@ -10,11 +10,25 @@ import (
 // fault is a word of the `faults` line: one way in which a run may go wrong.
 // A fault is one step of the nemesis and ends by itself.
 type fault struct {
-	name       string
-	about      string
-	amount     unit
-	draw       func(record) Step
-	onReplicas bool // it needs a replica
+	name   string
+	about  string
+	amount unit
+	draw   func(record) Step
+	where  place // in which worlds there is something to strike
+}
+
+// place says in which worlds a kind of fault has a target.
+type place uint8
+
+const (
+	anywhere place = iota
+	withReplicas
+	inCluster
+)
+
+// in reports whether a world is such a place.
+func (p place) in(w *Spec) bool {
+	return p == anywhere || p == withReplicas && w.Replicas > 0 || p == inCluster && w.Cluster
 }
 
 // unit is what the amount of a kind of fault means.
@@ -29,33 +43,34 @@ const (
 // faultKinds are in the order in which error messages list them. A new one goes
 // to the end: its place is part of what a seed draws.
 var faultKinds = []fault{
-	{"pause", "a client stands still", aLength, drawPause, false},
-	{"freeze", "a server stands still", aLength, drawFreeze, false},
-	{"jump", "a server's clock jumps", aLength, drawJump, false},
-	{"drift", "a server's clock runs fast or slow", aRate, drawDrift, false},
-	{"client-jump", "a client's clock jumps", aLength, drawClientJump, false},
-	{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, false},
-	{"drop", "a message gets lost", nothing, drawDrop, false},
-	{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, false},
-	{"lost-message", "a published message gets lost", nothing, drawLostMessage, false},
-	{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, false},
-	{"late-message", "a published message comes late", aLength, drawLateMessage, false},
-	{"duplicate", "a request is executed twice", aLength, drawDuplicate, false},
-	{"partition", "clients and servers are cut off from each other", aLength, drawPartition, false},
-	{"one-way", "they are cut off in one direction", aLength, drawOneWay, false},
-	{"crash", "a client crashes", nothing, drawCrash, false},
-	{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, false},
-	{"outage", "a server crashes and comes back with its data", aLength, drawOutage, false},
-	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, false},
-	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, true},
-	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, true},
-	{"lag", "replication is held up", aLength, drawLag, true},
-	{"slow", "a server answers late", aLength, drawSlow, false},
-	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, false},
-	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, false},
-	{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, false},
-	{"evict", "a server removes a key to make room", nothing, drawEvict, false},
-	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, false},
+	{"pause", "a client stands still", aLength, drawPause, anywhere},
+	{"freeze", "a server stands still", aLength, drawFreeze, anywhere},
+	{"jump", "a server's clock jumps", aLength, drawJump, anywhere},
+	{"drift", "a server's clock runs fast or slow", aRate, drawDrift, anywhere},
+	{"client-jump", "a client's clock jumps", aLength, drawClientJump, anywhere},
+	{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, anywhere},
+	{"drop", "a message gets lost", nothing, drawDrop, anywhere},
+	{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, anywhere},
+	{"lost-message", "a published message gets lost", nothing, drawLostMessage, anywhere},
+	{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, anywhere},
+	{"late-message", "a published message comes late", aLength, drawLateMessage, anywhere},
+	{"duplicate", "a request is executed twice", aLength, drawDuplicate, anywhere},
+	{"partition", "clients and servers are cut off from each other", aLength, drawPartition, anywhere},
+	{"one-way", "they are cut off in one direction", aLength, drawOneWay, anywhere},
+	{"crash", "a client crashes", nothing, drawCrash, anywhere},
+	{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, anywhere},
+	{"outage", "a server crashes and comes back with its data", aLength, drawOutage, anywhere},
+	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, anywhere},
+	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, withReplicas},
+	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, withReplicas},
+	{"lag", "replication is held up", aLength, drawLag, withReplicas},
+	{"slow", "a server answers late", aLength, drawSlow, anywhere},
+	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, anywhere},
+	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, anywhere},
+	{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, anywhere},
+	{"evict", "a server removes a key to make room", nothing, drawEvict, anywhere},
+	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, anywhere},
+	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster},
 }
 
 // FaultKinds are the names of the kinds of fault.
@@ -71,7 +86,7 @@ func FaultKinds() []string {
 func FaultKindsFor(w *Spec) []string {
 	var names []string
 	for _, f := range faultKinds {
-		if !f.onReplicas || w.Replicas > 0 {
+		if f.where.in(w) {
 			names = append(names, f.name)
 		}
 	}
@@ -301,6 +316,16 @@ func drawFailover(c record) Step {
 }
 
 func drawSplit(c record) Step { return Step{Verb: "promote", Args: []string{c.replica()}} }
+
+// drawReshard opens the slot of the first lock towards another master; the keys
+// move at once, or later.
+func drawReshard(c record) Step {
+	to := fmt.Sprintf("m%d", 1+c.draw(fieldOther, uint64(c.p.r.s.World.Masters)))
+	s := c.lasting("move", lockName(1), to)
+	keys := s.length("for", 0) / 4 * time.Duration(c.draw(fieldSkip, 4))
+	s.Opts = append([]Option{{"step", "open"}}, append(s.Opts, Option{"keys", keys.String()})...)
+	return s
+}
 
 func drawLag(c record) Step { return c.lasting("hold", c.replica()) }
 

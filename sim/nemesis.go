@@ -27,7 +27,7 @@ func verbs() []verb {
 		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose|synced]", checkCrash, applyCrash},
 		{"restart", "restart NODE data=keep|lose|synced|lose=DURATION", checkRestart, applyRestart},
 		{"promote", "promote REPLICA", checkPromote, applyPromote},
-		{"move", "move KEY MASTER [step=open|keys|close]", checkMove, applyMove},
+		{"move", "move KEY MASTER [step=open|keys|close] [for=DURATION [keys=DURATION]]", checkMove, applyMove},
 		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
 		{"hold", "hold REPLICA [for=DURATION]", checkHold, applyHold},
 		{"release", "release REPLICA", checkReplica, applyRelease},

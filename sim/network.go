@@ -73,6 +73,16 @@ func takeRule(rules *[]*rule, m *message) *rule {
 	return nil
 }
 
+// kept is a request that stays when its message is used for another.
+func (m *message) kept() *message {
+	k := *m
+	k.args, k.buf = nil, nil
+	for _, a := range m.args {
+		k.args = append(k.args, []byte(string(a)))
+	}
+	return &k
+}
+
 func (w *World) newMessage(kind msgKind) *message {
 	if n := len(w.free); n > 0 {
 		m := w.free[n-1]

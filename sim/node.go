@@ -53,7 +53,8 @@ type endpoint struct {
 	conn    *conn
 	session *engine.Session
 	place   int
-	waiting []*call // of the requests without an answer, in their order; nil: nobody waits
+	waiting []*call    // of the requests without an answer, in their order; nil: nobody waits
+	later   []*message // what came while the session was blocked: the engine takes one command at a time
 }
 
 // scriptBudget is how many times 4,096 ticks a script may take.
@@ -161,6 +162,15 @@ func (n *node) receive(m *message) {
 	}
 	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
+	if end.session.Blocked() || len(end.later) > 0 {
+		end.later = append(end.later, m.kept())
+		return
+	}
+	n.execute(end, m)
+}
+
+// execute runs a request.
+func (n *node) execute(end *endpoint, m *message) {
 	n.sync()
 	stolen := n.watched(m.conn.p, func() { n.proc.Do(end.session, m.args) })
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
@@ -238,15 +248,31 @@ func (n *node) settle(cause uint64) {
 			w.cfg.Standing(n.name, now)
 		}
 	}
+	var freed []*endpoint
 	w.following(cause, func() {
 		for _, s := range n.proc.Dirty() {
 			if end := n.ends[s.ID]; end != nil {
 				n.drain(end)
+				if len(end.later) > 0 {
+					freed = append(freed, end)
+				}
 			}
 		}
 		n.post()
 	})
 	n.schedule()
+	for _, end := range freed {
+		n.catchUp(end)
+	}
+}
+
+// catchUp runs what had to wait while a session was blocked.
+func (n *node) catchUp(end *endpoint) {
+	for len(end.later) > 0 && !end.session.Blocked() && n.ends[end.session.ID] == end {
+		m := end.later[0]
+		end.later = end.later[1:]
+		n.execute(end, m)
+	}
 }
 
 // drain turns the bytes of a session into messages to its client.

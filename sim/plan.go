@@ -273,8 +273,9 @@ func (f *Faults) add(name, value string, ranged bool) error {
 // checkFaults reports a kind of fault for which the world has no target.
 func (p *parser) checkFaults() *SyntaxError {
 	for _, k := range p.s.Faults.Kinds {
-		if findFault(k.Kind).onReplicas && p.s.World.Replicas == 0 {
-			return &SyntaxError{Line: p.s.Faults.Line, Reason: k.Kind + " needs replicas"}
+		if where := findFault(k.Kind).where; !where.in(&p.s.World) {
+			needs := map[place]string{withReplicas: "replicas", inCluster: "a cluster"}[where]
+			return &SyntaxError{Line: p.s.Faults.Line, Reason: k.Kind + " needs " + needs}
 		}
 	}
 	return nil

@@ -15,8 +15,11 @@ func planned(t *testing.T) (list []*Scenario) {
 	t.Helper()
 	var all, some []string
 	for _, f := range faultKinds {
+		if f.where == inCluster {
+			continue
+		}
 		all = append(all, f.name)
-		if !f.onReplicas {
+		if f.where == anywhere {
 			some = append(some, f.name)
 		}
 	}
@@ -27,6 +30,7 @@ func planned(t *testing.T) (list []*Scenario) {
 		}
 		for _, text := range []string{
 			"# One.\nworld replicas=2 lock=fenced" + "\nfaults " + strings.Join(all, " "),
+			"# Slots.\nworld cluster=3x0 lock=fenced" + "\nfaults reshard drop",
 			"# Many.\nworld masters=3 lock=redlock renew=off" + "\nfaults " + strings.Join(some, " "),
 		} {
 			text = strings.Replace(text, "lock=", "clients=3 ttl=1s hold=100ms..500ms lock=", 1)

@@ -78,11 +78,19 @@ func (g *group) home(key string) *node {
 func (n *node) serves(key string) bool { return n.member.Topology().Slot(slots.Of([]byte(key))).Mine }
 
 func checkMove(w *Spec, s Step) error {
-	if err := s.shape(2, "step"); err != nil {
+	if err := s.shape(2, "step", "for", "keys"); err != nil {
 		return err
 	}
 	if !w.Cluster {
 		return fmt.Errorf("expected a cluster")
+	}
+	if s.opt("keys") != "" && s.opt("for") == "" || s.opt("for") != "" && s.opt("step") != "open" {
+		return fmt.Errorf("expected step=open with for=, and for= with keys=")
+	}
+	for _, option := range []string{"for", "keys"} {
+		if err := s.timed(option, false); err != nil {
+			return err
+		}
 	}
 	if s.opt("step") != "" {
 		if _, err := oneOf(Option{"step", s.opt("step")}, []string{"open", "keys", "close"}); err != nil {
@@ -111,6 +119,12 @@ func applyMove(r *runner, s Step) {
 	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor,
 		Text: strings.TrimSpace("move of the slot of " + s.Args[0] + " to " + to.name + " " + step)})
 	fromID, toID := from.byHand("CLUSTER", "MYID").Str, to.byHand("CLUSTER", "MYID").Str
+	if s.opt("for") != "" {
+		if from.member.Topology().Slot(slots.Of([]byte(s.Args[0]))).Migrating != "" {
+			return // it is open already
+		}
+		r.goesOn(s)
+	}
 	if step == "" || step == "open" {
 		to.byHand("CLUSTER", "SETSLOT", number, "IMPORTING", fromID)
 		from.byHand("CLUSTER", "SETSLOT", number, "MIGRATING", toID)
@@ -128,6 +142,18 @@ func applyMove(r *runner, s Step) {
 		s.Opts = []Option{{"step", "close"}, {"wait", "on"}}
 		r.closeLater(s)
 	}
+}
+
+// goesOn has the keys of a slot that is open for a while move, and closes it.
+func (r *runner) goesOn(s Step) {
+	end := s.length("for", 0)
+	keys := s.length("keys", end)
+	step := func(opts ...Option) func() {
+		return func() { applyMove(r, Step{Verb: s.Verb, Args: s.Args, Opts: opts}) }
+	}
+	r.w.at(r.w.now+keys, step(Option{"step", "keys"}))
+	r.w.at(r.w.now+end, step(Option{"step", "keys"}))
+	r.w.at(r.w.now+end, step(Option{"step", "close"}, Option{"wait", "on"}))
 }
 
 // closeLater closes a slot that is moved at once when its keys have arrived.

@@ -40,7 +40,7 @@ func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 			return nil, err
 		}
 		runs += s.runs
-		if best == nil || cost(found).less(cost(best)) {
+		if best == nil || found.ShorterThan(best) {
 			best = found
 		}
 	}
@@ -55,6 +55,10 @@ func cost(s *Shrunk) size {
 	w := &s.Story.World
 	return size{s.Faults, s.Asked, w.Clients, w.Masters * (1 + w.Replicas), len(s.Story.Steps), len(s.Story.Text())}
 }
+
+// ShorterThan reports whether a story is shorter: by faults, then operations, then
+// clients, servers and what else there is to read.
+func (s *Shrunk) ShorterThan(other *Shrunk) bool { return cost(s).less(cost(other)) }
 
 func (a size) less(b size) bool { return slices.Compare(a, b) < 0 }
 

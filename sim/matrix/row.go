@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"minikv/sim"
+	"minikv/sim/explore"
 )
 
 //go:embed rows/*.row
@@ -17,7 +18,7 @@ var files embed.FS
 type Row struct {
 	Number   int
 	Title    string
-	Unbuilt  string    // what the simulator lacks for it, or ""
+	Unbuilt  []Cell    // what cannot be run: Kind "" is all, Reason what the simulator lacks
 	Base     Setting   // what every variant begins with
 	Variants []Variant // beside the plain one
 	Cells    []Cell
@@ -37,6 +38,11 @@ type Story struct {
 
 // any is the variant of a story that all have.
 const anyVariant = "any"
+
+// shorter reports whether another story has more faults or more operations.
+func (s Story) shorter(than *explore.Shrunk) bool {
+	return than.Faults > s.Faults || than.Asked > s.Operations
+}
 
 // Story is the story of a cell: of the lines that fit the last.
 func (r *Row) Story(c *Cell) (s Story, ok bool) {
@@ -183,8 +189,7 @@ func (r *Row) line(line string) (err error) {
 		r.Number, err = strconv.Atoi(rest)
 		return err
 	case "unbuilt":
-		r.Unbuilt = rest
-		return nil
+		return r.unbuilt(rest)
 	case "world":
 		r.Base.World = strings.Fields(rest)
 		return nil
@@ -265,6 +270,29 @@ func (r *Row) cells(profile, text string) (list []Cell, err error) {
 		list = append(list, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
 	}
 	return list, nil
+}
+
+// unbuilt reads PROFILE [KINDS]: REASON.
+func (r *Row) unbuilt(text string) error {
+	whose, reason, ok := strings.Cut(text, ": ")
+	profile, kinds, _ := strings.Cut(whose, " ")
+	if !ok || !slices.Contains(Profiles(), profile) {
+		return fmt.Errorf("expected: unbuilt PROFILE [KINDS]: REASON")
+	}
+	for _, kind := range strings.Split(kinds, ",") {
+		r.Unbuilt = append(r.Unbuilt, Cell{Profile: profile, Kind: kind, Reason: reason})
+	}
+	return nil
+}
+
+// Lacks is what the simulator lacks for a cell, or "".
+func (r *Row) Lacks(c *Cell) string {
+	for _, u := range r.Unbuilt {
+		if u.Profile == c.Profile && (u.Kind == "" || u.Kind == c.Kind) {
+			return u.Reason
+		}
+	}
+	return ""
 }
 
 // listed is what runs have shown of a cell against what was expected, "" if nothing.

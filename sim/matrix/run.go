@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,8 +75,7 @@ func (r *Result) Failed() bool {
 // Longer reports whether the story of a violation that was expected is longer
 // than the one that is told of it.
 func (r *Result) Longer(c *ClaimResult) bool {
-	return r.Told != nil && c.Story != nil && c.Expected == check.Violated &&
-		(c.Story.Faults > r.Told.Faults || c.Story.Asked > r.Told.Operations)
+	return r.Told != nil && c.Story != nil && c.Expected == check.Violated && r.Told.shorter(c.Story)
 }
 
 // searcher fills the matrix.
@@ -157,9 +157,9 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 	}
 	verdict := check.Holds
 	for _, one := range c.claims() {
-		if r.Unbuilt != "" {
+		if lacks := r.Lacks(c); lacks != "" {
 			res.Claims = append(res.Claims, ClaimResult{Check: one.check, Expected: one.verdict, Verdict: check.Unknown,
-				Finding: r.Unbuilt})
+				Finding: lacks})
 			verdict = check.Unknown
 			continue
 		}
@@ -247,6 +247,10 @@ func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
 	if len(res.Hits) > 0 {
 		err = s.hit(found, world, res.Hits[0])
 	}
+	if told, ok := r.Story(c); ok && found.Story != nil && one.verdict == check.Violated {
+		opt.First = res.Tried
+		err = cmp.Or(err, s.shorter(found, p, opt, told))
+	}
 	s.found[world.Name] = found
 	return found, err
 }
@@ -263,6 +267,36 @@ func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (
 		found.Differs, err = s.replay(story.Story, story.Story.Seed, story.Hash, found.Check)
 	}
 	return err
+}
+
+// more is how many other seeds are tried when a story is longer than the one
+// that is told: single seeds may end in stories of different length.
+const more = 8
+
+// shorter looks for a story that is no longer than the one that is told.
+func (s *searcher) shorter(found *ClaimResult, p explore.Problem, opt explore.Options, told Story) error {
+	for range more {
+		if found.Differs != "" || !told.shorter(found.Story) {
+			return nil
+		}
+		res, err := explore.Search(s.ctx, p, opt)
+		if err != nil || len(res.Hits) == 0 {
+			return err
+		}
+		opt.First += res.Tried
+		story, err := explore.Shrink(s.ctx, res.Hits)
+		if err != nil {
+			return err
+		}
+		if !story.ShorterThan(found.Story) {
+			continue
+		}
+		found.Story = story
+		if found.Differs, err = s.replay(story.Story, story.Story.Seed, story.Hash, found.Check); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replays is how often what was found is run again.

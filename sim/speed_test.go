@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+	"minikv/luaengine"
+)
+
+// BenchmarkSpeed prints, for one core, tracing off and the hash on: what an event
+// costs in units of one bare push and pop of the queue and one switch of
+// coroutines; what a lock/unlock cycle with 1,000 clients costs in units of its two
+// scripts, run alone; how many seeds of three clients and 60 virtual seconds there
+// are in a second; and how long a failover with a lease of 30 s takes. What is
+// measured is processor time, in turn, so that a busy machine may do other things.
+func BenchmarkSpeed(b *testing.B) {
+	lua := NewLua()
+	cycles := parsed(b, cyclesScenario)
+	seeds := parsed(b, "world clients=3 lock=mutex hold=1s..5s think=1s..5s\nexpect exclusion=holds\nrun for=60s\n")
+	failover, err := Find("failover_before_replication")
+	require.NoError(b, err)
+	var t struct{ bare, scripts, cycles, seeds, failover time.Duration }
+	var n struct{ bare, scripts, events, grants, seeds, seedEvents, failovers int }
+	for i := 0; b.Loop(); i++ {
+		t.bare += bare(20_000)
+		n.bare += 20_000
+		t.scripts += scripts(b, lua, 2000)
+		n.scripts += 2000
+		r, took := timed(b, cycles, Options{Seed: cycles.Seed, Lua: lua, For: time.Second})
+		t.cycles += took
+		n.events += int(r.Events)
+		n.grants += r.Grants
+		for j := range 50 {
+			r, took = timed(b, seeds, Options{Seed: uint64(50*i + j), Lua: lua})
+			t.seeds += took
+			n.seeds++
+			n.seedEvents += int(r.Events)
+			_, took = timed(b, failover, Options{Seed: uint64(50*i + j), Lua: lua})
+			t.failover += took
+			n.failovers++
+		}
+	}
+	event, cycle := per(t.cycles, n.events), per(t.cycles, n.grants)
+	b.ReportMetric(event, "ns/event")
+	b.ReportMetric(event/per(t.bare, n.bare), "event/bare")
+	b.ReportMetric(cycle, "ns/cycle")
+	b.ReportMetric(cycle/per(t.scripts, n.scripts), "cycle/scripts")
+	b.ReportMetric(1e9/per(t.seeds, n.seeds), "seeds/s")
+	b.ReportMetric(float64(n.seedEvents)/float64(n.seeds), "events/seed")
+	b.ReportMetric(per(t.failover, n.failovers)/1e6, "ms/failover")
+}
+
+func per(d time.Duration, n int) float64 { return float64(d.Nanoseconds()) / float64(n) }
+
+// processor is the time that this process has used.
+func processor() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func timed(b *testing.B, s *Scenario, opt Options) (*Report, time.Duration) {
+	b.Helper()
+	began := processor()
+	r, err := s.Run(context.Background(), opt)
+	require.NoError(b, err)
+	return r, processor() - began
+}
+
+// bare takes n times one step from a queue of 2,000, puts another into it, and
+// switches to a coroutine and back.
+func bare(n int) time.Duration {
+	next, stop := iter.Pull(func(yield func(struct{}) bool) {
+		for yield(struct{}{}) {
+		}
+	})
+	defer stop()
+	var q queue
+	for i := range 2000 {
+		q.push(time.Duration(mix(uint64(i))%1e9), step{kind: stepRun})
+	}
+	began := processor()
+	for i := range n {
+		at, _ := q.next()
+		q.pop()
+		q.push(at+time.Duration(mix(uint64(i))%1e9), step{kind: stepRun})
+		next()
+	}
+	return processor() - began
+}
+
+// scripts runs the acquisition and the release of a lock n times on a node.
+func scripts(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
+	b.Helper()
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1, Lua: lua})
+	c := w.addClient(1, 1, &Workload{Kind: "mutex", TTL: 30 * time.Second})
+	l := c.redissons()[0].lock(plainSide, lockName(1))
+	node := w.nodes[0]
+	session := node.proc.NewSession("c1")
+	var messages []*message
+	for _, q := range []request{plainSide.acquire(l, l.lease, 0, false), plainSide.release(l, "1")} {
+		node.byHand("SCRIPT", "LOAD", q.script.Text)
+		m := &message{}
+		m.addArgs("EVALSHA", q.script.SHA, strconv.Itoa(len(q.keys)))
+		m.addArgs(q.keys...)
+		m.addArgs(q.args...)
+		messages = append(messages, m)
+	}
+	began := processor()
+	for range n {
+		for _, m := range messages {
+			node.proc.Do(session, m.args)
+		}
+		node.proc.Dirty()
+		session.Out = session.Out[:0]
+	}
+	took := processor() - began
+	w.Stop()
+	return took
+}
