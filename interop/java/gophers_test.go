@@ -73,7 +73,7 @@ func (g *gophers) lock(q request, lock *lockclient.Lock) (string, error) {
 		token, _ := held.Token()
 		return fmt.Sprint(token), nil
 	case "tryLock":
-		held, err := lock.TryLock(g.ctx, as)
+		held, err := lock.TryLock(g.ctx, as, lockclient.NodeTimeout(callLimit)) // a busy machine is not refused
 		if err == nil {
 			g.held.push(at, held)
 		}
