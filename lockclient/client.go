@@ -92,9 +92,10 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
-// syncLimit; the script was run then.
-func (c *Client) evalSynced(ctx context.Context, q call) (reply Reply, err error) {
-	err = c.persist(ctx, func() (err error) {
+// syncLimit; the script was run then. For as long as patience a request is
+// repeated that a cluster refuses.
+func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q call) (reply Reply, err error) {
+	err = c.persist(ctx, patience, func() (err error) {
 		reply, err = c.evalSyncedOnce(ctx, q)
 		return err
 	})
@@ -116,10 +117,10 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 }
 
 // persist sends a request again that a cluster refuses because a slot is on its
-// way or nobody serves it, for as long as one request may take. It was not
-// executed: only what has an unknown outcome is never sent again.
-func (c *Client) persist(ctx context.Context, send func() error) error {
-	until := c.rt.Mono() + c.timeout
+// way or nobody serves it, for as long as patience, and as one request may take.
+// It was not executed: only what has an unknown outcome is never sent again.
+func (c *Client) persist(ctx context.Context, patience time.Duration, send func() error) error {
+	until := c.rt.Mono() + min(patience, c.timeout)
 	pause := refusalPause
 	gate := c.rt.NewGate()
 	for {

@@ -75,7 +75,11 @@ func (c *Client) ask(
 	ctx context.Context, r request, q call, read func(reply Reply, ans *answer) error,
 ) (answer, error) {
 	ans := answer{owner: r.owner, sent: c.rt.Mono()}
-	reply, err := c.evalSynced(ctx, q)
+	patience := c.timeout
+	if left := r.remaining(c.rt); left >= 0 {
+		patience = left
+	}
+	reply, err := c.evalSynced(ctx, patience, q)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
 		err = read(reply, &ans)

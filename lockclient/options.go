@@ -24,7 +24,8 @@ func WithWatchdog(lease time.Duration) Option {
 // WithTimeout limits each request to Redis. When it passes, the outcome of the
 // request is unknown. For so long also a request to take something, or to give
 // it back, is repeated that a cluster refuses (MOVED, ASK, TRYAGAIN, CLUSTERDOWN),
-// as it does while a slot moves. The default is DefaultTimeout.
+// as it does while a slot moves; not beyond the time given with Wait. The default
+// is DefaultTimeout.
 func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
 
 // WithFairWait sets how much longer than the waiter before it a waiter in a fair

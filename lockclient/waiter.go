@@ -125,7 +125,7 @@ func (c *Client) enlist(p *place) (confirmed, mine bool) {
 // subscribe subscribes, and lets all who wait for that look again.
 func (c *Client) subscribe(ctx context.Context, ch *channel) error {
 	var sub Subscription
-	err := c.persist(ctx, func() (err error) {
+	err := c.persist(ctx, c.timeout, func() (err error) {
 		ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout)
 		defer cancel()
 		sub, err = c.transport.Subscribe(ctx2, ch.name, c.sharded(),
