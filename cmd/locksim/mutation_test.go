@@ -120,6 +120,18 @@ func TestScenariosNeedTheirGuards(t *testing.T) {
 	}
 }
 
+// Every guard of the table is where the table says, also of those mutations that
+// are not built each time.
+func TestGuardsAreThere(t *testing.T) {
+	for _, m := range append(mutations, serverMutations...) {
+		for _, e := range m.edits {
+			text, err := os.ReadFile(filepath.Join("../../lockclient", e.file))
+			require.NoError(t, err)
+			require.Positive(t, strings.Count(string(text), e.old), "%s: %s: %s", m.scenario, e.file, e.old)
+		}
+	}
+}
+
 // build builds the program with the mutated files in the place of the real ones.
 func (m *mutation) build(t *testing.T) (program string) {
 	dir := t.TempDir()
