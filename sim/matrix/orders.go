@@ -58,8 +58,8 @@ func (r *Row) Orders(c *Cell, one claim, masters int) (*sim.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if one.check != "safety" {
-		return nil, errors.New(one.of(c.Kind) + " is about times")
+	if one.check != "safety" && one.check != "fencing" {
+		return nil, errors.New(one.of(c.Kind) + " is not looked for in every order")
 	}
 	var kinds []string
 	for _, k := range timed.Faults.Kinds {
