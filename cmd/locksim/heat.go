@@ -63,6 +63,9 @@ func (c *cellJSON) words() []string {
 		if one.Replay != "" {
 			lines = append(lines, "replay: "+one.Replay)
 		}
+		if o := one.Orders; o != nil && o.Complete {
+			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d", o.Bound, o.Schedules))
+		}
 	}
 	if c.Listed != "" {
 		lines = append(lines, "listed: "+c.Listed)

@@ -111,3 +111,21 @@ func TestMatrixFile(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "heat_test.go")
 }
+
+// TestCellInWords: what was expected, what was found and by how much, how to see it.
+func TestCellInWords(t *testing.T) {
+	c := cellJSON{Expected: "holds", Code: "S", Reason: "why", Listed: "known", Claims: []claimJSON{
+		{Check: "exclusion", Verdict: "holds", Searched: 9, Twin: "2/lockclient/mutex", Replay: "locksim run x",
+			Orders: &ordersJSON{Complete: true, Bound: "2 clients", Schedules: 7}},
+		{Check: "liveness", Verdict: "unknown", Finding: "nothing", Orders: &ordersJSON{Why: "too many"}},
+	}}
+	require.Equal(t, []string{
+		"expected holds (S): why",
+		"exclusion holds after 9 seeds; the same search breaks 2/lockclient/mutex",
+		"replay: locksim run x",
+		"every order was run as well (2 clients): 7",
+		"liveness unknown after 0 seeds: nothing",
+		"listed: known",
+	}, c.words())
+	require.Nil(t, c.shown(), "no claim came to the cell's verdict")
+}
