@@ -229,7 +229,7 @@ func TestClusterInBubble(t *testing.T) {
 func TestClusterIsGrown(t *testing.T) {
 	s := RunCluster(t, 3, 1)
 	require.Contains(t, s.Node("m2").Do("CLUSTER", "SLOTS"), s.Node("r1").Port())
-	require.Equal(t, "16", s.Node("m1").Info("uptime_in_seconds"))
+	require.Equal(t, "30", s.Node("m1").Info("uptime_in_seconds"))
 }
 
 func TestFailovers(t *testing.T) {

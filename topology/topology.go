@@ -155,10 +155,10 @@ func (cfg Config) complete() Config {
 	return cfg
 }
 
-// How nodes grow up: in so many steps of Redis's cron, 16 s, in which masters
-// ping their replicas, Sentinels ask everybody, and every node of a cluster pings
-// every other.
-const growingSteps, growingStep = 160, 100 * time.Millisecond
+// How nodes grow up: in so many steps of Redis's cron, 30 s, in which masters
+// ping their replicas, Sentinels ask everybody, and every node of a cluster hears
+// from every other: each second it pings one that it has not heard from for long.
+const growingSteps, growingStep = 300, 100 * time.Millisecond
 
 // youth is how long the nodes have been running when clients come.
 func (cfg Config) youth() time.Duration {
