@@ -226,6 +226,9 @@ func (e *Engine) failed(L *lua.LState, cause any) resp.Value {
 	var f *failure
 	switch cause := cause.(type) {
 	case killed:
+		if e.loading != nil {
+			return resp.Err(oneLine(e.notLoaded(cause.text)))
+		}
 		return resp.Err(oneLine(e.located(cause.text, cause.at)))
 	case error:
 		f = e.caught(L, cause, 0)
@@ -245,10 +248,15 @@ func (e *Engine) uncaught(f *failure) string {
 		text = tostring(t.RawGetString("err"))
 	}
 	if e.loading != nil {
-		e.loading.library.failed = true
-		return "ERR Error registering functions: " + cString(text)
+		return e.notLoaded(cString(text))
 	}
 	return e.located(cString(text), f.place)
+}
+
+// notLoaded is the text of an error that ended the loading of a library.
+func (e *Engine) notLoaded(text string) string {
+	e.loading.library.failed = true
+	return "ERR Error registering functions: " + text
 }
 
 // located is an error's text with the script and the place where it ended.

@@ -163,6 +163,8 @@ func (e *Engine) registerFunction(L *lua.LState) int {
 	}
 	s := e.loading
 	switch {
+	case s == nil: // a function has kept what was there for its library
+		bad = "redis.register_function can only be called on FUNCTION LOAD command"
 	case bad != "":
 	case !ValidName(f.Name):
 		bad = InvalidName

@@ -48,6 +48,8 @@ var killers = []struct {
 	{"a string of ten gigabytes", command("EVAL", "return #string.rep('x', 1e10)", "0"), "-ERR"},
 	{"msgpack that promises much",
 		command("EVAL", "return cmsgpack.unpack(ARGV[1])", "0", "\xdd\xff\xff\xff\xff"), "-ERR"},
+	{"a library without end", command("FUNCTION", "LOAD", "#!lua name=l\nwhile true do end"),
+		"-ERR Error registering functions: ERR FUNCTION LOAD timeout"},
 	{"a script without end", command("EVAL", "while true do end", "0"), "-ERR Script killed by user with SCRIPT KILL"},
 	{"a payload that promises much",
 		command("RESTORE", "r", "0", "\x12\x81\x7f\xff\xff\xff\xff\xff\xff\xff\n\x00abcdefgh"), "-ERR"},

@@ -129,6 +129,10 @@ func runDebugLog(c *Call) resp.Value {
 // runDebugObject is DEBUG OBJECT key.
 func runDebugObject(c *Call) resp.Value {
 	key, compress := c.Args[2], c.Node.compresses()
+	if c.DB.Stale(key) { // it is still kept, and stays so
+		c.Node.keys.SetExpiry(datastore.IgnoreExpiry)
+		defer c.Node.applyExpiryPolicy()
+	}
 	encoding := c.DB.Encoding(key)
 	if encoding == "" {
 		return resp.Err(errNoKey)
@@ -222,10 +226,15 @@ func runDebugPackedThreshold(c *Call) resp.Value {
 // the format of data files. There is no older file to load in its place.
 func runDebugReload(c *Call) resp.Value {
 	n := c.Node
+	flush, merge := true, false
 	for _, option := range c.Args[2:] {
+		flush, merge = flush && !is(option, "NOFLUSH"), merge || is(option, "MERGE")
 		if !is(option, "MERGE") && !is(option, "NOFLUSH") && !is(option, "NOSAVE") {
 			return resp.Err("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.")
 		}
+	}
+	if !flush && !merge && (n.functions.count() > 0 || n.keys.Len() > 0) {
+		return resp.Err("ERR Error trying to load the RDB dump") // of keys a redis-server dies
 	}
 	n.touchPresent(-1)
 	n.invalidateAll()

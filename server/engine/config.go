@@ -217,8 +217,14 @@ func (p *parameter) within(n int64) (text, bad string) {
 	if n < p.low || n > p.high {
 		return "", fmt.Sprintf("argument must be between %d and %d inclusive", p.low, p.high)
 	}
+	if p.name == "hz" {
+		n = min(max(n, leastHz), mostHz)
+	}
 	return strconv.FormatInt(n, 10), ""
 }
+
+// Calls of Redis's timer in a second: others are accepted and mended.
+const leastHz, mostHz = 1, 500
 
 func (p *parameter) choose(value string) (text, bad string) {
 	for _, choice := range p.choices {

@@ -80,7 +80,7 @@ var parameters = []parameter{
 		alias: "hash-max-ziplist-value"},
 	{name: "hll-sparse-max-bytes", def: "3000", kind: memoryParameter, high: math.MaxInt64},
 	{name: "hz", def: "10", kind: numberParameter, high: math.MaxInt32},
-	{name: "ignore-warnings", immutable: true},
+	{name: "ignore-warnings"},
 	{name: "io-threads", def: "1", kind: numberParameter, high: math.MaxInt32, immutable: true},
 	{name: "io-threads-do-reads", def: "no", kind: boolParameter, immutable: true},
 	{name: "jemalloc-bg-thread", def: "yes", kind: boolParameter},

@@ -28,12 +28,28 @@ func (p *parameter) checkText(value string) (text, bad string) {
 		return canonicalScores(value)
 	case "shutdown-on-sigint", "shutdown-on-sigterm":
 		return canonicalShutdown(value)
+	case "cluster-announce-hostname":
+		return value, checkHostname(value)
 	case "dbfilename":
 		if strings.Contains(value, "/") {
 			return "", "dbfilename can't be a path, just a filename"
 		}
 	}
 	return value, ""
+}
+
+// checkHostname is what is wrong with a host's name.
+func checkHostname(value string) (bad string) {
+	const longest = 255
+	if len(value) > longest {
+		return "Hostnames must be less than 256 characters"
+	}
+	for _, b := range []byte(value) {
+		if b != '-' && b != '.' && (b < '0' || b > '9') && (b|0x20 < 'a' || b|0x20 > 'z') {
+			return "Hostnames may only contain alphanumeric characters, hyphens or dots"
+		}
+	}
+	return ""
 }
 
 const outputLimits = "client-output-buffer-limit"

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"minikv/internal/resp"
 	"minikv/luaengine"
@@ -30,11 +31,11 @@ func (f *functions) find(name string) *functionLibrary {
 	return nil
 }
 
-// member returns a function, nil if there is none of that name.
+// member returns a function, nil if there is none of that name in any case.
 func (f *functions) member(name string) *luaengine.Function {
 	for _, library := range f.libraries {
 		for i := range library.members {
-			if library.members[i].Name == name {
+			if strings.EqualFold(library.members[i].Name, name) {
 				return &library.members[i]
 			}
 		}
@@ -65,7 +66,7 @@ func (f *functions) load(n *Node, code string, replace bool) (name, bad string) 
 	if f.find(name) != nil && !replace {
 		return "", oneLine([]byte("ERR Library '" + name + "' already exists"))
 	}
-	members, bad := n.cfg.Lua.LoadLibrary(body, &scriptHost{node: n})
+	members, bad := n.cfg.Lua.LoadLibrary(body, &scriptHost{node: n, loading: true, started: n.cfg.Clock.Mono()})
 	switch {
 	case bad != "":
 		return "", oneLine([]byte(bad))

@@ -20,6 +20,7 @@ type scriptHost struct {
 	function  string        // its name, "" for EVAL
 	command   [][]byte      // the FCALL
 	started   time.Duration // by the monotonic clock
+	loading   bool          // it is a library that registers its functions
 	allowsOOM bool          // it may write although there is no room
 	declared  bool          // the script has a shebang line
 	wrote     bool          // it has changed something: it can no longer be killed
@@ -189,8 +190,18 @@ func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
 	return ""
 }
 
+// longestLoad is how long the code of a library may run until its functions are
+// registered.
+const longestLoad = 500 * time.Millisecond
+
 // Limit is asked while the script runs: a non-empty text ends it.
 func (h *scriptHost) Limit() string {
+	if h.loading {
+		if h.Mono()-h.started > longestLoad {
+			return "ERR FUNCTION LOAD timeout"
+		}
+		return ""
+	}
 	if h.node.cfg.Limit == nil {
 		return ""
 	}
