@@ -102,7 +102,7 @@ func (s *stream) read(b []byte) (int, error) {
 		switch {
 		case s.readerGone:
 			return 0, net.ErrClosed
-		case s.readLimit.passed:
+		case s.readLimit.passed():
 			return 0, os.ErrDeadlineExceeded
 		case s.start < len(s.data) || len(b) == 0:
 			n := copy(b, s.data[s.start:])
@@ -127,7 +127,7 @@ func (s *stream) write(b []byte) (written int, err error) {
 			return written, net.ErrClosed
 		case s.readerGone:
 			return written, syscall.EPIPE
-		case s.writeLimit.passed:
+		case s.writeLimit.passed():
 			return written, os.ErrDeadlineExceeded
 		}
 		if written += s.add(b[written:]); written == len(b) {
@@ -166,34 +166,31 @@ func (s *stream) leave(note func(*stream)) {
 
 // timeLimit is a deadline of one end of a stream, under the stream's lock.
 type timeLimit struct {
-	timer  *time.Timer
-	number int // of the deadline, so that an earlier one's timer does no harm
-	passed bool
+	at    time.Time // zero: none
+	timer *time.Timer
 }
+
+// passed reports whether the deadline is over.
+func (l *timeLimit) passed() bool { return !l.at.IsZero() && !now().Before(l.at) }
 
 func (l *timeLimit) set(s *stream, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.stop()
-	l.number++
-	l.passed = false
-	if at.IsZero() {
+	if l.at = at; at.IsZero() {
 		return
 	}
-	wait := at.Sub(now())
+	present := now()
+	wait := at.Sub(present)
+	l.at = present.Add(wait) // on the monotonic clock, as the timer's
 	if wait <= 0 {
-		l.passed = true
 		s.change.Broadcast()
 		return
 	}
-	number := l.number
-	l.timer = time.AfterFunc(wait, func() {
+	l.timer = time.AfterFunc(wait, func() { // what it wakes looks at the time itself
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if l.number == number {
-			l.passed = true
-			s.change.Broadcast()
-		}
+		s.change.Broadcast()
 	})
 }
 

@@ -165,7 +165,7 @@ func (l *load) client(r *rand.Rand, until time.Time) {
 	for time.Now().Before(until) {
 		n := l.top.Nodes()[r.IntN(len(l.top.Nodes()))]
 		dial := n.Dial
-		if r.IntN(2) == 0 {
+		if r.IntN(10) == 0 {
 			dial = func() (net.Conn, error) { return net.DialTimeout("tcp", n.Address(), time.Second) }
 		}
 		conn, err := dial()
@@ -182,6 +182,9 @@ func (l *load) client(r *rand.Rand, until time.Time) {
 			l.mu.Lock()
 			l.replies += replies
 			l.mu.Unlock()
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // or the system would keep its port for a minute
 		}
 		_ = conn.Close()
 	}
