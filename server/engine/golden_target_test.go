@@ -120,12 +120,14 @@ type realClient struct {
 const control = "(control)"
 
 // newRealTarget returns a target for the server at address. The server must be
-// empty: golden files flush it.
+// empty, for golden files flush it, and let DEBUG in.
 func newRealTarget(t *testing.T, address string) *realTarget {
 	r := &realTarget{t: t, address: address, clients: map[string]*realClient{}}
 	r.connect(control, 2)
 	keyspace := r.ask(control, "INFO", "keyspace")
 	require.NotContains(t, keyspace.Str, "db", "REDIS_SERVER must be an empty server")
+	debug := r.ask(control, "CONFIG", "GET", "enable-debug-command")
+	require.Equal(t, "yes", debug.List[1].Str, "REDIS_SERVER must have been started with --enable-debug-command yes")
 	t.Cleanup(func() {
 		r.ask(control, "FLUSHALL")
 		r.ask(control, "SCRIPT", "FLUSH")
