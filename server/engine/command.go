@@ -47,8 +47,9 @@ type Command struct {
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
 
-	row  int    // its number among all commands and subcommands
-	full string // lower case, with its container's name and '|' in front
+	lookups lookups // made by lookupsOf
+	row     int     // its number among all commands and subcommands
+	full    string  // lower case, with its container's name and '|' in front
 }
 
 // Keys says where a command's keys stand. With a Find function the positions

@@ -54,7 +54,7 @@ func (c *Call) execute(reply *resp.Value) {
 	if c.Script && !watched {
 		// The shortest way: a script's calls are most of what a lock costs.
 		*reply = c.Cmd.Run(c)
-		if c.Cmd.Flags&ReadOnly != 0 {
+		if c.Cmd.lookups != noLookups {
 			c.countLookups(reply)
 		}
 		if reply.Kind == resp.Error {
@@ -78,6 +78,8 @@ func (c *Call) execute(reply *resp.Value) {
 	}
 	if c.Cmd.Flags&ReadOnly != 0 {
 		c.rememberKeys()
+	}
+	if c.Cmd.lookups != noLookups {
 		c.countLookups(reply)
 	}
 	switch {

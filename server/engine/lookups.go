@@ -4,17 +4,33 @@ import (
 	"minikv/internal/resp"
 )
 
+// lookups says how many keys a command looks up that only reads.
+type lookups uint8
+
+const (
+	noLookups lookups = iota // or none that is counted, as OBJECT
+	oneLookup
+	someLookups
+)
+
+// lookupsOf is how many keys cmd looks up.
+func lookupsOf(cmd *Command) lookups {
+	switch {
+	case cmd.Flags&ReadOnly == 0 || cmd.uncounted || cmd.isReadOnlyEval() || !cmd.hasKeys():
+		return noLookups
+	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
+		return oneLookup
+	}
+	return someLookups
+}
+
 // countLookups counts, after a command that reads, which of its keys were
 // there, for keyspace_hits and keyspace_misses of INFO, and tells of the others
 // by a keymiss event. A reply with something in it says that a single key was there.
 // Source: lookupKey of Redis 7.0.
 func (c *Call) countLookups(reply *resp.Value) {
 	n := c.Node
-	keys := c.Cmd.Keys
-	if c.Cmd.uncounted || c.Cmd.isReadOnlyEval() || keys.First == 0 && keys.Find == nil {
-		return
-	}
-	if keys.Find == nil && keys.Last == keys.First && isSomething(reply) {
+	if c.Cmd.lookups == oneLookup && isSomething(reply) {
 		n.stats.hits++
 		return
 	}

@@ -61,10 +61,12 @@ func init() {
 func prepare(cmd *Command) {
 	cmd.full = strings.ToLower(cmd.Name)
 	cmd.row = tableRows
+	cmd.lookups = lookupsOf(cmd)
 	tableRows++
 	for i := range cmd.Sub {
 		sub := &cmd.Sub[i]
 		sub.row = tableRows
+		sub.lookups = lookupsOf(sub)
 		tableRows++
 		sub.full = cmd.full + "|" + strings.ToLower(sub.Name)
 	}
