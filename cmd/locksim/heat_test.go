@@ -16,7 +16,7 @@ import (
 )
 
 const storeAgain = "write it anew: " +
-	"locksim matrix --seeds 100 --find 1500 --shrink --format json > sim/matrix/stored.jsonl"
+	"locksim matrix --seeds 100 --find 3000 --shrink --format json > sim/matrix/stored.jsonl"
 
 // TestStoredMatrix: the stored matrix has the cells of the rows, and each of its
 // violations is one, today.
