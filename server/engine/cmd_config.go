@@ -29,8 +29,8 @@ func runConfigGet(c *Call) resp.Value {
 			}
 			continue
 		}
-		for name := range parametersByName { //tidy:unordered sorted below
-			if matchGlob(strings.ToLower(pattern), name) {
+		for name, p := range parametersByName { //tidy:unordered sorted below
+			if !p.hidden && matchGlob(strings.ToLower(pattern), name) {
 				names = append(names, name)
 			}
 		}

@@ -54,6 +54,7 @@ type parameter struct {
 	low, high int64
 	choices   []string
 	alias     string // the other name of the same parameter
+	hidden    bool   // CONFIG GET shows it by its full name only
 	unbounded bool   // of a memoryParameter: up to 2^64-1
 	percent   bool   // of a memoryParameter: it may be a percentage
 }
