@@ -37,10 +37,10 @@ func TestDelayAndLag(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := RunReplicated(t, 1, append(options, Virtual())...)
 			s.Node("m1").Set("a", "1")
-			s.Clock().Advance(2900*time.Millisecond)
+			s.Clock().Advance(2900 * time.Millisecond)
 			_, there := s.Node("r1").Get("a")
 			require.False(t, there)
-			s.Clock().Advance(200*time.Millisecond)
+			s.Clock().Advance(200 * time.Millisecond)
 			value, there := s.Node("r1").Get("a")
 			require.True(t, there)
 			require.Equal(t, "1", value)

@@ -129,10 +129,11 @@ func TestGoRedisPubSub(t *testing.T) {
 	ctx := context.Background()
 	for _, protocol := range []int{2, 3} {
 		client := redis.NewClient(&redis.Options{Addr: address, Protocol: protocol})
-		subscription := client.Subscribe(ctx, "ch")
+		channel := fmt.Sprint("ch", protocol) // one that has lost its subscriber may not know yet
+		subscription := client.Subscribe(ctx, channel)
 		_, err := subscription.Receive(ctx)
 		require.NoError(t, err)
-		assert.Equal(t, int64(1), client.Publish(ctx, "ch", "hello").Val())
+		assert.Equal(t, int64(1), client.Publish(ctx, channel, "hello").Val())
 		select {
 		case message := <-subscription.Channel():
 			assert.Equal(t, "hello", message.Payload)

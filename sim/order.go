@@ -52,12 +52,12 @@ func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 		kinds = append(kinds, k.Kind)
 	}
 	u, err := NewUntimed(s, UntimedOptions{Faults: kinds, Budget: len(s.Order), Options: opt})
+	if err != nil {
+		return nil, err
+	}
 	defer u.Close()
 	for i, word := range s.Order {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		a, bad := parseAction(word, u.r.actors)
@@ -65,10 +65,9 @@ func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 			return nil, &SyntaxError{s.Name, s.orderLine, fmt.Sprintf("action %d, %s, cannot happen here", i+1, word)}
 		}
 		u.Do(a)
-		err = u.Err()
-	}
-	if err != nil {
-		return nil, err
+		if err := u.Err(); err != nil {
+			return nil, err
+		}
 	}
 	return u.Report(), nil
 }

@@ -79,18 +79,18 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 		u.w.advance(settling, 1<<16)
 	}
 	u.w.untimed = u
-	return u, u.w.err
+	if u.w.err != nil {
+		u.w.Stop()
+		return nil, u.w.err
+	}
+	return u, nil
 }
 
 // settling is how long replicas have to find their masters.
 const settling = 3 * time.Second
 
 // Close ends the world.
-func (u *Untimed) Close() {
-	if u != nil {
-		u.w.Stop()
-	}
-}
+func (u *Untimed) Close() { u.w.Stop() }
 
 // Err is why the run has no verdict: a panic of client code.
 func (u *Untimed) Err() error { return u.w.err }

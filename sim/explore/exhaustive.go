@@ -35,14 +35,24 @@ type Exhausted struct {
 // enough is how many schedules a search may have unless it is told.
 const enough = 2_000_000
 
+// longest is how many actions a schedule may have. More has one that does not
+// end: in a world without time somebody can ask again and again while another
+// never gets to do anything.
+const longest = 2000
+
 // TooManyError says that a bound cannot be searched.
 type TooManyError struct {
 	Estimate uint64 // schedules
 	Limit    int
+	Actions  int // of a schedule that seems to have no end; 0: all have one
 }
 
 // Error implements error.
 func (e *TooManyError) Error() string {
+	if e.Actions > 0 {
+		return fmt.Sprintf("explore: a schedule of more than %d actions, as of somebody who asks again and again: "+
+			"expected clients that give up, or are told", e.Actions)
+	}
 	return fmt.Sprintf("explore: about %d schedules within the bound, more than %d: "+
 		"expected fewer faults, clients or servers", e.Estimate, e.Limit)
 }
@@ -141,15 +151,18 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 func (e *exhaustive) schedule() (more bool, err error) {
 	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults, Exact: e.plain,
 		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
-	defer u.Close()
 	if err != nil {
 		return false, err
 	}
+	defer u.Close()
 	for i := range e.path {
 		e.path[i].print = u.Do(e.path[i].left[0])
 	}
 	e.done.Actions += len(e.path)
 	for e.deeper(u) {
+		if len(e.path) > longest {
+			return false, &TooManyError{Actions: longest}
+		}
 		c := &e.path[len(e.path)-1]
 		c.print = u.Do(c.left[0])
 		e.done.Actions++
@@ -284,7 +297,7 @@ func (e *exhaustive) estimate() error {
 	e.done.Estimate = whole / share
 	tooMany := e.done.Schedules == probe && e.done.Estimate > hopeless
 	if tooMany || e.done.Schedules >= e.b.Schedules {
-		return &TooManyError{e.done.Estimate, e.b.Schedules}
+		return &TooManyError{Estimate: e.done.Estimate, Limit: e.b.Schedules}
 	}
 	return nil
 }

@@ -141,6 +141,10 @@ func TestBoundsThatCannotBe(t *testing.T) {
 	require.ErrorAs(t, err, &tooMany)
 	require.Greater(t, tooMany.Estimate, uint64(200))
 	require.ErrorContains(t, err, "schedules within the bound, more than 200: expected fewer faults, clients or servers")
+	_, err = Exhaust(ctx, problem(t, "world clients=2 rounds=1 ttl=3s hold=1s renew=off lock=mutex profile=redisson\n"+
+		"expect exclusion=holds\nfaults drop\nrun for=8s\n"), Bound{Faults: 1})
+	require.EqualError(t, err, "explore: a schedule of more than 2000 actions, as of somebody who asks again and again: "+
+		"expected clients that give up, or are told")
 	_, err = Exhaust(ctx, p, Bound{Faults: 10})
 	require.EqualError(t, err, "explore: a bound of 10 faults: expected 0 to 9")
 	_, err = Exhaust(ctx, problem(t, "world\nexpect exclusion=holds\nfaults drift\nrun for=9s\n"), Bound{})

@@ -28,16 +28,16 @@ func (e *exhaustive) walks(ctx context.Context) error {
 	return nil
 }
 
-// walk runs one schedule at random.
+// walk runs one schedule at random, as far as a schedule may go.
 func (e *exhaustive) walk(seed uint64) error {
 	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults,
 		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
-	defer u.Close()
 	if err != nil {
 		return err
 	}
+	defer u.Close()
 	e.path = nil
-	for n := uint64(0); e.violation(u) == nil; n++ {
+	for n := uint64(0); n < longest && e.violation(u) == nil; n++ {
 		a, ok := draw(u.Actions(), mix(mix(seed)+n), seed)
 		if !ok {
 			break
