@@ -11,6 +11,7 @@ const (
 	noLookups lookups = iota // or none that is counted, as OBJECT
 	oneLookup
 	someLookups
+	countedLookups // the reply is how many were there
 )
 
 // lookupsOf is how many keys cmd looks up.
@@ -18,6 +19,8 @@ func lookupsOf(cmd *Command) lookups {
 	switch {
 	case cmd.Flags&ReadOnly == 0 || cmd.uncounted || cmd.isReadOnlyEval() || !cmd.hasKeys():
 		return noLookups
+	case cmd.Name == "EXISTS" || cmd.Name == "TOUCH":
+		return countedLookups
 	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
 		return oneLookup
 	}
@@ -26,12 +29,17 @@ func lookupsOf(cmd *Command) lookups {
 
 // countLookups counts, after a command that reads, which of its keys were
 // there, for keyspace_hits and keyspace_misses of INFO, and tells of the others
-// by a keymiss event. A reply with something in it says that a single key was there.
+// by a keymiss event. It looks at the keys only where the reply does not tell.
 // Source: lookupKey of Redis 7.0.
 func (c *Call) countLookups(reply *resp.Value) {
 	n := c.Node
-	if c.Cmd.lookups == oneLookup && isSomething(reply) {
+	switch {
+	case c.Cmd.lookups == oneLookup && isSomething(reply):
 		n.stats.hits++
+		return
+	case c.Cmd.lookups == countedLookups && n.conf.notify&eventMiss == 0:
+		n.stats.hits += reply.Int
+		n.stats.misses += int64(len(c.Args)-1) - reply.Int
 		return
 	}
 	read, _ := c.Cmd.keys(c.Args)

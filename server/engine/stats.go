@@ -20,7 +20,7 @@ type statistics struct {
 	saves       int64
 	evicted     int64            // keys
 	peakMemory  int64            // the most that was seen, in bytes
-	perCommand  [][]commandStats // by the number of the row or sub-row, in pages; each nil until used
+	perCommand  []*statsPage     // by the number of the row or sub-row; each nil until used
 	perError    map[string]int64 // by code word
 }
 
@@ -34,8 +34,7 @@ type commandStats struct {
 // is not empty.
 func (c *Call) account(taken time.Duration, failure string) {
 	n := c.Node
-	n.stats.count(c, failure)
-	one := n.stats.of(c.Cmd)
+	one := n.stats.count(c, failure)
 	one.taken += taken
 	if !n.conf.untimed {
 		one.times.note(taken)
@@ -52,8 +51,8 @@ func (c *Call) account(taken time.Duration, failure string) {
 	}
 }
 
-// count accounts for a command that ran, and failed if failure is not empty.
-func (s *statistics) count(c *Call, failure string) {
+// count counts a command that ran, and failed if failure is not empty.
+func (s *statistics) count(c *Call, failure string) *commandStats {
 	one := s.of(c.Cmd)
 	one.calls++
 	if failure != "" {
@@ -62,6 +61,7 @@ func (s *statistics) count(c *Call, failure string) {
 			s.countError(failure)
 		}
 	}
+	return one
 }
 
 // reject accounts for a command that was refused; cmd is nil if it is none.
@@ -72,19 +72,24 @@ func (s *statistics) reject(cmd *Command, text string) {
 	s.countError(text)
 }
 
-// statsPage is how many rows have their counters made together: most nodes of a
-// simulation see few commands.
-const statsPage = 8
+// statsPage is the counters of some rows, which are made together: most nodes
+// of a simulation see few commands.
+type statsPage [8]commandStats
 
 func (s *statistics) of(cmd *Command) *commandStats {
+	at := uint(cmd.row) / uint(len(statsPage{}))
+	if at >= uint(len(s.perCommand)) || s.perCommand[at] == nil {
+		s.grow(at)
+	}
+	return &s.perCommand[at][uint(cmd.row)%uint(len(statsPage{}))]
+}
+
+// grow makes the page of that number.
+func (s *statistics) grow(at uint) {
 	if s.perCommand == nil {
-		s.perCommand = make([][]commandStats, tableRows/statsPage+1)
+		s.perCommand = make([]*statsPage, tableRows/len(statsPage{})+1)
 	}
-	page := &s.perCommand[cmd.row/statsPage]
-	if *page == nil {
-		*page = make([]commandStats, statsPage)
-	}
-	return &(*page)[cmd.row%statsPage]
+	s.perCommand[at] = &statsPage{}
 }
 
 func (s *statistics) countError(text string) {
