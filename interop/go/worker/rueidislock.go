@@ -11,6 +11,7 @@ import (
 const (
 	renewPeriod = 200 * time.Millisecond // of rueidislock, which renews by itself
 	renewLimit  = 3 * time.Second        // by which it has renewed, or has said that it could not
+	retryPeriod = 2 * time.Second        // of its waiters, which are not always woken, not by redis-server either
 )
 
 // rueidislockClient connects when it takes the first lock: a locker's lease is
@@ -31,7 +32,7 @@ type rueidislockLock struct {
 func newRueidislock(address string) (library, error) {
 	return &rueidislockClient{address: address, options: func(lease time.Duration) rueidislock.LockerOption {
 		return rueidislock.LockerOption{
-			KeyValidity: lease, ExtendInterval: renewPeriod, TryNextAfter: lease, KeyMajority: 1, NoLoopTracking: true,
+			KeyValidity: lease, ExtendInterval: renewPeriod, TryNextAfter: retryPeriod, KeyMajority: 1, NoLoopTracking: true,
 		}
 	}}, nil
 }
