@@ -65,12 +65,18 @@ func (k *Keyspace) Databases() int { return k.opt.Databases }
 // DB returns database number index, 0 to Databases()-1. The pointer stays
 // valid: flushing and swapping change what it holds.
 func (k *Keyspace) DB(index int) *DB {
+	if uint(index) < uint(len(k.dbs)) && k.dbs[index] != nil {
+		return k.dbs[index]
+	}
+	return k.open(index)
+}
+
+// open makes a database that was not in use yet.
+func (k *Keyspace) open(index int) *DB {
 	if index < 0 || index >= len(k.dbs) {
 		panic(fmt.Sprintf("datastore: no database %d of %d", index, len(k.dbs)))
 	}
-	if k.dbs[index] == nil {
-		k.dbs[index] = &DB{keyspace: k, index: index}
-	}
+	k.dbs[index] = &DB{keyspace: k, index: index}
 	return k.dbs[index]
 }
 

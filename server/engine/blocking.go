@@ -244,10 +244,10 @@ const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance 
 
 // holdsBack reports whether a pause keeps a command from running.
 func (b *blocking) holdsBack(c *Call) bool {
-	some, all := b.paused()
-	if !some || c.Session.internal {
+	if b.pauses == [pauseReasons]pause{} || c.Session.internal {
 		return false
 	}
+	_, all := b.paused()
 	return all || c.scriptFlags(c.flags())&(Write|MayReplicate) != 0
 }
 

@@ -34,22 +34,23 @@ const (
 	Protected // refused unless the configuration allows it: DEBUG
 )
 
-// Command is one row of the command table.
+// Command is one row of the command table. What every call needs stands
+// together at its beginning.
 type Command struct {
-	Name   string // upper case
-	Arity  int    // as Redis counts: the name included; negative: at least
-	Flags  Flag
-	Keys   Keys
-	Groups string // ACL categories as COMMAND INFO lists them, space-separated, without '@'
-	Run    func(c *Call) resp.Value
-	Sub    []Command // subcommands of a container command; their names without the container's
+	Run     func(c *Call) resp.Value
+	Sub     []Command // subcommands of a container command; their names without the container's
+	Arity   int       // as Redis counts: the name included; negative: at least
+	row     int       // its number among all commands and subcommands
+	Flags   Flag
+	lookups lookups // made by lookupsOf
 
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
 
-	lookups lookups // made by lookupsOf
-	row     int     // its number among all commands and subcommands
-	full    string  // lower case, with its container's name and '|' in front
+	Name   string // upper case
+	full   string // lower case, with its container's name and '|' in front
+	Keys   Keys
+	Groups string // ACL categories as COMMAND INFO lists them, space-separated, without '@'
 }
 
 // Keys says where a command's keys stand. With a Find function the positions

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type configuration struct {
 	maxMemory      uint64        // maxmemory, in bytes; 0: no limit
 	latencyFrom    int64         // latency-monitor-threshold, in milliseconds; 0: nothing is noted
 	slowerThan     time.Duration // slowlog-log-slower-than; negative: nothing is logged
+	notedFrom      time.Duration // the shortest command that either of the two before notes
 }
 
 // parameterKind is how a parameter's value is written.
@@ -175,6 +177,13 @@ func (conf *configuration) derive() {
 	conf.latencyFrom = conf.number("latency-monitor-threshold")
 	conf.maxMemory, _ = strconv.ParseUint(conf.get("maxmemory"), 10, 64)
 	conf.untimed = conf.get("latency-tracking") == "no"
+	conf.notedFrom = math.MaxInt64
+	if conf.latencyFrom > 0 {
+		conf.notedFrom = time.Duration(conf.latencyFrom) * time.Millisecond
+	}
+	if conf.slowerThan >= 0 {
+		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
+	}
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))

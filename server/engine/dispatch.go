@@ -54,7 +54,11 @@ func (c *Call) execute(reply *resp.Value) {
 	if c.Script && !watched {
 		// The shortest way: a script's calls are most of what a lock costs.
 		*reply = c.Cmd.Run(c)
-		if c.Cmd.lookups != noLookups {
+		switch lookups := c.Cmd.lookups; {
+		case lookups == noLookups:
+		case lookups == oneLookup && reply.Kind == resp.Integer && reply.Int > 0:
+			n.stats.hits++
+		default:
 			c.countLookups(reply)
 		}
 		if reply.Kind == resp.Error {

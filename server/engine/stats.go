@@ -18,10 +18,10 @@ type statistics struct {
 	partSyncs   int64
 	failedSyncs int64
 	saves       int64
-	evicted     int64            // keys
-	peakMemory  int64            // the most that was seen, in bytes
-	perCommand  []*statsPage     // by the number of the row or sub-row; each nil until used
-	perError    map[string]int64 // by code word
+	evicted     int64                  // keys
+	peakMemory  int64                  // the most that was seen, in bytes
+	perCommand  [statsPages]*statsPage // by the number of the row or sub-row; each nil until used
+	perError    map[string]int64       // by code word
 }
 
 type commandStats struct {
@@ -39,6 +39,14 @@ func (c *Call) account(taken time.Duration, failure string) {
 	if !n.conf.untimed {
 		one.times.note(taken)
 	}
+	if taken >= n.conf.notedFrom {
+		c.note(taken)
+	}
+}
+
+// note keeps that the command took so long, where that is to be noted.
+func (c *Call) note(taken time.Duration) {
+	n := c.Node
 	if n.conf.latencyFrom > 0 {
 		event := "command"
 		if c.Cmd.Flags&Fast != 0 {
@@ -76,20 +84,16 @@ func (s *statistics) reject(cmd *Command, text string) {
 // of a simulation see few commands.
 type statsPage [8]commandStats
 
-func (s *statistics) of(cmd *Command) *commandStats {
-	at := uint(cmd.row) / uint(len(statsPage{}))
-	if at >= uint(len(s.perCommand)) || s.perCommand[at] == nil {
-		s.grow(at)
-	}
-	return &s.perCommand[at][uint(cmd.row)%uint(len(statsPage{}))]
-}
+// statsPages is enough pages for all rows; prepare checks it.
+const statsPages = 64
 
-// grow makes the page of that number.
-func (s *statistics) grow(at uint) {
-	if s.perCommand == nil {
-		s.perCommand = make([]*statsPage, tableRows/len(statsPage{})+1)
+func (s *statistics) of(cmd *Command) *commandStats {
+	at := uint(cmd.row)
+	page := &s.perCommand[at/uint(len(statsPage{}))%statsPages]
+	if *page == nil {
+		*page = &statsPage{}
 	}
-	s.perCommand[at] = &statsPage{}
+	return &(*page)[at%uint(len(statsPage{}))]
 }
 
 func (s *statistics) countError(text string) {

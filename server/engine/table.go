@@ -70,6 +70,9 @@ func prepare(cmd *Command) {
 		tableRows++
 		sub.full = cmd.full + "|" + strings.ToLower(sub.Name)
 	}
+	if tableRows > statsPages*len(statsPage{}) {
+		panic("engine: more commands than counters: make statsPages greater")
+	}
 }
 
 // Resolve finds a command by name, in any case: the luaengine.Resolver of every
