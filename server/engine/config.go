@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"math"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
