@@ -72,6 +72,7 @@ const lease = 3 * time.Second
 // PUBLISH if both are told to. Those of Redisson 3.16 and of today do not: the
 // waiter comes when the lease would have ended.
 func TestGenerationsInACluster(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	old := []lockclient.Option{lockclient.Compat316()}
 	plain := []lockclient.Option{lockclient.WithPublish(lockclient.PublishPlain)}
 	onEachCluster(t, func(t *testing.T, _ *topology.Topology, transport lockclient.Transport) {
@@ -102,6 +103,7 @@ func TestLatchNamesInACluster(t *testing.T) {
 // A waiter whose slot moves is subscribed at the new master, asks there, and is
 // woken there, also when the unlock comes while the slot is on its way.
 func TestWaiterFollowsItsSlot(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	onEachCluster(t, func(t *testing.T, top *topology.Topology, transport lockclient.Transport) {
 		for _, when := range []string{"during", "after"} {
 			key := uniqueKey(t)
