@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"minikv/datastore"
@@ -30,14 +31,14 @@ func init() {
 		{"ERROR", 3, 3, runDebugError},
 		{"HELP", 2, 2, func(*Call) resp.Value { return debugHelp }},
 		{"LEAK", 3, 3, runDebugNothing},
-		{"LISTPACK", 3, 3, runDebugListpack},
+		{"LISTPACK", 3, 3, runDebugStructure("listpack")},
 		{"LOADAOF", 2, anyNumber, runDebugLoadAOF},
 		{"LOG", 3, 3, runDebugLog},
 		{"OBJECT", 3, 3, runDebugObject},
 		{"PAUSE-CRON", 3, 3, runDebugPauseCron},
 		{"POPULATE", 3, 5, runDebugPopulate},
 		{"PROTOCOL", 3, 3, runDebugProtocol},
-		{"QUICKLIST", 3, 4, runDebugQuicklist},
+		{"QUICKLIST", 3, 4, runDebugStructure("quicklist")},
 		{"QUICKLIST-PACKED-THRESHOLD", 3, 3, runDebugPackedThreshold},
 		{"RELOAD", 2, anyNumber, runDebugReload},
 		{"REPLICATE", 3, anyNumber, runDebugReplicate},
@@ -95,26 +96,18 @@ func runDebugError(c *Call) resp.Value {
 	return resp.Err(blanked(c.Args[2]))
 }
 
-// runDebugListpack is DEBUG LISTPACK key.
-func runDebugListpack(c *Call) resp.Value {
-	switch c.DB.Encoding(c.Args[2]) {
-	case "":
-		return resp.Err(errNoKey)
-	case "listpack":
-		return resp.Simple("Listpack structure printed on stdout")
+// runDebugStructure is DEBUG LISTPACK key and DEBUG QUICKLIST key [0|1], for
+// values that have this encoding.
+func runDebugStructure(encoding string) func(c *Call) resp.Value {
+	return func(c *Call) resp.Value {
+		switch c.DB.Encoding(c.Args[2]) {
+		case "":
+			return resp.Err(errNoKey)
+		case encoding:
+			return resp.Simple(strings.ToUpper(encoding[:1]) + encoding[1:] + " structure printed on stdout")
+		}
+		return resp.Err("ERR Not a " + encoding + " encoded object.")
 	}
-	return resp.Err("ERR Not a listpack encoded object.")
-}
-
-// runDebugQuicklist is DEBUG QUICKLIST key [0|1].
-func runDebugQuicklist(c *Call) resp.Value {
-	switch c.DB.Encoding(c.Args[2]) {
-	case "":
-		return resp.Err(errNoKey)
-	case "quicklist":
-		return resp.Simple("Quicklist structure printed on stdout")
-	}
-	return resp.Err("ERR Not a quicklist encoded object.")
 }
 
 // runDebugLog is DEBUG LOG message.
