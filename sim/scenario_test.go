@@ -42,6 +42,9 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
 		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",
 		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",
+		"world replicas=2 sentinels=3 quorum=5\n":           "x.scenario:1: quorum=5: there are 3 sentinels",
+		tiny + "at 1s partition\nrun for=1s\n": "x.scenario:2: expected 2 arguments, got 0 " +
+			"(usage: at TIME partition A,B,… C,D,… [way=both|one] [for=DURATION])",
 		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": there are 2",
 		tiny + "at 1s start m1\nrun for=1s\n":               "x.scenario:2: \"m1\" cannot be a master here",
 		tiny + "at 1s crash x1\nrun for=1s\n":               "x.scenario:2: unknown actor \"x1\"",

@@ -213,6 +213,16 @@ func TestBadVerbs(t *testing.T) {
 	require.EqualError(t, top.Node("m1").SetClockRate(0), "topology: clock rate 0: expected more than 0")
 }
 
+func TestBadPlans(t *testing.T) {
+	for want, plan := range map[string]cluster.Plan{
+		"cluster: quorum 5: there are 3 sentinels": {Masters: 1, Replicas: 2, Sentinels: 3, Quorum: 5},
+		"cluster: 0 masters: expected at least 1":  {Replicas: 2},
+	} {
+		_, err := Start(Config{Plan: plan})
+		require.EqualError(t, err, want)
+	}
+}
+
 func TestShutdownEndsOneNode(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
 	_, err := dial(t, top.Node("m1")).try("SHUTDOWN NOSAVE")
