@@ -23,9 +23,10 @@ type duel struct {
 	silent       bool   // its waiters are not woken by messages
 	key          string
 	holds, waits party
-	here, there  party         // the same two: lockclient and Redisson
-	server       *redis.Client // to look at what is there
-	slowest      time.Duration // wake-up
+	here, there  party           // the same two: lockclient and Redisson
+	server       *redis.Client   // to look at what is there
+	masters      []*redis.Client // all of a Redlock's; server is the first
+	slowest      time.Duration   // wake-up
 }
 
 func (d *duel) holder(thread string) actor { return actor{d, d.holds, thread, d.kind, d.key} }
@@ -42,6 +43,16 @@ func (d *duel) parked(n int) {
 	subscribed := func() bool { return d.silent || len(d.channels()) >= n }
 	require.Eventually(d, subscribed, callLimit, time.Millisecond)
 	time.Sleep(settle)
+}
+
+// freeEverywhere waits until no master has the key. Who unlocks a Redlock is
+// answered by a majority; the others may follow.
+func (d *duel) freeEverywhere() {
+	d.Helper()
+	for _, master := range d.masters {
+		free := func() bool { return master.Exists(d.Context(), d.key).Val() == 0 }
+		require.Eventually(d, free, callLimit, time.Millisecond)
+	}
 }
 
 // channels are those of this key that somebody is subscribed to.

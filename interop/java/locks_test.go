@@ -168,6 +168,7 @@ func takesAllOrNone(d *duel) {
 // the majority excludes.
 func needsMajority(d *duel) {
 	h, w := d.holder("t1"), d.waiter("t1")
+	d.freeEverywhere()
 	require.NoError(d, d.server.HSet(d.Context(), d.key, "somebody else", 1).Err())
 	h.says("tryLock", "", "true") // Redisson's lock would wait for that master first
 	w.isRefused()

@@ -88,11 +88,15 @@ func meet(t *testing.T, found *table, column string, built redisson, b backend) 
 		addresses = append(addresses, address)
 		here.clients = append(here.clients, connect(t, address, old))
 	}
-	server := redis.NewClient(&redis.Options{Addr: addresses[0]})
-	t.Cleanup(func() { server.Close() })
+	var servers []*redis.Client
+	for _, address := range addresses {
+		server := redis.NewClient(&redis.Options{Addr: address})
+		t.Cleanup(func() { server.Close() })
+		servers = append(servers, server)
+	}
 	there := built.start(t, watchdog, addresses)
 
-	m := meeting{t, found, column, old, here, there, server}
+	m := meeting{t, found, column, old, here, there, servers}
 	pairs := []pair{{here, there}, {there, here}}
 	for _, k := range kinds {
 		for _, p := range pairs {
@@ -110,7 +114,8 @@ type meeting struct {
 	old    bool
 	here   party
 	there  party
-	server *redis.Client
+	// servers are the masters, the first of which has all but Redlocks.
+	servers []*redis.Client
 }
 
 // pair is a direction.
@@ -120,7 +125,7 @@ func (m meeting) has(k kind) bool { return !m.old || !k.later }
 
 func (m meeting) duel(t *testing.T, k kind, p pair, key string) *duel {
 	d := &duel{T: t, kind: k.name, rival: k.rival, silent: k.asks > 0, key: key, holds: p.holds, waits: p.waits,
-		here: m.here, there: m.there, server: m.server}
+		here: m.here, there: m.there, server: m.servers[0], masters: m.servers}
 	if d.rival == "" {
 		d.rival = d.kind
 	}
