@@ -16,20 +16,37 @@ type simCtx struct {
 	deadline time.Duration // on the process's monotonic clock
 	limited  bool
 	err      error
-	endedAt  time.Duration   // on the process's monotonic clock
-	inner    context.Context // the standard library's half: for Done, causes and its own children
-	cancel   context.CancelCauseFunc
-	expire   *expiry // ends inner with DeadlineExceeded
-	hooks    []*hook
-	upHook   *hook // in up, while this one has hooks or Done was asked for
+	cause    error
+	endedAt  time.Duration // on the process's monotonic clock
+	first    *hook
+	last     *hook
+	upHook   hook // in up, while this one has hooks or Done was asked for
 	timer    *timer
+	inner    *innerCtx // made when the standard library asks
 }
 
-// hook is what to do when a context ends: run f, or wake a parked task.
-type hook struct {
-	f    func()
-	task *task
+// innerCtx is the standard library's half of a simCtx: for Done, causes and its
+// own children.
+type innerCtx struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	expire *expiry // ends it with DeadlineExceeded
 }
+
+// hook is what to do when a context ends. It is part of what does it.
+type hook struct {
+	in         *simCtx // nil: in none
+	prev, next *hook
+	does       ending
+}
+
+// ending is told of the end of a context that it has a hook in.
+type ending interface{ contextEnded() }
+
+// hookFunc is a hook's function of the standard library's contexts.
+type hookFunc func()
+
+func (f hookFunc) contextEnded() { f() }
 
 // simKey finds the nearest simCtx through contexts that wrap it.
 type simKey struct{}
@@ -77,7 +94,7 @@ func (c *simCtx) Err() error {
 	case c.limited && c.deadline <= c.p.clock.Mono() && !(above && c.up.endedAt <= c.deadline):
 		c.end(c.deadline, context.DeadlineExceeded, context.DeadlineExceeded)
 	case above:
-		c.end(c.up.endedAt, c.up.err, context.Cause(c.up))
+		c.end(c.up.endedAt, c.up.err, c.up.cause)
 	}
 	return c.err
 }
@@ -85,12 +102,12 @@ func (c *simCtx) Err() error {
 // AfterFunc calls f at once when c ends, or now if it has ended. With it, the
 // standard library's contexts need no goroutine to follow c.
 func (c *simCtx) AfterFunc(f func()) (stop func() bool) {
-	h := &hook{f: f}
 	if c.Err() != nil {
 		f()
 		return func() bool { return false }
 	}
-	c.hook(h)
+	h := &hook{does: hookFunc(f)}
+	c.hook(h, true)
 	return func() bool { return c.unhook(h) }
 }
 
@@ -101,68 +118,83 @@ func (c *simCtx) cancelNow(cause error) {
 	}
 }
 
-func (c *simCtx) hook(h *hook) {
-	c.hooks = append(c.hooks, h)
-	c.attach(h.f != nil)
+// hook has h told of c's end. A parked task looks at deadlines itself; others
+// need them timed.
+func (c *simCtx) hook(h *hook, timed bool) {
+	h.in, h.prev, h.next = c, c.last, nil
+	if c.last == nil {
+		c.first = h
+	} else {
+		c.last.next = h
+	}
+	c.last = h
+	c.attach(timed)
 }
 
+// unhook reports whether h was still to be told.
 func (c *simCtx) unhook(h *hook) bool {
-	for i := len(c.hooks) - 1; i >= 0; i-- {
-		if c.hooks[i] == h {
-			c.hooks = append(c.hooks[:i], c.hooks[i+1:]...)
-			if len(c.hooks) == 0 && c.inner == nil {
-				c.detach()
-			}
-			return true
-		}
+	if h.in != c || c.err != nil {
+		return false
 	}
-	return false
+	if h.prev == nil {
+		c.first = h.next
+	} else {
+		h.prev.next = h.next
+	}
+	if h.next == nil {
+		c.last = h.prev
+	} else {
+		h.next.prev = h.prev
+	}
+	h.in, h.prev, h.next = nil, nil, nil
+	if c.first == nil && c.inner == nil {
+		c.detach()
+	}
+	return true
 }
 
 // attach makes the end of the ancestor known at once and, with timed, that of
-// the deadline; a parked task looks at the deadline itself.
+// the deadline.
 func (c *simCtx) attach(timed bool) {
 	if c.err != nil {
 		return
 	}
-	if c.upHook == nil && c.up != nil {
-		c.upHook = &hook{f: func() { c.Err() }}
-		c.up.hook(c.upHook)
+	if c.up != nil && c.upHook.in == nil {
+		c.upHook.does = c
+		c.up.hook(&c.upHook, true)
 	}
 	if timed && c.limited && c.timer == nil {
-		c.timer = c.p.after(c.deadline, func() { c.Err() })
+		c.timer = c.p.after(c.deadline, c.contextEnded)
 	}
 }
+
+// contextEnded looks whether c has ended too.
+func (c *simCtx) contextEnded() { c.Err() }
 
 func (c *simCtx) detach() {
 	if c.timer != nil {
 		c.timer.stop()
 		c.timer = nil
 	}
-	if c.upHook != nil {
-		c.up.unhook(c.upHook)
-		c.upHook = nil
+	if c.upHook.in != nil {
+		c.up.unhook(&c.upHook)
 	}
 }
 
 // end ends c at a time of the process's monotonic clock.
 func (c *simCtx) end(at time.Duration, err, cause error) {
-	if cause != err {
-		c.makeInner()
-	}
-	c.err, c.endedAt = err, at
+	c.err, c.cause, c.endedAt = err, cause, at
 	if c.inner != nil {
-		c.endInner(cause)
+		c.endInner()
 	}
-	hooks := c.hooks
-	c.hooks = nil
+	h := c.first
+	c.first, c.last = nil, nil
 	c.detach()
-	for _, h := range hooks {
-		if h.task != nil {
-			h.task.ready(c.p.w.cause())
-		} else {
-			h.f()
-		}
+	for h != nil {
+		next := h.next
+		h.in, h.prev, h.next = nil, nil, nil
+		h.does.contextEnded()
+		h = next
 	}
 }
 
@@ -171,18 +203,18 @@ func (c *simCtx) makeInner() {
 	if c.inner != nil {
 		return
 	}
-	c.expire = &expiry{Context: context.Background()}
-	c.inner, c.cancel = context.WithCancelCause(c.expire)
+	c.inner = &innerCtx{expire: &expiry{Context: context.Background()}}
+	c.inner.Context, c.inner.cancel = context.WithCancelCause(c.inner.expire)
 	if c.err != nil {
-		c.endInner(c.err)
+		c.endInner()
 	}
 }
 
-func (c *simCtx) endInner(cause error) {
+func (c *simCtx) endInner() {
 	if c.err == context.DeadlineExceeded {
-		c.expire.now()
+		c.inner.expire.now()
 	} else {
-		c.cancel(cause)
+		c.inner.cancel(c.cause)
 	}
 }
 

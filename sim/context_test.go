@@ -164,8 +164,8 @@ func TestContextsDoNotGrow(t *testing.T) {
 			}
 			cancel()
 		}
-		require.Empty(t, outer.(*simCtx).hooks)
-		require.Empty(t, root.(*simCtx).hooks)
+		require.Nil(t, outer.(*simCtx).first)
+		require.Nil(t, root.(*simCtx).first)
 		require.Empty(t, p.timers)
 		require.Less(t, len(p.w.queue.slab), 10_000)
 	}))

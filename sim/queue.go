@@ -41,7 +41,25 @@ type queue struct {
 	slab  []step
 	free  []int32
 	seq   uint64
-	stale int // cancelled steps still in the heap
+	stale int     // cancelled steps still in the heap
+	soon  []ready // steps of this instant, which pass by the heap; those before first are done
+	first int
+}
+
+// ready is a step that the heap never holds.
+type ready struct {
+	slot
+	step step
+}
+
+// pushNow adds a step at the present time: no step of an earlier time is left,
+// and none that was added so is later. It cannot be cancelled.
+func (q *queue) pushNow(now time.Duration, s step) {
+	if q.first > 1024 && q.first > len(q.soon)/2 {
+		q.soon, q.first = q.soon[:copy(q.soon, q.soon[q.first:])], 0
+	}
+	q.seq++
+	q.soon = append(q.soon, ready{slot{at: now, seq: q.seq}, s})
 }
 
 // push adds a step at time at and returns its id, for cancel.
@@ -74,21 +92,40 @@ func (q *queue) cancel(id int32) {
 func (q *queue) next() (time.Duration, bool) {
 	for len(q.heap) > 0 {
 		top := q.heap[0]
+		if q.first < len(q.soon) && q.soon[q.first].before(top) {
+			break
+		}
 		if q.slab[top.id].kind != stepFree {
 			return top.at, true
 		}
 		q.stale--
 		q.drop()
 	}
+	if q.first < len(q.soon) {
+		return q.soon[q.first].at, true
+	}
 	return 0, false
 }
 
-// pop removes the earliest live step; there must be one.
+// pop removes the step whose time next has returned.
 func (q *queue) pop() step {
+	if q.first < len(q.soon) && (len(q.heap) == 0 || q.soon[q.first].before(q.heap[0])) {
+		return q.popNow()
+	}
 	id := q.heap[0].id
 	s := q.slab[id]
 	q.slab[id] = step{}
 	q.drop()
+	return s
+}
+
+func (q *queue) popNow() step {
+	r := &q.soon[q.first]
+	s := r.step
+	r.step = step{}
+	if q.first++; q.first == len(q.soon) {
+		q.soon, q.first = q.soon[:0], 0
+	}
 	return s
 }
 

@@ -27,8 +27,14 @@ func TestQueueIsASortedList(t *testing.T) {
 				at := now + time.Duration(rapid.IntRange(0, 5).Draw(t, "wait"))
 				id := q.push(at, step{kind: stepRun, gen: uint32(i)})
 				model = append(model, entry{at, i, id})
-			case roll < 7 && len(model) > 0:
+			case roll == 5:
+				q.pushNow(now, step{kind: stepRun, gen: uint32(i)})
+				model = append(model, entry{now, i, -1})
+			case roll < 8 && len(model) > 0:
 				k := rapid.IntRange(0, len(model)-1).Draw(t, "which")
+				if model[k].id < 0 {
+					continue
+				}
 				q.cancel(model[k].id)
 				model = append(model[:k], model[k+1:]...)
 			case len(model) > 0:
@@ -53,6 +59,19 @@ func TestQueueSweepsCancelledSteps(t *testing.T) {
 	require.Less(t, cap(q.heap), 10_000)
 	_, ok := q.next()
 	require.False(t, ok)
+}
+
+// An instant that has no end needs no more memory.
+func TestQueueForgetsWhatIsDone(t *testing.T) {
+	var q queue
+	q.pushNow(0, step{kind: stepRun})
+	for range 1_000_000 {
+		q.pushNow(0, step{kind: stepRun})
+		_, ok := q.next()
+		require.True(t, ok)
+		q.pop()
+	}
+	require.Less(t, cap(q.soon), 10_000)
 }
 
 func BenchmarkQueue(b *testing.B) {

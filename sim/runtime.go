@@ -122,8 +122,8 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 		if left, ok := ctx.remaining(); ok && (d < 0 || left < d) {
 			d = max(left, 0)
 		}
-		t.hook.task = t
-		ctx.hook(&t.hook)
+		t.hook.does = t
+		ctx.hook(&t.hook, false)
 	}
 	if d >= 0 {
 		t.wakeAt = t.proc.clock.Mono() + d
@@ -134,6 +134,9 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 		ctx.unhook(&t.hook)
 	}
 }
+
+// contextEnded ends t's sleep.
+func (t *task) contextEnded() { t.ready(t.proc.w.cause()) }
 
 // arm schedules the end of t's sleep by its process's clock.
 func (t *task) arm() {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"time"
 )
@@ -10,10 +9,9 @@ import (
 // task is one coroutine of a process. Exactly one task runs at any instant; it
 // gives up the processor only in park.
 type task struct {
-	proc  *process
-	body  func()
-	next  func() (struct{}, bool)
-	yield func(struct{}) bool
+	proc *process
+	body func()
+	on   *coroutine // nil: it has not begun, or ended
 
 	gen    uint32        // number of the current park; ends with the first wake
 	timer  int32         // step that ends the park, or -1
@@ -28,8 +26,8 @@ type task struct {
 // stopped is the panic that unwinds a task of a dead process.
 type stopped struct{}
 
-// resume runs the task until it parks or ends. The coroutine is made at the
-// first resume.
+// resume runs the task until it parks or ends. It gets a coroutine at the first
+// resume.
 func (t *task) resume(cause uint64) {
 	w := t.proc.w
 	if t.ended {
@@ -42,8 +40,8 @@ func (t *task) resume(cause uint64) {
 		t.timer = -1
 	}
 	t.cause = cause
-	if t.next == nil {
-		t.next, _ = iter.Pull(t.seq)
+	if t.on == nil {
+		t.on = w.coroutine(t)
 	}
 	if !t.enter() {
 		t.finish()
@@ -55,32 +53,10 @@ func (t *task) enter() bool {
 	w := t.proc.w
 	before := w.running
 	w.running = t
-	_, alive := t.next()
+	t.on.next()
 	w.running = before
-	return alive
+	return !t.ended
 }
-
-// seq is the coroutine. A panic of the user's code becomes the run's error.
-func (t *task) seq(yield func(struct{}) bool) {
-	t.yield = yield
-	makeRoom()
-	t.proc.guard(t.body)
-}
-
-// makeRoom has the stack of a new coroutine grow at once to what lock clients
-// need, while there is next to nothing on it to copy.
-//
-//go:noinline
-func makeRoom() {
-	var room [stackRoom]byte
-	touch(&room)
-}
-
-// stackRoom is in bytes.
-const stackRoom = 6 << 10
-
-//go:noinline
-func touch(room *[stackRoom]byte) { room[0] = 1 }
 
 // guard calls f, code of the client. A panic in it becomes the run's error.
 func (p *process) guard(f func()) {
@@ -95,24 +71,29 @@ func (p *process) guard(f func()) {
 }
 
 func (t *task) finish() {
-	t.ended = true
-	t.body, t.next, t.yield = nil, nil, nil
+	w := t.proc.w
+	w.idle = append(w.idle, t.on)
+	t.body, t.on = nil, nil
 	t.proc.taskEnded()
 }
 
 // park gives up the processor until something resumes the task.
 func (t *task) park() {
 	t.parked = true
-	t.yield(struct{}{})
+	t.on.yield(struct{}{})
 	t.proc.check()
 }
 
 // unwind ends a task whose process is dead, running its deferred calls.
 func (t *task) unwind() {
-	if t.next != nil && !t.ended && t.enter() {
-		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name))
+	if t.on == nil {
+		return
 	}
-	t.ended = true
+	if t.enter() {
+		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name))
+		return
+	}
+	t.on.stop()
 }
 
 // maxStops is how often a task may recover from being unwound.
@@ -122,7 +103,7 @@ const maxStops = 1000
 // time is left where it is.
 func (t *task) refuse() {
 	if t.stops++; t.stops > maxStops {
-		t.yield(struct{}{}) // nobody resumes it
+		t.on.yield(struct{}{}) // nobody resumes it
 	}
 	panic(stopped{})
 }
@@ -139,5 +120,11 @@ func (t *task) ready(cause uint64) {
 		t.proc.w.queue.cancel(t.timer)
 		t.timer = -1
 	}
-	t.proc.w.queue.push(t.proc.w.now, step{kind: stepReady, task: t, gen: t.gen, proc: t.proc})
+	w := t.proc.w
+	s := step{kind: stepReady, task: t, gen: t.gen, proc: t.proc}
+	if w.untimed != nil { // which looks for it in the heap
+		w.queue.push(w.now, s)
+		return
+	}
+	w.queue.pushNow(w.now, s)
 }

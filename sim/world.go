@@ -54,8 +54,9 @@ type World struct {
 	resource  *resource
 	nemesis   trace.Actor
 
-	running  *task  // nil while the world itself acts
-	cursor   uint64 // the event that the world's own step follows from
+	running  *task        // nil while the world itself acts
+	idle     []*coroutine // that wait for a task
+	cursor   uint64       // the event that the world's own step follows from
 	event    trace.Event
 	details  []trace.Detail  // of the node that executes
 	told     map[string]bool // by SHA1, the scripts whose source an event has told
@@ -188,6 +189,10 @@ func (w *World) Stop() {
 			p.tasks[i].unwind()
 		}
 	}
+	for _, c := range w.idle {
+		c.stop()
+	}
+	w.idle = nil
 }
 
 // step does one thing. What reaches a paused process or a frozen node waits.

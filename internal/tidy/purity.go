@@ -46,12 +46,12 @@ var freedoms = map[string]freedom{
 	"server/engine":        floats,
 	"sim":                  0,
 	"sim/chooser.go":       randomness,
+	"sim/coroutine.go":     coroutines,
 	// The context of virtual time: std finds a cause only in its own contexts.
 	"sim/context.go": channels | contexts,
 	// Runs many worlds at once, each on its own.
 	"sim/explore/pool.go": everything,
 	"sim/simtest":         everything,
-	"sim/task.go":         coroutines,
 	"topology":            everything,
 }
 

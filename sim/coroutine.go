@@ -1,0 +1,54 @@
+package sim
+
+import "iter"
+
+// coroutine runs the tasks that it is given, one after the other: a new one costs
+// as much as some hundred events, and most tasks are short.
+type coroutine struct {
+	task  *task // nil: it waits for one
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+}
+
+// coroutine takes one that waits for a task, or makes one.
+func (w *World) coroutine(t *task) *coroutine {
+	if n := len(w.idle); n > 0 {
+		c := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		c.task = t
+		return c
+	}
+	c := &coroutine{task: t}
+	c.next, c.stop = iter.Pull(c.run)
+	return c
+}
+
+// run is what the coroutine does until the world stops.
+func (c *coroutine) run(yield func(struct{}) bool) {
+	c.yield = yield
+	makeRoom()
+	for {
+		t := c.task
+		t.proc.guard(t.body)
+		t.ended, c.task = true, nil
+		if !yield(struct{}{}) {
+			return
+		}
+	}
+}
+
+// makeRoom has the stack of a new coroutine grow at once to what lock clients
+// need, while there is next to nothing on it to copy.
+//
+//go:noinline
+func makeRoom() {
+	var room [stackRoom]byte
+	touch(&room)
+}
+
+// stackRoom is in bytes.
+const stackRoom = 6 << 10
+
+//go:noinline
+func touch(room *[stackRoom]byte) { room[0] = 1 }
