@@ -124,70 +124,74 @@ func TestWireOfSynchronizers316(t *testing.T) {
 // A release that Redis refused at the door is repeated; an error out of the
 // middle of a script is not, as the script may have given the permits back.
 func TestReleaseIsRepeatedOnlyIfNotRun(t *testing.T) {
-	t.Parallel() // it waits
-	for text, releases := range map[string]int{"LOADING the dataset": 2, "NOPERM this channel": 1} {
-		refused := false
-		w := &wire{}
-		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-			if script == "semaphore-return" && !refused {
-				refused = true
-				return lockclient.Reply{}, &lockclient.ServerError{Text: text}
+	bubble(t, func(t *testing.T) {
+		for text, releases := range map[string]int{"LOADING the dataset": 2, "NOPERM this channel": 1} {
+			refused := false
+			w := &wire{}
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if script == "semaphore-return" && !refused {
+					refused = true
+					return lockclient.Reply{}, &lockclient.ServerError{Text: text}
+				}
+				return counted(script, keys)
 			}
-			return counted(script, keys)
+			c := lockclient.New(w, lockclient.System())
+			p, err := c.Semaphore("s").Acquire(t.Context(), 1)
+			require.NoError(t, err)
+			var told *lockclient.ServerError
+			require.ErrorAs(t, p.Release(t.Context()), &told)
+			time.Sleep(1500 * time.Millisecond)
+			assert.Len(t, w.sent(t, 1), 1+releases, text)
+			c.Close()
 		}
-		c := lockclient.New(w, lockclient.System())
-		p, err := c.Semaphore("s").Acquire(t.Context(), 1)
-		require.NoError(t, err)
-		var told *lockclient.ServerError
-		require.ErrorAs(t, p.Release(t.Context()), &told)
-		time.Sleep(1500 * time.Millisecond)
-		assert.Len(t, w.sent(t, 1), 1+releases, text)
-		c.Close()
-	}
+	})
 }
 
 // What gives back an acquisition of unknown outcome is repeated while that one
 // may still be under way.
 func TestGivingBackMayOvertake(t *testing.T) {
-	t.Parallel() // it waits
-	w := &wire{reply: func(script string, _ []string) (lockclient.Reply, error) {
-		if script == "mutex-acquire" {
-			return lockclient.Reply{}, errors.New("connection reset")
-		}
-		return lockclient.Reply{}, nil // not held
-	}}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithTimeout(900*time.Millisecond))
-	defer c.Close()
-	_, err := c.Mutex("a").TryLock(t.Context())
-	require.ErrorIs(t, err, lockclient.ErrUnknown)
-	time.Sleep(1500 * time.Millisecond)
-	assert.Len(t, w.sent(t, 3), 3, "the acquisition and twice the release")
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, _ []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" {
+				return lockclient.Reply{}, errors.New("connection reset")
+			}
+			return lockclient.Reply{}, nil // not held
+		}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithTimeout(900*time.Millisecond))
+		defer c.Close()
+		_, err := c.Mutex("a").TryLock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(1500 * time.Millisecond)
+		assert.Len(t, w.sent(t, 3), 3, "the acquisition and twice the release")
+	})
 }
 
 // A message that comes while an attempt is under way is not lost: the attempt
 // may have been answered before it.
 func TestMessageDuringAnAttempt(t *testing.T) {
-	attempts := 0
-	w := &wire{}
-	w.reply = func(string, []string) (lockclient.Reply, error) {
-		attempts++
-		switch attempts {
-		case 3: // woken by the first message; the second comes before the refusal
-			w.deliver("0")
-		case 4:
-			return lockclient.Reply{}, nil
+	bubble(t, func(t *testing.T) {
+		attempts := 0
+		w := &wire{}
+		w.reply = func(string, []string) (lockclient.Reply, error) {
+			attempts++
+			switch attempts {
+			case 3: // woken by the first message; the second comes before the refusal
+				w.deliver("0")
+			case 4:
+				return lockclient.Reply{}, nil
+			}
+			return integer(60000), nil
 		}
-		return integer(60000), nil
-	}
-	c := lockclient.New(w, lockclient.System())
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	go func() {
-		w.sent(t, 3) // an attempt, the subscription, another attempt
-		time.Sleep(50 * time.Millisecond)
-		w.deliver("0")
-	}()
-	_, err := c.Mutex("a").Lock(ctx)
-	assert.NoError(t, err)
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		go func() {
+			w.sent(t, 3) // an attempt, the subscription, another attempt
+			time.Sleep(50 * time.Millisecond)
+			w.deliver("0")
+		}()
+		_, err := c.Mutex("a").Lock(ctx)
+		assert.NoError(t, err)
+	})
 }

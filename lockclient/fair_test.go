@@ -14,8 +14,8 @@ import (
 	"minikv/lockclient"
 )
 
-// unixMillis is a date on the wire.
-var unixMillis = regexp.MustCompile(`\b1\d{12}\b`)
+// unixMillis is a date on the wire, in a bubble, whose time begins in the year 2000.
+var unixMillis = regexp.MustCompile(`\b9466848\d{5}\b`)
 
 // dated replaces the date in what was sent.
 func dated(lines []string) []string {
@@ -36,75 +36,81 @@ func queueFull(script string, _ []string) (lockclient.Reply, error) {
 // Keys, channels and the order of arguments are Redisson's. A waiter subscribes
 // to its own channel, and leaves the queue when it gives up.
 func TestWireOfFair(t *testing.T) {
-	w := &wire{reply: queueFull}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
-	_, err := c.Fair("a").TryLock(t.Context())
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	_, err = c.Fair("a").TryLock(t.Context(), lockclient.Wait(20*time.Millisecond), lockclient.Lease(time.Second))
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
-	assert.Equal(t, []string{
-		"fair-try " + keys + " | 30000 uuid:1 NOW 300000",
-		"fair-acquire " + keys + " | 1000 uuid:2 20 NOW",
-		"subscribe redisson_lock__channel:{a}:uuid:2 false",
-		"fair-acquire " + keys + " | 1000 uuid:2 20 NOW",
-		"unsubscribe",
-		"fair-withdraw redisson_lock_queue:{a} redisson_lock_timeout:{a} | uuid:2 20",
-		"fair-release " + keys + " redisson_lock__channel:{a} redisson_unlock_latch:{a}:ID" +
-			" | 0 1000 uuid:2 NOW PUBLISH 20000",
-	}, dated(w.sent(t, 7)))
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: queueFull}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+		_, err := c.Fair("a").TryLock(t.Context())
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		_, err = c.Fair("a").TryLock(t.Context(), lockclient.Wait(20*time.Millisecond), lockclient.Lease(time.Second))
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
+		assert.Equal(t, []string{
+			"fair-try " + keys + " | 30000 uuid:1 NOW 300000",
+			"fair-acquire " + keys + " | 1000 uuid:2 20 NOW",
+			"subscribe redisson_lock__channel:{a}:uuid:2 false",
+			"fair-acquire " + keys + " | 1000 uuid:2 20 NOW",
+			"unsubscribe",
+			"fair-withdraw redisson_lock_queue:{a} redisson_lock_timeout:{a} | uuid:2 20",
+			"fair-release " + keys + " redisson_lock__channel:{a} redisson_unlock_latch:{a}:ID" +
+				" | 0 1000 uuid:2 NOW PUBLISH 20000",
+		}, dated(w.sent(t, 7)))
+	})
 }
 
 func TestWireOfFair316(t *testing.T) {
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-		if strings.HasPrefix(script, "fair-acquire") {
-			return lockclient.Reply{}, nil
-		}
-		return integer(1), nil
-	}}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"), lockclient.Compat316())
-	h, err := c.Fair("a").Lock(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, h.Extend(t.Context(), time.Minute))
-	require.NoError(t, h.Unlock(t.Context()))
-	freed, err := c.Fair("a").ForceUnlock(t.Context())
-	require.NoError(t, err)
-	assert.True(t, freed)
-	const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
-	assert.Equal(t, []string{
-		"fair-acquire-316 " + keys + " | 30000 uuid:1 300000 NOW",
-		"mutex-renew-316 a | 60000 uuid:1",
-		"fair-release-316 " + keys + " redisson_lock__channel:{a} | 0 60000 uuid:1 NOW",
-		"fair-force-316 " + keys + " redisson_lock__channel:{a} | 0 NOW",
-	}, dated(w.sent(t, 4)))
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if strings.HasPrefix(script, "fair-acquire") {
+				return lockclient.Reply{}, nil
+			}
+			return integer(1), nil
+		}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"), lockclient.Compat316())
+		h, err := c.Fair("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Extend(t.Context(), time.Minute))
+		require.NoError(t, h.Unlock(t.Context()))
+		freed, err := c.Fair("a").ForceUnlock(t.Context())
+		require.NoError(t, err)
+		assert.True(t, freed)
+		const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
+		assert.Equal(t, []string{
+			"fair-acquire-316 " + keys + " | 30000 uuid:1 300000 NOW",
+			"mutex-renew-316 a | 60000 uuid:1",
+			"fair-release-316 " + keys + " redisson_lock__channel:{a} | 0 60000 uuid:1 NOW",
+			"fair-force-316 " + keys + " redisson_lock__channel:{a} | 0 NOW",
+		}, dated(w.sent(t, 4)))
+	})
 }
 
 // A waiter that is told to ask again at once, as the lock is free but not for
 // it, does not ask in a loop.
 func TestFairWaiterPauses(t *testing.T) {
-	t.Parallel() // it waits
-	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(0), nil }}
-	c := lockclient.New(w, lockclient.System())
-	_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	asked := strings.Count(strings.Join(w.sent(t, 0), "\n"), "fair-acquire")
-	assert.LessOrEqual(t, asked, 5)
-	assert.GreaterOrEqual(t, asked, 3)
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(0), nil }}
+		c := lockclient.New(w, lockclient.System())
+		_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		asked := strings.Count(strings.Join(w.sent(t, 0), "\n"), "fair-acquire")
+		assert.LessOrEqual(t, asked, 5)
+		assert.GreaterOrEqual(t, asked, 3)
+	})
 }
 
 // A hint that lies far away, or under Compat316 is over, does not keep a waiter
 // from asking again: places get lost, and so do messages.
 func TestFairWaiterAsksAgain(t *testing.T) {
-	t.Parallel() // it waits
-	for _, hint := range []int64{-5, 3_600_000} {
-		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(hint), nil }}
-		c := lockclient.New(w, lockclient.System(), lockclient.Compat316(), lockclient.WithFairWait(100*time.Millisecond))
-		_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
-		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-		sent := strings.Join(w.sent(t, 0), "\n")
-		assert.Greater(t, strings.Count(sent, "fair-acquire-316"), 2)
-		assert.Equal(t, hint < 0, strings.Contains(sent, "PTTL a"), "the lock's TTL stands in for a hint that is over")
-	}
+	bubble(t, func(t *testing.T) {
+		for _, hint := range []int64{-5, 3_600_000} {
+			w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(hint), nil }}
+			c := lockclient.New(w, lockclient.System(), lockclient.Compat316(), lockclient.WithFairWait(100*time.Millisecond))
+			_, err := c.Fair("a").TryLock(t.Context(), lockclient.Wait(250*time.Millisecond))
+			assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			sent := strings.Join(w.sent(t, 0), "\n")
+			assert.Greater(t, strings.Count(sent, "fair-acquire-316"), 2)
+			assert.Equal(t, hint < 0, strings.Contains(sent, "PTTL a"), "the lock's TTL stands in for a hint that is over")
+		}
+	})
 }
 
 // A waiter of whom the server may know leaves the queue also when its context

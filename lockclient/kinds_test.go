@@ -16,19 +16,21 @@ import (
 // Under Compat316 there is no latch, a renewal names one lock, and the argument
 // of PUBLISH does not exist.
 func TestWireOfMutex316(t *testing.T) {
-	w := &wire{reply: free, topology: lockclient.Topology{Cluster: true, Sharded: true}}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"), lockclient.Compat316())
-	h, err := c.Mutex("a").Lock(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, h.Unlock(t.Context()))
-	_, err = c.Mutex("a").ForceUnlock(t.Context())
-	require.NoError(t, err)
-	time.Sleep(20 * time.Millisecond) // nothing more comes
-	assert.Equal(t, []string{
-		"mutex-acquire a | 30000 uuid:1",
-		"mutex-release-316 a redisson_lock__channel:{a} | 0 30000 uuid:1",
-		"mutex-force-316 a redisson_lock__channel:{a} | 0",
-	}, w.sent(t, 3))
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: free, topology: lockclient.Topology{Cluster: true, Sharded: true}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"), lockclient.Compat316())
+		h, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+		_, err = c.Mutex("a").ForceUnlock(t.Context())
+		require.NoError(t, err)
+		time.Sleep(20 * time.Millisecond) // nothing more comes
+		assert.Equal(t, []string{
+			"mutex-acquire a | 30000 uuid:1",
+			"mutex-release-316 a redisson_lock__channel:{a} | 0 30000 uuid:1",
+			"mutex-force-316 a redisson_lock__channel:{a} | 0",
+		}, w.sent(t, 3))
+	})
 }
 
 // counter is a server with one hash lock, in the protocol of Redisson 3.16.
@@ -90,19 +92,21 @@ func (s *counter) fail(drops, loses int) {
 // Without latches an inner unlock of unknown outcome is not repeated, as that
 // could take the outer hold; the outer one is.
 func TestUnknownUnlock316(t *testing.T) {
-	s := newCounter()
-	c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
-	outer, err := c.Mutex("a").Lock(t.Context())
-	require.NoError(t, err)
-	inner, err := c.Mutex("a").Lock(outer.Context())
-	require.NoError(t, err)
-	s.fail(0, 1)
-	require.ErrorIs(t, inner.Unlock(t.Context()), lockclient.ErrUnknown)
-	time.Sleep(20 * time.Millisecond)
-	assert.Len(t, s.sent(t, 3), 3, "nothing is repeated")
-	s.fail(0, 1)
-	require.ErrorIs(t, outer.Unlock(t.Context()), lockclient.ErrUnknown)
-	assert.Contains(t, s.sent(t, 5)[4], "mutex-release-316", "the last unlock is repeated")
+	bubble(t, func(t *testing.T) {
+		s := newCounter()
+		c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
+		outer, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		inner, err := c.Mutex("a").Lock(outer.Context())
+		require.NoError(t, err)
+		s.fail(0, 1)
+		require.ErrorIs(t, inner.Unlock(t.Context()), lockclient.ErrUnknown)
+		time.Sleep(20 * time.Millisecond)
+		assert.Len(t, s.sent(t, 3), 3, "nothing is repeated")
+		s.fail(0, 1)
+		require.ErrorIs(t, outer.Unlock(t.Context()), lockclient.ErrUnknown)
+		assert.Contains(t, s.sent(t, 5)[4], "mutex-release-316", "the last unlock is repeated")
+	})
 }
 
 // An inner unlock that did not arrive is made up for by the last one, which
@@ -124,14 +128,16 @@ func TestUnlockThatDidNotArrive316(t *testing.T) {
 
 // A named owner may hold the lock again by the time an unlock would be repeated.
 func TestUnknownUnlockOfNamedOwner316(t *testing.T) {
-	s := newCounter()
-	s.fail(0, 1)
-	c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
-	h, err := c.Mutex("a").Lock(t.Context(), lockclient.As("me:1"))
-	require.NoError(t, err)
-	require.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
-	time.Sleep(20 * time.Millisecond)
-	assert.Len(t, s.sent(t, 2), 2, "nothing is repeated")
+	bubble(t, func(t *testing.T) {
+		s := newCounter()
+		s.fail(0, 1)
+		c := lockclient.New(s, lockclient.System(), lockclient.Compat316())
+		h, err := c.Mutex("a").Lock(t.Context(), lockclient.As("me:1"))
+		require.NoError(t, err)
+		require.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+		time.Sleep(20 * time.Millisecond)
+		assert.Len(t, s.sent(t, 2), 2, "nothing is repeated")
+	})
 }
 
 // A holder that asks again is refused: by the client if it knows, otherwise by
@@ -157,22 +163,23 @@ func TestNonReentrant(t *testing.T) {
 
 // A spin lock asks after pauses that grow, and never subscribes.
 func TestSpin(t *testing.T) {
-	t.Parallel() // it waits
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-		if script == "mutex-acquire" {
-			return integer(60000), nil
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" {
+				return integer(60000), nil
+			}
+			return integer(1), nil
+		}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+		_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		sent := w.sent(t, 0) // after 0, 0, 1, 3, 7… ms, or a little later
+		assert.Less(t, len(sent), 12)
+		assert.Greater(t, len(sent), 3)
+		for _, line := range sent {
+			assert.Equal(t, "mutex-acquire a | 30000 uuid:1", line)
 		}
-		return integer(1), nil
-	}}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
-	_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	sent := w.sent(t, 0) // after 0, 0, 1, 3, 7… ms, or a little later
-	assert.Less(t, len(sent), 12)
-	assert.Greater(t, len(sent), 3)
-	for _, line := range sent {
-		assert.Equal(t, "mutex-acquire a | 30000 uuid:1", line)
-	}
+	})
 }
 
 func TestWireOfSpin(t *testing.T) {
@@ -196,36 +203,40 @@ func TestWireOfSpin(t *testing.T) {
 
 // The pause of a spin lock is the caller's to set.
 func TestBackoffCanBeConstant(t *testing.T) {
-	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithBackoff(
-		lockclient.Backoff{Initial: time.Hour, Max: time.Hour, Multiplier: 1}))
-	_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(30*time.Millisecond))
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	assert.Len(t, w.sent(t, 0), 2)
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithBackoff(
+			lockclient.Backoff{Initial: time.Hour, Max: time.Hour, Multiplier: 1}))
+		_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(30*time.Millisecond))
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		assert.Len(t, w.sent(t, 0), 2)
+	})
 }
 
 // Simple is SET NX PX, and a deletion that compares.
 func TestSimple(t *testing.T) {
-	m := &master{}
-	c := lockclient.New(m, lockclient.System(), lockclient.WithID("uuid"))
-	lock := c.Simple("job")
-	h, err := lock.Lock(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "SET job uuid:1 NX PX 10000", m.sent(t, 1)[0])
-	_, err = lock.TryLock(t.Context())
-	assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	require.NoError(t, h.Extend(t.Context(), time.Minute))
-	require.NoError(t, h.Unlock(t.Context()))
-	assert.Empty(t, m.holds())
+	bubble(t, func(t *testing.T) {
+		m := &master{}
+		c := lockclient.New(m, lockclient.System(), lockclient.WithID("uuid"))
+		lock := c.Simple("job")
+		h, err := lock.Lock(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "SET job uuid:1 NX PX 10000", m.sent(t, 1)[0])
+		_, err = lock.TryLock(t.Context())
+		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		require.NoError(t, h.Extend(t.Context(), time.Minute))
+		require.NoError(t, h.Unlock(t.Context()))
+		assert.Empty(t, m.holds())
 
-	h, err = lock.Lock(t.Context())
-	require.NoError(t, err)
-	m.mu.Lock()
-	m.value = "other"
-	m.mu.Unlock()
-	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
-	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
-	assert.Equal(t, "other", m.holds())
+		h, err = lock.Lock(t.Context())
+		require.NoError(t, err)
+		m.mu.Lock()
+		m.value = "other"
+		m.mu.Unlock()
+		assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
+		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+		assert.Equal(t, "other", m.holds())
+	})
 }
 
 // silent is a master that executes everything and answers nothing.
@@ -238,10 +249,12 @@ func (s *silent) Do(ctx context.Context, key string, args ...string) (lockclient
 
 // A SET whose reply is lost is undone.
 func TestSimpleOfUnknownOutcome(t *testing.T) {
-	s := &silent{}
-	_, err := lockclient.New(s, lockclient.System()).Simple("job").TryLock(t.Context())
-	require.ErrorIs(t, err, lockclient.ErrUnknown)
-	require.Eventually(t, func() bool { return s.holds() == "" }, 5*time.Second, time.Millisecond)
+	bubble(t, func(t *testing.T) {
+		s := &silent{}
+		_, err := lockclient.New(s, lockclient.System()).Simple("job").TryLock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		require.Eventually(t, func() bool { return s.holds() == "" }, 5*time.Second, time.Millisecond)
+	})
 }
 
 // What cannot be asked of a lock on several servers says so.

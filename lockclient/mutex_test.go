@@ -105,35 +105,39 @@ func masked(lines []string) []string {
 // Keys, channels and the order of arguments are Redisson's; an uncontended lock
 // and unlock is two scripts and the deletion of the latch, nothing else.
 func TestWireOfMutex(t *testing.T) {
-	w := &wire{reply: free}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
-	h, err := c.Mutex("orders").Lock(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "uuid:1", h.Owner())
-	require.NoError(t, h.Unlock(t.Context()))
-	w.sent(t, 3)
-	time.Sleep(50 * time.Millisecond) // nothing more comes
-	assert.Equal(t, []string{
-		"mutex-acquire orders | 30000 uuid:1",
-		"mutex-release orders redisson_lock__channel:{orders} redisson_unlock_latch:{orders}:ID" +
-			" | 0 30000 uuid:1 PUBLISH 20000",
-		"DEL redisson_unlock_latch:{orders}:ID",
-	}, masked(w.sent(t, 3)))
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: free}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+		h, err := c.Mutex("orders").Lock(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "uuid:1", h.Owner())
+		require.NoError(t, h.Unlock(t.Context()))
+		w.sent(t, 3)
+		time.Sleep(50 * time.Millisecond) // nothing more comes
+		assert.Equal(t, []string{
+			"mutex-acquire orders | 30000 uuid:1",
+			"mutex-release orders redisson_lock__channel:{orders} redisson_unlock_latch:{orders}:ID" +
+				" | 0 30000 uuid:1 PUBLISH 20000",
+			"DEL redisson_unlock_latch:{orders}:ID",
+		}, masked(w.sent(t, 3)))
+	})
 }
 
 func TestWireOfFenced(t *testing.T) {
-	w := &wire{reply: free, topology: lockclient.Topology{Cluster: true, Sharded: true}}
-	c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
-	h, err := c.Fenced("a{b}").TryLock(t.Context(), lockclient.Lease(1500*time.Millisecond), lockclient.As("me:3"))
-	require.NoError(t, err)
-	token, ok := h.Token()
-	assert.True(t, ok)
-	assert.EqualValues(t, 7, token)
-	require.NoError(t, h.Unlock(t.Context()))
-	assert.Equal(t, []string{
-		"fenced-acquire a{b} redisson_lock_token:a{b} | 1500 me:3",
-		"mutex-release a{b} redisson_lock__channel:a{b} redisson_unlock_latch:a{b}:ID | 0 1500 me:3 SPUBLISH 20000",
-	}, masked(w.sent(t, 2)[:2]))
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: free, topology: lockclient.Topology{Cluster: true, Sharded: true}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+		h, err := c.Fenced("a{b}").TryLock(t.Context(), lockclient.Lease(1500*time.Millisecond), lockclient.As("me:3"))
+		require.NoError(t, err)
+		token, ok := h.Token()
+		assert.True(t, ok)
+		assert.EqualValues(t, 7, token)
+		require.NoError(t, h.Unlock(t.Context()))
+		assert.Equal(t, []string{
+			"fenced-acquire a{b} redisson_lock_token:a{b} | 1500 me:3",
+			"mutex-release a{b} redisson_lock__channel:a{b} redisson_unlock_latch:a{b}:ID | 0 1500 me:3 SPUBLISH 20000",
+		}, masked(w.sent(t, 2)[:2]))
+	})
 }
 
 // A fenced lock without TTL is no success, although its reply begins with -1.
@@ -148,22 +152,23 @@ func TestFencedWithoutTTLIsTaken(t *testing.T) {
 // A thousand idle locks cost one script per 100 and period, and in a cluster no
 // script spans two slots.
 func TestRenewalIsBatched(t *testing.T) {
-	t.Parallel() // it waits
-	for _, cluster := range []bool{false, true} {
-		w := &wire{reply: free, topology: lockclient.Topology{Cluster: cluster}}
-		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(3*time.Second))
-		for i := range 1000 {
-			key := fmt.Sprintf("{%d}:%d", i%4, i)
-			_, err := c.Mutex(key).Lock(t.Context())
-			require.NoError(t, err)
+	bubble(t, func(t *testing.T) {
+		for _, cluster := range []bool{false, true} {
+			w := &wire{reply: free, topology: lockclient.Topology{Cluster: cluster}}
+			c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(3*time.Second))
+			for i := range 1000 {
+				key := fmt.Sprintf("{%d}:%d", i%4, i)
+				_, err := c.Mutex(key).Lock(t.Context())
+				require.NoError(t, err)
+			}
+			want := slices.Repeat([]int{100}, 10)
+			if cluster { // 250 locks in each of four slots
+				want = slices.Repeat([]int{100, 100, 50}, 4)
+			}
+			assert.ElementsMatch(t, want, renewals(w.sent(t, 1000+len(want))[1000:1000+len(want)]))
+			c.Close()
 		}
-		want := slices.Repeat([]int{100}, 10)
-		if cluster { // 250 locks in each of four slots
-			want = slices.Repeat([]int{100, 100, 50}, 4)
-		}
-		assert.ElementsMatch(t, want, renewals(w.sent(t, 1000+len(want))[1000:1000+len(want)]))
-		c.Close()
-	}
+	})
 }
 
 // renewals returns how many locks each renewal names.
@@ -177,50 +182,53 @@ func renewals(lines []string) (locks []int) {
 
 // Many waiters of one process share one subscription, which ends with the last.
 func TestOneSubscriptionPerChannel(t *testing.T) {
-	t.Parallel() // it waits
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) { return integer(60000), nil }}
-	c := lockclient.New(w, lockclient.System())
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			_, err := c.Mutex("a").TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
-			assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
-		})
-	}
-	wg.Wait()
-	var pubsub []string
-	for _, line := range w.sent(t, 0) {
-		if strings.Contains(line, "subscribe") {
-			pubsub = append(pubsub, line)
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) { return integer(60000), nil }}
+		c := lockclient.New(w, lockclient.System())
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				_, err := c.Mutex("a").TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
+				assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			})
 		}
-	}
-	assert.Equal(t, []string{"subscribe redisson_lock__channel:{a} false", "unsubscribe"}, pubsub)
+		wg.Wait()
+		var pubsub []string
+		for _, line := range w.sent(t, 0) {
+			if strings.Contains(line, "subscribe") {
+				pubsub = append(pubsub, line)
+			}
+		}
+		assert.Equal(t, []string{"subscribe redisson_lock__channel:{a} false", "unsubscribe"}, pubsub)
+	})
 }
 
 // Message 0 wakes one waiter and message 1 all of them.
 func TestMessageWakesOneOrAll(t *testing.T) {
-	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
-	c := lockclient.New(w, lockclient.System())
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for range 3 {
-		wg.Go(func() {
-			_, err := c.Mutex("a").Lock(ctx)
-			assert.ErrorIs(t, err, context.Canceled)
-		})
-	}
-	w.sent(t, 7) // each has tried, subscribed together, tried again
-	w.deliver("0")
-	w.sent(t, 8)
-	time.Sleep(50 * time.Millisecond)
-	assert.Len(t, w.sent(t, 8), 8, "one waiter tries again")
-	w.deliver("not a number")
-	w.deliver("1")
-	w.sent(t, 11)
-	time.Sleep(50 * time.Millisecond)
-	assert.Len(t, w.sent(t, 11), 11, "every waiter tries again")
-	cancel()
-	wg.Wait()
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
+		c := lockclient.New(w, lockclient.System())
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				_, err := c.Mutex("a").Lock(ctx)
+				assert.ErrorIs(t, err, context.Canceled)
+			})
+		}
+		w.sent(t, 7) // each has tried, subscribed together, tried again
+		w.deliver("0")
+		w.sent(t, 8)
+		time.Sleep(50 * time.Millisecond)
+		assert.Len(t, w.sent(t, 8), 8, "one waiter tries again")
+		w.deliver("not a number")
+		w.deliver("1")
+		w.sent(t, 11)
+		time.Sleep(50 * time.Millisecond)
+		assert.Len(t, w.sent(t, 11), 11, "every waiter tries again")
+		cancel()
+		wg.Wait()
+	})
 }
 
 // A client that holds nothing runs nothing.
@@ -247,40 +255,44 @@ func TestPanicReleases(t *testing.T) {
 
 // A loss closes Lost and ends the context once, with its cause, and is told.
 func TestLossIsToldOnce(t *testing.T) {
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-		if script == "mutex-renew" {
-			return lockclient.Reply{Kind: lockclient.ListReply, List: []lockclient.Reply{integer(0)}}, nil
-		}
-		return free(script, keys)
-	}}
-	events := make(chan lockclient.Event, 10)
-	c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(150*time.Millisecond),
-		lockclient.WithObserver(func(e lockclient.Event) { events <- e }))
-	h, err := c.Mutex("a").Lock(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, lockclient.Acquired, (<-events).Kind)
-	<-h.Lost()
-	<-h.Context().Done()
-	assert.Equal(t, lockclient.Lost, (<-events).Kind)
-	assert.Equal(t, lockclient.ErrLost, context.Cause(h.Context()))
-	c.Close()
-	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
-	assert.Equal(t, lockclient.Released, (<-events).Kind)
-	assert.Empty(t, events)
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-renew" {
+				return lockclient.Reply{Kind: lockclient.ListReply, List: []lockclient.Reply{integer(0)}}, nil
+			}
+			return free(script, keys)
+		}}
+		events := make(chan lockclient.Event, 10)
+		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(150*time.Millisecond),
+			lockclient.WithObserver(func(e lockclient.Event) { events <- e }))
+		h, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, lockclient.Acquired, (<-events).Kind)
+		<-h.Lost()
+		<-h.Context().Done()
+		assert.Equal(t, lockclient.Lost, (<-events).Kind)
+		assert.Equal(t, lockclient.ErrLost, context.Cause(h.Context()))
+		c.Close()
+		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+		assert.Equal(t, lockclient.Released, (<-events).Kind)
+		assert.Empty(t, events)
+	})
 }
 
 // A grant whose reply comes after the lease is no grant.
 func TestGrantThatComesTooLate(t *testing.T) {
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-		if script == "mutex-acquire" {
-			time.Sleep(30 * time.Millisecond)
-		}
-		return free(script, keys)
-	}}
-	c := lockclient.New(w, lockclient.System())
-	_, err := c.Mutex("a").TryLock(t.Context(), lockclient.Lease(20*time.Millisecond))
-	assert.ErrorIs(t, err, lockclient.ErrLost)
-	assert.Contains(t, w.sent(t, 2)[1], "mutex-release")
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" {
+				time.Sleep(30 * time.Millisecond)
+			}
+			return free(script, keys)
+		}}
+		c := lockclient.New(w, lockclient.System())
+		_, err := c.Mutex("a").TryLock(t.Context(), lockclient.Lease(20*time.Millisecond))
+		assert.ErrorIs(t, err, lockclient.ErrLost)
+		assert.Contains(t, w.sent(t, 2)[1], "mutex-release")
+	})
 }
 
 // A time limit of the client's own is no deadline of the caller's.
@@ -295,15 +307,17 @@ func TestOwnTimeoutIsUnknownOutcome(t *testing.T) {
 
 // What the server refused was not executed, and is returned as it came.
 func TestServerErrorIsReturned(t *testing.T) {
-	w := &wire{reply: func(string, []string) (lockclient.Reply, error) {
-		return lockclient.Reply{}, &lockclient.ServerError{Text: "WRONGTYPE Operation"}
-	}}
-	_, err := lockclient.New(w, lockclient.System()).Mutex("a").TryLock(t.Context())
-	var refused *lockclient.ServerError
-	require.True(t, errors.As(err, &refused))
-	assert.Equal(t, `lockclient: lock "a": WRONGTYPE Operation`, err.Error())
-	time.Sleep(20 * time.Millisecond)
-	assert.Len(t, w.sent(t, 1), 1, "nothing is given back")
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) {
+			return lockclient.Reply{}, &lockclient.ServerError{Text: "WRONGTYPE Operation"}
+		}}
+		_, err := lockclient.New(w, lockclient.System()).Mutex("a").TryLock(t.Context())
+		var refused *lockclient.ServerError
+		require.True(t, errors.As(err, &refused))
+		assert.Equal(t, `lockclient: lock "a": WRONGTYPE Operation`, err.Error())
+		time.Sleep(20 * time.Millisecond)
+		assert.Len(t, w.sent(t, 1), 1, "nothing is given back")
+	})
 }
 
 // A lock that was forced open may have a new holder before the reply is there:

@@ -30,32 +30,34 @@ func freeRW(script string, keys []string) (lockclient.Reply, error) {
 
 // Both sides use Redisson's keys, channel, owners and order of arguments.
 func TestWireOfRW(t *testing.T) {
-	w := &wire{reply: freeRW}
-	rw := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid")).RW("doc")
-	writer, err := rw.W().Lock(t.Context())
-	require.NoError(t, err)
-	reader, err := rw.R().Lock(writer.Context(), lockclient.Lease(time.Second))
-	require.NoError(t, err)
-	require.NoError(t, reader.Extend(t.Context(), 2*time.Second))
-	require.NoError(t, reader.Unlock(t.Context()))
-	require.NoError(t, writer.Unlock(t.Context()))
-	for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {
-		_, err = side.ForceUnlock(t.Context())
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: freeRW}
+		rw := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid")).RW("doc")
+		writer, err := rw.W().Lock(t.Context())
 		require.NoError(t, err)
-	}
-	lines := masked(w.sent(t, 9))
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "DEL ") })
-	assert.Equal(t, []string{
-		"write-acquire doc | 30000 uuid:1:write",
-		"read-acquire doc {doc}:uuid:1:rwlock_timeout | 1000 uuid:1 uuid:1:write",
-		"rw-extend doc {doc} | 2000 uuid:1 read",
-		"read-release doc redisson_rwlock:{doc} {doc}:uuid:1:rwlock_timeout {doc}" +
-			" redisson_unlock_latch:{doc}:ID | 0 uuid:1 PUBLISH 20000",
-		"write-release doc redisson_rwlock:{doc} redisson_unlock_latch:{doc}:ID" +
-			" | 1 30000 uuid:1:write PUBLISH 20000",
-		"rw-force doc redisson_rwlock:{doc} | 0 PUBLISH",
-		"rw-force doc redisson_rwlock:{doc} | 1 PUBLISH",
-	}, lines)
+		reader, err := rw.R().Lock(writer.Context(), lockclient.Lease(time.Second))
+		require.NoError(t, err)
+		require.NoError(t, reader.Extend(t.Context(), 2*time.Second))
+		require.NoError(t, reader.Unlock(t.Context()))
+		require.NoError(t, writer.Unlock(t.Context()))
+		for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {
+			_, err = side.ForceUnlock(t.Context())
+			require.NoError(t, err)
+		}
+		lines := masked(w.sent(t, 9))
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "DEL ") })
+		assert.Equal(t, []string{
+			"write-acquire doc | 30000 uuid:1:write",
+			"read-acquire doc {doc}:uuid:1:rwlock_timeout | 1000 uuid:1 uuid:1:write",
+			"rw-extend doc {doc} | 2000 uuid:1 read",
+			"read-release doc redisson_rwlock:{doc} {doc}:uuid:1:rwlock_timeout {doc}" +
+				" redisson_unlock_latch:{doc}:ID | 0 uuid:1 PUBLISH 20000",
+			"write-release doc redisson_rwlock:{doc} redisson_unlock_latch:{doc}:ID" +
+				" | 1 30000 uuid:1:write PUBLISH 20000",
+			"rw-force doc redisson_rwlock:{doc} | 0 PUBLISH",
+			"rw-force doc redisson_rwlock:{doc} | 1 PUBLISH",
+		}, lines)
+	})
 }
 
 func TestWireOfRW316(t *testing.T) {
@@ -84,71 +86,75 @@ func TestWireOfRW316(t *testing.T) {
 
 // Each side is renewed with others of its sort, under Compat316 one by one.
 func TestRenewalOfRW(t *testing.T) {
-	t.Parallel() // it waits
-	for _, opts := range [][]lockclient.Option{{}, {lockclient.Compat316()}} {
-		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-			if script == "read-renew-316" {
-				return integer(1), nil
+	bubble(t, func(t *testing.T) {
+		for _, opts := range [][]lockclient.Option{{}, {lockclient.Compat316()}} {
+			w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+				if script == "read-renew-316" {
+					return integer(1), nil
+				}
+				return freeRW(script, keys)
+			}}
+			opts = append(opts, lockclient.WithID("uuid"), lockclient.WithWatchdog(3*time.Second))
+			c := lockclient.New(w, lockclient.System(), opts...)
+			for _, l := range []*lockclient.Lock{c.RW("a").R(), c.RW("a").W(), c.RW("b").R(), c.RW("b").W()} {
+				_, err := l.Lock(t.Context())
+				require.NoError(t, err)
 			}
-			return freeRW(script, keys)
-		}}
-		opts = append(opts, lockclient.WithID("uuid"), lockclient.WithWatchdog(3*time.Second))
-		c := lockclient.New(w, lockclient.System(), opts...)
-		for _, l := range []*lockclient.Lock{c.RW("a").R(), c.RW("a").W(), c.RW("b").R(), c.RW("b").W()} {
-			_, err := l.Lock(t.Context())
-			require.NoError(t, err)
+			if len(opts) == 2 {
+				assert.ElementsMatch(t, []string{
+					"read-renew a {a} b {b} | 3000 1 uuid:1 1 uuid:3",
+					"write-renew a b | 3000 uuid:2:write uuid:4:write",
+				}, w.sent(t, 6)[4:])
+			} else {
+				assert.ElementsMatch(t, []string{
+					"read-renew-316 a {a} | 3000 uuid:1", "read-renew-316 b {b} | 3000 uuid:3",
+					"write-renew a | 3000 uuid:2:write", "write-renew b | 3000 uuid:4:write",
+				}, w.sent(t, 8)[4:])
+			}
+			c.Close()
 		}
-		if len(opts) == 2 {
-			assert.ElementsMatch(t, []string{
-				"read-renew a {a} b {b} | 3000 1 uuid:1 1 uuid:3",
-				"write-renew a b | 3000 uuid:2:write uuid:4:write",
-			}, w.sent(t, 6)[4:])
-		} else {
-			assert.ElementsMatch(t, []string{
-				"read-renew-316 a {a} | 3000 uuid:1", "read-renew-316 b {b} | 3000 uuid:3",
-				"write-renew a | 3000 uuid:2:write", "write-renew b | 3000 uuid:4:write",
-			}, w.sent(t, 8)[4:])
-		}
-		c.Close()
-	}
+	})
 }
 
 // The release of one hold does not give a reader's other holds a new lease.
 func TestReadReleaseLeavesTheLease(t *testing.T) {
-	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
-		if script == "read-release" {
-			return integer(0), nil
-		}
-		return freeRW(script, keys)
-	}}
-	lock := lockclient.New(w, lockclient.System()).RW("a").R()
-	outer, err := lock.Lock(t.Context(), lockclient.Lease(time.Minute))
-	require.NoError(t, err)
-	inner, err := lock.Lock(outer.Context())
-	require.NoError(t, err)
-	until := outer.Until()
-	time.Sleep(10 * time.Millisecond)
-	require.NoError(t, inner.Unlock(t.Context()))
-	assert.Equal(t, until, outer.Until())
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "read-release" {
+				return integer(0), nil
+			}
+			return freeRW(script, keys)
+		}}
+		lock := lockclient.New(w, lockclient.System()).RW("a").R()
+		outer, err := lock.Lock(t.Context(), lockclient.Lease(time.Minute))
+		require.NoError(t, err)
+		inner, err := lock.Lock(outer.Context())
+		require.NoError(t, err)
+		until := outer.Until()
+		time.Sleep(10 * time.Millisecond)
+		require.NoError(t, inner.Unlock(t.Context()))
+		assert.Equal(t, until, outer.Until())
+	})
 }
 
 // A waiting reader looks again now and then, as Redisson tells nobody when a
 // writer reads on; a waiting writer sleeps.
 func TestWaitingReaderLooksAgain(t *testing.T) {
-	t.Parallel() // it waits
-	w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
-	rw := lockclient.New(w, lockclient.System(), lockclient.WithPoll(time.Second)).RW("a")
-	for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {
-		_, err := side.TryLock(t.Context(), lockclient.Wait(1500*time.Millisecond))
-		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	}
-	asked := map[string]int{}
-	for _, line := range w.sent(t, 0) {
-		script, _, _ := strings.Cut(line, " ")
-		asked[script]++
-	}
-	assert.Equal(t, 3, asked["read-acquire"], "at first, when subscribed, after a second")
-	assert.Equal(t, 2, asked["write-acquire"], "at first, when subscribed")
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
+		rw := lockclient.New(w, lockclient.System(), lockclient.WithPoll(time.Second)).RW("a")
+		for _, side := range []*lockclient.Lock{rw.R(), rw.W()} {
+			_, err := side.TryLock(t.Context(), lockclient.Wait(1500*time.Millisecond))
+			require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		}
+		asked := map[string]int{}
+		for _, line := range w.sent(t, 0) {
+			script, _, _ := strings.Cut(line, " ")
+			asked[script]++
+		}
+		assert.Equal(t, 3, asked["read-acquire"], "at first, when subscribed, after a second")
+		assert.Equal(t, 2, asked["write-acquire"], "at first, when subscribed")
+	})
 }
 
 // A writer reads on: what it takes with In does not end with the write side.

@@ -74,103 +74,113 @@ func redlock(masters ...*master) *lockclient.Lock {
 
 // Two of five masters may fail; what is asked is the documentation's SET.
 func TestRedlockSurvivesTheLossOfTwo(t *testing.T) {
-	m := []*master{{}, {fails: true}, {}, {fails: true}, {}}
-	h, err := redlock(m...).Lock(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "SET job "+h.Owner()+" NX PX 10000", m[0].sent(t, 1)[0])
-	_, ok := h.Token()
-	assert.False(t, ok)
-	require.NoError(t, h.Extend(t.Context(), time.Minute))
-	require.NoError(t, h.Unlock(t.Context()))
-	for _, i := range []int{0, 2, 4} {
-		assert.Empty(t, m[i].holds())
-	}
+	bubble(t, func(t *testing.T) {
+		m := []*master{{}, {fails: true}, {}, {fails: true}, {}}
+		h, err := redlock(m...).Lock(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "SET job "+h.Owner()+" NX PX 10000", m[0].sent(t, 1)[0])
+		_, ok := h.Token()
+		assert.False(t, ok)
+		require.NoError(t, h.Extend(t.Context(), time.Minute))
+		require.NoError(t, h.Unlock(t.Context()))
+		for _, i := range []int{0, 2, 4} {
+			assert.Empty(t, m[i].holds())
+		}
+	})
 }
 
 // Without a quorum every node's reason is given, and all is released.
 func TestRedlockWithoutQuorum(t *testing.T) {
-	granted := make(chan struct{}) // by the first: two others that refuse end the round
-	m := []*master{{}, {value: "other", late: granted}, {fails: true, late: granted}}
-	go func() {
-		m[0].sent(t, 1)
-		time.Sleep(20 * time.Millisecond)
-		close(granted)
-	}()
-	_, err := redlock(m...).TryLock(t.Context())
-	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
-	var quorum *lockclient.QuorumError
-	require.ErrorAs(t, err, &quorum)
-	assert.Equal(t, 2, quorum.Need)
-	assert.Equal(t, 1, quorum.Got)
-	assert.True(t, quorum.Nodes[0].OK)
-	assert.True(t, quorum.Nodes[1].Taken)
-	assert.Error(t, quorum.Nodes[2].Err)
-	require.Eventually(t, func() bool { return m[0].holds() == "" }, 5*time.Second, time.Millisecond)
-	assert.Equal(t, "other", m[1].holds())
+	bubble(t, func(t *testing.T) {
+		granted := make(chan struct{}) // by the first: two others that refuse end the round
+		m := []*master{{}, {value: "other", late: granted}, {fails: true, late: granted}}
+		go func() {
+			m[0].sent(t, 1)
+			time.Sleep(20 * time.Millisecond)
+			close(granted)
+		}()
+		_, err := redlock(m...).TryLock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		var quorum *lockclient.QuorumError
+		require.ErrorAs(t, err, &quorum)
+		assert.Equal(t, 2, quorum.Need)
+		assert.Equal(t, 1, quorum.Got)
+		assert.True(t, quorum.Nodes[0].OK)
+		assert.True(t, quorum.Nodes[1].Taken)
+		assert.Error(t, quorum.Nodes[2].Err)
+		require.Eventually(t, func() bool { return m[0].holds() == "" }, 5*time.Second, time.Millisecond)
+		assert.Equal(t, "other", m[1].holds())
+	})
 }
 
 // A slow master delays nobody; what it grants after the lock was given up goes
 // back at once.
 func TestRedlockReturnsAtQuorum(t *testing.T) {
-	late := make(chan struct{})
-	m := []*master{{}, {}, {late: late}}
-	h, err := redlock(m...).Lock(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, h.Unlock(t.Context()))
-	assert.Empty(t, m[0].holds())
-	assert.Len(t, m[2].sent(t, 1), 1)
-	close(late)
-	assert.Equal(t, "plain-release", m[2].sent(t, 2)[1])
-	require.Eventually(t, func() bool { return m[2].holds() == "" }, 5*time.Second, time.Millisecond)
+	bubble(t, func(t *testing.T) {
+		late := make(chan struct{})
+		m := []*master{{}, {}, {late: late}}
+		h, err := redlock(m...).Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+		assert.Empty(t, m[0].holds())
+		assert.Len(t, m[2].sent(t, 1), 1)
+		close(late)
+		assert.Equal(t, "plain-release", m[2].sent(t, 2)[1])
+		require.Eventually(t, func() bool { return m[2].holds() == "" }, 5*time.Second, time.Millisecond)
+	})
 }
 
 // A quorum that no longer has the lock is a loss; one that does not answer is not.
 func TestRedlockLossAndSilence(t *testing.T) {
-	m := []*master{{}, {}, {}}
-	h, err := redlock(m...).Lock(t.Context())
-	require.NoError(t, err)
-	for _, gone := range m[:2] {
-		gone.mu.Lock()
-		gone.value = "other"
-		gone.mu.Unlock()
-	}
-	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
-	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+	bubble(t, func(t *testing.T) {
+		m := []*master{{}, {}, {}}
+		h, err := redlock(m...).Lock(t.Context())
+		require.NoError(t, err)
+		for _, gone := range m[:2] {
+			gone.mu.Lock()
+			gone.value = "other"
+			gone.mu.Unlock()
+		}
+		assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
+		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
 
-	m = []*master{{}, {}, {}}
-	h, err = redlock(m...).Lock(t.Context())
-	require.NoError(t, err)
-	for _, broken := range m[:2] {
-		broken.mu.Lock()
-		broken.fails = true
-		broken.mu.Unlock()
-	}
-	assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown)
-	assert.NoError(t, h.Context().Err())
-	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+		m = []*master{{}, {}, {}}
+		h, err = redlock(m...).Lock(t.Context())
+		require.NoError(t, err)
+		for _, broken := range m[:2] {
+			broken.mu.Lock()
+			broken.fails = true
+			broken.mu.Unlock()
+		}
+		assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown)
+		assert.NoError(t, h.Context().Err())
+		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+	})
 }
 
 // A HashRedlock sends the scripts of a Mutex, with one owner for all masters,
 // and its release wakes those who wait for a lock of that name.
 func TestWireOfHashRedlock(t *testing.T) {
-	w := []*wire{{reply: free}, {reply: free}, {reply: func(string, []string) (lockclient.Reply, error) {
-		return integer(60000), nil // taken by somebody else
-	}}}
-	var clients []*lockclient.Client
-	for i, one := range w {
-		clients = append(clients, lockclient.New(one, lockclient.System(), lockclient.WithID(fmt.Sprint("uuid", i))))
-	}
-	h, err := lockclient.HashRedlock("job", clients...).Lock(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "uuid0:1", h.Owner())
-	require.NoError(t, h.Extend(t.Context(), time.Minute))
-	require.NoError(t, h.Unlock(t.Context()))
-	for _, one := range w[:2] {
-		assert.Equal(t, []string{
-			"mutex-acquire job | 10000 uuid0:1",
-			"mutex-renew job | 60000 uuid0:1",
-			"mutex-release job redisson_lock__channel:{job} redisson_unlock_latch:{job}:ID | 0 30000 uuid0:1 PUBLISH 20000",
-			"DEL redisson_unlock_latch:{job}:ID",
-		}, masked(one.sent(t, 4)))
-	}
+	bubble(t, func(t *testing.T) {
+		w := []*wire{{reply: free}, {reply: free}, {reply: func(string, []string) (lockclient.Reply, error) {
+			return integer(60000), nil // taken by somebody else
+		}}}
+		var clients []*lockclient.Client
+		for i, one := range w {
+			clients = append(clients, lockclient.New(one, lockclient.System(), lockclient.WithID(fmt.Sprint("uuid", i))))
+		}
+		h, err := lockclient.HashRedlock("job", clients...).Lock(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "uuid0:1", h.Owner())
+		require.NoError(t, h.Extend(t.Context(), time.Minute))
+		require.NoError(t, h.Unlock(t.Context()))
+		for _, one := range w[:2] {
+			assert.Equal(t, []string{
+				"mutex-acquire job | 10000 uuid0:1",
+				"mutex-renew job | 60000 uuid0:1",
+				"mutex-release job redisson_lock__channel:{job} redisson_unlock_latch:{job}:ID | 0 30000 uuid0:1 PUBLISH 20000",
+				"DEL redisson_unlock_latch:{job}:ID",
+			}, masked(one.sent(t, 4)))
+		}
+	})
 }

@@ -131,74 +131,81 @@ const (
 
 // A waiter wakes when a majority has sent messages, and no sooner.
 func TestHashRedlockIsWokenByAMajority(t *testing.T) {
-	t.Parallel() // it waits
-	m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
-	waiter := waits(t, m...)
-	m[2].free(true)
-	m[2].free(true)
-	time.Sleep(pause)
-	assert.Equal(t, 2, m[0].asked(), "one master is no majority")
-	m[0].free(true)
-	come(t, ages, waiter)
-	assert.Equal(t, 3, m[0].asked())
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		waiter := waits(t, m...)
+		m[2].free(true)
+		m[2].free(true)
+		time.Sleep(pause)
+		assert.Equal(t, 2, m[0].asked(), "one master is no majority")
+		m[0].free(true)
+		come(t, ages, waiter)
+		assert.Equal(t, 3, m[0].asked())
+	})
 }
 
 // Where one master is free, waiters take it and give it back, which sends a
 // message. They do not wake each other with these for ever, nor themselves.
 func TestHashRedlockWaitersAreQuiet(t *testing.T) {
-	t.Parallel() // it waits
-	m := []*hashMaster{takenMaster(), takenMaster(), {}}
-	first := waits(t, m...)
-	second := waits(t, m...)
-	before := m[0].asked()
-	time.Sleep(pause)
-	assert.Equal(t, before, m[0].asked())
-	m[0].free(true)
-	come(t, ages, first)
-	come(t, ages, second)
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), {}}
+		first := waits(t, m...)
+		second := waits(t, m...)
+		before := m[0].asked()
+		time.Sleep(pause)
+		assert.Equal(t, before, m[0].asked())
+		m[0].free(true)
+		come(t, ages, first)
+		come(t, ages, second)
+	})
 }
 
 // Without messages a waiter asks again when the leases of a majority may have ended.
 func TestHashRedlockTrustsTTLs(t *testing.T) {
-	t.Parallel() // it waits
-	m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
-	m[0].ttl, m[1].ttl = 300, 400
-	begun := time.Now()
-	waiter := waits(t, m...)
-	m[0].free(false)
-	m[1].free(false)
-	come(t, ages, waiter)
-	assert.GreaterOrEqual(t, time.Since(begun), 300*time.Millisecond)
-	assert.LessOrEqual(t, m[2].asked(), 3)
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		m[0].ttl, m[1].ttl = 300, 400
+		begun := time.Now()
+		waiter := waits(t, m...)
+		m[0].free(false)
+		m[1].free(false)
+		come(t, ages, waiter)
+		assert.GreaterOrEqual(t, time.Since(begun), 300*time.Millisecond)
+		assert.LessOrEqual(t, m[2].asked(), 3)
+	})
 }
 
 // A waiter that hears no majority asks again by itself.
 func TestHashRedlockWithoutSubscriptions(t *testing.T) {
-	m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
-	m[0].deaf, m[1].deaf = true, true
-	waiter := waits(t, m...)
-	m[0].free(false)
-	m[1].free(false)
-	come(t, ages, waiter)
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		m[0].deaf, m[1].deaf = true, true
+		waiter := waits(t, m...)
+		m[0].free(false)
+		m[1].free(false)
+		come(t, ages, waiter)
+	})
 }
 
 // A HashRedlock hears the messages of a Mutex beside its waiters, and takes none
 // from them.
 func TestHashRedlockWaitsBesideAMutex(t *testing.T) {
-	m := takenMaster()
-	c := lockclient.New(m, lockclient.System())
-	var waiters []<-chan struct{}
-	for i, lock := range []*lockclient.Lock{lockclient.HashRedlock("job", c), c.Mutex("job")} {
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			assert.NoError(t, lock.Do(t.Context(), func(context.Context, *lockclient.Held) error { return nil }))
-		}()
-		waiters = append(waiters, ended)
-		require.Eventually(t, func() bool { return m.asked() == 2*(i+1) }, ages, time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond) // until both are parked
-	m.free(true)
-	come(t, ages, waiters[0])
-	come(t, ages, waiters[1])
+	bubble(t, func(t *testing.T) {
+		m := takenMaster()
+		c := lockclient.New(m, lockclient.System())
+		var waiters []<-chan struct{}
+		for i, lock := range []*lockclient.Lock{lockclient.HashRedlock("job", c), c.Mutex("job")} {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				assert.NoError(t, lock.Do(t.Context(), func(context.Context, *lockclient.Held) error { return nil }))
+			}()
+			waiters = append(waiters, ended)
+			require.Eventually(t, func() bool { return m.asked() == 2*(i+1) }, ages, time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond) // until both are parked
+		m.free(true)
+		come(t, ages, waiters[0])
+		come(t, ages, waiters[1])
+	})
 }

@@ -2,7 +2,6 @@ package goredis_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -45,19 +44,25 @@ func hasRedis() bool {
 
 // startRedis starts a redis-server, and panics if that does not work.
 func startRedis(dir string, options ...string) (addr string, end func()) {
+	return startProcess(func(host, port string) []string {
+		return append([]string{"--bind", host, "--port", port, "--save", "", "--dir", dir}, options...)
+	})
+}
+
+// startProcess starts redis-server with the arguments for an address, and panics
+// if it does not answer there.
+func startProcess(arguments func(host, port string) []string) (addr string, end func()) {
 	must := func(err error) {
 		if err != nil {
 			panic(err)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(err)
-	addr = listener.Addr().String()
+	addr = freeAddress()
 	host, port, err := net.SplitHostPort(addr)
-	must(errors.Join(err, listener.Close()))
+	must(err)
 	// The shell ends the server when this process is gone, however it ended.
-	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill $!; wait`, "sh",
-		"redis-server", "--bind", host, "--port", port, "--save", "", "--dir", dir}, options...)...)
+	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill $!; wait`, "sh", "redis-server"},
+		arguments(host, port)...)...)
 	in, err := command.StdinPipe()
 	must(err)
 	must(command.Start())
@@ -72,6 +77,16 @@ func startRedis(dir string, options ...string) (addr string, end func()) {
 		in.Close()
 		_ = command.Wait()
 	}
+}
+
+// freeAddress is one of this machine at which nobody listens.
+func freeAddress() string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 // backend is a server.
