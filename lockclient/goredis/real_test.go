@@ -161,6 +161,7 @@ func failoverOfCluster(t *testing.T, nodes []string) {
 		eventually(t, replica, "INFO replication", "master_link_status:up")
 		require.NoError(t, replica.Do(t.Context(), "CLUSTER", "FAILOVER").Err())
 		eventually(t, replica, "ROLE", "master")
+		eventually(t, replica, "INFO replication", "state=online") // a lock asks for one that confirms it
 		return
 	}
 	require.Fail(t, "the cluster has no replica")
@@ -187,12 +188,15 @@ func realSentinel(t *testing.T) []string {
 
 func failoverOfSentinel(t *testing.T, nodes []string) {
 	sentinel := to(t, nodes[0])
-	ask := func() string {
-		return fmt.Sprint(sentinel.Do(t.Context(), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster").Val())
+	master := func() string {
+		at, err := sentinel.Do(t.Context(), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster").StringSlice()
+		require.NoError(t, err)
+		return net.JoinHostPort(at[0], at[1])
 	}
-	before := ask()
+	before := master()
 	require.Eventually(t, func() bool {
 		return sentinel.Do(t.Context(), "SENTINEL", "FAILOVER", "mymaster").Err() == nil
 	}, realTime, 50*time.Millisecond, "a failover goes on")
-	require.Eventually(t, func() bool { return ask() != before }, realTime, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return master() != before }, realTime, 20*time.Millisecond)
+	eventually(t, to(t, master()), "INFO replication", "state=online")
 }
