@@ -130,3 +130,32 @@ func Allocated(n int) int64 {
 	}
 	return int64((n + spacing - 1) / spacing * spacing)
 }
+
+// FreeEffort estimates how many allocations Redis would free with the value under
+// key; 0 if the key is missing.
+// Source: lazyfreeGetFreeEffort of Redis 7.0.
+func (db *DB) FreeEffort(key []byte) int {
+	e := db.peek(key)
+	if e == nil {
+		return 0
+	}
+	v := &e.value
+	switch {
+	case v.kind == Stream:
+		return v.stream.freeEffort()
+	case v.kind == List:
+		return int(v.bytes() / dumpNodeBytes)
+	case v.kind == String, v.form != formGrown:
+		return 1
+	}
+	return v.length()
+}
+
+// freeEffort counts nodes, and for each group what waits in the first one.
+func (s *StreamData) freeEffort() int {
+	effort := len(s.nodes)
+	if len(s.groups) > 0 {
+		effort += len(s.groups) * (1 + s.groups[0].pending.len())
+	}
+	return effort
+}

@@ -29,6 +29,7 @@ type conn struct {
 
 	abandoned bool // the server was closed while the goroutine was elsewhere
 
+	read  int     // bytes that the session has not been told of
 	dirty []*conn // the connections to flush after the gate; used by the goroutine only
 }
 
@@ -41,7 +42,8 @@ func (c *conn) serve() {
 	}
 	defer c.end()
 	for {
-		_, err := c.reader.Fill(c.socket)
+		read, err := c.reader.Fill(c.socket)
+		c.read += read
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			// Somebody woke us: the session is unblocked, or to be closed.
 			err = c.socket.SetReadDeadline(time.Time{})
@@ -98,6 +100,8 @@ func (c *conn) turn() (open bool) {
 	s := c.server
 	var done func()
 	visiting := s.gate.enter()
+	c.session.Received(c.read)
+	c.read = 0
 	c.dirty = c.dirty[:0]
 	if c.treated != nil {
 		done = c.treat(visiting)
@@ -172,6 +176,7 @@ func (c *conn) take() {
 		c.session.Out = c.session.Out[:0]
 	}
 	if len(c.session.Out) > 0 {
+		c.session.Sent(len(c.session.Out))
 		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
 			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
 				" closed for overcoming of output buffer limits.")

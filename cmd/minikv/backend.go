@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -128,5 +129,15 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Executable: executable,
 		ConfigFile: conf.file,
 		OS:         runtime.GOOS + " " + runtime.GOARCH,
+
+		SystemMemory: systemMemory(),
 	}
+}
+
+// systemMemory is the memory of the machine in bytes, 0 where that is not known.
+func systemMemory() int64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	var kilobytes int64
+	_, _ = fmt.Sscanf(string(text), "MemTotal: %d kB", &kilobytes)
+	return kilobytes << 10
 }

@@ -297,13 +297,14 @@ func (f *clientFilter) matches(s *Session) bool {
 	return len(f.ids) == 0
 }
 
-// describe is a session's line in CLIENT LIST. Buffers are the shell's and show as
-// empty, but for the command that asks.
+// describe is a session's line in CLIENT LIST. What waits to be sent is the
+// shell's and shows as nothing.
 func (c *Call) describe(s *Session) string {
-	query := 0
+	var args [][]byte
 	if s == c.Session {
-		query = len(resp.AppendCommand(nil, c.Args...))
+		args = c.Args
 	}
+	memory := s.footprint(args)
 	now := s.node.cfg.Clock.Mono()
 	multi := -1
 	if s.tx.active {
@@ -328,8 +329,14 @@ func (c *Call) describe(s *Session) string {
 	add("psub", strconv.Itoa(s.subs.patterns.len()))
 	add("ssub", strconv.Itoa(s.subs.shards.len()))
 	add("multi", strconv.Itoa(multi))
-	add("qbuf", strconv.Itoa(query))
-	text = append(text, "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 "...)
+	add("qbuf", strconv.Itoa(memory.query))
+	add("qbuf-free", strconv.Itoa(memory.queryFree))
+	add("argv-mem", strconv.Itoa(memory.args))
+	add("multi-mem", strconv.Itoa(memory.queued))
+	add("rbs", strconv.Itoa(memory.reply))
+	add("rbp", strconv.Itoa(memory.replyPeak))
+	text = append(text, "obl=0 oll=0 omem=0 "...)
+	add("tot-mem", strconv.Itoa(memory.total))
 	add("events", "r")
 	add("cmd", command)
 	add("user", "default")

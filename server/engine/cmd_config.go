@@ -107,7 +107,9 @@ func errConfigSet(name, why string) string {
 
 // runConfigResetStat is CONFIG RESETSTAT.
 func runConfigResetStat(c *Call) resp.Value {
-	c.Node.stats = statistics{dirty: c.Node.stats.dirty}
+	dirty, peak := c.Node.stats.dirty, c.Node.stats.peakMemory
+	c.Node.stats = statistics{dirty: dirty, peakMemory: peak}
+	c.Node.stats.rates.next = c.Node.cfg.Clock.Mono() + ratePeriod
 	return resp.OK
 }
 

@@ -235,17 +235,19 @@ func runDebugReload(c *Call) resp.Value {
 	return resp.OK
 }
 
-// runDebugLoadAOF is DEBUG LOADAOF: as RELOAD with appendonly; without, there is
-// no file, and nothing is loaded.
+// runDebugLoadAOF is DEBUG LOADAOF: as RELOAD with appendonly; without, the only
+// file is that of the latest BGREWRITEAOF.
 func runDebugLoadAOF(c *Call) resp.Value {
 	n := c.Node
 	n.touchPresent(-1)
 	n.invalidateAll()
-	if n.conf.get("appendonly") == "yes" {
-		n.keys.Reload(n.compresses())
-	} else {
+	if n.conf.get("appendonly") != "yes" {
 		n.keys.FlushAll()
+		if n.rewritten != nil {
+			n.keys.Load(n.rewritten)
+		}
 	}
+	n.keys.Reload(n.compresses())
 	return resp.OK
 }
 

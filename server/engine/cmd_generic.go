@@ -38,10 +38,14 @@ var genericCommands = []Command{
 // runDBSize is DBSIZE.
 func runDBSize(c *Call) resp.Value { return resp.Int(int64(c.DB.Len())) }
 
-// runDel is DEL key [key ...]; UNLINK is the same here.
+// runDel is DEL key [key ...]; UNLINK is the same here, but for what it counts.
 func runDel(c *Call) resp.Value {
 	removed := int64(0)
+	lazy := c.Cmd.Name == "UNLINK" || c.Node.conf.get("lazyfree-lazy-user-del") == "yes"
 	for _, key := range c.Args[1:] {
+		if lazy && c.DB.FreeEffort(key) > lazyThreshold {
+			c.Node.stats.lazyFreed++
+		}
 		if c.DB.Delete(key) {
 			c.Changed(key, "del")
 			removed++
@@ -49,6 +53,10 @@ func runDel(c *Call) resp.Value {
 	}
 	return resp.Int(removed)
 }
+
+// lazyThreshold is the effort from which on redis-server frees a value elsewhere.
+// Source: lazyfree.c of Redis 7.0.
+const lazyThreshold = 64
 
 // runExists is EXISTS key [key ...].
 func runExists(c *Call) resp.Value { return countKeys(c, c.DB.Exists) }
@@ -71,6 +79,7 @@ func runFlushAll(c *Call) resp.Value {
 	if !validFlush(c) {
 		return resp.Err(errSyntax)
 	}
+	c.countLazyFlush(c.Node.keys.Len())
 	c.Flush(-1)
 	return resp.OK
 }
@@ -80,8 +89,20 @@ func runFlushDB(c *Call) resp.Value {
 	if !validFlush(c) {
 		return resp.Err(errSyntax)
 	}
+	c.countLazyFlush(c.DB.Len())
 	c.Flush(c.DB.Index())
 	return resp.OK
+}
+
+// countLazyFlush counts the keys of a flush that redis-server frees elsewhere.
+func (c *Call) countLazyFlush(keys int) {
+	lazy := c.Node.conf.get("lazyfree-lazy-user-flush") == "yes"
+	if len(c.Args) == 2 {
+		lazy = is(c.Args[1], "ASYNC")
+	}
+	if lazy {
+		c.Node.stats.lazyFreed += int64(keys)
+	}
 }
 
 // validFlush reports whether the options of a flush are right; they choose how

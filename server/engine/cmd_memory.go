@@ -135,7 +135,6 @@ func runMemoryStats(c *Call) resp.Value {
 		resp.Str("lua.caches"), resp.Zero,
 		resp.Str("functions.caches"), resp.Zero,
 	}
-	overhead := int64(startupMemory)
 	for i := range n.keys.Databases() {
 		db := n.keys.DB(i)
 		if db.Len() == 0 {
@@ -143,12 +142,12 @@ func runMemoryStats(c *Call) resp.Value {
 		}
 		expiring, _ := db.Expiring(n.nowMillis())
 		table, deadlines := tableBytes(db.Len()), tableBytes(expiring)
-		overhead += table + deadlines
 		list = append(list, resp.Str("db."+decimal(int64(i))), resp.Pairs(
 			resp.Str("overhead.hashtable.main"), resp.Int(table),
 			resp.Str("overhead.hashtable.expires"), resp.Int(deadlines),
 			resp.Str("overhead.hashtable.slot-to-keys"), resp.Zero))
 	}
+	overhead := n.overhead()
 	return resp.Pairs(append(list,
 		resp.Str("overhead.total"), resp.Int(overhead),
 		resp.Str("keys.count"), resp.Int(keys),
@@ -159,6 +158,17 @@ func runMemoryStats(c *Call) resp.Value {
 		resp.Str("fragmentation"), resp.Float(1),
 		resp.Str("fragmentation.bytes"), resp.Zero,
 	)...)
+}
+
+// overhead is what is used for other things than data, in bytes.
+func (n *Node) overhead() int64 {
+	total := int64(startupMemory)
+	for i := range n.keys.Databases() {
+		db := n.keys.DB(i)
+		expiring, _ := db.Expiring(n.nowMillis())
+		total += tableBytes(db.Len()) + tableBytes(expiring)
+	}
+	return total
 }
 
 // tableBytes is the size of a hash table of n keys: a slot of a power of two and

@@ -31,6 +31,7 @@ func runBgSave(c *Call) resp.Value {
 	if !c.Node.save() {
 		return resp.Err("ERR")
 	}
+	c.Node.stats.forks++
 	return resp.Simple("Background saving started")
 }
 
@@ -38,8 +39,14 @@ func runBgSave(c *Call) resp.Value {
 func runLastSave(c *Call) resp.Value { return resp.Int(c.Node.lastSave()) }
 
 // runBgRewriteAOF is BGREWRITEAOF: there is no log of commands that could be
-// written anew.
-func runBgRewriteAOF(*Call) resp.Value {
+// written anew. Where DEBUG is allowed, the data is kept for its LOADAOF.
+func runBgRewriteAOF(c *Call) resp.Value {
+	n := c.Node
+	n.stats.rewrites++
+	n.stats.forks++
+	if n.conf.debug {
+		n.rewritten = n.keys.Snapshot()
+	}
 	return resp.Simple("Background append only file rewriting started")
 }
 

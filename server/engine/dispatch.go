@@ -11,7 +11,6 @@ import (
 // Source: processCommand of Redis 7.0.
 func (c *Call) process() {
 	n, s := c.Node, c.Session
-	n.stats.commands++
 	cmd, bad := s.last, ""
 	if !cmd.isCalled(c.Args[0]) {
 		cmd, bad = n.lookup(c.Args)
@@ -54,6 +53,7 @@ func (c *Call) execute(reply *resp.Value) {
 	if c.Script && !watched {
 		// The shortest way: a script's calls are most of what a lock costs.
 		*reply = c.Cmd.Run(c)
+		n.stats.commands++
 		switch lookups := c.Cmd.lookups; {
 		case lookups == noLookups:
 		case lookups == oneLookup && reply.Kind == resp.Integer && reply.Int > 0:
@@ -77,6 +77,7 @@ func (c *Call) execute(reply *resp.Value) {
 		began = n.cfg.Clock.Mono()
 	}
 	*reply = c.Cmd.Run(c)
+	n.stats.commands++
 	if n.monitors != nil && !announced {
 		c.feedMonitors()
 	}
@@ -135,7 +136,11 @@ func (c *Call) refusal() string {
 		}
 	}
 	if n.conf.maxMemory > 0 && !n.scripts.host.running {
-		if n.outOfMemory = n.makeRoom(); n.outOfMemory && c.refusesForMemory(c.scriptFlags(flags)) {
+		n.outOfMemory = n.makeRoom()
+		if n.depth == 1 {
+			n.sendOwed(s) // of what was evicted it hears before the reply
+		}
+		if n.outOfMemory && c.refusesForMemory(c.scriptFlags(flags)) {
 			return errOOM
 		}
 	}

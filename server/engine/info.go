@@ -86,6 +86,10 @@ func (n *Node) infoServer(t *strings.Builder) {
 	line(t, "redis_mode:%s", n.modeName())
 	line(t, "os:%s", n.cfg.OS)
 	line(t, "arch_bits:64")
+	line(t, "monotonic_clock:POSIX clock_gettime")
+	line(t, "multiplexing_api:epoll")
+	line(t, "atomicvar_api:c11-builtin")
+	line(t, "gcc_version:0.0.0")
 	line(t, "process_id:%d", n.cfg.ProcessID)
 	line(t, "process_supervised:no")
 	line(t, "run_id:%s", n.RunID())
@@ -105,103 +109,11 @@ func (n *Node) infoClients(t *strings.Builder) {
 	line(t, "connected_clients:%d", n.sessions.count)
 	line(t, "cluster_connections:0")
 	line(t, "maxclients:%s", n.conf.get("maxclients"))
-	line(t, "client_recent_max_input_buffer:0")
+	line(t, "client_recent_max_input_buffer:%d", n.largestQuery())
 	line(t, "client_recent_max_output_buffer:0")
 	line(t, "blocked_clients:%d", n.blocking.count)
 	line(t, "tracking_clients:%d", n.tracking.clients)
 	line(t, "clients_in_timeout_table:%d", len(n.blocking.timed))
-}
-
-// infoMemory leaves out what only an allocator knows.
-func (n *Node) infoMemory(t *strings.Builder) {
-	used := n.usedMemory()
-	peak := n.peakMemory(used)
-	line(t, "used_memory:%d", used)
-	line(t, "used_memory_human:%s", humanBytes(used))
-	line(t, "used_memory_rss:%d", used)
-	line(t, "used_memory_rss_human:%s", humanBytes(used))
-	line(t, "used_memory_peak:%d", peak)
-	line(t, "used_memory_peak_human:%s", humanBytes(peak))
-	line(t, "used_memory_peak_perc:%.2f%%", 100*float64(used)/float64(peak))
-	line(t, "used_memory_startup:%d", startupMemory)
-	line(t, "used_memory_dataset:%d", used-startupMemory)
-	line(t, "number_of_cached_scripts:%d", n.scripts.cache.count)
-	line(t, "number_of_functions:%d", n.functions.count())
-	line(t, "number_of_libraries:%d", len(n.functions.libraries))
-	line(t, "maxmemory:%s", n.conf.get("maxmemory"))
-	line(t, "maxmemory_human:%s", humanBytes(n.conf.number("maxmemory")))
-	line(t, "maxmemory_policy:%s", n.conf.get("maxmemory-policy"))
-	line(t, "mem_not_counted_for_evict:0")
-	line(t, "mem_replication_backlog:%d", len(n.repl.log))
-	line(t, "mem_total_replication_buffers:%d", len(n.repl.log))
-	line(t, "mem_clients_slaves:0")
-	line(t, "mem_clients_normal:0")
-	line(t, "mem_cluster_links:0")
-	line(t, "mem_aof_buffer:0")
-	line(t, "active_defrag_running:0")
-	line(t, "lazyfree_pending_objects:0")
-	line(t, "lazyfreed_objects:0")
-}
-
-// humanBytes is an amount of memory as INFO shows it to humans.
-func humanBytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return decimal(n) + "B"
-	case n < 1<<20:
-		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
-}
-
-func (n *Node) infoPersistence(t *strings.Builder) {
-	aof := 0
-	if n.conf.get("appendonly") == "yes" {
-		aof = 1
-	}
-	line(t, "loading:0")
-	line(t, "async_loading:0")
-	line(t, "rdb_changes_since_last_save:%d", n.stats.dirty)
-	line(t, "rdb_bgsave_in_progress:0")
-	line(t, "rdb_last_save_time:%d", n.lastSave())
-	line(t, "rdb_last_bgsave_status:ok")
-	line(t, "rdb_last_bgsave_time_sec:-1")
-	line(t, "rdb_current_bgsave_time_sec:-1")
-	line(t, "rdb_saves:%d", n.stats.saves)
-	line(t, "aof_enabled:%d", aof)
-	line(t, "aof_rewrite_in_progress:0")
-	line(t, "aof_rewrite_scheduled:0")
-	line(t, "aof_last_rewrite_time_sec:-1")
-	line(t, "aof_current_rewrite_time_sec:-1")
-	line(t, "aof_last_bgrewrite_status:ok")
-	line(t, "aof_rewrites:0")
-	line(t, "aof_last_write_status:ok")
-	line(t, "module_fork_in_progress:0")
-}
-
-func (n *Node) infoStats(t *strings.Builder) {
-	line(t, "total_connections_received:%d", n.stats.connections)
-	line(t, "total_commands_processed:%d", n.stats.commands)
-	line(t, "rejected_connections:0")
-	line(t, "sync_full:%d", n.stats.fullSyncs)
-	line(t, "sync_partial_ok:%d", n.stats.partSyncs)
-	line(t, "sync_partial_err:%d", n.stats.failedSyncs)
-	line(t, "expired_keys:%d", n.stats.expired)
-	line(t, "evicted_keys:%d", n.stats.evicted)
-	line(t, "evicted_clients:0")
-	line(t, "keyspace_hits:%d", n.stats.hits)
-	line(t, "keyspace_misses:%d", n.stats.misses)
-	line(t, "pubsub_channels:%d", len(n.pubsub.channels))
-	line(t, "pubsub_patterns:%d", len(n.pubsub.patterns))
-	line(t, "pubsubshard_channels:%d", len(n.pubsub.shards))
-	line(t, "latest_fork_usec:0")
-	line(t, "total_forks:0")
-	line(t, "tracking_total_keys:%d", len(n.tracking.keys))
-	line(t, "tracking_total_items:%d", n.tracking.items)
-	line(t, "tracking_total_prefixes:%d", len(n.tracking.prefixes))
-	line(t, "total_error_replies:%d", n.stats.errors)
 }
 
 func (n *Node) infoReplication(t *strings.Builder) {
@@ -284,9 +196,9 @@ func (n *Node) infoReplica(t *strings.Builder) {
 	line(t, "replica_announced:%d", flag(n.conf.get("replica-announced") == "yes"))
 }
 
-// infoCPU counts the node's monotonic clock as its only CPU time is unknown.
+// infoCPU knows no processor time: a node has none of its own.
 func (n *Node) infoCPU(t *strings.Builder) {
-	for _, name := range []string{"sys", "user", "sys_children", "user_children"} {
+	for _, name := range []string{"sys", "user", "sys_children", "user_children", "sys_main_thread", "user_main_thread"} {
 		line(t, "used_cpu_%s:0.000000", name)
 	}
 }

@@ -44,6 +44,8 @@ type Config struct {
 	Executable string // full path, for INFO
 	ConfigFile string // full path, for INFO
 	OS         string // for INFO, such as "Linux 6.1.0 x86_64"
+
+	SystemMemory int64 // of the machine in bytes, for INFO; 0: unknown
 }
 
 // Node is one Redis server.
@@ -62,8 +64,9 @@ type Node struct {
 	dirty    []*Session     // in the order in which they got output
 	handed   []*Session     // what Dirty returned last, used again
 
-	savedAt     int64 // Unix seconds; 0: never
-	outOfMemory bool  // when the running command of a client began
+	savedAt     int64               // Unix seconds; 0: never
+	rewritten   *datastore.Snapshot // by the latest BGREWRITEAOF, for DEBUG LOADAOF; nil: none
+	outOfMemory bool                // when the running command of a client began
 
 	depth int
 	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
@@ -122,7 +125,7 @@ func (n *Node) Restart(keepData bool) {
 	n.stats = statistics{}
 	n.slow = slowlog{}
 	n.latency = nil
-	n.savedAt = 0
+	n.savedAt, n.rewritten = 0, nil
 	n.runID = ""
 	n.shutdown = nil
 	if !keepData {
@@ -148,6 +151,10 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	s.lastUsed = n.cfg.Clock.Mono()
 	n.keys.SetAccessTime(s.lastUsed)
 	n.slow.since = s.lastUsed
+	s.query.pending = 0
+	if s.lastUsed >= n.stats.rates.next {
+		n.sampleRates()
+	}
 	n.serve(s, cmd)
 	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
@@ -271,7 +278,9 @@ func (n *Node) activeExpiry(now int64) {
 	if n.expiresKeys() {
 		began := n.cfg.Clock.Mono()
 		n.keys.ExpireDue(now, most)
-		n.noteLatency("expire-cycle", n.cfg.Clock.Mono()-began)
+		taken := n.cfg.Clock.Mono() - began
+		n.stats.expiring += taken
+		n.noteLatency("expire-cycle", taken)
 	}
 }
 

@@ -27,6 +27,7 @@ func (s *scripting) load(engine *luaengine.Engine, text string) (*luaengine.Scri
 type scriptCache struct {
 	byStart map[uint64][]*luaengine.Script // by the first eight digits; most lists have one script
 	count   int
+	size    int64 // bytes of their texts
 }
 
 func (c *scriptCache) add(script *luaengine.Script) {
@@ -36,6 +37,7 @@ func (c *scriptCache) add(script *luaengine.Script) {
 	start := startOf([]byte(script.SHA()))
 	c.byStart[start] = append(c.byStart[start], script)
 	c.count++
+	c.size += int64(len(script.Text()))
 }
 
 // find returns the script of a SHA1 in any case, or nil.

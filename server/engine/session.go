@@ -35,6 +35,7 @@ type Session struct {
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
 
+	query     queryBuffer
 	reply     replyMode
 	tx        transaction
 	subs      subscriptions

@@ -18,7 +18,16 @@ type statistics struct {
 	partSyncs   int64
 	failedSyncs int64
 	saves       int64
+	rewrites    int64 // BGREWRITEAOF
+	forks       int64 // that redis-server would have made for both
+	netIn       int64 // bytes from clients
+	netOut      int64 // bytes to clients
+	reads       int64 // from their sockets
+	writes      int64
+	expiring    time.Duration // spent on removing expired keys that nobody asked for
+	rates       rates
 	evicted     int64                  // keys
+	lazyFreed   int64                  // keys whose value redis-server would free elsewhere
 	peakMemory  int64                  // the most that was seen, in bytes
 	perCommand  [statsPages]*statsPage // by the number of the row or sub-row; each nil until used
 	perError    map[string]int64       // by code word
