@@ -65,12 +65,12 @@ func (h *lockHost) answer(cmd Handle, args [][]byte) resp.Value {
 	}
 	return resp.Zero
 }
-func (h *lockHost) Limit() string          { return "" }
-func (h *lockHost) State() *State          { return &h.state }
-func (h *lockHost) Mono() time.Duration    { return 0 }
-func (h *lockHost) Log(int, string)        {}
-func (h *lockHost) SetRepl(int)            {}
-func (h *lockHost) CheckACL([][]byte) bool { return true }
+func (h *lockHost) Limit() string                       { return "" }
+func (h *lockHost) State() *State                       { return &h.state }
+func (h *lockHost) Mono() time.Duration                 { return 0 }
+func (h *lockHost) Log(int, string)                     {}
+func (h *lockHost) SetRepl(int)                         {}
+func (h *lockHost) CheckACL([][]byte) (may, known bool) { return true, true }
 
 func words(list ...string) [][]byte {
 	out := make([][]byte, len(list))

@@ -46,6 +46,7 @@ type Host interface {
 	// SetRepl receives redis.set_repl; flags are Redis's: AOF 1, REPLICA 2.
 	SetRepl(flags int)
 
-	// CheckACL answers redis.acl_check_cmd.
-	CheckACL(args [][]byte) bool
+	// CheckACL answers redis.acl_check_cmd: whether the user may run a command,
+	// and whether there is one of that name.
+	CheckACL(args [][]byte) (may, known bool)
 }

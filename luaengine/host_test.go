@@ -195,5 +195,7 @@ func (h *fakeHost) Mono() time.Duration { return 1500 * time.Millisecond }
 func (h *fakeHost) Log(level int, text string) {
 	h.logged = append(h.logged, fmt.Sprintf("%d %s", level, text))
 }
-func (h *fakeHost) SetRepl(int)            {}
-func (h *fakeHost) CheckACL([][]byte) bool { return true }
+func (h *fakeHost) SetRepl(int) {}
+func (h *fakeHost) CheckACL(args [][]byte) (may, known bool) {
+	return true, string(args[0]) != "nosuch"
+}

@@ -268,9 +268,10 @@ func (e *Engine) redisACL(L *lua.LState) int {
 	if !e.collect(L, 1) {
 		return e.commandError(L, errArgumentType, false)
 	}
-	if e.resolve(string(e.run.args[0])) == NoCommand {
+	may, known := e.run.host.CheckACL(e.run.args)
+	if !known {
 		return e.commandError(L, "ERR Invalid command passed to redis.acl_check_cmd()", false)
 	}
-	L.Push(lua.LBool(e.run.host.CheckACL(e.run.args)))
+	L.Push(lua.LBool(may))
 	return 1
 }

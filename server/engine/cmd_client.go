@@ -217,8 +217,8 @@ func (c *Call) killFilter() (filter clientFilter, bad string) {
 		case is(args[0], "LADDR"):
 			filter.localAddr = value
 		case is(args[0], "USER"):
-			if value != "default" {
-				return filter, "ERR No such user '" + value + "'"
+			if filter.user = c.Node.access.find(value); filter.user == nil {
+				return filter, oneLine([]byte("ERR No such user '" + cString(value) + "'"))
 			}
 		case is(args[0], "SKIPME") && is(args[1], "YES"):
 			filter.skip = c.Session
@@ -238,18 +238,12 @@ func (c *Call) killFilter() (filter clientFilter, bad string) {
 // still gets its reply.
 func (c *Call) kill(filter clientFilter) int64 {
 	var killed int64
-	for s := c.Node.sessions.first; s != nil; {
-		next := s.next
+	c.Node.eachSession(func(s *Session) {
 		if filter.matches(s) {
 			killed++
-			s.closing = true
-			c.Node.markDirty(s)
-			if s != c.Session {
-				c.Node.Close(s)
-			}
+			c.kick(s)
 		}
-		s = next
-	}
+	})
 	return killed
 }
 
@@ -258,6 +252,7 @@ type clientFilter struct {
 	ids             []int64
 	class           string // normal, pubsub, master or replica
 	addr, localAddr string
+	user            *user
 	skip            *Session
 }
 
@@ -279,7 +274,8 @@ func (f *clientFilter) setType(name []byte) (bad string) {
 }
 
 func (f *clientFilter) matches(s *Session) bool {
-	if s == f.skip || f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.localAddr() != f.localAddr {
+	if s == f.skip || f.user != nil && s.user != f.user ||
+		f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.localAddr() != f.localAddr {
 		return false
 	}
 	class := "normal"
@@ -339,7 +335,7 @@ func (c *Call) describe(s *Session) string {
 	add("tot-mem", strconv.Itoa(memory.total))
 	add("events", "r")
 	add("cmd", command)
-	add("user", "default")
+	add("user", s.user.name)
 	add("redir", strconv.FormatInt(s.tracking.redirection(), 10))
 	add("resp", strconv.Itoa(s.Proto))
 	return string(text[:len(text)-1])

@@ -12,6 +12,8 @@ var commandCommands = []Command{
 	{Name: "COUNT", Arity: 2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandCount},
 	{Name: "DOCS", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandDocs},
 	{Name: "GETKEYS", Arity: -4, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandGetKeys},
+	{Name: "GETKEYSANDFLAGS", Arity: -4, Flags: Loading | Stale, Groups: "slow connection",
+		Run: runCommandGetKeysAndFlags},
 	{Name: "INFO", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandInfo},
 	{Name: "LIST", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandList},
 	help("COMMAND", "slow connection", commandHelp),
@@ -77,27 +79,33 @@ func runCommandDocs(c *Call) resp.Value {
 
 // runCommandGetKeys is COMMAND GETKEYS command [argument ...].
 func runCommandGetKeys(c *Call) resp.Value {
+	return c.listKeys(func(key resp.Value, _ keyFlag) resp.Value { return key })
+}
+
+// runCommandGetKeysAndFlags is COMMAND GETKEYSANDFLAGS command [argument ...].
+func runCommandGetKeysAndFlags(c *Call) resp.Value {
+	return c.listKeys(func(key resp.Value, flags keyFlag) resp.Value { return resp.List(key, flags.reply()) })
+}
+
+// listKeys shows the keys of the command behind COMMAND GETKEYS.
+func (c *Call) listKeys(show func(key resp.Value, flags keyFlag) resp.Value) resp.Value {
 	args := c.Args[2:]
 	cmd, _ := c.Node.lookup(args)
 	switch {
 	case cmd == nil:
 		return resp.Err("ERR Invalid command specified")
-	case !cmd.hasKeys():
+	case !cmd.specifiesKeys():
 		return resp.Err("ERR The command has no key arguments")
 	case !cmd.accepts(len(args)):
 		return resp.Err("ERR Invalid number of arguments specified for command")
 	}
-	find := cmd.keys
-	if cmd.Keys.Told != nil {
-		find = cmd.Keys.Told
-	}
-	keys, ok := find(args)
-	if (!ok || len(keys) == 0) && cmd.Flags&NoMandatoryKeys == 0 {
+	refs := cmd.refs(args)
+	if len(refs) == 0 && cmd.Flags&NoMandatoryKeys == 0 {
 		return resp.Err("ERR Invalid arguments specified for command")
 	}
-	list := make([]resp.Value, len(keys))
-	for i, key := range keys {
-		list[i] = resp.Str(string(key))
+	list := make([]resp.Value, len(refs))
+	for i, ref := range refs {
+		list[i] = show(resp.Str(string(args[ref.at])), ref.flags)
 	}
 	return resp.List(list...)
 }
@@ -142,8 +150,13 @@ func (n *Node) byFullName(name string) *Command {
 	if cmd == nil || !isSub {
 		return cmd
 	}
+	return cmd.sub(sub)
+}
+
+// sub is a subcommand by its name in any case, or nil.
+func (cmd *Command) sub(name string) *Command {
 	for i := range cmd.Sub {
-		if strings.EqualFold(cmd.Sub[i].Name, sub) {
+		if strings.EqualFold(cmd.Sub[i].Name, name) {
 			return &cmd.Sub[i]
 		}
 	}
@@ -162,8 +175,8 @@ func (cmd *Command) inGroup(category string) bool {
 	return false
 }
 
-// info is the command's entry in the reply of COMMAND. Tips and key
-// specifications are left empty: the positions say it all.
+// info is the command's entry in the reply of COMMAND. Tips are
+// left empty.
 func (cmd *Command) info() resp.Value {
 	flags := []resp.Value{}
 	for _, one := range flagNames {
@@ -183,7 +196,7 @@ func (cmd *Command) info() resp.Value {
 		resp.Str(cmd.full), resp.Int(int64(cmd.Arity)), resp.Value{Kind: resp.Set, List: flags},
 		resp.Int(int64(cmd.Keys.First)), resp.Int(int64(cmd.Keys.Last)), resp.Int(int64(cmd.Keys.Step)),
 		resp.Value{Kind: resp.Set, List: groups},
-		resp.List(), resp.List(), resp.List(subs...),
+		resp.List(), cmd.describeSpecs(), resp.List(subs...),
 	)
 }
 

@@ -53,10 +53,15 @@ func runConfigSet(c *Call) resp.Value {
 	if bad := c.checkConfigSet(pairs); bad != "" {
 		return resp.Err(bad)
 	}
+	const password = "requirepass"
+	before := c.Node.conf.get(password)
 	for i := 0; i < len(pairs); i += 2 {
 		if err := c.Node.conf.set(string(pairs[i]), string(pairs[i+1])); err != nil {
 			panic("engine: " + err.Error())
 		}
+	}
+	if now := c.Node.conf.get(password); now != before {
+		c.Node.access.root.setOnlyPassword(now)
 	}
 	c.Node.applyExpiryPolicy()
 	c.Node.applyLimits()

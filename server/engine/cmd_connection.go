@@ -74,15 +74,15 @@ func runReset(c *Call) resp.Value {
 	n.stopTracking(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
 	s.reply, s.asking, s.readOnly = replyOn, false, false
-	s.authenticated = n.conf.requirepass == ""
+	s.user, s.authenticated = n.access.root, n.access.open()
 	return resp.Simple("RESET")
 }
 
-// runAuth is AUTH [username] password. The only user is default.
+// runAuth is AUTH [username] password. Without a name it is the default user.
 func runAuth(c *Call) resp.Value {
 	switch len(c.Args) {
 	case 2:
-		if c.Node.conf.requirepass == "" {
+		if c.Node.access.root.flags&userNoPass != 0 {
 			return resp.Err("ERR AUTH <password> called without any password configured for the default user. " +
 				"Are you sure your configuration is correct?")
 		}
@@ -93,14 +93,14 @@ func runAuth(c *Call) resp.Value {
 	return resp.Err(errSyntax)
 }
 
-// authenticate checks a user and a password; without one configured, default
-// may come in with any.
-func (c *Call) authenticate(user, password string) resp.Value {
-	want := c.Node.conf.requirepass
-	if user != "default" || want != "" && password != want {
+// authenticate makes the session that of a user, if it knows a password.
+func (c *Call) authenticate(name, password string) resp.Value {
+	u := c.Node.access.authentic(name, password)
+	if u == nil {
+		c.logDenial(deniedLogin, c.context(), string(c.Args[0]), name)
 		return resp.Err("WRONGPASS invalid username-password pair or user is disabled.")
 	}
-	c.Session.authenticated = true
+	c.Session.user, c.Session.authenticated = u, true
 	return resp.OK
 }
 
@@ -121,7 +121,7 @@ func runHello(c *Call) resp.Value {
 	switch {
 	case bad != "":
 		return resp.Err(bad)
-	case !s.Authenticated():
+	case !s.authenticated:
 		return resp.Err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO " +
 			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP " +
 			"protocol version at the same time")

@@ -59,6 +59,8 @@ func (c *Call) secret(i int) bool {
 		return i > 2 && i%2 == 1 && isSensitive(string(c.Args[i-1]))
 	case "auth":
 		return i > 0 && len(c.Args) <= 3 // one of too many words is refused before
+	case "acl|setuser":
+		return i > 1
 	case "hello":
 		return i > 1 && is(c.Args[i-1], "AUTH") || i > 2 && is(c.Args[i-2], "AUTH")
 	}

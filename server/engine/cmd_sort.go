@@ -116,10 +116,16 @@ func parseSort(c *Call, mayStore bool) (opt sortOptions, bad string) {
 			if !opt.unsorted && c.Node.cfg.Topology != nil {
 				return opt, "ERR BY option of SORT denied in cluster mode."
 			}
+			if !opt.unsorted && !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
+				return opt, "ERR BY option of SORT denied due to insufficient ACL permissions."
+			}
 			i++
 		case is(args[i], "GET") && left >= 1:
 			if c.Node.cfg.Topology != nil {
 				return opt, "ERR GET option of SORT denied in cluster mode."
+			}
+			if !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
+				return opt, "ERR GET option of SORT denied due to insufficient ACL permissions."
 			}
 			opt.get = append(opt.get, string(args[i+1]))
 			i++

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -240,16 +239,8 @@ func (o *streamOptions) applyLimit(c *Call, add bool, limit int64, limited bool)
 
 // streamsKeys finds the keys of XREAD and XREADGROUP: the first half of what
 // follows STREAMS. Without it, or with halves that are unequal, there are none.
-// COMMAND GETKEYS knows the word STREAMS only.
-// Source: xreadGetKeys and the key specifications of Redis 7.0.
-var streamsKeys = Keys{Find: findStreams, Told: func(args [][]byte) (keys [][]byte, ok bool) {
-	at := slices.IndexFunc(args, func(arg []byte) bool { return is(arg, "STREAMS") })
-	if at < 0 {
-		return nil, false
-	}
-	rest := args[at+1:]
-	return rest[:len(rest)/2], len(rest) > 1
-}}
+// Source: xreadGetKeys of Redis 7.0.
+var streamsKeys = Keys{Find: findStreams}
 
 func findStreams(args [][]byte) (keys [][]byte, ok bool) {
 	for i := 1; i < len(args); i++ {

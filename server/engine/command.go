@@ -50,6 +50,7 @@ type Command struct {
 	Name   string // upper case
 	full   string // lower case, with its container's name and '|' in front
 	Keys   Keys
+	specs  []keySpec
 	Groups string // ACL categories as COMMAND INFO lists them, space-separated, without '@'
 }
 
@@ -59,7 +60,6 @@ type Command struct {
 type Keys struct {
 	First, Last, Step int // positions in the command, the name being 0; Last may be negative: from the end
 	Find              func(args [][]byte) (keys [][]byte, ok bool)
-	Told              func(args [][]byte) (keys [][]byte, ok bool) // by COMMAND GETKEYS; nil: as Find
 }
 
 // Call is one execution of a command. Handlers parse, check, apply and return

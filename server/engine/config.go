@@ -16,7 +16,6 @@ type configuration struct {
 
 	// Derived from the above, because they are read for every command.
 	notify         eventClass
-	requirepass    string
 	noExpire       bool          // DEBUG SET-ACTIVE-EXPIRE 0
 	noCron         bool          // DEBUG PAUSE-CRON 1
 	anyChecksum    bool          // DEBUG SET-SKIP-CHECKSUM-VALIDATION 1
@@ -168,7 +167,6 @@ func (conf *configuration) get(name string) string {
 // derive brings the fields for quick reading up to date.
 func (conf *configuration) derive() {
 	conf.notify, _ = parseEvents(conf.get("notify-keyspace-events"))
-	conf.requirepass = conf.get("requirepass")
 	conf.writable = conf.get("replica-read-only") == "no"
 	conf.notStale = conf.get("replica-serve-stale-data") == "no"
 	conf.debug = conf.get("enable-debug-command") != "no"

@@ -36,6 +36,8 @@ func familyWord(random *rand.Rand, kind string) string {
 		return pick("hll1", "hll2", "hll3", "key1")
 	case "Z":
 		return strconv.Quote(pick(diffLibraries...))
+	case "R":
+		return strconv.Quote(randomRule(random, false))
 	case "M":
 		return pick("alice", "bob", "carol")
 	}

@@ -110,6 +110,10 @@ const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack
 	"zset-max-listpack-entries 128 zset-max-listpack-value 64 notify-keyspace-events '' maxmemory-policy noeviction " +
 	"slowlog-log-slower-than -1"
 
+// diffLimited makes a user as whom clients may send random commands.
+const diffLimited = "ACL SETUSER limited reset on nopass +@all -@hyperloglog -lrange -config|get &ch1 &new* " +
+	"~key[0-4] %R~key5 %W~key6 ~names* ~hll* ~[^k]* (+get +set ~key7) (+lrange %R~key[67])"
+
 // leave makes the server what it was before, for the tests that come after.
 func (d *differ) leave() {
 	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
@@ -118,6 +122,7 @@ func (d *differ) leave() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "CONFIG SET hz 10 slowlog-log-slower-than 10000", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH",
+		"ACL DELUSER alice bob carol limited", "ACL LOG RESET",
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
@@ -134,9 +139,11 @@ func (d *differ) begin() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET",
+		"ACL DELUSER alice bob carol", "ACL LOG RESET", diffLimited,
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
+	d.ours.send(control, bytesOf(strings.Fields(diffLimited)))
 	for client, c := range d.real.clients { //tidy:unordered each is closed
 		if client != control {
 			_ = c.socket.Close()

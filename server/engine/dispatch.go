@@ -126,6 +126,10 @@ func (c *Call) refusal() string {
 		return "ERR Replica can't interact with the keyspace"
 	case s.tx.active && flags&NoMulti != 0:
 		return errNoMulti
+	case s.user.restricted:
+		if bad := c.denied(); bad != "" {
+			return bad
+		}
 	}
 	if n.scripts.host.running && flags&AllowBusy == 0 {
 		return n.scripts.host.busy()

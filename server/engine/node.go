@@ -41,9 +41,11 @@ type Config struct {
 	Port       int               // that INFO and CONFIG GET show
 	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter
 	ProcessID  int
-	Executable string // full path, for INFO
-	ConfigFile string // full path, for INFO
-	OS         string // for INFO, such as "Linux 6.1.0 x86_64"
+	Executable string     // full path, for INFO
+	ConfigFile string     // full path, for INFO
+	Users      [][]string // of redis.conf, each a name and its rules; see ValidateUser
+	ACLFile    ACLFile    // nil: none
+	OS         string     // for INFO, such as "Linux 6.1.0 x86_64"
 
 	SystemMemory int64 // of the machine in bytes, for INFO; 0: unknown
 }
@@ -56,6 +58,7 @@ type Node struct {
 	stats statistics
 	runID string // made when it is first asked for
 
+	access   access
 	sessions sessionList
 	lastID   int64
 	slow     slowlog
@@ -88,10 +91,13 @@ type Node struct {
 const maxDepth = 4
 
 // New makes an empty node. It costs next to nothing until it is used. It
-// panics when a parameter is not valid: check it with ValidateParameter.
+// panics when a parameter or a user is not valid: check it with
+// ValidateParameter and ValidateUser.
 func New(cfg Config) *Node {
 	n := &Node{cfg: cfg}
 	n.conf.load(cfg.Parameters)
+	n.access.begin(n.conf.get("requirepass"))
+	n.configure(cfg.Users)
 	n.reset()
 	return n
 }
@@ -111,7 +117,7 @@ func (n *Node) reset() {
 // Restart is a crash and a start: sessions, subscriptions, the script cache,
 // the replication log and statistics are gone. With keepData the keyspace
 // stays, its deadlines being dates; without, it is empty. The node keeps its
-// configuration and its role; the shell must drop its connections.
+// configuration, its users and its role; the shell must drop its connections.
 func (n *Node) Restart(keepData bool) {
 	for n.sessions.first != nil {
 		n.Close(n.sessions.first)
@@ -126,6 +132,7 @@ func (n *Node) Restart(keepData bool) {
 	n.slow = slowlog{}
 	n.latency = nil
 	n.savedAt, n.rewritten = 0, nil
+	n.access.log = nil
 	n.runID = ""
 	n.shutdown = nil
 	if !keepData {

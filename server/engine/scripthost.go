@@ -129,12 +129,18 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptArity
 	case cmd.Flags&NoScript != 0 && !h.node.conf.scriptsCallAll:
 		return errScriptDenied
-	case cmd.Flags&DenyOOM != 0 && h.lacksRoom():
-		return errOOM
 	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"
+	case h.call.Session.user.restricted:
+		if bad := h.denied(cmd, args); bad != "" {
+			return bad
+		}
+	}
+	switch {
 	case h.noWrites != "" && cmd.Flags&Write != 0, h.noWrites == errScriptRO && cmd.Flags&MayReplicate != 0:
 		return h.noWrites
+	case cmd.Flags&DenyOOM != 0 && h.lacksRoom():
+		return errOOM
 	case h.node.cfg.Topology != nil && !h.call.Session.internal:
 		return h.slotRefusal(cmd, args)
 	}
@@ -233,5 +239,22 @@ func (h *scriptHost) SetRepl(flags int) {
 	h.node.effects.muted = flags&replicaFlag == 0
 }
 
-// CheckACL is redis.acl_check_cmd. The only user may do everything.
-func (h *scriptHost) CheckACL([][]byte) bool { return true }
+// denied is why the user who runs the script may not call a command, or "".
+func (h *scriptHost) denied(cmd *Command, args [][]byte) string {
+	c := h.call
+	c.next(cmd, args, c.Proto)
+	if why := c.checkAccess("lua"); why != allowed {
+		return "ERR The user executing the script " + denialTexts[why].script
+	}
+	return ""
+}
+
+// CheckACL is redis.acl_check_cmd.
+func (h *scriptHost) CheckACL(args [][]byte) (may, known bool) {
+	cmd, _ := h.node.lookup(args)
+	if cmd == nil {
+		return false, false
+	}
+	why, _ := h.call.Session.user.denies(cmd, args)
+	return why == allowed, true
+}

@@ -26,6 +26,7 @@ type Session struct {
 	lastUsed   time.Duration
 	last       *Command // the last command that was known; nil: none yet
 
+	user          *user // whom its commands are run as
 	authenticated bool
 	dirty         bool // on the node's list for Dirty
 	closing       bool
@@ -61,7 +62,7 @@ func (n *Node) NewSession(addr string) *Session {
 	now := n.cfg.Clock.Mono()
 	s := &Session{
 		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
-		authenticated: n.conf.requirepass == "",
+		user: n.access.root, authenticated: n.access.open(),
 	}
 	n.sessions.add(s)
 	n.stats.connections++
@@ -97,7 +98,7 @@ func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
 
 // Authenticated reports whether s may run commands; until then the shell
 // holds it to tighter protocol limits.
-func (s *Session) Authenticated() bool { return s.authenticated || s.node.conf.requirepass == "" }
+func (s *Session) Authenticated() bool { return s.authenticated || s.node.access.open() }
 
 // db is the selected database.
 func (s *Session) db() *datastore.DB { return s.node.keys.DB(s.DB) }
@@ -123,6 +124,25 @@ func (s *Session) commandDone() {
 		s.reply = replySkip
 	case replySkip:
 		s.reply = replyOn
+	}
+}
+
+// eachSession calls do for every session, in the order of their IDs. It may
+// close it.
+func (n *Node) eachSession(do func(s *Session)) {
+	for s := n.sessions.first; s != nil; {
+		next := s.next
+		do(s)
+		s = next
+	}
+}
+
+// kick ends the connection of s; the caller's own still gets its reply.
+func (c *Call) kick(s *Session) {
+	s.closing = true
+	c.Node.markDirty(s)
+	if s != c.Session {
+		c.Node.Close(s)
 	}
 }
 

@@ -55,6 +55,21 @@ func init() {
 	for i := range table {
 		prepare(&table[i])
 	}
+	for i := range aclAbsent {
+		prepare(&aclAbsent[i])
+	}
+	aclTable = addACLCommands(addACLCommands(nil, table), aclAbsent)
+	for _, one := range keySpecTable {
+		specs := parseKeySpecs(one.specs)
+		for name := range strings.FieldsSeq(one.commands) {
+			container, sub, isSub := strings.Cut(name, "|")
+			cmd := byName([]byte(container))
+			if isSub {
+				cmd = cmd.sub(sub)
+			}
+			cmd.specs = specs
+		}
+	}
 }
 
 // prepare fills in what follows from the rows as they are written.

@@ -86,8 +86,10 @@ func runExec(c *Call) resp.Value {
 	for _, queued := range tx.queue {
 		inner := n.push(s)
 		inner.Cmd, inner.Args, inner.InTx = queued.cmd, queued.args, true
-		var reply resp.Value
-		inner.execute(&reply)
+		reply, denied := inner.deniedNow()
+		if !denied {
+			inner.execute(&reply)
+		}
 		s.send(reply)
 		n.pop()
 	}
