@@ -7,13 +7,14 @@ import (
 
 const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
 
-// startScript starts a script on a connection of its own.
+// startScript starts a script on a connection of its own, and returns when it has
+// run for busy-reply-threshold.
 func startScript(t *testing.T, address, script string) (runner, other *client) {
 	t.Helper()
 	runner, other = dial(t, address), dial(t, address)
-	other.do("PING", "+PONG\r\n")
 	runner.send("EVAL \"" + script + "\" 0\r\n")
-	time.Sleep(20 * time.Millisecond)
+	for other.ask("PING") != busyReply {
+	}
 	return runner, other
 }
 
@@ -71,7 +72,8 @@ func TestUnkillable(t *testing.T) {
 // Below the threshold others just wait.
 func TestShortScriptsAreNotBusy(t *testing.T) {
 	_, address := start(t)
-	runner, other := startScript(t, address, "local s = 0 for i = 1, 200000 do s = s + i end return 1")
+	runner, other := dial(t, address), dial(t, address)
+	runner.send("EVAL 'local s = 0 for i = 1, 200000 do s = s + i end return 1' 0\r\n")
 	other.do("PING", "+PONG\r\n")
 	runner.expect(":1\r\n")
 }

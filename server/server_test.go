@@ -94,6 +94,16 @@ func (c *client) do(command, reply string) {
 	c.expect(reply)
 }
 
+// ask sends an inline command and returns its reply, a line.
+func (c *client) ask(command string) string {
+	c.t.Helper()
+	c.send(command + "\r\n")
+	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(10*time.Second)))
+	line, err := c.in.ReadString('\n')
+	require.NoError(c.t, err)
+	return line
+}
+
 func TestPipeline(t *testing.T) {
 	_, address := start(t)
 	c := dial(t, address)

@@ -364,15 +364,17 @@ func TestSentinelsFailOver(t *testing.T) {
 }
 
 func TestRestartLosesTheLatest(t *testing.T) {
+	t.Parallel() // it waits
 	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}, Remember: true})
 	n := top.Node("m1")
 	c := dial(t, n)
 	c.do("SELECT 3")
 	c.do("SET old 1")
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(2 * time.Second)
+	begun := time.Now()
 	c.do("SET new 1")
 	c.do("WAIT 1 1000")
-	require.NoError(t, n.RestartLosing(150*time.Millisecond))
+	require.NoError(t, n.RestartLosing(time.Since(begun)+time.Second))
 	c = dial(t, n)
 	c.do("SELECT 3")
 	require.Equal(t, `"1"`, c.do("GET old"))
