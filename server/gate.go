@@ -83,5 +83,8 @@ func (s *Server) limit() string {
 			threshold.String()+". You can try killing the script using the SCRIPT KILL command.")
 	}
 	s.gate.letIn()
+	if s.others != nil {
+		s.others()
+	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net"
 	"sync"
 	"time"
 )
@@ -15,92 +14,99 @@ const (
 )
 
 // outbox holds the bytes for one peer and writes them in order. Writing is
-// tried at once; what the peer does not take is left to a goroutine, so that
-// neither add nor flush ever waits for a peer.
+// tried at once; what the peer does not take is left to the connection's
+// carrier, so that neither add nor flush ever waits for a peer.
 type outbox struct {
-	conn net.Conn
-	now  func([]byte) int // writes what the peer takes at once
+	write func([]byte) int // writes what the peer takes at once
+	later func()           // sees to it that the rest is written; called under the lock
 
 	mu      sync.Mutex
-	pending []byte        // not yet written
-	writing int           // bytes that the goroutine has taken out of pending
-	drained chan struct{} // closed when the goroutine ends; nil: there is none
-}
-
-func newOutbox(conn net.Conn) *outbox {
-	if pipe, ok := conn.(*pipeEnd); ok {
-		return &outbox{conn: conn, now: pipe.writeNow}
-	}
-	socket := newSocketWriter(conn)
-	return &outbox{conn: conn, now: socket.write}
+	pending []byte // not yet written, from sent on
+	sent    int
+	taken   int  // bytes that the carrier writes, taken out of pending
+	stuck   bool // later was called
+	closed  bool // nothing is written any more
 }
 
 // add takes all bytes out of *out. It returns how many wait to be written.
 func (o *outbox) add(out *[]byte) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.closed {
+		*out = (*out)[:0]
+		return 0
+	}
 	if len(o.pending) == 0 {
 		o.pending, *out = *out, o.pending[:0]
 	} else {
+		o.compact()
 		o.pending = append(o.pending, *out...)
 		*out = (*out)[:0]
 	}
 	if cap(*out) > maxIdleBuffer {
 		*out = nil
 	}
-	return len(o.pending) + o.writing
+	return len(o.pending) - o.sent + o.taken
+}
+
+// compact gives up what was sent when it is most of the buffer.
+func (o *outbox) compact() {
+	if 2*o.sent > len(o.pending) {
+		o.pending = append(o.pending[:0], o.pending[o.sent:]...)
+		o.sent = 0
+	}
 }
 
 // flush writes what the peer takes now and has the rest written later.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.pending) == 0 || o.drained != nil {
+	if len(o.pending) == 0 || o.stuck || o.closed {
 		return
 	}
-	n := o.now(o.pending)
-	if n == len(o.pending) {
-		o.pending = o.pending[:0]
-		if cap(o.pending) > maxIdleBuffer {
-			o.pending = nil
-		}
+	o.sent += o.write(o.pending[o.sent:])
+	if o.sent < len(o.pending) {
+		o.stuck = true
+		o.later()
 		return
 	}
-	rest := o.pending[n:]
-	o.pending, o.writing = nil, len(rest)
-	o.drained = make(chan struct{})
-	go o.drain(rest)
-}
-
-// drain writes chunk and then whatever has come in the meantime.
-func (o *outbox) drain(chunk []byte) {
-	for {
-		_, err := o.conn.Write(chunk)
-		o.mu.Lock()
-		chunk, o.pending = o.pending, nil
-		if err != nil {
-			chunk = nil
-			_ = o.conn.Close() // wakes the reader, which ends the connection
-		}
-		o.writing = len(chunk)
-		if len(chunk) == 0 {
-			close(o.drained)
-			o.drained = nil
-			o.mu.Unlock()
-			return
-		}
-		o.mu.Unlock()
+	o.pending, o.sent = o.pending[:0], 0
+	if cap(o.pending) > maxIdleBuffer {
+		o.pending = nil
 	}
 }
 
-// finish waits, for a limited time, until everything is written, and closes.
-func (o *outbox) finish() {
+// resume is flush for the carrier, once the peer takes more.
+func (o *outbox) resume() {
 	o.mu.Lock()
-	drained := o.drained
+	o.stuck = false
 	o.mu.Unlock()
-	if drained != nil {
-		_ = o.conn.SetWriteDeadline(now().Add(lingerTime))
-		<-drained
-	}
-	_ = o.conn.Close()
+	o.flush()
+}
+
+// take gives what is left to the carrier, which writes it before it asks
+// again; with nothing left the outbox writes by itself again.
+func (o *outbox) take() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	chunk := o.pending[o.sent:]
+	o.pending, o.sent, o.taken = nil, 0, len(chunk)
+	o.stuck = len(chunk) > 0
+	return chunk
+}
+
+// isStuck reports whether the carrier has yet to write something.
+func (o *outbox) isStuck() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stuck
+}
+
+// close has carrier close what carries the bytes, and nothing be written any
+// more. It is called under the lock, so that nobody writes to what is closed.
+func (o *outbox) close(carrier func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	carrier()
+	o.closed, o.pending, o.sent = true, nil, 0
 }

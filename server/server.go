@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"minikv/internal/resp"
 	"minikv/server/engine"
 )
 
@@ -59,7 +58,8 @@ type Server struct {
 	busy    busy
 	armed   time.Time // when timer will go off; zero: never
 	timer   *time.Timer
-	asked   bool // SHUTDOWN was seen
+	asked   bool   // SHUTDOWN was seen
+	others  func() // serves those for whom the goroutine inside is responsible; nil: there are none
 
 	freezing sync.Mutex
 	frozen   bool
@@ -70,7 +70,8 @@ type Server struct {
 	running  sync.WaitGroup // accept loops, connections
 
 	mu   sync.Mutex
-	open map[closer]struct{} // listeners and sockets, for Close
+	open map[closer]struct{} // listeners, connections and the loop, for Close
+	loop *loop               // serves the sockets; nil: none yet
 }
 
 type closer interface{ Close() error }
@@ -196,6 +197,12 @@ func (s *Server) Dial(from, to net.Addr) (net.Conn, error) {
 // accept serves the clients of one listener.
 func (s *Server) accept(listener net.Listener) error {
 	defer s.forget(listener)
+	if served, err := s.serveSockets(listener); served {
+		if errors.Is(err, ErrClosed) || s.closing.Load() {
+			return ErrClosed
+		}
+		return fmt.Errorf("server: accept: %w", err)
+	}
 	for {
 		socket, err := listener.Accept()
 		switch {
@@ -217,15 +224,6 @@ func (s *Server) accept(listener net.Listener) error {
 }
 
 const acceptPause = 10 * time.Millisecond
-
-// welcome makes a session for a new client and serves it.
-func (s *Server) welcome(socket net.Conn) {
-	if !s.remember(socket) {
-		return
-	}
-	c := &conn{server: s, socket: socket, reader: resp.NewCommandReader(), out: newOutbox(socket)}
-	go c.serve()
-}
 
 // collect moves what the machine has left for its sessions to the outboxes,
 // and sets the timer. It returns the connections to flush after the gate.

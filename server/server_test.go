@@ -52,6 +52,10 @@ func dial(t *testing.T, address string) *client {
 	socket, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
+	return newClient(t, socket)
+}
+
+func newClient(t *testing.T, socket net.Conn) *client {
 	return &client{t: t, socket: socket, in: bufio.NewReader(socket)}
 }
 

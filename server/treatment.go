@@ -3,7 +3,7 @@ package server
 // Treatment is what a test has in store for one command of a client. The zero
 // Treatment lets it run as usual.
 type Treatment struct {
-	// Wait is called first, by the connection's goroutine while others use the
+	// Wait is called first, by a goroutine of its own while others use the
 	// machine; it returns early when closed is. What it returns is called once
 	// the command has been dealt with. It may be nil.
 	Wait func(closed <-chan struct{}) (done func())
@@ -45,8 +45,7 @@ type treated struct {
 // outside is the part of a treatment that happens while others use the machine.
 // It returns false when the server has been closed: the machine is not this
 // connection's any more.
-func (c *conn) outside() bool {
-	t := c.treated
+func (c *conn) outside(t *treated) bool {
 	if t.Wait != nil {
 		t.done = t.Wait(c.server.closed)
 	}
@@ -66,31 +65,31 @@ func (c *conn) outside() bool {
 }
 
 // treat gives a command the rest of its treatment, under the gate.
-func (c *conn) treat(visiting bool) (done func()) {
+func (c *conn) treat(turn *turn) {
 	t := c.treated
 	c.treated = nil
+	if t.done != nil {
+		turn.done = append(turn.done, t.done)
+	}
 	if c.session.Closing() || c.server.closing.Load() {
-		return t.done
+		return
 	}
 	c.leaving = t.Close
 	switch {
 	case t.Lose == LoseRequest:
 		c.dead = true
 	case t.Answer != nil:
-		c.take() // what comes before it
-		c.out.add(&t.reply)
-		c.dirty = append(c.dirty, c)
+		c.answer(turn, t.reply)
 	case t.Lose == LoseReply:
 		c.take()
 		c.dead = true
-		c.run1(t.cmd, visiting)
+		c.run1(t.cmd, turn.visiting)
 	default:
-		c.run1(t.cmd, visiting)
+		c.run1(t.cmd, turn.visiting)
 	}
 	if t.Twice && !c.session.Blocked() && !c.session.Closing() {
 		c.take() // the reply
-		c.run1(t.cmd, visiting)
+		c.run1(t.cmd, turn.visiting)
 		c.session.Out = c.session.Out[:0]
 	}
-	return t.done
 }

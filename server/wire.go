@@ -3,122 +3,155 @@ package server
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
-	"os"
 	"time"
 
 	"minikv/internal/resp"
 	"minikv/server/engine"
 )
 
-// conn is one client's connection. Its goroutine reads, executes and writes.
+// conn is one client's connection: how its bytes become commands, and what the
+// machine has for it becomes bytes. Its carrier brings and takes them.
 type conn struct {
 	server  *Server
-	socket  net.Conn
+	carrier carrier
+	address net.Addr
 	reader  *resp.CommandReader
-	out     *outbox
+	out     outbox
 	session *engine.Session
 
 	// Under the gate:
-	blocked   bool // the goroutine reads on, but must be woken to execute
+	blocked   bool // the carrier reads on, but must be woken to execute
 	failed    bool // a protocol error was answered; nothing more is executed
 	softSince time.Time
 	treated   *treated // a command that needs more than the machine; nil: none
 	dead      bool     // nothing passes any more, in either direction
 	leaving   bool     // to be closed as soon as the session is not blocked
 
-	abandoned bool // the server was closed while the goroutine was elsewhere
-
-	read  int     // bytes that the session has not been told of
-	dirty []*conn // the connections to flush after the gate; used by the goroutine only
+	abandoned bool // the server was closed while the command was elsewhere
+	read      int  // bytes that the session has not been told of; its carrier's
 }
 
-// serve runs a connection until its peer leaves or it must be closed.
-func (c *conn) serve() {
-	defer c.leave()
-	if refusal := c.join(); refusal != "" {
-		_, _ = c.socket.Write(resp.Append(nil, resp.Err(refusal), 2))
-		return
-	}
-	defer c.end()
-	for {
-		read, err := c.reader.Fill(c.socket)
-		c.read += read
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// Somebody woke us: the session is unblocked, or to be closed.
-			err = c.socket.SetReadDeadline(time.Time{})
-		}
-		if err != nil || !c.execute() {
-			return
-		}
-	}
+// carrier is what a connection needs of what carries it: a socket of the
+// server's loop, or a stream with a goroutine of its own. The methods are
+// called under the gate and do not wait.
+type carrier interface {
+	// keepAlive has the system ask a silent peer, after period and again, whether
+	// it is still there; 0: never.
+	keepAlive(period time.Duration)
+	// wake has what was sent be executed, as the session is not blocked any
+	// more, or has the connection end, as the session is to be closed.
+	wake()
+	// cut has the connection end without its last replies.
+	cut()
 }
 
-// join makes the session, unless there is a reason to send the client away.
-func (c *conn) join() (refusal string) {
+func newConn(s *Server, address net.Addr) *conn {
+	return &conn{server: s, address: address, reader: resp.NewCommandReader()}
+}
+
+// fill reads once from what carries the bytes.
+func (c *conn) fill(from io.Reader) error {
+	read, err := c.reader.Fill(from)
+	c.read += read
+	return err
+}
+
+// join makes the session, under the gate, unless there is a reason to send the
+// client away.
+func (c *conn) join() (refusal []byte) {
 	s := c.server
-	visiting := s.gate.enter()
-	defer s.gate.leave(visiting)
 	if int64(len(s.conns)) >= s.number("maxclients", 10000) {
-		return "ERR max number of clients reached"
+		return resp.Append(nil, resp.Err("ERR max number of clients reached"), 2)
 	}
-	if s.isProtected() && !isLoopback(c.socket.RemoteAddr()) {
-		return errProtected
+	if s.isProtected() && !isLoopback(c.address) {
+		return resp.Append(nil, resp.Err(errProtected), 2)
 	}
 	c.reader.MaxBulk = s.number("proto-max-bulk-len", resp.DefaultMaxBulk)
 	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))
-	c.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
-	c.session = s.machine.NewSession(c.socket.RemoteAddr().String())
+	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
+	c.session = s.machine.NewSession(c.address.String())
 	s.conns[c.session] = c
-	return ""
+	return nil
 }
 
-func (c *conn) keepAlive(period time.Duration) {
-	if tcp, ok := c.socket.(*net.TCPConn); ok {
-		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
-			Enable: period > 0, Idle: period, Interval: period / 3, Count: 3,
-		})
+// part ends the session, under the gate.
+func (c *conn) part() {
+	c.server.machine.Close(c.session)
+	delete(c.server.conns, c.session)
+}
+
+// turn is one stay inside the gate: of one connection, or of all that have
+// something to read. What it leaves is sent behind the gate.
+type turn struct {
+	server   *Server
+	visiting bool
+	dirty    []*conn  // whose output is to be written
+	done     []func() // to be called when it was
+}
+
+func (t *turn) begin(s *Server) {
+	t.server = s
+	t.visiting = s.gate.enter()
+	t.dirty, t.done = t.dirty[:0], t.done[:0]
+}
+
+// collect takes what the machine has left for its sessions.
+func (t *turn) collect() { t.dirty = t.server.collect(t.dirty) }
+
+// leave is for who has collected.
+func (t *turn) leave() {
+	t.server.gate.leave(t.visiting)
+	t.send()
+}
+
+func (t *turn) end() {
+	t.collect()
+	t.leave()
+}
+
+// send writes what the turn has left so far.
+func (t *turn) send() {
+	flushAll(t.dirty)
+	for _, done := range t.done {
+		done()
 	}
+	t.dirty, t.done = t.dirty[:0], t.done[:0]
 }
 
 // execute runs the commands that have arrived, as far as the session is not
-// blocked. It reports whether to go on reading.
-func (c *conn) execute() bool {
+// blocked, with turns of its own. It reports whether to go on reading.
+func (c *conn) execute(t *turn) (open bool) {
 	for {
-		open := c.turn()
-		if c.treated == nil || !open {
+		t.begin(c.server)
+		open = c.step(t)
+		treated := c.treated
+		t.end()
+		if treated == nil || !open {
 			return open
 		}
-		if !c.outside() {
+		if !c.outside(treated) {
 			return false
 		}
 	}
 }
 
-// turn is execute up to the first command that needs a treatment outside of the gate.
-func (c *conn) turn() (open bool) {
-	s := c.server
-	var done func()
-	visiting := s.gate.enter()
-	c.session.Received(c.read)
-	c.read = 0
-	c.dirty = c.dirty[:0]
-	if c.treated != nil {
-		done = c.treat(visiting)
+// step is execute for a turn that has begun, up to the first command that needs a
+// treatment outside of it. It reports whether to go on reading.
+func (c *conn) step(t *turn) (open bool) {
+	if c.read > 0 {
+		c.session.Received(c.read)
+		c.read = 0
 	}
-	problem := c.run(visiting)
-	c.dirty = s.collect(c.dirty)
-	if problem != nil {
-		c.refuse(problem)
+	if c.treated != nil {
+		c.treat(t)
+	}
+	if problem := c.run(t.visiting); problem != nil {
+		c.refuse(t, problem)
 	}
 	c.blocked = c.session.Blocked()
-	open = !c.failed && !c.session.Closing() && (!c.leaving || c.blocked)
-	s.gate.leave(visiting)
-	flushAll(c.dirty)
-	if done != nil {
-		done()
-	}
-	return open
+	return !c.failed && !c.session.Closing() && (!c.leaving || c.blocked)
 }
 
 // run executes buffered commands; it returns what the reader or the shell
@@ -157,16 +190,21 @@ func (c *conn) run1(cmd [][]byte, visiting bool) {
 }
 
 // refuse answers a protocol error, as the last reply of the connection.
-func (c *conn) refuse(problem error) {
+func (c *conn) refuse(t *turn, problem error) {
 	c.failed = true
 	var protocol resp.ProtocolError
 	if !errors.As(problem, &protocol) {
 		c.server.cfg.Log(LevelWarning, problem.Error())
 		return
 	}
-	reply := resp.Append(nil, resp.Err("ERR "+protocol.Error()), c.session.Proto)
+	c.answer(t, resp.Append(nil, resp.Err("ERR "+protocol.Error()), c.session.Proto))
+}
+
+// answer puts a reply that is not the machine's behind those that are.
+func (c *conn) answer(t *turn, reply []byte) {
+	c.take()
 	c.out.add(&reply)
-	c.dirty = append(c.dirty, c)
+	t.dirty = append(t.dirty, c)
 }
 
 // take moves the session's output to the outbox. It runs under the gate, on
@@ -180,37 +218,13 @@ func (c *conn) take() {
 		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
 			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
 				" closed for overcoming of output buffer limits.")
-			_ = c.socket.Close()
+			c.carrier.cut()
 		}
 	}
 	if c.session.Closing() || c.blocked && !c.session.Blocked() {
 		c.blocked = false
-		_ = c.socket.SetReadDeadline(now()) // wakes the goroutine
+		c.carrier.wake()
 	}
-}
-
-// leave is the last thing that a connection's goroutine does.
-func (c *conn) leave() {
-	if c.abandoned {
-		_ = c.socket.Close()
-		return
-	}
-	c.server.forget(c.socket)
-}
-
-// end takes leave of the client. What it was sent before is still written.
-func (c *conn) end() {
-	if c.abandoned {
-		return
-	}
-	s := c.server
-	visiting := s.gate.enter()
-	s.machine.Close(c.session)
-	delete(s.conns, c.session)
-	c.dirty = s.collect(c.dirty[:0])
-	s.gate.leave(visiting)
-	flushAll(c.dirty)
-	c.out.finish()
 }
 
 func flushAll(conns []*conn) {

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// lane is the carrier of a connection that is no socket of the loop: any
+// net.Conn, served by a goroutine of its own, which reads, executes and writes.
+type lane struct {
+	*conn
+	socket  net.Conn
+	drained chan struct{} // closed when the goroutine that writes the rest ends; under the outbox's lock
+}
+
+// welcome makes a connection of what a client has dialed, and serves it.
+func (s *Server) welcome(socket net.Conn) {
+	if !s.remember(socket) {
+		return
+	}
+	c := &lane{conn: newConn(s, socket.RemoteAddr()), socket: socket}
+	c.carrier = c
+	c.out.later = c.drainLater
+	if pipe, ok := socket.(*pipeEnd); ok {
+		c.out.write = pipe.writeNow
+	} else {
+		c.out.write = newSocketWriter(socket).write
+	}
+	go c.serve()
+}
+
+// serve runs a connection until its peer leaves or it must be closed.
+func (c *lane) serve() {
+	defer c.leave()
+	var t turn
+	t.begin(c.server)
+	refusal := c.join()
+	t.end()
+	if refusal != nil {
+		_, _ = c.socket.Write(refusal)
+		return
+	}
+	defer c.end()
+	for {
+		err := c.fill(c.socket)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			// Somebody woke us: the session is unblocked, or to be closed.
+			err = c.socket.SetReadDeadline(time.Time{})
+		}
+		if err != nil || !c.execute(&t) {
+			return
+		}
+	}
+}
+
+// leave is the last thing that a connection's goroutine does.
+func (c *lane) leave() {
+	if c.abandoned {
+		_ = c.socket.Close()
+		return
+	}
+	c.server.forget(c.socket)
+}
+
+// end takes leave of the client. What it was sent before is still written.
+func (c *lane) end() {
+	if c.abandoned {
+		return
+	}
+	var t turn
+	t.begin(c.server)
+	c.part()
+	t.end()
+	c.out.mu.Lock()
+	drained := c.drained
+	c.out.mu.Unlock()
+	if drained != nil {
+		_ = c.socket.SetWriteDeadline(now().Add(lingerTime))
+		<-drained
+	}
+	_ = c.socket.Close()
+}
+
+// keepAlive implements carrier.
+func (c *lane) keepAlive(period time.Duration) {
+	if tcp, ok := c.socket.(*net.TCPConn); ok {
+		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
+			Enable: period > 0, Idle: period, Interval: period / 3, Count: 3,
+		})
+	}
+}
+
+// wake implements carrier.
+func (c *lane) wake() { _ = c.socket.SetReadDeadline(now()) }
+
+// cut implements carrier.
+func (c *lane) cut() { _ = c.socket.Close() }
+
+// drainLater has a goroutine write what the peer did not take at once. It is
+// called under the outbox's lock.
+func (c *lane) drainLater() {
+	drained := make(chan struct{})
+	c.drained = drained
+	go func() {
+		defer close(drained)
+		for chunk := c.out.take(); len(chunk) > 0; chunk = c.out.take() {
+			if _, err := c.socket.Write(chunk); err != nil {
+				c.out.close(c.cut) // wakes the reader, which ends the connection
+			}
+		}
+	}()
+}

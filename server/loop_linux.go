@@ -1,0 +1,296 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// loop is the goroutine that serves all sockets of a Server, in the order in
+// which something arrived at them, as Redis's only thread does: it asks epoll
+// what is ready, reads, has the machine execute, and then writes the replies
+// with one write for each client.
+//
+// Events are edge-triggered, so a socket needs no looking after while its client
+// is blocked. The epoll descriptor is itself watched by the Go runtime: an idle
+// loop is a parked goroutine and takes no thread.
+//
+// Source: aeProcessEvents, beforeSleep and processEventsWhileBlocked of Redis 7.0.
+type loop struct {
+	server  *Server
+	epoll   int
+	file    *os.File // the same descriptor, for waiting
+	raw     syscall.RawConn
+	events  [maxEvents]syscall.EpollEvent
+	count   int // of events that have come
+	sockets map[int32]*socket
+	again   []*socket // that may have more to read
+	ended   []*socket // to be closed behind the gate
+	turn    turn
+	visit   turn // of the others while a script runs
+
+	// Under the gate:
+	listeners map[int32]syscall.RawConn
+	ready     []*socket // to be served in this order, from next on
+	next      int
+	inside    bool // the loop's goroutine is using the machine
+}
+
+const (
+	// maxEvents is how many sockets are served in one turn.
+	maxEvents = 1024
+	// acceptsPerTurn is how many clients are let in before the others are served.
+	// Source: MAX_ACCEPTS_PER_CALL.
+	acceptsPerTurn = 1000
+
+	edgeTriggered = 1 << 31 // EPOLLET, in the type of an event's field
+	toRead        = syscall.EPOLLIN | syscall.EPOLLRDHUP | edgeTriggered
+	toWrite       = syscall.EPOLLOUT
+	broken        = syscall.EPOLLHUP | syscall.EPOLLERR
+	peerLeft      = syscall.EPOLLRDHUP | broken
+)
+
+// serveSockets serves the clients of a listener of the system in the server's
+// loop until Close. It returns false when it is no such listener.
+func (s *Server) serveSockets(listener net.Listener) (served bool, err error) {
+	switch listener.(type) {
+	case *net.TCPListener, *net.UnixListener:
+	default:
+		return false, nil
+	}
+	raw, err := listener.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return true, err
+	}
+	l, first, err := s.theLoop()
+	if err != nil {
+		return true, err
+	}
+	if err = l.listen(raw); err == nil && first {
+		l.run()
+	}
+	if first {
+		l.end()
+	}
+	if err != nil {
+		return true, err
+	}
+	<-s.closed
+	return true, ErrClosed
+}
+
+// theLoop is the server's loop, which who gets it first must run.
+func (s *Server) theLoop() (l *loop, first bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return nil, false, ErrClosed
+	}
+	if s.loop != nil {
+		return s.loop, false, nil
+	}
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, false, os.NewSyscallError("epoll_create1", err)
+	}
+	_ = syscall.SetNonblock(epoll, true) // which os.NewFile looks at
+	l = &loop{server: s, epoll: epoll, file: os.NewFile(uintptr(epoll), "epoll"),
+		sockets: map[int32]*socket{}, listeners: map[int32]syscall.RawConn{}}
+	if l.raw, err = l.file.SyscallConn(); err != nil {
+		_ = l.file.Close()
+		return nil, false, err
+	}
+	s.loop = l
+	s.open[l] = struct{}{}
+	s.running.Add(1)
+	return l, true, nil
+}
+
+// listen has the loop accept a listener's clients.
+func (l *loop) listen(raw syscall.RawConn) error {
+	visiting := l.server.gate.enter()
+	defer l.server.gate.leave(visiting)
+	var err error
+	closed := raw.Control(func(fd uintptr) {
+		l.listeners[int32(fd)] = raw
+		err = l.watch(int(fd), syscall.EPOLL_CTL_ADD, syscall.EPOLLIN|edgeTriggered)
+	})
+	return errors.Join(closed, err)
+}
+
+func (l *loop) watch(fd, operation int, events uint32) error {
+	event := syscall.EpollEvent{Events: events, Fd: int32(fd)}
+	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(l.epoll, operation, fd, &event))
+}
+
+// Close has the loop look at whether the server is closed.
+func (l *loop) Close() error {
+	l.kick()
+	return nil
+}
+
+// kick ends the loop's wait for events.
+func (l *loop) kick() { _ = l.file.SetReadDeadline(time.Unix(1, 0)) }
+
+// run serves until the server is closed.
+func (l *loop) run() {
+	t := &l.turn
+	for l.wait() {
+		t.begin(l.server)
+		l.enter(true)
+		l.serve(t)
+		l.enter(false)
+		t.leave()
+		l.bury()
+	}
+}
+
+// end leaves nothing behind.
+func (l *loop) end() {
+	s := l.server
+	l.turn.begin(s)
+	clients := slices.Collect(maps.Values(l.sockets))
+	for _, k := range clients {
+		k.hangUp()
+		k.end()
+	}
+	l.turn.end()
+	s.mu.Lock()
+	s.loop = nil
+	s.mu.Unlock()
+	_ = l.file.Close()
+	s.forget(l)
+}
+
+// enter notes, under the gate, whether the loop's goroutine uses the machine.
+func (l *loop) enter(inside bool) {
+	l.inside = inside
+	l.server.others = nil
+	if inside {
+		l.server.others = l.serveOthers
+	}
+}
+
+// wait returns when something is to be done, false if that is to end.
+func (l *loop) wait() bool {
+	if l.server.closing.Load() {
+		return false
+	}
+	l.count = 0
+	err := l.raw.Read(l.poll)
+	if errors.Is(err, os.ErrDeadlineExceeded) { // a kick
+		err = l.file.SetReadDeadline(time.Time{})
+	}
+	if err != nil {
+		panic(fmt.Sprintf("server: epoll: %v", err))
+	}
+	return true
+}
+
+// poll takes the events that have come. It returns false to be called again
+// when there are some.
+func (l *loop) poll(uintptr) bool {
+	for {
+		n, err := syscall.EpollWait(l.epoll, l.events[:], 0)
+		if err == syscall.EINTR {
+			continue
+		}
+		l.count = max(n, 0)
+		return l.count > 0 || len(l.again) > 0
+	}
+}
+
+// serve serves the sockets that are ready, and those whose sessions thereby
+// become unblocked.
+func (l *loop) serve(t *turn) {
+	for _, k := range l.again {
+		k.enqueue()
+	}
+	l.again = l.again[:0]
+	for _, event := range l.events[:l.count] {
+		l.note(event)
+	}
+	l.count = 0
+	for l.next < len(l.ready) {
+		for l.next < len(l.ready) {
+			k := l.ready[l.next]
+			l.next++
+			k.queued = false
+			k.serve(t)
+		}
+		l.ready, l.next = l.ready[:0], 0
+		t.collect() // which may wake others
+	}
+}
+
+// note has what an event tells be done.
+func (l *loop) note(event syscall.EpollEvent) {
+	if listener := l.listeners[event.Fd]; listener != nil {
+		l.accept(listener)
+		return
+	}
+	k := l.sockets[event.Fd]
+	if k == nil {
+		return
+	}
+	k.left = k.left || event.Events&peerLeft != 0
+	k.lost = k.lost || event.Events&broken != 0
+	k.readable = k.readable || event.Events&(syscall.EPOLLIN|peerLeft) != 0
+	k.writable = k.writable || event.Events&syscall.EPOLLOUT != 0
+	k.enqueue()
+}
+
+// serveOthers serves the clients of the loop while it runs a script of one of
+// them for long.
+func (l *loop) serveOthers() {
+	l.poll(0)
+	l.visit.server, l.visit.visiting = l.server, true
+	l.serve(&l.visit)
+	l.visit.send()
+	l.bury()
+}
+
+// bury closes the sockets whose sessions have ended, once everything is written.
+func (l *loop) bury() {
+	for _, k := range l.ended {
+		k.finish()
+	}
+	l.ended = l.ended[:0]
+}
+
+// accept lets in the clients that have come to a listener.
+func (l *loop) accept(listener syscall.RawConn) {
+	for range acceptsPerTurn {
+		fd, peer := -1, syscall.Sockaddr(nil)
+		var err error
+		closed := listener.Control(func(own uintptr) {
+			fd, peer, err = syscall.Accept4(int(own), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		})
+		switch {
+		case closed != nil || err == syscall.EAGAIN:
+			return
+		case err == nil:
+			l.welcome(fd, peer)
+		case err != syscall.EINTR && err != syscall.ECONNABORTED:
+			// Out of file descriptors, most likely: it may pass.
+			l.server.cfg.Log(LevelWarning, "Accepting client connection: "+err.Error())
+			l.acceptLater(listener)
+			return
+		}
+	}
+	l.acceptLater(listener)
+}
+
+// acceptLater has the clients of a listener be let in that were left waiting.
+func (l *loop) acceptLater(listener syscall.RawConn) {
+	time.AfterFunc(acceptPause, func() {
+		_ = listener.Control(func(fd uintptr) { // which tells of them again
+			_ = l.watch(int(fd), syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|edgeTriggered)
+		})
+	})
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package server
+
+import "net"
+
+// loop is Linux's.
+type loop struct{}
+
+// serveSockets serves nothing: without epoll each connection has a goroutine.
+func (s *Server) serveSockets(net.Listener) (served bool, err error) { return false, nil }

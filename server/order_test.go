@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dialLocal serves s at a socket of the file system as well, and connects clients
+// to it. What is written there has arrived when the write returns, on a busy
+// machine too.
+func dialLocal(t *testing.T, count int) []*client {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux's sockets are served by one loop")
+	}
+	s, _ := start(t)
+	path := filepath.Join(t.TempDir(), "socket")
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	go func() { _ = s.Serve(listener) }()
+	var clients []*client
+	for range count {
+		socket, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = socket.Close() })
+		c := newClient(t, socket)
+		c.do("PING", "+PONG\r\n")
+		clients = append(clients, c)
+	}
+	return clients
+}
+
+// Whose command came first is served first, whatever else the machine is busy with.
+func TestOrderOfArrival(t *testing.T) {
+	clients := dialLocal(t, 3)
+	pusher := clients[2]
+	for i := range 3000 {
+		first, second := clients[i%2], clients[1-i%2]
+		first.send("BLPOP l 0\r\n")
+		second.send("BLPOP l 0\r\n")
+		pusher.do("RPUSH l a b", ":2\r\n")
+		first.expect("*2\r\n$1\r\nl\r\n$1\r\na\r\n")
+		second.expect("*2\r\n$1\r\nl\r\n$1\r\nb\r\n")
+	}
+}
+
+// What one client reads is what the one before it wrote.
+func TestOrderOfCommands(t *testing.T) {
+	clients := dialLocal(t, 8)
+	clients[0].do("SET k before", "+OK\r\n")
+	last := "before"
+	for i := range 500 {
+		for j, c := range clients {
+			c.send(fmt.Sprintf("GETSET k %d.%d\r\n", i, j))
+		}
+		for j, c := range clients {
+			c.expect(fmt.Sprintf("$%d\r\n%s\r\n", len(last), last))
+			last = fmt.Sprintf("%d.%d", i, j)
+		}
+	}
+}
+
+// A blocked client's later commands are executed behind those that were there already.
+func TestOrderOfUnblocked(t *testing.T) {
+	clients := dialLocal(t, 2)
+	for range 300 {
+		clients[0].send("BLPOP l 0\r\nRPUSH m late\r\n")
+		clients[1].send("RPUSH l x\r\nRPUSH m early\r\n")
+		clients[0].expect("*2\r\n$1\r\nl\r\n$1\r\nx\r\n:2\r\n")
+		clients[1].expect(":1\r\n:1\r\n")
+		clients[1].do("DEL m", ":1\r\n")
+	}
+}
