@@ -60,21 +60,38 @@ func (r *rewriter) closures(stmts []ast.Stmt) *program {
 	return &program{body, c.slots}
 }
 
-// runProgram runs the closures of c.
-func (e *Engine) runProgram(c *chunk, keys, argv [][]byte, reply *resp.Value) {
-	a := &e.activation
+// runProgram runs the closures of s. What only gopher-lua's machine looks at
+// is left as its last run has left it.
+func (e *Engine) runProgram(p *program, s *Script, h Host, keys, argv [][]byte, reply *resp.Value) {
+	r, a := &e.run, &e.activation
+	r.host, r.script = h, s
+	r.proto, r.ticks = 2, 0
+	r.args, r.digits = r.args[:0], r.digits[:0]
 	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
-	if cap(a.slots) < c.program.slots {
-		a.slots = make([]lua.LValue, c.program.slots)
+	if cap(a.slots) < p.slots {
+		a.slots = make([]lua.LValue, p.slots)
 	}
-	a.slots = a.slots[:c.program.slots]
-	_, fault := c.program.body(a)
+	a.slots = a.slots[:p.slots]
+	_, fault := p.body(a)
 	if fault != nil {
 		*reply = resp.Err(oneLine(e.uncaught(fault)))
 	} else {
-		*reply = e.reply(a.result)
+		e.setReply(reply, a.result)
 	}
 	a.forget()
+	r.forget()
+}
+
+// setReply is reply that sets what it would return.
+func (e *Engine) setReply(reply *resp.Value, v lua.LValue) {
+	switch v := v.(type) {
+	case *lua.LNilType:
+		reply.SetNil()
+	case lua.LNumber:
+		reply.SetInt(toInteger(float64(v)))
+	default:
+		*reply = e.reply(v)
+	}
 }
 
 // forget drops the values of the run.

@@ -143,12 +143,18 @@ func (k *commandCall) run(a *activation) *failure {
 		}
 		good = good && ok
 	}
-	k.send(a, r.args[mark:], good)
+	words := r.args[mark:]
+	if good && k.handle != NoCommand {
+		r.host.Call(k.handle, words, r.proto, &a.reply)
+	} else {
+		k.send(a, words, good)
+	}
 	r.args, r.digits = r.args[:mark], r.digits[:digits]
 	return nil
 }
 
-// send calls the host, unless the words are no command.
+// send calls the host for a command whose name is known only now, unless the
+// words are none.
 func (k *commandCall) send(a *activation, words [][]byte, good bool) {
 	r := &a.e.run
 	if len(words) == 0 && good {

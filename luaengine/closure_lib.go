@@ -22,8 +22,8 @@ const manyArguments = 1 << 16
 func (s *sandbox) openClosures() {
 	named := func(name string) *lua.LFunction { return s.function(name).(*lua.LFunction) }
 	s.ipairs, s.unpack = named("ipairs"), named("unpack")
-	s.commandOf[named("redis.call")] = &command{}
-	s.commandOf[named("redis.pcall")] = &command{protect: true}
+	s.commandOf[named("redis.call")] = &command{handle: NoCommand}
+	s.commandOf[named("redis.pcall")] = &command{handle: NoCommand, protect: true}
 	s.builtins = map[*lua.LFunction]builtin{
 		s.concat:                    {2, manyArguments, concatenation},
 		s.modulo:                    {2, 2, operation("__mod")},

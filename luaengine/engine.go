@@ -86,27 +86,44 @@ func (e *Engine) SetClosures(on bool) {
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
+	e.RunInto(&reply, s, h, keys, argv, opt)
+	return reply
+}
+
+// RunInto is Run that sets reply instead of returning it.
+func (e *Engine) RunInto(reply *resp.Value, s *Script, h Host, keys, argv [][]byte, opt RunOptions) {
+	c, err := e.chunkToRun(s, opt)
+	switch {
+	case err != nil:
+		*reply = resp.Err(compileError(err))
+	case c.program != nil && s.function == nil:
+		e.runProgram(c.program, s, h, keys, argv, reply)
+	default:
+		*reply = e.runMachine(c, s, h, keys, argv, opt)
+	}
+}
+
+// chunkToRun is what of s runs now.
+func (e *Engine) chunkToRun(s *Script, opt RunOptions) (*chunk, error) {
 	if s.function != nil {
-		e.begin(s, h, RunOptions{})
-		defer e.end(s.chunk)
-		return e.runFunction(s, keys, argv)
+		return s.chunk, nil
 	}
 	c, err := e.fetch(s)
-	if err != nil {
-		return resp.Err(compileError(err))
+	if opt.Step != nil && err == nil {
+		return e.stepping(s)
 	}
-	if opt.Step != nil {
-		stepping, err := e.stepping(s)
-		if err != nil {
-			return resp.Err(compileError(err))
-		}
-		c = stepping
+	return c, err
+}
+
+// runMachine has gopher-lua run a chunk, or the function of a library.
+func (e *Engine) runMachine(c *chunk, s *Script, h Host, keys, argv [][]byte, opt RunOptions) resp.Value {
+	if s.function != nil {
+		opt = RunOptions{}
 	}
 	e.begin(s, h, opt)
 	defer e.end(c)
-	if c.program != nil {
-		e.runProgram(c, keys, argv, &reply)
-		return reply
+	if s.function != nil {
+		return e.runFunction(s, keys, argv)
 	}
 	return e.execute(c, keys, argv)
 }
@@ -122,14 +139,20 @@ func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 // the next.
 func (e *Engine) end(c *chunk) {
 	r := &e.run
-	r.host, r.script, r.step = nil, nil, nil
+	r.step = nil
 	r.loaded = r.loaded[:0]
-	r.boxes.reset()
-	r.text = r.text[:0]
+	r.forget()
 	c.fn.Env = e.sand.globals
 	if !c.tame {
 		e.sand.dropTables()
 	}
+}
+
+// forget drops the values of the run.
+func (r *run) forget() {
+	r.host, r.script = nil, nil
+	r.boxes.reset()
+	r.text = r.text[:0]
 }
 
 // execute calls the script's main function. A failure leaves the thread in the

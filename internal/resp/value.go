@@ -87,6 +87,22 @@ func (v Value) Format() string {
 	return string([]byte{byte(v.Int >> 16), byte(v.Int >> 8), byte(v.Int)})
 }
 
+// SetInt makes v what Int returns. A Value that a function returns is written to
+// memory twice, and the second time has to wait for the first: to set it where it
+// will be read saves some nanoseconds for each function that it passes through.
+func (v *Value) SetInt(n int64) { v.Kind, v.Int, v.Str, v.List = Integer, n, "", nil }
+
+// SetStr makes v what Str returns.
+func (v *Value) SetStr(s string) { v.Kind, v.Int, v.Str, v.List = Bulk, 0, s, nil }
+
+// SetFloat makes v what Float returns.
+func (v *Value) SetFloat(f float64) {
+	v.Kind, v.Int, v.Str, v.List = Double, int64(math.Float64bits(f)), "", nil
+}
+
+// SetNil makes v Null.
+func (v *Value) SetNil() { v.Kind, v.Int, v.Str, v.List = Nil, 0, "", nil }
+
 // Flag returns a boolean reply.
 func Flag(b bool) Value {
 	if b {

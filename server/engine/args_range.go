@@ -31,6 +31,39 @@ func textReply(text string, ok bool, err error) resp.Value {
 	return resp.Str(text)
 }
 
+// setText is textReply that sets the reply.
+func setText(reply *resp.Value, text string, ok bool, err error) {
+	switch {
+	case err != nil:
+		*reply = failed(err)
+	case ok:
+		reply.SetStr(text)
+	default:
+		reply.SetNil()
+	}
+}
+
+// setFlag is flagReply that sets the reply.
+func setFlag(reply *resp.Value, yes bool, err error) {
+	switch {
+	case err != nil:
+		*reply = failed(err)
+	case yes:
+		reply.SetInt(1)
+	default:
+		reply.SetInt(0)
+	}
+}
+
+// setCount is countReply that sets the reply.
+func setCount(reply *resp.Value, n int, err error) {
+	if err != nil {
+		*reply = failed(err)
+		return
+	}
+	reply.SetInt(int64(n))
+}
+
 // countReply is the reply of a read that gave a number or an error.
 func countReply(n int, err error) resp.Value {
 	if err != nil {

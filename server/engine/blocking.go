@@ -197,7 +197,8 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	c.Args, c.Again, c.Ready = b.args, true, key
 	c.Cmd, _ = n.lookup(b.args)
 	began := n.cfg.Clock.Mono()
-	reply := c.Cmd.Run(c)
+	c.run(&c.reply)
+	reply := c.reply
 	if reply.Kind != resp.None {
 		n.unblock(s)
 		c.propagate()

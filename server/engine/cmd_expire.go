@@ -11,23 +11,23 @@ import (
 
 var expireCommands = []Command{
 	{Name: "EXPIRE", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runExpire},
+		Groups: "keyspace write fast", Fill: runExpire},
 	{Name: "EXPIREAT", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runExpireAt},
+		Groups: "keyspace write fast", Fill: runExpireAt},
 	{Name: "EXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Run: runExpireTime},
+		Groups: "keyspace read fast", Fill: runExpireTime},
 	{Name: "PERSIST", Arity: 2, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "keyspace write fast", Run: runPersist},
 	{Name: "PEXPIRE", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runPExpire},
+		Groups: "keyspace write fast", Fill: runPExpire},
 	{Name: "PEXPIREAT", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runPExpireAt},
+		Groups: "keyspace write fast", Fill: runPExpireAt},
 	{Name: "PEXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Run: runPExpireTime},
+		Groups: "keyspace read fast", Fill: runPExpireTime},
 	{Name: "PTTL", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Run: runPTTL},
+		Groups: "keyspace read fast", Fill: runPTTL},
 	{Name: "TTL", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Run: runTTL},
+		Groups: "keyspace read fast", Fill: runTTL},
 }
 
 const (
@@ -44,24 +44,25 @@ const (
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 // runExpire is EXPIRE key seconds [NX|XX] [GT|LT].
-func runExpire(c *Call) resp.Value { return expire(c, 1000, c.NowMillis()) }
+func runExpire(c *Call, reply *resp.Value) { expire(c, reply, 1000, c.NowMillis()) }
 
 // runPExpire is PEXPIRE key milliseconds [NX|XX] [GT|LT].
-func runPExpire(c *Call) resp.Value { return expire(c, 1, c.NowMillis()) }
+func runPExpire(c *Call, reply *resp.Value) { expire(c, reply, 1, c.NowMillis()) }
 
 // runExpireAt is EXPIREAT key unix-seconds [NX|XX] [GT|LT].
-func runExpireAt(c *Call) resp.Value { return expire(c, 1000, 0) }
+func runExpireAt(c *Call, reply *resp.Value) { expire(c, reply, 1000, 0) }
 
 // runPExpireAt is PEXPIREAT key unix-milliseconds [NX|XX] [GT|LT].
-func runPExpireAt(c *Call) resp.Value { return expire(c, 1, 0) }
+func runPExpireAt(c *Call, reply *resp.Value) { expire(c, reply, 1, 0) }
 
 // expire gives the first key the deadline base (Unix milliseconds) plus the
 // amount given, in units of milliseconds. A deadline that is past deletes it.
 // Source: expireGenericCommand of Redis 7.0.
-func expire(c *Call, unit, base int64) resp.Value {
+func expire(c *Call, reply *resp.Value, unit, base int64) {
 	opt, bad := parseExpireOptions(c.Args[3:])
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
 	amount, ok := parseInt(c.Args[2])
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
@@ -70,25 +71,29 @@ func expire(c *Call, unit, base int64) resp.Value {
 	}
 	switch {
 	case !ok:
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	case amount > most || amount < least || amount*unit > math.MaxInt64-base:
-		return resp.Err(errExpireTime(c))
+		*reply = resp.Err(errExpireTime(c))
+		return
 	}
 	key, deadline := c.Args[1], base+amount*unit
 	old, exists := c.DB.Deadline(key)
 	if !exists || opt.refuses(old, deadline) {
-		return resp.Zero
+		reply.SetInt(0)
+		return
 	}
 	if alreadyPast(c, deadline) {
 		c.DB.Delete(key)
 		c.Changed(key, "del")
 		c.Replicate([]byte("DEL"), key)
-		return resp.One
+		reply.SetInt(1)
+		return
 	}
 	c.DB.SetDeadline(key, max(0, deadline))
 	c.Changed(key, "expire")
 	c.ReplicateDeadline(key, deadline)
-	return resp.One
+	reply.SetInt(1)
 }
 
 // parseExpireOptions reads what follows the amount.
@@ -145,27 +150,28 @@ func persist(c *Call, key []byte) bool {
 }
 
 // runTTL is TTL key, in seconds, rounded.
-func runTTL(c *Call) resp.Value { return deadlineReply(c, 1000, c.NowMillis()) }
+func runTTL(c *Call, reply *resp.Value) { tellDeadline(c, reply, 1000, c.NowMillis()) }
 
 // runPTTL is PTTL key, in milliseconds.
-func runPTTL(c *Call) resp.Value { return deadlineReply(c, 1, c.NowMillis()) }
+func runPTTL(c *Call, reply *resp.Value) { tellDeadline(c, reply, 1, c.NowMillis()) }
 
 // runExpireTime is EXPIRETIME key, in seconds, rounded.
-func runExpireTime(c *Call) resp.Value { return deadlineReply(c, 1000, 0) }
+func runExpireTime(c *Call, reply *resp.Value) { tellDeadline(c, reply, 1000, 0) }
 
 // runPExpireTime is PEXPIRETIME key, in milliseconds.
-func runPExpireTime(c *Call) resp.Value { return deadlineReply(c, 1, 0) }
+func runPExpireTime(c *Call, reply *resp.Value) { tellDeadline(c, reply, 1, 0) }
 
-// deadlineReply is the first key's deadline, counted from base, in units of
+// tellDeadline replies the first key's deadline, counted from base, in units of
 // milliseconds.
-func deadlineReply(c *Call, unit, base int64) resp.Value {
+func tellDeadline(c *Call, reply *resp.Value, unit, base int64) {
 	deadline, exists := c.DB.Deadline(c.Args[1])
 	switch {
 	case !exists:
-		return resp.Int(ttlNoKey)
+		reply.SetInt(ttlNoKey)
 	case deadline == datastore.NoDeadline:
-		return resp.Int(ttlNoDeadline)
+		reply.SetInt(ttlNoDeadline)
+	default:
+		left := max(0, deadline-base)
+		reply.SetInt(left/unit + 2*(left%unit)/unit) // rounded, without overflow
 	}
-	left := max(0, deadline-base)
-	return resp.Int(left/unit + 2*(left%unit)/unit) // rounded, without overflow
 }

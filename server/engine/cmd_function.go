@@ -12,9 +12,9 @@ import (
 const calling = evaluating &^ MayReplicate
 
 var functionCommands = []Command{
-	{Name: "FCALL", Arity: -3, Flags: calling, Keys: numberedKeys(2), Groups: "slow scripting", Run: runFCall},
+	{Name: "FCALL", Arity: -3, Flags: calling, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runFCall},
 	{Name: "FCALL_RO", Arity: -3, Flags: calling | ReadOnly, Keys: numberedKeys(2), Groups: "slow scripting",
-		Run: runFCall},
+		Fill: runFCall},
 	{Name: "FUNCTION", Arity: -2, Groups: "slow", Sub: functionSubcommands},
 }
 
@@ -32,19 +32,21 @@ var functionSubcommands = []Command{
 }
 
 // runFCall is FCALL or FCALL_RO function numkeys [key ...] [arg ...].
-func runFCall(c *Call) resp.Value {
+func runFCall(c *Call, reply *resp.Value) {
 	f := c.Node.functions.member(string(c.Args[1]))
 	if f == nil {
-		return resp.Err("ERR Function not found")
+		*reply = resp.Err("ERR Function not found")
+		return
 	}
 	keys, argv, bad := c.scriptArgs()
 	switch {
 	case bad == errNotInt:
-		return resp.Err("ERR Bad number of keys provided")
+		*reply = resp.Err("ERR Bad number of keys provided")
 	case bad != "":
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+	default:
+		c.runScript(reply, f.Script, keys, argv)
 	}
-	return c.runScript(f.Script, keys, argv)
 }
 
 // runFunctionLoad is FUNCTION LOAD [REPLACE] code.
@@ -180,7 +182,7 @@ func (c *Call) killScript(function bool) resp.Value {
 		return resp.Err(errNotBusy)
 	case function != (h.function != ""):
 		return resp.Err(h.busy())
-	case h.wrote:
+	case h.wrote():
 		return resp.Err(errUnkillable)
 	}
 	h.killed = true

@@ -11,9 +11,9 @@ var genericCommands = []Command{
 	{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast,
 		Groups: "keyspace read fast", Run: runDBSize},
 	{Name: "DEL", Arity: -2, Flags: Write, Keys: keyRange(1, -1, 1),
-		Groups: "keyspace write slow", Run: runDel},
+		Groups: "keyspace write slow", Fill: runDel},
 	{Name: "EXISTS", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
-		Groups: "keyspace read fast", Run: runExists},
+		Groups: "keyspace read fast", Fill: runExists},
 	{Name: "FLUSHALL", Arity: -1, Flags: Write,
 		Groups: "keyspace write slow dangerous", Run: runFlushAll},
 	{Name: "FLUSHDB", Arity: -1, Flags: Write,
@@ -28,20 +28,20 @@ var genericCommands = []Command{
 	{Name: "RENAMENX", Arity: 3, Flags: Write | Fast, Keys: keyRange(1, 2, 1),
 		Groups: "keyspace write fast", Run: runRenameNX},
 	{Name: "TOUCH", Arity: -2, Flags: ReadOnly | Fast, Keys: keyRange(1, -1, 1),
-		Groups: "keyspace read fast", Run: runTouch},
+		Groups: "keyspace read fast", Fill: runTouch},
 	{Name: "TYPE", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "keyspace read fast", Run: runType},
 	{Name: "UNLINK", Arity: -2, Flags: Write | Fast, Keys: keyRange(1, -1, 1),
-		Groups: "keyspace write fast", Run: runDel},
+		Groups: "keyspace write fast", Fill: runDel},
 }
 
 // runDBSize is DBSIZE.
 func runDBSize(c *Call) resp.Value { return resp.Int(int64(c.DB.Len())) }
 
 // runDel is DEL key [key ...]; UNLINK is the same here, but for what it counts.
-func runDel(c *Call) resp.Value {
+func runDel(c *Call, reply *resp.Value) {
 	removed := int64(0)
-	lazy := c.Cmd.Name == "UNLINK" || c.Node.conf.get("lazyfree-lazy-user-del") == "yes"
+	lazy := c.Node.conf.lazyDel || c.Cmd.Name == "UNLINK"
 	for _, key := range c.Args[1:] {
 		if lazy && c.DB.FreeEffort(key) > lazyThreshold {
 			c.Node.stats.lazyFreed++
@@ -51,7 +51,7 @@ func runDel(c *Call) resp.Value {
 			removed++
 		}
 	}
-	return resp.Int(removed)
+	reply.SetInt(removed)
 }
 
 // lazyThreshold is the effort from which on redis-server frees a value elsewhere.
@@ -59,19 +59,19 @@ func runDel(c *Call) resp.Value {
 const lazyThreshold = 64
 
 // runExists is EXISTS key [key ...].
-func runExists(c *Call) resp.Value { return countKeys(c, c.DB.Exists) }
+func runExists(c *Call, reply *resp.Value) { countKeys(c, reply, c.DB.Exists) }
 
 // runTouch is TOUCH key [key ...].
-func runTouch(c *Call) resp.Value { return countKeys(c, c.DB.Touch) }
+func runTouch(c *Call, reply *resp.Value) { countKeys(c, reply, c.DB.Touch) }
 
-func countKeys(c *Call, counts func(key []byte) bool) resp.Value {
+func countKeys(c *Call, reply *resp.Value, counts func(key []byte) bool) {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
 		if counts(key) {
 			n++
 		}
 	}
-	return resp.Int(n)
+	reply.SetInt(n)
 }
 
 // runFlushAll is FLUSHALL [ASYNC|SYNC].

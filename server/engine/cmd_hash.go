@@ -11,21 +11,21 @@ import (
 
 var hashCommands = []Command{
 	{Name: "HDEL", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "write hash fast", Run: runHDel},
+		Groups: "write hash fast", Fill: runHDel},
 	{Name: "HEXISTS", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read hash fast", Run: runHExists},
+		Groups: "read hash fast", Fill: runHExists},
 	{Name: "HGET", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read hash fast", Run: runHGet},
+		Groups: "read hash fast", Fill: runHGet},
 	{Name: "HGETALL", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read hash slow", Run: runHGetAll},
 	{Name: "HINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write hash fast", Run: runHIncrBy},
+		Groups: "write hash fast", Fill: runHIncrBy},
 	{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Run: runHIncrByFloat},
 	{Name: "HKEYS", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read hash slow", Run: runHKeys},
 	{Name: "HLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read hash fast", Run: runHLen},
+		Groups: "read hash fast", Fill: runHLen},
 	{Name: "HMGET", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read hash fast", Run: runHMGet},
 	{Name: "HMSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
@@ -33,7 +33,7 @@ var hashCommands = []Command{
 	{Name: "HRANDFIELD", Arity: -2, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read hash slow", Run: runHRandField},
 	{Name: "HSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write hash fast", Run: runHSet},
+		Groups: "write hash fast", Fill: runHSet},
 	{Name: "HSETNX", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Run: runHSetNX},
 	{Name: "HSTRLEN", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
@@ -49,47 +49,54 @@ const (
 )
 
 // runHDel is HDEL key field [field ...].
-func runHDel(c *Call) resp.Value {
+func runHDel(c *Call, reply *resp.Value) {
 	key, removed := c.Args[1], 0
 	for _, field := range c.Args[2:] {
 		gone, err := c.DB.HashDelete(key, field)
 		if err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 		if gone {
 			removed++
 		}
 	}
-	return removedReply(c, key, "hdel", removed)
+	c.removed(key, "hdel", removed)
+	reply.SetInt(int64(removed))
 }
 
-// removedReply tells of n elements taken from the value under key, and of the
-// key if that was all of it, and replies n.
+// removedReply is removed with the reply: how many there were.
 func removedReply(c *Call, key []byte, event string, n int) resp.Value {
+	c.removed(key, event, n)
+	return resp.Int(int64(n))
+}
+
+// removed tells of n elements taken from the value under key, and of the
+// key if that was all of it.
+func (c *Call) removed(key []byte, event string, n int) {
 	if n > 0 {
 		c.Changed(key, event)
 		notifyIfGone(c, key)
 	}
-	return resp.Int(int64(n))
 }
 
 // notifyIfGone sends the del event of a key that has lost its last element.
 func notifyIfGone(c *Call, key []byte) {
-	if !c.DB.Exists(key) {
+	if c.Node.conf.notify != 0 && !c.DB.Exists(key) {
 		c.Notify(key, "del")
 	}
 }
 
 // runHExists is HEXISTS key field.
-func runHExists(c *Call) resp.Value {
+func runHExists(c *Call, reply *resp.Value) {
 	_, ok, err := c.DB.HashGet(c.Args[1], c.Args[2])
-	return flagReply(ok, err)
+	setFlag(reply, ok, err)
 }
 
 // runHGet is HGET key field.
-func runHGet(c *Call) resp.Value {
+func runHGet(c *Call, reply *resp.Value) {
 	text, ok, err := c.DB.HashGet(c.Args[1], c.Args[2])
-	return textReply(text, ok, err)
+	setText(reply, text, ok, err)
 }
 
 // runHGetAll is HGETALL key.
@@ -132,20 +139,22 @@ func hashReply(c *Call, fields, values bool) resp.Value {
 }
 
 // runHIncrBy is HINCRBY key field increment.
-func runHIncrBy(c *Call) resp.Value {
+func runHIncrBy(c *Call, reply *resp.Value) {
 	delta, ok := parseInt(c.Args[3])
 	if !ok {
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	}
 	n, err := c.DB.HashIncrBy(c.Args[1], c.Args[2], delta)
 	switch {
+	case err == nil:
+		c.Changed(c.Args[1], "hincrby")
+		reply.SetInt(n)
 	case errors.Is(err, datastore.ErrNotInteger):
-		return resp.Err(errHashNotInt)
-	case err != nil:
-		return failed(err)
+		*reply = resp.Err(errHashNotInt)
+	default:
+		*reply = failed(err)
 	}
-	c.Changed(c.Args[1], "hincrby")
-	return resp.Int(n)
 }
 
 // runHIncrByFloat is HINCRBYFLOAT key field increment, replicated as an HSET
@@ -177,7 +186,10 @@ func runHIncrByFloat(c *Call) resp.Value {
 }
 
 // runHLen is HLEN key.
-func runHLen(c *Call) resp.Value { return countReply(c.DB.HashLen(c.Args[1])) }
+func runHLen(c *Call, reply *resp.Value) {
+	n, err := c.DB.HashLen(c.Args[1])
+	setCount(reply, n, err)
+}
 
 // runHMGet is HMGET key field [field ...].
 func runHMGet(c *Call) resp.Value {
@@ -194,7 +206,8 @@ func runHMGet(c *Call) resp.Value {
 
 // runHMSet is HMSET key field value [field value ...].
 func runHMSet(c *Call) resp.Value {
-	reply := runHSet(c)
+	var reply resp.Value
+	runHSet(c, &reply)
 	if reply.Kind == resp.Error {
 		return reply
 	}
@@ -203,22 +216,24 @@ func runHMSet(c *Call) resp.Value {
 
 // runHSet is HSET key field value [field value ...]. It replies how many
 // fields are new.
-func runHSet(c *Call) resp.Value {
+func runHSet(c *Call, reply *resp.Value) {
 	if len(c.Args)%2 != 0 {
-		return resp.Err(errArity(c.Cmd.full))
+		*reply = resp.Err(errArity(c.Cmd.full))
+		return
 	}
 	key, created := c.Args[1], int64(0)
 	for i := 2; i < len(c.Args); i += 2 {
 		isNew, err := c.DB.HashSet(key, c.Args[i], c.Args[i+1])
 		if err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 		if isNew {
 			created++
 		}
 	}
 	c.Changed(key, "hset")
-	return resp.Int(created)
+	reply.SetInt(created)
 }
 
 // runHSetNX is HSETNX key field value.

@@ -9,7 +9,7 @@ import (
 
 var listCommands = []Command{
 	{Name: "LINDEX", Arity: 3, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read list slow", Run: runLIndex},
+		Groups: "read list slow", Fill: runLIndex},
 	{Name: "LINSERT", Arity: 5, Flags: Write | DenyOOM, Keys: oneKey(1),
 		Groups: "write list slow", Run: runLInsert},
 	{Name: "LLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
@@ -53,22 +53,25 @@ const (
 )
 
 // runLIndex is LINDEX key index.
-func runLIndex(c *Call) resp.Value {
+func runLIndex(c *Call, reply *resp.Value) {
 	key := c.Args[1]
 	n, err := c.DB.ListLen(key)
 	if err != nil || n == 0 {
-		return textReply("", false, err)
+		setText(reply, "", false, err)
+		return
 	}
 	index, ok := parseInt(c.Args[2])
 	if !ok {
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	}
 	at, ok := fromHead(index, n)
 	if !ok {
-		return resp.Null
+		reply.SetNil()
+		return
 	}
 	text, ok, err := c.DB.ListAt(key, at)
-	return textReply(text, ok, err)
+	setText(reply, text, ok, err)
 }
 
 // fromHead turns an index that may count from the end into one from the head.

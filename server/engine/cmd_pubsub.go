@@ -16,9 +16,9 @@ var pubsubCommands = []Command{
 	{Name: "SUNSUBSCRIBE", Arity: -1, Flags: subscribing, Keys: keyRange(1, -1, 1), Groups: "pubsub slow",
 		Run: runUnsubscribe(&shardKind)},
 	{Name: "PUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Groups: "pubsub fast",
-		Run: orAlone(runPublish)},
+		Fill: fillOrAlone(runPublish)},
 	{Name: "SPUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Keys: oneKey(1),
-		Groups: "pubsub fast", Run: orAlone(runSPublish)},
+		Groups: "pubsub fast", Fill: fillOrAlone(runSPublish)},
 	{Name: "PUBSUB", Arity: -2, Groups: "slow", Sub: pubsubSubcommands},
 }
 
@@ -54,18 +54,19 @@ func runUnsubscribe(k *kind) func(*Call) resp.Value {
 }
 
 // runPublish is PUBLISH channel message. Replicas' subscribers get it, too.
-func runPublish(c *Call) resp.Value {
+func runPublish(c *Call, reply *resp.Value) {
 	c.ReplicateAnyway()
 	if c.Node.nobodyHears(c.Args[1]) {
-		return resp.Zero
+		reply.SetInt(0)
+		return
 	}
-	return resp.Int(int64(c.Node.Publish(string(c.Args[1]), string(c.Args[2]))))
+	reply.SetInt(int64(c.Node.Publish(string(c.Args[1]), string(c.Args[2]))))
 }
 
 // runSPublish is SPUBLISH shardchannel message.
-func runSPublish(c *Call) resp.Value {
+func runSPublish(c *Call, reply *resp.Value) {
 	c.ReplicateAnyway()
-	return resp.Int(int64(c.Node.PublishShard(string(c.Args[1]), string(c.Args[2]))))
+	reply.SetInt(int64(c.Node.PublishShard(string(c.Args[1]), string(c.Args[2]))))
 }
 
 // listChannels is the reply of PUBSUB CHANNELS [pattern], sorted.

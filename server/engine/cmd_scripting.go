@@ -7,12 +7,12 @@ import "minikv/internal/resp"
 const evaluating = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys | MayReplicate
 
 var scriptingCommands = []Command{
-	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Run: runEval},
-	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Run: runEvalSHA},
+	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runEval},
+	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runEvalSHA},
 	{Name: "EVAL_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", Run: runEval},
+		Groups: "slow scripting", Fill: runEval},
 	{Name: "EVALSHA_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", Run: runEvalSHA},
+		Groups: "slow scripting", Fill: runEvalSHA},
 	{Name: "SCRIPT", Arity: -2, Groups: "slow", Sub: scriptSubcommands},
 }
 
@@ -25,35 +25,40 @@ var scriptSubcommands = []Command{
 }
 
 // runEval is EVAL or EVAL_RO script numkeys [key ...] [arg ...].
-func runEval(c *Call) resp.Value {
+func runEval(c *Call, reply *resp.Value) {
 	keys, argv, bad := c.scriptArgs()
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
 	script, err := c.Node.scripts.load(c.Node.cfg.Lua, string(c.Args[1]))
 	if err != nil {
-		return resp.Err(err.Error())
+		*reply = resp.Err(err.Error())
+		return
 	}
-	return c.runScript(script, keys, argv)
+	c.runScript(reply, script, keys, argv)
 }
 
 // shaLength is the length of a SHA1 in hexadecimal digits.
 const shaLength = 40
 
 // runEvalSHA is EVALSHA or EVALSHA_RO sha1 numkeys [key ...] [arg ...].
-func runEvalSHA(c *Call) resp.Value {
+func runEvalSHA(c *Call, reply *resp.Value) {
 	if len(c.Args[1]) != shaLength { // before the number of keys is looked at
-		return resp.Err(errNoScript)
+		*reply = resp.Err(errNoScript)
+		return
 	}
 	keys, argv, bad := c.scriptArgs()
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
 	script := c.Node.scripts.cache.find(c.Args[1])
 	if script == nil {
-		return resp.Err(errNoScript)
+		*reply = resp.Err(errNoScript)
+		return
 	}
-	return c.runScript(script, keys, argv)
+	c.runScript(reply, script, keys, argv)
 }
 
 // scriptArgs splits EVAL's arguments.

@@ -13,11 +13,11 @@ var stringCommands = []Command{
 	{Name: "APPEND", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write string fast", Run: runAppend},
 	{Name: "DECR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write string fast", Run: runDecr},
+		Groups: "write string fast", Fill: runDecr},
 	{Name: "DECRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write string fast", Run: runDecrBy},
+		Groups: "write string fast", Fill: runDecrBy},
 	{Name: "GET", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read string fast", Run: runGet},
+		Groups: "read string fast", Fill: runGet},
 	{Name: "GETDEL", Arity: 2, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "write string fast", Run: runGetDel},
 	{Name: "GETEX", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
@@ -27,9 +27,9 @@ var stringCommands = []Command{
 	{Name: "GETSET", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write string fast", Run: runGetSet},
 	{Name: "INCR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write string fast", Run: runIncr},
+		Groups: "write string fast", Fill: runIncr},
 	{Name: "INCRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write string fast", Run: runIncrBy},
+		Groups: "write string fast", Fill: runIncrBy},
 	{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write string fast", Run: runIncrByFloat},
 	{Name: "LCS", Arity: -3, Flags: ReadOnly, Keys: keyRange(1, 2, 1),
@@ -86,40 +86,44 @@ func runAppend(c *Call) resp.Value {
 }
 
 // runIncr is INCR key.
-func runIncr(c *Call) resp.Value { return increase(c, 1) }
+func runIncr(c *Call, reply *resp.Value) { increase(c, reply, 1) }
 
 // runDecr is DECR key.
-func runDecr(c *Call) resp.Value { return increase(c, -1) }
+func runDecr(c *Call, reply *resp.Value) { increase(c, reply, -1) }
 
 // runIncrBy is INCRBY key increment.
-func runIncrBy(c *Call) resp.Value {
+func runIncrBy(c *Call, reply *resp.Value) {
 	delta, ok := parseInt(c.Args[2])
 	if !ok {
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	}
-	return increase(c, delta)
+	increase(c, reply, delta)
 }
 
 // runDecrBy is DECRBY key decrement.
-func runDecrBy(c *Call) resp.Value {
+func runDecrBy(c *Call, reply *resp.Value) {
 	delta, ok := parseInt(c.Args[2])
 	if !ok {
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	}
 	if delta == math.MinInt64 {
-		return resp.Err(errDecrOverflow)
+		*reply = resp.Err(errDecrOverflow)
+		return
 	}
-	return increase(c, -delta)
+	increase(c, reply, -delta)
 }
 
 // increase adds delta to the integer under the first key.
-func increase(c *Call, delta int64) resp.Value {
+func increase(c *Call, reply *resp.Value, delta int64) {
 	n, err := c.DB.IncrBy(c.Args[1], delta)
 	if err != nil {
-		return failed(err)
+		*reply = failed(err)
+		return
 	}
 	c.Changed(c.Args[1], "incrby")
-	return resp.Int(n)
+	reply.SetInt(n)
 }
 
 // runIncrByFloat is INCRBYFLOAT key increment, replicated as a SET of the sum.
@@ -143,9 +147,9 @@ func runIncrByFloat(c *Call) resp.Value {
 }
 
 // runGet is GET key.
-func runGet(c *Call) resp.Value {
+func runGet(c *Call, reply *resp.Value) {
 	text, ok, err := c.DB.String(c.Args[1])
-	return textReply(text, ok, err)
+	setText(reply, text, ok, err)
 }
 
 // runGetDel is GETDEL key.

@@ -14,7 +14,7 @@ var zsetCommands = []Command{
 	{Name: "ZADD", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write sortedset fast", Run: runZAdd},
 	{Name: "ZCARD", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read sortedset fast", Run: runZCard},
+		Groups: "read sortedset fast", Fill: runZCard},
 	{Name: "ZCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZCount},
 	{Name: "ZINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
@@ -42,7 +42,7 @@ var zsetCommands = []Command{
 	{Name: "ZRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZRank},
 	{Name: "ZREM", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "write sortedset fast", Run: runZRem},
+		Groups: "write sortedset fast", Fill: runZRem},
 	{Name: "ZREMRANGEBYLEX", Arity: 4, Flags: Write, Keys: oneKey(1),
 		Groups: "write sortedset slow", Run: runZRemRangeByLex},
 	{Name: "ZREMRANGEBYRANK", Arity: 4, Flags: Write, Keys: oneKey(1),
@@ -58,7 +58,7 @@ var zsetCommands = []Command{
 	{Name: "ZREVRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZRevRank},
 	{Name: "ZSCORE", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read sortedset fast", Run: runZScore},
+		Groups: "read sortedset fast", Fill: runZScore},
 }
 
 const (
@@ -184,12 +184,19 @@ func (o *addOptions) event() string {
 }
 
 // runZCard is ZCARD key.
-func runZCard(c *Call) resp.Value { return countReply(c.DB.ZLen(c.Args[1])) }
+func runZCard(c *Call, reply *resp.Value) {
+	n, err := c.DB.ZLen(c.Args[1])
+	setCount(reply, n, err)
+}
 
 // runZScore is ZSCORE key member.
-func runZScore(c *Call) resp.Value {
+func runZScore(c *Call, reply *resp.Value) {
 	score, ok, err := c.DB.ZScore(c.Args[1], c.Args[2])
-	return scoreReply(score, ok, err)
+	if err == nil && ok {
+		reply.SetFloat(score)
+		return
+	}
+	*reply = scoreReply(score, ok, err)
 }
 
 func scoreReply(score float64, ok bool, err error) resp.Value {
@@ -235,18 +242,20 @@ func runZRevRank(c *Call) resp.Value {
 }
 
 // runZRem is ZREM key member [member ...].
-func runZRem(c *Call) resp.Value {
+func runZRem(c *Call, reply *resp.Value) {
 	removed := 0
 	for _, name := range c.Args[2:] {
 		gone, err := c.DB.ZRemove(c.Args[1], name)
 		if err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 		if gone {
 			removed++
 		}
 	}
-	return removedReply(c, c.Args[1], "zrem", removed)
+	c.removed(c.Args[1], "zrem", removed)
+	reply.SetInt(int64(removed))
 }
 
 // runZPopMin is ZPOPMIN key [count].

@@ -38,9 +38,10 @@ const (
 // together at its beginning.
 type Command struct {
 	Run     func(c *Call) resp.Value
-	Sub     []Command // subcommands of a container command; their names without the container's
-	Arity   int       // as Redis counts: the name included; negative: at least
-	row     int       // its number among all commands and subcommands
+	Fill    func(c *Call, reply *resp.Value) // instead of Run: sets the reply, which costs less
+	Sub     []Command                        // subcommands of a container command; their names without the container's
+	Arity   int                              // as Redis counts: the name included; negative: at least
+	row     int                              // its number among all commands and subcommands
 	Flags   Flag
 	lookups lookups // made by lookupsOf
 
@@ -77,10 +78,11 @@ type Call struct {
 	Again   bool          // the session was blocked in this command, and a key of it has changed
 	Ready   []byte        // with Again: that key, which has the kind that was waited for
 
-	changes    int  // counted by Changed
-	replicated bool // Replicate has replaced the command
-	forced     bool // propagate although nothing has changed
-	counted    bool // its error has been counted already: by the script's call that failed
+	reply      resp.Value // of a client's command
+	changes    int        // counted by Changed
+	replicated bool       // Replicate has replaced the command
+	forced     bool       // propagate although nothing has changed
+	counted    bool       // its error has been counted already: by the script's call that failed
 }
 
 // NowMillis is the node's wall clock in Unix milliseconds, read now.

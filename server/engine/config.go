@@ -26,6 +26,7 @@ type configuration struct {
 	minGood        int           // min-replicas-to-write
 	backlog        int           // repl-backlog-size, in bytes
 	trackedKeys    int           // tracking-table-max-keys; 0: any number
+	lazyDel        bool          // DEL counts as UNLINK does
 	timesScripts   bool          // what scripts call is timed, since something would be noted
 	untimed        bool          // latency-tracking no
 	maxMemory      uint64        // maxmemory, in bytes; 0: no limit
@@ -182,6 +183,7 @@ func (conf *configuration) derive() {
 	if conf.slowerThan >= 0 {
 		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
 	}
+	conf.lazyDel = conf.get("lazyfree-lazy-user-del") == "yes"
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))

@@ -32,10 +32,9 @@ func (c *Call) process() {
 		s.tx.enqueue(c)
 		s.send(queued)
 	default:
-		var reply resp.Value
-		c.execute(&reply)
-		if reply.Kind != resp.None {
-			s.send(reply)
+		c.execute(&c.reply)
+		if c.reply.Kind != resp.None {
+			s.send(c.reply)
 		}
 	}
 	s.asking = s.asking && (s.tx.active || cmd != nil && cmd.Name == "ASKING")
@@ -48,26 +47,6 @@ var queued = resp.Simple("QUEUED")
 // scripts and effects.
 func (c *Call) execute(reply *resp.Value) {
 	n := c.Node
-	watched := n.monitors != nil || n.cfg.Observe != nil || n.tracking.clients > 0 || n.repl.logging ||
-		n.conf.timesScripts
-	if c.Script && !watched {
-		// The shortest way: a script's calls are most of what a lock costs.
-		*reply = c.Cmd.Run(c)
-		n.stats.commands++
-		switch lookups := c.Cmd.lookups; {
-		case lookups == noLookups:
-		case lookups == oneLookup && reply.Kind == resp.Integer && reply.Int > 0:
-			n.stats.hits++
-		default:
-			c.countLookups(reply)
-		}
-		if reply.Kind == resp.Error {
-			n.stats.count(c, reply.Str)
-		} else {
-			n.stats.of(c.Cmd).calls++
-		}
-		return
-	}
 	announced := c.Cmd.Flags&SkipMonitor != 0 // shown before what it runs
 	if n.monitors != nil && announced {
 		c.feedMonitors()
@@ -76,7 +55,7 @@ func (c *Call) execute(reply *resp.Value) {
 	if c.Script && n.conf.timesScripts {
 		began = n.cfg.Clock.Mono()
 	}
-	*reply = c.Cmd.Run(c)
+	c.run(reply)
 	n.stats.commands++
 	if n.monitors != nil && !announced {
 		c.feedMonitors()
@@ -99,6 +78,15 @@ func (c *Call) execute(reply *resp.Value) {
 	if n.cfg.Observe != nil && !c.Session.Blocked() {
 		n.observeCall(c, *reply)
 	}
+}
+
+// run has the handler set the reply.
+func (c *Call) run(reply *resp.Value) {
+	if fill := c.Cmd.Fill; fill != nil {
+		fill(c, reply)
+		return
+	}
+	*reply = c.Cmd.Run(c)
 }
 
 // failureOf is the text of a reply that is an error, or "".

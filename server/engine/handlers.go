@@ -22,6 +22,19 @@ func orAlone(alone func(c *Call) resp.Value) func(c *Call) resp.Value {
 	}
 }
 
+// fillOrAlone is orAlone of a command that sets its reply.
+func fillOrAlone(alone func(c *Call, reply *resp.Value)) func(c *Call, reply *resp.Value) {
+	return func(c *Call, reply *resp.Value) {
+		if handlers := c.Node.cfg.Handlers; handlers != nil {
+			if handler := handlers[c.Cmd.full]; handler != nil {
+				*reply = handler(c)
+				return
+			}
+		}
+		alone(c, reply)
+	}
+}
+
 // Suspend leaves the session blocked until Resume answers it, and returns what
 // the handler must return. ok is false where a command must not block, in
 // transactions and scripts.

@@ -45,7 +45,7 @@ func NewMode(name string, keep []string, own []Command) *Mode {
 func (cmd *Command) handled() Command {
 	row := *cmd
 	if row.Run != nil || row.Sub == nil {
-		row.Run = orAlone(row.Run)
+		row.Run, row.Fill = orAlone(row.Run), nil
 	}
 	row.Sub = nil
 	for i := range cmd.Sub {

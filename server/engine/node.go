@@ -232,7 +232,8 @@ func (n *Node) markDirty(s *Session) {
 func (n *Node) push(s *Session) *Call {
 	c := &n.calls[n.depth]
 	n.depth++
-	*c = Call{Node: n, Session: s, DB: s.db(), Proto: s.Proto}
+	*c = Call{} // member by member, because a literal would be made elsewhere and copied
+	c.Node, c.Session, c.DB, c.Proto = n, s, s.db(), s.Proto
 	return c
 }
 

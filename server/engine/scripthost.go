@@ -23,27 +23,32 @@ type scriptHost struct {
 	loading   bool          // it is a library that registers its functions
 	allowsOOM bool          // it may write although there is no room
 	declared  bool          // the script has a shebang line
-	wrote     bool          // it has changed something: it can no longer be killed
+	changed   bool          // it had changed something before the running call
 	running   bool
 	killed    bool // by SCRIPT KILL
+	plain     bool // nothing but the keyspace and the counters takes note of what it calls
 }
 
 // runScript runs a script for the calling client. What the script did stays
 // done if it fails.
-func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Value {
+func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv [][]byte) {
 	n := c.Node
 	header := script.Header()
 	if bad := c.scriptRefusal(header); bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
 	h := &n.scripts.host
-	*h = scriptHost{node: n, call: n.push(c.Session), running: true, slot: -1, declared: header.Present, stale: n.stale()}
+	*h = scriptHost{} // member by member, because a literal would be made elsewhere and copied
+	h.node, h.call, h.running, h.slot = n, n.push(c.Session), true, -1
+	h.declared, h.stale = header.Present, n.stale()
 	h.call.Script, h.call.InTx = true, c.InTx
 	h.allowsOOM = header.Flags&luaengine.AllowOOM != 0
 	if h.function = script.FunctionName(); h.function != "" {
 		h.command, h.started = c.Args, n.cfg.Clock.Mono()
 	}
 	h.noWrites = h.writeRefusal(c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0)
+	h.plain = h.isPlain()
 	if len(keys) > 0 && n.cfg.Topology != nil {
 		h.slot = slotOf(keys)
 	}
@@ -52,13 +57,12 @@ func (c *Call) runScript(script *luaengine.Script, keys, argv [][]byte) resp.Val
 		n.cfg.Observe(trace.Detail{What: trace.Script, Key: script.SHA(), Text: script.Text()})
 	}
 	n.keys.Freeze(n.nowMillis())
-	reply := n.cfg.Lua.Run(script, h, keys, argv, luaengine.RunOptions{Step: n.cfg.Step})
+	n.cfg.Lua.RunInto(reply, script, h, keys, argv, luaengine.RunOptions{Step: n.cfg.Step})
 	n.keys.Thaw()
 	n.pop()
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false
 	c.counted = h.failure != "" && strings.HasPrefix(reply.Str, h.failure)
-	return reply
 }
 
 // scriptRefusal is why a script may not run now, or "". Scripts without a
@@ -88,6 +92,49 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 
 // Call runs one command of the script.
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
+	if h.plain && uint(handle) < uint(len(table)) {
+		if cmd := &table[handle]; cmd.Fill != nil && cmd.accepts(len(args)) && cmd.Flags&NoScript == 0 {
+			h.callPlain(cmd, args, proto, reply)
+			return
+		}
+	}
+	h.callAny(handle, args, proto, reply)
+	h.plain = h.isPlain() // the command may have changed the configuration
+}
+
+// callPlain is the shortest way: what scripts call is most of what a lock costs.
+func (h *scriptHost) callPlain(cmd *Command, args [][]byte, proto int, reply *resp.Value) {
+	c := h.call
+	c.Cmd, c.Args, c.Proto = cmd, args, proto
+	cmd.Fill(c, reply)
+	stats := &h.node.stats
+	stats.commands++
+	switch {
+	case cmd.lookups == noLookups:
+	case cmd.lookups == oneLookup && reply.Kind == resp.Integer && reply.Int > 0:
+		stats.hits++
+	default:
+		c.countLookups(reply)
+	}
+	if reply.Kind == resp.Error {
+		stats.count(c, reply.Str)
+		h.failure = reply.Str
+		return
+	}
+	stats.of(cmd).calls++
+}
+
+// isPlain reports whether callPlain does all that callAny does.
+func (h *scriptHost) isPlain() bool {
+	n := h.node
+	return n.monitors == nil && n.cfg.Observe == nil && n.tracking.clients == 0 && !n.repl.logging &&
+		!n.conf.timesScripts && n.conf.maxMemory == 0 && n.cfg.Topology == nil && !h.stale && h.noWrites == "" &&
+		!h.call.Session.user.restricted
+}
+
+// callAny calls any command, whoever takes note of it.
+func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
+	h.changed = h.wrote()
 	var cmd *Command
 	if handle != luaengine.NoCommand {
 		if cmd = &table[handle]; cmd.Sub != nil {
@@ -106,16 +153,18 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	if reply.Kind == resp.Error {
 		h.failure = reply.Str
 	}
-	h.wrote = h.wrote || c.changes > 0
+	if c.DB.Index() != c.Session.DB {
+		c.DB = c.Session.db()
+	}
 }
+
+// wrote reports whether the script has changed something: it can no longer be killed.
+func (h *scriptHost) wrote() bool { return h.changed || h.call.changes > 0 }
 
 // next makes the call that of the next command of a script.
 func (c *Call) next(cmd *Command, args [][]byte, proto int) {
 	c.Cmd, c.Args, c.Proto = cmd, args, proto
 	c.changes, c.replicated, c.forced = 0, false, false
-	if c.DB.Index() != c.Session.DB {
-		c.DB = c.Session.db()
-	}
 }
 
 // refusal is why the script may not call a command (nil: there is none of
@@ -151,7 +200,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 // that has written something goes on.
 func (h *scriptHost) lacksRoom() bool {
 	n := h.node
-	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote && !h.allowsOOM && !h.call.Session.internal
+	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote() && !h.allowsOOM && !h.call.Session.internal
 }
 
 // writeRefusal is why the script may not write, or "". No command of a script
@@ -211,7 +260,9 @@ func (h *scriptHost) Limit() string {
 	if h.node.cfg.Limit == nil {
 		return ""
 	}
-	if text := h.node.cfg.Limit(); text != "" {
+	text := h.node.cfg.Limit() // others may send commands meanwhile
+	h.plain = h.isPlain()
+	if text != "" {
 		return text
 	}
 	if h.killed {

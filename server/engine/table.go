@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"minikv/internal/resp"
 	"minikv/luaengine"
 )
 
@@ -75,6 +76,12 @@ func init() {
 // prepare fills in what follows from the rows as they are written.
 func prepare(cmd *Command) {
 	cmd.full = strings.ToLower(cmd.Name)
+	if fill := cmd.Fill; fill != nil {
+		cmd.Run = func(c *Call) (reply resp.Value) {
+			fill(c, &reply)
+			return reply
+		}
+	}
 	cmd.row = tableRows
 	cmd.lookups = lookupsOf(cmd)
 	tableRows++

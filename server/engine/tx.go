@@ -87,10 +87,12 @@ func runExec(c *Call) resp.Value {
 		inner := n.push(s)
 		inner.Cmd, inner.Args, inner.InTx = queued.cmd, queued.args, true
 		reply, denied := inner.deniedNow()
-		if !denied {
-			inner.execute(&reply)
+		if denied {
+			inner.reply = reply
+		} else {
+			inner.execute(&inner.reply)
 		}
-		s.send(reply)
+		s.send(inner.reply)
 		n.pop()
 	}
 	return resp.Value{}
