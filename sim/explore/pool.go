@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"minikv/luaengine"
 	"minikv/sim"
@@ -44,8 +43,24 @@ func (e *Engines) give(lua *luaengine.Engine) {
 	e.free = append(e.free, lua)
 }
 
-// block is how many runs a worker takes at a time.
-const block = 8
+// counter hands out the runs of a search, in their order.
+type counter struct {
+	mu   sync.Mutex
+	next int
+}
+
+// most is how many runs a worker takes at a time, later on: the first ones are
+// taken alone, as many a search ends with them.
+const most = 8
+
+// take returns the next runs, at most up to n; first is n when there are none.
+func (c *counter) take(n int) (first, end int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first = c.next
+	c.next = min(n, first+min(most, 1+first/most))
+	return first, c.next
+}
 
 // each calls a worker's function for 0 to n-1 and hands the results to collect
 // in that order, whichever worker had them. It ends when collect returns false,
@@ -63,16 +78,16 @@ func each[R any](
 		first   int
 		results []R
 	}
-	var next atomic.Int64
+	var next counter
 	var running sync.WaitGroup
 	results := make(chan done, workers)
 	for range workers {
 		running.Go(func() {
 			run, end := worker()
 			defer end()
-			for first := int(next.Add(block)) - block; first < n && ctx.Err() == nil; first = int(next.Add(block)) - block {
+			for first, end := next.take(n); first < end && ctx.Err() == nil; first, end = next.take(n) {
 				d := done{first: first}
-				for i := first; i < min(first+block, n); i++ {
+				for i := first; i < end && ctx.Err() == nil; i++ {
 					d.results = append(d.results, run(ctx, i))
 				}
 				results <- d
@@ -88,7 +103,7 @@ func each[R any](
 			for i := 0; i < len(list) && more; i++ {
 				more = collect(at+i, list[i])
 			}
-			at += block
+			at += len(list)
 		}
 		if !more {
 			stop() // the workers end; what they still bring is not looked at

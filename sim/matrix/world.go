@@ -29,6 +29,8 @@ func worlds(profile, kind string) string {
 		return "lock=" + kind + " masters=5 clients=2" + short
 	case "simple":
 		return "lock=simple" + short
+	case "spin": // who waits asks many times a second, so that time costs more
+		return "lock=spin ttl=12s hold=0s..24s think=0s..2s"
 	case "latch":
 		return "lock=latch waiters=1 count=6 rounds=3"
 	}
