@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +122,11 @@ const fractions = 17
 func (c record) duration() time.Duration {
 	if c.with.Hi > 0 {
 		span := c.with.Hi - c.with.Lo
-		return time.Duration(c.with.Lo + span/(fractions-1)*int64(c.draw(fieldAmount, fractions)))
+		n := c.draw(fieldAmount, 2*fractions)
+		if n >= fractions { // half of the amounts are the least or the most
+			n = n % 2 * (fractions - 1)
+		}
+		return time.Duration(c.with.Lo + span/(fractions-1)*int64(n))
 	}
 	d := c.p.scale(1+c.draw(fieldAmount, scales-1)) + c.p.scale(c.draw(fieldMoreAmount, scales))
 	return d
@@ -154,25 +159,25 @@ func percentage(ppb int64) string {
 }
 
 func (c record) client() string {
-	return fmt.Sprintf("c%d", 1+c.draw(fieldTarget, uint64(c.p.r.s.World.Clients)))
+	return fmt.Sprintf("c%d", 1+c.target(fieldTarget, c.p.r.s.World.Clients))
 }
 
 // node draws a server: a master or a replica.
 func (c record) node(field uint64) string {
 	nodes := c.p.r.w.nodes
 	if few := c.p.r.s.Faults.Servers; few > 0 && few < len(nodes) {
-		return nodes[(c.p.firstServer+c.draw(field, uint64(few)))%uint64(len(nodes))].name
+		return nodes[(c.p.firstServer+c.target(field, few))%uint64(len(nodes))].name
 	}
-	return nodes[c.draw(field, uint64(len(nodes)))].name
+	return nodes[c.target(field, len(nodes))].name
 }
 
 func (c record) replica() string {
 	w := &c.p.r.s.World
-	all := uint64(w.Masters * w.Replicas)
-	if few := uint64(c.p.r.s.Faults.Servers); few > 0 && few < all {
-		return fmt.Sprintf("r%d", 1+(c.p.firstServer+c.draw(fieldOther, few))%all)
+	all := w.Masters * w.Replicas
+	if few := c.p.r.s.Faults.Servers; few > 0 && few < all {
+		return fmt.Sprintf("r%d", 1+(c.p.firstServer+c.target(fieldOther, few))%uint64(all))
 	}
-	return fmt.Sprintf("r%d", 1+c.draw(fieldOther, all))
+	return fmt.Sprintf("r%d", 1+c.target(fieldOther, all))
 }
 
 func drawPause(c record) Step { return c.lasting("pause", c.client()) }
@@ -269,17 +274,19 @@ func drawOneWay(c record) Step {
 	return s
 }
 
-// sides draws who is cut off: a client, or a server, from a group of servers.
+// sides draws who is cut off: a client, or a server where servers talk to each
+// other, from a group of servers.
 func (c record) sides() (one, others string) {
 	one = c.client()
-	nodes := c.p.r.w.nodes
-	if apart := c.draw(fieldSide, 4); apart == 3 && len(nodes) > 1 {
+	nodes, w := c.p.r.w.nodes, &c.p.r.s.World
+	talk := w.Replicas > 0 || w.Cluster || w.Watched > 0
+	if apart := c.draw(fieldSide, 4); apart == 3 && len(nodes) > 1 && talk {
 		one = c.node(fieldOther)
 	}
-	mask := 1 + c.draw(fieldGroup, 1<<min(len(nodes), 16)-1)
+	in := c.group(min(len(nodes), 16))
 	var group []string
-	for i, n := range nodes {
-		if mask>>i&1 == 1 && n.name != one {
+	for i, n := range nodes[:min(len(nodes), len(in))] {
+		if in[i] && n.name != one {
 			group = append(group, n.name)
 		}
 	}
@@ -287,6 +294,22 @@ func (c record) sides() (one, others string) {
 		return c.client(), one
 	}
 	return one, strings.Join(group, ",")
+}
+
+// group draws some of n servers. Half of the groups are as many as a majority can
+// do without, one behind the other. Where the record repeats another, its group is
+// the one next to that one's.
+func (c record) group(n int) (in [16]bool) {
+	all := uint64(1)<<n - 1
+	mask, shift := 1+c.draw(fieldGroup, 2*all), 0
+	if mask > all {
+		mask, shift = 1<<max(1, (n-1)/2)-1, int(mask%uint64(n))
+	}
+	shift += int(c.echo) * bits.OnesCount64(mask)
+	for i := range n {
+		in[(i+shift)%n] = mask>>i&1 == 1
+	}
+	return in
 }
 
 func drawCrash(c record) Step { return Step{Verb: "crash", Args: []string{c.client()}} }

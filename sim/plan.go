@@ -42,17 +42,30 @@ type planner struct {
 	most        int
 	strategy    string
 	records     uint64
-	draws       draws // of the records
-	general     draws // of what concerns the whole run
-	steps       draws // inline: whether a fault strikes now
-	rate        uint64
-	firstServer uint64 // of those that faults may strike
-	protocol    uint64 // steps of a protocol so far
+	last        record          // nobody's at first
+	draws       draws           // of the records
+	general     draws           // of what concerns the whole run
+	steps       draws           // inline: whether a fault strikes now
+	rate        uint64          // inline: one fault in so many steps, about
+	echoes      uint64          // of four later records, how many repeat the one before
+	ends        uint64          // of eight later records, before how many the plan ends
+	firstServer uint64          // of those that faults may strike
+	passed      [anchors]uint64 // how many there have been so far
+	asking      map[trace.Actor]bool
 	pending     []anchored
 }
 
-// anchored is a fault that strikes some time after the k-th step of a protocol.
+// What a fault may follow.
+const (
+	anyStep = iota // of a protocol
+	aGrant         // lock() has returned
+	aTurn          // it has, and somebody else waits
+	anchors
+)
+
+// anchored is a fault that strikes some time after the k-th of what it may follow.
 type anchored struct {
+	what  uint64
 	after uint64
 	delay time.Duration
 	step  Step
@@ -75,20 +88,32 @@ const (
 	fieldSkip
 	fieldGroup
 	fieldAtOnce
-	recordWidth = 16
+	fieldAgain
+	fieldAnchor
+	recordWidth = 32
 )
 
 // record is one fault's draws.
 type record struct {
 	p    *planner
-	base uint64
+	base uint64 // of its own draws
+	like uint64 // of those that say what it does: of the record that it repeats
+	echo uint64 // how many records repeat that one up to here: it strikes so many targets further
 	with FaultRange
 }
 
 // draw is the record's draw for a field, 0 to bound-1.
 func (c record) draw(field, bound uint64) uint64 {
-	c.p.draws.n = c.base + field
+	c.p.draws.n = c.like + field
+	if field == fieldMore || field == fieldAgain {
+		c.p.draws.n = c.base + field
+	}
 	return c.p.draws.draw(bound)
+}
+
+// target draws one of n: the next one where the record repeats another.
+func (c record) target(field uint64, n int) uint64 {
+	return (c.draw(field, uint64(n)) + c.echo) % uint64(n)
 }
 
 // offBeat keeps faults apart from what happens on the full tenth of a
@@ -100,7 +125,8 @@ func (c record) offBeat() time.Duration {
 
 // newPlanner makes the planner of a run; it needs the runner's world.
 func newPlanner(r *runner) *planner {
-	p := &planner{r: r, kinds: r.s.Faults.Kinds, most: r.s.Faults.Most, strategy: r.s.Faults.Strategy}
+	p := &planner{r: r, kinds: r.s.Faults.Kinds, most: r.s.Faults.Most, strategy: r.s.Faults.Strategy,
+		asking: map[trace.Actor]bool{}}
 	p.draws, p.general, p.steps = r.w.newDraws("faults"), r.w.newDraws("plan"), r.w.newDraws("strike")
 	if p.most == 0 {
 		p.most = defaultMost
@@ -110,6 +136,7 @@ func newPlanner(r *runner) *planner {
 		p.strategy = Strategies[n]
 	}
 	p.rate = 4 << p.general.draw(6)
+	p.echoes, p.ends = p.general.draw(4), 1+p.general.draw(4)
 	p.swarm()
 	if p.r.s.Faults.Servers > 0 {
 		p.firstServer = p.general.draw(uint64(len(r.w.nodes)))
@@ -140,9 +167,14 @@ func (p *planner) start() {
 	if p.strategy == "inline" || len(p.kinds) == 0 {
 		return
 	}
+	first := p.records
 	for range p.most {
-		c := p.next()
-		if more := c.draw(fieldMore, 8); more == 0 || more < 4 && c.base > 0 {
+		c := p.after(p.last)
+		if p.records == first+1 {
+			if c.draw(fieldMore, dullPlans) == 0 {
+				return
+			}
+		} else if c.draw(fieldMore, 8) < p.ends {
 			return
 		}
 		s := c.step()
@@ -151,10 +183,17 @@ func (p *planner) start() {
 			p.r.later(at+c.offBeat(), s)
 			continue
 		}
-		after := 1 + c.draw(fieldCount, 2<<c.draw(fieldScale, 6))
-		p.pending = append(p.pending, anchored{after, p.scale(c.draw(fieldTime, 2*scales)) + c.offBeat(), s})
+		a := anchored{what: c.draw(fieldAnchor, anchors), delay: p.scale(c.draw(fieldTime, 2*scales)) + c.offBeat(), step: s}
+		a.after = 1 + c.draw(fieldCount, 2<<c.draw(fieldScale, reach[a.what]))
+		p.pending = append(p.pending, a)
 	}
 }
+
+// reach is up to which power of two faults wait for what they follow.
+var reach = [anchors]uint64{anyStep: 6, aGrant: 4, aTurn: 3}
+
+// dullPlans is how many plans there are for each one without a fault.
+const dullPlans = 64
 
 // fromTheStart draws what is wrong before anything happens, once for each client.
 func (p *planner) fromTheStart() {
@@ -176,7 +215,19 @@ func (p *planner) fromTheStart() {
 // next begins a record.
 func (p *planner) next() record {
 	c := record{p: p, base: p.records * recordWidth}
+	c.like = c.base
 	p.records++
+	return c
+}
+
+// after begins a record behind the last, which it may repeat: faults of several
+// servers at once are rare otherwise.
+func (p *planner) after(last record) record {
+	c := p.next()
+	if last.p != nil && c.draw(fieldAgain, 4) < p.echoes {
+		c.like, c.echo = last.like, last.echo+1
+	}
+	p.last = c
 	return c
 }
 
@@ -211,19 +262,39 @@ func (p *planner) scale(i uint64) time.Duration {
 
 // observe sees the steps of protocols pass by, and lets faults follow them.
 func (p *planner) observe(e *trace.Event) {
+	turn := p.turn(e)
 	if !e.Kind.Protocol() || p.r.w.calm || len(p.kinds) == 0 {
 		return
 	}
-	p.protocol++
+	now := [anchors]bool{anyStep: true, aGrant: e.Kind == trace.Hold, aTurn: turn}
+	for what, is := range now {
+		if is {
+			p.passed[what]++
+		}
+	}
 	for _, a := range p.pending {
-		if a.after == p.protocol {
+		if now[a.what] && a.after == p.passed[a.what] {
 			p.r.later(e.At+a.delay, a.step)
 		}
 	}
 	if p.strategy == "inline" && p.records < uint64(p.most) && p.steps.draw(p.rate) == 1 {
-		c := p.next()
+		c := p.after(p.last)
 		p.r.later(e.At+c.offBeat(), c.step())
 	}
+}
+
+// turn keeps who waits for a lock, and reports whether the event is a grant to
+// one while another waits.
+func (p *planner) turn(e *trace.Event) bool {
+	switch e.Kind {
+	case trace.Acquire:
+		p.asking[e.Actor] = true
+	case trace.Crash:
+		delete(p.asking, e.Peer)
+	case trace.Hold, trace.Refused, trace.Failed:
+		delete(p.asking, e.Actor)
+	}
+	return e.Kind == trace.Hold && len(p.asking) > 0
 }
 
 // faults reads the `faults` line.

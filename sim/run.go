@@ -214,7 +214,8 @@ func (r *runner) observers(opt Options) []func(*trace.Event) {
 }
 
 // schedule queues the story. A client that no line starts begins by itself,
-// within one hold time.
+// within one hold time; where holds are drawn on the scale of the lease, half of
+// them do within the time that they think, so that they meet soon.
 func (r *runner) schedule() {
 	started := false
 	for _, s := range r.s.Steps {
@@ -226,7 +227,11 @@ func (r *runner) schedule() {
 	}
 	for _, c := range r.clients {
 		draws := r.w.newDraws("start/" + c.p.name)
-		at := time.Duration(draws.span(Range{0, r.s.World.Load.Hold.Hi}))
+		load, within := &r.s.World.Load, Range{0, r.s.World.Load.Hold.Hi}
+		if load.Scales && draws.draw(2) == 0 {
+			within.Hi = load.Think.Hi
+		}
+		at := time.Duration(draws.span(within))
 		r.w.at(at, func() {
 			r.done = append(r.done, Step{At: r.w.now, Verb: "start", Args: []string{c.p.name}})
 			c.start()

@@ -15,9 +15,10 @@ type Shrunk struct {
 	Story  *sim.Scenario // expects its violation
 	Result check.Result  // the violation
 	Hash   trace.Hash
-	Faults int // steps of the nemesis that are faults
-	Asked  int // operations of clients until the violation
-	Runs   int // that shrinking took
+	Faults int      // steps of the nemesis that are faults
+	Asked  int      // operations of clients until the violation
+	Runs   int      // that shrinking took
+	Kinds  []string // of fault that are left: none of them can go
 }
 
 // shrinkLimit is how many runs the shrinking of one hit may take.
@@ -98,7 +99,7 @@ func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
 
 func (s *shrinker) result() *Shrunk {
 	return &Shrunk{Story: s.story(), Result: s.best.violated[0], Hash: s.best.report.Hash, Faults: faults(s.best),
-		Asked: len(s.best.asked), Runs: s.runs}
+		Asked: len(s.best.asked), Runs: s.runs, Kinds: faultsOf(s.story())}
 }
 
 // try runs a candidate. If that violates as well, with no more faults and

@@ -85,9 +85,12 @@ func tell(t testing.TB, res explore.Result, own *sim.Own) {
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
-	hit := res.Hits[0]
+	hit, needs := res.Hits[0], "no fault"
+	if len(short.Kinds) > 0 {
+		needs = strings.Join(short.Kinds, ", ")
+	}
 	t.Errorf("simtest: %s is violated with seed %d, after %d seeds; it needs: %s.\nThe shortest story:\n%s"+
-		"replay: %s", hit.Violated[0].Check, hit.Seed, res.Tried, strings.Join(hit.Needs, ", "), text, keep(t, text))
+		"replay: %s", hit.Violated[0].Check, hit.Seed, res.Tried, needs, text, keep(t, text))
 }
 
 // keep writes the story to a file, and returns the command that replays it.
