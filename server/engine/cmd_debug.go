@@ -261,22 +261,26 @@ func runDebugReplicate(c *Call) resp.Value {
 	return resp.OK
 }
 
-// runDebugReplyBuffer is DEBUG REPLYBUFFER PEAK-RESET-TIME|RESIZING value: buffers
-// shrink by themselves.
+// runDebugReplyBuffer is DEBUG REPLYBUFFER PEAK-RESET-TIME|RESIZING value: how
+// buffers change that CLIENT LIST shows.
 func runDebugReplyBuffer(c *Call) resp.Value {
+	conf := &c.Node.conf
+	value, isInt := parseInt(c.Args[3])
 	switch {
+	case is(c.Args[2], "PEAK-RESET-TIME") && is(c.Args[3], "NEVER"):
+		conf.replyPeakReset = -1
+	case is(c.Args[2], "PEAK-RESET-TIME") && is(c.Args[3], "RESET"):
+		conf.replyPeakReset = replyShrink
+	case is(c.Args[2], "PEAK-RESET-TIME") && !isInt:
+		return resp.Err(errNotInt)
 	case is(c.Args[2], "PEAK-RESET-TIME"):
-		if is(c.Args[3], "NEVER") || is(c.Args[3], "RESET") {
-			return resp.OK
-		}
-		if _, ok := parseInt(c.Args[3]); !ok {
-			return resp.Err(errNotInt)
-		}
-		return resp.OK
+		conf.replyPeakReset = time.Duration(value) * time.Millisecond
 	case is(c.Args[2], "RESIZING"):
-		return resp.OK
+		conf.fixedReplies = value == 0
+	default:
+		return resp.Err(errSubSyntax("DEBUG", c.Args[1]))
 	}
-	return resp.Err(errSubSyntax("DEBUG", c.Args[1]))
+	return resp.OK
 }
 
 // runDebugSDSLen is DEBUG SDSLEN key, for a string that has just been set.

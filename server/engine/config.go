@@ -32,6 +32,8 @@ type configuration struct {
 	maxMemory      uint64        // maxmemory, in bytes; 0: no limit
 	latencyFrom    int64         // latency-monitor-threshold, in milliseconds; 0: nothing is noted
 	slowerThan     time.Duration // slowlog-log-slower-than; negative: nothing is logged
+	replyPeakReset time.Duration // DEBUG REPLYBUFFER PEAK-RESET-TIME; negative: never
+	fixedReplies   bool          // DEBUG REPLYBUFFER RESIZING 0
 	notedFrom      time.Duration // the shortest command that either of the two before notes
 }
 
@@ -112,6 +114,7 @@ func (n *Node) Parameter(name string) string {
 
 // load takes over the parameters a node starts with.
 func (conf *configuration) load(values map[string]string) {
+	conf.replyPeakReset = replyShrink
 	conf.derive()
 	for name, value := range values { //tidy:unordered each parameter is set by itself
 		if err := conf.set(name, value); err != nil {

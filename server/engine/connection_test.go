@@ -98,8 +98,8 @@ func TestClientListAndReply(t *testing.T) {
 	f.do(o, "PING")
 	f.expect(s,
 		"CLIENT LIST ID 2", `"id=2 addr=127.0.0.1:5000 laddr=127.0.0.1:6379 fd=9 name= age=3 idle=0 flags=x db=0 sub=0 `+
-			`psub=0 ssub=0 multi=1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=4 rbs=16384 rbp=16384 obl=0 oll=0 omem=0 `+
-			`tot-mem=17172 events=r cmd=ping user=default redir=-1 resp=2\n"`,
+			`psub=0 ssub=0 multi=1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=12 rbs=1024 rbp=0 obl=0 oll=0 omem=0 `+
+			`tot-mem=1828 events=r cmd=ping user=default redir=-1 resp=2\n"`,
 		"CLIENT LIST ID x", "(error) ERR Invalid client ID",
 		"CLIENT LIST TYPE pubsub", `""`,
 		"CLIENT LIST foo", "(error) ERR syntax error",

@@ -158,7 +158,7 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	s.lastUsed = n.cfg.Clock.Mono()
 	n.keys.SetAccessTime(s.lastUsed)
 	n.slow.since = s.lastUsed
-	s.query.pending = 0
+	s.query.complete()
 	if s.lastUsed >= n.stats.rates.next {
 		n.sampleRates()
 	}
@@ -175,6 +175,7 @@ func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
 	n.activeExpiry(now)
+	n.limitTracked()
 	n.flushEffects(false)
 	n.pingOutside(now)
 	n.settle(nil)
@@ -183,6 +184,9 @@ func (n *Node) Tick() {
 // NextDeadline is how long, by the node's wall clock, until Tick is next of
 // use: 0 when it is overdue, false when nothing waits for time to pass.
 func (n *Node) NextDeadline() (time.Duration, bool) {
+	if n.tracksTooMany() {
+		return 0, true
+	}
 	at, ok := n.blocking.next()
 	if next, has := n.keys.NextExpiry(); has && n.expiresKeys() && (!ok || next < at) {
 		at, ok = next, true

@@ -37,6 +37,7 @@ type Session struct {
 	asking        bool // ASKING: for the next command
 
 	query     queryBuffer
+	written   replyBuffer
 	reply     replyMode
 	tx        transaction
 	subs      subscriptions
@@ -63,6 +64,7 @@ func (n *Node) NewSession(addr string) *Session {
 	s := &Session{
 		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
 		user: n.access.root, authenticated: n.access.open(),
+		written: newReplyBuffer(now),
 	}
 	n.sessions.add(s)
 	n.stats.connections++

@@ -192,7 +192,7 @@ func (n *Node) limitTracked() {
 	}
 	const effort = 100
 	for range effort * (t.over + 1) {
-		if most := n.conf.trackedKeys; most == 0 || len(t.keys) <= most {
+		if !n.tracksTooMany() {
 			t.over = 0
 			return
 		}
@@ -205,6 +205,13 @@ func (n *Node) limitTracked() {
 		}
 	}
 	t.over++
+}
+
+// tracksTooMany reports whether some keys must be forgotten. That lasts beyond a
+// command when CONFIG SET has lowered their number.
+func (n *Node) tracksTooMany() bool {
+	t := &n.tracking
+	return t.clients > 0 && n.conf.trackedKeys > 0 && len(t.keys) > n.conf.trackedKeys
 }
 
 // wantsInvalidation reports whether s is to be told that a key which it has

@@ -12,24 +12,28 @@ import (
 // Sizes of redis-server's buffers, in bytes.
 // Source: server.h of Redis 7.0, jemalloc's size classes.
 const (
-	readBuffer       = 16 << 10 // for which a query buffer has room at least
-	resizedFrom      = 32 << 10 // larger ones shrink when nothing needs them
-	replyBuffer      = 16 << 10
-	leastReplyBuffer = 1 << 10
-	clientStruct     = 784 // and what belongs to every one
-	queryHeader      = 6   // of a string of that size, its closing zero included
+	readBuffer   = 16 << 10 // for which a query buffer has room at least
+	resizedFrom  = 32 << 10 // larger ones shrink when nothing needs them
+	mostReply    = 16 << 10 // of a reply buffer
+	leastReply   = 1 << 10
+	clientStruct = 768
+	pointer      = 8
+	queuedStruct = 24 // of a command that waits for EXEC
+	queryHeader  = 6  // of a string of that size, its closing zero included
 )
 
 const (
 	queryIdle   = 3 * time.Second        // after which an idle client has no query buffer
 	queryShrink = 200 * time.Millisecond // after which a large one that was used once shrinks
-	replyShrink = 5 * time.Second        // after which an unused reply buffer is small
+	replyShrink = 5 * time.Second        // after which the most that was in a reply buffer is forgotten
+	bufferCron  = 100 * time.Millisecond // between two looks at a client's buffers
 )
 
 // queryBuffer is the size that redis-server's buffer for a client's commands would have.
 type queryBuffer struct {
 	size    int           // bytes that fit
 	pending int           // bytes read since a command was complete
+	command int           // bytes read for the latest command, and what came with it
 	grownAt time.Duration // when it last became larger
 }
 
@@ -51,10 +55,59 @@ func (s *Session) Received(bytes int) {
 	}
 }
 
+// complete begins a command, all of which has been read.
+func (q *queryBuffer) complete() {
+	if q.pending > 0 {
+		q.command, q.pending = q.pending, 0
+	}
+}
+
 // Sent tells that bytes of Out were taken to be sent.
 func (s *Session) Sent(bytes int) {
 	s.node.stats.writes++
 	s.node.stats.netOut += int64(bytes)
+	w := &s.written
+	w.settle(s.node.cfg.Clock.Mono(), &s.node.conf)
+	w.peak = max(w.peak, min(bytes, w.size))
+}
+
+// replyBuffer is the size that redis-server's buffer for a client's replies would have.
+type replyBuffer struct {
+	size    int           // bytes; what does not fit goes elsewhere
+	peak    int           // the most that was in it
+	resetAt time.Duration // when the peak was last forgotten
+	seenAt  time.Duration // when the cron last looked
+}
+
+// newReplyBuffer is that of a client that connects now. Its first peak counts as an
+// old one.
+func newReplyBuffer(now time.Duration) replyBuffer {
+	return replyBuffer{size: mostReply, peak: mostReply, resetAt: now - 2*replyShrink, seenAt: now}
+}
+
+// settle does what redis-server's cron has done up to now, by the node's monotonic
+// clock. After a few looks nothing changes any more.
+// Source: clientsCronResizeOutputBuffer of Redis 7.0.
+func (w *replyBuffer) settle(now time.Duration, conf *configuration) {
+	const mostLooks = 8
+	looks := min((now-w.seenAt)/bufferCron, mostLooks)
+	for at := now - looks*bufferCron; looks > 0 && !conf.fixedReplies; looks-- {
+		at += bufferCron
+		w.look(at, conf)
+	}
+	w.seenAt = now - (now-w.seenAt)%bufferCron
+}
+
+func (w *replyBuffer) look(at time.Duration, conf *configuration) {
+	switch {
+	case w.size/2 >= leastReply && w.peak < w.size/2:
+		w.size = int(datastore.Allocated(max(leastReply, w.peak+1)))
+	case w.size < mostReply && w.peak == w.size:
+		w.size = min(mostReply, 2*w.size)
+	}
+	if conf.replyPeakReset >= 0 && at-w.resetAt > conf.replyPeakReset {
+		w.peak, w.resetAt = 0, at
+	}
 }
 
 // settle does what redis-server has done with the buffer up to now, both times by
@@ -82,34 +135,22 @@ func (s *Session) footprint(args [][]byte) (f footprint) {
 		f.args += len(arg)
 	}
 	for _, queued := range s.tx.queue {
+		f.queued += pointer * len(queued.args)
 		for _, arg := range queued.args {
 			f.queued += len(arg)
 		}
 	}
-	f.reply, f.replyPeak = replyBuffer, replyBuffer
-	if now-s.created > replyShrink {
-		f.reply, f.replyPeak = leastReplyBuffer, 0
+	s.written.settle(now, &s.node.conf)
+	f.reply, f.replyPeak = s.written.size, s.written.peak
+	if len(args) > 0 {
+		f.query = s.query.command
 	}
-	f.query = commandLen(args)
 	f.queryFree = max(s.query.size-f.query, 0)
-	f.total = clientStruct + f.reply + f.args + f.queued
+	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*len(s.tx.queue)
 	if s.query.size > 0 {
 		f.total += s.query.size + queryHeader
 	}
 	return f
-}
-
-// commandLen is the length of a command as it is sent, 0 of none.
-func commandLen(args [][]byte) int {
-	if len(args) == 0 {
-		return 0
-	}
-	const header, lineEnds = 1, 2
-	n := header + lineEnds + len(decimal(int64(len(args))))
-	for _, arg := range args {
-		n += header + len(decimal(int64(len(arg)))) + lineEnds + len(arg) + lineEnds
-	}
-	return n
 }
 
 // clientMemory is what all clients use together, in bytes.
