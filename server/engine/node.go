@@ -166,6 +166,9 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
 		n.settle(s)
+		if s.closing {
+			n.Close(s) // nothing more reaches it, nobody sees it
+		}
 	}
 }
 
