@@ -120,6 +120,17 @@ func (r *run) joined(values []lua.LValue) (lua.LValue, bool) {
 	return r.boxes.bytes(out), true
 }
 
+// numberText is a score of a sorted set as Lua sees it.
+func (r *run) numberText(f float64) lua.LValue {
+	const most = len("-1.2345678901234567e+308")
+	if cap(r.text)-len(r.text) < most {
+		return lua.LString(formatNumber(nil, f, 17))
+	}
+	start := len(r.text)
+	r.text = formatNumber(r.text, f, 17)
+	return r.boxes.bytes(r.text[start:])
+}
+
 // view returns the bytes of s, which the receiver must not change.
 func view(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))

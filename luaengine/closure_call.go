@@ -1,6 +1,8 @@
 package luaengine
 
 import (
+	"strings"
+
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 
@@ -58,6 +60,9 @@ type commandCall struct {
 	*command
 	args []argument
 	at   *site
+
+	latest       string // the name that was resolved last, if the script computes it
+	latestHandle Handle
 }
 
 // argument is one argument of a command, or the last ones. One that is known
@@ -167,7 +172,10 @@ func (k *commandCall) send(a *activation, words [][]byte, good bool) {
 	}
 	handle := k.handle
 	if k.word == nil {
-		handle = a.e.resolve(textView(words[0]))
+		if name := textView(words[0]); name != k.latest || name == "" {
+			k.latest, k.latestHandle = strings.Clone(name), a.e.resolve(name)
+		}
+		handle = k.latestHandle
 	}
 	if handle == NoCommand {
 		a.reply = resp.Err(errNoCommand)
@@ -181,6 +189,11 @@ func (k *commandCall) value(a *activation) (lua.LValue, *failure) {
 	if fault := k.run(a); fault != nil {
 		return nil, fault
 	}
+	return k.result(a)
+}
+
+// result is a.reply as a value, or as the error that the call raises.
+func (k *commandCall) result(a *activation) (lua.LValue, *failure) {
 	switch {
 	case a.reply.Kind == resp.Integer:
 		return a.e.number(a.reply.Int), nil

@@ -3,6 +3,8 @@ package luaengine
 import (
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
 )
 
 // condition compiles an expression of which only the truth is asked.
@@ -52,6 +54,14 @@ func (c *compiler) logicalCondition(x *ast.LogicalOpExpr) condition {
 }
 
 func (c *compiler) relation(x *ast.RelationalOpExpr) condition {
+	if x.Operator == "==" || x.Operator == "~=" {
+		if test := c.equalsConstant(x); test != nil {
+			if x.Operator == "~=" {
+				return not(test)
+			}
+			return test
+		}
+	}
 	left, right, at := c.expression(x.Lhs), c.expression(x.Rhs), c.site(x)
 	switch x.Operator {
 	case "==":
@@ -60,6 +70,9 @@ func (c *compiler) relation(x *ast.RelationalOpExpr) condition {
 		return not(equality(left, right))
 	}
 	swapped, orEqual := x.Operator[0] == '>', len(x.Operator) == 2
+	if number, ok := x.Rhs.(*ast.NumberExpr); ok {
+		return orderedTo(left, literalNumber(number), swapped, orEqual, at)
+	}
 	return func(a *activation) (bool, *failure) {
 		l, r, fault := a.both(left, right)
 		if fault != nil {
@@ -69,6 +82,79 @@ func (c *compiler) relation(x *ast.RelationalOpExpr) condition {
 			l, r = r, l
 		}
 		return ordered(l, r, orEqual, at)
+	}
+}
+
+// orderedTo compares a value with a constant number.
+func orderedTo(left expression, n lua.LNumber, swapped, orEqual bool, at *site) condition {
+	return func(a *activation) (bool, *failure) {
+		v, fault := left(a)
+		if fault != nil {
+			return false, fault
+		}
+		m, ok := v.(lua.LNumber)
+		switch {
+		case !ok && swapped:
+			return ordered(n, v, orEqual, at)
+		case !ok:
+			return ordered(v, n, orEqual, at)
+		case swapped:
+			return m > n || orEqual && m == n, nil
+		}
+		return m < n || orEqual && m == n, nil
+	}
+}
+
+// equalsConstant compiles whether a value equals a constant number or false,
+// which is what scripts mostly ask of a reply; nil for any other comparison.
+func (c *compiler) equalsConstant(x *ast.RelationalOpExpr) condition {
+	var n lua.LNumber
+	var isNumber bool
+	switch right := x.Rhs.(type) {
+	case *ast.NumberExpr:
+		n, isNumber = literalNumber(right), true
+	case *ast.FalseExpr:
+	default:
+		return nil
+	}
+	call, isCall := x.Lhs.(*ast.FuncCallExpr)
+	if isCall {
+		if cmd := c.command(call); cmd != nil {
+			return cmd.equals(n, isNumber)
+		}
+	}
+	left := c.expression(x.Lhs)
+	if isNumber {
+		return func(a *activation) (bool, *failure) {
+			v, fault := left(a)
+			m, ok := v.(lua.LNumber)
+			return fault == nil && ok && m == n, fault
+		}
+	}
+	return func(a *activation) (bool, *failure) {
+		v, fault := left(a)
+		return fault == nil && v == lua.LFalse, fault
+	}
+}
+
+// equals is whether the reply is the number n, or false, without a Lua value
+// where the reply has the usual kinds.
+func (k *commandCall) equals(n lua.LNumber, isNumber bool) condition {
+	return func(a *activation) (bool, *failure) {
+		if fault := k.run(a); fault != nil {
+			return false, fault
+		}
+		switch {
+		case a.reply.Kind == resp.Integer:
+			return isNumber && lua.LNumber(a.reply.Int) == n, nil
+		case a.reply.Kind == resp.Bulk, a.reply.Kind == resp.Nil && isNumber:
+			return false, nil
+		}
+		v, fault := k.result(a)
+		if isNumber {
+			return fault == nil && equal(v, n), fault
+		}
+		return fault == nil && v == lua.LFalse, fault
 	}
 }
 

@@ -47,7 +47,7 @@ func (e *Engine) toLua(L *lua.LState, v resp.Value) lua.LValue {
 	case resp.Bool:
 		return e.number(v.Int)
 	case resp.Double:
-		return lua.LString(string(formatNumber(nil, v.Float64(), 17)))
+		return e.run.numberText(v.Float64())
 	case resp.Map, resp.Set, resp.Attribute:
 		return e.arrayToLua(L, v.List)
 	}

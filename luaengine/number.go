@@ -15,9 +15,36 @@ import (
 // first zero byte.
 // Source: Lua 5.1, luaO_str2d.
 func parseNumber(s string) (float64, bool) {
+	if n, ok := plainInteger(s); ok {
+		return float64(n), true
+	}
 	s = strings.Trim(cString(s), spaces)
 	f, length := ScanNumber(s)
 	return f, length > 0 && length == len(s)
+}
+
+// plainInteger reads the numbers that most texts are: a few digits, which a
+// float64 can count, and a sign in front of them if they are not 0.
+func plainInteger(s string) (n int64, ok bool) {
+	const mostDigits = 15
+	digits := s
+	if len(s) > 1 && s[0] == '-' {
+		digits = s[1:]
+	}
+	if len(digits) == 0 || len(digits) > mostDigits {
+		return 0, false
+	}
+	for i := 0; i < len(digits); i++ {
+		d := digits[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = 10*n + int64(d)
+	}
+	if len(digits) < len(s) {
+		return -n, n != 0
+	}
+	return n, true
 }
 
 // spaces are what C's isspace knows.
@@ -26,6 +53,9 @@ const spaces = " \t\n\v\f\r"
 // ScanNumber reads the number that s begins with as C's strtod does, and
 // returns its length, 0 if there is none.
 func ScanNumber(s string) (float64, int) {
+	if n, ok := plainInteger(s); ok {
+		return float64(n), len(s)
+	}
 	body := s
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		body = s[1:]
@@ -167,6 +197,10 @@ func parseBase(s string, base int) (float64, bool) {
 
 // formatNumber writes f as C's "%.<digits>g" does.
 func formatNumber(dst []byte, f float64, digits int) []byte {
+	const plain = 1e14 // below it both numbers of digits that are in use show an integer as it is
+	if n := int64(f); float64(n) == f && digits >= 14 && n != 0 && n < plain && n > -plain {
+		return strconv.AppendInt(dst, n, 10)
+	}
 	switch {
 	case math.IsNaN(f):
 		if math.Signbit(f) {

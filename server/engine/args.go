@@ -33,6 +33,10 @@ func parseInt32(arg []byte, custom string) (n int, bad string) {
 // range and not NaN.
 // Source: string2d of Redis 7.0.
 func parseFloat(arg []byte) (f float64, ok bool) {
+	const exact = 1 << 53
+	if n, ok := parseInt(arg); ok && -exact < n && n < exact {
+		return float64(n), true
+	}
 	f, length := luaengine.ScanNumber(string(arg))
 	if length == 0 || length != len(arg) || math.IsNaN(f) || overflowed(string(arg), f) {
 		return 0, false

@@ -245,7 +245,11 @@ const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance 
 
 // holdsBack reports whether a pause keeps a command from running.
 func (b *blocking) holdsBack(c *Call) bool {
-	if b.pauses == [pauseReasons]pause{} || c.Session.internal {
+	until := int64(0)
+	for i := range b.pauses {
+		until |= b.pauses[i].until
+	}
+	if until == 0 || c.Session.internal {
 		return false
 	}
 	_, all := b.paused()

@@ -28,6 +28,8 @@ type scriptCache struct {
 	byStart map[uint64][]*luaengine.Script // by the first eight digits; most lists have one script
 	count   int
 	size    int64 // bytes of their texts
+
+	latest [4]*luaengine.Script // that were found last, by a digit
 }
 
 func (c *scriptCache) add(script *luaengine.Script) {
@@ -45,12 +47,32 @@ func (c *scriptCache) find(sha []byte) *luaengine.Script {
 	if len(sha) != shaLen {
 		return nil
 	}
-	for _, script := range c.byStart[startOf(sha)] {
-		if string(sha) == script.SHA() || strings.EqualFold(string(sha), script.SHA()) {
+	start := startOf(sha)
+	latest := &c.latest[start/digitStep%uint64(len(c.latest))]
+	if *latest != nil && sameSHA(sha, (*latest).SHA()) {
+		return *latest
+	}
+	for _, script := range c.byStart[start] {
+		if sameSHA(sha, script.SHA()) || strings.EqualFold(string(sha), script.SHA()) {
+			*latest = script
 			return script
 		}
 	}
 	return nil
+}
+
+// digitStep is what the second digit counts in a number of startOf.
+const digitStep = 1 << 8
+
+// sameSHA is string(sha) == of, both of them of shaLen bytes, without a call.
+func sameSHA(sha []byte, of string) bool {
+	other := []byte(of)
+	for i := 0; i < shaLen; i += 8 {
+		if binary.LittleEndian.Uint64(sha[i:]) != binary.LittleEndian.Uint64(other[i:]) {
+			return false
+		}
+	}
+	return true
 }
 
 // shaLen is the length of a SHA1 in hexadecimal digits.
