@@ -78,8 +78,8 @@ func (d *downstream) start(f *feed, ask psync) {
 // member the master first.
 func (d *downstream) refusal(ask psync) string {
 	m := d.m
-	if wanted := m.node.Parameter("requirepass"); wanted != "" && ask.password != wanted {
-		return "NOAUTH Authentication required."
+	if bad := m.node.RefuseReplica(ask.user, ask.password); bad != "" {
+		return bad
 	}
 	if ask.failover {
 		switch {

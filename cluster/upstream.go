@@ -19,6 +19,7 @@ type (
 		offset   int64
 		host     string // where the replica listens
 		port     int
+		user     string // "": the default one
 		password string
 		failover bool // and first to become a master: the end of FAILOVER
 	}
@@ -166,7 +167,7 @@ func (u *upstream) ask() {
 	host, port := u.m.announced()
 	u.m.post.Send(u.to, u.conn, psync{
 		id: u.m.node.ReplicationID(), offset: u.m.node.Offset(), host: host, port: port,
-		password: u.m.node.Parameter("masterauth"), failover: u.failover,
+		user: u.m.node.Parameter("masteruser"), password: u.m.node.Parameter("masterauth"), failover: u.failover,
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"minikv/server/engine"
 )
 
 // number is an integer parameter of the machine, or fallback if the machine
@@ -65,8 +67,8 @@ func parseOutputLimit(parameter, class string) (limit outputLimit) {
 
 // isProtected reports whether only this computer may connect: nobody has said
 // that others may, and there is no password.
-func (s *Server) isProtected() bool {
-	return s.machine.Parameter("protected-mode") == "yes" && s.machine.Parameter("requirepass") == ""
+func (s *Server) isProtected(session *engine.Session) bool {
+	return s.machine.Parameter("protected-mode") == "yes" && session.Authenticated()
 }
 
 // isLoopback reports whether a client is on this computer; what is no TCP is.

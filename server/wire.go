@@ -65,13 +65,14 @@ func (c *conn) join() (refusal []byte) {
 	if int64(len(s.conns)) >= s.number("maxclients", 10000) {
 		return resp.Append(nil, resp.Err("ERR max number of clients reached"), 2)
 	}
-	if s.isProtected() && !isLoopback(c.address) {
-		return resp.Append(nil, resp.Err(errProtected), 2)
-	}
 	c.reader.MaxBulk = s.number("proto-max-bulk-len", resp.DefaultMaxBulk)
 	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))
 	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
 	c.session = s.machine.NewSession(c.address.String())
+	if s.isProtected(c.session) && !isLoopback(c.address) {
+		s.machine.Close(c.session)
+		return resp.Append(nil, resp.Err(errProtected), 2)
+	}
 	s.conns[c.session] = c
 	return nil
 }

@@ -63,6 +63,9 @@ func (b *backend) close() error {
 
 // start runs what the configuration orders. Clients can connect when it returns.
 func start(conf *config, opts options, logs *logger) (*backend, error) {
+	if err := conf.checkUsers(); err != nil {
+		return nil, err
+	}
 	if opts.directed() {
 		return startTopology(conf, opts, logs)
 	}
@@ -128,6 +131,8 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		ProcessID:  os.Getpid(),
 		Executable: executable,
 		ConfigFile: conf.file,
+		Users:      conf.users,
+		ACLFile:    conf.aclFile(),
 		OS:         runtime.GOOS + " " + runtime.GOARCH,
 
 		SystemMemory: systemMemory(),

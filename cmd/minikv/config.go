@@ -21,6 +21,7 @@ type config struct {
 	values map[string]string // of directives that CONFIG GET knows, by name
 	saves  bool              // a save line was read: its defaults are gone
 	own    []order           // of minikv's own directives, as they came
+	users  [][]string        // of user lines, each a name and its rules
 	nested int               // how many files include each other while they are read
 }
 
@@ -188,9 +189,11 @@ func (conf *config) include(name string) error {
 // set takes over one directive; reason is why not, in Redis's words.
 func (conf *config) set(name string, values []string) (reason string) {
 	switch name {
-	case "rename-command", "loadmodule", "user":
+	case "rename-command", "loadmodule":
 		conf.values[name] = strings.Join(values, " ")
 		return ""
+	case "user":
+		return conf.addUser(values)
 	case "save":
 		return conf.setSave(values)
 	case "client-output-buffer-limit":
@@ -283,8 +286,7 @@ func (conf *config) daemonize() bool { return strings.EqualFold(conf.get("daemon
 // checkSupported refuses directives that would change answers in ways that
 // minikv does not know; accepting them would be a lie.
 func (conf *config) checkSupported() error {
-	for _, name := range []string{"cluster-enabled", "tls-port", "replicaof", "slaveof", "rename-command", "loadmodule",
-		"user", "aclfile"} {
+	for _, name := range []string{"cluster-enabled", "tls-port", "replicaof", "slaveof", "rename-command", "loadmodule"} {
 		switch value := conf.get(name); value {
 		case "", "no", "0", "no one":
 		default:

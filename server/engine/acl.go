@@ -133,17 +133,34 @@ func (a *access) authentic(name, password string) *user {
 	return nil
 }
 
-// Admits reports whether a client may come in as a user, "" being the default
-// one, with a password. Only the default one may be without a password.
-func (n *Node) Admits(user, password string) bool {
-	if user == "" {
-		if password == "" {
-			return n.access.open()
+// RefuseReplica is why a replica gets nothing that authenticates with a user's
+// name, which may be "", and a password, or "".
+func (n *Node) RefuseReplica(name, password string) string {
+	u := n.access.root
+	if name != "" || !n.access.open() {
+		if name == "" {
+			name = u.name
 		}
-		user = n.access.root.name
+		u = n.access.authentic(name, password)
 	}
-	return n.access.authentic(user, password) != nil
+	psync := byName([]byte("PSYNC"))
+	switch {
+	case u == nil:
+		return errNoAuth
+	case !u.mayRun(psync):
+		return errNoCommand(psync)
+	}
+	return ""
 }
+
+// mayRun reports whether some selector allows a command, whatever its arguments.
+func (u *user) mayRun(cmd *Command) bool {
+	return slices.ContainsFunc(u.selectors, func(s *selector) bool { return s.allCommands || s.commands.has(cmd.row) })
+}
+
+// Trust makes the session one of the program that runs the node, which may do
+// everything without a password.
+func (s *Session) Trust() { s.user, s.authenticated = superuser, true }
 
 // newUser is a user as it is created: off, and allowed nothing.
 func (r *aclRules) newUser(name string) *user {

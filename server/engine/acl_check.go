@@ -183,9 +183,13 @@ func (c *Call) denied() string {
 	case allowed:
 		return ""
 	case deniedCommand:
-		return "NOPERM this user has no permissions to run the '" + c.Cmd.full + "' command"
+		return errNoCommand(c.Cmd)
 	}
 	return denialTexts[why].client
+}
+
+func errNoCommand(cmd *Command) string {
+	return "NOPERM this user has no permissions to run the '" + cmd.full + "' command"
 }
 
 // context is where a client was denied something, as ACL LOG shows it.

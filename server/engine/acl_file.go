@@ -26,7 +26,7 @@ func ValidateUser(words []string) error {
 	}
 	merged, unmatched := mergeSelectors(words[1:])
 	if unmatched >= 0 {
-		return refused(unmatched, "Wrong format")
+		return refused(unmatched, errACLUnknown) // the errno that is left from before
 	}
 	rules := &aclRules{commands: aclTable}
 	u := rules.newUser(words[0])
@@ -45,9 +45,26 @@ func ValidateUser(words []string) error {
 	return nil
 }
 
-// configure takes in users that have been checked by ValidateUser.
+// ValidateACLFile checks what a file of users says, as redis-server does when it
+// starts.
+func ValidateACLFile(file ACLFile) error {
+	if _, bad := (&aclRules{commands: aclTable}).read(file); bad != "" {
+		return fmt.Errorf("Aborting Redis startup because of ACL errors: %s", bad)
+	}
+	return nil
+}
+
+// configure takes in users that have been checked by ValidateUser, and those of
+// the file, if there is one, which ValidateACLFile has checked.
 func (n *Node) configure(users [][]string) {
 	rules := n.aclRules()
+	if n.cfg.ACLFile != nil {
+		found, bad := rules.read(n.cfg.ACLFile)
+		if bad != "" {
+			panic("engine: " + bad)
+		}
+		n.access.replace(found)
+	}
 	for _, words := range users {
 		u := n.access.find(words[0])
 		if u == nil {
@@ -68,14 +85,13 @@ func (n *Node) configure(users [][]string) {
 	}
 }
 
-// readUsers reads the file of users, or says what is wrong with it.
-func (n *Node) readUsers() (users []*user, bad string) {
-	file := n.cfg.ACLFile
+// read reads a file of users, or says what is wrong with it.
+func (r *aclRules) read(file ACLFile) (users []*user, bad string) {
 	text, err := file.Read()
 	if err != nil {
 		return nil, "Error loading ACLs, opening file '" + file.Name() + "': " + err.Error()
 	}
-	return n.aclRules().parse(file.Name(), string(text))
+	return r.parse(file.Name(), string(text))
 }
 
 // parse reads users, each on a line of its own.

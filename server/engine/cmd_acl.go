@@ -284,7 +284,7 @@ func runACLLoad(c *Call) resp.Value {
 	if n.cfg.ACLFile == nil {
 		return resp.Err(errNoACLFile)
 	}
-	users, bad := n.readUsers()
+	users, bad := n.aclRules().read(n.cfg.ACLFile)
 	if bad != "" {
 		return resp.Err(oneLine([]byte("ERR " + bad)))
 	}

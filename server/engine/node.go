@@ -97,7 +97,9 @@ func New(cfg Config) *Node {
 	n := &Node{cfg: cfg}
 	n.conf.load(cfg.Parameters)
 	n.access.begin(n.conf.get("requirepass"))
-	n.configure(cfg.Users)
+	if cfg.Users != nil || cfg.ACLFile != nil {
+		n.configure(cfg.Users)
+	}
 	n.reset()
 	return n
 }
