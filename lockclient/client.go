@@ -122,11 +122,14 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 func (c *Client) persist(ctx context.Context, patience time.Duration, send func() error) error {
 	until := c.rt.Mono() + min(patience, c.timeout)
 	pause := refusalPause
-	gate := c.rt.NewGate()
+	var gate Gate // few requests need one
 	for {
 		err := send()
 		if !isOnItsWay(err) || c.rt.Mono()+pause > until {
 			return err
+		}
+		if gate == nil {
+			gate = c.rt.NewGate()
 		}
 		if _, ended := gate.Wait(ctx, pause); ended != nil {
 			return err
@@ -251,9 +254,10 @@ func (c *Client) observe(e Event) {
 
 // randomHex returns n random bytes as lower-case hexadecimal.
 func (c *Client) randomHex(n int) string {
-	p := make([]byte, n)
-	c.rt.Random(p)
-	return hex.EncodeToString(p)
+	p := make([]byte, 3*n)
+	c.rt.Random(p[2*n:])
+	hex.Encode(p, p[2*n:])
+	return string(p[:2*n])
 }
 
 // randomUUID returns a UUID of version 4 (RFC 9562).

@@ -52,8 +52,8 @@ func notRun(err error) bool {
 
 // refusal is the code word of a server's error, "" of any other.
 func refusal(err error) string {
-	var refused *ServerError
-	if !errors.As(err, &refused) {
+	refused := serverError(err)
+	if refused == nil {
 		return ""
 	}
 	code, _, _ := strings.Cut(refused.Text, " ")

@@ -100,11 +100,20 @@ func contextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
+// serverError is the server's error in err, nil if there is none.
+func serverError(err error) *ServerError {
+	if err == nil {
+		return nil
+	}
+	var refused *ServerError
+	errors.As(err, &refused)
+	return refused
+}
+
 // outcomeError sorts a Transport's error. The caller's ended context stays
 // visible in it; a time limit of our own does not, as no caller set it.
 func outcomeError(ctx context.Context, err error) error {
-	var refused *ServerError
-	if err == nil || errors.As(err, &refused) {
+	if err == nil || serverError(err) != nil {
 		return err
 	}
 	kind := ErrUnknown

@@ -92,14 +92,14 @@ func (f fair) withdraw(r request) (call, bool) {
 	return call{fairWithdraw, keys, []string{r.owner, millis(f.keep(r))}}, r.wait != 0
 }
 
-func (f fair) release(owner string, lease time.Duration, id string) call {
+func (f fair) release(owner string, lease time.Duration, latch string) call {
 	c := f.client
 	keys := append(f.keys(), lockChannel(f.key))
 	args := []string{wakeOne, millis(lease), owner, strconv.FormatInt(c.rt.WallMillis(), 10)}
 	if c.compat316 {
 		return call{fairRelease316, keys, args}
 	}
-	return call{fairRelease, append(keys, latchKey(f.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+	return call{fairRelease, append(keys, latch), append(args, c.publishCommand(), millis(c.latchTTL()))}
 }
 
 func (f fair) force() call {

@@ -27,9 +27,9 @@ type dialect interface {
 	// withdraw takes a waiter of whom the server knows out; known is false if
 	// it knows of none.
 	withdraw(r request) (withdrawal call, known bool)
-	// release gives back one acquisition. Repeated with the same id it changes
-	// nothing, except under Compat316, which has no latches.
-	release(owner string, lease time.Duration, id string) call
+	// release gives back one acquisition. Repeated with the same latch it changes
+	// nothing, except under Compat316, which has none.
+	release(owner string, lease time.Duration, latch string) call
 	// force frees the lock whoever holds it.
 	force() call
 	// await joins the waiters.
@@ -63,8 +63,7 @@ func (l *hashLock) await(ctx context.Context, r request) (waiting, error) {
 
 func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {
 	ans, err := l.client.ask(ctx, r, l.dialect.acquire(r), l.dialect.read)
-	var refused *ServerError
-	if errors.As(err, &refused) && strings.Contains(refused.Text, heldAlready) {
+	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
 		err = ErrDeadlock
 	}
 	return ans, err
@@ -143,9 +142,9 @@ func (c *Client) extendOne(ctx context.Context, h *hold, lease time.Duration) er
 // latch, in which the script left its outcome for repetitions.
 func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration, id string) (Reply, error) {
 	c := l.client
-	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, id))
+	latch := latchKey(l.key, id)
+	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch))
 	if err == nil && reply.Kind != NilReply && !c.compat316 {
-		latch := latchKey(l.key, id)
 		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })
 	}
 	return reply, err

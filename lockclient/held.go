@@ -44,7 +44,9 @@ func (h *Held) Context() context.Context { return h.ctx }
 // without its end: what is taken with it may outlive h, as when a writer reads on.
 func (h *Held) In(ctx context.Context) context.Context {
 	c := h.lock.client
-	ctx = c.rt.WithValue(ctx, holdKey{c, h.hold.key, h.lock.suffix}, h.hold)
+	k := insideKey{c}
+	outer, _ := ctx.Value(k).(*inside)
+	ctx = c.rt.WithValue(ctx, k, &inside{h.hold, h.lock.suffix, outer})
 	for _, m := range h.members {
 		ctx = m.In(ctx)
 	}
@@ -54,7 +56,12 @@ func (h *Held) In(ctx context.Context) context.Context {
 // Lost returns a channel that is closed when the lock is lost: its renewal was
 // refused, or its lease ended by the local monotonic clock, also while Redis
 // cannot be reached.
-func (h *Held) Lost() <-chan struct{} { return h.hold.lost }
+func (h *Held) Lost() <-chan struct{} {
+	c := h.lock.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.hold.lostChannel()
+}
 
 // Until returns the Runtime.Mono time until which the lock may be relied on as
 // of now: the lease, from before it was asked for, less the drift.

@@ -76,8 +76,9 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, error) {
 	h := a.hold
 	if h == nil {
-		h = &hold{key: a.lock.key, owner: a.owner, named: a.named, lost: make(chan struct{}),
+		h = &hold{key: a.lock.key, owner: a.owner, named: a.named,
 			renewal: a.lock.kind.renewal(), composed: ans.members != nil, count: 1, index: -1, round: ans.round}
+		h.held = h.first[:0]
 	}
 	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, members: ans.members,
 		since: c.rt.Mono()}
@@ -252,8 +253,10 @@ func (c *Client) lose(h *hold) {
 			wholes = append(wholes, one.whole)
 		}
 	}
+	if h.lost != nil {
+		close(h.lost)
+	}
 	c.mu.Unlock()
-	close(h.lost)
 	for _, one := range held {
 		one.cancel(ErrLost)
 		one.dismiss()

@@ -22,10 +22,11 @@ type hold struct {
 	key, owner string
 	named      bool          // the caller chose the owner
 	composed   bool          // of a Multi: it has no end of its own, but those of its members
-	lost       chan struct{} // closed when the hold is lost
+	lost       chan struct{} // closed when the hold is lost; nil: nobody has asked for it
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone
 
 	held     []*Held
+	first    [1]*Held      // backs held: mostly there is one
 	count    int           // acquisitions, those under way included
 	renewed  int           // those that the watchdog serves
 	doubtful int           // requests of unknown outcome: the server may count so many more
@@ -38,6 +39,17 @@ type hold struct {
 
 // name is what h is known by.
 func (h *hold) name() holdID { return holdID{h.key, h.owner} }
+
+// lostChannel is closed when the hold is lost.
+func (h *hold) lostChannel() chan struct{} {
+	if h.lost == nil {
+		h.lost = make(chan struct{})
+		if h.isLost {
+			close(h.lost)
+		}
+	}
+	return h.lost
+}
 
 // add enters a hold. What the server may still count of an earlier one of its
 // name is its own now: its last release settles it.

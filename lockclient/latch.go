@@ -87,7 +87,7 @@ func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 // that wraps ErrNotSent, and a *ServerError; Wait may be called again.
 func (l *Latch) Wait(ctx context.Context) error {
 	c, w := l.client, &latchWait{latch: l}
-	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, rt: c.rt, attempt: w.look, join: w.join}
+	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, rt: c.rt, asker: w}
 	return opError("wait for", l.key, t.run(ctx))
 }
 
@@ -114,9 +114,9 @@ func (w *latchWait) join(ctx context.Context) (waiting, error) {
 // latchWakes has everyone look: what a message says may be outdated.
 func latchWakes(string) int64 { return everyone }
 
-// look reads the count. A strict waiter joins first, so that it hears of an
+// attempt reads the count. A strict waiter joins first, so that it hears of an
 // opening that comes after its look.
-func (w *latchWait) look(ctx context.Context) (open bool, hint time.Duration, err error) {
+func (w *latchWait) attempt(ctx context.Context) (open bool, hint time.Duration, err error) {
 	c, key := w.latch.client, w.latch.key
 	if w.latch.strict && w.place == nil {
 		return false, 0, nil

@@ -117,7 +117,7 @@ func (l *Lock) Do(
 	return f(h.Context(), h)
 }
 
-// holdKey finds in a context the hold of a lock, for re-entry.
+// holdKey names one of the holds that a context carries, for re-entry.
 type holdKey struct {
 	client      *Client
 	key, suffix string
@@ -125,19 +125,34 @@ type holdKey struct {
 
 // in returns the hold that a context carries, or nil.
 func (k holdKey) in(ctx context.Context) *hold {
-	h, _ := ctx.Value(k).(*hold)
-	return h
+	i, _ := ctx.Value(insideKey{k.client}).(*inside)
+	for ; i != nil; i = i.outer {
+		if i.hold.key == k.key && i.suffix == k.suffix {
+			return i.hold
+		}
+	}
+	return nil
+}
+
+// insideKey finds in a context the innermost hold of a client.
+type insideKey struct{ client *Client }
+
+// inside is a hold that a context carries, and those around it.
+type inside struct {
+	hold   *hold
+	suffix string // of the owners of its lock
+	outer  *inside
 }
 
 // take is Lock and TryLock; wait is the limit when no option gives one.
 func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) (*Held, error) {
 	c := l.client
-	o := lockOptions{wait: wait}
+	a := &acquisition{lock: l, options: lockOptions{wait: wait}}
 	for _, opt := range opts {
-		opt(&o)
+		opt(&a.options)
 	}
-	a := &acquisition{lock: l, request: request{limit: limit{begun: c.rt.Mono(), wait: o.wait}}}
-	held, err := a.run(ctx, o)
+	a.limit = limit{begun: c.rt.Mono(), wait: a.options.wait}
+	held, err := a.run(ctx)
 	if err != nil && a.turn.attempts > 0 {
 		l.kind.withdraw(a.request, err)
 	}
@@ -152,14 +167,17 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 // acquisition is one call of Lock or TryLock.
 type acquisition struct {
 	request
-	lock    *Lock
-	renewal *renewal // nil: the watchdog leaves it alone
-	turn    turn
+	lock     *Lock
+	options  lockOptions
+	renewal  *renewal // nil: the watchdog leaves it alone
+	turn     turn
+	answered answer // to the last attempt
+	held     *Held  // once it is granted
 }
 
 // prepare settles owner and lease, and reserves a place in the hold that is re-entered.
-func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
-	l := a.lock
+func (a *acquisition) prepare(ctx context.Context) error {
+	l, o := a.lock, &a.options
 	a.lease, a.renewal = l.kind.defaultLease(), l.kind.renewal()
 	if o.lease > 0 {
 		a.lease, a.renewal = o.lease, nil
@@ -192,27 +210,26 @@ func (a *acquisition) prepare(ctx context.Context, o lockOptions) error {
 }
 
 // run takes the lock in its turn.
-func (a *acquisition) run(ctx context.Context, o lockOptions) (*Held, error) {
-	if err := a.prepare(ctx, o); err != nil {
+func (a *acquisition) run(ctx context.Context) (*Held, error) {
+	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
-	var held *Held
-	var answered answer
-	a.last = &answered
-	a.turn = turn{
-		limit: a.limit,
-		rt:    a.lock.client.rt,
-		attempt: func(ctx context.Context) (done bool, hint time.Duration, err error) {
-			held, answered, err = a.ask(ctx)
-			return held != nil, a.hint(answered), err
-		},
-		join: func(ctx context.Context) (waiting, error) { return a.lock.kind.await(ctx, a.request) },
-	}
+	a.last = &a.answered
+	a.turn = turn{limit: a.limit, rt: a.lock.client.rt, asker: a}
 	err := a.turn.run(ctx)
-	if err == ErrNotAcquired && answered.refusal != nil {
-		err = answered.refusal
+	if err == ErrNotAcquired && a.answered.refusal != nil {
+		err = a.answered.refusal
 	}
-	return held, err
+	return a.held, err
+}
+
+func (a *acquisition) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
+	a.held, a.answered, err = a.ask(ctx)
+	return a.held != nil, a.hint(a.answered), err
+}
+
+func (a *acquisition) join(ctx context.Context) (waiting, error) {
+	return a.lock.kind.await(ctx, a.request)
 }
 
 // ask asks once. Held is nil when the lock is taken by somebody else.

@@ -71,13 +71,14 @@ func (ans *answer) refused(ttlMillis Reply) error {
 
 func (m mutex) withdraw(request) (call, bool) { return call{}, false }
 
-func (m mutex) release(owner string, lease time.Duration, id string) call {
+func (m mutex) release(owner string, lease time.Duration, latch string) call {
 	c := m.client
-	keys, args := []string{m.key, lockChannel(m.key)}, []string{wakeOne, millis(lease), owner}
+	keys := []string{m.key, lockChannel(m.key), latch}
+	args := []string{wakeOne, millis(lease), owner, c.publishCommand(), millis(c.latchTTL())}
 	if c.compat316 {
-		return call{mutexRelease316, keys, args}
+		return call{mutexRelease316, keys[:2], args[:3]}
 	}
-	return call{mutexRelease, append(keys, latchKey(m.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+	return call{mutexRelease, keys, args}
 }
 
 func (m mutex) force() call {

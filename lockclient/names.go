@@ -13,7 +13,12 @@ func tagged(name string) string {
 // prefixed is Redisson's name of a helper key or channel: one that shares the
 // slot of the lock, because the lock's name is its hash tag. A name that has a
 // brace anywhere is trusted to carry its own tag.
-func prefixed(prefix, name string) string { return prefix + ":" + tagged(name) }
+func prefixed(prefix, name string) string {
+	if strings.Contains(name, "{") {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
 
 // suffixed is Redisson's name of a helper key that begins with the lock's name
 // and shares its slot.
@@ -24,7 +29,10 @@ func lockChannel(name string) string { return prefixed("redisson_lock__channel",
 
 // latchKey remembers the outcome of one unlock, so that repeating it is harmless.
 func latchKey(name, requestID string) string {
-	return prefixed("redisson_unlock_latch", name) + ":" + requestID
+	if strings.Contains(name, "{") {
+		return "redisson_unlock_latch:" + name + ":" + requestID
+	}
+	return "redisson_unlock_latch:{" + name + "}:" + requestID
 }
 
 // tokenKey counts the fencing tokens of a lock. It never expires.

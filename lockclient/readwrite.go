@@ -203,14 +203,14 @@ func (d readDialect) read(reply Reply, ans *answer) error {
 }
 
 // release leaves the leases of other holds as they are.
-func (d readDialect) release(owner string, _ time.Duration, id string) call {
+func (d readDialect) release(owner string, _ time.Duration, latch string) call {
 	c := d.client
 	keys := []string{d.key, rwChannel(d.key), timersKey(d.key, owner), timersPrefix(d.key)}
 	args := []string{wakeOne, owner}
 	if c.compat316 {
 		return call{readRelease316, keys, args}
 	}
-	return call{readRelease, append(keys, latchKey(d.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+	return call{readRelease, append(keys, latch), append(args, c.publishCommand(), millis(c.latchTTL()))}
 }
 
 func (d readDialect) force() call { return d.forceMode(wakeOne) }
@@ -222,13 +222,13 @@ func (d writeDialect) acquire(r request) call {
 	return call{writeAcquire, []string{d.key}, []string{millis(r.lease), r.owner}}
 }
 
-func (d writeDialect) release(owner string, lease time.Duration, id string) call {
+func (d writeDialect) release(owner string, lease time.Duration, latch string) call {
 	c := d.client
 	keys, args := []string{d.key, rwChannel(d.key)}, []string{wakeAll, millis(lease), owner}
 	if c.compat316 {
 		return call{writeRelease316, keys, args}
 	}
-	return call{writeRelease, append(keys, latchKey(d.key, id)), append(args, c.publishCommand(), millis(c.latchTTL()))}
+	return call{writeRelease, append(keys, latch), append(args, c.publishCommand(), millis(c.latchTTL()))}
 }
 
 func (d writeDialect) force() call { return d.forceMode(wakeAll) }

@@ -104,20 +104,30 @@ func (s *Semaphore) take(ctx context.Context, n int64, wait time.Duration, opts 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	t := &turn{limit: limit{begun: c.rt.Mono(), wait: o.wait}, rt: c.rt}
-	t.attempt = func(ctx context.Context) (bool, time.Duration, error) {
-		done, err := c.change(ctx, call{semaphoreAcquire, []string{s.key}, []string{decimal(n)}})
-		if err == ErrReplication && done == 0 {
-			err = nil // there is nothing to confirm
-		}
-		return done == 1, c.poll, err
-	}
-	t.join = func(ctx context.Context) (waiting, error) {
-		return c.joinFor(ctx, permitsChannel(s.key), permitsWake, n)
-	}
+	t := &turn{limit: limit{begun: c.rt.Mono(), wait: o.wait}, rt: c.rt, asker: semaphoreWait{s, n}}
 	err := opError("acquire", s.key, t.run(ctx))
 	c.observeTurn(t, Event{Key: s.key, Err: err})
 	return s.taken(n, err)
+}
+
+// semaphoreWait is one call of Acquire or TryAcquire, for n permits.
+type semaphoreWait struct {
+	semaphore *Semaphore
+	n         int64
+}
+
+func (w semaphoreWait) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
+	s := w.semaphore
+	n, err := s.client.change(ctx, call{semaphoreAcquire, []string{s.key}, []string{decimal(w.n)}})
+	if err == ErrReplication && n == 0 {
+		err = nil // there is nothing to confirm
+	}
+	return n == 1, s.client.poll, err
+}
+
+func (w semaphoreWait) join(ctx context.Context) (waiting, error) {
+	s := w.semaphore
+	return s.client.joinFor(ctx, permitsChannel(s.key), permitsWake, w.n)
 }
 
 // taken makes a Permits of n permits that were taken, unless err says that they

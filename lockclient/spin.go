@@ -34,12 +34,12 @@ func (c *Client) Spin(key string) *Lock {
 // spin is the dialect of Spin.
 type spin struct{ mutex }
 
-func (s spin) release(owner string, lease time.Duration, id string) call {
+func (s spin) release(owner string, lease time.Duration, latch string) call {
 	c := s.client
 	if c.compat316 {
 		return call{spinRelease316, []string{s.key}, []string{millis(lease), owner}}
 	}
-	return call{spinRelease, []string{s.key, latchKey(s.key, id)}, []string{millis(lease), owner, millis(c.latchTTL())}}
+	return call{spinRelease, []string{s.key, latch}, []string{millis(lease), owner, millis(c.latchTTL())}}
 }
 
 func (s spin) force() call { return call{spinForce, []string{s.key}, nil} }

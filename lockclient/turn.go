@@ -26,12 +26,16 @@ type turn struct {
 	limit
 	rt       Runtime
 	attempts int // so far
+	asker    asker
+}
 
+// asker is what a turn is for.
+type asker interface {
 	// attempt asks once. If that was in vain, hint is when it may be of use to
 	// ask again without having been woken.
-	attempt func(ctx context.Context) (done bool, hint time.Duration, err error)
+	attempt(ctx context.Context) (done bool, hint time.Duration, err error)
 	// join joins the waiters.
-	join func(ctx context.Context) (waiting, error)
+	join(ctx context.Context) (waiting, error)
 }
 
 // run attempts, joins the waiters, and attempts again until an attempt
@@ -74,7 +78,7 @@ func (t *turn) try(ctx context.Context) (done bool, hint time.Duration, err erro
 		return false, 0, contextError(ctx)
 	}
 	t.attempts++
-	return t.attempt(ctx)
+	return t.asker.attempt(ctx)
 }
 
 // enter joins the waiters, within the wait that is left.
@@ -85,7 +89,7 @@ func (t *turn) enter(ctx context.Context) (waiting, error) {
 		limited, cancel = t.rt.WithDeadline(ctx, t.begun+t.wait)
 		defer cancel()
 	}
-	place, err := t.join(limited)
+	place, err := t.asker.join(limited)
 	switch {
 	case err == nil:
 		return place, nil

@@ -25,7 +25,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 		return ErrLost // what the server has in this name may be a later hold's
 	}
 	sent := c.rt.Mono()
-	u := &unlocking{leaving: lv, lock: l, hold: h, id: c.requestID(), until: noEnd}
+	u := unlocking{leaving: lv, lock: l, hold: h, id: c.requestID(), until: noEnd}
 	if lv.left == 0 {
 		u.until = lv.until
 	}
@@ -40,9 +40,12 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 		return err
 	}
 	c.owe(h)
-	c.rt.Go(func() { c.repeat(u, err) })
+	c.repeatLater(u, err)
 	return err
 }
+
+// repeatLater repeats, in the background, an unlocking that failed with err.
+func (c *Client) repeatLater(u unlocking, err error) { c.rt.Go(func() { c.repeat(&u, err) }) }
 
 // alone tells whether nothing else can be in the owner's name, so that no
 // repetition can do harm.

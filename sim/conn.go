@@ -93,14 +93,15 @@ func (c *conn) end(place int) *endpoint {
 
 // request sends a command and waits for its answer, until ctx ends.
 func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
-	k := &call{task: t}
+	w := c.p.w
+	k := w.newCall(t)
 	m.call = k
 	m.life = c.life
 	c.pending = append(c.pending, k)
-	if u := c.p.w.untimed; u != nil {
+	if u := w.untimed; u != nil {
 		k.asks, k.unheeded = u.sum(m), isUnheeded(m.args)
 	}
-	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
+	w.send(m, &c.out, c.p.actor, c.n.actor)
 	for !k.done {
 		if ctx != nil {
 			if err := ctx.Err(); err != nil {
@@ -111,7 +112,22 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
 		}
 		t.sleep(ctx, -1)
 	}
-	return k.val, k.err
+	v, err := k.val, k.err
+	if err == nil && !w.doubled && w.untimed == nil {
+		w.calls = append(w.calls, k) // it was sent once and answered: nothing else knows it
+	}
+	return v, err
+}
+
+func (w *World) newCall(t *task) *call {
+	n := len(w.calls)
+	if n == 0 {
+		return &call{task: t}
+	}
+	k := w.calls[n-1]
+	w.calls = w.calls[:n-1]
+	*k = call{task: t}
+	return k
 }
 
 func (c *conn) forget(k *call) {

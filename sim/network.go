@@ -133,6 +133,7 @@ func (w *World) double(m *message, ch *channel) {
 
 // again has a request arrive a second time.
 func (w *World) again(m *message, at time.Duration) {
+	w.doubled = true
 	again := w.newMessage(m.kind)
 	args, buf := again.args, again.buf
 	*again = *m

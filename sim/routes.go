@@ -72,12 +72,12 @@ func (w *World) redirected(v resp.Value) (to *node, asking bool) {
 	return nil, false
 }
 
-// routed sends a command to the server of its key, and follows pointers.
-func (l lane) routed(ctx context.Context, t *task, key, text string, args []string) (resp.Value, error) {
+// routed sends a command to the server of the lane's key, and follows pointers.
+func (l lane) routed(ctx context.Context, t *task, text string, args [][]string) (resp.Value, error) {
 	p := l.p
 	c, asking := l.conn, false
 	if c == nil {
-		c = p.conn(p.server(l.group, key))
+		c = p.conn(p.server(l.group, l.key))
 	}
 	for redirects := 0; ; redirects++ {
 		place := l.place
@@ -90,7 +90,9 @@ func (l lane) routed(ctx context.Context, t *task, key, text string, args []stri
 			p.w.send(before, &c.out, p.actor, c.n.actor)
 		}
 		m := p.w.newMessage(msgRequest)
-		m.setArgs(args...)
+		for _, some := range args {
+			m.addArgs(some...)
+		}
 		m.text, m.conn, m.place = text, c, place
 		v, err := c.request(t, p.contextOf(ctx), m)
 		if asking && ctx.Err() == nil {

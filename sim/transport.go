@@ -97,12 +97,11 @@ func (l lane) evalText(ctx context.Context, s *lockclient.Script, keys, args []s
 func (l lane) run(
 	ctx context.Context, s *lockclient.Script, command, script string, keys, args []string,
 ) (lockclient.Reply, error) {
-	all := append([]string{command, script, strconv.Itoa(len(keys))}, keys...)
 	text := ""
 	if l.p.w.cfg.Details {
 		text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
 	}
-	return l.request(ctx, text, append(all, args...))
+	return l.request(ctx, text, []string{command, script, strconv.Itoa(len(keys))}, keys, args)
 }
 
 func (l lane) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
@@ -140,12 +139,13 @@ func (l lane) confirm(ctx context.Context, limit time.Duration) (known, confirme
 	return known, acked.Int, err
 }
 
-func (l lane) request(ctx context.Context, text string, args []string) (lockclient.Reply, error) {
+// request sends a command, which is given in pieces.
+func (l lane) request(ctx context.Context, text string, args ...[]string) (lockclient.Reply, error) {
 	task := l.p.running()
 	if err := ctx.Err(); err != nil {
 		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	v, err := l.routed(ctx, task, l.key, text, args)
+	v, err := l.routed(ctx, task, text, args)
 	if err != nil {
 		return lockclient.Reply{}, err
 	}

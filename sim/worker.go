@@ -30,7 +30,10 @@ type terms struct {
 
 // options are the terms for lockclient.
 func (t terms) options() []lockclient.LockOption {
-	opts := []lockclient.LockOption{lockclient.Lease(t.lease)}
+	var opts []lockclient.LockOption
+	if t.lease > 0 {
+		opts = append(opts, lockclient.Lease(t.lease))
+	}
 	if t.wait >= 0 {
 		opts = append(opts, lockclient.Wait(t.wait))
 	}
@@ -83,7 +86,7 @@ func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holdi
 		return nil, nil, err
 	}
 	b := t.beginBelief(c.lock, h)
-	c.watchLoss(b, h)
+	watchLoss(b, h)
 	return b, h, nil
 }
 
@@ -149,13 +152,21 @@ func (c *client) terms() terms {
 }
 
 // watchLoss ends the belief at the instant at which the client is told.
-func (c *client) watchLoss(b *Belief, h holding) {
-	ctx := h.Context().(*simCtx)
-	ctx.AfterFunc(func() {
-		if errors.Is(context.Cause(ctx), lockclient.ErrLost) {
-			c.p.w.endBelief(b, trace.Lost, 0, "it has noticed")
-		}
-	})
+func watchLoss(b *Belief, h holding) {
+	b.ctx = h.Context().(*simCtx)
+	if b.ctx.Err() != nil {
+		b.contextEnded()
+		return
+	}
+	b.hook.does = b
+	b.ctx.hook(&b.hook, true)
+}
+
+// contextEnded looks whether the belief's context tells of a loss.
+func (b *Belief) contextEnded() {
+	if errors.Is(b.ctx.cause, lockclient.ErrLost) {
+		b.p.w.endBelief(b, trace.Lost, 0, "it has noticed")
+	}
 }
 
 // holdTime draws how long a client works.

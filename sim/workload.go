@@ -18,6 +18,8 @@ type Belief struct {
 	lock  int32
 	token int64 // fencing token, 0 without one
 	over  bool
+	ctx   *simCtx // that tells of its loss
+	hook  hook    // in it
 }
 
 // beginBelief records that a task's lock() has returned.

@@ -66,6 +66,8 @@ type World struct {
 	messages uint64
 	armed    int // how often a timer of a client was set
 	free     []*message
+	calls    []*call      // for further use
+	doubled  bool         // a request has arrived twice
 	cuts     map[link]int // by how many partitions each is cut
 	losses   []*rule      // messages that get lost
 	doubles  []*rule      // requests that arrive twice
