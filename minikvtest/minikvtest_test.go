@@ -153,6 +153,7 @@ func TestFailuresAreClear(t *testing.T) {
 	}{
 		"type":      {func(t testing.TB) { s := Run(t); s.Set("a", "1"); s.List("a") }, "WRONGTYPE"},
 		"parameter": {func(t testing.TB) { Run(t, Param("maxmemory", "lots")) }, `parameter maxmemory "lots"`},
+		"user":      {func(t testing.TB) { Run(t, User("a", "+nosuch")) }, `user "a": Error loading ACL rule '+nosuch'`},
 		"unknown":   {func(t testing.TB) { Run(t, Param("no-such", "1")) }, `parameter no-such "1"`},
 		"clock":     {func(t testing.TB) { Run(t).Clock().Advance(1) }, "the clock is the computer's"},
 		"nodes":     {func(t testing.TB) { RunNodes(t, 0) }, "0 masters: expected at least 1"},

@@ -241,6 +241,31 @@ func TestRecipeErrors(t *testing.T) {
 	require.Equal(t, 2, refusal.Struck())
 }
 
+// A lock needs few rights
+//
+// In production the lock's user may often do no more than it must. What was
+// forgotten, here the lease's renewal, is NOPERM; ACL LOG names it.
+func TestRecipeRights(t *testing.T) {
+	ctx := t.Context()
+	s := minikvtest.Run(t, minikvtest.User("locker", "on", ">secret", "~orders:*", "+set", "+get", "+del", "+evalsha",
+		"+eval"))
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Username: "locker", Password: "secret", DisableIdentity: true})
+	defer func() { _ = c.Close() }()
+
+	taken, err := take(ctx, c, "orders:42", "a", 30*time.Second)
+	require.NoError(t, err)
+	require.True(t, taken)
+	err = c.PExpire(ctx, "orders:42", 30*time.Second).Err()
+	require.ErrorContains(t, err, "NOPERM this user has no permissions to run the 'pexpire' command")
+	freed, err := release(ctx, c, "orders:42", "a")
+	require.NoError(t, err)
+	require.True(t, freed)
+	_, err = take(ctx, c, "users:42", "a", 30*time.Second)
+	require.ErrorContains(t, err, "NOPERM this user has no permissions to access one of the keys used as arguments")
+
+	require.Contains(t, s.Do("ACL", "LOG"), "pexpire")
+}
+
 // A failover grants a lock twice
 //
 // The master dies before its replica has heard of the lock. Overlaps shows what

@@ -52,6 +52,13 @@ func Param(name, value string) Option {
 	}
 }
 
+// User declares a user on all nodes, as a line of redis.conf does: its name and
+// rules such as "on", ">secret", "~lock:*", "+set". The default user still may do
+// everything, unless it is declared as well.
+func User(name string, rules ...string) Option {
+	return func(s *settings) { s.Node.Users = append(s.Node.Users, append([]string{name}, rules...)) }
+}
+
 // Delay is how long each message between nodes takes; without it none.
 func Delay(d time.Duration) Option { return func(s *settings) { s.Config.Delay = d } }
 
@@ -140,6 +147,7 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 		}
 	}
 	checkParameters(t, s.Node.Parameters)
+	checkUsers(t, s.Node.Users)
 	top, err := topology.Start(s.Config)
 	if err != nil {
 		t.Fatalf("minikvtest: %v", err)

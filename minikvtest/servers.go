@@ -45,6 +45,15 @@ func checkParameters(t testing.TB, parameters map[string]string) {
 	}
 }
 
+func checkUsers(t testing.TB, users [][]string) {
+	t.Helper()
+	for _, words := range users {
+		if err := engine.ValidateUser(words); err != nil {
+			t.Fatalf("minikvtest: user %q: %v", words[0], err)
+		}
+	}
+}
+
 // Nodes are all nodes: masters, replicas, Sentinels.
 func (s *Servers) Nodes() []*Node { return append([]*Node(nil), s.nodes...) }
 

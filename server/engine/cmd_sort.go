@@ -114,7 +114,7 @@ func parseSort(c *Call, mayStore bool) (opt sortOptions, bad string) {
 			opt.by = string(args[i+1])
 			opt.unsorted = !strings.Contains(opt.by, "*")
 			if !opt.unsorted && c.Node.cfg.Topology != nil {
-				return opt, "ERR BY option of SORT denied in cluster mode."
+				return opt, "ERR BY option of SORT denied in Cluster mode."
 			}
 			if !opt.unsorted && !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
 				return opt, "ERR BY option of SORT denied due to insufficient ACL permissions."
@@ -122,7 +122,7 @@ func parseSort(c *Call, mayStore bool) (opt sortOptions, bad string) {
 			i++
 		case is(args[i], "GET") && left >= 1:
 			if c.Node.cfg.Topology != nil {
-				return opt, "ERR GET option of SORT denied in cluster mode."
+				return opt, "ERR GET option of SORT denied in Cluster mode."
 			}
 			if !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
 				return opt, "ERR GET option of SORT denied due to insufficient ACL permissions."
