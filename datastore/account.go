@@ -42,6 +42,7 @@ type Candidate struct {
 	Key      string
 	Deadline int64 // Unix milliseconds or NoDeadline
 	Idle     int64 // nanoseconds since it was last used
+	Uses     int   // 0 to 255, as Uses tells
 }
 
 // Sample draws up to n keys, perhaps the same one twice; volatile: only such with
@@ -92,5 +93,6 @@ func (db *DB) randomEntry(draw func() uint64) *entry {
 }
 
 func (db *DB) candidate(e *entry) Candidate {
-	return Candidate{e.key, e.deadline, int64(db.keyspace.accessTime - e.accessed)}
+	k := db.keyspace
+	return Candidate{e.key, e.deadline, int64(k.accessTime - e.accessed), int(k.decayed(e.uses))}
 }

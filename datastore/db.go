@@ -154,6 +154,9 @@ func (db *DB) lookup(key []byte) *entry {
 	e := db.peek(key)
 	if e != nil {
 		e.accessed = db.keyspace.accessTime
+		if db.keyspace.counting.Draw != nil {
+			e.uses = db.keyspace.use(e.uses)
+		}
 	}
 	return e
 }
@@ -196,12 +199,16 @@ func (db *DB) replace(key []byte) *entry {
 	k := db.keyspace
 	db.peek(key) // tells of it if it is expired
 	old := db.space.find(key, k.opt.Shards)
+	used := k.unused()
 	if old != nil {
+		if k.counting.Draw != nil {
+			used = k.use(old.uses)
+		}
 		db.drop(old, key)
 	}
 	k.seq++
 	e := take(&k.pool.entries)
-	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1, accessed: k.accessTime}
+	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1, accessed: k.accessTime, uses: used}
 	db.insert(e, key, k.opt.Shards)
 	if old == nil && k.OnNew != nil {
 		k.OnNew(db.index, e.key)

@@ -46,6 +46,7 @@ type Keyspace struct {
 	pool     pool
 
 	accessTime time.Duration
+	counting   UseCounting
 }
 
 // New returns an empty keyspace. It costs next to nothing until it is used.

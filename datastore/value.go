@@ -88,6 +88,7 @@ type entry struct {
 	size     int64 // bytes that the account holds for it
 	heapAt   int   // position in the heap of deadlines, -1 if none
 	accessed time.Duration
+	uses     uses
 	newer    *entry
 	older    *entry // neighbours in the list of the slot
 }

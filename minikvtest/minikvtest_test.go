@@ -169,11 +169,11 @@ func TestFailuresAreClear(t *testing.T) {
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()
-			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nLOLWUT\r\n"))
+			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nSCRIPT DEBUG NO\r\n"))
 			in := bufio.NewReader(c)
 			_, _ = in.ReadString('\n')
 			_, _ = in.ReadString('\n')
-		}, "m1: LOLWUT is not supported"},
+		}, "m1: SCRIPT DEBUG is not supported"},
 	} {
 		said := watch(t, one.f)
 		require.Contains(t, said, one.says, what)

@@ -23,15 +23,6 @@ type aclCommand struct {
 // aclAbsent are the commands of redis-server that a node has not and rules may
 // name all the same, so that categories have the same commands.
 var aclAbsent = []Command{
-	{Name: "LOLWUT", Groups: "read fast"},
-	{Name: "MEMORY", Sub: []Command{{Name: "MALLOC-STATS", Groups: "slow"}}},
-	{Name: "MODULE", Groups: "slow", Sub: []Command{
-		{Name: "HELP", Groups: "slow"},
-		{Name: "LIST", Groups: "admin slow dangerous"},
-		{Name: "LOAD", Groups: "admin slow dangerous"},
-		{Name: "LOADEX", Groups: "admin slow dangerous"},
-		{Name: "UNLOAD", Groups: "admin slow dangerous"},
-	}},
 	{Name: "SCRIPT", Sub: []Command{{Name: "DEBUG", Groups: "slow scripting"}}},
 }
 

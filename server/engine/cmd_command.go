@@ -175,8 +175,16 @@ func (cmd *Command) inGroup(category string) bool {
 	return false
 }
 
-// info is the command's entry in the reply of COMMAND. Tips are
-// left empty.
+// tips is what proxies and clients should know of the command.
+func (cmd *Command) tips() resp.Value {
+	list := []resp.Value{}
+	for tip := range strings.FieldsSeq(tipsOf[cmd.full]) {
+		list = append(list, resp.Str(tip))
+	}
+	return resp.Value{Kind: resp.Set, List: list}
+}
+
+// info is the command's entry in the reply of COMMAND.
 func (cmd *Command) info() resp.Value {
 	flags := []resp.Value{}
 	for _, one := range flagNames {
@@ -188,37 +196,31 @@ func (cmd *Command) info() resp.Value {
 	for group := range strings.FieldsSeq(cmd.Groups) {
 		groups = append(groups, resp.Simple("@"+group))
 	}
-	subs := make([]resp.Value, len(cmd.Sub))
+	subs := resp.Value{Kind: resp.Set, List: []resp.Value{}}
+	if len(cmd.Sub) > 0 {
+		subs.Kind = resp.Array
+	}
 	for i := range cmd.Sub {
-		subs[i] = cmd.Sub[i].info()
+		subs.List = append(subs.List, cmd.Sub[i].info())
 	}
 	return resp.List(
 		resp.Str(cmd.full), resp.Int(int64(cmd.Arity)), resp.Value{Kind: resp.Set, List: flags},
 		resp.Int(int64(cmd.Keys.First)), resp.Int(int64(cmd.Keys.Last)), resp.Int(int64(cmd.Keys.Step)),
 		resp.Value{Kind: resp.Set, List: groups},
-		resp.List(), cmd.describeSpecs(), resp.List(subs...),
+		cmd.tips(), cmd.describeSpecs(), subs,
 	)
-}
-
-// docGroups are the groups of the manual that ACL categories name.
-var docGroups = []string{
-	"string", "hash", "list", "set", "sortedset", "stream", "bitmap", "hyperloglog", "geo", "pubsub", "scripting",
-	"transaction", "connection",
 }
 
 // docs is the command's entry in the reply of COMMAND DOCS.
 func (cmd *Command) docs() resp.Value {
-	group := "server"
-	if cmd.inGroup("keyspace") {
-		group = "generic"
-	}
-	for _, one := range docGroups {
-		if cmd.inGroup(one) {
-			group = strings.Replace(one, "sortedset", "sorted-set", 1)
-			break
+	entry := []resp.Value{}
+	add := func(name, value string) {
+		if value != "" {
+			entry = append(entry, resp.Str(name), resp.Str(value))
 		}
 	}
-	entry := []resp.Value{resp.Str("group"), resp.Str(group)}
+	add("since", sinceOf[cmd.full])
+	add("group", groupsIn[cmd.container()])
 	if len(cmd.Sub) > 0 {
 		var subs []resp.Value
 		for i := range cmd.Sub {

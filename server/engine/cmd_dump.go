@@ -27,6 +27,7 @@ func runDump(c *Call) resp.Value {
 type restoreOptions struct {
 	replace, absolute bool
 	idle              int64 // seconds, -1: not given
+	frequency         int64 // 0 to 255, -1: not given
 }
 
 // runRestore is RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency].
@@ -69,6 +70,9 @@ func runRestore(c *Call) resp.Value {
 	if opt.idle >= 0 {
 		c.DB.SetIdle(key, time.Duration(opt.idle)*time.Second)
 	}
+	if opt.frequency >= 0 && c.Node.tracksFrequency() {
+		c.DB.SetUses(key, int(opt.frequency))
+	}
 	c.Changed(key, "restore")
 	if ttl > 0 && !opt.absolute {
 		effect := append([][]byte(nil), c.Args...)
@@ -80,8 +84,7 @@ func runRestore(c *Call) resp.Value {
 
 func parseRestore(args [][]byte) (opt restoreOptions, bad string) {
 	const mostFrequent = 255
-	opt.idle = -1
-	frequency := int64(-1)
+	opt.idle, opt.frequency = -1, -1
 	for ; len(args) > 0; args = args[1:] {
 		var ok bool
 		switch {
@@ -89,7 +92,7 @@ func parseRestore(args [][]byte) (opt restoreOptions, bad string) {
 			opt.replace = true
 		case is(args[0], "ABSTTL"):
 			opt.absolute = true
-		case is(args[0], "IDLETIME") && len(args) > 1 && frequency == -1:
+		case is(args[0], "IDLETIME") && len(args) > 1 && opt.frequency == -1:
 			args = args[1:]
 			if opt.idle, ok = parseInt(args[0]); !ok {
 				return opt, errNotInt
@@ -98,9 +101,9 @@ func parseRestore(args [][]byte) (opt restoreOptions, bad string) {
 			}
 		case is(args[0], "FREQ") && len(args) > 1 && opt.idle == -1:
 			args = args[1:]
-			if frequency, ok = parseInt(args[0]); !ok {
+			if opt.frequency, ok = parseInt(args[0]); !ok {
 				return opt, errNotInt
-			} else if frequency < 0 || frequency > mostFrequent {
+			} else if opt.frequency < 0 || opt.frequency > mostFrequent {
 				return opt, "ERR Invalid FREQ value, must be >= 0 and <= 255"
 			}
 		default:

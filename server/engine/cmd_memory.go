@@ -11,6 +11,7 @@ import (
 
 var memoryCommands = []Command{
 	{Name: "DOCTOR", Arity: 2, Groups: "slow", Run: runMemoryDoctor},
+	{Name: "MALLOC-STATS", Arity: 2, Groups: "slow", Run: runMemoryMallocStats},
 	{Name: "PURGE", Arity: 2, Groups: "slow", Run: runMemoryPurge},
 	{Name: "STATS", Arity: 2, Groups: "slow", Run: runMemoryStats},
 	{Name: "USAGE", Arity: -3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read slow", uncounted: true,
@@ -89,6 +90,12 @@ func (c *Call) stringSize(key []byte) int64 {
 		return datastore.Allocated(object + 4 + len(text))
 	}
 	return object + datastore.Allocated(datastore.SDSBytes(len(text)))
+}
+
+// runMemoryMallocStats is MEMORY MALLOC-STATS: what a redis-server says whose
+// allocator tells nothing.
+func runMemoryMallocStats(*Call) resp.Value {
+	return resp.Str("Stats not supported for the current allocator")
 }
 
 // runMemoryPurge is MEMORY PURGE: there is nothing to give back.

@@ -31,17 +31,15 @@ func runObjectEncoding(c *Call) resp.Value {
 	return textReply(name, name != "", nil)
 }
 
-// runObjectFreq is OBJECT FREQ key. Every key has the frequency of a new one:
-// nothing is ever evicted.
+// runObjectFreq is OBJECT FREQ key, on a logarithmic scale from 0 to 255.
 func runObjectFreq(c *Call) resp.Value {
-	const newKey = 5
 	switch {
 	case !c.DB.Exists(c.Args[2]):
 		return resp.Null
 	case !c.Node.tracksFrequency():
 		return resp.Err("ERR An LFU maxmemory policy is not selected, access frequency not tracked." + switching)
 	}
-	return resp.Int(newKey)
+	return resp.Int(int64(c.DB.Uses(c.Args[2])))
 }
 
 // runObjectIdleTime is OBJECT IDLETIME key, in seconds.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"minikv/datastore"
 	"minikv/internal/resp"
 	"minikv/internal/slot"
@@ -31,7 +33,7 @@ const (
 	AllowBusy
 	MovableKeys
 	NoMandatoryKeys
-	Protected // refused unless the configuration allows it: DEBUG
+	Protected // refused unless the configuration allows it: DEBUG, MODULE LOAD
 )
 
 // Command is one row of the command table. What every call needs stands
@@ -101,3 +103,9 @@ func oneKey(first int) Keys { return Keys{First: first, Last: first, Step: 1} }
 
 // keyRange is keys from position first to last (negative: from the end), every step.
 func keyRange(first, last, step int) Keys { return Keys{First: first, Last: last, Step: step} }
+
+// container is the lower-case name of the command, or of that whose subcommand it is.
+func (cmd *Command) container() string {
+	name, _, _ := strings.Cut(cmd.full, "|")
+	return name
+}

@@ -145,14 +145,15 @@ func TestCommandAndMemory(t *testing.T) {
 		"COMMAND LIST FILTERBY PATTERN s*b*h", "1) \"spublish\"",
 		"COMMAND LIST FILTERBY foo bar", "(error) ERR syntax error",
 		"COMMAND INFO ping nosuch", "1)  1) \"ping\"\n    2) (integer) -1\n    3) 1) fast\n    4) (integer) 0\n"+
-			"    5) (integer) 0\n    6) (integer) 0\n    7) 1) @fast\n       2) @connection\n    8) (empty array)\n"+
+			"    5) (integer) 0\n    6) (integer) 0\n    7) 1) @fast\n       2) @connection\n"+
+			"    8) 1) \"request_policy:all_shards\"\n       2) \"response_policy:all_succeeded\"\n"+
 			"    9) (empty array)\n   10) (empty array)\n2) (nil)",
 		"MEMORY USAGE aa", "(integer) 64",
 		"MEMORY USAGE in", "(integer) 48",
 		"MEMORY USAGE hh", "(integer) 64",
 		"MEMORY USAGE nosuch", "(nil)",
 		"MEMORY USAGE aa SAMPLES -1", "(error) ERR syntax error",
-		"DEBUG SET-ACTIVE-EXPIRE 0", "(error) "+errDebugDenied)
+		"DEBUG SET-ACTIVE-EXPIRE 0", "(error) "+errDenied("debug"))
 }
 
 // Sizes of strings that redis-server 7.0.15 with jemalloc reports.

@@ -104,8 +104,8 @@ func (c *Call) refusal() string {
 	switch {
 	case !c.Cmd.accepts(len(c.Args)):
 		return errArity(c.Cmd.full)
-	case flags&Protected != 0 && !n.conf.debug:
-		return errDebugDenied
+	case flags&Protected != 0 && n.conf.get("enable-"+c.Cmd.container()+"-command") == "no":
+		return errDenied(c.Cmd.container())
 	case flags&NoAuth == 0 && !s.Authenticated():
 		return errNoAuth
 	case s.internal:

@@ -62,9 +62,9 @@ func absence(t *testing.T, name string) string {
 
 func TestAbsent(t *testing.T) {
 	for line, want := range map[string]string{
-		"get a": "", "Module list": "MODULE LIST", "lolwut": "LOLWUT", "acl whoami": "",
+		"get a": "", "Script debug yes": "SCRIPT DEBUG", "lolwut": "", "acl whoami": "",
 		"delex a": "", "client maint_notifications": "", "acl setuser x": "",
-		"memory malloc-stats": "MEMORY MALLOC-STATS", "": "",
+		"memory malloc-stats": "", "": "",
 	} {
 		var cmd [][]byte
 		for _, word := range strings.Fields(line) {

@@ -1,6 +1,9 @@
 package engine
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Error texts of redis-server 7.0.15, byte for byte. Those of one family only
 // stand with the family.
@@ -38,10 +41,14 @@ const (
 	errScriptArity   = "ERR Wrong number of args calling Redis command from script"
 	errScriptDenied  = "ERR This Redis command is not allowed from script"
 	errScriptRO      = "ERR Write commands are not allowed from read-only scripts."
-	errDebugDenied   = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", " +
-		"you can run it from a local connection, otherwise you need to set this option in the configuration file, " +
-		"and then restart the server."
 )
+
+// errDenied is the error of DEBUG and MODULE where they are not allowed.
+func errDenied(name string) string {
+	return "ERR " + strings.ToUpper(name) + " command not allowed. If the enable-" + name + "-command option is set to " +
+		"\"local\", you can run it from a local connection, otherwise you need to set this option in the configuration " +
+		"file, and then restart the server."
+}
 
 // errArity is the error of a wrong number of arguments; name is lower case,
 // with its container's and '|' in front.

@@ -29,6 +29,16 @@ func (n *Node) makeRoom() (outOfMemory bool) {
 	return false
 }
 
+// useCounting is how the keyspace counts uses: not at all unless the policy asks for it.
+func (n *Node) useCounting() datastore.UseCounting {
+	if !n.tracksFrequency() {
+		return datastore.UseCounting{}
+	}
+	return datastore.UseCounting{
+		Draw: n.cfg.Random, LogFactor: n.conf.number("lfu-log-factor"), Decay: n.conf.number("lfu-decay-time"),
+	}
+}
+
 // evictOne removes the best key of a sample from every database, and reports
 // whether there was any.
 func (n *Node) evictOne(policy string) bool {
@@ -41,6 +51,8 @@ func (n *Node) evictOne(policy string) bool {
 			switch {
 			case policy == "volatile-ttl":
 				rank = -one.Deadline
+			case strings.HasSuffix(policy, "-lfu"):
+				rank = int64(-one.Uses)
 			case strings.HasSuffix(policy, "-random"):
 				rank = int64(n.cfg.Random() >> 1)
 			}

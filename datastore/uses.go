@@ -1,0 +1,64 @@
+package datastore
+
+import "time"
+
+// UseCounting is how the uses of keys are counted, for policies that evict what is
+// least frequently used.
+type UseCounting struct {
+	Draw      func() uint64 // the node's source; nil: nothing is counted
+	LogFactor int64         // the larger, the more uses a step of the counter takes
+	Decay     int64         // minutes without use that take one off; 0: none do
+}
+
+// uses counts the uses of a key, by chance and on a logarithmic scale.
+type uses struct {
+	counter uint8
+	minute  uint32 // of the access time when it last changed
+}
+
+// newUses is the counter of a new key, so that it is not the first to go.
+const newUses = 5
+
+// CountUses says how uses are counted from now on.
+func (k *Keyspace) CountUses(how UseCounting) { k.counting = how }
+
+// Uses is the counter of key, 0 to 255; asking is no use.
+func (db *DB) Uses(key []byte) int {
+	if e := db.peek(key); e != nil {
+		return int(db.keyspace.decayed(e.uses))
+	}
+	return 0
+}
+
+// SetUses sets the counter of key, 0 to 255.
+func (db *DB) SetUses(key []byte, counter int) {
+	if e := db.peek(key); e != nil {
+		e.uses = uses{uint8(counter), db.keyspace.minute()}
+	}
+}
+
+func (k *Keyspace) minute() uint32 { return uint32(k.accessTime / time.Minute) }
+
+// unused is the counter of a key that is made now.
+func (k *Keyspace) unused() uses { return uses{newUses, k.minute()} }
+
+// decayed is the counter after the time that the key was not used.
+// Source: LFUDecrAndReturn of Redis 7.0.
+func (k *Keyspace) decayed(u uses) uint8 {
+	if k.counting.Decay == 0 {
+		return u.counter
+	}
+	periods := int64(k.minute()-u.minute) / k.counting.Decay
+	return u.counter - uint8(min(periods, int64(u.counter)))
+}
+
+// use counts one use: the more there were, the less likely it adds to them.
+// Source: updateLFU and LFULogIncr of Redis 7.0.
+func (k *Keyspace) use(u uses) uses {
+	counter := k.decayed(u)
+	above := max(int64(counter)-newUses, 0)
+	if counter < 255 && k.counting.Draw()%uint64(above*k.counting.LogFactor+1) == 0 {
+		counter++
+	}
+	return uses{counter, k.minute()}
+}
