@@ -195,14 +195,12 @@ func (l *loop) wait() bool {
 // poll takes the events that have come. It returns false to be called again
 // when there are some.
 func (l *loop) poll(uintptr) bool {
-	for {
-		n, err := syscall.EpollWait(l.epoll, l.events[:], 0)
-		if err == syscall.EINTR {
-			continue
-		}
-		l.count = max(n, 0)
-		return l.count > 0 || len(l.again) > 0
+	n, err := eventsNow(l.epoll, l.events[:])
+	l.count = n
+	if err != 0 {
+		panic(fmt.Sprintf("server: epoll_pwait: %v", err))
 	}
+	return l.count > 0 || len(l.again) > 0
 }
 
 // serve serves the sockets that are ready, and those whose sessions thereby

@@ -151,36 +151,28 @@ func (k *socket) receive() error {
 
 // Read takes what has arrived, for the connection's reader.
 func (k *socket) Read(b []byte) (int, error) {
-	for {
-		n, err := syscall.Read(k.fd, b)
-		switch {
-		case err == syscall.EINTR:
-		case err != nil:
-			return 0, err
-		case n == 0:
-			return 0, io.EOF
-		default:
-			k.full = n == len(b)
-			return n, nil
-		}
+	n, err := readNow(k.fd, b)
+	switch {
+	case err != 0:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
 	}
+	k.full = n == len(b)
+	return n, nil
 }
 
 // write writes what the peer takes, for the outbox. What it will never take is
 // dropped; the loop is told of such a peer.
 func (k *socket) write(b []byte) int {
-	for {
-		n, err := syscall.Write(k.fd, b)
-		switch err {
-		case nil:
-			return n
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return 0
-		default:
-			return len(b)
-		}
+	n, err := writeNow(k.fd, b)
+	switch err {
+	case 0:
+		return n
+	case syscall.EAGAIN:
+		return 0
 	}
+	return len(b)
 }
 
 // writeLater has the loop be told when the peer takes more. It is called under the outbox's lock.
