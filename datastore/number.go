@@ -35,8 +35,9 @@ func ParseInteger[T ~string | ~[]byte](s T) (int64, bool) {
 	if len(s) == 0 || len(s) > 20 {
 		return 0, false
 	}
-	if len(s) == 1 && s[0] == '0' {
-		return 0, true
+	if len(s) == 1 {
+		d := s[0] - '0'
+		return int64(d), d <= 9
 	}
 	digits, negative := s, s[0] == '-'
 	if negative {
@@ -49,10 +50,11 @@ func ParseInteger[T ~string | ~[]byte](s T) (int64, bool) {
 	if negative {
 		limit++
 	}
+	const mostFit = 18 // so many digits are always in range
 	var n uint64
 	for i := 0; i < len(digits); i++ {
 		d := uint64(digits[i] - '0')
-		if d > 9 || n > (limit-d)/10 {
+		if d > 9 || i >= mostFit && n > (limit-d)/10 {
 			return 0, false
 		}
 		n = n*10 + d

@@ -44,6 +44,9 @@ type activation struct {
 	stack      []lua.LValue // operands of the expressions being computed
 	reply      resp.Value   // of the latest redis.call
 	result     lua.LValue   // of the script
+	direct     resp.Value   // the reply, if the script says it in its return statement
+	listed     []resp.Value // room for the elements of direct
+	tables     tables
 }
 
 // closures compiles the rewritten statements of a chunk; nil if gopher-lua has
@@ -67,15 +70,18 @@ func (e *Engine) runProgram(p *program, s *Script, h Host, keys, argv [][]byte, 
 	r.host, r.script = h, s
 	r.proto, r.ticks = 2, 0
 	r.args, r.digits = r.args[:0], r.digits[:0]
-	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
+	a.e, a.keys, a.argv, a.result, a.direct.Kind = e, keys, argv, lua.LNil, resp.None
 	if cap(a.slots) < p.slots {
 		a.slots = make([]lua.LValue, p.slots)
 	}
 	a.slots = a.slots[:p.slots]
 	_, fault := p.body(a)
-	if fault != nil {
+	switch {
+	case fault != nil:
 		*reply = resp.Err(oneLine(e.uncaught(fault)))
-	} else {
+	case a.direct.Kind != resp.None:
+		*reply = a.direct
+	default:
 		e.setReply(reply, a.result)
 	}
 	a.forget()
@@ -89,6 +95,12 @@ func (e *Engine) setReply(reply *resp.Value, v lua.LValue) {
 		reply.SetNil()
 	case lua.LNumber:
 		reply.SetInt(toInteger(float64(v)))
+	case *lua.LTable:
+		if isShortList(v) {
+			*reply = e.activation.listReply(v)
+		} else {
+			*reply = e.reply(v)
+		}
 	default:
 		*reply = e.reply(v)
 	}
@@ -100,10 +112,11 @@ func (a *activation) forget() {
 	clear(a.stack)
 	a.stack = a.stack[:0]
 	a.keys, a.argv, a.result = nil, nil, nil
+	a.tables.reset()
 }
 
-// list is KEYS or ARGV.
-func (a *activation) list(keys bool) [][]byte {
+// given is KEYS or ARGV.
+func (a *activation) given(keys bool) [][]byte {
 	if keys {
 		return a.keys
 	}
@@ -112,7 +125,7 @@ func (a *activation) list(keys bool) [][]byte {
 
 // word is one of KEYS or ARGV; false beyond its end.
 func (a *activation) word(p param) ([]byte, bool) {
-	list := a.list(p.keys)
+	list := a.given(p.keys)
 	if p.index > len(list) {
 		return nil, false
 	}

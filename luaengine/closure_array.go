@@ -15,7 +15,7 @@ type array struct {
 // array compiles such an argument.
 func (c *compiler) array(x ast.Expr) func(a *activation) (array, *failure) {
 	if keys, ok := c.argumentTable(x); ok {
-		return func(a *activation) (array, *failure) { return array{words: a.list(keys)}, nil }
+		return func(a *activation) (array, *failure) { return array{words: a.given(keys)}, nil }
 	}
 	value := c.expression(x)
 	return func(a *activation) (array, *failure) {

@@ -197,6 +197,8 @@ func (k *commandCall) result(a *activation) (lua.LValue, *failure) {
 	switch {
 	case a.reply.Kind == resp.Integer:
 		return a.e.number(a.reply.Int), nil
+	case a.reply.Kind == resp.Array:
+		return a.list(a.reply.List), nil
 	case a.reply.Kind != resp.Error:
 		return a.e.toLua(a.e.main, a.reply), nil
 	case k.protect:

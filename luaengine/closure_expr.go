@@ -107,7 +107,7 @@ func (c *compiler) argument(keys bool, key ast.Expr) expression {
 		}
 		n, ok := k.(lua.LNumber)
 		if i := int(n); ok && lua.LNumber(i) == n {
-			return array{words: a.list(keys)}.at(a, i), nil
+			return array{words: a.given(keys)}.at(a, i), nil
 		}
 		return lua.LNil, nil
 	}
@@ -173,7 +173,7 @@ func (c *compiler) table(x *ast.TableExpr) expression {
 
 func sequence(values []expression) expression {
 	return func(a *activation) (lua.LValue, *failure) {
-		t := a.e.main.CreateTable(len(values), 0)
+		t := a.tables.make(a.e.main, len(values))
 		for i, value := range values {
 			v, fault := value(a)
 			if fault != nil {

@@ -3,6 +3,8 @@ package luaengine
 import (
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
 )
 
 // localFunction is a "local function" without parameters, which the script
@@ -35,7 +37,7 @@ func (c *compiler) callFunction(name string, call *ast.FuncCallExpr) statement {
 	body := v.fn.body
 	return func(a *activation) (outcome, *failure) {
 		_, fault := body(a)
-		a.result = lua.LNil
+		a.result, a.direct.Kind = lua.LNil, resp.None
 		return goesOn, fault
 	}
 }

@@ -22,6 +22,7 @@ const manyArguments = 1 << 16
 func (s *sandbox) openClosures() {
 	named := func(name string) *lua.LFunction { return s.function(name).(*lua.LFunction) }
 	s.ipairs, s.unpack = named("ipairs"), named("unpack")
+	s.errorReply, s.statusReply = named("redis.error_reply"), named("redis.status_reply")
 	s.commandOf[named("redis.call")] = &command{handle: NoCommand}
 	s.commandOf[named("redis.pcall")] = &command{handle: NoCommand, protect: true}
 	s.builtins = map[*lua.LFunction]builtin{

@@ -264,7 +264,7 @@ func (c *compiler) minus(x *ast.UnaryMinusOpExpr) expression {
 func (c *compiler) length(x *ast.UnaryLenOpExpr) expression {
 	if keys, ok := c.argumentTable(x.Expr); ok {
 		return func(a *activation) (lua.LValue, *failure) {
-			return a.e.number(int64(len(a.list(keys)))), nil
+			return a.e.number(int64(len(a.given(keys)))), nil
 		}
 	}
 	value, at := c.expression(x.Expr), c.site(x)

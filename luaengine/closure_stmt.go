@@ -3,6 +3,8 @@ package luaengine
 import (
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
 )
 
 // block compiles statements that have a scope of their own.
@@ -132,6 +134,21 @@ func (c *compiler) ifStatement(s *ast.IfStmt) statement {
 
 // returnStatement is "return a, b": the reply is made of the first value.
 func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
+	if len(s.Exprs) == 1 {
+		switch x := s.Exprs[0].(type) {
+		case *ast.TableExpr:
+			if isList(x) {
+				return c.returnList(x)
+			}
+		case *ast.FuncCallExpr:
+			switch c.constantFunction(x.Func) {
+			case c.r.e.sand.errorReply:
+				return c.returnStatus("err", x)
+			case c.r.e.sand.statusReply:
+				return c.returnStatus("ok", x)
+			}
+		}
+	}
 	values := c.expressions(s.Exprs)
 	return func(a *activation) (outcome, *failure) {
 		for i, value := range values {
@@ -142,6 +159,62 @@ func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
 			if i == 0 {
 				a.result = v
 			}
+		}
+		return returns, nil
+	}
+}
+
+// isList reports whether a constructor has elements alone, few enough for sequence.
+func isList(x *ast.TableExpr) bool {
+	for _, f := range x.Fields {
+		if f.Key != nil {
+			return false
+		}
+	}
+	return len(x.Fields) <= maxElements
+}
+
+// returnList is "return {a, b}": the reply is made without a table.
+func (c *compiler) returnList(x *ast.TableExpr) statement {
+	elements := make([]expression, len(x.Fields))
+	for i, f := range x.Fields {
+		elements[i] = c.expression(f.Value)
+	}
+	return func(a *activation) (outcome, *failure) {
+		values, fault := a.operands(elements)
+		if fault != nil {
+			return goesOn, fault
+		}
+		a.listed = a.listed[:0]
+		for _, v := range values {
+			if v == lua.LNil {
+				break
+			}
+			a.listed = append(a.listed, a.e.replyAt(v, stackOfArray))
+		}
+		a.done(values)
+		a.direct = resp.Value{Kind: resp.Array, List: a.listed}
+		return returns, nil
+	}
+}
+
+// returnStatus is "return redis.error_reply(text)" or "redis.status_reply": the
+// reply is made without a table.
+func (c *compiler) returnStatus(name string, x *ast.FuncCallExpr) statement {
+	if len(x.Args) != 1 {
+		c.refuse()
+		return nil
+	}
+	value := c.expression(x.Args[0])
+	return func(a *activation) (outcome, *failure) {
+		v, fault := value(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		if field, text := replyText(name, v); field == "err" {
+			a.direct = resp.Err(oneLine(text))
+		} else {
+			a.direct = resp.Simple(oneLine(text))
 		}
 		return returns, nil
 	}

@@ -84,7 +84,7 @@ func (e *Engine) SetClosures(on bool) {
 
 // Run executes s on h and returns the reply for the client, an error as a
 // value of kind resp.Error. keys and argv need to be valid only during the
-// call; the reply does not refer to them.
+// call; the reply does not refer to them, and is valid until the next run.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
 	e.RunInto(&reply, s, h, keys, argv, opt)
 	return reply

@@ -180,9 +180,15 @@ func (e *Engine) makeReply(L *lua.LState, field string) int {
 
 // replyTable is the table of an error or a status, of which v is the text.
 func replyTable(L *lua.LState, name string, v lua.LValue) *lua.LTable {
+	name, text := replyText(name, v)
+	return field(L, name, lua.LString(text))
+}
+
+// replyText is the one field of a reply's table, and what it holds.
+func replyText(name string, v lua.LValue) (field, value string) {
 	text, ok := v.(lua.LString)
 	if !ok {
-		return field(L, "err", lua.LString("ERR wrong number or type of arguments"))
+		return "err", "ERR wrong number or type of arguments"
 	}
 	s := string(text)
 	if name == "err" {
@@ -191,7 +197,7 @@ func replyTable(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 			s = "ERR " + s
 		}
 	}
-	return field(L, name, lua.LString(s))
+	return name, s
 }
 
 func (e *Engine) redisSHA1(L *lua.LState) int {

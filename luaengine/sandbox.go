@@ -4,36 +4,40 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/resp"
 )
 
 // sandbox is what scripts find when they start: the globals of Redis 7.0.15,
 // which no script can change.
 type sandbox struct {
-	scenes     [3]*lua.LTable // the globals by scene
-	globals    *lua.LTable    // the view of names that scripts have as _G
-	names      *lua.LTable    // what it shows
-	behind     map[*lua.LTable]*lua.LTable
-	strings    *lua.LTable               // the members of string
-	commands   map[string]*lua.LFunction // redis.call or pcall of one command
-	commandOf  map[*lua.LFunction]*command
-	builtins   map[*lua.LFunction]builtin
-	procedures map[*lua.LFunction]procedure
-	ipairs     *lua.LFunction
-	unpack     *lua.LFunction
-	tick       *lua.LFunction
-	step       *lua.LFunction
-	forBounds  *lua.LFunction
-	concat     *lua.LFunction
-	modulo     *lua.LFunction
-	power      *lua.LFunction
-	product    *lua.LFunction
-	quotient   *lua.LFunction
-	null       *lua.LUserData // cjson.null: what null decodes to
-	stringMeta lua.LValue     // what getmetatable('') shows
-	globalMeta lua.LValue     // what getmetatable(_G) shows
-	typeNames  [lua.LTChannel + 1]lua.LValue
-	keys       *lua.LTable // nil: to be made
-	argv       *lua.LTable
+	scenes      [3]*lua.LTable // the globals by scene
+	globals     *lua.LTable    // the view of names that scripts have as _G
+	names       *lua.LTable    // what it shows
+	behind      map[*lua.LTable]*lua.LTable
+	strings     *lua.LTable               // the members of string
+	commands    map[string]*lua.LFunction // redis.call or pcall of one command
+	commandOf   map[*lua.LFunction]*command
+	builtins    map[*lua.LFunction]builtin
+	procedures  map[*lua.LFunction]procedure
+	ipairs      *lua.LFunction
+	errorReply  *lua.LFunction
+	statusReply *lua.LFunction
+	unpack      *lua.LFunction
+	tick        *lua.LFunction
+	step        *lua.LFunction
+	forBounds   *lua.LFunction
+	concat      *lua.LFunction
+	modulo      *lua.LFunction
+	power       *lua.LFunction
+	product     *lua.LFunction
+	quotient    *lua.LFunction
+	null        *lua.LUserData // cjson.null: what null decodes to
+	stringMeta  lua.LValue     // what getmetatable('') shows
+	globalMeta  lua.LValue     // what getmetatable(_G) shows
+	typeNames   [lua.LTChannel + 1]lua.LValue
+	keys        *lua.LTable // nil: to be made
+	argv        *lua.LTable
 }
 
 // library is the functions of one global table.
@@ -48,6 +52,7 @@ func (e *Engine) start() {
 		e.numbers[i] = lua.LNumber(i)
 	}
 	e.run.boxes = newBoxes()
+	e.activation.listed = make([]resp.Value, 0, boxesPerRun)
 	e.run.text = make([]byte, 0, textPerRun)
 	e.main = lua.NewState(lua.Options{
 		CallStackSize:       maxCalls,

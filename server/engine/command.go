@@ -47,6 +47,7 @@ type Command struct {
 	Flags   Flag
 	lookups lookups // made by lookupsOf
 
+	plain     bool // scripts may call it, and it touches nothing but keys and channels; made by prepare
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
 

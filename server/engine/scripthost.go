@@ -93,7 +93,7 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 // Call runs one command of the script.
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
 	if h.plain && uint(handle) < uint(len(table)) {
-		if cmd := &table[handle]; cmd.Fill != nil && cmd.accepts(len(args)) && cmd.Flags&NoScript == 0 {
+		if cmd := &table[handle]; cmd.plain && cmd.accepts(len(args)) {
 			h.callPlain(cmd, args, proto, reply)
 			return
 		}
@@ -106,7 +106,11 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 func (h *scriptHost) callPlain(cmd *Command, args [][]byte, proto int, reply *resp.Value) {
 	c := h.call
 	c.Cmd, c.Args, c.Proto = cmd, args, proto
-	cmd.Fill(c, reply)
+	if fill := cmd.Fill; fill != nil {
+		fill(c, reply)
+	} else {
+		*reply = cmd.Run(c)
+	}
 	stats := &h.node.stats
 	stats.commands++
 	switch {

@@ -84,6 +84,7 @@ func prepare(cmd *Command) {
 	}
 	cmd.row = tableRows
 	cmd.lookups = lookupsOf(cmd)
+	cmd.plain = cmd.Sub == nil && cmd.Flags&(NoScript|Admin) == 0 && (cmd.hasKeys() || cmd.Flags&PubSub != 0)
 	tableRows++
 	for i := range cmd.Sub {
 		sub := &cmd.Sub[i]

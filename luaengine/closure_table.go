@@ -1,0 +1,94 @@
+package luaengine
+
+import (
+	"reflect"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/resp"
+)
+
+// tables are those that closures have made, which the next run uses again: no
+// value outlives its run. A table that is used again has room for more elements,
+// all of them nil, which no script can see.
+type tables struct {
+	kept []*lua.LTable
+	used int // of the running script
+}
+
+const (
+	keptTables  = 8  // beyond these, tables are made anew
+	keptElement = 64 // what a table that is kept has room for at most
+)
+
+// make returns an empty table for about n elements.
+func (t *tables) make(L *lua.LState, n int) *lua.LTable {
+	if t.used < len(t.kept) {
+		t.used++
+		return t.kept[t.used-1]
+	}
+	table := L.CreateTable(n, 0)
+	if t.used < keptTables {
+		t.kept = append(t.kept, table)
+		t.used++
+	}
+	return table
+}
+
+// reset empties what the run has used.
+func (t *tables) reset() {
+	for i := t.used - 1; i >= 0; i-- {
+		if table := t.kept[i]; isShortList(table) {
+			for n := table.Len(); n > 0; n-- {
+				table.RawSetInt(n, lua.LNil)
+			}
+			continue
+		}
+		last := len(t.kept) - 1
+		t.kept[i] = t.kept[last]
+		t.kept[last] = nil
+		t.kept = t.kept[:last]
+	}
+	t.used = 0
+}
+
+// The members of gopher-lua's table that tell whether it is a short list.
+var (
+	tableArray = tableMember("array")
+	tableKeys  = tableMember("keys")
+)
+
+func tableMember(name string) int {
+	member, ok := reflect.TypeFor[lua.LTable]().FieldByName(name)
+	if !ok {
+		panic("luaengine: gopher-lua's table has no " + name)
+	}
+	return member.Index[0]
+}
+
+// isShortList reports whether t never had a key that is no index.
+func isShortList(t *lua.LTable) bool {
+	v := reflect.ValueOf(t).Elem()
+	return v.Field(tableKeys).IsNil() && v.Field(tableArray).Cap() <= keptElement && t.Metatable == lua.LNil
+}
+
+// listReply is the reply of a short list, up to the first nil.
+func (a *activation) listReply(t *lua.LTable) resp.Value {
+	a.listed = a.listed[:0]
+	for i := 1; ; i++ {
+		v := t.RawGetInt(i)
+		if v == lua.LNil {
+			return resp.Value{Kind: resp.Array, List: a.listed}
+		}
+		a.listed = append(a.listed, a.e.replyAt(v, stackOfArray))
+	}
+}
+
+// list is the reply of a command as a table.
+func (a *activation) list(values []resp.Value) lua.LValue {
+	t := a.tables.make(a.e.main, len(values))
+	for i, v := range values {
+		t.RawSetInt(i+1, a.e.toLua(a.e.main, v))
+	}
+	return t
+}
