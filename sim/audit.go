@@ -109,7 +109,7 @@ func nothingTaken(*World, *Workload, int32) int64 { return 0 }
 
 // left is the number of permits that a semaphore has.
 func (w *World) left(lock int32) int64 {
-	n, _ := toReply(w.groups[0].master.byHand("GET", lockName(lock))).Integer()
+	n, _ := toReply(w.groups[0].home(lockName(lock)).byHand("GET", lockName(lock))).Integer()
 	return n
 }
 
@@ -120,7 +120,7 @@ func permitsTaken(w *World, load *Workload, lock int32) int64 {
 // leasedTaken leaves out permits whose lease has ended: they come back when
 // somebody asks for one.
 func leasedTaken(w *World, load *Workload, lock int32) int64 {
-	m := w.groups[0].master
+	m := w.groups[0].home(lockName(lock))
 	now := strconv.FormatInt(m.clock.Wall().UnixMilli(), 10)
 	ended := m.byHand("ZCOUNT", "{"+lockName(lock)+"}:timeout", "0", now)
 	return int64(load.Permits) - w.left(lock) - ended.Int

@@ -340,11 +340,15 @@ func drawFailover(c record) Step {
 
 func drawSplit(c record) Step { return Step{Verb: "promote", Args: []string{c.replica()}} }
 
-// drawReshard opens the slot of the first lock towards another master; the keys
-// move at once, or later.
+// drawReshard opens the slot of the first lock, or of a member of it, towards
+// another master; the keys move at once, or later.
 func drawReshard(c record) Step {
+	name := lockName(1)
+	if c.p.r.s.World.Load.Kind == "multi" {
+		name = memberName(1, int(c.target(fieldTarget, members)))
+	}
 	to := fmt.Sprintf("m%d", 1+c.draw(fieldOther, uint64(c.p.r.s.World.Masters)))
-	s := c.lasting("move", lockName(1), to)
+	s := c.lasting("move", name, to)
 	keys := s.length("for", 0) / 4 * time.Duration(c.draw(fieldSkip, 4))
 	s.Opts = append([]Option{{"step", "open"}}, append(s.Opts, Option{"keys", keys.String()})...)
 	return s

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"minikv/lockclient"
@@ -76,7 +78,7 @@ func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
 			r.sleep(r.retryDelay(attempt - 1))
 		}
 		reply, err = r.sendOnce(q)
-		unsent := errors.Is(err, lockclient.ErrNotSent)
+		unsent := errors.Is(err, lockclient.ErrNotSent) || laterAgain(err)
 		if !unsent && !(err == errResponseTimeout && (q.resend || r.p.w.cfg.Sync)) {
 			break
 		}
@@ -102,11 +104,30 @@ func (r *redisson) sendOnce(q request) (reply lockclient.Reply, err error) {
 	return reply, nil
 }
 
-// command runs a plain command.
-func (r *redisson) command(args ...string) (lockclient.Reply, error) {
+// laterAgain reports whether the server has refused a request that is sent again
+// then: the rule of RedisExecutor.
+func laterAgain(err error) bool {
+	var refused *lockclient.ServerError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	code, _, _ := strings.Cut(refused.Text, " ")
+	return slices.Contains([]string{"BUSY", "CLUSTERDOWN", "LOADING", "TRYAGAIN"}, code)
+}
+
+// publish is the command that scripts wake with: in a cluster to channels of its slots.
+func (r *redisson) publish() string {
+	if r.Topology().Sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+// command runs a plain command; its first argument is a key.
+func (r *redisson) command(name string, args ...string) (lockclient.Reply, error) {
 	ctx, cancel := r.limited(responseTimeout)
 	defer cancel()
-	reply, err := r.Do(ctx, "", args...)
+	reply, err := r.Do(ctx, args[0], append([]string{name}, args...)...)
 	return reply, answerError(err)
 }
 

@@ -183,7 +183,7 @@ func (l *rlock) subscribe(limit time.Duration) (*entry, error) {
 	ctx, cancel := l.of.limited(limit)
 	defer cancel()
 	var err error
-	e.sub, err = l.of.Subscribe(ctx, l.side.channel(l), false, e.deliver, func() {})
+	e.sub, err = l.of.Subscribe(ctx, l.side.channel(l), l.of.Topology().Sharded, e.deliver, func() {})
 	return e, err
 }
 

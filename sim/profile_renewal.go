@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	slots "minikv/internal/slot"
+)
 
 // The two tasks of Redisson's watchdog.
 const (
@@ -67,21 +71,45 @@ func (r *redisson) renewFor(w *renewals) {
 		if len(w.list) == 0 {
 			break
 		}
-		batch := slices.Clone(w.list)
-		q := request{script: batch[0].lock.side.renew, args: []string{inMillis(r.watchdog)}, resend: true}
-		for _, one := range batch {
-			keys, args := one.lock.renewal()
-			q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
-		}
-		reply, err := r.send(q)
-		if err != nil {
-			continue
-		}
-		for i, one := range batch {
-			if i < len(reply.List) && reply.List[i].Int == 0 {
-				w.drop(one.lock)
-			}
+		for _, batch := range r.batches(w.list) {
+			r.renew(w, batch)
 		}
 	}
 	w.running = false
+}
+
+// batches are the locks that one script of the watchdog names each: in a cluster
+// those whose names lie in one slot.
+func (r *redisson) batches(list []*renewed) (batches [][]*renewed) {
+	if !r.Topology().Cluster {
+		return [][]*renewed{slices.Clone(list)}
+	}
+	for _, one := range list {
+		inSlot := func(b []*renewed) bool { return slots.OfString(b[0].lock.name) == slots.OfString(one.lock.name) }
+		i := slices.IndexFunc(batches, inSlot)
+		if i < 0 {
+			i = len(batches)
+			batches = append(batches, nil)
+		}
+		batches[i] = append(batches[i], one)
+	}
+	return batches
+}
+
+// renew renews the locks of a batch.
+func (r *redisson) renew(w *renewals, batch []*renewed) {
+	q := request{script: batch[0].lock.side.renew, args: []string{inMillis(r.watchdog)}, resend: true}
+	for _, one := range batch {
+		keys, args := one.lock.renewal()
+		q.keys, q.args = append(q.keys, keys...), append(q.args, args...)
+	}
+	reply, err := r.send(q)
+	if err != nil {
+		return
+	}
+	for i, one := range batch {
+		if i < len(reply.List) && reply.List[i].Int == 0 {
+			w.drop(one.lock)
+		}
+	}
 }

@@ -65,7 +65,7 @@ func plainAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
 
 func plainRelease(l *rlock, id string) request {
 	return request{script: scriptMutexRelease, keys: []string{l.name, plainChannel(l), latchOf(l, id)},
-		args: []string{"0", inMillis(l.lease), l.owner, "PUBLISH", inMillis(l.of.latchTTL())}}
+		args: []string{"0", inMillis(l.lease), l.owner, l.of.publish(), inMillis(l.of.latchTTL())}}
 }
 
 func fencedAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
@@ -103,7 +103,7 @@ func leavesQueue(l *rlock, wait time.Duration) (request, bool) {
 func fairRelease(l *rlock, id string) request {
 	return request{script: scriptFairRelease,
 		keys: append(append([]string{l.name}, queueKeys(l)...), plainChannel(l), latchOf(l, id)),
-		args: []string{"0", inMillis(l.lease), l.owner, l.now(), "PUBLISH", inMillis(l.of.latchTTL())}}
+		args: []string{"0", inMillis(l.lease), l.owner, l.now(), l.of.publish(), inMillis(l.of.latchTTL())}}
 }
 
 func timersOf(l *rlock) string { return "{" + l.name + "}:" + l.owner + ":rwlock_timeout" }
@@ -116,7 +116,7 @@ func readAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
 func readRelease(l *rlock, id string) request {
 	return request{script: scriptReadRelease,
 		keys: []string{l.name, sharedChannel(l), timersOf(l), "{" + l.name + "}", latchOf(l, id)},
-		args: []string{"0", l.owner, "PUBLISH", inMillis(l.of.latchTTL())}}
+		args: []string{"0", l.owner, l.of.publish(), inMillis(l.of.latchTTL())}}
 }
 
 func writeAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
@@ -125,7 +125,7 @@ func writeAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
 
 func writeRelease(l *rlock, id string) request {
 	return request{script: scriptWriteRelease, keys: []string{l.name, sharedChannel(l), latchOf(l, id)},
-		args: []string{"1", inMillis(l.lease), l.owner, "PUBLISH", inMillis(l.of.latchTTL())}}
+		args: []string{"1", inMillis(l.lease), l.owner, l.of.publish(), inMillis(l.of.latchTTL())}}
 }
 
 // renewal names the lock in a script of the watchdog.

@@ -212,12 +212,14 @@ func (w *Spec) sensible() error {
 	switch {
 	case many && w.Replicas > 0 && w.Load.Kind != "multi":
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
-	case w.Cluster && (many || w.Watched > 0):
-		return fmt.Errorf("cluster=%dx%d: expected no sentinels, and a lock of one key", w.Masters, w.Replicas)
+	case w.Cluster && w.Watched > 0:
+		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
 	case w.Cluster && !w.clustered():
-		return fmt.Errorf("cluster: expected lock=mutex, fenced, nonreentrant, spin, simple or rw")
-	case (w.Watched > 0 || w.Cluster) && (w.Load.Redisson || w.Load.Guards > 0):
-		return fmt.Errorf("sentinels and clusters: expected no profile and no guards")
+		return fmt.Errorf("cluster: a lock=%s is not one of a cluster", w.Load.Kind)
+	case w.Watched > 0 && w.Load.Redisson, w.Cluster && w.Load.Redisson && w.Sync:
+		return fmt.Errorf("profile=redisson: expected no sentinels, and in a cluster sync=off")
+	case (w.Watched > 0 || w.Cluster) && w.Load.Guards > 0:
+		return fmt.Errorf("sentinels and clusters: expected no guards")
 	case w.Quorum > w.Watched:
 		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
 	case !many && w.Masters > 1 && !w.Cluster && w.Load.Kind != OwnKind:

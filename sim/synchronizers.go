@@ -18,8 +18,9 @@ func (w *World) provide(load *Workload) {
 		return
 	}
 	for lock := 1; lock <= w.cfg.Locks; lock++ {
-		m := w.groups[0].master
-		m.byHand("SET", lockName(int32(lock)), strconv.Itoa(k.books.counter(load)))
+		name := lockName(int32(lock))
+		m := w.groups[0].home(name)
+		m.byHand("SET", name, strconv.Itoa(k.books.counter(load)))
 		m.settle(0)
 	}
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +24,10 @@ func setCluster(w *Spec, o Option) (err error) {
 	return nil
 }
 
-// clustered reports whether the lock's keys lie in one slot, and whether what
-// counts them knows where.
+// clustered reports whether the lock's keys lie in one slot, or those of each of
+// its members do.
 func (w *Spec) clustered() bool {
-	return slices.Contains([]string{"mutex", "fenced", "nonreentrant", "spin", "simple", "rw"}, w.Load.Kind)
+	return w.Load.Kind == "multi" || w.Load.Kind != OwnKind && findKind(w.Load.Kind).masters == oneMaster
 }
 
 // Plan is which servers the world has.

@@ -27,15 +27,25 @@ const shrinkLimit = 4000
 // Shrink makes each of the hits as short as it can, concerning the check that
 // it violated first, and returns the shortest. Several failing seeds end in
 // stories of different length.
-func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
+func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) { return Shortening{}.Shrink(ctx, hits) }
+
+// Shortening says how stories are made shorter.
+type Shortening struct {
+	Operations bool     // rather fewer operations than fewer faults
+	Engines    *Engines // nil: each shortening makes its own
+}
+
+// Shrink makes the hits as short as it can, as the function of this name does.
+func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 	if len(hits) == 0 {
 		return nil, fmt.Errorf("explore: there is nothing to shrink")
 	}
 	var best *Shrunk
 	runs := 0
-	lua := sim.NewLua()
+	lua := how.Engines.take()
+	defer how.Engines.give(lua)
 	for _, h := range hits {
-		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx}
+		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx, how: how}
 		found, err := s.shrink(h)
 		if err != nil {
 			return nil, err
@@ -67,6 +77,8 @@ func (a size) less(b size) bool { return slices.Compare(a, b) < 0 }
 type shrinker struct {
 	lab
 	ctx  context.Context
+	how  Shortening
+	due  bool     // to its faults: without them the story that is made shorter violates nothing
 	best *outcome // of the shortest story so far
 	err  error    // of a run, or of ctx: it ends the shrinking
 }
@@ -84,17 +96,27 @@ func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
 		}
 		return nil, s.err
 	}
+	s.due = !s.violatesWithout(s.story())
 	for more := true; more && s.err == nil && s.runs < shrinkLimit; {
-		before := cost(s.result())
+		before := s.cost()
 		for _, pass := range passes {
 			pass(s)
 		}
-		more = cost(s.result()).less(before)
+		more = s.cost().less(before)
 	}
 	if s.err != nil {
 		return nil, s.err
 	}
 	return s.result(), nil
+}
+
+// cost is that of the story so far, with what counts more in front.
+func (s *shrinker) cost() size {
+	c := cost(s.result())
+	if s.how.Operations {
+		c[0], c[1] = c[1], c[0]
+	}
+	return c
 }
 
 func (s *shrinker) result() *Shrunk {
@@ -110,11 +132,20 @@ func (s *shrinker) try(candidate *sim.Scenario) bool {
 	if o == nil || len(o.violated) == 0 {
 		return false
 	}
-	if s.best != nil && longer(o, s.best) {
+	if s.best != nil && (s.longer(o, s.best) || s.due && s.violatesWithout(o.report.Scenario)) {
 		return false
 	}
 	s.best = o
 	return true
+}
+
+// violatesWithout reports whether a story violates as well without its faults: it
+// is about something else then, such as a latch that nobody counts down.
+func (s *shrinker) violatesWithout(story *sim.Scenario) bool {
+	calm := *story
+	calm.Steps = slices.DeleteFunc(slices.Clone(story.Steps), func(step sim.Step) bool { return !isHarmless(step) })
+	o, err := s.run(s.ctx, &calm, calm.Seed)
+	return err == nil && len(o.violated) > 0
 }
 
 // look runs a candidate; nil: it makes no sense, or shrinking is over.
@@ -136,14 +167,26 @@ func (s *shrinker) look(candidate *sim.Scenario) *outcome {
 	return o
 }
 
-// longer compares what counts most: faults, then operations.
-func longer(a, b *outcome) bool {
+// longer compares what counts most: faults, then operations, or the other way round.
+func (s *shrinker) longer(a, b *outcome) bool {
+	if s.how.Operations && len(a.asked) != len(b.asked) {
+		return len(a.asked) > len(b.asked)
+	}
 	return slices.Compare([]int{faults(a), len(a.asked)}, []int{faults(b), len(b.asked)}) > 0
 }
 
-func faults(o *outcome) int {
-	story := o.report.Scenario
-	return len(story.Steps) - starts(story)
+// harmless are the verbs of steps that are no faults.
+var harmless = []string{"start", "calm", "audit"}
+
+func isHarmless(s sim.Step) bool { return slices.Contains(harmless, s.Verb) }
+
+func faults(o *outcome) (n int) {
+	for _, step := range o.report.Scenario.Steps {
+		if !isHarmless(step) {
+			n++
+		}
+	}
+	return n
 }
 
 // starts is how many clients a story starts; without any all start by themselves.

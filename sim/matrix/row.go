@@ -18,7 +18,6 @@ var files embed.FS
 type Row struct {
 	Number   int
 	Title    string
-	Unbuilt  []Cell    // what cannot be run: Kind "" is all, Reason what the simulator lacks
 	Base     Setting   // what every variant begins with
 	Variants []Variant // beside the plain one
 	Cells    []Cell
@@ -188,8 +187,6 @@ func (r *Row) line(line string) (err error) {
 	case "row":
 		r.Number, err = strconv.Atoi(rest)
 		return err
-	case "unbuilt":
-		return r.unbuilt(rest)
 	case "world":
 		r.Base.World = strings.Fields(rest)
 		return nil
@@ -210,7 +207,7 @@ func (r *Row) line(line string) (err error) {
 		r.Listed = append(r.Listed, cells...)
 		return err
 	}
-	return fmt.Errorf("unknown word %q: expected row, unbuilt, world, faults, variant, story, shown or a profile", word)
+	return fmt.Errorf("unknown word %q: expected row, world, faults, variant, story, shown or a profile", word)
 }
 
 // faultWords checks words of a faults line as far as it goes without a world.
@@ -270,29 +267,6 @@ func (r *Row) cells(profile, text string) (list []Cell, err error) {
 		list = append(list, Cell{r.Number, variant, profile, kind, parts[1], parts[2]})
 	}
 	return list, nil
-}
-
-// unbuilt reads PROFILE [KINDS]: REASON.
-func (r *Row) unbuilt(text string) error {
-	whose, reason, ok := strings.Cut(text, ": ")
-	profile, kinds, _ := strings.Cut(whose, " ")
-	if !ok || !slices.Contains(Profiles(), profile) {
-		return fmt.Errorf("expected: unbuilt PROFILE [KINDS]: REASON")
-	}
-	for _, kind := range strings.Split(kinds, ",") {
-		r.Unbuilt = append(r.Unbuilt, Cell{Profile: profile, Kind: kind, Reason: reason})
-	}
-	return nil
-}
-
-// Lacks is what the simulator lacks for a cell, or "".
-func (r *Row) Lacks(c *Cell) string {
-	for _, u := range r.Unbuilt {
-		if u.Profile == c.Profile && (u.Kind == "" || u.Kind == c.Kind) {
-			return u.Reason
-		}
-	}
-	return ""
 }
 
 // listed is what runs have shown of a cell against what was expected, "" if nothing.

@@ -156,13 +156,11 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 		res.Told = &told
 	}
 	verdict := check.Holds
-	for _, one := range c.claims() {
-		if lacks := r.Lacks(c); lacks != "" {
-			res.Claims = append(res.Claims, ClaimResult{Check: one.check, Expected: one.verdict, Verdict: check.Unknown,
-				Finding: lacks})
-			verdict = check.Unknown
-			continue
-		}
+	claims, err := s.sharing(c)
+	if err != nil {
+		return res, err
+	}
+	for _, one := range claims {
 		if one.or && verdict == check.Violated {
 			break // one of both is enough
 		}
@@ -220,41 +218,6 @@ func (s *searcher) sought(c *Cell, one claim) (*ClaimResult, error) {
 	return &judged, err
 }
 
-// search looks for a violation of a claim. What was found is kept.
-func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
-	r := s.row(c)
-	world, err := r.Scenario(c, one)
-	if err != nil {
-		return nil, err
-	}
-	if known := s.found[world.Name]; known != nil {
-		return known, nil
-	}
-	set := r.Setting(c.Variant)
-	p := explore.Problem{Scenario: world}
-	opt := explore.Options{Root: s.opt.Root, Seeds: s.opt.Seeds, Need: set.need(), Workers: s.opt.Workers,
-		Engines: &s.engines}
-	if one.verdict == check.Violated && s.opt.Find > 0 {
-		opt.Seeds = s.opt.Find
-	}
-	began := s.elapsed()
-	res, err := explore.Search(s.ctx, p, opt)
-	if err != nil {
-		return nil, err
-	}
-	found := &ClaimResult{Check: world.Expect[0].Check, Expected: one.verdict, Searched: res.Tried, Other: res.Other,
-		Replay: replayLine(world, explore.Seed(s.opt.Root, 0)), Took: s.elapsed() - began}
-	if len(res.Hits) > 0 {
-		err = s.hit(found, world, res.Hits[0])
-	}
-	if told, ok := r.Story(c); ok && found.Story != nil && one.verdict == check.Violated {
-		opt.First = res.Tried
-		err = cmp.Or(err, s.shorter(found, p, opt, told))
-	}
-	s.found[world.Name] = found
-	return found, err
-}
-
 // hit tells of a violation: what it is, how to see it, and that it can be seen again.
 func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (err error) {
 	found.Verdict, found.Finding = check.Violated, h.Violated[0].Reason
@@ -262,10 +225,18 @@ func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (
 	if found.Differs, err = s.replay(world, h.Seed, h.Hash, found.Check); err != nil || !s.opt.Shrink {
 		return err
 	}
-	if found.Story, err = explore.Shrink(s.ctx, []explore.Hit{h}); err == nil && found.Differs == "" {
-		story := found.Story
-		found.Differs, err = s.replay(story.Story, story.Story.Seed, story.Hash, found.Check)
+	story, err := explore.Shortening{Engines: &s.engines}.Shrink(s.ctx, []explore.Hit{h})
+	if err != nil {
+		return err
 	}
+	return s.tell(found, story)
+}
+
+// tell takes a story, and has it told again.
+func (s *searcher) tell(found *ClaimResult, story *explore.Shrunk) error {
+	found.Story = story
+	differs, err := s.replay(story.Story, story.Story.Seed, story.Hash, found.Check)
+	found.Differs = cmp.Or(found.Differs, differs)
 	return err
 }
 
@@ -273,28 +244,33 @@ func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (
 // that is told: single seeds may end in stories of different length.
 const more = 8
 
-// shorter looks for a story that is no longer than the one that is told.
-func (s *searcher) shorter(found *ClaimResult, p explore.Problem, opt explore.Options, told Story) error {
-	for range more {
-		if found.Differs != "" || !told.shorter(found.Story) {
-			return nil
+// shorter looks for a story that is no longer than the one that is told: with
+// fewer operations where that has more faults, and with other seeds.
+func (s *searcher) shorter(
+	found *ClaimResult, hits []explore.Hit, p explore.Problem, opt explore.Options, told Story,
+) error {
+	for range 1 + more {
+		for _, operations := range []bool{false, true} {
+			if found.Differs != "" || !told.shorter(found.Story) {
+				return nil
+			}
+			story, err := explore.Shortening{Operations: operations, Engines: &s.engines}.Shrink(s.ctx, hits)
+			if err != nil {
+				return err
+			}
+			if told.shorter(story) && !story.ShorterThan(found.Story) {
+				continue
+			}
+			if err := s.tell(found, story); err != nil {
+				return err
+			}
 		}
 		res, err := explore.Search(s.ctx, p, opt)
 		if err != nil || len(res.Hits) == 0 {
 			return err
 		}
+		hits = res.Hits
 		opt.First += res.Tried
-		story, err := explore.Shrink(s.ctx, res.Hits)
-		if err != nil {
-			return err
-		}
-		if !story.ShorterThan(found.Story) {
-			continue
-		}
-		found.Story = story
-		if found.Differs, err = s.replay(story.Story, story.Story.Seed, story.Hash, found.Check); err != nil {
-			return err
-		}
 	}
 	return nil
 }

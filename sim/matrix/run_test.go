@@ -58,14 +58,25 @@ func TestWorkersAgree(t *testing.T) {
 	require.Equal(t, "not-applicable", find(t, one, Lockclient, "latch", "").Verdict)
 }
 
-// A cell that cannot be run says so; the others of its row run.
-func TestUnbuiltCells(t *testing.T) {
-	results := fill(t, Options{Seeds: 30, Rows: []int{17}})
-	r := find(t, results, Redisson, "mutex", "")
-	require.Equal(t, "unknown", r.Verdict)
-	require.Contains(t, r.Claims[0].Finding, "no model of Redisson's client in a cluster")
-	require.True(t, r.Agrees)
-	require.Equal(t, "holds", find(t, results, Lockclient, "mutex", "").Verdict)
+// A slot that stays open stops the renewal of Redisson's read locks, which name
+// several keys, and of no other lock.
+func TestRow17(t *testing.T) {
+	results := fill(t, Options{Seeds: 40, Rows: []int{17}})
+	require.Equal(t, "violated", find(t, results, Redisson, "read", "").Verdict)
+	require.Equal(t, "holds", find(t, results, Redisson, "mutex", "").Verdict)
+	require.Equal(t, "holds", find(t, results, Redisson, "multi", "").Verdict)
+	require.Equal(t, "holds", find(t, results, Lockclient, "read", "").Verdict)
+	require.Equal(t, "violated", find(t, results, Lockclient, "latch", "").Verdict)
+}
+
+// The story of a latch that stays shut keeps the fault, and who would have
+// counted down.
+func TestStoryKeepsItsFault(t *testing.T) {
+	results := fill(t, Options{Seeds: 100, Cells: []string{"24/lockclient/latch"}, Shrink: true})
+	story := results[0].Claims[0].Story
+	require.Equal(t, 1, story.Faults, story.Story.Text())
+	require.Equal(t, 3, story.Story.World.Clients, story.Story.Text())
+	require.LessOrEqual(t, story.Asked, 6, story.Story.Text())
 }
 
 // Without a hit of its twin nothing is said to hold.

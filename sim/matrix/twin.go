@@ -30,7 +30,7 @@ func (s *searcher) twins(c *Cell, name string) (list []twin) {
 		for i := range r.Cells {
 			other := &r.Cells[i]
 			for _, one := range other.claims() {
-				if r.Lacks(other) == "" && one.verdict == check.Violated && !one.either && one.of(other.Kind) == name {
+				if one.verdict == check.Violated && !one.either && one.of(other.Kind) == name {
 					list = append(list, twin{other, one})
 				}
 			}

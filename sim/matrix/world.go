@@ -16,6 +16,10 @@ const common = "clients=3 ttl=30s hold=0s..60s scales=on think=0s..5s delay=1ms.
 func worlds(profile, kind string) string {
 	short := " ttl=3s renew=off hold=0s..6s think=0s..1s"
 	switch kind {
+	case "fair":
+		if profile == Redisson { // who waits behind the dead asks again at each reply, for minutes
+			return "lock=fair delay=10ms..50ms"
+		}
 	case "read":
 		return "lock=rw readers=2"
 	case "write":
