@@ -1,0 +1,225 @@
+package server_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/luaengine"
+	"minikv/server"
+	"minikv/server/engine"
+)
+
+// overEach runs a test over a socket and over a connection in memory, which have
+// different carriers, on a server that treats the commands that before wants.
+func overEach(t *testing.T, before func(cmd [][]byte) (server.Treatment, bool),
+	test func(t *testing.T, s *server.Server, dial func() *client)) {
+	t.Helper()
+	for _, carrier := range []string{"socket", "memory"} {
+		t.Run(carrier, func(t *testing.T) {
+			s := server.New(server.Config{
+				Machine: func(limit func() string) server.Machine {
+					return engine.New(engine.Config{Clock: server.NewWallClock(), Random: rand.Uint64,
+						Lua: luaengine.New(engine.Resolve), Limit: limit})
+				},
+				Before: func(_ *engine.Session, cmd [][]byte) (server.Treatment, bool) { return before(cmd) },
+			})
+			t.Cleanup(s.Close)
+			address, err := s.Listen("127.0.0.1:0")
+			require.NoError(t, err)
+			test(t, s, func() *client {
+				if carrier == "socket" {
+					return dial(t, address.String())
+				}
+				end, err := s.Dial(address, address)
+				require.NoError(t, err)
+				t.Cleanup(func() { _ = end.Close() })
+				return newClient(t, end)
+			})
+		})
+	}
+}
+
+// treat is the treatment of ECHO with one of these words.
+func treat(treatments map[string]server.Treatment) func(cmd [][]byte) (server.Treatment, bool) {
+	return func(cmd [][]byte) (t server.Treatment, some bool) {
+		if len(cmd) == 2 && strings.EqualFold(string(cmd[0]), "ECHO") {
+			t, some = treatments[string(cmd[1])]
+		}
+		return t, some
+	}
+}
+
+// A command that waits for its treatment holds up those behind it, and nobody else.
+func TestTreatmentWaits(t *testing.T) {
+	var asked, release, done chan struct{}
+	waiting := treat(map[string]server.Treatment{
+		"wait": {Wait: func(closed <-chan struct{}) func() {
+			close(asked)
+			select {
+			case <-release:
+			case <-closed:
+			}
+			return func() { close(done) }
+		}},
+		"answer": {Answer: func() []byte { return []byte("+mine\r\n") }},
+	})
+	overEach(t, waiting, func(t *testing.T, s *server.Server, dial func() *client) {
+		asked, release, done = make(chan struct{}), make(chan struct{}), make(chan struct{})
+		slow, other := dial(), dial()
+		slow.send("SET k 1\r\nECHO wait\r\nECHO answer\r\nINCR k\r\n")
+		slow.expect("+OK\r\n")
+		<-asked
+		other.do("INCR k", ":2\r\n")
+		slow.send("INCR k\r\n")
+		slow.expectNothing()
+		close(release)
+		slow.expect("$4\r\nwait\r\n+mine\r\n:3\r\n:4\r\n")
+		<-done
+		asked, release, done = make(chan struct{}), make(chan struct{}), make(chan struct{})
+		slow.send("ECHO wait\r\n")
+		<-asked
+		s.Close() // does not wait for it either
+		<-done
+		slow.expectClosed()
+	})
+}
+
+func TestTreatments(t *testing.T) {
+	all := treat(map[string]server.Treatment{
+		"request":   {Lose: server.LoseRequest},
+		"reply":     {Lose: server.LoseReply},
+		"twice":     {Twice: true},
+		"close":     {Close: true},
+		"unheard":   {Lose: server.LoseRequest, Close: true},
+		"goodbye":   {Answer: func() []byte { return []byte("+bye\r\n") }, Close: true},
+		"impatient": {Wait: func(<-chan struct{}) func() { return nil }, Lose: server.LoseReply, Close: true},
+	})
+	overEach(t, all, func(t *testing.T, s *server.Server, dial func() *client) {
+		for _, word := range []string{"request", "reply"} {
+			c := dial()
+			c.send("INCR n\r\nECHO " + word + "\r\nINCR n\r\n")
+			c.expect(":1\r\n")
+			c.expectNothing()
+			dial().do("GETDEL n", "$1\r\n1\r\n")
+		}
+		dial().do("ECHO twice", "$5\r\ntwice\r\n")
+		for word, want := range map[string]string{"close": "$5\r\nclose\r\n", "unheard": "", "goodbye": "+bye\r\n",
+			"impatient": ""} {
+			c := dial()
+			c.send("PING\r\nECHO " + word + "\r\nPING\r\n")
+			c.expect("+PONG\r\n" + want)
+			c.expectClosed()
+		}
+		before := sessions(s)
+		for _, word := range []string{"request", "reply"} {
+			c := dial()
+			c.send("PING\r\nECHO " + word + "\r\n")
+			c.expect("+PONG\r\n")
+			require.NoError(t, c.socket.Close())
+		}
+		require.Eventually(t, func() bool { return sessions(s) == before }, 10*time.Second, time.Millisecond)
+	})
+}
+
+// untreated treats nothing.
+func untreated([][]byte) (t server.Treatment, some bool) { return t, false }
+
+// Whoever has sent QUIT is still sent all replies, however slowly it reads.
+func TestLastRepliesAreWritten(t *testing.T) {
+	overEach(t, untreated, func(t *testing.T, s *server.Server, dial func() *client) {
+		const gets, size = 300, 100_000
+		value := strings.Repeat("v", size)
+		c := dial()
+		go c.send(command("SET", "k", value) + strings.Repeat("GET k\r\n", gets) + "QUIT\r\n")
+		require.Eventually(t, func() bool { return sessions(s) == 0 && entries(s) == 1 }, 10*time.Second, time.Millisecond)
+		c.expect("+OK\r\n")
+		for range gets {
+			c.expect("$100000\r\n" + value + "\r\n")
+		}
+		c.expect("+OK\r\n")
+		c.expectClosed()
+	})
+}
+
+// entries is how many keys the node has.
+func entries(s *server.Server) (count int) {
+	s.Do(func(m server.Machine) {
+		session := m.NewSession("test")
+		m.Do(session, [][]byte{[]byte("DBSIZE")})
+		count = int(session.Out[1] - '0')
+		m.Close(session)
+	})
+	return count
+}
+
+// Who is sent away while nobody reads what it is sent, and whoever leaves then,
+// leaves no descriptor behind.
+func TestDescriptorsAreClosed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no list of descriptors")
+	}
+	s, address := start(t)
+	value := strings.Repeat("v", 1_000_000)
+	killer := dial(t, address)
+	killer.send(command("SET", "k", value))
+	killer.expect("+OK\r\n")
+	before := descriptors(t)
+	var clients []*client
+	for range 5 {
+		c := dial(t, address)
+		c.send(strings.Repeat("GET k\r\n", 20))
+		c.expect("$1000000\r\n")
+		clients = append(clients, c)
+	}
+	killer.do("CLIENT KILL TYPE normal", ":5\r\n")
+	require.Eventually(t, func() bool { return sessions(s) == 1 }, 10*time.Second, time.Millisecond)
+	for _, c := range clients {
+		require.NoError(t, c.socket.Close())
+	}
+	require.Eventually(t, func() bool { return descriptors(t) <= before }, 5*time.Second, time.Millisecond)
+	killer.do("PING", "+PONG\r\n")
+}
+
+// descriptors is how many this process has.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// Those whose commands came together with a script that does not end are told so.
+func TestBusyTogether(t *testing.T) {
+	s, address := start(t, "busy-reply-threshold", "50")
+	for range 10 {
+		var clients []*client
+		for range 4 {
+			clients = append(clients, dial(t, address))
+			clients[len(clients)-1].do("PING", "+PONG\r\n")
+		}
+		s.Freeze() // so that all of it is there at once
+		clients[0].send("EVAL 'while true do end' 0\r\nECHO behind\r\n")
+		time.Sleep(time.Millisecond)
+		clients[1].send("GET k\r\nGET k\r\n")
+		clients[2].send("GET k\r\n")
+		require.NoError(t, clients[2].socket.(*net.TCPConn).CloseWrite())
+		s.Thaw()
+		clients[1].expect(busyReply + busyReply)
+		clients[2].expect(busyReply)
+		clients[2].expectClosed()
+		require.NoError(t, clients[3].socket.Close())
+		clients[1].do("SCRIPT KILL", "+OK\r\n")
+		line, err := clients[0].in.ReadBytes('\n')
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(line, []byte("-ERR Script killed by user")), "%q", line)
+		clients[0].expect("$6\r\nbehind\r\n")
+	}
+}
