@@ -123,6 +123,20 @@ func (l *loop) listen(raw syscall.RawConn) error {
 	return errors.Join(closed, err)
 }
 
+// unlisten forgets a listener that is about to be closed. It is called under the gate.
+func (s *Server) unlisten(listener net.Listener) {
+	s.mu.Lock()
+	l := s.loop
+	s.mu.Unlock()
+	conn, ok := listener.(syscall.Conn)
+	if l == nil || !ok {
+		return
+	}
+	if raw, err := conn.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { delete(l.listeners, int32(fd)) })
+	}
+}
+
 func (l *loop) watch(fd, operation int, events uint32) error {
 	event := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(l.epoll, operation, fd, &event))

@@ -118,6 +118,13 @@ func (s *Server) Serve(listener net.Listener) error {
 	return s.accept(listener)
 }
 
+// Unlisten closes a listener that Serve serves, whose clients stay. Only the machine
+// may call it, from within a call of its own.
+func (s *Server) Unlisten(listener net.Listener) {
+	s.unlisten(listener)
+	_ = listener.Close()
+}
+
 // Do calls f with the machine while nobody else uses it, and sends what it has
 // left for the sessions. f must not keep the machine.
 func (s *Server) Do(f func(Machine)) {

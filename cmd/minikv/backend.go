@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -78,18 +77,18 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	doors := &doors{conf: conf, logs: logs}
 	shell := server.New(server.Config{
-		Log:     logs.log,
-		Machine: func(limit func() string) server.Machine { return engine.New(nodeConfig(conf, limit, logs)) },
-		Before:  refuseControl,
+		Log: logs.log,
+		Machine: func(limit func() string) server.Machine {
+			cfg := nodeConfig(conf, limit, logs)
+			cfg.Rebind = doors.rebind
+			return engine.New(cfg)
+		},
+		Before: refuseControl,
 	})
-	for _, listener := range listeners {
-		go func() {
-			if err := shell.Serve(listener); !errors.Is(err, server.ErrClosed) {
-				logs.log(server.LevelWarning, err.Error())
-			}
-		}()
-	}
+	doors.shell = shell
+	doors.serve(listeners)
 	b := &backend{done: shell.ShutdownRequested(), end: shell.Close}
 	b.story = []string{"Running mode=standalone, port=" + conf.get("port") + "."}
 	b.places.Password = conf.get("requirepass")

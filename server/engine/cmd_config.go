@@ -53,6 +53,9 @@ func runConfigSet(c *Call) resp.Value {
 	if bad := c.checkConfigSet(pairs); bad != "" {
 		return resp.Err(bad)
 	}
+	if bad := c.rebind(pairs); bad != "" {
+		return resp.Err(bad)
+	}
 	const password = "requirepass"
 	before := c.Node.conf.get(password)
 	for i := 0; i < len(pairs); i += 2 {
@@ -67,6 +70,21 @@ func runConfigSet(c *Call) resp.Value {
 	c.Node.applyLimits()
 	c.Node.makeRoom()
 	return resp.OK
+}
+
+// rebind takes the port that CONFIG SET names, if there is one. It is all of CONFIG
+// SET that can fail when everything has been checked.
+func (c *Call) rebind(pairs [][]byte) (bad string) {
+	for i := 0; i < len(pairs); i += 2 {
+		port, _ := parseInt(pairs[i+1])
+		if !is(pairs[i], "PORT") || c.Node.cfg.Rebind == nil || decimal(port) == c.Node.Parameter("port") {
+			continue
+		}
+		if c.Node.cfg.Rebind(int(port)) != nil {
+			return errConfigSet(string(pairs[i]), "Unable to listen on this port. Check server logs.")
+		}
+	}
+	return ""
 }
 
 // checkConfigSet is why CONFIG SET must change nothing, or "".

@@ -34,6 +34,7 @@ type Config struct {
 	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
 	Log      func(level int, text string)
 	Save     func(file []byte) error // writes all data, as redis-server's data file has it; nil: nobody does
+	Rebind   func(port int) error    // has clients connect to another port; nil: CONFIG SET only keeps it
 	Sleep    func(time.Duration)     // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
 	Step     func(luaengine.Step)    // scripts run in steps and tell each; Observe hears which begins; nil: they do not
 	Shards   int                     // of the keyspace; 0: 1. It changes no answer.

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// CONFIG SET port has clients connect elsewhere, or changes nothing.
+func TestPortChanges(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	_, takenPort, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+
+	first, second := freePort(t), freePort(t)
+	p := launch(t, "--port", first, "--bind", "127.0.0.1")
+	p.expectLine("Ready to accept connections")
+	assert.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. "+
+		"Check server logs.\r\n", ask(t, "tcp", "127.0.0.1:"+first, "CONFIG", "SET", "maxmemory", "1", "port", takenPort))
+	assert.Equal(t, "*4\r\n$9\r\nmaxmemory\r\n$1\r\n0\r\n$4\r\nport\r\n$5\r\n"+first+"\r\n",
+		ask(t, "tcp", "127.0.0.1:"+first, "CONFIG", "GET", "maxmemory", "port"))
+	assert.Equal(t, "+OK\r\n", ask(t, "tcp", "127.0.0.1:"+first, "CONFIG", "SET", "port", second))
+	assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+second, "PING"))
+	// The first port is free again.
+	assert.Equal(t, "+OK\r\n", ask(t, "tcp", "127.0.0.1:"+second, "CONFIG", "SET", "port", first))
+	assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+first, "PING"))
+}
