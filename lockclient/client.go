@@ -94,18 +94,20 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then. For as long as patience a request is
 // repeated that a cluster refuses.
-func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q call) (reply Reply, err error) {
-	err = c.persist(ctx, patience, func() (err error) {
+func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q *call) (reply Reply, err error) {
+	until := c.patienceEnds(patience)
+	reply, err = c.evalSyncedOnce(ctx, q)
+	err = c.persist(ctx, until, err, func() (err error) {
 		reply, err = c.evalSyncedOnce(ctx, q)
 		return err
 	})
 	return reply, err
 }
 
-func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
+func (c *Client) evalSyncedOnce(ctx context.Context, q *call) (Reply, error) {
 	t, ok := c.transport.(Replicated)
 	if !ok || !c.transport.Topology().Replicas {
-		return c.eval(ctx, c.timeout, q)
+		return c.eval(ctx, c.timeout, *q)
 	}
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
 	defer cancel()
@@ -116,26 +118,29 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	return reply, outcomeError(ctx, err)
 }
 
-// persist sends a request again that a cluster refuses because a slot is on its
-// way or nobody serves it, for as long as patience, and as one request may take.
+// persist sends a request again, refused with err, that a cluster refuses because a
+// slot is on its way or nobody serves it, until the Mono time that patienceEnds gave.
 // It was not executed: only what has an unknown outcome is never sent again.
-func (c *Client) persist(ctx context.Context, patience time.Duration, send func() error) error {
-	until := c.rt.Mono() + min(patience, c.timeout)
+func (c *Client) persist(ctx context.Context, until time.Duration, err error, send func() error) error {
+	if !isOnItsWay(err) {
+		return err
+	}
 	pause := refusalPause
-	var gate Gate // few requests need one
-	for {
-		err := send()
-		if !isOnItsWay(err) || c.rt.Mono()+pause > until {
-			return err
-		}
-		if gate == nil {
-			gate = c.rt.NewGate()
-		}
+	gate := c.rt.NewGate()
+	for isOnItsWay(err) && c.rt.Mono()+pause <= until {
 		if _, ended := gate.Wait(ctx, pause); ended != nil {
 			return err
 		}
 		pause = min(2*pause, refusalPauseMax)
+		err = send()
 	}
+	return err
+}
+
+// patienceEnds is the Mono time until which a request that is sent now may be
+// sent again: for as long as patience, and as one request may take.
+func (c *Client) patienceEnds(patience time.Duration) time.Duration {
+	return c.rt.Mono() + min(patience, c.timeout)
 }
 
 // isOnItsWay tells whether a cluster has refused a request for a reason that

@@ -48,11 +48,11 @@ type fairLock struct{ hashLock }
 // acquire bounds the time until the next attempt from both sides. The replies
 // of 3.16 count down from what the holder's lease once was, and say nothing
 // when that is over; the lock's TTL does.
-func (l *fairLock) acquire(ctx context.Context, r request) (answer, error) {
+func (l *fairLock) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := l.client
-	ans, err := l.hashLock.acquire(ctx, r)
+	err := l.hashLock.acquire(ctx, r, ans)
 	if err != nil || ans.taken || r.wait == 0 {
-		return ans, err
+		return err
 	}
 	if c.compat316 && ans.hint <= 0 {
 		left, _ := c.integer(ctx, l.key, "PTTL", l.key)
@@ -62,7 +62,7 @@ func (l *fairLock) acquire(ctx context.Context, r request) (answer, error) {
 		ans.hint = fairPause
 	}
 	ans.hint = min(ans.hint, c.watchdog, c.fairWait)
-	return ans, nil
+	return nil
 }
 
 // fair is the dialect of both.
@@ -71,7 +71,7 @@ type fair struct {
 	once bool // an owner that asks again gets an error
 }
 
-func (f fair) acquire(r request) call {
+func (f fair) acquire(r *request) call {
 	c := f.client
 	now, wait := strconv.FormatInt(c.rt.WallMillis(), 10), millis(f.keep(r))
 	q := call{fairAcquire, f.keys(), []string{millis(r.lease), r.owner, wait, now}}
@@ -87,7 +87,7 @@ func (f fair) acquire(r request) call {
 	return q
 }
 
-func (f fair) withdraw(r request) (call, bool) {
+func (f fair) withdraw(r *request) (call, bool) {
 	keys := f.keys()[1:]
 	return call{fairWithdraw, keys, []string{r.owner, millis(f.keep(r))}}, r.wait != 0
 }
@@ -112,7 +112,7 @@ func (f fair) force() call {
 	return call{fairForce, keys, append(args, c.publishCommand())}
 }
 
-func (f fair) await(ctx context.Context, r request) (waiting, error) {
+func (f fair) await(ctx context.Context, r *request) (waiting, error) {
 	return f.client.join(ctx, lockChannel(f.key)+":"+r.owner)
 }
 
@@ -122,7 +122,7 @@ func (f fair) keys() []string {
 }
 
 // keep is how much longer than its predecessor's the place of a waiter is kept.
-func (f fair) keep(r request) time.Duration {
+func (f fair) keep(r *request) time.Duration {
 	if r.wait > 0 {
 		return wholeMillis(r.wait)
 	}

@@ -21,19 +21,18 @@ type hashLock struct {
 // dialect is what hash locks differ in on the wire.
 type dialect interface {
 	// acquire asks for the lock.
-	acquire(r request) call
-	// read reads the reply to acquire.
-	read(reply Reply, ans *answer) error
+	acquire(r *request) call
+	replyReader // of replies to acquire
 	// withdraw takes a waiter of whom the server knows out; known is false if
 	// it knows of none.
-	withdraw(r request) (withdrawal call, known bool)
+	withdraw(r *request) (withdrawal call, known bool)
 	// release gives back one acquisition. Repeated with the same latch it changes
 	// nothing, except under Compat316, which has none.
 	release(owner string, lease time.Duration, latch string) call
 	// force frees the lock whoever holds it.
 	force() call
 	// await joins the waiters.
-	await(ctx context.Context, r request) (waiting, error)
+	await(ctx context.Context, r *request) (waiting, error)
 }
 
 // call is a script with its keys and arguments.
@@ -57,23 +56,27 @@ func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
 	return l.client.ownerOr(named), nil
 }
 
-func (l *hashLock) await(ctx context.Context, r request) (waiting, error) {
+func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 	return l.dialect.await(ctx, r)
 }
 
-func (l *hashLock) acquire(ctx context.Context, r request) (answer, error) {
-	ans, err := l.client.ask(ctx, r, l.dialect.acquire(r), l.dialect.read)
+func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
+	q := l.dialect.acquire(r)
+	err := l.client.ask(ctx, r, ans, &q, l.dialect)
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
 		err = ErrDeadlock
 	}
-	return ans, err
+	return err
+}
+
+// replyReader reads the reply to the script of an acquisition.
+type replyReader interface {
+	read(reply Reply, ans *answer) error
 }
 
 // ask sends the script of an acquisition, and reads its reply.
-func (c *Client) ask(
-	ctx context.Context, r request, q call, read func(reply Reply, ans *answer) error,
-) (answer, error) {
-	ans := answer{owner: r.owner, sent: c.rt.Mono()}
+func (c *Client) ask(ctx context.Context, r *request, ans *answer, q *call, reader replyReader) error {
+	ans.owner, ans.sent = r.owner, c.rt.Mono()
 	patience := c.timeout
 	if left := r.remaining(c.rt); left >= 0 {
 		patience = left
@@ -81,22 +84,22 @@ func (c *Client) ask(
 	reply, err := c.evalSynced(ctx, patience, q)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
-		err = read(reply, &ans)
+		err = reader.read(reply, ans)
 	}
 	switch {
 	case err != nil || !ans.taken:
-		return ans, err
+		return err
 	case unsynced:
-		return ans, ErrReplication
+		return ErrReplication
 	}
-	return ans, tooLate(c.rt, ans.sent, r.lease)
+	return tooLate(c.rt, ans.sent, r.lease)
 }
 
 // withdraw leaves the queue, if there is one, and gives back what was taken, or
 // may have been if nothing else can be in the owner's name. The release of a
 // lock that has a queue also wakes who is now its head, as a wake-up may have
 // come to the one that leaves.
-func (l *hashLock) withdraw(r request, err error) {
+func (l *hashLock) withdraw(r *request, err error) {
 	c, id := l.client, l.client.requestID()
 	withdrawal, queued := l.dialect.withdraw(r)
 	alone := r.hold == nil && !r.named

@@ -73,7 +73,7 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 }
 
 // grant makes a Held of an acquisition that the server granted.
-func (c *Client) grant(ctx context.Context, a *acquisition, ans answer) (*Held, error) {
+func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held, error) {
 	h := a.hold
 	if h == nil {
 		h = &hold{key: a.lock.key, owner: a.owner, named: a.named,

@@ -28,11 +28,11 @@ type kind interface {
 	// newOwner returns the identity of a first acquisition with ctx, which is
 	// named if the caller has chosen one. An error refuses the acquisition.
 	newOwner(ctx context.Context, named string) (string, error)
-	// acquire asks once for the lock.
-	acquire(ctx context.Context, r request) (answer, error)
+	// acquire asks once for the lock. ans is empty.
+	acquire(ctx context.Context, r *request, ans *answer) error
 	// withdraw has the server forget, in the background, an acquisition that
 	// failed with err after it was asked for.
-	withdraw(r request, err error)
+	withdraw(r *request, err error)
 	// release gives back one acquisition. It returns ErrLost if the server no
 	// longer knew of it; an unknown outcome is taken care of.
 	release(ctx context.Context, h *Held, l leaving) error
@@ -40,7 +40,7 @@ type kind interface {
 	// no longer knew of it.
 	extend(ctx context.Context, h *Held, lease time.Duration) error
 	// await joins the waiters of the lock, before the attempt that counts.
-	await(ctx context.Context, r request) (waiting, error)
+	await(ctx context.Context, r *request) (waiting, error)
 }
 
 // request is what an acquisition asks for.
@@ -154,7 +154,7 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 	a.limit = limit{begun: c.rt.Mono(), wait: a.options.wait}
 	held, err := a.run(ctx)
 	if err != nil && a.turn.attempts > 0 {
-		l.kind.withdraw(a.request, err)
+		l.kind.withdraw(&a.request, err)
 	}
 	if a.hold != nil {
 		c.unreserve(a.hold, isDoubtful(err) || errors.Is(err, ErrReplication))
@@ -171,6 +171,7 @@ type acquisition struct {
 	options  lockOptions
 	renewal  *renewal // nil: the watchdog leaves it alone
 	turn     turn
+	asked    answer // to the present attempt
 	answered answer // to the last attempt
 	held     *Held  // once it is granted
 }
@@ -224,37 +225,37 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 }
 
 func (a *acquisition) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
-	a.held, a.answered, err = a.ask(ctx)
-	return a.held != nil, a.hint(a.answered), err
+	a.asked = answer{}
+	a.held, err = a.ask(ctx)
+	a.answered = a.asked
+	return a.held != nil, a.hint(), err
 }
 
 func (a *acquisition) join(ctx context.Context) (waiting, error) {
-	return a.lock.kind.await(ctx, a.request)
+	return a.lock.kind.await(ctx, &a.request)
 }
 
 // ask asks once. Held is nil when the lock is taken by somebody else.
-func (a *acquisition) ask(ctx context.Context) (*Held, answer, error) {
-	c := a.lock.client
-	ans, err := a.lock.kind.acquire(ctx, a.request)
-	if err != nil {
-		return nil, ans, err
+func (a *acquisition) ask(ctx context.Context) (*Held, error) {
+	c, ans := a.lock.client, &a.asked
+	if err := a.lock.kind.acquire(ctx, &a.request, ans); err != nil {
+		return nil, err
 	}
 	if !ans.taken {
 		if a.hold != nil {
 			c.lose(a.hold) // the server did not know the owner any more
-			return nil, ans, ErrLost
+			return nil, ErrLost
 		}
-		return nil, ans, nil
+		return nil, nil
 	}
 	a.owner = ans.owner
-	held, err := c.grant(ctx, a, ans)
-	return held, ans, err
+	return c.grant(ctx, a, ans)
 }
 
 // hint is when to ask again if no wake-up comes.
-func (a *acquisition) hint(ans answer) time.Duration {
-	if ans.hint < 0 {
+func (a *acquisition) hint() time.Duration {
+	if a.answered.hint < 0 {
 		return a.lock.client.watchdog // a lock without TTL: look again at times
 	}
-	return ans.hint
+	return a.answered.hint
 }

@@ -49,21 +49,23 @@ func (m *multi) newOwner(_ context.Context, named string) (string, error) { retu
 
 // acquire waits by itself, as a member that is waited for may have a queue. It
 // returns without the lock when the wait is over.
-func (m *multi) acquire(ctx context.Context, r request) (answer, error) {
+func (m *multi) acquire(ctx context.Context, r *request, ans *answer) error {
 	rt := m.locks[0].client.rt
 	first := 0
 	for {
 		sent := rt.Mono()
 		taken, failed, err := m.sweep(ctx, r, first)
 		if err == nil {
-			return answer{taken: true, owner: m.owner(r, taken), sent: sent, members: taken}, nil
+			ans.taken, ans.owner, ans.sent, ans.members = true, m.owner(r, taken), sent, taken
+			return nil
 		}
 		_ = unlockAll(ctx, taken) // what fails here is repeated in the background
 		switch {
 		case !errors.Is(err, ErrNotAcquired):
-			return answer{}, err
+			return err
 		case r.remaining(rt) == 0:
-			return answer{refusal: err}, nil
+			ans.refusal = err
+			return nil
 		}
 		first = failed
 	}
@@ -73,7 +75,7 @@ func (m *multi) acquire(ctx context.Context, r request) (answer, error) {
 // long as the caller does. On failure it returns what it has taken, and the
 // number of the member that it could not take. Each member's context derives
 // from that of the one before, so the last one ends with any of them.
-func (m *multi) sweep(ctx context.Context, r request, first int) (taken []*Held, failed int, err error) {
+func (m *multi) sweep(ctx context.Context, r *request, first int) (taken []*Held, failed int, err error) {
 	rt := m.locks[0].client.rt
 	opts := r.memberOptions()
 	wait := r.remaining(rt)
@@ -101,7 +103,7 @@ func (m *multi) sweep(ctx context.Context, r request, first int) (taken []*Held,
 
 // patience draws how long to wait for members while others are held: not at
 // all for a single attempt.
-func (r request) patience(rt Runtime) time.Duration {
+func (r *request) patience(rt Runtime) time.Duration {
 	moment := pollDelay(rt)
 	if left := r.remaining(rt); left >= 0 {
 		moment = min(moment, left)
@@ -113,7 +115,7 @@ func (r request) patience(rt Runtime) time.Duration {
 }
 
 // memberOptions are the caller's options, for each member.
-func (r request) memberOptions() []LockOption {
+func (r *request) memberOptions() []LockOption {
 	opts := []LockOption{Lease(r.lease), NodeTimeout(r.nodeTimeout)}
 	if r.named || r.hold != nil && r.hold.named {
 		opts = append(opts, As(r.owner))
@@ -122,7 +124,7 @@ func (r request) memberOptions() []LockOption {
 }
 
 // owner returns the owner that was asked for, or that of the member whose name is first.
-func (m *multi) owner(r request, members []*Held) string {
+func (m *multi) owner(r *request, members []*Held) string {
 	if r.owner != "" {
 		return r.owner
 	}
@@ -131,7 +133,7 @@ func (m *multi) owner(r request, members []*Held) string {
 }
 
 // withdraw does nothing: each member cleans up after itself.
-func (m *multi) withdraw(request, error) {}
+func (m *multi) withdraw(*request, error) {}
 
 func (m *multi) release(ctx context.Context, h *Held, _ leaving) error {
 	err := unlockAll(ctx, h.members)
@@ -155,7 +157,7 @@ func (m *multi) extend(ctx context.Context, h *Held, lease time.Duration) error 
 }
 
 // await is a formality: acquire has done all the waiting.
-func (m *multi) await(context.Context, request) (waiting, error) {
+func (m *multi) await(context.Context, *request) (waiting, error) {
 	return poller{m.locks[0].client.rt.NewGate()}, nil
 }
 

@@ -47,7 +47,7 @@ type mutex struct {
 	key    string
 }
 
-func (m mutex) acquire(r request) call {
+func (m mutex) acquire(r *request) call {
 	return call{mutexAcquire, []string{m.key}, []string{millis(r.lease), r.owner}}
 }
 
@@ -69,7 +69,7 @@ func (ans *answer) refused(ttlMillis Reply) error {
 	return nil
 }
 
-func (m mutex) withdraw(request) (call, bool) { return call{}, false }
+func (m mutex) withdraw(*request) (call, bool) { return call{}, false }
 
 func (m mutex) release(owner string, lease time.Duration, latch string) call {
 	c := m.client
@@ -89,14 +89,14 @@ func (m mutex) force() call {
 	return call{mutexForce, keys, []string{wakeOne, m.client.publishCommand()}}
 }
 
-func (m mutex) await(ctx context.Context, _ request) (waiting, error) {
+func (m mutex) await(ctx context.Context, _ *request) (waiting, error) {
 	return m.client.join(ctx, lockChannel(m.key))
 }
 
 // fenced is the dialect of Fenced.
 type fenced struct{ mutex }
 
-func (f fenced) acquire(r request) call {
+func (f fenced) acquire(r *request) call {
 	return call{fencedAcquire, []string{f.key, tokenKey(f.key)}, []string{millis(r.lease), r.owner}}
 }
 

@@ -23,6 +23,6 @@ func (c *Client) NonReentrantFair(key string) *Lock {
 // nonReentrant is the dialect of NonReentrant.
 type nonReentrant struct{ mutex }
 
-func (n nonReentrant) acquire(r request) call {
+func (n nonReentrant) acquire(r *request) call {
 	return call{nonReentrantAcquire, []string{n.key}, []string{millis(r.lease), r.owner, heldAlready}}
 }

@@ -160,7 +160,7 @@ func (p permits) id(owner string) string {
 	return string(raw)
 }
 
-func (p permits) acquire(ctx context.Context, r request) (answer, error) {
+func (p permits) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := p.client
 	now := c.rt.WallMillis()
 	deadline := decimal(now + r.lease.Milliseconds())
@@ -172,12 +172,17 @@ func (p permits) acquire(ctx context.Context, r request) (answer, error) {
 	if c.compat316 {
 		q.script, q.args = permitAcquire316, []string{"1", deadline, p.id(r.owner), decimal(now), noDeadline}
 	}
-	return c.ask(ctx, r, q, func(reply Reply, ans *answer) error { return p.read(reply, now, ans) })
+	return c.ask(ctx, r, ans, &q, permitReader{c.poll, now})
 }
 
-// read reads the reply of an acquire script that was sent at the date now.
-func (p permits) read(reply Reply, now int64, ans *answer) error {
-	ans.hint = p.client.poll
+// permitReader reads the reply of an acquire script that was sent at the date now.
+type permitReader struct {
+	poll time.Duration
+	now  int64
+}
+
+func (p permitReader) read(reply Reply, ans *answer) error {
+	ans.hint = p.poll
 	if reply.Kind == NilReply {
 		return nil
 	}
@@ -190,11 +195,11 @@ func (p permits) read(reply Reply, now int64, ans *answer) error {
 	if !ok {
 		return fmt.Errorf("unexpected reply: %+v", reply)
 	}
-	ans.hint = min(ans.hint, time.Duration(deadline-now)*time.Millisecond)
+	ans.hint = min(ans.hint, time.Duration(deadline-p.now)*time.Millisecond)
 	return nil
 }
 
-func (p permits) withdraw(r request, err error) {
+func (p permits) withdraw(r *request, err error) {
 	if isDoubtful(err) || errors.Is(err, ErrReplication) {
 		p.recall(r.owner, r.lease, isDoubtful(err))
 	}
@@ -236,6 +241,6 @@ func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error
 	return p.client.extendOne(ctx, h.hold, lease)
 }
 
-func (p permits) await(ctx context.Context, _ request) (waiting, error) {
+func (p permits) await(ctx context.Context, _ *request) (waiting, error) {
 	return p.client.joinFor(ctx, permitsChannel(p.key), permitsWake, 1)
 }

@@ -171,7 +171,7 @@ func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, sid
 // rwDialect is what both sides have in common. Their replies are a mutex's.
 type rwDialect struct{ mutex }
 
-func (d rwDialect) await(ctx context.Context, _ request) (waiting, error) {
+func (d rwDialect) await(ctx context.Context, _ *request) (waiting, error) {
 	return d.client.join(ctx, rwChannel(d.key))
 }
 
@@ -187,7 +187,7 @@ func (d rwDialect) forceMode(message string) call {
 // readDialect is the dialect of R.
 type readDialect struct{ rwDialect }
 
-func (d readDialect) acquire(r request) call {
+func (d readDialect) acquire(r *request) call {
 	return call{readAcquire, []string{d.key, timersKey(d.key, r.owner)},
 		[]string{millis(r.lease), r.owner, r.owner + writeSuffix}}
 }
@@ -218,7 +218,7 @@ func (d readDialect) force() call { return d.forceMode(wakeOne) }
 // writeDialect is the dialect of W.
 type writeDialect struct{ rwDialect }
 
-func (d writeDialect) acquire(r request) call {
+func (d writeDialect) acquire(r *request) call {
 	return call{writeAcquire, []string{d.key}, []string{millis(r.lease), r.owner}}
 }
 

@@ -56,28 +56,28 @@ func (r *redlock) renewal() *renewal { return nil }
 // failed attempt cannot end a later one.
 func (r *redlock) newOwner(context.Context, string) (string, error) { return "", nil }
 
-func (r *redlock) await(ctx context.Context, q request) (waiting, error) {
+func (r *redlock) await(ctx context.Context, q *request) (waiting, error) {
 	return r.form.await(ctx, q, r.key, r.clients)
 }
 
 // withdraw does nothing: each attempt cleans up after itself.
-func (r *redlock) withdraw(request, error) {}
+func (r *redlock) withdraw(*request, error) {}
 
-func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
+func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 	rt := r.clients[0].rt
 	limit := q.nodeTimeout
 	if limit <= 0 {
 		limit = q.lease / 20
 	}
 	rd := newRound(rt, len(r.clients), r.all(), limit)
-	ans := answer{owner: r.form.newOwner(r.clients[0]), sent: rt.Mono(), round: rd}
+	ans.owner, ans.sent, ans.round = r.form.newOwner(r.clients[0]), rt.Mono(), rd
 	failure, err := r.poll(ctx, rd, r.all(), ans.owner, func(ctx context.Context, n node) NodeResult {
 		return r.form.acquire(ctx, n, q.lease)
 	})
 	switch {
 	case err == nil && failure == nil && validity(ans.sent, q.lease) > rt.Mono():
 		ans.taken = true
-		return ans, nil
+		return nil
 	case err == nil && failure == nil:
 		ans.refusal = fmt.Errorf("%w: %w", ErrNotAcquired, errTooLate)
 	case err == nil:
@@ -88,7 +88,7 @@ func (r *redlock) acquire(ctx context.Context, q request) (answer, error) {
 		n.client.rt.Go(func() { _, _ = r.form.release(n.client.base, n) })
 	}
 	ans.hint = r.form.hint(rt, rd)
-	return ans, err
+	return err
 }
 
 // release deletes the lock on all masters that have answered; each of the

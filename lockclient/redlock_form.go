@@ -17,7 +17,7 @@ type form interface {
 	// hint is when to ask again after a round that failed, if no wake-up comes.
 	hint(rt Runtime, failed *round) time.Duration
 	// await joins the waiters.
-	await(ctx context.Context, r request, key string, clients []*Client) (waiting, error)
+	await(ctx context.Context, r *request, key string, clients []*Client) (waiting, error)
 }
 
 // node is a request's master, and in whose name it is made.
@@ -49,7 +49,7 @@ func (plainForm) release(ctx context.Context, n node) (bool, error) {
 
 func (plainForm) hint(rt Runtime, _ *round) time.Duration { return pollDelay(rt) }
 
-func (plainForm) await(_ context.Context, _ request, _ string, clients []*Client) (waiting, error) {
+func (plainForm) await(_ context.Context, _ *request, _ string, clients []*Client) (waiting, error) {
 	return poller{clients[0].rt.NewGate()}, nil
 }
 
@@ -60,7 +60,7 @@ func (hashForm) newOwner(c *Client) string { return c.freshOwner() }
 
 func (hashForm) acquire(ctx context.Context, n node, lease time.Duration) NodeResult {
 	m := mutex{n.client, n.key}
-	reply, err := n.client.eval(ctx, n.limit, m.acquire(request{owner: n.owner, lease: lease}))
+	reply, err := n.client.eval(ctx, n.limit, m.acquire(&request{owner: n.owner, lease: lease}))
 	var ans answer
 	if err == nil {
 		err = m.read(reply, &ans)

@@ -32,7 +32,7 @@ func (hashForm) hint(rt Runtime, failed *round) time.Duration {
 	return pollDelay(rt)
 }
 
-func (hashForm) await(ctx context.Context, r request, key string, clients []*Client) (waiting, error) {
+func (hashForm) await(ctx context.Context, r *request, key string, clients []*Client) (waiting, error) {
 	rt := clients[0].rt
 	w := &quorumPlace{rt: rt, places: make([]*place, len(clients)), heard: rt.NewGate(), last: r.last}
 	limited, cancel := rt.WithDeadline(ctx, rt.Mono()+subscribeLimit)

@@ -44,24 +44,24 @@ func (s *simple) newOwner(_ context.Context, named string) (string, error) {
 	return s.client.ownerOr(named), nil
 }
 
-func (s *simple) await(context.Context, request) (waiting, error) {
+func (s *simple) await(context.Context, *request) (waiting, error) {
 	return poller{s.client.rt.NewGate()}, nil
 }
 
-func (s *simple) acquire(ctx context.Context, r request) (answer, error) {
+func (s *simple) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := s.client
-	ans := answer{owner: r.owner, sent: c.rt.Mono(), hint: pollDelay(c.rt)}
+	ans.owner, ans.sent, ans.hint = r.owner, c.rt.Mono(), pollDelay(c.rt)
 	reply, err := c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))
 	if err == nil && reply.Kind == TextReply {
 		ans.taken = true
 		err = tooLate(c.rt, ans.sent, r.lease)
 	}
-	return ans, err
+	return err
 }
 
 // withdraw deletes what may have been taken, unless the owner's name may stand
 // for something else.
-func (s *simple) withdraw(r request, err error) {
+func (s *simple) withdraw(r *request, err error) {
 	if isDoubtful(err) && !r.named {
 		s.deleteLater(r.owner, r.lease)
 	}

@@ -44,7 +44,7 @@ func (s spin) release(owner string, lease time.Duration, latch string) call {
 
 func (s spin) force() call { return call{spinForce, []string{s.key}, nil} }
 
-func (s spin) await(context.Context, request) (waiting, error) {
+func (s spin) await(context.Context, *request) (waiting, error) {
 	c := s.client
 	return &spinner{poller{c.rt.NewGate()}, c, c.backoff.Initial, 0}, nil
 }

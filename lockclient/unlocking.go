@@ -32,7 +32,8 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	if u.alone() {
 		u.until = max(u.until, sent+c.latchTTL())
 	}
-	err := c.persist(ctx, c.timeout, func() error { return u.try(ctx) })
+	until := c.patienceEnds(c.timeout)
+	err := c.persist(ctx, until, u.try(ctx), func() error { return u.try(ctx) })
 	if err == nil && lv.left > 0 && !l.steady {
 		c.prolong(h, sent, lv.lease)
 	}

@@ -125,14 +125,16 @@ func (c *Client) enlist(p *place) (confirmed, mine bool) {
 // subscribe subscribes, and lets all who wait for that look again.
 func (c *Client) subscribe(ctx context.Context, ch *channel) error {
 	var sub Subscription
-	err := c.persist(ctx, c.timeout, func() (err error) {
+	until := c.patienceEnds(c.timeout)
+	once := func() (err error) {
 		ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout)
 		defer cancel()
 		sub, err = c.transport.Subscribe(ctx2, ch.name, c.sharded(),
 			func(payload string) { c.deliver(ch, payload) },
 			func() { c.wakeWaiters(ch, everyone) })
 		return err
-	})
+	}
+	err := c.persist(ctx, until, once(), once)
 	c.mu.Lock()
 	ch.opening = false
 	if err == nil {

@@ -76,7 +76,7 @@ func (g *group) hash(key string) []resp.Value { return g.home(key).byHand("HGETA
 func (g *group) holds(key, prefix string) (n int64) {
 	fields := g.hash(key)
 	for i := 0; i+1 < len(fields); i += 2 {
-		if count, ok := toReply(fields[i+1]).Integer(); ok && strings.HasPrefix(fields[i].Str, prefix) {
+		if count, ok := toReply(&fields[i+1]).Integer(); ok && strings.HasPrefix(fields[i].Str, prefix) {
 			n += count
 		}
 	}
@@ -109,7 +109,8 @@ func nothingTaken(*World, *Workload, int32) int64 { return 0 }
 
 // left is the number of permits that a semaphore has.
 func (w *World) left(lock int32) int64 {
-	n, _ := toReply(w.groups[0].home(lockName(lock)).byHand("GET", lockName(lock))).Integer()
+	v := w.groups[0].home(lockName(lock)).byHand("GET", lockName(lock))
+	n, _ := toReply(&v).Integer()
 	return n
 }
 

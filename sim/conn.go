@@ -250,7 +250,7 @@ type subscription struct {
 // published message.
 func (c *conn) push(m *message) {
 	list := m.reply.List
-	if to, _ := c.p.w.redirected(m.reply); to != nil || len(list) > 0 && list[0].Str == "sunsubscribe" && m.unasked {
+	if to, _ := c.p.w.redirected(&m.reply); to != nil || len(list) > 0 && list[0].Str == "sunsubscribe" && m.unasked {
 		c.movedAway(list)
 	}
 	for _, s := range append([]*subscription(nil), c.subs...) {

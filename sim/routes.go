@@ -2,12 +2,14 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"minikv/internal/resp"
 	slots "minikv/internal/slot"
+	"minikv/lockclient"
 )
 
 // How a process finds the server for a key, as go-redis does: by the slot table
@@ -61,7 +63,7 @@ const maxRedirects = 3
 
 // redirected is where an error reply sends the request, and whether ASKING must
 // precede it there; nil if nowhere.
-func (w *World) redirected(v resp.Value) (to *node, asking bool) {
+func (w *World) redirected(v *resp.Value) (to *node, asking bool) {
 	if v.Kind != resp.Error {
 		return nil, false
 	}
@@ -72,9 +74,13 @@ func (w *World) redirected(v resp.Value) (to *node, asking bool) {
 	return nil, false
 }
 
-// routed sends a command to the server of the lane's key, and follows pointers.
-func (l lane) routed(ctx context.Context, t *task, text string, args [][]string) (resp.Value, error) {
-	p := l.p
+// routed sends a command, which is given in pieces, to the server of the lane's
+// key, and follows pointers.
+func (l *lane) routed(ctx context.Context, text string, args ...[]string) (resp.Value, error) {
+	p, t := l.p, l.p.running()
+	if err := ctx.Err(); err != nil {
+		return resp.Value{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
 	c, asking := l.conn, false
 	if c == nil {
 		c = p.conn(p.server(l.group, l.key))
@@ -83,11 +89,7 @@ func (l lane) routed(ctx context.Context, t *task, text string, args [][]string)
 		place := l.place
 		if asking {
 			place = c.borrow()
-			before := p.w.newMessage(msgRequest)
-			before.setArgs("ASKING")
-			before.text = "ASKING"
-			before.conn, before.place, before.life = c, place, c.life
-			p.w.send(before, &c.out, p.actor, c.n.actor)
+			c.sendAsking(place)
 		}
 		m := p.w.newMessage(msgRequest)
 		for _, some := range args {
@@ -95,13 +97,16 @@ func (l lane) routed(ctx context.Context, t *task, text string, args [][]string)
 		}
 		m.text, m.conn, m.place = text, c, place
 		v, err := c.request(t, p.contextOf(ctx), m)
+		if err == nil && v.Kind != resp.Error && !asking {
+			return v, nil
+		}
 		if asking && ctx.Err() == nil {
 			c.giveBack(place)
 		}
 		if err != nil && ctx.Err() == nil {
 			p.askForSlots()
 		}
-		to, ask := p.w.redirected(v)
+		to, ask := p.w.redirected(&v)
 		if to != nil && !ask {
 			p.askForSlots()
 		}
@@ -110,6 +115,14 @@ func (l lane) routed(ctx context.Context, t *task, text string, args [][]string)
 		}
 		c, asking = p.conn(to), ask
 	}
+}
+
+// sendAsking sends what must come before a request that was pointed here for once.
+func (c *conn) sendAsking(place int) {
+	m := c.p.w.newMessage(msgRequest)
+	m.setArgs("ASKING")
+	m.text, m.conn, m.place, m.life = "ASKING", c, place, c.life
+	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 }
 
 // Limits of asking for the slots: how often, and for how long one node.

@@ -33,12 +33,14 @@ type lane struct {
 
 // Eval implements lockclient.Transport.
 func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	return lane{transport: t, key: first(keys)}.eval(ctx, s, keys, args)
+	l := lane{transport: t, key: first(keys)}
+	return l.eval(ctx, &scriptCall{s, keys, args})
 }
 
 // Do implements lockclient.Transport.
 func (t *transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
-	return lane{transport: t, key: key}.do(ctx, args...)
+	l := lane{transport: t, key: key}
+	return l.do(ctx, args...)
 }
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
@@ -48,7 +50,7 @@ func (t *transport) EvalReplicated(
 ) (r lockclient.Reply, known, confirmed int64, err error) {
 	c := t.p.conn(t.p.server(t.group, first(keys)))
 	l := lane{t, c, c.borrow(), first(keys)}
-	r, err = l.eval(ctx, s, keys, args)
+	r, err = l.eval(ctx, &scriptCall{s, keys, args})
 	if err == nil {
 		known, confirmed, err = l.confirm(ctx, limit)
 	}
@@ -65,51 +67,56 @@ func (t *transport) Topology() lockclient.Topology {
 	return lockclient.Topology{Replicas: t.p.w.cfg.Sync, Cluster: cluster, Sharded: cluster}
 }
 
-func (l lane) eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	r, err := l.evalSHA(ctx, s, keys, args)
-	var refused *lockclient.ServerError
-	if e, ok := err.(*lockclient.ServerError); ok {
-		refused = e
+// scriptCall is a script with its keys and arguments.
+type scriptCall struct {
+	script     *lockclient.Script
+	keys, args []string
+}
+
+// text is the call for people.
+func (q *scriptCall) text() string {
+	return q.script.Name + "(" + strings.Join(q.keys, ", ") + "; " + strings.Join(q.args, ", ") + ")"
+}
+
+func (l *lane) eval(ctx context.Context, q *scriptCall) (lockclient.Reply, error) {
+	if u := l.p.w.untimed; u != nil {
+		u.acquaint(q.script)
 	}
-	if refused == nil || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return r, err
+	v, err := l.run(ctx, "EVALSHA", q.script.SHA, q)
+	if err == nil && v.Kind == resp.Error && strings.HasPrefix(v.Str, "NOSCRIPT") {
+		return l.teach(ctx, q)
 	}
+	return answer(&v, err)
+}
+
+// teach runs a script that the server does not know yet.
+func (l *lane) teach(ctx context.Context, q *scriptCall) (lockclient.Reply, error) {
+	command, script := "EVALSHA", q.script.SHA
 	if l.p.w.cfg.Plan.Cluster { // the text goes where the keys are
-		return l.evalText(ctx, s, keys, args)
-	}
-	if _, err := l.do(ctx, "SCRIPT", "LOAD", s.Text); err != nil {
+		command, script = "EVAL", q.script.Text
+	} else if _, err := l.do(ctx, "SCRIPT", "LOAD", q.script.Text); err != nil {
 		return lockclient.Reply{}, err
 	}
-	return l.evalSHA(ctx, s, keys, args)
+	v, err := l.run(ctx, command, script, q)
+	return answer(&v, err)
 }
 
-func (l lane) evalSHA(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	if u := l.p.w.untimed; u != nil {
-		u.acquaint(s)
-	}
-	return l.run(ctx, s, "EVALSHA", s.SHA, keys, args)
-}
-
-func (l lane) evalText(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	return l.run(ctx, s, "EVAL", s.Text, keys, args)
-}
-
-func (l lane) run(
-	ctx context.Context, s *lockclient.Script, command, script string, keys, args []string,
-) (lockclient.Reply, error) {
+func (l *lane) run(ctx context.Context, command, script string, q *scriptCall) (resp.Value, error) {
 	text := ""
 	if l.p.w.cfg.Details {
-		text = s.Name + "(" + strings.Join(keys, ", ") + "; " + strings.Join(args, ", ") + ")"
+		text = q.text()
 	}
-	return l.request(ctx, text, []string{command, script, strconv.Itoa(len(keys))}, keys, args)
+	head := [...]string{command, script, strconv.Itoa(len(q.keys))}
+	return l.routed(ctx, text, head[:], q.keys, q.args)
 }
 
-func (l lane) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
+func (l *lane) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
 	text := ""
 	if l.p.w.cfg.Details {
 		text = describeCommand(args)
 	}
-	return l.request(ctx, text, args)
+	v, err := l.routed(ctx, text, args)
+	return answer(&v, err)
 }
 
 // first is the first of keys, or "".
@@ -122,7 +129,7 @@ func first(keys []string) string {
 
 // confirm counts the master's replicas, and those that have what was written in
 // the lane's session. Its errors do not say that nothing was sent: the script was.
-func (l lane) confirm(ctx context.Context, limit time.Duration) (known, confirmed int64, err error) {
+func (l *lane) confirm(ctx context.Context, limit time.Duration) (known, confirmed int64, err error) {
 	info, err := l.do(ctx, "INFO", "replication")
 	if err != nil {
 		return 0, 0, fmt.Errorf("after the script: %v", err)
@@ -139,13 +146,8 @@ func (l lane) confirm(ctx context.Context, limit time.Duration) (known, confirme
 	return known, acked.Int, err
 }
 
-// request sends a command, which is given in pieces.
-func (l lane) request(ctx context.Context, text string, args ...[]string) (lockclient.Reply, error) {
-	task := l.p.running()
-	if err := ctx.Err(); err != nil {
-		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
-	}
-	v, err := l.routed(ctx, task, text, args)
+// answer is the answer to a request for lockclient.
+func answer(v *resp.Value, err error) (lockclient.Reply, error) {
 	if err != nil {
 		return lockclient.Reply{}, err
 	}
@@ -218,7 +220,7 @@ func (m *message) addArgs(args ...string) {
 	}
 }
 
-func toReply(v resp.Value) lockclient.Reply {
+func toReply(v *resp.Value) lockclient.Reply {
 	switch v.Kind {
 	case resp.Integer, resp.Bool:
 		return lockclient.Reply{Kind: lockclient.IntReply, Int: v.Int}
@@ -226,8 +228,8 @@ func toReply(v resp.Value) lockclient.Reply {
 		return lockclient.Reply{Kind: lockclient.TextReply, Text: v.Str}
 	case resp.Array, resp.Set, resp.Map, resp.Push:
 		r := lockclient.Reply{Kind: lockclient.ListReply, List: make([]lockclient.Reply, len(v.List))}
-		for i, e := range v.List {
-			r.List[i] = toReply(e)
+		for i := range v.List {
+			r.List[i] = toReply(&v.List[i])
 		}
 		return r
 	}
