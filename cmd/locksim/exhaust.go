@@ -78,7 +78,7 @@ func (f *huntFlags) writeOrder(cmd *cobra.Command, done explore.Exhausted) error
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(f.out, story.Name+"-order.scenario")
+	file := filepath.Join(f.out, fileName(story.Name)+"-order.scenario")
 	if !strings.ContainsAny(file, "/\\") {
 		file = "./" + file
 	}

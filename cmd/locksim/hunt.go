@@ -93,6 +93,9 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	if f.hits < 1 || f.hits > 1000 {
 		return nil, fmt.Errorf("--hits %d: expected a number from 1 to 1000", f.hits)
 	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	if s, err = f.withFaults(s); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,24 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 		h.state.Root = 1 + rand.Uint64N(999_999) // any will do; it is printed
 	}
 	return h, h.ready()
+}
+
+// maxWorkers is how many runs there may be at a time.
+const maxWorkers = 1000
+
+// check checks the flags that need no scenario.
+func (f *huntFlags) check() error {
+	if f.workers < 0 || f.workers > maxWorkers {
+		return fmt.Errorf("--workers %d: expected a number from 0 to %d", f.workers, maxWorkers)
+	}
+	if f.strategy != "" && !slices.Contains(sim.Strategies, f.strategy) {
+		return fmt.Errorf("--strategy: unknown strategy %q: expected %s, %s", f.strategy,
+			strings.Join(sim.Strategies, ", "), exhaustive)
+	}
+	if f.need != "" && !slices.Contains(sim.FaultKinds(), f.need) {
+		return fmt.Errorf("--need: unknown kind of fault %q: expected %s", f.need, strings.Join(sim.FaultKinds(), ", "))
+	}
+	return nil
 }
 
 // maxSeeds is how many seeds a root has.
@@ -146,6 +167,7 @@ func (h *hunt) ready() error {
 	if err != nil {
 		return err
 	}
+	s.Name = h.state.Name
 	h.problem = explore.Problem{Scenario: s, Checks: h.state.Checks}
 	return nil
 }

@@ -164,6 +164,8 @@ func TestBadHunts(t *testing.T) {
 	folder, file := writeScenario(t, huntable)
 	for want, args := range map[string][]string{
 		"hunt takes one scenario":                                    {"hunt"},
+		"--workers -1: expected a number from 0":                     {"hunt", file, "--workers", "-1"},
+		`--need: unknown kind of fault "x": expected pause, freeze`:  {"hunt", file, "--need", "x"},
 		"--seeds 0: expected a number from 1 to 1000000000":          {"hunt", file, "--seeds", "0"},
 		"--hits 0: expected a number":                                {"hunt", file, "--hits", "0"},
 		"--faults: unknown kind of fault \"sloth\": expected pause,": {"hunt", file, "--faults", "sloth"},

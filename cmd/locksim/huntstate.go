@@ -47,7 +47,7 @@ func (h *hunt) storeNowAndThen(tried int, hits []explore.Hit) {
 }
 
 // file is where the hunt is stored.
-func (h *hunt) file() string { return filepath.Join(h.folder, h.state.Name+".hunt") }
+func (h *hunt) file() string { return filepath.Join(h.folder, fileName(h.state.Name)+".hunt") }
 
 func (h *hunt) store() error { return h.write(h.state) }
 
@@ -58,6 +58,11 @@ func (h *hunt) write(s huntState) error {
 		return err
 	}
 	return writeFile(h.file(), string(text)+"\n")
+}
+
+// fileName is a scenario's name as part of a file's: that of a cell has slashes.
+func fileName(scenario string) string {
+	return strings.NewReplacer("/", "-", ":", "-").Replace(scenario)
 }
 
 // writeFile writes a file as a whole or not at all.
@@ -133,6 +138,6 @@ func (h *hunt) shrink(ctx context.Context, hits []explore.Hit) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.scenario", h.state.Name, hits[0].Seed))
+	file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.scenario", fileName(h.state.Name), hits[0].Seed))
 	return writeShort(ctx, h.out, file, short)
 }

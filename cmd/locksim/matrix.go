@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -68,6 +70,9 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if f.seeds < 1 || f.find < 0 {
 		return fmt.Errorf("--seeds %d --find %d: expected at least 1 and 0", f.seeds, f.find)
 	}
+	if f.pages != "" && f.format != "html" {
+		return fmt.Errorf("--pages %s: expected --format html as well, which links to them", f.pages)
+	}
 	each, write, err := f.writer(cmd.OutOrStdout())
 	if err != nil {
 		return err
@@ -95,6 +100,9 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	})
 	bar.done()
 	err = cmp.Or(err, kept.close())
+	if f.store != "" && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d cells are kept in %s: the same command goes on\n", len(results), f.store)
+	}
 	if shown := write(results); err != nil || shown != nil { // an interrupted run shows what it has
 		return cmp.Or(err, shown)
 	}

@@ -39,6 +39,7 @@ func TestMatrixRefuses(t *testing.T) {
 		"--seeds 0":     "expected at least 1",
 		"--rows 99":     "there is no such row",
 		"--cells 2/x":   "--cells 2/x: there is no such cell",
+		"--pages x":     "expected --format html as well",
 		"--format text": "expected table, json, markdown or html",
 		"more":          `unknown command "more"`,
 	} {

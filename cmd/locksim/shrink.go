@@ -45,7 +45,7 @@ scenario file.`,
 				return err
 			}
 			if out == "" {
-				out = fmt.Sprintf("%s-%d.scenario", s.Name, seed)
+				out = fmt.Sprintf("%s-%d.scenario", fileName(s.Name), seed)
 			}
 			return writeShort(cmd.Context(), cmd.OutOrStdout(), out, short)
 		},
