@@ -137,3 +137,30 @@ func TestUsersOfTheConfiguration(t *testing.T) {
 	require.Equal(t, errNoAuth, n.RefuseReplica("", ""))
 	require.Equal(t, errNoAuth, n.RefuseReplica("a", "pw"))
 }
+
+// FuzzSetUser looks for rules that end the server, and for users whose
+// description makes others.
+func FuzzSetUser(f *testing.F) {
+	for _, rule := range []string{"~a", "%R~", "+get|x", "(+get ~a)", "( \"", "+@all", "-config|get", "&x", "#", ">", "%", "+|"} {
+		f.Add(rule, "+get", []byte("GET a"))
+	}
+	f.Fuzz(func(t *testing.T, first, second string, line []byte) {
+		rules := &aclRules{commands: aclTable}
+		u := rules.newUser("u")
+		merged, _ := mergeSelectors([]string{first, second})
+		for _, rule := range merged {
+			rules.setUser(u, rule)
+		}
+		_ = rules.describe(u)
+		for _, rule := range []string{"+@all", "resetkeys", "resetchannels"} {
+			rules.setUser(u, rule)
+		}
+		if args, ok := resp.SplitArgs(line); ok && len(args) > 0 {
+			if cmd := byName(args[0]); cmd != nil {
+				if cmd, _ = cmd.resolve(args); cmd != nil {
+					u.denies(cmd, args)
+				}
+			}
+		}
+	})
+}
