@@ -122,9 +122,19 @@ func (d *differ) leave() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "CONFIG SET hz 10 slowlog-log-slower-than 10000", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH",
-		"ACL DELUSER alice bob carol limited", "ACL LOG RESET",
+		"ACL LOG RESET",
 	} {
 		d.real.ask(control, strings.Fields(words)...)
+	}
+	d.forgetUsers()
+}
+
+// forgetUsers leaves the server with its default user.
+func (d *differ) forgetUsers() {
+	for _, name := range d.real.ask(control, "ACL", "USERS").List {
+		if name.Str != "default" {
+			d.real.ask(control, "ACL", "DELUSER", name.Str)
+		}
 	}
 }
 
@@ -134,12 +144,13 @@ func (d *differ) begin() {
 	d.ours = newEngineTarget()
 	d.ours.connect(control, 2)
 	d.ours.send(control, defaults)
+	d.forgetUsers()
 	d.real.send(control, defaults)
 	_, ok := d.real.next(control, true)
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET",
-		"ACL DELUSER alice bob carol", "ACL LOG RESET", diffLimited,
+		"ACL LOG RESET", diffLimited,
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
