@@ -141,7 +141,9 @@ func TestUsersOfTheConfiguration(t *testing.T) {
 // FuzzSetUser looks for rules that end the server, and for users whose
 // description makes others.
 func FuzzSetUser(f *testing.F) {
-	for _, rule := range []string{"~a", "%R~", "+get|x", "(+get ~a)", "( \"", "+@all", "-config|get", "&x", "#", ">", "%", "+|"} {
+	for _, rule := range []string{
+		"~a", "%R~", "+get|x", "(+get ~a)", "( \"", "+@all", "-config|get", "&x", "#", ">", "%", "+|",
+	} {
 		f.Add(rule, "+get", []byte("GET a"))
 	}
 	f.Fuzz(func(t *testing.T, first, second string, line []byte) {
