@@ -76,6 +76,11 @@ func concatenation(args []expression, at *site) expression {
 		if !ok {
 			return nil, at.raise(lua.LString(errMemory))
 		}
+		if s, isLong := text.(lua.LString); isLong {
+			if why := a.e.countString(len(s)); why != "" {
+				return nil, at.raise(errorTable(a.e.main, why))
+			}
+		}
 		a.done(values)
 		return text, nil
 	}

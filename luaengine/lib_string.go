@@ -39,6 +39,9 @@ func (e *Engine) stringLibrary() library {
 }
 
 func (e *Engine) pushString(L *lua.LState, s string) int {
+	if text := e.countString(len(s)); text != "" {
+		e.kill(L, text)
+	}
 	L.Push(lua.LString(s))
 	return 1
 }
@@ -315,7 +318,7 @@ func (e *Engine) stringGsub(L *lua.LState) int {
 		if s < len(text) {
 			e.grow(L, &b, text[s:])
 		}
-		L.Push(lua.LString(b.String()))
+		e.pushString(L, b.String())
 		L.Push(lua.LNumber(n))
 		return 2
 	})

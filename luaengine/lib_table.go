@@ -40,8 +40,7 @@ func (e *Engine) tableConcat(L *lua.LState) int {
 			e.grow(L, &b, sep)
 		}
 	}
-	L.Push(lua.LString(b.String()))
-	return 1
+	return e.pushString(L, b.String())
 }
 
 // tableForeach calls a function for each entry until it returns a value.

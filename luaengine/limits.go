@@ -23,6 +23,27 @@ func (e *Engine) countTick() string {
 	return ""
 }
 
+// Long strings count as ticks, so that few turns cannot fill the memory between two
+// questions to Host.Limit: 64 MiB as many as pass between them.
+const (
+	weighedFrom  = 64 << 10
+	bytesPerTick = 16 << 10
+)
+
+// countString counts a string of n bytes that was made, and returns why the host
+// ends the script, or "".
+func (e *Engine) countString(n int) string {
+	if n < weighedFrom {
+		return ""
+	}
+	before := e.run.ticks / ticksPerCheck
+	e.run.ticks += n / bytesPerTick
+	if e.run.ticks/ticksPerCheck != before {
+		return e.run.host.Limit()
+	}
+	return ""
+}
+
 // checkLimit ends the script if its host says so.
 func (e *Engine) checkLimit(L *lua.LState) {
 	if text := e.run.host.Limit(); text != "" {

@@ -161,6 +161,9 @@ func (e *Engine) concat(L *lua.LState) int {
 		for i > 1 && isText(L.Get(i-1)) {
 			i--
 		}
+		if text := e.countString(b.Len()); text != "" {
+			e.kill(L, text)
+		}
 		right = lua.LString(b.String())
 	}
 	L.Push(right)

@@ -121,7 +121,7 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Clock:      server.NewWallClock(),
 		Random:     rand.Uint64,
 		Lua:        luaengine.New(engine.Resolve),
-		Limit:      limit,
+		Limit:      boundMemory(limit, systemMemory()),
 		Sleep:      time.Sleep,
 		Save:       func(file []byte) error { return writeFile(conf.get("dbfilename"), file) },
 		Log:        logs.log,

@@ -75,6 +75,9 @@ func (b *backend) announce(conf *config, logs *logger) {
 	for _, line := range b.story {
 		logs.log(server.LevelNotice, line)
 	}
+	if conf.get("always-show-logo") == "yes" { // what is beside it, which test harnesses wait for
+		logs.log(server.LevelWarning, "Port: "+conf.get("port")+" PID: "+strconv.Itoa(os.Getpid()))
+	}
 	logs.log(server.LevelWarning, "Server initialized")
 	if len(b.places.Nodes) > 0 {
 		logs.log(server.LevelNotice, "Ready to accept connections")
