@@ -1,7 +1,9 @@
 // Command bench measures minikv beside redis-server and miniredis: the same
 // bytes from one generator, in alternating rounds, each server in a process of
 // its own. It prints medians with their ratios, the server's CPU time per
-// operation and latencies, and checks every reply while it measures.
+// operation and latencies, and checks every reply while it measures. It needs
+// Linux: the generator waits for all of its connections in one thread, with epoll,
+// so that what it takes from the cores that it shares with the servers is little.
 //
 //	go -C bench run . [--quick] [--json] [--rounds 5] [--round 250ms]
 package main

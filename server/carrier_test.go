@@ -223,3 +223,32 @@ func TestBusyTogether(t *testing.T) {
 		clients[0].expect("$6\r\nbehind\r\n")
 	}
 }
+
+// A listener that somebody else closes leaves its descriptor to the next client.
+func TestListenerClosedByOthers(t *testing.T) {
+	s, address := start(t)
+	second, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = s.Serve(second) }()
+	dial(t, second.Addr().String()).do("PING", "+PONG\r\n")
+	require.NoError(t, second.Close())
+	for range 5 {
+		dial(t, address).do("PING", "+PONG\r\n")
+	}
+}
+
+// More clients than are let in at once.
+func TestManyClientsAtOnce(t *testing.T) {
+	s, address := start(t)
+	s.Freeze()
+	var clients []*client
+	for range 300 {
+		c := dial(t, address)
+		c.send("PING\r\n")
+		clients = append(clients, c)
+	}
+	s.Thaw()
+	for _, c := range clients {
+		c.expect("+PONG\r\n")
+	}
+}

@@ -43,7 +43,7 @@ type loop struct {
 
 const (
 	// maxEvents is how many sockets are served in one turn.
-	maxEvents = 1024
+	maxEvents = 256
 	// acceptsPerTurn is how many clients are let in before the others are served.
 	// Source: MAX_ACCEPTS_PER_CALL.
 	acceptsPerTurn = 1000
@@ -243,8 +243,10 @@ func (l *loop) serve(t *turn) {
 // note has what an event tells be done.
 func (l *loop) note(event syscall.EpollEvent) {
 	if listener := l.listeners[event.Fd]; listener != nil {
-		l.accept(listener)
-		return
+		if l.accept(listener) {
+			return
+		}
+		delete(l.listeners, event.Fd)
 	}
 	k := l.sockets[event.Fd]
 	if k == nil {
@@ -275,8 +277,9 @@ func (l *loop) bury() {
 	l.ended = l.ended[:0]
 }
 
-// accept lets in the clients that have come to a listener.
-func (l *loop) accept(listener syscall.RawConn) {
+// accept lets in the clients that have come to a listener. It returns false when
+// somebody has closed that: the descriptor is another's now.
+func (l *loop) accept(listener syscall.RawConn) (open bool) {
 	for range acceptsPerTurn {
 		fd, peer := -1, syscall.Sockaddr(nil)
 		var err error
@@ -284,25 +287,26 @@ func (l *loop) accept(listener syscall.RawConn) {
 			fd, peer, err = syscall.Accept4(int(own), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 		})
 		switch {
-		case closed != nil || err == syscall.EAGAIN:
-			return
+		case closed != nil:
+			return false
+		case err == syscall.EAGAIN:
+			return true
 		case err == nil:
 			l.welcome(fd, peer)
 		case err != syscall.EINTR && err != syscall.ECONNABORTED:
 			// Out of file descriptors, most likely: it may pass.
 			l.server.cfg.Log(LevelWarning, "Accepting client connection: "+err.Error())
-			l.acceptLater(listener)
-			return
+			time.AfterFunc(acceptPause, func() { l.remind(listener) })
+			return true
 		}
 	}
-	l.acceptLater(listener)
+	l.remind(listener)
+	return true
 }
 
-// acceptLater has the clients of a listener be let in that were left waiting.
-func (l *loop) acceptLater(listener syscall.RawConn) {
-	time.AfterFunc(acceptPause, func() {
-		_ = listener.Control(func(fd uintptr) { // which tells of them again
-			_ = l.watch(int(fd), syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|edgeTriggered)
-		})
+// remind has the loop be told again of clients that were left waiting.
+func (l *loop) remind(listener syscall.RawConn) {
+	_ = listener.Control(func(fd uintptr) {
+		_ = l.watch(int(fd), syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|edgeTriggered)
 	})
 }
