@@ -6,7 +6,7 @@ import "time"
 type keeper struct {
 	holds   []*hold // a hold's index is its place here
 	byOwner map[holdID]*hold
-	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something
+	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something; may be nil
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
 	running bool             // the task Client.watch runs
@@ -73,6 +73,9 @@ func (k *keeper) owe(h *hold, now time.Duration) {
 		if now > earlier.until+earlier.lease {
 			delete(k.owed, name)
 		}
+	}
+	if k.owed == nil {
+		k.owed = map[holdID]*hold{}
 	}
 	k.owed[h.name()] = h
 }

@@ -146,13 +146,18 @@ type inside struct {
 
 // take is Lock and TryLock; wait is the limit when no option gives one.
 func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) (*Held, error) {
-	c := l.client
 	a := &acquisition{lock: l, options: lockOptions{wait: wait}}
 	for _, opt := range opts {
 		opt(&a.options)
 	}
-	a.limit = limit{begun: c.rt.Mono(), wait: a.options.wait}
+	a.limit = limit{begun: l.client.rt.Mono(), wait: a.options.wait}
 	held, err := a.run(ctx)
+	return held, a.ended(err)
+}
+
+// ended cleans up after an acquisition, and tells of it.
+func (a *acquisition) ended(err error) error {
+	l, c := a.lock, a.lock.client
 	if err != nil && a.turn.attempts > 0 {
 		l.kind.withdraw(&a.request, err)
 	}
@@ -161,7 +166,7 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 	}
 	err = opError("lock", l.key, err)
 	c.observeTurn(&a.turn, Event{Key: l.key, Owner: a.owner, Err: err})
-	return held, err
+	return err
 }
 
 // acquisition is one call of Lock or TryLock.
@@ -216,7 +221,7 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 		return nil, err
 	}
 	a.last = &a.answered
-	a.turn = turn{limit: a.limit, rt: a.lock.client.rt, asker: a}
+	a.turn.limit, a.turn.rt, a.turn.asker = a.limit, a.lock.client.rt, a
 	err := a.turn.run(ctx)
 	if err == ErrNotAcquired && a.answered.refusal != nil {
 		err = a.answered.refusal

@@ -113,7 +113,7 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
 		t.sleep(ctx, -1)
 	}
 	v, err := k.val, k.err
-	if err == nil && !w.doubled && w.untimed == nil {
+	if err == nil && !w.doubled && w.untimed == nil && len(w.calls) < spare {
 		w.calls = append(w.calls, k) // it was sent once and answered: nothing else knows it
 	}
 	return v, err

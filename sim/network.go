@@ -93,6 +93,16 @@ func (w *World) newMessage(kind msgKind) *message {
 	return &message{kind: kind}
 }
 
+// spare is how many messages wait for further use at most.
+const spare = 1 << 10
+
+// recycle takes a message that nobody needs any more.
+func (w *World) recycle(m *message) {
+	if len(w.free) < spare {
+		w.free = append(w.free, m)
+	}
+}
+
 // send puts m on the wire. It arrives after the link's drawn delay and never
 // before what was sent earlier on the same channel, or it is lost.
 func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
@@ -113,7 +123,7 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 			m.link.lost(m)
 			return
 		}
-		w.free = append(w.free, m)
+		w.recycle(m)
 		return
 	}
 	w.dispatch(m, ch, delay)
@@ -242,5 +252,5 @@ func (w *World) arrive(m *message) {
 			Cause: m.sent, A: int64(m.number), Text: m.text})
 		w.following(n, func() { m.conn.receive(m) })
 	}
-	w.free = append(w.free, m)
+	w.recycle(m)
 }

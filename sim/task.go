@@ -72,7 +72,11 @@ func (p *process) guard(f func()) {
 
 func (t *task) finish() {
 	w := t.proc.w
-	w.idle = append(w.idle, t.on)
+	if len(w.idle) < spare {
+		w.idle = append(w.idle, t.on)
+	} else {
+		t.on.stop()
+	}
 	t.body, t.on = nil, nil
 	t.proc.taskEnded()
 }

@@ -28,7 +28,10 @@ type terms struct {
 	wait  time.Duration // 0: one attempt; negative: without limit
 }
 
-// options are the terms for lockclient.
+// options are the terms for lockclient. What they need is not to stay on the stack
+// of a client that waits.
+//
+//go:noinline
 func (t terms) options() []lockclient.LockOption {
 	var opts []lockclient.LockOption
 	if t.lease > 0 {
@@ -73,21 +76,28 @@ func (p *worker) round(t *task, ctx *simCtx) (more bool) {
 func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holding, error) {
 	c := p.c
 	c.note(t, trace.Acquire)
+	var patience *timer
 	if c.load.Cancel > 0 {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = clientRuntime{c.p}.WithCancelCause(ctx)
-		patience := c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
-		defer patience.stop()
+		ctx, patience = c.impatient(ctx)
 	}
 	c.p.asking = true
 	h, err := from.Lock(ctx, c.terms())
 	c.p.asking = false
+	if patience != nil {
+		patience.stop()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	b := t.beginBelief(c.lock, h)
 	watchLoss(b, h)
 	return b, h, nil
+}
+
+// impatient returns a context that is cancelled after a while, unless that is stopped.
+func (c *client) impatient(ctx context.Context) (context.Context, *timer) {
+	ctx, cancel := clientRuntime{c.p}.WithCancelCause(ctx)
+	return ctx, c.p.after(c.p.clock.Mono()+c.load.Cancel, func() { cancel(nil) })
 }
 
 // reenter takes, again and again, more while it has something, and gives that

@@ -168,8 +168,14 @@ func (c *client) run() {
 		}
 		t.sleep(root, time.Duration(c.p.choices.span(c.load.Think)))
 	}
-	t.note(trace.Event{Kind: trace.End})
+	t.notesEnd()
 }
+
+// notesEnd is apart from run, in the frame of which an event would lie for as long
+// as the client lives.
+//
+//go:noinline
+func (t *task) notesEnd() { t.note(trace.Event{Kind: trace.End}) }
 
 // note records an event about the client's lock.
 func (c *client) note(t *task, kind trace.Kind) {
