@@ -44,8 +44,10 @@ type activation struct {
 	stack      []lua.LValue // operands of the expressions being computed
 	reply      resp.Value   // of the latest redis.call
 	result     lua.LValue   // of the script
-	direct     resp.Value   // the reply, if the script says it in its return statement
-	listed     []resp.Value // room for the elements of direct
+	direct     *resp.Value  // the reply, which some return statements set themselves, and then
+	replied    bool         // say so
+	own        resp.Value   // the reply of Run
+	listed     []resp.Value // room for the elements of a reply
 	tables     tables
 }
 
@@ -70,7 +72,8 @@ func (e *Engine) runProgram(p *program, s *Script, h Host, keys, argv [][]byte, 
 	r.host, r.script = h, s
 	r.proto, r.ticks = 2, 0
 	r.args, r.digits = r.args[:0], r.digits[:0]
-	a.e, a.keys, a.argv, a.result, a.direct.Kind = e, keys, argv, lua.LNil, resp.None
+	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
+	a.direct, a.replied = reply, false
 	if cap(a.slots) < p.slots {
 		a.slots = make([]lua.LValue, p.slots)
 	}
@@ -79,9 +82,7 @@ func (e *Engine) runProgram(p *program, s *Script, h Host, keys, argv [][]byte, 
 	switch {
 	case fault != nil:
 		*reply = resp.Err(oneLine(e.uncaught(fault)))
-	case a.direct.Kind != resp.None:
-		*reply = a.direct
-	default:
+	case !a.replied:
 		e.setReply(reply, a.result)
 	}
 	a.forget()
@@ -97,7 +98,7 @@ func (e *Engine) setReply(reply *resp.Value, v lua.LValue) {
 		reply.SetInt(toInteger(float64(v)))
 	case *lua.LTable:
 		if isShortList(v) {
-			*reply = e.activation.listReply(v)
+			e.activation.listReply(reply, v)
 		} else {
 			*reply = e.reply(v)
 		}
@@ -111,7 +112,7 @@ func (a *activation) forget() {
 	clear(a.slots)
 	clear(a.stack)
 	a.stack = a.stack[:0]
-	a.keys, a.argv, a.result = nil, nil, nil
+	a.keys, a.argv, a.result, a.direct = nil, nil, nil, nil
 	a.tables.reset()
 }
 

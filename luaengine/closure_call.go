@@ -114,11 +114,29 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 	if p, ok := c.parameter(x); ok {
 		return argument{param: p}
 	}
+	if get, ok := x.(*ast.AttrGetExpr); ok {
+		if keys, ok := c.argumentTable(get.Object); ok {
+			return argument{push: pushWord(keys, c.index(get.Key))}
+		}
+	}
 	value := c.expression(x)
 	return argument{push: func(a *activation) (bool, *failure) {
 		v, fault := value(a)
 		return fault == nil && a.e.run.push(v), fault
 	}}
+}
+
+// pushWord pushes KEYS[i] or ARGV[i].
+func pushWord(keys bool, at index) pusher {
+	return func(a *activation) (bool, *failure) {
+		i, fault := at(a)
+		list := a.given(keys)
+		if fault != nil || i < 1 || i > len(list) {
+			return false, fault
+		}
+		a.e.run.args = append(a.e.run.args, list[i-1])
+		return true, nil
+	}
 }
 
 // run has the host run the command, and puts the reply into a.reply, where an
@@ -197,6 +215,8 @@ func (k *commandCall) result(a *activation) (lua.LValue, *failure) {
 	switch {
 	case a.reply.Kind == resp.Integer:
 		return a.e.number(a.reply.Int), nil
+	case a.reply.Kind == resp.Bulk:
+		return a.e.run.boxes.string(a.reply.Str), nil
 	case a.reply.Kind == resp.Array:
 		return a.list(a.reply.List), nil
 	case a.reply.Kind != resp.Error:

@@ -28,7 +28,7 @@ func (c *compiler) expression(x ast.Expr) expression {
 	case *ast.IdentExpr:
 		return c.variable(x)
 	case *ast.AttrGetExpr:
-		return c.index(x)
+		return c.element(x)
 	case *ast.TableExpr:
 		return c.table(x)
 	case *ast.FuncCallExpr:
@@ -76,8 +76,8 @@ func (c *compiler) variable(x *ast.IdentExpr) expression {
 	return func(a *activation) (lua.LValue, *failure) { return a.slots[slot], nil }
 }
 
-// index is object[key].
-func (c *compiler) index(x *ast.AttrGetExpr) expression {
+// element is object[key].
+func (c *compiler) element(x *ast.AttrGetExpr) expression {
 	if keys, ok := c.argumentTable(x.Object); ok {
 		return c.argument(keys, x.Key)
 	}
@@ -99,17 +99,13 @@ func (c *compiler) index(x *ast.AttrGetExpr) expression {
 
 // argument is KEYS[key] or ARGV[key].
 func (c *compiler) argument(keys bool, key ast.Expr) expression {
-	index := c.expression(key)
+	at := c.index(key)
 	return func(a *activation) (lua.LValue, *failure) {
-		k, fault := index(a)
+		i, fault := at(a)
 		if fault != nil {
 			return nil, fault
 		}
-		n, ok := k.(lua.LNumber)
-		if i := int(n); ok && lua.LNumber(i) == n {
-			return array{words: a.given(keys)}.at(a, i), nil
-		}
-		return lua.LNil, nil
+		return array{words: a.given(keys)}.at(a, i), nil
 	}
 }
 

@@ -3,8 +3,6 @@ package luaengine
 import (
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
-
-	"minikv/internal/resp"
 )
 
 // localFunction is a "local function" without parameters, which the script
@@ -37,7 +35,7 @@ func (c *compiler) callFunction(name string, call *ast.FuncCallExpr) statement {
 	body := v.fn.body
 	return func(a *activation) (outcome, *failure) {
 		_, fault := body(a)
-		a.result, a.direct.Kind = lua.LNil, resp.None
+		a.result, a.replied = lua.LNil, false
 		return goesOn, fault
 	}
 }

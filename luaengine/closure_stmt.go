@@ -190,10 +190,11 @@ func (c *compiler) returnList(x *ast.TableExpr) statement {
 			if v == lua.LNil {
 				break
 			}
-			a.listed = append(a.listed, a.e.replyAt(v, stackOfArray))
+			a.addElement(v)
 		}
 		a.done(values)
-		a.direct = resp.Value{Kind: resp.Array, List: a.listed}
+		a.direct.SetList(a.listed)
+		a.replied = true
 		return returns, nil
 	}
 }
@@ -212,10 +213,11 @@ func (c *compiler) returnStatus(name string, x *ast.FuncCallExpr) statement {
 			return goesOn, fault
 		}
 		if field, text := replyText(name, v); field == "err" {
-			a.direct = resp.Err(oneLine(text))
+			*a.direct = resp.Err(oneLine(text))
 		} else {
-			a.direct = resp.Simple(oneLine(text))
+			*a.direct = resp.Simple(oneLine(text))
 		}
+		a.replied = true
 		return returns, nil
 	}
 }

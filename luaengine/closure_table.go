@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"reflect"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -73,14 +74,29 @@ func isShortList(t *lua.LTable) bool {
 }
 
 // listReply is the reply of a short list, up to the first nil.
-func (a *activation) listReply(t *lua.LTable) resp.Value {
+func (a *activation) listReply(reply *resp.Value, t *lua.LTable) {
 	a.listed = a.listed[:0]
 	for i := 1; ; i++ {
 		v := t.RawGetInt(i)
 		if v == lua.LNil {
-			return resp.Value{Kind: resp.Array, List: a.listed}
+			break
 		}
-		a.listed = append(a.listed, a.e.replyAt(v, stackOfArray))
+		a.addElement(v)
+	}
+	reply.SetList(a.listed)
+}
+
+// addElement adds the reply of v to listed.
+func (a *activation) addElement(v lua.LValue) {
+	a.listed = append(a.listed, resp.Value{})
+	element := &a.listed[len(a.listed)-1]
+	switch v := v.(type) {
+	case lua.LNumber:
+		element.SetInt(toInteger(float64(v)))
+	case lua.LString:
+		element.SetStr(strings.Clone(string(v)))
+	default:
+		*element = a.e.replyAt(v, stackOfArray)
 	}
 }
 

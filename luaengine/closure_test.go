@@ -177,6 +177,61 @@ func TestClosuresAreInvisible(t *testing.T) {
 	}
 }
 
+// TestShortcutsAreInvisible: what closures do without Lua values or with tables
+// of an earlier run, in an order in which they meet what others have left.
+func TestShortcutsAreInvisible(t *testing.T) {
+	p := newPair()
+	scripts := []string{
+		"local t = {} t[5] = 'five' t[2] = 2 return {#t, t}",
+		"local t = {} t[1] = 'a' return {#t, t[2] == nil, t[5] == nil, t}",
+		"local t = {} t.name = 1 t[1] = 2 return t",
+		"local t = {} t[1] = 1 return {#t, t.name == nil}",
+		"local t = {} t.err = 'E text' return t",
+		"local t = {} t[1] = 1 return t",
+		"local t = {} for i = 1, 70 do t[i] = i end return #t",
+		"local t = {} return {#t, t[70] == nil}",
+		"local t = {} t[1] = 1 t[1] = nil t[3] = 3 return {#t, t}",
+		"local t = {1, 2, 3} local u = {t, t, {4}} t[2] = nil return u",
+		"local t = {} for i = 1, 20 do t[i] = {i, {i}} end return t",
+		"return {}", "return {nil, 1}", "return {1, nil, 3}", "return {1.9, -1.9, true, false, '', KEYS[1]}",
+		"return {{ok = 'fine'}, {err = 'E text'}, {1, {2}}}",
+		"return {redis.call('get', KEYS[1]), redis.call('nosuch')}",
+		"return redis.error_reply('MY text')", "return redis.error_reply('text')", "return redis.error_reply('-a\\r\\nb')",
+		"return redis.error_reply(1)", "return redis.error_reply(nil)", "return redis.status_reply('fine\\nline')",
+		"return redis.status_reply({})", "return (redis.error_reply('MY text'))",
+		"local function f() return {1, 2} end f() return", "local function f() return redis.error_reply('E x') end f()",
+		"local function f() return {1} end f() return {2, 3}",
+		"local t = redis.call('hkeys', KEYS[1]) t[1] = 'mine' return t",
+		"local t = redis.call('zrange', KEYS[1], 0, -1) return {t, redis.call('zrange', KEYS[1], 0, -1), #t}",
+		"for i = 1, 3 do redis.call('get', KEYS[2 * i - 1]) end return 1",
+		"for i = 1, 3 do redis.call('get', KEYS[i - 1]) end return 1",
+		"local i = 1 return {KEYS[i], KEYS[i + 1], KEYS[2 * i], KEYS[2 * i + 1], ARGV[3 - i], ARGV[2 * (2 * i) - 3]}",
+		"local i = '1' return {KEYS[i + 1], KEYS[2 * i] or 'none', KEYS[i] or 'none'}",
+		"local i = 1.5 return {KEYS[i] or 'none', KEYS[2 * i], KEYS[i + 0.5], KEYS[i - 1e300] or 'none'}",
+		"local i = {} return KEYS[i + 1]", "local i return KEYS[2 * i]", "local i return KEYS[i] or 'none'",
+		"local i = 0/0 return {KEYS[i] or 'none', KEYS[i + 1] or 'none', KEYS[1/0] or 'none'}",
+		"local a = redis.call('get', KEYS[1]) return {a == 1, a == false, a ~= false, a ~= 1, a == '1'}",
+		"local a = nil return {a == 1, a == false, a ~= false}", "local a = '1' return {a == 1, a ~= 1, a == false}",
+		"return {redis.call('hexists', KEYS[1], 'f') == 1, redis.call('ping') == 1, redis.call('ping') ~= false}",
+		"return redis.call('nosuch') == 1", "return redis.call('nosuch') ~= false",
+		"return redis.pcall('nosuch') == 1", "return redis.pcall('nosuch') ~= false",
+		"local a = '5' return a > 3", "local a = '5' return 3 > a", "local a = {} return a <= 0", "local a return a >= 0",
+		"local a = 5 return {a > 3, a >= 5, a < 5, a <= 5, a > 0/0, a < 0/0}",
+		"return {tonumber('7'), tonumber('007'), tonumber('-7'), tonumber('-0'), tonumber('123456789012345')}",
+		"return {tonumber('1234567890123456') == 1234567890123456, tonumber('') or 'none', tonumber('-') or 'none'}",
+		"return {tonumber('+7'), tonumber(' 7 '), tonumber('7a') or 'none'}",
+		"return {tostring(tonumber('-0')), 1 / tonumber('-0') < 0}",
+		"return {tostring(-5), tostring(1e14), tostring(-1e14), tostring(99999999999999), tostring(0), tostring(-0.0)}",
+		"for _, name in ipairs({'get', 'GET', 'ping', 'nosuch'}) do redis.pcall(name, KEYS[1]) end return 1",
+		"for _, name in ipairs({'', 'get', ''}) do redis.pcall(name, KEYS[1]) end return 1",
+	}
+	for range 2 {
+		for _, script := range scripts {
+			p.requireSame(t, script, []string{"k1", "k2", "3"}, []string{"5", "a2", "1.5"})
+		}
+	}
+}
+
 // TestLongStrings: a string that would be too long ends the script as Lua does
 // when there is no memory. The long argument is never read.
 func TestLongStrings(t *testing.T) {

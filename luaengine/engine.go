@@ -86,7 +86,9 @@ func (e *Engine) SetClosures(on bool) {
 // value of kind resp.Error. keys and argv need to be valid only during the
 // call; the reply does not refer to them, and is valid until the next run.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
-	e.RunInto(&reply, s, h, keys, argv, opt)
+	own := &e.activation.own
+	e.RunInto(own, s, h, keys, argv, opt)
+	reply, *own = *own, resp.Value{}
 	return reply
 }
 

@@ -100,6 +100,12 @@ func (v *Value) SetFloat(f float64) {
 	v.Kind, v.Int, v.Str, v.List = Double, int64(math.Float64bits(f)), "", nil
 }
 
+// SetStatus makes v what Simple returns.
+func (v *Value) SetStatus(s string) { v.Kind, v.Int, v.Str, v.List = Status, 0, s, nil }
+
+// SetList makes v what List returns.
+func (v *Value) SetList(list []Value) { v.Kind, v.Int, v.Str, v.List = Array, 0, "", list }
+
 // SetNil makes v Null.
 func (v *Value) SetNil() { v.Kind, v.Int, v.Str, v.List = Nil, 0, "", nil }
 

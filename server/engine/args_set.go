@@ -86,6 +86,9 @@ func (o *setOptions) deadline(c *Call) (unixMillis int64, bad string) {
 // replicate sends a SET that means the same later: with its deadline as a
 // date, or without GET.
 func (o *setOptions) replicate(c *Call, key, text []byte, deadline int64) {
+	if !c.Node.recording() {
+		return
+	}
 	if o.unit != "" {
 		var digits [20]byte
 		c.Replicate([]byte("SET"), key, text, []byte("PXAT"), strconv.AppendInt(digits[:0], deadline, 10))

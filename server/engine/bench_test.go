@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"minikv/luaengine"
 )
 
@@ -79,6 +81,26 @@ func BenchmarkLock(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestLockPairAllocatesInTheStoreOnly: of what an acquire and a release script
+// allocate, the keyspace has all.
+func TestLockPairAllocatesInTheStoreOnly(t *testing.T) {
+	n, s, acquire, release := benchNode(true)
+	db, key, owner := n.Keyspace().DB(0), acquire[3], acquire[5]
+	store := testing.AllocsPerRun(100, func() {
+		_, _ = db.HashIncrBy(key, owner, 1)
+		db.SetDeadline(key, n.nowMillis()+30_000)
+		_, _ = db.HashIncrBy(key, owner, -1)
+		db.Delete(key)
+	})
+	scripts := testing.AllocsPerRun(100, func() {
+		n.Do(s, acquire)
+		n.Do(s, release)
+		n.Dirty()
+		s.Out = s.Out[:0]
+	})
+	require.Equal(t, store, scripts)
 }
 
 // BenchmarkSetGet is two plain commands.

@@ -59,10 +59,13 @@ func runPExpireAt(c *Call, reply *resp.Value) { expire(c, reply, 1, 0) }
 // amount given, in units of milliseconds. A deadline that is past deletes it.
 // Source: expireGenericCommand of Redis 7.0.
 func expire(c *Call, reply *resp.Value, unit, base int64) {
-	opt, bad := parseExpireOptions(c.Args[3:])
-	if bad != "" {
-		*reply = resp.Err(bad)
-		return
+	var opt expireOptions
+	if len(c.Args) > 3 {
+		var bad string
+		if opt, bad = parseExpireOptions(c.Args[3:]); bad != "" {
+			*reply = resp.Err(bad)
+			return
+		}
 	}
 	amount, ok := parseInt(c.Args[2])
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
@@ -78,21 +81,38 @@ func expire(c *Call, reply *resp.Value, unit, base int64) {
 		return
 	}
 	key, deadline := c.Args[1], base+amount*unit
-	old, exists := c.DB.Deadline(key)
-	if !exists || opt.refuses(old, deadline) {
+	if opt != (expireOptions{}) {
+		if old, exists := c.DB.Deadline(key); !exists || opt.refuses(old, deadline) {
+			reply.SetInt(0)
+			return
+		}
+	}
+	now := base
+	if base == 0 {
+		now = c.NowMillis()
+	}
+	if deadline <= now && !c.Node.repl.isReplica() {
+		expireNow(c, reply, key)
+		return
+	}
+	if !c.DB.SetDeadline(key, max(0, deadline)) {
 		reply.SetInt(0)
 		return
 	}
-	if alreadyPast(c, deadline) {
-		c.DB.Delete(key)
-		c.Changed(key, "del")
-		c.Replicate([]byte("DEL"), key)
-		reply.SetInt(1)
-		return
-	}
-	c.DB.SetDeadline(key, max(0, deadline))
 	c.Changed(key, "expire")
 	c.ReplicateDeadline(key, deadline)
+	reply.SetInt(1)
+}
+
+// expireNow is what is left to do when the deadline is past: the key goes. A
+// replica leaves that to its master.
+func expireNow(c *Call, reply *resp.Value, key []byte) {
+	if !c.DB.Delete(key) {
+		reply.SetInt(0)
+		return
+	}
+	c.Changed(key, "del")
+	c.Replicate([]byte("DEL"), key)
 	reply.SetInt(1)
 }
 

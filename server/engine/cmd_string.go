@@ -41,13 +41,13 @@ var stringCommands = []Command{
 	{Name: "MSETNX", Arity: -3, Flags: Write | DenyOOM, Keys: keyRange(1, -1, 2),
 		Groups: "write string slow", Run: runMSetNX},
 	{Name: "PSETEX", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
-		Groups: "write string slow", Run: runPSetEx},
+		Groups: "write string slow", Fill: runPSetEx},
 	{Name: "SET", Arity: -3, Flags: Write | DenyOOM, Keys: oneKey(1),
-		Groups: "write string slow", Run: runSet},
+		Groups: "write string slow", Fill: runSet},
 	{Name: "SETEX", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
-		Groups: "write string slow", Run: runSetEx},
+		Groups: "write string slow", Fill: runSetEx},
 	{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write string fast", Run: runSetNX},
+		Groups: "write string fast", Fill: runSetNX},
 	{Name: "SETRANGE", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
 		Groups: "write string slow", Run: runSetRange},
 	{Name: "STRLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
@@ -276,49 +276,60 @@ func setAll(c *Call) {
 //
 // It replies OK, or nil when NX or XX refuses; with GET, the old value or nil.
 // A TTL of zero or less is an error, never an immediate expiry.
-func runSet(c *Call) resp.Value {
-	opt, bad := parseSetOptions(c.Args[3:], false)
-	if bad != "" {
-		return resp.Err(bad)
+func runSet(c *Call, reply *resp.Value) {
+	var opt setOptions
+	switch {
+	case len(c.Args) == 3:
+	case len(c.Args) == 5 && is(c.Args[3], "PX"):
+		opt.unit, opt.amount = "PX", c.Args[4]
+	default:
+		var bad string
+		if opt, bad = parseSetOptions(c.Args[3:], false); bad != "" {
+			*reply = resp.Err(bad)
+			return
+		}
 	}
-	return set(c, c.Args[1], c.Args[2], opt)
+	set(c, reply, c.Args[1], c.Args[2], &opt)
 }
 
 // runSetEx is SETEX key seconds value.
-func runSetEx(c *Call) resp.Value {
-	return set(c, c.Args[1], c.Args[3], setOptions{unit: "EX", amount: c.Args[2]})
+func runSetEx(c *Call, reply *resp.Value) {
+	set(c, reply, c.Args[1], c.Args[3], &setOptions{unit: "EX", amount: c.Args[2]})
 }
 
 // runPSetEx is PSETEX key milliseconds value.
-func runPSetEx(c *Call) resp.Value {
-	return set(c, c.Args[1], c.Args[3], setOptions{unit: "PX", amount: c.Args[2]})
+func runPSetEx(c *Call, reply *resp.Value) {
+	set(c, reply, c.Args[1], c.Args[3], &setOptions{unit: "PX", amount: c.Args[2]})
 }
 
 // runSetNX is SETNX key value.
-func runSetNX(c *Call) resp.Value {
-	if set(c, c.Args[1], c.Args[2], setOptions{nx: true}).IsNil() {
-		return resp.Zero
+func runSetNX(c *Call, reply *resp.Value) {
+	set(c, reply, c.Args[1], c.Args[2], &setOptions{nx: true})
+	if reply.IsNil() {
+		reply.SetInt(0)
+	} else {
+		reply.SetInt(1)
 	}
-	return resp.One
 }
 
 // set is what SET and its relatives do once they are parsed.
-func set(c *Call, key, text []byte, opt setOptions) resp.Value {
+func set(c *Call, reply *resp.Value, key, text []byte, opt *setOptions) {
 	deadline, bad := opt.deadline(c)
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
-	old := resp.Null
+	reply.SetNil()
 	if opt.get {
 		value, ok, err := c.DB.String(key)
+		setText(reply, value, ok, err)
 		if err != nil {
-			return failed(err)
+			return
 		}
-		old = textReply(value, ok, nil)
 	}
 	if opt.nx || opt.xx {
 		if c.DB.Exists(key) == opt.nx {
-			return old
+			return
 		}
 	}
 	c.DB.SetString(key, text, deadline)
@@ -327,10 +338,9 @@ func set(c *Call, key, text []byte, opt setOptions) resp.Value {
 		c.Notify(key, "expire")
 	}
 	opt.replicate(c, key, text, deadline)
-	if opt.get {
-		return old
+	if !opt.get {
+		reply.SetStatus("OK")
 	}
-	return resp.OK
 }
 
 // runSetRange is SETRANGE key offset value. An empty value changes nothing.

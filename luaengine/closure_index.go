@@ -1,0 +1,74 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// index computes an index of KEYS or ARGV; 0 if the value is none.
+type index func(a *activation) (int, *failure)
+
+// index compiles an index. Those that scripts have in loops, such as 2 * i - 1,
+// need no Lua value.
+func (c *compiler) index(x ast.Expr) index {
+	value := c.expression(x)
+	l, isLinear := c.linear(x)
+	return func(a *activation) (int, *failure) {
+		if isLinear {
+			if n, ok := a.slots[l.slot].(lua.LNumber); ok {
+				return whole(float64(l.factor*float64(n)) + l.term), nil
+			}
+		}
+		v, fault := value(a)
+		n, ok := v.(lua.LNumber)
+		if fault != nil || !ok {
+			return 0, fault
+		}
+		return whole(float64(n)), nil
+	}
+}
+
+// whole is f if that is an index, else 0.
+func whole(f float64) int {
+	if i := int(f); float64(i) == f {
+		return i
+	}
+	return 0
+}
+
+// linear is factor * variable + term.
+type linear struct {
+	slot         int
+	factor, term float64
+}
+
+// linear tells such expressions from others.
+func (c *compiler) linear(x ast.Expr) (l linear, ok bool) {
+	switch x := x.(type) {
+	case *ast.IdentExpr:
+		if v := c.find(x.Value); v != nil && v.fn == nil {
+			return linear{v.slot, 1, 0}, true
+		}
+	case *ast.FuncCallExpr:
+		if c.constantFunction(x.Func) != c.r.e.sand.product {
+			return l, false
+		}
+		if factor, isNumber := x.Args[0].(*ast.NumberExpr); isNumber {
+			l, ok = c.linear(x.Args[1])
+			isVariable := l.factor == 1 && l.term == 0
+			l.factor = float64(literalNumber(factor))
+			return l, ok && isVariable
+		}
+	case *ast.ArithmeticOpExpr:
+		term, isNumber := x.Rhs.(*ast.NumberExpr)
+		if l, ok = c.linear(x.Lhs); !ok || !isNumber || l.term != 0 {
+			return l, false
+		}
+		l.term = float64(literalNumber(term))
+		if x.Operator == "-" {
+			l.term = -l.term
+		}
+		return l, x.Operator == "+" || x.Operator == "-"
+	}
+	return l, false
+}
