@@ -178,3 +178,18 @@ func TestContention(t *testing.T) {
 	workers.Wait()
 	assert.Equal(t, 8*20, turns)
 }
+
+// Replies that are more than their client may have waiting are not sent at all, nor
+// are those before them that wait.
+func TestRepliesBeyondTheLimitAreNotSent(t *testing.T) {
+	_, address := start(t, "client-output-buffer-limit", "normal 100000 0 0")
+	c := dial(t, address)
+	c.do("SET k "+strings.Repeat("x", 1000), "+OK\r\n")
+	other := dial(t, address)
+	other.send("MGET" + strings.Repeat(" k", 150) + "\r\n")
+	other.expectClosed()
+	other = dial(t, address)
+	other.send("PING\r\nMGET" + strings.Repeat(" k", 150) + "\r\n")
+	other.expectClosed()
+	c.do("PING", "+PONG\r\n")
+}

@@ -102,6 +102,20 @@ func (o *outbox) isStuck() bool {
 	return o.stuck
 }
 
+// drop has nothing be written any more, what waits included.
+func (o *outbox) drop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed, o.pending, o.sent = true, nil, 0
+}
+
+// waiting is how many bytes the peer has not taken yet.
+func (o *outbox) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.pending) - o.sent + o.taken
+}
+
 // close has carrier close what carries the bytes, and nothing be written any
 // more. It is called under the lock, so that nobody writes to what is closed.
 func (o *outbox) close(carrier func()) {

@@ -69,6 +69,7 @@ func (c *conn) join() (refusal []byte) {
 	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))
 	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
 	c.session = s.machine.NewSession(c.address.String())
+	c.session.Waiting = c.out.waiting
 	if s.isProtected(c.session) && !isLoopback(c.address) {
 		s.machine.Close(c.session)
 		return resp.Append(nil, resp.Err(errProtected), 2)
@@ -219,6 +220,7 @@ func (c *conn) take() {
 		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
 			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
 				" closed for overcoming of output buffer limits.")
+			c.out.drop()
 			c.carrier.cut()
 		}
 	}

@@ -293,8 +293,7 @@ func (f *clientFilter) matches(s *Session) bool {
 	return len(f.ids) == 0
 }
 
-// describe is a session's line in CLIENT LIST. What waits to be sent is the
-// shell's and shows as nothing.
+// describe is a session's line in CLIENT LIST.
 func (c *Call) describe(s *Session) string {
 	var args [][]byte
 	if s == c.Session {
@@ -331,7 +330,9 @@ func (c *Call) describe(s *Session) string {
 	add("multi-mem", strconv.Itoa(memory.queued))
 	add("rbs", strconv.Itoa(memory.reply))
 	add("rbp", strconv.Itoa(memory.replyPeak))
-	text = append(text, "obl=0 oll=0 omem=0 "...)
+	add("obl", strconv.Itoa(memory.inBuffer))
+	add("oll", strconv.Itoa(memory.blocks))
+	add("omem", strconv.Itoa(memory.outside))
 	add("tot-mem", strconv.Itoa(memory.total))
 	add("events", "r")
 	add("cmd", command)

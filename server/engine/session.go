@@ -8,7 +8,7 @@ import (
 )
 
 // Session is one client of a node. The shell reads the exported fields and
-// takes the bytes out of Out between calls of the node; apart from LocalAddr it
+// takes the bytes out of Out between calls of the node; apart from LocalAddr and Waiting it
 // writes nothing else.
 type Session struct {
 	ID    int64  // 1, 2, 3, … in the order of NewSession
@@ -19,6 +19,8 @@ type Session struct {
 	Proto int    // 2 or 3
 
 	LocalAddr string // the address the client connected to, for CLIENT LIST; the shell may set it
+
+	Waiting func() int // bytes of replies that the client has not taken, for CLIENT LIST; the shell may set it
 
 	node       *Node
 	prev, next *Session // neighbours in the node's list, by ID

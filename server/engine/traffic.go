@@ -125,6 +125,8 @@ func (q *queryBuffer) settle(now, lastUsed time.Duration) {
 // footprint is what CLIENT LIST tells of a client's memory, in bytes.
 type footprint struct {
 	query, queryFree, args, queued, reply, replyPeak, total int
+
+	inBuffer, blocks, outside int // of replies that wait: bytes, blocks, and bytes of these
 }
 
 // footprint is that of s; args is the command that it runs, nil if it runs none.
@@ -147,10 +149,25 @@ func (s *Session) footprint(args [][]byte) (f footprint) {
 	}
 	f.queryFree = max(s.query.size-f.query, 0)
 	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*len(s.tx.queue)
+	f.waits(s)
+	f.total += f.outside
 	if s.query.size > 0 {
 		f.total += s.query.size + queryHeader
 	}
 	return f
+}
+
+// waits tells where redis-server would have what waits to be sent: in the reply
+// buffer, and in blocks of a list when that is full.
+func (f *footprint) waits(s *Session) {
+	const blockRoom, blockHeader = 16<<10 - 16, 40
+	if s.Waiting == nil {
+		return
+	}
+	waiting := s.Waiting()
+	f.inBuffer = min(waiting, f.reply)
+	f.blocks = (waiting - f.inBuffer + blockRoom - 1) / blockRoom
+	f.outside = f.blocks * (blockRoom + blockHeader)
 }
 
 // clientMemory is what all clients use together, in bytes.
