@@ -30,6 +30,9 @@ func TestAnomaliesAreShown(t *testing.T) {
 		require.Contains(t, string(text), "`"+m.scenario+"` †")
 		guarded[m.scenario] = true
 	}
+	for _, m := range serverMutations {
+		require.Contains(t, string(text), "| "+strings.Replace(m.guard, ": ", " | ", 1)+" | `"+m.scenario+"`")
+	}
 	named := regexp.MustCompile("`([a-z]+(?:_[a-z]+){2,})`( †)?")
 	for _, line := range strings.Split(string(text), "\n") {
 		for _, name := range named.FindAllStringSubmatch(line, -1) {
