@@ -32,7 +32,7 @@ func runBgSave(c *Call) resp.Value {
 		return resp.Err("ERR")
 	}
 	c.Node.stats.forks++
-	return resp.Simple("Background saving started")
+	return c.inBackground("saving")
 }
 
 // runLastSave is LASTSAVE: when data was last saved, or the node started.
@@ -47,7 +47,16 @@ func runBgRewriteAOF(c *Call) resp.Value {
 	if n.conf.debug {
 		n.rewritten = n.keys.Snapshot()
 	}
-	return resp.Simple("Background append only file rewriting started")
+	return c.inBackground("append only file rewriting")
+}
+
+// inBackground tells that something is done in the background, which in a transaction
+// begins after it.
+func (c *Call) inBackground(what string) resp.Value {
+	if c.Node.depth > 1 {
+		return resp.Simple("Background " + what + " scheduled")
+	}
+	return resp.Simple("Background " + what + " started")
 }
 
 // save has the shell write all data, and reports whether it could.
