@@ -83,6 +83,9 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 		Machine: func(limit func() string) server.Machine {
 			cfg := nodeConfig(conf, limit, logs)
 			cfg.Rebind = doors.rebind
+			if conf.file != "" {
+				cfg.Rewrites = systemFile(conf.file)
+			}
 			return engine.New(cfg)
 		},
 		Before: refuseControl,

@@ -208,7 +208,7 @@ func (conf *config) set(name string, values []string) (reason string) {
 		return "wrong number of arguments"
 	}
 	if reason == "" {
-		conf.values[name] = value
+		conf.values[engine.ParameterName(name)] = value
 	}
 	return reason
 }

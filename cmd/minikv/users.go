@@ -41,21 +41,21 @@ func (conf *config) checkUsers() error {
 }
 
 // aclFile is the file of users, or nil.
-func (conf *config) aclFile() engine.ACLFile {
+func (conf *config) aclFile() engine.File {
 	if name := conf.get("aclfile"); name != "" {
-		return aclFile(name)
+		return systemFile(name)
 	}
 	return nil
 }
 
-// aclFile is a file of users, by its name.
-type aclFile string
+// systemFile is a file by its name, as it is configured.
+type systemFile string
 
-// Name is the file's as it is configured.
-func (f aclFile) Name() string { return string(f) }
+// Name is the file's.
+func (f systemFile) Name() string { return string(f) }
 
 // Read reads the file; its error is the system's, as C words it.
-func (f aclFile) Read() ([]byte, error) {
+func (f systemFile) Read() ([]byte, error) {
 	text, err := os.ReadFile(string(f))
 	if err != nil {
 		reason := []byte(unwrapPath(err).Error())
@@ -68,4 +68,4 @@ func (f aclFile) Read() ([]byte, error) {
 }
 
 // Write replaces the file.
-func (f aclFile) Write(text []byte) error { return writeFile(string(f), text) }
+func (f systemFile) Write(text []byte) error { return writeFile(string(f), text) }

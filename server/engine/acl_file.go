@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// ACLFile is where ACL SAVE keeps the users, and ACL LOAD finds them.
-type ACLFile interface {
+// File is a file that a command reads and replaces. Its errors are the system's,
+// as C words them.
+type File interface {
 	Name() string // as it is configured
 	Read() ([]byte, error)
 	Write(text []byte) error
@@ -47,7 +48,7 @@ func ValidateUser(words []string) error {
 
 // ValidateACLFile checks what a file of users says, as redis-server does when it
 // starts.
-func ValidateACLFile(file ACLFile) error {
+func ValidateACLFile(file File) error {
 	if _, bad := (&aclRules{commands: aclTable}).read(file); bad != "" {
 		return fmt.Errorf("Aborting Redis startup because of ACL errors: %s", bad)
 	}
@@ -86,7 +87,7 @@ func (n *Node) configure(users [][]string) {
 }
 
 // read reads a file of users, or says what is wrong with it.
-func (r *aclRules) read(file ACLFile) (users []*user, bad string) {
+func (r *aclRules) read(file File) (users []*user, bad string) {
 	text, err := file.Read()
 	if err != nil {
 		return nil, "Error loading ACLs, opening file '" + file.Name() + "': " + err.Error()

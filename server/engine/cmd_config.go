@@ -135,8 +135,3 @@ func runConfigResetStat(c *Call) resp.Value {
 	c.Node.stats.rates.next = c.Node.cfg.Clock.Mono() + ratePeriod
 	return resp.OK
 }
-
-// runConfigRewrite is CONFIG REWRITE: a node has no file of its own.
-func runConfigRewrite(*Call) resp.Value {
-	return resp.Err("ERR The server is running without a config file")
-}

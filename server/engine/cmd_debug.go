@@ -26,6 +26,7 @@ func init() {
 	debugCommands = []debugCommand{
 		{"AOF-FLUSH-SLEEP", 3, 3, runDebugNothing},
 		{"CHANGE-REPL-ID", 2, 2, runDebugChangeReplID},
+		{"CONFIG-REWRITE-FORCE-ALL", 2, 2, runDebugRewrite},
 		{"DIGEST", 2, 2, runDebugDigest},
 		{"DIGEST-VALUE", 2, anyNumber, runDebugDigestValue},
 		{"ERROR", 3, 3, runDebugError},

@@ -86,6 +86,15 @@ func ParameterNames() []string {
 	return names
 }
 
+// ParameterName is the name by which a parameter is known that has two, or "" if
+// there is no such parameter.
+func ParameterName(name string) string {
+	if p := findParameter(name); p != nil {
+		return p.name
+	}
+	return ""
+}
+
 // DefaultParameter is the value that a parameter has when nothing is
 // configured, or "" if there is no such parameter.
 func DefaultParameter(name string) string {

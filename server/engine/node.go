@@ -45,7 +45,8 @@ type Config struct {
 	Executable string     // full path, for INFO
 	ConfigFile string     // full path, for INFO
 	Users      [][]string // of redis.conf, each a name and its rules; see ValidateUser
-	ACLFile    ACLFile    // nil: none
+	ACLFile    File       // of users; nil: none
+	Rewrites   File       // the configuration file, for CONFIG REWRITE; nil: none
 	OS         string     // for INFO, such as "Linux 6.1.0 x86_64"
 
 	SystemMemory int64 // of the machine in bytes, for INFO; 0: unknown
