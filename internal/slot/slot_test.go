@@ -24,3 +24,12 @@ func TestOf(t *testing.T) {
 		require.Equal(t, want, OfString(key), "slot of %q", key)
 	}
 }
+
+// BenchmarkOf is the slot of a lock's channel, whose name has a hash tag.
+func BenchmarkOf(b *testing.B) {
+	key := []byte("redisson_lock__channel:{orders:42}")
+	b.ReportAllocs()
+	for b.Loop() {
+		Of(key)
+	}
+}

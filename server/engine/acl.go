@@ -11,6 +11,13 @@ type access struct {
 	users []*user // by name
 	root  *user   // the user named default, which is always there
 	log   []aclEntry
+
+	// first is the memory of what every node begins with.
+	first struct {
+		user      user
+		selectors [1]*selector
+		users     [1]*user
+	}
 }
 
 // userFlag is a property of a user, as ACL GETUSER names it.
@@ -94,9 +101,11 @@ var superuser = &user{name: "(superuser)", selectors: []*selector{everything}}
 
 // begin makes the default user, with the password that is configured.
 func (a *access) begin(password string) {
-	a.root = &user{name: "default", flags: userOn, selectors: []*selector{everything}}
+	a.root, a.first.selectors[0] = &a.first.user, everything
+	*a.root = user{name: "default", flags: userOn, selectors: a.first.selectors[:]}
 	a.root.setOnlyPassword(password)
-	a.users = []*user{a.root}
+	a.first.users[0] = a.root
+	a.users = a.first.users[:]
 }
 
 // find is the user of that name, or nil.
