@@ -68,7 +68,7 @@ func (c *client) send(text string) {
 // expect reads exactly text.
 func (c *client) expect(text string) {
 	c.t.Helper()
-	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(time.Minute)))
 	got := make([]byte, len(text))
 	n, err := io.ReadFull(c.in, got)
 	require.Equal(c.t, text, string(got[:n]))
@@ -85,7 +85,7 @@ func (c *client) expectNothing() {
 
 func (c *client) expectClosed() {
 	c.t.Helper()
-	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(time.Minute)))
 	b, err := c.in.ReadByte()
 	require.Error(c.t, err, "got %q", b)
 	require.NotContains(c.t, err.Error(), "timeout")
@@ -102,7 +102,7 @@ func (c *client) do(command, reply string) {
 func (c *client) ask(command string) string {
 	c.t.Helper()
 	c.send(command + "\r\n")
-	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(c.t, c.socket.SetReadDeadline(time.Now().Add(time.Minute)))
 	line, err := c.in.ReadString('\n')
 	require.NoError(c.t, err)
 	return line

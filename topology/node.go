@@ -159,9 +159,8 @@ func (n *Node) afterUse() {
 			}
 		}
 	}
-	if messages := n.process.Outbox(); !n.down.Load() {
-		n.topology.network.sendAll(messages)
-	}
+	// Also when it is being killed: what it has done may be answered.
+	n.topology.network.sendAll(n.process.Outbox())
 	n.topology.used.happened()
 	if !n.clock.base.virtual {
 		return

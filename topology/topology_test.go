@@ -6,7 +6,10 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,6 +188,42 @@ func TestFrozenNodeCanBeKilled(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	require.NoError(t, n.Restart(true))
 	require.Equal(t, `"1"`, dial(t, n).do("GET a"))
+}
+
+// What a master has answered it has sent to its replicas, also when it is killed
+// in between.
+func TestKilledMasterHasSentWhatItAnswered(t *testing.T) {
+	for range 40 {
+		top, err := Start(Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}})
+		require.NoError(t, err)
+		var most atomic.Int64
+		var clients sync.WaitGroup
+		for range 8 {
+			c := dial(t, top.Node("m1"))
+			clients.Go(func() {
+				for {
+					reply, err := c.try("INCR n")
+					if err != nil {
+						return
+					}
+					n, _ := strconv.ParseInt(strings.TrimPrefix(reply, "(integer) "), 10, 64)
+					for seen := most.Load(); seen < n && !most.CompareAndSwap(seen, n); seen = most.Load() {
+					}
+				}
+			})
+		}
+		for most.Load() < 100 {
+			time.Sleep(time.Millisecond)
+		}
+		top.Node("m1").Kill()
+		clients.Wait()
+		r := dial(t, top.Node("r1"))
+		r.eventually("INFO replication", "master_link_status:down")
+		has, err := strconv.ParseInt(strings.Trim(r.do("GET n"), `"`), 10, 64)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, has, most.Load())
+		top.Close()
+	}
 }
 
 func TestPartitionAndHold(t *testing.T) {
