@@ -90,7 +90,7 @@ func (c *Call) rebind(pairs [][]byte) (bad string) {
 // checkConfigSet is why CONFIG SET must change nothing, or "".
 func (c *Call) checkConfigSet(pairs [][]byte) string {
 	seen := make(map[*parameter]bool)
-	allowed := c.Node.conf.get("enable-protected-configs") != "no"
+	allowed := c.permits("enable-protected-configs")
 	immutable, protected, twice := "", "", ""
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])

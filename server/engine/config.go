@@ -315,3 +315,23 @@ func ParseMemory(text string) (n uint64, ok bool) {
 var memoryUnits = map[string]uint64{
 	"": 1, "b": 1, "k": 1e3, "kb": 1 << 10, "m": 1e6, "mb": 1 << 20, "g": 1e9, "gb": 1 << 30,
 }
+
+// permits reports whether a parameter of the values no, yes and local permits what
+// the client wants.
+func (c *Call) permits(name string) bool {
+	switch c.Node.conf.get(name) {
+	case "yes":
+		return true
+	case "local":
+		return c.Session.isLocal()
+	}
+	return false
+}
+
+// isLocal reports whether the client is on the node's own computer. Whoever comes
+// by a Unix socket has no port.
+// Source: islocalClient of Redis 7.0.
+func (s *Session) isLocal() bool {
+	at := strings.LastIndexByte(s.Addr, ':')
+	return at < 0 || s.Addr[:at] == "127.0.0.1" || s.Addr[:at] == "[::1]"
+}

@@ -177,3 +177,17 @@ func TestEmptyNodeIsCheap(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/nodes, uint64(8<<10))
 }
+
+// What is permitted to local clients is not to others.
+func TestLocalOnly(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) {
+		cfg.Parameters = map[string]string{"enable-debug-command": "local", "enable-protected-configs": "local"}
+	})
+	for _, addr := range []string{"127.0.0.1:5000", "[::1]:5000", ""} {
+		f.expect(f.node.NewSession(addr), "DEBUG SET-ACTIVE-EXPIRE 1", "OK", "CONFIG SET dir /", "OK")
+	}
+	for _, addr := range []string{"10.0.0.1:5000", "127.0.0.2:5000", "[::2]:5000"} {
+		f.expect(f.node.NewSession(addr), "DEBUG SET-ACTIVE-EXPIRE 1", "(error) "+errDenied("debug"),
+			"CONFIG SET dir /", "(error) "+errConfigSet("dir", "can't set protected config"))
+	}
+}

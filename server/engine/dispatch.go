@@ -104,7 +104,7 @@ func (c *Call) refusal() string {
 	switch {
 	case !c.Cmd.accepts(len(c.Args)):
 		return errArity(c.Cmd.full)
-	case flags&Protected != 0 && n.conf.get("enable-"+c.Cmd.container()+"-command") == "no":
+	case flags&Protected != 0 && !c.permits("enable-"+c.Cmd.container()+"-command"):
 		return errDenied(c.Cmd.container())
 	case flags&NoAuth == 0 && !s.Authenticated():
 		return errNoAuth
