@@ -20,7 +20,7 @@ func (s *Server) welcome(socket net.Conn) {
 	if !s.remember(socket) {
 		return
 	}
-	c := &lane{conn: newConn(s, socket.RemoteAddr()), socket: socket}
+	c := &lane{conn: newConn(s, socket.RemoteAddr(), socket.LocalAddr()), socket: socket}
 	c.carrier = c
 	c.out.later = c.drainLater
 	if pipe, ok := socket.(*pipeEnd); ok {

@@ -35,10 +35,16 @@ type loop struct {
 	visit   turn // of the others while a script runs
 
 	// Under the gate:
-	listeners map[int32]syscall.RawConn
+	listeners map[int32]listener
 	ready     []*socket // to be served in this order, from next on
 	next      int
 	inside    bool // the loop's goroutine is using the machine
+}
+
+// listener is a socket to which clients come, and its address.
+type listener struct {
+	raw     syscall.RawConn
+	address net.Addr
 }
 
 const (
@@ -57,13 +63,13 @@ const (
 
 // serveSockets serves the clients of a listener of the system in the server's
 // loop until Close. It returns false when it is no such listener.
-func (s *Server) serveSockets(listener net.Listener) (served bool, err error) {
-	switch listener.(type) {
+func (s *Server) serveSockets(from net.Listener) (served bool, err error) {
+	switch from.(type) {
 	case *net.TCPListener, *net.UnixListener:
 	default:
 		return false, nil
 	}
-	raw, err := listener.(syscall.Conn).SyscallConn()
+	raw, err := from.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return true, err
 	}
@@ -71,7 +77,7 @@ func (s *Server) serveSockets(listener net.Listener) (served bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if err = l.listen(raw); err == nil && first {
+	if err = l.listen(listener{raw, from.Addr()}); err == nil && first {
 		l.run()
 	}
 	if first {
@@ -100,7 +106,7 @@ func (s *Server) theLoop() (l *loop, first bool, err error) {
 	}
 	_ = syscall.SetNonblock(epoll, true) // which os.NewFile looks at
 	l = &loop{server: s, epoll: epoll, file: os.NewFile(uintptr(epoll), "epoll"),
-		sockets: map[int32]*socket{}, listeners: map[int32]syscall.RawConn{}}
+		sockets: map[int32]*socket{}, listeners: map[int32]listener{}}
 	if l.raw, err = l.file.SyscallConn(); err != nil {
 		_ = l.file.Close()
 		return nil, false, err
@@ -112,12 +118,12 @@ func (s *Server) theLoop() (l *loop, first bool, err error) {
 }
 
 // listen has the loop accept a listener's clients.
-func (l *loop) listen(raw syscall.RawConn) error {
+func (l *loop) listen(on listener) error {
 	visiting := l.server.gate.enter()
 	defer l.server.gate.leave(visiting)
 	var err error
-	closed := raw.Control(func(fd uintptr) {
-		l.listeners[int32(fd)] = raw
+	closed := on.raw.Control(func(fd uintptr) {
+		l.listeners[int32(fd)] = on
 		err = l.watch(int(fd), syscall.EPOLL_CTL_ADD, syscall.EPOLLIN|edgeTriggered)
 	})
 	return errors.Join(closed, err)
@@ -242,8 +248,8 @@ func (l *loop) serve(t *turn) {
 
 // note has what an event tells be done.
 func (l *loop) note(event syscall.EpollEvent) {
-	if listener := l.listeners[event.Fd]; listener != nil {
-		if l.accept(listener) {
+	if from, ok := l.listeners[event.Fd]; ok {
+		if l.accept(from) {
 			return
 		}
 		delete(l.listeners, event.Fd)
@@ -279,11 +285,11 @@ func (l *loop) bury() {
 
 // accept lets in the clients that have come to a listener. It returns false when
 // somebody has closed that: the descriptor is another's now.
-func (l *loop) accept(listener syscall.RawConn) (open bool) {
+func (l *loop) accept(from listener) (open bool) {
 	for range acceptsPerTurn {
 		fd, peer := -1, syscall.Sockaddr(nil)
 		var err error
-		closed := listener.Control(func(own uintptr) {
+		closed := from.raw.Control(func(own uintptr) {
 			fd, peer, err = syscall.Accept4(int(own), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
 		})
 		switch {
@@ -292,21 +298,21 @@ func (l *loop) accept(listener syscall.RawConn) (open bool) {
 		case err == syscall.EAGAIN:
 			return true
 		case err == nil:
-			l.welcome(fd, peer)
+			l.welcome(fd, peer, from.address)
 		case err != syscall.EINTR && err != syscall.ECONNABORTED:
 			// Out of file descriptors, most likely: it may pass.
 			l.server.cfg.Log(LevelWarning, "Accepting client connection: "+err.Error())
-			time.AfterFunc(acceptPause, func() { l.remind(listener) })
+			time.AfterFunc(acceptPause, func() { l.remind(from) })
 			return true
 		}
 	}
-	l.remind(listener)
+	l.remind(from)
 	return true
 }
 
 // remind has the loop be told again of clients that were left waiting.
-func (l *loop) remind(listener syscall.RawConn) {
-	_ = listener.Control(func(fd uintptr) {
+func (l *loop) remind(from listener) {
+	_ = from.raw.Control(func(fd uintptr) {
 		_ = l.watch(int(fd), syscall.EPOLL_CTL_MOD, syscall.EPOLLIN|edgeTriggered)
 	})
 }

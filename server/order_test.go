@@ -35,6 +35,27 @@ func dialLocal(t *testing.T, count int) []*client {
 	return clients
 }
 
+// A client of such a socket is known by its path, as on redis-server.
+func TestLocalClients(t *testing.T) {
+	clients := dialLocal(t, 2)
+	c, watcher := clients[0], clients[1]
+	c.send("CLIENT INFO\r\n")
+	_, err := c.in.ReadString('\n')
+	require.NoError(t, err)
+	line, err := c.in.ReadString('\n')
+	require.NoError(t, err)
+	path := c.socket.RemoteAddr().String()
+	require.Contains(t, line, " addr="+path+":0 laddr="+path+":0 ")
+	require.Contains(t, line, " flags=U ")
+	_, err = c.in.ReadString('\n')
+	require.NoError(t, err)
+	watcher.do("MONITOR", "+OK\r\n")
+	c.do("GET k", "$-1\r\n")
+	line, err = watcher.in.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, " [0 unix:"+path+"] \"GET\" \"k\"")
+}
+
 // Whose command came first is served first, whatever else the machine is busy with.
 func TestOrderOfArrival(t *testing.T) {
 	clients := dialLocal(t, 3)

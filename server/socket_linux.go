@@ -31,8 +31,8 @@ type socket struct {
 }
 
 // welcome makes a connection of an accepted socket.
-func (l *loop) welcome(fd int, peer syscall.Sockaddr) {
-	k := &socket{conn: newConn(l.server, netAddr(peer)), loop: l, fd: fd}
+func (l *loop) welcome(fd int, peer syscall.Sockaddr, own net.Addr) {
+	k := &socket{conn: newConn(l.server, netAddr(peer), own), loop: l, fd: fd}
 	k.carrier, k.out.write, k.out.later = k, k.write, k.writeLater
 	_, isUnix := peer.(*syscall.SockaddrUnix)
 	if !isUnix {

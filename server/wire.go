@@ -16,7 +16,8 @@ import (
 type conn struct {
 	server  *Server
 	carrier carrier
-	address net.Addr
+	address net.Addr // of the peer
+	path    string   // of the socket in the file system; "": there is none
 	reader  *resp.CommandReader
 	out     outbox
 	session *engine.Session
@@ -47,8 +48,13 @@ type carrier interface {
 	cut()
 }
 
-func newConn(s *Server, address net.Addr) *conn {
-	return &conn{server: s, address: address, reader: resp.NewCommandReader()}
+// newConn makes the connection of a peer that has come to one of our addresses.
+func newConn(s *Server, peer, own net.Addr) *conn {
+	c := &conn{server: s, address: peer, reader: resp.NewCommandReader()}
+	if local, ok := own.(*net.UnixAddr); ok {
+		c.path = local.Name
+	}
+	return c
 }
 
 // fill reads once from what carries the bytes.
@@ -69,6 +75,10 @@ func (c *conn) join() (refusal []byte) {
 	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))
 	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
 	c.session = s.machine.NewSession(c.address.String())
+	if c.path != "" { // its clients are known by it
+		c.session.Addr = c.path + ":0"
+		c.session.LocalAddr = c.session.Addr
+	}
 	c.session.Waiting = c.out.waiting
 	if s.isProtected(c.session) && !isLoopback(c.address) {
 		s.machine.Close(c.session)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strconv"
+	"strings"
 
 	"minikv/internal/resp"
 )
@@ -350,6 +351,15 @@ func (s *Session) localAddr() string {
 	return "127.0.0.1:" + s.node.Parameter("port")
 }
 
+// unixPath is the socket of the file system over which the client came, or "": both
+// ends of such a connection have its path as their address.
+func (s *Session) unixPath() string {
+	if s.LocalAddr == "" || s.LocalAddr != s.Addr {
+		return ""
+	}
+	return strings.TrimSuffix(s.Addr, ":0")
+}
+
 // firstDescriptor is the file descriptor that a redis-server's first client gets, less one.
 const firstDescriptor = 7
 
@@ -372,6 +382,7 @@ func (s *Session) flagLetters() string {
 	add('B', s.tracking.bcast)
 	add('d', s.tx.touched)
 	add('c', s.closing)
+	add('U', s.unixPath() != "")
 	add('r', s.readOnly)
 	add('e', s.noEvict)
 	if len(letters) == 0 {

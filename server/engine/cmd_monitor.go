@@ -33,6 +33,9 @@ func (c *Call) feedMonitors() {
 	}
 	now := c.Node.cfg.Clock.Wall()
 	from := c.Session.Addr
+	if path := c.Session.unixPath(); path != "" {
+		from = "unix:" + path
+	}
 	if c.Script {
 		from = "lua"
 	}
