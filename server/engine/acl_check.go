@@ -52,8 +52,8 @@ func (u *user) denies(cmd *Command, args [][]byte) (why denial, at int) {
 	concerned := 0
 	for _, s := range u.selectors {
 		one, found := p.deniedBy(s)
-		if found > 0 {
-			concerned = found // a selector that denies the command itself concerns what the one before it did
+		if found > 0 { // who denies the command itself leaves what the selector before was concerned with
+			concerned = found
 		}
 		switch {
 		case one == allowed:

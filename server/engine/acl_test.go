@@ -131,11 +131,14 @@ func TestUsersOfTheConfiguration(t *testing.T) {
 		require.EqualError(t, ValidateUser(words), want)
 	}
 	n := New(Config{Clock: &manualClock{goldenStart}, Parameters: map[string]string{"requirepass": "pw"},
-		Users: [][]string{{"default", "on", "+get"}, {"a", "on", "(+get", "~x)"}}})
+		Users: [][]string{{"default", "on", "+get"}, {"a", "on", "(+get", "~x)"},
+			{"r", "on", ">pw", "+psync"}, {"s", "on", ">pw"}}})
 	require.Equal(t, []string{"user a on resetchannels -@all (~x resetchannels -@all +get)",
-		"user default on sanitize-payload resetchannels -@all +get"}, n.userLines())
+		"user default on sanitize-payload resetchannels -@all +get"}, n.userLines()[:2])
 	require.Equal(t, errNoAuth, n.RefuseReplica("", ""))
 	require.Equal(t, errNoAuth, n.RefuseReplica("a", "pw"))
+	require.Empty(t, n.RefuseReplica("r", "pw"))
+	require.Equal(t, "NOPERM this user has no permissions to run the 'psync' command", n.RefuseReplica("s", "pw"))
 }
 
 // FuzzSetUser looks for rules that end the server, and for users whose
