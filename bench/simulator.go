@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 
+	"minikv/lockclient"
 	"minikv/sim"
 )
 
@@ -32,10 +34,40 @@ expect exclusion=holds
 run for=2s seed=1
 `
 
+// pure is cycles for clients that do nothing but lock and unlock, as those of
+// redislock do.
+const pure = `# Cycles.
+world clients=1000 per-lock=1 lock=own ttl=30s delay=1ms..5ms
+expect exclusion=holds
+run for=2s seed=1
+`
+
+// lockAndUnlock is a client that does nothing else.
+func lockAndUnlock(ctx context.Context, c *sim.Client) {
+	of := lockclient.New(c.Transports()[0], c.Runtime(), lockclient.WithID(c.ID()))
+	lock := of.Mutex(c.Key())
+	for {
+		held, err := lock.Lock(ctx)
+		if err != nil {
+			return
+		}
+		b := c.Believes(0)
+		c.Ends(b, false)
+		if held.Unlock(ctx) != nil {
+			return
+		}
+	}
+}
+
 // simulator compares lock/unlock cycles of lockclient in virtual time with those
 // of bsm/redislock on miniredis in real time, both with 1,000 clients.
 func simulator(ctx context.Context, miniredis *target, length time.Duration) ([]fact, error) {
-	events, virtual, err := virtualCycles(ctx, length)
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/locksim has it
+	events, working, err := virtualCycles(ctx, cycles, nil, length)
+	if err != nil {
+		return nil, err
+	}
+	_, virtual, err := virtualCycles(ctx, pure, &sim.Own{Run: lockAndUnlock}, length)
 	if err != nil {
 		return nil, err
 	}
@@ -47,22 +79,25 @@ func simulator(ctx context.Context, miniredis *target, length time.Duration) ([]
 	return []fact{
 		{"simulator events", events, "1/s"},
 		{"simulator lock cycles", virtual, "1/s"},
+		{"simulator lock cycles with work and a write", working, "1/s"},
 		{"simulator seeds of three clients and 60 s", seeds, "1/s"},
 		{"redislock on miniredis lock cycles", real, "1/s"},
 		{"simulator against redislock on miniredis", virtual / real, "ratio"},
 	}, err
 }
 
-// virtualCycles runs the scenario over and over for length of real time.
-func virtualCycles(ctx context.Context, length time.Duration) (events, grants float64, err error) {
-	s, err := sim.ParseScenario("cycles.scenario", cycles)
+// virtualCycles runs a scenario over and over for length of real time.
+func virtualCycles(
+	ctx context.Context, scenario string, own *sim.Own, length time.Duration,
+) (events, grants float64, err error) {
+	s, err := sim.ParseScenario("cycles.scenario", scenario)
 	if err != nil {
 		return 0, 0, err
 	}
 	lua := sim.NewLua()
 	begun := time.Now()
 	for time.Since(begun) < length {
-		r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: lua})
+		r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: lua, Own: own})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -58,7 +58,6 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		fairWait:  DefaultFairWait,
 		backoff:   DefaultBackoff,
 		wake:      rt.NewGate(),
-		keeper:    keeper{byOwner: map[holdID]*hold{}},
 		hub:       hub{channels: map[string]*channel{}},
 	}
 	for _, opt := range opts {

@@ -25,7 +25,7 @@ func (c *Client) reserve(id holdID, inner *hold) (h *hold, lease time.Duration, 
 	defer c.mu.Unlock()
 	h = inner
 	if id.owner != "" && (h == nil || h.owner != id.owner) {
-		h = c.keeper.byOwner[id]
+		h = c.keeper.of(id)
 	}
 	switch {
 	case h == nil || h.count == 0:
@@ -44,7 +44,7 @@ func (c *Client) reserve(id holdID, inner *hold) (h *hold, lease time.Duration, 
 func (c *Client) holdOf(id holdID) *hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.keeper.byOwner[id]
+	return c.keeper.of(id)
 }
 
 // isHeld tells whether a hold, which may be nil, is neither given back nor lost.

@@ -4,8 +4,8 @@ import "time"
 
 // keeper is what a client holds, and until when. The client's mutex guards it.
 type keeper struct {
-	holds   []*hold // a hold's index is its place here
-	byOwner map[holdID]*hold
+	holds   []*hold          // a hold's index is its place here
+	byOwner map[holdID]*hold // nil until somebody names an owner: few do
 	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something; may be nil
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
@@ -56,11 +56,24 @@ func (h *hold) lostChannel() chan struct{} {
 func (k *keeper) add(h *hold) {
 	h.index = len(k.holds)
 	k.holds = append(k.holds, h)
-	k.byOwner[h.name()] = h
+	if k.byOwner != nil {
+		k.byOwner[h.name()] = h
+	}
 	if earlier := k.owed[h.name()]; earlier != nil {
 		h.doubtful += earlier.count + earlier.doubtful
 		delete(k.owed, h.name())
 	}
+}
+
+// of returns the hold of a name, or nil.
+func (k *keeper) of(id holdID) *hold {
+	if k.byOwner == nil {
+		k.byOwner = map[holdID]*hold{}
+		for _, h := range k.holds {
+			k.byOwner[h.name()] = h
+		}
+	}
+	return k.byOwner[id]
 }
 
 // owe notes a hold that has ended for us and perhaps not for the server, and

@@ -86,13 +86,15 @@ func (c *conn) end(place int) *endpoint {
 	}
 	if c.ends[place] == nil {
 		end := &endpoint{conn: c, place: place, session: c.n.proc.NewSession(c.p.name)}
-		c.ends[place], c.n.ends[end.session.ID] = end, end
+		c.ends[place] = end
+		c.n.setEnd(end.session.ID, end)
 	}
 	return c.ends[place]
 }
 
-// request sends a command and waits for its answer, until ctx ends.
-func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
+// request sends a command and waits for its answer, until ctx ends. The answer is
+// valid until the next request of any client.
+func (c *conn) request(t *task, ctx *simCtx, m *message) (*resp.Value, error) {
 	w := c.p.w
 	k := w.newCall(t)
 	m.call = k
@@ -107,16 +109,15 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (resp.Value, error) {
 			if err := ctx.Err(); err != nil {
 				c.forget(k)
 				k.done = true // an answer that comes late wakes nobody
-				return resp.Value{}, err
+				return &k.val, err
 			}
 		}
 		t.sleep(ctx, -1)
 	}
-	v, err := k.val, k.err
-	if err == nil && !w.doubled && w.untimed == nil && len(w.calls) < spare {
+	if k.err == nil && !w.doubled && w.untimed == nil && len(w.calls) < spare {
 		w.calls = append(w.calls, k) // it was sent once and answered: nothing else knows it
 	}
-	return v, err
+	return &k.val, k.err
 }
 
 func (w *World) newCall(t *task) *call {
@@ -217,7 +218,7 @@ func (c *conn) hungUp(m *message) {
 	for _, end := range c.ends {
 		if end != nil {
 			c.n.proc.Close(end.session)
-			delete(c.n.ends, end.session.ID)
+			c.n.setEnd(end.session.ID, nil)
 		}
 	}
 	c.ends = nil

@@ -87,7 +87,9 @@ func (w *World) newMessage(kind msgKind) *message {
 	if n := len(w.free); n > 0 {
 		m := w.free[n-1]
 		w.free = w.free[:n-1]
-		*m = message{kind: kind, args: m.args[:0], buf: m.buf[:0]}
+		args, buf := m.args[:0], m.buf[:0]
+		*m = message{}
+		m.kind, m.args, m.buf = kind, args, buf
 		return m
 	}
 	return &message{kind: kind}

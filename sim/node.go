@@ -34,7 +34,7 @@ type node struct {
 	leads    bool             // it was a master when that was last looked at
 	ledSince uint64           // the event at which it last became one; 0: at the start
 
-	ends     map[int64]*endpoint // by session
+	ends     []*endpoint // by the number of the session
 	down     bool
 	crashed  time.Duration // when it last did
 	disk     disk
@@ -63,7 +63,7 @@ const scriptBudget = 1 << 12
 // newNode makes the next node of the world's directory, without its process.
 func (w *World) newNode(name string) *node {
 	n := &node{w: w, name: name, actor: w.actor(name), clock: Clock{w: w},
-		index: len(w.nodes), ends: map[int64]*endpoint{}, tickAt: -1}
+		index: len(w.nodes), tickAt: -1}
 	w.nodes = append(w.nodes, n)
 	return n
 }
@@ -251,7 +251,7 @@ func (n *node) settle(cause uint64) {
 	var freed []*endpoint
 	w.following(cause, func() {
 		for _, s := range n.proc.Dirty() {
-			if end := n.ends[s.ID]; end != nil {
+			if end := n.end(s.ID); end != nil {
 				n.drain(end)
 				if len(end.later) > 0 {
 					freed = append(freed, end)
@@ -268,7 +268,7 @@ func (n *node) settle(cause uint64) {
 
 // catchUp runs what had to wait while a session was blocked.
 func (n *node) catchUp(end *endpoint) {
-	for len(end.later) > 0 && !end.session.Blocked() && n.ends[end.session.ID] == end {
+	for len(end.later) > 0 && !end.session.Blocked() && n.end(end.session.ID) == end {
 		m := end.later[0]
 		end.later = end.later[1:]
 		n.execute(end, m)
@@ -354,6 +354,22 @@ func (n *node) keys() int {
 	return n.engine.Keyspace().Len()
 }
 
+// end is the node's end of a session, nil of one that has ended or is its own.
+func (n *node) end(session int64) *endpoint {
+	if uint64(session) >= uint64(len(n.ends)) {
+		return nil
+	}
+	return n.ends[session]
+}
+
+// setEnd notes an end, nil when it is gone.
+func (n *node) setEnd(session int64, end *endpoint) {
+	for int64(len(n.ends)) <= session {
+		n.ends = append(n.ends, nil)
+	}
+	n.ends[session] = end
+}
+
 // crash stops the node. Its clients' connections break.
 func (n *node) crash() {
 	if n.down {
@@ -372,7 +388,7 @@ func (n *node) crash() {
 			}
 		}
 	})
-	n.ends = map[int64]*endpoint{}
+	n.ends = nil
 	w.following(cause, n.bury)
 }
 

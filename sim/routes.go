@@ -76,10 +76,10 @@ func (w *World) redirected(v *resp.Value) (to *node, asking bool) {
 
 // routed sends a command, which is given in pieces, to the server of the lane's
 // key, and follows pointers.
-func (l *lane) routed(ctx context.Context, text string, args ...[]string) (resp.Value, error) {
+func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp.Value, error) {
 	p, t := l.p, l.p.running()
 	if err := ctx.Err(); err != nil {
-		return resp.Value{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	c, asking := l.conn, false
 	if c == nil {
@@ -106,7 +106,7 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (resp.
 		if err != nil && ctx.Err() == nil {
 			p.askForSlots()
 		}
-		to, ask := p.w.redirected(&v)
+		to, ask := p.w.redirected(v)
 		if to != nil && !ask {
 			p.askForSlots()
 		}

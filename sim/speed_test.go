@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"iter"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"testing"
@@ -11,23 +12,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/lockclient"
 	"minikv/luaengine"
 )
 
 // BenchmarkSpeed prints, for one core, tracing off and the hash on: what an event
 // costs in units of one bare push and pop of the queue and one switch of
 // coroutines; what a lock/unlock cycle with 1,000 clients costs in units of its two
-// scripts, run alone; how many seeds of three clients and 60 virtual seconds there
-// are in a second; and how long a failover with a lease of 30 s takes. What is
-// measured is processor time, in turn, so that a busy machine may do other things.
+// scripts, run alone, with work and a write in between and without; how many seeds
+// of three clients and 60 virtual seconds there are in a second; and how long a
+// failover with a lease of 30 s takes. What is measured is processor time, in turn,
+// so that a busy machine may do other things.
 func BenchmarkSpeed(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/locksim has it
 	lua := NewLua()
-	cycles := parsed(b, cyclesScenario)
+	cycles, pure := parsed(b, cyclesScenario), parsed(b, pureScenario)
 	seeds := parsed(b, "world clients=3 lock=mutex hold=1s..5s think=1s..5s\nexpect exclusion=holds\nrun for=60s\n")
 	failover, err := Find("failover_before_replication")
 	require.NoError(b, err)
-	var t struct{ bare, scripts, cycles, seeds, failover time.Duration }
-	var n struct{ bare, scripts, events, grants, seeds, seedEvents, failovers int }
+	var t struct{ bare, scripts, cycles, pure, seeds, failover time.Duration }
+	var n struct{ bare, scripts, events, grants, pure, seeds, seedEvents, failovers int }
 	for i := 0; b.Loop(); i++ {
 		t.bare += bare(20_000)
 		n.bare += 20_000
@@ -37,6 +41,9 @@ func BenchmarkSpeed(b *testing.B) {
 		t.cycles += took
 		n.events += int(r.Events)
 		n.grants += r.Grants
+		r, took = timed(b, pure, Options{Seed: cycles.Seed, Lua: lua, For: time.Second, Own: &Own{Run: lockAndUnlock}})
+		t.pure += took
+		n.pure += r.Grants
 		for j := range 50 {
 			r, took = timed(b, seeds, Options{Seed: uint64(50*i + j), Lua: lua})
 			t.seeds += took
@@ -52,9 +59,32 @@ func BenchmarkSpeed(b *testing.B) {
 	b.ReportMetric(event/per(t.bare, n.bare), "event/bare")
 	b.ReportMetric(cycle, "ns/cycle")
 	b.ReportMetric(cycle/per(t.scripts, n.scripts), "cycle/scripts")
+	b.ReportMetric(per(t.pure, n.pure), "ns/pure-cycle")
+	b.ReportMetric(per(t.pure, n.pure)/per(t.scripts, n.scripts), "pure-cycle/scripts")
 	b.ReportMetric(1e9/per(t.seeds, n.seeds), "seeds/s")
 	b.ReportMetric(float64(n.seedEvents)/float64(n.seeds), "events/seed")
 	b.ReportMetric(per(t.failover, n.failovers)/1e6, "ms/failover")
+}
+
+// pureScenario is cyclesScenario of clients that do nothing but lock and unlock.
+const pureScenario = "# Cycles.\nworld clients=1000 per-lock=1 lock=own ttl=30s delay=1ms..5ms\n" +
+	"expect exclusion=holds\nrun for=5s seed=1\n"
+
+// lockAndUnlock is a client that does nothing else.
+func lockAndUnlock(ctx context.Context, c *Client) {
+	of := lockclient.New(c.Transports()[0], c.Runtime(), lockclient.WithID(c.ID()))
+	lock := of.Mutex(c.Key())
+	for {
+		held, err := lock.Lock(ctx)
+		if err != nil {
+			return
+		}
+		b := c.Believes(0)
+		c.Ends(b, false)
+		if held.Unlock(ctx) != nil {
+			return
+		}
+	}
 }
 
 func per(d time.Duration, n int) float64 { return float64(d.Nanoseconds()) / float64(n) }

@@ -86,7 +86,7 @@ func (l *lane) eval(ctx context.Context, q *scriptCall) (lockclient.Reply, error
 	if err == nil && v.Kind == resp.Error && strings.HasPrefix(v.Str, "NOSCRIPT") {
 		return l.teach(ctx, q)
 	}
-	return answer(&v, err)
+	return answer(v, err)
 }
 
 // teach runs a script that the server does not know yet.
@@ -98,10 +98,10 @@ func (l *lane) teach(ctx context.Context, q *scriptCall) (lockclient.Reply, erro
 		return lockclient.Reply{}, err
 	}
 	v, err := l.run(ctx, command, script, q)
-	return answer(&v, err)
+	return answer(v, err)
 }
 
-func (l *lane) run(ctx context.Context, command, script string, q *scriptCall) (resp.Value, error) {
+func (l *lane) run(ctx context.Context, command, script string, q *scriptCall) (*resp.Value, error) {
 	text := ""
 	if l.p.w.cfg.Details {
 		text = q.text()
@@ -116,7 +116,7 @@ func (l *lane) do(ctx context.Context, args ...string) (lockclient.Reply, error)
 		text = describeCommand(args)
 	}
 	v, err := l.routed(ctx, text, args)
-	return answer(&v, err)
+	return answer(v, err)
 }
 
 // first is the first of keys, or "".
