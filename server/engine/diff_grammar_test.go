@@ -157,8 +157,8 @@ func (f *diffForm) command(random *rand.Rand) diffStep {
 		if f.hasLifetime() {
 			break // a time to live that ends during the test
 		}
-		if strings.HasSuffix(words[0], "SCAN") && words[at-1] == "COUNT" {
-			break // a part of a hash table, which has no order
+		if strings.HasSuffix(words[0], "SCAN") && (words[at] == "0" || words[at-1] == "COUNT") {
+			break // a cursor that was not given out, or a part of a hash table, which has no order
 		}
 		words[at] = diffWord(random, []string{"V", "N", "D", "K"}[random.Intn(4)])
 	}
