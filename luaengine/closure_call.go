@@ -145,8 +145,9 @@ func (k *commandCall) run(a *activation) *failure {
 	r := &a.e.run
 	// An argument may itself be a call, whose words go behind the ones so far.
 	mark, digits := len(r.args), len(r.digits)
+	all := r.args
 	if k.word != nil {
-		r.args = append(r.args, k.word)
+		all = append(all, k.word)
 	}
 	good := true
 	for i := range k.args {
@@ -156,17 +157,20 @@ func (k *commandCall) run(a *activation) *failure {
 			if word == nil {
 				word, ok = a.word(arg.param)
 			}
-			r.args = append(r.args, word)
+			all = append(all, word)
 			good = good && ok
 			continue
 		}
+		r.args = all
 		ok, fault := arg.push(a)
 		if fault != nil {
 			return fault
 		}
+		all = r.args
 		good = good && ok
 	}
-	words := r.args[mark:]
+	r.args = all
+	words := all[mark:]
 	if good && k.handle != NoCommand {
 		r.host.Call(k.handle, words, r.proto, &a.reply)
 	} else {

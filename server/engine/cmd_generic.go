@@ -59,15 +59,21 @@ func runDel(c *Call, reply *resp.Value) {
 const lazyThreshold = 64
 
 // runExists is EXISTS key [key ...].
-func runExists(c *Call, reply *resp.Value) { countKeys(c, reply, c.DB.Exists) }
-
-// runTouch is TOUCH key [key ...].
-func runTouch(c *Call, reply *resp.Value) { countKeys(c, reply, c.DB.Touch) }
-
-func countKeys(c *Call, reply *resp.Value, counts func(key []byte) bool) {
+func runExists(c *Call, reply *resp.Value) {
 	n := int64(0)
 	for _, key := range c.Args[1:] {
-		if counts(key) {
+		if c.DB.Exists(key) {
+			n++
+		}
+	}
+	reply.SetInt(n)
+}
+
+// runTouch is TOUCH key [key ...].
+func runTouch(c *Call, reply *resp.Value) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if c.DB.Touch(key) {
 			n++
 		}
 	}

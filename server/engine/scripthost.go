@@ -92,19 +92,13 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 
 // Call runs one command of the script.
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
-	if h.plain && uint(handle) < uint(len(table)) {
-		if cmd := &table[handle]; cmd.plain && cmd.accepts(len(args)) {
-			h.callPlain(cmd, args, proto, reply)
-			return
-		}
+	if !h.plain || uint(handle) >= uint(len(table)) || !table[handle].plain || !table[handle].accepts(len(args)) {
+		h.callAny(handle, args, proto, reply)
+		h.plain = h.isPlain() // the command may have changed the configuration
+		return
 	}
-	h.callAny(handle, args, proto, reply)
-	h.plain = h.isPlain() // the command may have changed the configuration
-}
-
-// callPlain is the shortest way: what scripts call is most of what a lock costs.
-func (h *scriptHost) callPlain(cmd *Command, args [][]byte, proto int, reply *resp.Value) {
-	c := h.call
+	// The shortest way: what scripts call is most of what a lock costs.
+	c, cmd := h.call, &table[handle]
 	c.Cmd, c.Args, c.Proto = cmd, args, proto
 	if fill := cmd.Fill; fill != nil {
 		fill(c, reply)
@@ -128,7 +122,7 @@ func (h *scriptHost) callPlain(cmd *Command, args [][]byte, proto int, reply *re
 	stats.of(cmd).calls++
 }
 
-// isPlain reports whether callPlain does all that callAny does.
+// isPlain reports whether the shortest way does all that callAny does.
 func (h *scriptHost) isPlain() bool {
 	n := h.node
 	return n.monitors == nil && n.cfg.Observe == nil && n.tracking.clients == 0 && !n.repl.logging &&
