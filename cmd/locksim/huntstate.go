@@ -134,7 +134,7 @@ func needs(kinds []string) string {
 
 // shrink writes the shortest story of the hits, and tells it.
 func (h *hunt) shrink(ctx context.Context, hits []explore.Hit) error {
-	short, err := explore.Shrink(ctx, hits)
+	short, err := explore.Shortening{Need: h.state.Need}.Shrink(ctx, hits)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) { return Shortenin
 // Shortening says how stories are made shorter.
 type Shortening struct {
 	Operations bool     // rather fewer operations than fewer faults
+	Need       string   // kind of fault that the story is about; "": any
 	Engines    *Engines // nil: each shortening makes its own
 }
 
@@ -139,11 +140,14 @@ func (s *shrinker) try(candidate *sim.Scenario) bool {
 	return true
 }
 
-// violatesWithout reports whether a story violates as well without its faults: it
-// is about something else then, such as a latch that nobody counts down.
+// violatesWithout reports whether a story violates as well without its faults, or
+// those that are needed: it is about something else then, such as a latch that
+// nobody counts down.
 func (s *shrinker) violatesWithout(story *sim.Scenario) bool {
 	calm := *story
-	calm.Steps = slices.DeleteFunc(slices.Clone(story.Steps), func(step sim.Step) bool { return !isHarmless(step) })
+	calm.Steps = slices.DeleteFunc(slices.Clone(story.Steps), func(step sim.Step) bool {
+		return !isHarmless(step) && (s.how.Need == "" || step.Fault == s.how.Need)
+	})
 	o, err := s.run(s.ctx, &calm, calm.Seed)
 	return err == nil && len(o.violated) > 0
 }

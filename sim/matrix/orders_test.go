@@ -57,11 +57,11 @@ func TestReplayThatDiffers(t *testing.T) {
 	res, err := explore.Search(s.ctx, explore.Problem{Scenario: world}, explore.Options{Root: 1, Seeds: 50})
 	require.NoError(t, err)
 	found := &ClaimResult{Check: "exclusion"}
-	require.NoError(t, s.hit(found, world, res.Hits[0]))
+	require.NoError(t, s.hit(found, world, res.Hits[0], ""))
 	require.Empty(t, found.Differs)
 	hit := res.Hits[0]
 	hit.Hash ^= trace.Hash(1)
-	require.NoError(t, s.hit(found, world, hit))
+	require.NoError(t, s.hit(found, world, hit, ""))
 	require.Contains(t, found.Differs, "hash ")
 	require.True(t, (&Result{Claims: []ClaimResult{*found}}).Failed())
 }

@@ -219,13 +219,13 @@ func (s *searcher) sought(c *Cell, one claim) (*ClaimResult, error) {
 }
 
 // hit tells of a violation: what it is, how to see it, and that it can be seen again.
-func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit) (err error) {
+func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit, need string) (err error) {
 	found.Verdict, found.Finding = check.Violated, h.Violated[0].Reason
 	found.Replay, found.Needs = replayLine(world, h.Seed), h.Needs
 	if found.Differs, err = s.replay(world, h.Seed, h.Hash, found.Check); err != nil || !s.opt.Shrink {
 		return err
 	}
-	story, err := explore.Shortening{Engines: &s.engines}.Shrink(s.ctx, []explore.Hit{h})
+	story, err := explore.Shortening{Need: need, Engines: &s.engines}.Shrink(s.ctx, []explore.Hit{h})
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,8 @@ func (s *searcher) shorter(
 			if found.Differs != "" || !told.shorter(found.Story) {
 				return nil
 			}
-			story, err := explore.Shortening{Operations: operations, Engines: &s.engines}.Shrink(s.ctx, hits)
+			how := explore.Shortening{Operations: operations, Need: opt.Need, Engines: &s.engines}
+			story, err := how.Shrink(s.ctx, hits)
 			if err != nil {
 				return err
 			}

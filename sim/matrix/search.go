@@ -11,11 +11,15 @@ import (
 
 // search looks for a violation of a claim. What was found is kept.
 func (s *searcher) search(c *Cell, one claim) (*ClaimResult, error) {
-	seeds := s.opt.Seeds
+	return s.within(c, one, s.seeds(one))
+}
+
+// seeds is with how many seeds a claim is searched for.
+func (s *searcher) seeds(one claim) int {
 	if one.verdict == check.Violated && s.opt.Find > 0 {
-		seeds = s.opt.Find
+		return s.opt.Find
 	}
-	return s.within(c, one, seeds)
+	return s.opt.Seeds
 }
 
 // within looks for a violation with that many seeds. What was found is kept.
@@ -37,7 +41,7 @@ func (s *searcher) within(c *Cell, one claim, seeds int) (*ClaimResult, error) {
 	found := s.result(world, one, res)
 	found.Took = s.elapsed() - began
 	if len(res.Hits) > 0 {
-		err = s.hit(found, world, res.Hits[0])
+		err = s.hit(found, world, res.Hits[0], opt.Need)
 	}
 	if told, ok := r.Story(c); ok && found.Story != nil && one.verdict == check.Violated {
 		opt.First = res.Tried
@@ -82,7 +86,7 @@ const glance = 100
 // sooner is the one of two claims that is found with few seeds, or both.
 func (s *searcher) sooner(c *Cell, claims []claim) ([]claim, error) {
 	for i, one := range claims {
-		found, err := s.within(c, one, min(glance, s.opt.Seeds))
+		found, err := s.within(c, one, min(glance, s.seeds(one)))
 		if err != nil {
 			return nil, err
 		}
