@@ -21,8 +21,7 @@ var serverMutations = []mutation{
 		"scripts/latch_count_down.lua", "if left <= 0 then", "if left <= 1 then"}, {
 		"scripts/latch_count_down.lua", "if left == 0 then", "if left >= 0 then"}}},
 	{"crashed_holder_frees_after_ttl", "progress: PEXPIRE sets a TTL", []edit{{
-		"../server/engine/cmd_expire.go", "\tc.DB.SetDeadline(key, max(0, deadline))\n\tc.Changed(key, \"expire\")\n",
-		"\tc.Changed(key, \"expire\")\n"}}},
+		"../server/engine/cmd_expire.go", "if !c.DB.SetDeadline(key, max(0, deadline)) {", "if !c.DB.Exists(key) {"}}},
 	{"crashed_holder_frees_after_ttl", "exclusion: no key expires before its time", []edit{{
 		"../datastore/expire.go", "k.instant() > e.deadline", "k.instant()+30000 > e.deadline"}}},
 	{"many_contended_locks", "progress: a message wakes who waits", []edit{{
