@@ -125,7 +125,7 @@ func (u *Untimed) Actions() (list []Action) {
 			list = append(list, Action{Verb: Fire, To: a})
 		}
 	}
-	if _, ok := u.later(); ok && len(list) == 0 && !u.over() {
+	if _, ok := u.later(); ok && len(list) == 0 && !u.isAllOver() {
 		list = append(list, Action{Verb: Elapse})
 	}
 	for _, c := range u.r.clients {
@@ -153,9 +153,9 @@ func (u *Untimed) Actions() (list []Action) {
 	return list
 }
 
-// over reports whether nothing that matters can happen any more: all clients
+// isAllOver reports whether nothing that matters can happen any more: all clients
 // have come to their end, and nothing of theirs is under way.
-func (u *Untimed) over() bool {
+func (u *Untimed) isAllOver() bool {
 	for _, c := range u.r.clients {
 		if !c.started || !c.p.dead && c.p.live > 0 {
 			return false
@@ -254,7 +254,7 @@ func (u *Untimed) Do(a Action) Footprint {
 	print := footprintOf(a.To)
 	switch a.Verb {
 	case Begin:
-		u.reached(a.To, uint64(a.Verb))
+		u.reached(a.To, a.To, uint64(a.Verb))
 		u.r.clientOf(u.process(a.To)).start()
 	case Deliver:
 		s, sum := u.line(link{a.From, a.To}, a.Lane).take()
@@ -264,9 +264,7 @@ func (u *Untimed) Do(a Action) Footprint {
 		print = u.arrived(known)
 	case Fire:
 		id, _ := u.due(a.To)
-		if n := u.node(a.To); n == nil || !n.alone() {
-			u.reached(a.To, uint64(a.Verb))
-		}
+		u.reached(a.To, a.To, uint64(a.Verb))
 		u.perform(id)
 	case Elapse:
 		u.w.now, _ = u.later()
@@ -275,7 +273,13 @@ func (u *Untimed) Do(a Action) Footprint {
 		print = u.upsets(a)
 		u.upset(a)
 	}
+	if n := u.node(a.To); n != nil && n.alone() {
+		n.reschedule() // what has gone needs no time
+	}
 	u.settle()
+	if p := u.process(a.To); p != nil && u.alike {
+		u.turn(p)
+	}
 	if u.touched {
 		print.actors |= 1 << footprintBeliefs
 	}
@@ -288,8 +292,9 @@ func (u *Untimed) upset(a Action) {
 		u.budget--
 	}
 	if a.Verb != Lose && a.Verb != Double { // what these change is under way, and seen there
-		for _, who := range []trace.Actor{a.From, a.To} {
-			u.reached(who, uint64(a.Verb)<<32|uint64(a.To))
+		u.reached(a.To, a.To, uint64(a.Verb))
+		if a.Verb == Cut || a.Verb == Mend {
+			u.reached(a.From, a.To, uint64(a.Verb))
 		}
 	}
 	switch a.Verb {
@@ -352,10 +357,11 @@ func (u *Untimed) kill(a trace.Actor) {
 	if p != nil {
 		p.paused = 0
 		p.crash()
+		u.lines = slices.DeleteFunc(u.lines, func(l line) bool { return l.link.to == a })
 	} else {
 		u.node(a).crash()
 		for c := range u.w.names {
-			u.subscribed[c*len(u.w.names)+int(a)] = 0
+			u.subscribed[u.pair(trace.Actor(c), a)] = 0
 		}
 	}
 	for _, kind := range u.kinds {

@@ -21,6 +21,10 @@ type Footprint struct {
 // unheeded is the vote of an answer that nobody looks at.
 const unheeded = 1
 
+// anyAnswer is the vote of every answer that changed nothing yet, where all masters
+// are asked at once: a majority that is not there with both is not there with one.
+const anyAnswer = 2
+
 // isUnheeded reports whether a client looks at no answer to a request: to the DEL
 // of what a release leaves for its repetitions. The task that sends it ends with it.
 func isUnheeded(args [][]byte) bool {
@@ -59,6 +63,12 @@ func (f Footprint) Conflicts(g Footprint) bool {
 		return true
 	}
 	return f.names(g.single) || g.names(f.single)
+}
+
+// Beyond reports whether an action that one actor took part in has reached
+// further: the order of beliefs, or the whole world.
+func (f Footprint) Beyond(who trace.Actor) bool {
+	return f.actors&^(1<<who|1<<footprintBudget) != 0
 }
 
 // names reports whether a request names a key, or could make it up: the last
@@ -120,8 +130,10 @@ func (u *Untimed) strangers(n *node) (bits uint64) {
 type arrival struct {
 	print   Footprint
 	to      trace.Actor
+	from    trace.Actor
 	sum     uint64 // of the message; 0: it changes nothing that is not seen elsewhere
 	vote    uint64 // 0: it is no answer that may only be counted
+	apart   bool   // it concerns nobody but the client and that master
 	process *process
 	before  quiet
 }
@@ -138,7 +150,7 @@ func (u *Untimed) quiet(p *process) quiet {
 
 // arriving notes what is known of a message before it reaches its end.
 func (u *Untimed) arriving(m *message, sum uint64) arrival {
-	a := arrival{print: footprintOf(m.to), to: m.to, sum: fold(sum, uint64(m.from))}
+	a := arrival{print: footprintOf(m.to), to: m.to, from: m.from, sum: fold(sum, 1)}
 	n := u.node(m.to)
 	switch {
 	case n == nil:
@@ -150,6 +162,7 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 			a.vote, a.sum, a.before = unheeded, 0, u.quiet(a.process)
 		case u.counts:
 			a.vote, a.before = fold(sum, m.call.asks), u.quiet(a.process)
+			a.apart = u.isWindingUp(a.process)
 		}
 	case n.alone() && !n.down && m.kind == msgRequest:
 		a.print.at, a.sum = m.to, 0
@@ -160,7 +173,7 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 			a.print.single = a.print.args[1]
 		}
 		if m.place == pubsubPlace { // of other requests the keys tell
-			s := &u.subscribed[int(m.from)*len(u.w.names)+int(m.to)]
+			s := &u.subscribed[u.pair(m.from, m.to)]
 			*s = fold(*s, sum)
 		}
 	}
@@ -180,14 +193,17 @@ func (u *Untimed) arrived(a arrival) Footprint {
 	case a.vote == unheeded && !counts:
 		panic("sim: " + u.w.names[a.to] + " heeds an answer that it was not to look at")
 	case a.vote > unheeded:
-		u.history[a.to].counted += mix(fold(a.sum, uint64(u.w.now)))
-		if !counts {
-			u.reached(a.to, 0)
+		u.counted(a.to, a.from, fold(a.sum, a.vote))
+		if !counts && !u.alike {
+			u.reached(a.to, a.to, 0)
 		}
 	case a.sum != 0:
-		u.reached(a.to, a.sum)
+		u.reached(a.to, a.from, a.sum)
 	}
-	if counts {
+	switch {
+	case a.apart || counts && u.alike && a.vote > unheeded:
+		a.print.at, a.print.vote = a.to, anyAnswer
+	case counts:
 		a.print.at, a.print.vote = a.to, a.vote
 	}
 	return a.print
@@ -198,16 +214,4 @@ func (u *Untimed) isQuiet(a arrival) bool {
 	after := a.before
 	after.events++ // the arrival itself
 	return u.told == 0 && !u.touched && u.quiet(a.process) == after
-}
-
-// history is what has reached an actor.
-type history struct {
-	past    uint64 // in its order
-	counted uint64 // answers since then, in any order
-}
-
-// reached notes what has reached an actor.
-func (u *Untimed) reached(a trace.Actor, what uint64) {
-	h := &u.history[a]
-	*h = history{past: fold(h.past, h.counted, what, uint64(u.w.now))}
 }

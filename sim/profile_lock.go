@@ -196,6 +196,9 @@ func (e *entry) deliver(payload string) {
 
 // wait takes a permit, or waits for one as long as d; negative: without limit.
 func (e *entry) wait(d time.Duration) {
+	if e.of.p.w.untimed != nil && d == 0 { // else time would never go on
+		d = time.Millisecond
+	}
 	e.waiting = true
 	if e.permits == 0 {
 		_, _ = e.gate.Wait(e.of.root, d)

@@ -100,6 +100,6 @@ func (p awaiter) round(t *task, ctx *simCtx) (more bool) {
 		return false
 	}
 	p.c.failed(t, trace.Refused, err)
-	t.sleep(ctx, retryAfter)
+	p.c.backOff(t, ctx)
 	return !errors.Is(err, lockclient.ErrNoLatch)
 }

@@ -23,11 +23,14 @@ type Untimed struct {
 	budget     int // faults that may still happen
 	lines      []line
 	history    []history // of each actor: what has reached it
+	parts      []uint64  // for each client and node: what of the client's history is of that node
 	exact      bool      // see UntimedOptions
 	counts     bool      // clients count the answers of independent masters
+	alike      bool      // and ask all of them at once: no master differs from another but by what has happened
 	told       uint64    // actors to whom something was sent in the present action
 	beliefs    uint64    // what clients believed and the resource accepted, in order
 	subscribed []uint64  // for each client and node: what it asked of its subscriptions there
+	over       uint64    // clients that will never do anything again, in the present state
 	touched    bool      // the present action has changed beliefs
 	back       []comeback
 	mends      []link
@@ -73,7 +76,10 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	u.r.build(opt.Options)
 	u.w = u.r.w
 	u.history = make([]history, len(u.w.names))
-	u.counts = findKind(u.r.s.World.Load.Kind).masters == independent && !u.exact
+	load := &u.r.s.World.Load
+	u.counts = findKind(load.Kind).masters == independent && !u.exact
+	u.alike = u.counts && u.areInterchangeable()
+	u.parts = make([]uint64, len(u.w.names)*len(u.w.names))
 	u.subscribed = make([]uint64, len(u.w.names)*len(u.w.names))
 	if u.r.s.World.Replicas > 0 {
 		u.w.advance(settling, 1<<16)
@@ -109,13 +115,21 @@ func (u *Untimed) Results() (list []check.Result) {
 // Report is what a run to this point found.
 func (u *Untimed) Report() *Report { return u.r.report() }
 
-// enqueue takes a message that is sent: it waits for its turn.
+// enqueue takes a message that is sent: it waits for its turn, unless nobody is
+// there any more whom it could reach.
 func (u *Untimed) enqueue(s step, lane uint8) {
+	if s.proc != nil && s.proc.dead {
+		return
+	}
 	l := u.line(link{s.msg.from, s.msg.to}, lane)
 	u.told |= 1 << min(s.msg.to, footprintBudget)
 	l.sent++
+	sum := u.sum(s.msg)
 	l.steps = append(l.steps, s)
-	l.sums = append(l.sums, u.sum(s.msg))
+	l.sums = append(l.sums, sum)
+	if u.alike && s.node != nil {
+		u.noted(s.msg.from, s.msg.to, sum)
+	}
 }
 
 // line returns a line, made in its place when it is first used: the lines are
@@ -214,14 +228,18 @@ func (u *Untimed) later() (at time.Duration, ok bool) {
 	return at, ok && at <= u.r.s.For
 }
 
-// settle does what follows at once: tasks that were made ready.
+// settle does what follows at once: tasks that were made ready, and what servers
+// without replicas do when keys end. As a key has ended for whoever asks, removed
+// or not, nobody can tell when that is done.
 func (u *Untimed) settle() {
 	q := &u.w.queue
 	for u.w.err == nil {
 		first := slot{seq: ^uint64(0), at: farAway}
 		for _, s := range q.heap {
-			kind := q.slab[s.id].kind
-			if (kind == stepReady || kind == stepRun) && s.at <= u.w.now && s.before(first) {
+			st := &q.slab[s.id]
+			atOnce := st.kind == stepReady || st.kind == stepRun ||
+				st.kind == stepTick && st.node.alone() && st.node.paused == 0
+			if atOnce && s.at <= u.w.now && s.before(first) {
 				first = s
 			}
 		}
@@ -239,52 +257,25 @@ func (u *Untimed) perform(id int32) {
 	u.w.step(s)
 }
 
-// State is a hash of all that decides what can happen from here on. Two runs
-// that have come to the same state go on alike.
-func (u *Untimed) State() uint64 {
-	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
-	for _, b := range u.back {
-		h = fold(h, uint64(b.actor))
-	}
-	for _, m := range u.mends {
-		h = fold(h, uint64(m.from), uint64(m.to)<<32)
-	}
-	for _, one := range u.history {
-		h = fold(h, one.past, one.counted)
-	}
-	for _, n := range u.w.nodes {
-		if n.alone() {
-			h = fold(h, n.content())
-		}
-	}
-	for _, s := range u.subscribed {
-		h = fold(h, s)
-	}
-	for _, p := range u.w.procs {
-		for _, c := range p.conns {
-			if c != nil {
-				h = fold(h, uint64(c.life), uint64(c.broken))
-			}
-		}
-	}
-	h = fold(h, u.timers())
-	for _, l := range u.lines {
-		if len(l.sums) > 0 {
-			h = fold(h, uint64(l.link.from), uint64(l.link.to), uint64(l.lane))
-			h = fold(h, l.sums...)
-		}
-	}
-	return h
+// areInterchangeable reports whether clients ask all masters the same, at once.
+func (u *Untimed) areInterchangeable() bool {
+	load := &u.r.s.World.Load
+	return !load.Redisson && (load.Kind == "redlock" || load.Kind == "redlock-hash")
 }
 
 // Outcome is a hash of what a run has come to: what clients believed, in its
-// order, and what servers have.
+// order, and what servers have, by whatever names if they are interchangeable.
 func (u *Untimed) Outcome() uint64 {
 	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
+	all := uint64(0)
 	for _, n := range u.w.nodes {
-		h = fold(h, n.content())
+		if u.areInterchangeable() {
+			all += mix(n.content())
+		} else {
+			all = fold(all, n.content())
+		}
 	}
-	return h
+	return fold(h, all)
 }
 
 // acquaint makes a script known to all servers for good: that each must be told
@@ -299,25 +290,6 @@ func (u *Untimed) acquaint(s *lockclient.Script) {
 			n.byHand("SCRIPT", "LOAD", s.Text)
 		}
 	}
-}
-
-// timers is a hash of all that is set for a time: by whom, and when.
-func (u *Untimed) timers() (sum uint64) {
-	q := &u.w.queue
-	for _, s := range q.heap {
-		st := &q.slab[s.id]
-		switch {
-		case st.kind == stepFree, st.proc != nil && st.proc.dead:
-			continue
-		case st.proc != nil:
-			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.proc.actor))
-		case st.node != nil:
-			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.node.actor))
-		default:
-			sum += fold(uint64(s.at), uint64(st.kind))
-		}
-	}
-	return sum
 }
 
 // alone reports whether the node has no replicas and no master. What it will do

@@ -60,7 +60,7 @@ func (p *worker) round(t *task, ctx *simCtx) (more bool) {
 	p.c.got = err == nil
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
-		t.sleep(ctx, retryAfter)
+		p.c.backOff(t, ctx)
 		return true
 	}
 	p.reenter(t, h.Context().(*simCtx), p.c.load.Reenter)
@@ -139,6 +139,7 @@ func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {
 	if cause := p.c.p.w.endBelief(b, trace.Release, t.cause, ""); cause != 0 {
 		t.cause = cause
 	}
+	p.c.done = p.c.last
 	if err := h.Unlock(ctx); err != nil {
 		p.c.failed(t, trace.Failed, err)
 		return

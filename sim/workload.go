@@ -111,6 +111,8 @@ type client struct {
 	started bool
 	of      int  // clients of the world
 	got     bool // what it asked for last
+	done    bool // with its rounds; what it has begun elsewhere may still go on
+	last    bool // it is in its last round, in a world where waiting for nothing only makes more orders
 	lives   int  // how often it was started again after a crash
 	own     *Own // of lock=own
 }
@@ -163,12 +165,21 @@ func (c *client) run() {
 	t := c.p.running()
 	c.p.watchSentinels()
 	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
-		if more := part.round(t, root); !more || c.got && c.p.w.calm {
+		c.last = c.p.w.untimed != nil && round == c.load.Rounds
+		if more := part.round(t, root); !more || c.got && c.p.w.calm || c.last {
 			break
 		}
 		t.sleep(root, time.Duration(c.p.choices.span(c.load.Think)))
 	}
 	t.notesEnd()
+	c.done = true
+}
+
+// backOff waits after a failed lock().
+func (c *client) backOff(t *task, ctx *simCtx) {
+	if !c.last {
+		t.sleep(ctx, retryAfter)
+	}
 }
 
 // notesEnd is apart from run, in the frame of which an event would lie for as long

@@ -1,10 +1,12 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
@@ -89,8 +91,10 @@ func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
 }
 
 // exhaustive is a depth-first search that starts again from the beginning for
-// each schedule. Sleep sets leave out orders of independent actions; states
-// that were seen with the same sleep set are not gone on from.
+// each schedule. Sleep sets leave out orders of independent actions; states that
+// were seen are gone on from only for what slept then; and where what one actor can
+// do will do, nothing else is tried (persistent sets).
+// Source: Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems".
 type exhaustive struct {
 	p       Problem
 	checks  []string
@@ -98,7 +102,7 @@ type exhaustive struct {
 	b       Bound
 	lua     *luaengine.Engine
 	path    []choice
-	seen    map[uint64]bool
+	seen    map[uint64][]sim.Action // by state: what slept in each of the visits to it
 	done    Exhausted
 	covered uint64 // parts of whole that the schedules so far cover
 	naive   bool   // no sleep sets and no states: for the test that compares
@@ -112,9 +116,23 @@ const whole = 1 << 62
 // choice is one level of the tree: what could happen there, what was tried.
 type choice struct {
 	left   []sim.Action // still to be tried; the first is on its way
+	others []sim.Action // to be tried as well if one of the actor's own reaches further
+	who    trace.Actor  // that actor; 0: there is none
 	tried  []slept      // and what has slept since above
 	print  sim.Footprint
-	weight uint64
+	weight uint64 // of the level
+}
+
+// weightBelow is the weight of each of the branches.
+func (c *choice) weightBelow() uint64 {
+	return c.weight / uint64(len(c.left)+len(c.others)+len(c.tried))
+}
+
+// widen adds what others could do, if an action has reached further than its actor.
+func (c *choice) widen(a sim.Action, print sim.Footprint) {
+	if len(c.others) > 0 && a.Verb != sim.Cut && a.Verb != sim.Mend && print.Beyond(c.who) {
+		c.left, c.others = append(c.left, c.others...), nil
+	}
 }
 
 // slept is an action that needs no trying: an order with it was run.
@@ -137,7 +155,7 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 	if b.Schedules == 0 {
 		b.Schedules = enough
 	}
-	e := &exhaustive{p: p, checks: checks, b: b, lua: sim.NewLua(), seen: map[uint64]bool{}}
+	e := &exhaustive{p: p, checks: checks, b: b, lua: sim.NewLua(), seen: map[uint64][]sim.Action{}}
 	for _, k := range p.Scenario.Faults.Kinds {
 		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
 			return nil, fmt.Errorf("explore: %s needs times: an exhaustive search knows %v", k.Kind, sim.UntimedFaults())
@@ -156,16 +174,13 @@ func (e *exhaustive) schedule() (more bool, err error) {
 	}
 	defer u.Close()
 	for i := range e.path {
-		e.path[i].print = u.Do(e.path[i].left[0])
+		e.do(u, &e.path[i])
 	}
-	e.done.Actions += len(e.path)
 	for e.deeper(u) {
 		if len(e.path) > longest {
 			return false, &TooManyError{Actions: longest}
 		}
-		c := &e.path[len(e.path)-1]
-		c.print = u.Do(c.left[0])
-		e.done.Actions++
+		e.do(u, &e.path[len(e.path)-1])
 	}
 	if err := u.Err(); err != nil {
 		return false, err
@@ -179,6 +194,14 @@ func (e *exhaustive) schedule() (more bool, err error) {
 	return more, err
 }
 
+// do has the action of a level happen.
+func (e *exhaustive) do(u *sim.Untimed, c *choice) {
+	a := c.left[0]
+	c.print = u.Do(a)
+	c.widen(a, c.print)
+	e.done.Actions++
+}
+
 // deeper adds the level of the state that the world is in, if there is
 // something to try there.
 func (e *exhaustive) deeper(u *sim.Untimed) bool {
@@ -187,7 +210,7 @@ func (e *exhaustive) deeper(u *sim.Untimed) bool {
 	weight := uint64(whole)
 	if n := len(e.path); n > 0 {
 		up := &e.path[n-1]
-		weight = up.weight / uint64(len(up.left)+len(up.tried))
+		weight = up.weightBelow()
 		if !e.naive && !e.plain {
 			for _, s := range up.tried {
 				if !s.print.Conflicts(up.print) {
@@ -200,24 +223,86 @@ func (e *exhaustive) deeper(u *sim.Untimed) bool {
 		return slices.ContainsFunc(sleeping, func(s slept) bool { return s.action == a })
 	}
 	actions = slices.DeleteFunc(actions, isAsleep)
-	if len(actions) == 0 || e.violation(u) != nil || u.Err() != nil || !e.naive && e.known(u.State(), sleeping) {
+	if len(actions) == 0 || e.violation(u) != nil || u.Err() != nil {
 		return false
 	}
-	e.path = append(e.path, choice{left: actions, tried: sleeping, weight: weight})
-	return true
+	c := choice{left: actions, tried: sleeping, weight: weight}
+	if !e.naive {
+		e.visit(u, &c)
+	}
+	if len(c.left) > 0 {
+		e.path = append(e.path, c)
+	}
+	return len(c.left) > 0
 }
 
-// known reports whether a state was seen with the same sleep set.
-func (e *exhaustive) known(state uint64, sleeping []slept) bool {
-	for _, s := range sleeping {
-		state ^= mix(uint64(s.action.Verb)<<48 | uint64(s.action.From)<<32 | uint64(s.action.To)<<8 | uint64(s.action.Lane))
+// visit leaves what is still to be tried in a state, and what sleeps there: at the
+// first visit what one actor can do, if that will do (see sim.Untimed.Focus), and
+// later what slept in each earlier visit but is awake now.
+// Source: Godefroid, Holzmann and Pirottin, "State-Space Caching Revisited".
+func (e *exhaustive) visit(u *sim.Untimed, c *choice) {
+	asleep := make([]sim.Action, len(c.tried))
+	for i, s := range c.tried {
+		asleep[i] = s.action
 	}
-	if e.seen[state] {
-		return true
+	state := u.State(asleep)
+	before, known := e.seen[state.Hash]
+	if known {
+		isAwake := func(a sim.Action) bool { return !slices.Contains(before, state.Named(a)) }
+		c.left = slices.DeleteFunc(c.left, isAwake)
+		c.tried = slices.DeleteFunc(c.tried, func(s slept) bool { return isAwake(s.action) })
+		if len(c.left) == 0 {
+			return
+		}
+	} else {
+		e.done.States++
+		if !e.plain {
+			e.focus(u, c)
+		}
 	}
-	e.seen[state] = true
-	e.done.States++
-	return false
+	asleep = asleep[:0]
+	for _, s := range c.tried {
+		asleep = append(asleep, state.Named(s.action))
+	}
+	e.seen[state.Hash] = asleep
+}
+
+// focus leaves the actions of one actor, if they will do. Where a client may
+// begin, it does so first: else it sleeps until time goes on, as nothing but that
+// makes a difference to it.
+func (e *exhaustive) focus(u *sim.Untimed, c *choice) {
+	begins := func(a sim.Action) bool { return a.Verb == sim.Begin }
+	if slices.ContainsFunc(c.left, begins) {
+		slices.SortStableFunc(c.left, func(a, b sim.Action) int { return cmp.Compare(rank(a), rank(b)) })
+		return
+	}
+	few, who := u.Focus(u.Actions())
+	if who == 0 {
+		return
+	}
+	c.who = who
+	var own []sim.Action
+	for _, a := range c.left {
+		if slices.Contains(few, a) {
+			own = append(own, a)
+		} else {
+			c.others = append(c.others, a)
+		}
+	}
+	c.left = own
+	for _, s := range c.tried {
+		if slices.Contains(few, s.action) {
+			c.widen(s.action, s.print)
+		}
+	}
+}
+
+// rank is 0 for what is tried first.
+func rank(a sim.Action) int {
+	if a.Verb == sim.Begin {
+		return 0
+	}
+	return 1
 }
 
 // mix is the finaliser of splitmix64.
@@ -267,7 +352,7 @@ func (e *exhaustive) story(u *sim.Untimed, r check.Result) *sim.Scenario {
 func (e *exhaustive) next() bool {
 	if n := len(e.path); n > 0 {
 		up := e.path[n-1]
-		e.covered += up.weight / uint64(len(up.left)+len(up.tried))
+		e.covered += up.weightBelow()
 	} else {
 		e.covered = whole
 	}
@@ -287,7 +372,7 @@ func (e *exhaustive) next() bool {
 // hopeless. The estimate is that of the tree without its states, so far too
 // high; where states come again often, the end comes sooner.
 const (
-	probe    = 20_000
+	probe    = 100_000
 	hopeless = 1_000_000_000_000_000
 )
 

@@ -42,6 +42,11 @@ var smallWorlds = []tinyWorld{
 	{"a client of two stands still", "masters=2 clients=1 lock=redlock renew=off once=on", "pause", 1},
 	{"a message gets lost", "masters=3 clients=1 lock=redlock renew=off once=on", "drop", 1},
 	{"a request comes twice", "masters=2 clients=1 lock=redlock-hash renew=off once=on", "duplicate", 1},
+	{"an answer gets lost", "masters=3 clients=1 lock=redlock renew=off once=on", "lost-reply", 1},
+	{"one of two is cut off", "masters=2 clients=1 lock=redlock renew=off once=on", "partition", 1},
+	{"one of three stands still", "masters=3 clients=1 lock=redlock renew=off once=on", "freeze", 1},
+	{"a client of two crashes", "masters=2 clients=1 lock=redlock-hash renew=off once=on", "crash", 1},
+	{"an answer of two gets lost", "masters=2 clients=2 lock=redlock renew=off once=on", "lost-reply", 1},
 	{"Redisson's multi", "masters=2 clients=1 lock=multi profile=redisson renew=off once=on", "crash", 1},
 	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
 }
@@ -55,7 +60,7 @@ func search(
 	if w.kinds != "" {
 		text += "faults " + w.kinds + "\n"
 	}
-	e, err := newExhaustive(problem(t, text+"run for=4s\n"), Bound{Faults: w.faults, Schedules: 100_000})
+	e, err := newExhaustive(problem(t, text+"run for=4s\n"), Bound{Faults: w.faults, Schedules: 1000_000})
 	require.NoError(t, err)
 	set(e)
 	finals = map[uint64]bool{}
@@ -72,11 +77,13 @@ func search(
 
 func reduced(*exhaustive) {}
 
+func stateOf(u *sim.Untimed) uint64 { return u.State(nil).Hash }
+
 func TestReducedSearchSeesWhatNaiveSearchSees(t *testing.T) {
 	for _, w := range tinyWorlds {
 		t.Run(w.name, func(t *testing.T) {
-			all, most := search(t, w, func(e *exhaustive) { e.naive = true }, (*sim.Untimed).State)
-			seen, few := search(t, w, reduced, (*sim.Untimed).State)
+			all, most := search(t, w, func(e *exhaustive) { e.naive = true }, stateOf)
+			seen, few := search(t, w, reduced, stateOf)
 			require.Equal(t, all, seen)
 			require.LessOrEqual(t, few, most)
 		})
@@ -141,8 +148,13 @@ func TestBoundsThatCannotBe(t *testing.T) {
 	require.ErrorAs(t, err, &tooMany)
 	require.Greater(t, tooMany.Estimate, uint64(200))
 	require.ErrorContains(t, err, "schedules within the bound, more than 200: expected fewer faults, clients or servers")
-	_, err = Exhaust(ctx, problem(t, "world clients=2 rounds=1 ttl=3s hold=1s renew=off lock=mutex profile=redisson\n"+
-		"expect exclusion=holds\nfaults drop\nrun for=8s\n"), Bound{Faults: 1})
+	endless := problem(t, "world clients=1 ttl=3s lock=own\nexpect exclusion=holds\nrun for=8s\n")
+	endless.Own = &sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		for ctx.Err() == nil {
+			_, _ = c.Transports()[0].Do(ctx, c.Key(), "GET", c.Key())
+		}
+	}}
+	_, err = Exhaust(ctx, endless, Bound{})
 	require.EqualError(t, err, "explore: a schedule of more than 2000 actions, as of somebody who asks again and again: "+
 		"expected clients that give up, or are told")
 	_, err = Exhaust(ctx, p, Bound{Faults: 10})

@@ -29,7 +29,7 @@ func Table(results []Result) string {
 		}
 		b.WriteString("\n\n")
 	}
-	return b.String() + Summary(results)
+	return b.String() + ordersText(results) + Summary(results)
 }
 
 // short is a kind's name for the head of a column.
@@ -101,7 +101,15 @@ func Markdown(results []Result) string {
 		}
 		b.WriteString("\n")
 	}
-	return b.String() + Summary(results)
+	return b.String() + ordersText(results) + Summary(results)
+}
+
+// ordersText is what running every order has shown, with its heading, if it was asked for.
+func ordersText(results []Result) string {
+	if table := OrdersMarkdown(results); table != "" {
+		return "### every order\n\n" + table + "\n"
+	}
+	return ""
 }
 
 // line says what became of a claim.

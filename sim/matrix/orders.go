@@ -29,16 +29,62 @@ type Orders struct {
 // Holds reports whether all orders were run, none violates, and the twin's do.
 func (o *Orders) Holds() bool { return o.Complete && o.Violation == "" && o.Why == "" }
 
-// The bound: as many clients and faults as there may be, and how many schedules
-// are run before a world counts as too large.
-const (
-	orderClients   = 2
-	orderFaults    = 1
-	orderSchedules = 150_000
-)
+// Bound is how large the worlds are in which every order of some cells of a row is run.
+type Bound struct {
+	Profile string   // "": both
+	Kinds   []string // nil: all
+	Variant string   // "any" is all
+	Clients int
+	Masters int    // 0: as many as the row has
+	Faults  int    // at most
+	TTL     string // "": as in the row
+	Why     string // why there are no such worlds, "" if there are
+}
 
-// sizes are how many masters a world may have instead of five; 0: as the row has it.
-var sizes = []int{0, 3}
+// orderSchedules is how many schedules are run before a world counts as too large.
+const orderSchedules = 400_000
+
+// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D], or -: WHY.
+func (r *Row) bound(text string) error {
+	cells, rest, ok := strings.Cut(text, ": ")
+	if !ok {
+		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D], " +
+			"or -: WHY")
+	}
+	b := Bound{}
+	if profile, kinds, ok := strings.Cut(cells, " "); ok && slices.Contains(Profiles(), profile) {
+		b.Profile, cells = profile, kinds
+	}
+	b.Kinds, b.Variant = whose(cells)
+	if why, none := strings.CutPrefix(rest, "-: "); none {
+		b.Why, rest = why, ""
+	}
+	for _, word := range strings.Fields(rest) {
+		name, value, _ := strings.Cut(word, "=")
+		if name == "ttl" {
+			b.TTL = value
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults}[name]
+		if at == nil || err != nil {
+			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N or ttl=D", word)
+		}
+		*at = n
+	}
+	r.Bounds = append(r.Bounds, b)
+	return nil
+}
+
+// Bound is the bound of a cell: of the lines that fit the last.
+func (r *Row) Bound(c *Cell) (b Bound, ok bool) {
+	for _, one := range r.Bounds {
+		if (one.Profile == "" || one.Profile == c.Profile) && fits(one.Kinds, one.Variant, c) {
+			b, ok = one, true
+		}
+	}
+	return b, ok
+}
 
 // ordersName ends the names of worlds without time; a number says how many
 // masters they have instead.
@@ -51,15 +97,18 @@ func ordersTail(masters int) string {
 	return ordersName[1:] + strconv.Itoa(masters)
 }
 
-// Orders is the smallest world of a claim, for an exhaustive search: two clients
-// that do what they do once, and one fault at most. An error says why there is none.
-func (r *Row) Orders(c *Cell, one claim, masters int) (*sim.Scenario, error) {
+// Orders is the smallest world of a claim within a bound, for an exhaustive
+// search: clients do what they do once. An error says why there is none.
+func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 	timed, err := r.Scenario(c, one)
 	if err != nil {
 		return nil, err
 	}
 	if one.check != "safety" && one.check != "fencing" {
 		return nil, errors.New(one.of(c.Kind) + " is not looked for in every order")
+	}
+	if b.Why != "" {
+		return nil, errors.New(b.Why)
 	}
 	var kinds []string
 	for _, k := range timed.Faults.Kinds {
@@ -75,16 +124,19 @@ func (r *Row) Orders(c *Cell, one claim, masters int) (*sim.Scenario, error) {
 	for _, o := range timed.World.Words {
 		words.add(o.Name + "=" + o.Value)
 	}
-	words.add(strings.Fields(fmt.Sprintf("clients=%d rounds=1 hold=0s think=0s scales=off delay=1ms", orderClients))...)
+	words.add(strings.Fields(fmt.Sprintf("clients=%d rounds=1 hold=0s think=0s scales=off delay=1ms", b.Clients))...)
 	words.add(strings.Fields(fewer(c.Kind))...)
-	if masters > 0 {
-		if timed.World.Masters <= masters {
+	if b.Masters > 0 {
+		if timed.World.Masters <= b.Masters {
 			return nil, errors.New("it has no more masters anyway")
 		}
-		words.add("masters=" + strconv.Itoa(masters))
+		words.add("masters=" + strconv.Itoa(b.Masters))
+	}
+	if b.TTL != "" {
+		words.add("ttl=" + b.TTL)
 	}
 	s := *timed
-	s.Steps, s.For = nil, 5*timed.World.Load.TTL/2
+	s.Steps, s.For = nil, 5*words.duration("ttl")/2
 	s.World.Words = words.options()
 	small, err := s.WithFaults(kinds)
 	if err != nil {
@@ -93,7 +145,7 @@ func (r *Row) Orders(c *Cell, one claim, masters int) (*sim.Scenario, error) {
 	if small, err = small.Again(); err != nil {
 		return nil, fmt.Errorf("cell %s: %w", c, err)
 	}
-	small.Name = timed.Name + "/" + ordersTail(masters)
+	small.Name = timed.Name + "/" + ordersTail(b.Masters)
 	return small, nil
 }
 
@@ -110,20 +162,28 @@ func fewer(kind string) string {
 	return ""
 }
 
-// orders runs every order of a claim that is expected to hold, in the largest
-// world that can be, and looks for a twin that breaks in such a world.
+// orders runs every order of a claim that is expected to hold within its row's
+// bound, and looks for a twin that breaks in such a world.
 func (s *searcher) orders(c *Cell, one claim) (*Orders, error) {
-	o, masters, err := s.largest(c, one)
+	b, ok := s.row(c).Bound(c)
+	if !ok {
+		b.Why = "its row states no bound"
+	}
+	world, why := s.row(c).Orders(c, one, b)
+	if why != nil {
+		return &Orders{Why: why.Error()}, nil
+	}
+	o, err := s.exhaust(world, b)
 	if err != nil || o.Why != "" || o.Violation != "" {
 		return o, err
 	}
 	judged := *o
 	for _, twin := range s.twins(c, one.of(c.Kind)) {
-		world, why := s.row(twin.cell).Orders(twin.cell, twin.claim, masters)
+		world, why := s.row(twin.cell).Orders(twin.cell, twin.claim, b)
 		if why != nil || nearness(c, twin.cell) < sameKind {
 			continue
 		}
-		broken, err := s.exhaust(world)
+		broken, err := s.exhaust(world, b)
 		if err != nil || broken.Violation != "" {
 			judged.Twin = twin.cell.String()
 			return &judged, err
@@ -133,39 +193,22 @@ func (s *searcher) orders(c *Cell, one claim) (*Orders, error) {
 	return &judged, nil
 }
 
-// largest runs every order in the largest world of a claim in which that can be
-// done, and says how many masters that has (0: as the row has it).
-func (s *searcher) largest(c *Cell, one claim) (o *Orders, masters int, err error) {
-	for _, masters := range sizes {
-		world, why := s.row(c).Orders(c, one, masters)
-		if why != nil {
-			if o == nil {
-				o = &Orders{Why: why.Error()}
-			}
-			break
-		}
-		if o, err = s.exhaust(world); err != nil || o.Why == "" {
-			return o, masters, err
-		}
-	}
-	return o, 0, nil
-}
-
 // exhaust runs every order of a world. What was found is kept.
-func (s *searcher) exhaust(world *sim.Scenario) (*Orders, error) {
-	if known := s.ordered[world.Name]; known != nil {
+func (s *searcher) exhaust(world *sim.Scenario, b Bound) (*Orders, error) {
+	name := world.Text() // a twin's bound is that of what it is the twin of
+	if known := s.ordered[name]; known != nil {
 		return known, nil
 	}
 	o := &Orders{World: world.Name}
 	if len(world.Faults.Kinds) > 0 {
-		o.Faults = orderFaults
+		o.Faults = b.Faults
 	}
 	w := &world.World
 	o.Bound = several(w.Clients, "client") + ", " + several(w.Masters, "master")
 	if w.Replicas > 0 {
 		o.Bound += " with " + several(w.Replicas, "replica")
 	}
-	o.Bound += ", at most " + several(o.Faults, "fault")
+	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()
 	done, err := explore.Exhaust(s.ctx, explore.Problem{Scenario: world},
 		explore.Bound{Faults: o.Faults, Schedules: orderSchedules, First: breaks})
@@ -177,7 +220,7 @@ func (s *searcher) exhaust(world *sim.Scenario) (*Orders, error) {
 	if done.Hit != nil {
 		o.Violation, o.Why = done.Result.Reason, ""
 	}
-	s.ordered[world.Name] = o
+	s.ordered[name] = o
 	return o, err
 }
 

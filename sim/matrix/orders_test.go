@@ -27,7 +27,7 @@ func TestOrders(t *testing.T) {
 	require.Nil(t, orders["2/redisson/mutex"], "what must break is not searched like this")
 	o := orders["12/lockclient/simple"]
 	require.True(t, o.Holds(), o)
-	require.Equal(t, "2 clients, 1 master, at most 1 fault", o.Bound)
+	require.Equal(t, "2 clients, 1 master, at most 1 fault, 7.5s", o.Bound)
 	require.Equal(t, "2/lockclient/simple", o.Twin)
 	require.Equal(t, "matrix:12/lockclient/simple/exclusion/orders", o.World)
 	world, ok, err := Find(o.World)
@@ -35,8 +35,41 @@ func TestOrders(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, world.World.Clients)
 	require.Equal(t, "drift needs times", orders["6/redisson/mutex/within"].Why)
-	require.Equal(t, "how long amnesia lasts matters", orders["14/lockclient/redlock/delayed"].Why)
+	require.Equal(t, "how long a master is away is the point", orders["14/lockclient/redlock/delayed"].Why)
 	require.True(t, orders["20/lockclient/latch"].Holds())
+	text := Table(results)
+	require.Contains(t, text, "| 12 | 2 clients, 1 master, at most 1 fault, 7.5s | 1 | ")
+	require.Contains(t, text, " claims; 3 hold in all of theirs. ")
+}
+
+// "None violates" is said of a bound only if all of it was run, and a twin was seen.
+func TestOrdersVerdict(t *testing.T) {
+	of := func(o Orders) Result {
+		o.World, o.Bound = "w", "2 clients"
+		return Result{Row: 1, Profile: Lockclient, Lock: "mutex", Claims: []ClaimResult{{Orders: &o}}}
+	}
+	held := of(Orders{Complete: true, Schedules: 3})
+	require.Contains(t, OrdersMarkdown([]Result{held, held}), "| 1 | 2 clients | 2 | 6 | 3 | none violates |")
+	for want, other := range map[string]Result{
+		"not all were run, or no twin was seen: lockclient mutex": of(Orders{Schedules: 2, Why: "too many"}),
+		"violated: lockclient mutex":                              of(Orders{Complete: true, Violation: "both hold"}),
+	} {
+		text := OrdersMarkdown([]Result{held, other})
+		require.Contains(t, text, want)
+		require.NotContains(t, text, "none violates")
+	}
+	require.Empty(t, OrdersMarkdown([]Result{{Claims: []ClaimResult{{}}}}))
+}
+
+// Each row says within which bound every order is run, for each claim that could be.
+func TestRowsStateBounds(t *testing.T) {
+	for _, r := range Rows() {
+		for i := range r.Cells {
+			b, ok := r.Bound(&r.Cells[i])
+			require.True(t, ok, "%s has no bound", &r.Cells[i])
+			require.True(t, b.Why != "" || b.Clients == 2 && b.Faults <= 1, "%s: %+v", &r.Cells[i], b)
+		}
+	}
 }
 
 // A world may have fewer masters, and is found by its name.

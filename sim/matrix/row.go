@@ -23,6 +23,7 @@ type Row struct {
 	Cells    []Cell
 	Listed   []Cell // what runs have shown instead: Code is check=verdict
 	Stories  []Story
+	Bounds   []Bound
 }
 
 // Story is the shortest published or derived story of what breaks, for some cells
@@ -46,29 +47,39 @@ func (s Story) shorter(than *explore.Shrunk) bool {
 // Story is the story of a cell: of the lines that fit the last.
 func (r *Row) Story(c *Cell) (s Story, ok bool) {
 	for _, one := range r.Stories {
-		if (one.Kinds == nil || slices.Contains(one.Kinds, c.Kind)) &&
-			(one.Variant == anyVariant || one.Variant == c.Variant) {
+		if fits(one.Kinds, one.Variant, c) {
 			s, ok = one, true
 		}
 	}
 	return s, ok
 }
 
+// fits reports whether a line for some kinds, in some variant, is for a cell.
+func fits(kinds []string, variant string, c *Cell) bool {
+	return (kinds == nil || slices.Contains(kinds, c.Kind)) && (variant == anyVariant || variant == c.Variant)
+}
+
+// whose reads [KINDS] [in VARIANT], which says for which cells a line is.
+func whose(text string) (kinds []string, variant string) {
+	names, variant, in := strings.Cut(" "+text, " in ")
+	if !in {
+		variant = anyVariant
+	}
+	if names = strings.TrimSpace(names); names != "" && names != "all" {
+		kinds = strings.Split(names, ",")
+	}
+	return kinds, variant
+}
+
 // story reads [KINDS] [in VARIANT]: FAULTS+OPERATIONS: TEXT.
 func (r *Row) story(text string) (err error) {
-	whose, rest, ok := strings.Cut(text, ": ")
+	cells, rest, ok := strings.Cut(text, ": ")
 	length, told, both := strings.Cut(rest, ": ")
 	if !ok || !both {
 		return fmt.Errorf("expected: story [KINDS] [in VARIANT]: FAULTS+OPERATIONS: TEXT")
 	}
-	s := Story{Variant: anyVariant, Text: told}
-	kinds, variant, in := strings.Cut(" "+whose, " in ")
-	if in {
-		s.Variant = variant
-	}
-	if kinds = strings.TrimSpace(kinds); kinds != "" && kinds != "all" {
-		s.Kinds = strings.Split(kinds, ",")
-	}
+	s := Story{Text: told}
+	s.Kinds, s.Variant = whose(cells)
 	if _, err := fmt.Sscanf(length, "%d+%d", &s.Faults, &s.Operations); err != nil {
 		return fmt.Errorf("%q: expected FAULTS+OPERATIONS", length)
 	}
@@ -197,6 +208,8 @@ func (r *Row) line(line string) (err error) {
 		return r.variant(strings.Fields(rest))
 	case "story":
 		return r.story(rest)
+	case "orders":
+		return r.bound(rest)
 	case Redisson, Lockclient:
 		cells, err := r.cells(word, rest)
 		r.Cells = append(r.Cells, cells...)
@@ -207,7 +220,7 @@ func (r *Row) line(line string) (err error) {
 		r.Listed = append(r.Listed, cells...)
 		return err
 	}
-	return fmt.Errorf("unknown word %q: expected row, world, faults, variant, story, shown or a profile", word)
+	return fmt.Errorf("unknown word %q: expected row, world, faults, variant, story, orders, shown or a profile", word)
 }
 
 // faultWords checks words of a faults line as far as it goes without a world.

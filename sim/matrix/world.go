@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -192,10 +193,11 @@ func Find(name string) (s *sim.Scenario, ok bool, err error) {
 // world is the claim's world whose name ends in tail, with a slash behind it; nil: it has none.
 func (r *Row) world(c *Cell, one claim, tail string) (*sim.Scenario, error) {
 	check := one.of(c.Kind) + "/"
-	for _, masters := range sizes {
-		if tail == check+ordersTail(masters)+"/" {
-			return r.Orders(c, one, masters)
-		}
+	if size, ok := strings.CutPrefix(tail, check+ordersName[1:]); ok {
+		b, _ := r.Bound(c)
+		b.Clients, b.Faults = max(b.Clients, 2), max(b.Faults, 1) // of a twin, whose row need not state a bound
+		b.Masters, _ = strconv.Atoi(strings.TrimSuffix(size, "/"))
+		return r.Orders(c, one, b)
 	}
 	if tail == "" || tail == check {
 		return r.Scenario(c, one)

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"slices"
+
+	"minikv/internal/trace"
+)
+
+// Focus returns those of the actions that one actor takes part in, and the actor,
+// if nothing that happens elsewhere can add to them before one of them happens:
+// then whatever may follow has one of them that could as well have come first. So
+// who explores orders needs no others here, unless one of the actions reaches
+// further than the actor (see Footprint.Beyond). It returns all of them, and 0,
+// where there is no such actor.
+//
+// An actor's messages are first in first out, so one that waits at the head of a
+// line stays there. What has to be sure is that no line on which nothing waits
+// can be sent to by somebody else's doing: by a server that has no request of the
+// client, by a client that has come to its end.
+func (u *Untimed) Focus(actions []Action) (few []Action, who trace.Actor) {
+	few = actions
+	if !u.isLocal() {
+		return few, 0
+	}
+	try := func(actor trace.Actor) {
+		var own []Action
+		next := false
+		for _, a := range actions {
+			if a.concerns(actor) {
+				own = append(own, a)
+				next = next || a.To == actor && (a.Verb == Deliver || a.Verb == Fire)
+			}
+		}
+		if next && len(own) < len(few) {
+			few, who = own, actor
+		}
+	}
+	for _, c := range u.r.clients {
+		if !c.started || c.p.dead {
+			continue
+		}
+		if one := u.answer(actions, c.p); one != nil {
+			return one, c.p.actor
+		}
+		if u.hearsNoMore(c.p) {
+			try(c.p.actor)
+		}
+	}
+	for _, n := range u.w.nodes {
+		if !n.down && u.isAskedNoMore(n) {
+			try(n.actor)
+		}
+	}
+	return few, who
+}
+
+// answer returns the first answer that waits for a client that is winding up, with
+// the fault that would take it: none of the others has to do with it. A fault of the
+// client would, so there is no answer while one can strike.
+func (u *Untimed) answer(actions []Action, p *process) (few []Action) {
+	if !u.isWindingUp(p) {
+		return nil
+	}
+	for _, a := range actions {
+		if a.concerns(p.actor) && a.Verb != Deliver && a.Verb != Lose {
+			return nil
+		}
+		if a.To == p.actor && (a.Verb == Deliver && few == nil || a.Verb == Lose && few != nil && a.From == few[0].From) {
+			few = append(few, a)
+		}
+	}
+	return few
+}
+
+// isWindingUp reports whether a client of interchangeable masters is done with its
+// rounds: what it has still to do with one master has nothing to do with another.
+func (u *Untimed) isWindingUp(p *process) bool { return u.alike && u.r.clientOf(p).done }
+
+// concerns reports whether an actor takes part in an action: whom it happens to,
+// or the client that is cut off.
+func (a Action) concerns(who trace.Actor) bool {
+	return a.To == who || (a.Verb == Cut || a.Verb == Mend) && a.From == who
+}
+
+// isLocal reports whether what happens in the world happens to one actor each.
+func (u *Untimed) isLocal() bool {
+	return u.r.s.World.Replicas == 0 && !slices.Contains(u.kinds, "client-restart")
+}
+
+// may reports whether a kind of fault with that verb may still strike.
+func (u *Untimed) may(verb ActionVerb, targets int) bool {
+	return u.budget > 0 && slices.ContainsFunc(u.kinds, func(kind string) bool {
+		f := untimedFaults[kind]
+		return f.verb == verb && f.targets&targets != 0
+	})
+}
+
+// hearsNoMore reports whether nothing but what waits already can be the next thing
+// that a client hears on any of its lines, until it does something itself.
+func (u *Untimed) hearsNoMore(p *process) bool {
+	crashes, cuts := u.may(Kill, aMaster), u.may(Cut, aMaster) || len(u.mends) > 0
+	for _, n := range u.w.nodes {
+		waits := u.waits(n.actor, p.actor)
+		asked := u.waits(p.actor, n.actor) || u.isListening(p, n)
+		switch {
+		case asked && (cuts || !waits):
+			return false
+		case crashes && (!waits || u.strangers(n)&footprintOf(p.actor).actors != 0):
+			return false
+		}
+	}
+	resource := u.w.resource.actor
+	return u.waits(resource, p.actor) || !u.waits(p.actor, resource)
+}
+
+// isAskedNoMore reports whether nothing but what waits already can be the next
+// thing that reaches a server on any of its lines, until it does something itself.
+func (u *Untimed) isAskedNoMore(n *node) bool {
+	if u.may(Cut, aMaster) || len(u.mends) > 0 {
+		return false
+	}
+	crashes := u.may(Kill, aMaster)
+	for _, c := range u.r.clients {
+		switch {
+		case u.isOver(c) || u.isDoneWith(c, n):
+		case !u.waits(c.p.actor, n.actor, 0): // what is sent twice is behind nothing
+			return false
+		case crashes && u.strangers(n)&footprintOf(c.p.actor).actors != 0:
+			return false
+		}
+	}
+	return true
+}
+
+// waits reports whether a message waits on its way between two actors, in one of the lanes.
+func (u *Untimed) waits(from, to trace.Actor, lanes ...uint8) bool {
+	return slices.ContainsFunc(u.lines, func(l line) bool {
+		return l.link == link{from, to} && len(l.steps) > 0 && (lanes == nil || slices.Contains(lanes, l.lane))
+	})
+}
+
+// isListening reports whether a node may have something for a client that others
+// bring about: a message of a subscription, the answer to a request that waits.
+func (u *Untimed) isListening(p *process, n *node) bool {
+	if u.subscribed[u.pair(p.actor, n.actor)] != 0 {
+		return true
+	}
+	if n.index >= len(p.conns) || p.conns[n.index] == nil {
+		return false
+	}
+	return slices.ContainsFunc(p.conns[n.index].ends, func(e *endpoint) bool {
+		return e != nil && (e.session.Blocked() || len(e.later) > 0)
+	})
+}
+
+// isDoneWith reports whether a client will never ask a node again.
+func (u *Untimed) isDoneWith(c *client, n *node) bool {
+	_, due := u.due(c.p.actor)
+	return u.isWindingUp(c.p) && !due && !u.waits(n.actor, c.p.actor) && !u.waits(c.p.actor, n.actor) &&
+		!u.isListening(c.p, n)
+}
+
+// isOver reports whether a client will never send anything again.
+func (u *Untimed) isOver(c *client) bool {
+	switch {
+	case c.p.dead:
+		return true
+	case !c.started || c.p.live > 0:
+		return false
+	}
+	for _, n := range u.w.nodes {
+		if u.waits(n.actor, c.p.actor) || u.waits(c.p.actor, n.actor) || u.isListening(c.p, n) {
+			return false
+		}
+	}
+	q := &u.w.queue
+	return !slices.ContainsFunc(q.heap, func(s slot) bool {
+		st := &q.slab[s.id]
+		return st.kind != stepFree && st.proc == c.p
+	})
+}

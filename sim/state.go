@@ -1,0 +1,219 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"minikv/internal/trace"
+)
+
+// State is what decides what can happen from here on, as a hash: two runs that
+// have come to the same state go on alike. Of masters that are all asked at once
+// none differs from another but by what has happened to it, so two states are the
+// same also if they are so with the masters' names exchanged.
+type State struct {
+	Hash  uint64
+	ranks []trace.Actor // by actor: the name that it has in all states that are the same
+}
+
+// Named is an action of the state as it is called in all states that are the same.
+func (s State) Named(a Action) Action {
+	a.From, a.To = s.ranks[a.From], s.ranks[a.To]
+	return a
+}
+
+// State describes where the world has come to. Some actions may be marked: where
+// masters are otherwise in the same state, those that they are about give the order.
+func (u *Untimed) State(marked []Action) State {
+	u.over = 0
+	for _, c := range u.r.clients {
+		if u.isOver(c) && !slices.ContainsFunc(u.back, func(b comeback) bool { return b.actor == c.p.actor }) {
+			u.over |= 1 << min(c.p.actor, footprintBudget)
+		}
+	}
+	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget), u.clientsState())
+	s := State{ranks: make([]trace.Actor, len(u.w.names))}
+	for a := range s.ranks {
+		s.ranks[a] = trace.Actor(a)
+	}
+	print := make([]uint64, len(u.w.names))
+	for _, n := range u.w.nodes {
+		print[n.actor] = u.nodeState(n)
+	}
+	if !u.alike {
+		for _, n := range u.w.nodes {
+			h = fold(h, print[n.actor])
+		}
+		return State{h, s.ranks}
+	}
+	masters := slices.Clone(u.w.nodes)
+	slices.SortStableFunc(masters, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(print[a.actor], print[b.actor]),
+			cmp.Compare(marks(marked, a.actor), marks(marked, b.actor)))
+	})
+	for i, n := range masters {
+		h = fold(h, print[n.actor])
+		s.ranks[n.actor] = u.w.nodes[i].actor
+	}
+	return State{h, s.ranks}
+}
+
+// marks is a hash of the actions that are about an actor, but for its name.
+func marks(actions []Action, who trace.Actor) (sum uint64) {
+	for _, a := range actions {
+		if a.From == who || a.To == who {
+			other := a.From + a.To - who
+			sum += mix(uint64(a.Verb)<<40 | uint64(a.Lane)<<32 | uint64(other)<<1 | b2u(a.To == who))
+		}
+	}
+	return sum
+}
+
+func b2u(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// clientsState is a hash of what clients are about to do, but for what that has to
+// do with a node.
+func (u *Untimed) clientsState() (h uint64) {
+	for _, b := range u.back {
+		if u.node(b.actor) == nil {
+			h = fold(h, uint64(b.actor))
+		}
+	}
+	for a, one := range u.history {
+		if u.node(trace.Actor(a)) == nil && !u.isForgotten(trace.Actor(a)) {
+			h = fold(h, uint64(a), one.past, one.counted, one.phases)
+		}
+	}
+	for _, p := range u.w.procs {
+		if !u.isForgotten(p.actor) {
+			h = fold(h, p.entropy, p.choices.n, uint64(p.live))
+		}
+	}
+	for _, l := range u.lines {
+		if len(l.sums) > 0 && u.node(l.link.from) == nil && u.node(l.link.to) == nil {
+			h = fold(h, uint64(l.link.from), uint64(l.link.to))
+			h = fold(h, l.sums...)
+		}
+	}
+	return fold(h, u.timers())
+}
+
+// isForgotten reports whether it does not matter any more what an actor has heard:
+// it is a client that will never do anything again.
+func (u *Untimed) isForgotten(a trace.Actor) bool {
+	return u.over&(1<<min(a, footprintBudget)) != 0
+}
+
+// nodeState is a hash of a node and of what clients have to do with it.
+func (u *Untimed) nodeState(n *node) uint64 {
+	one := u.history[n.actor]
+	h := fold(one.past, one.counted, uint64(n.tickAt))
+	if n.alone() {
+		h = fold(h, n.content())
+	}
+	for _, b := range u.back {
+		h = fold(h, b2u(b.actor == n.actor))
+	}
+	for _, m := range u.mends {
+		if m.to == n.actor {
+			h = fold(h, uint64(m.from))
+		}
+	}
+	for _, p := range u.w.procs {
+		if u.isForgotten(p.actor) {
+			continue
+		}
+		at := u.pair(p.actor, n.actor)
+		h = fold(h, u.parts[at], u.subscribed[at])
+		if n.index < len(p.conns) && p.conns[n.index] != nil {
+			h = fold(h, uint64(p.conns[n.index].life), uint64(p.conns[n.index].broken))
+		}
+	}
+	for _, l := range u.lines {
+		if len(l.sums) == 0 {
+			continue
+		}
+		switch n.actor {
+		case l.link.from:
+			h = fold(h, 1, uint64(l.link.to), uint64(l.lane))
+			h = fold(h, l.sums...)
+		case l.link.to:
+			h = fold(h, 2, uint64(l.link.from), uint64(l.lane))
+			h = fold(h, l.sums...)
+		}
+	}
+	return h
+}
+
+// pair is where something of a client and a node is kept.
+func (u *Untimed) pair(client, node trace.Actor) int { return int(client)*len(u.w.names) + int(node) }
+
+// timers is a hash of all that is set for a time, but for nodes: by whom, and when.
+func (u *Untimed) timers() (sum uint64) {
+	q := &u.w.queue
+	for _, s := range q.heap {
+		st := &q.slab[s.id]
+		switch {
+		case st.kind == stepFree, st.node != nil, st.proc != nil && st.proc.dead:
+		case st.proc != nil:
+			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.proc.actor))
+		default:
+			sum += fold(uint64(s.at), uint64(st.kind))
+		}
+	}
+	return sum
+}
+
+// history is what has reached an actor.
+type history struct {
+	past    uint64 // in its order
+	counted uint64 // answers since then, in any order
+	phase   phase  // of a client
+	phases  uint64 // how many there were
+}
+
+// phase is what a client is at. What it hears in one of them has no order where it
+// asks all masters at once.
+type phase struct {
+	asking, done bool
+	holds        int
+}
+
+// reached notes what has reached an actor, and from which node or by whose doing.
+func (u *Untimed) reached(a, from trace.Actor, what uint64) {
+	h := &u.history[a]
+	if u.alike {
+		u.noted(a, from, what)
+		h.past = fold(h.past, what, uint64(u.w.now), h.phases)
+		return
+	}
+	h.past, h.counted = fold(h.past, h.counted, what, uint64(from), uint64(u.w.now)), 0
+}
+
+// counted notes an answer whose place among others does not matter.
+func (u *Untimed) counted(a, from trace.Actor, what uint64) {
+	if u.alike {
+		u.noted(a, from, what)
+		return
+	}
+	u.history[a].counted += mix(fold(what, uint64(from), uint64(u.w.now)))
+}
+
+// noted notes what a client has heard from a master, or told it.
+func (u *Untimed) noted(client, node trace.Actor, what uint64) {
+	u.parts[u.pair(client, node)] += mix(fold(what, uint64(u.w.now), u.history[client].phases))
+}
+
+// turn notes in which phase a client is after something has happened to it.
+func (u *Untimed) turn(p *process) {
+	h := &u.history[p.actor]
+	if now := (phase{p.asking, u.r.clientOf(p).done, len(p.holding)}); now != h.phase {
+		h.phase = now
+		h.phases++
+	}
+}
