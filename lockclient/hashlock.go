@@ -135,8 +135,8 @@ func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) err
 // extendOne gives a hold a new lease on the server, as the watchdog does.
 func (c *Client) extendOne(ctx context.Context, h *hold, lease time.Duration) error {
 	known, err := c.prolongAll(ctx, []*hold{h}, lease)
-	if err == nil && !known[0] {
-		err = ErrLost
+	if known != nil && !known[0] {
+		return ErrLost
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (h *Held) Until() time.Duration {
 // 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease,
 // and Until counts on no more. Errors are ErrNotHeld after Unlock, ErrLost if
 // the lock is lost (it is never revived), and those of Lock; after ErrUnknown
-// the shorter of both leases counts.
+// and ErrReplication the shorter of both leases counts.
 func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	c := h.lock.client
 	sent := c.rt.Mono()

@@ -10,7 +10,7 @@ const (
 	Acquired  EventKind = iota + 1 // a Lock or TryLock succeeded: Wait, Attempts
 	Failed                         // a Lock or TryLock gave up: Wait, Attempts, Err
 	Renewed                        // the watchdog renewed a lease
-	Unrenewed                      // a renewal got no answer, and is tried again a period later: Err
+	Unrenewed                      // a renewal got no answer, or no replica has it; it is tried again a period later: Err
 	Released                       // an Unlock ended: Held, Err if it failed
 	Lost                           // the lock ended by itself: Held
 	// GivenBack tells that what an Unlock failed to give back, or an acquisition

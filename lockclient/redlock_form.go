@@ -76,7 +76,11 @@ func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, 
 	ctx, cancel := n.limited(ctx)
 	defer cancel()
 	h := &hold{key: n.key, owner: n.owner, renewal: n.lock().renewal()}
-	known, err := n.client.prolongAll(ctx, []*hold{h}, lease)
+	reply, err := n.client.eval(ctx, n.client.timeout, h.renewal.call([]*hold{h}, lease))
+	if err != nil {
+		return false, err
+	}
+	known, err := knownHolds(reply, 1)
 	return err == nil && known[0], err
 }
 

@@ -35,7 +35,8 @@ type Transport interface {
 }
 
 // Replicated is implemented by a Transport that can tell whether replicas have
-// what a script wrote. Acquisitions use it when Topology.Replicas is set.
+// what a script wrote. Acquisitions, renewals and changes of counts use it when
+// Topology.Replicas is set.
 type Replicated interface {
 	// EvalReplicated runs a script as Eval does and then, on the same
 	// connection, as WAIT counts what its own connection wrote, waits up to
@@ -56,7 +57,7 @@ type Subscription interface {
 // Topology is what a Transport tells about its servers.
 type Topology struct {
 	Cluster  bool // keys live in slots: scripts must not span them
-	Replicas bool // masters may have replicas: acquisitions are checked with WAIT
+	Replicas bool // masters may have replicas: acquisitions and renewals are checked with WAIT
 	Sharded  bool // sharded pub/sub is to be used (cluster mode, server 7.0 or later)
 }
 

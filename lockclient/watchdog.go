@@ -109,16 +109,17 @@ func (c *Client) dueRenewals(now time.Duration, cluster bool) (batches [][]*hold
 }
 
 // renew renews one batch. A hold that the server does not know is lost; after
-// an error the next period tries again, unless the holds end before.
+// an error, or when no replica has the new leases, the next period tries again,
+// unless the holds end before.
 func (c *Client) renew(batch []*hold) {
 	sent := c.rt.Mono()
 	known, err := c.prolongAll(c.base, batch, c.watchdog)
 	for i, h := range batch {
 		switch {
+		case known != nil && !known[i]:
+			c.lose(h)
 		case err != nil:
 			c.observe(Event{Kind: Unrenewed, Key: h.key, Owner: h.owner, Err: err})
-		case !known[i]:
-			c.lose(h)
 		case c.prolong(h, sent, c.watchdog):
 			c.observe(Event{Kind: Renewed, Key: h.key, Owner: h.owner})
 		}
@@ -126,20 +127,32 @@ func (c *Client) renew(batch []*hold) {
 }
 
 // prolongAll gives holds of one sort a new lease on the server, and returns for
-// each whether the server knew it.
+// each whether the server knew it. With ErrReplication it returns them as well:
+// the master has the new leases, but no replica of it, so a failover may end
+// them early.
 func (c *Client) prolongAll(ctx context.Context, batch []*hold, lease time.Duration) (known []bool, err error) {
-	reply, err := c.eval(ctx, c.timeout, batch[0].renewal.call(batch, lease))
-	if err != nil {
+	q := batch[0].renewal.call(batch, lease)
+	reply, err := c.evalSyncedOnce(ctx, &q)
+	if err != nil && err != ErrReplication {
 		return nil, err
 	}
+	known, unexpected := knownHolds(reply, len(batch))
+	if unexpected != nil {
+		return nil, unexpected
+	}
+	return known, err
+}
+
+// knownHolds reads the reply to the script of a renewal of n holds.
+func knownHolds(reply Reply, n int) (known []bool, err error) {
 	results := reply.List
 	if reply.Kind == IntReply {
 		results = []Reply{reply}
 	}
-	if len(results) != len(batch) {
+	if len(results) != n {
 		return nil, fmt.Errorf("unexpected reply: %+v", reply)
 	}
-	known = make([]bool, len(batch))
+	known = make([]bool, n)
 	for i, result := range results {
 		known[i] = result.Int == 1
 	}

@@ -36,7 +36,9 @@ var mutations = []mutation{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 
 	{"unconfirmed_grants_leave_nothing", "what no replica confirmed is given back", []edit{{
-		"hashlock.go", "back := errors.Is(err, ErrReplication) ||", "back :="}}},
+		"hashlock.go", "back := errors.Is(err, ErrReplication) ||", "back := errors.Is(err, ErrClosed) ||"}}},
+	{"unconfirmed_renewal_is_not_counted_on", "a renewal that no replica has is not counted on", []edit{{
+		"watchdog.go", "c.evalSyncedOnce(ctx, &q)", "c.eval(ctx, c.timeout, q)"}}},
 	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
 		"hashlock.go", "alone && (queued || isDoubtful(err))", "alone && queued"}}},
 	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
@@ -48,8 +50,8 @@ var mutations = []mutation{
 	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
 		"watchdog.go", "\t\tcase err != nil:\n", "\t\tcase err != nil:\n\t\t\tc.lose(h)\n"}}},
 	{"deleted_lock_is_told", "a refused renewal is a loss", []edit{{
-		"watchdog.go", "\t\tcase !known[i]:\n\t\t\tc.lose(h)\n",
-		"\t\tcase !known[i]:\n\t\t\tc.prolong(h, sent, c.watchdog)\n"}}},
+		"watchdog.go", "\t\tcase known != nil && !known[i]:\n\t\t\tc.lose(h)\n",
+		"\t\tcase known != nil && !known[i]:\n\t\t\tc.prolong(h, sent, c.watchdog)\n"}}},
 	{"unreachable_server_ends_belief_in_time", "belief ends with the lease by the local clock", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + 2*lease"}}},
 	{"fair_waiter_outlives_its_place", "waiters of a fair lock ask again by themselves", []edit{{

@@ -1,0 +1,51 @@
+package lockclient_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// lagging is a Transport to a master whose only replica confirms acquisitions and
+// nothing else.
+type lagging struct{ wire }
+
+func (l *lagging) EvalReplicated(
+	ctx context.Context, script *lockclient.Script, keys, args []string, _ time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	if script.Name == "mutex-acquire" {
+		confirmed = 1
+	}
+	r, err = l.Eval(ctx, script, keys, args)
+	return r, 1, confirmed, err
+}
+
+// A renewal that no replica has may be lost with the master: the lease before it
+// counts, the next period tries again, and Extend says so.
+func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &lagging{wire{reply: free, topology: lockclient.Topology{Replicas: true}}}
+		var unrenewed int
+		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(30*time.Second),
+			lockclient.WithObserver(func(e lockclient.Event) {
+				if e.Kind == lockclient.Unrenewed {
+					assert.ErrorIs(t, e.Err, lockclient.ErrReplication)
+					unrenewed++
+				}
+			}))
+		begun := time.Now()
+		h, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		until := h.Until()
+		require.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrReplication)
+		require.Equal(t, until, h.Until())
+		<-h.Lost()
+		assert.InDelta(t, 30, time.Since(begun).Seconds(), 1)
+		assert.Equal(t, 2, unrenewed, "after 10 and 20 s")
+	})
+}
