@@ -3,6 +3,7 @@ package topology
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -51,11 +52,15 @@ func TestLoad(t *testing.T) {
 		all.Go(func() { l.nemesis(rand.New(rand.NewPCG(seed, uint64(1<<32+round))), until) })
 		all.Wait()
 		l.calm()
-		heaps, goroutines = append(heaps, int(heapInUse()>>10)), append(goroutines, l.goroutines(before))
+		goal := math.MaxInt
+		if round > 0 {
+			goal = heaps[0] + mayGrow
+		}
+		heaps, goroutines = append(heaps, l.heap(goal)), append(goroutines, l.goroutines(before))
 	}
 	t.Logf("%d replies, %d faults; after each round %v KiB of heap, %v goroutines", l.replies, l.faults, heaps, goroutines)
 	require.Greater(t, l.replies, 100)
-	require.Less(t, slices.Max(heaps[1:]), heaps[0]+20<<10, "KiB of heap after each round: %v", heaps)
+	require.LessOrEqual(t, slices.Max(heaps[1:]), heaps[0]+mayGrow, "KiB of heap after each round: %v", heaps)
 	require.LessOrEqual(t, slices.Max(goroutines[1:]), goroutines[0]+2, "goroutines after each round: %v", goroutines)
 	top.Close()
 	require.LessOrEqual(t, l.goroutines(before), before+1)
@@ -69,6 +74,22 @@ type load struct {
 	mu      sync.Mutex
 	replies int
 	faults  int
+}
+
+// mayGrow is by how many KiB the heap may differ after two rounds.
+const mayGrow = 20 << 10
+
+// heap is how many KiB are in use once replicas have what was held back, and
+// connections that were lost are forgotten.
+func (l *load) heap(goal int) (least int) {
+	least = math.MaxInt
+	for range 100 {
+		if least = min(least, int(heapInUse()>>10)); least <= goal {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return least
 }
 
 // goroutines is how many there are once those have ended that were about to.
