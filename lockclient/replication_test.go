@@ -2,6 +2,7 @@ package lockclient_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,12 +31,12 @@ func (l *lagging) EvalReplicated(
 func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &lagging{wire{reply: free, topology: lockclient.Topology{Replicas: true}}}
-		var unrenewed int
+		var unrenewed atomic.Int64
 		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(30*time.Second),
 			lockclient.WithObserver(func(e lockclient.Event) {
 				if e.Kind == lockclient.Unrenewed {
 					assert.ErrorIs(t, e.Err, lockclient.ErrReplication)
-					unrenewed++
+					unrenewed.Add(1)
 				}
 			}))
 		begun := time.Now()
@@ -46,6 +47,6 @@ func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 		require.Equal(t, until, h.Until())
 		<-h.Lost()
 		assert.InDelta(t, 30, time.Since(begun).Seconds(), 1)
-		assert.Equal(t, 2, unrenewed, "after 10 and 20 s")
+		assert.Equal(t, int64(2), unrenewed.Load(), "after 10 and 20 s")
 	})
 }
