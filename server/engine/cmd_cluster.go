@@ -8,7 +8,7 @@ import "minikv/internal/resp"
 var clusterCommands = []Command{
 	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "fast connection", Run: runAsking},
 	{Name: "CLUSTER", Arity: -2, Groups: "slow", Sub: clusterSubcommands},
-	{Name: "MIGRATE", Arity: -6, Flags: Write | MovableKeys, Keys: Keys{First: 3, Last: 3, Step: 1, Find: migrateKeys},
+	{Name: "MIGRATE", Arity: -6, Flags: Write | MovableKeys, Keys: keysOf(3, migrateRefs),
 		Groups: "keyspace write slow dangerous", Run: orAlone(runMigrateAlone)},
 	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadOnly},
 	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadWrite},

@@ -16,9 +16,9 @@ var geoCommands = []Command{
 	{Name: "GEODIST", Arity: -4, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoDist},
 	{Name: "GEOHASH", Arity: -2, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoHash},
 	{Name: "GEOPOS", Arity: -2, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoPos},
-	{Name: "GEORADIUS", Arity: -6, Flags: Write | DenyOOM | MovableKeys, Keys: geoRadiusKeys(6),
+	{Name: "GEORADIUS", Arity: -6, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, storedRadiusRefs),
 		Groups: "write geo slow", Run: runGeoRadius},
-	{Name: "GEORADIUSBYMEMBER", Arity: -5, Flags: Write | DenyOOM | MovableKeys, Keys: geoRadiusKeys(5),
+	{Name: "GEORADIUSBYMEMBER", Arity: -5, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, storedRadiusRefs),
 		Groups: "write geo slow", Run: runGeoRadius},
 	{Name: "GEORADIUSBYMEMBER_RO", Arity: -5, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow",
 		Run: runGeoRadius},
@@ -26,28 +26,6 @@ var geoCommands = []Command{
 	{Name: "GEOSEARCH", Arity: -7, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoSearch},
 	{Name: "GEOSEARCHSTORE", Arity: -8, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1), Groups: "write geo slow",
 		Run: runGeoSearch},
-}
-
-// geoRadiusKeys finds the key, and the one behind STORE or STOREDIST, which
-// stand at position options or behind it.
-func geoRadiusKeys(options int) Keys {
-	keys := oneKey(1)
-	keys.Find = func(args [][]byte) ([][]byte, bool) {
-		if len(args) < 2 {
-			return nil, false
-		}
-		found := [][]byte{args[1]}
-		for _, word := range []string{"STORE", "STOREDIST"} {
-			for i := options - 1; i+1 < len(args); i++ {
-				if is(args[i], word) {
-					found = append(found, args[i+1])
-					break
-				}
-			}
-		}
-		return found, true
-	}
-	return keys
 }
 
 // parseGeoPoint reads a longitude and a latitude.

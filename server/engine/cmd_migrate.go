@@ -74,26 +74,6 @@ func (m *Migration) options(args [][]byte) (keys [][]byte, bad string) {
 	return keys, ""
 }
 
-// migrateKeys finds the keys of MIGRATE: the third argument, or, when that is
-// empty, what follows KEYS.
-// Source: migrateGetKeys of Redis 7.0.
-func migrateKeys(args [][]byte) (keys [][]byte, ok bool) {
-	if len(args) < 4 {
-		return nil, false
-	}
-	for i := 6; i < len(args); i++ {
-		switch {
-		case is(args[i], "KEYS") && len(args[3]) == 0:
-			return args[i+1:], true
-		case is(args[i], "AUTH"):
-			i++
-		case is(args[i], "AUTH2"):
-			i += 2
-		}
-	}
-	return args[3:4], true
-}
-
 // runMigrateAlone is MIGRATE on a node that nobody else can be reached from.
 func runMigrateAlone(c *Call) resp.Value {
 	if _, reply, done := ParseMigrate(c); done {

@@ -12,28 +12,11 @@ import (
 // SORT, https://redis.io/docs/latest/commands/sort/
 
 var sortCommands = []Command{
-	{Name: "SORT", Arity: -2, Flags: Write | DenyOOM | MovableKeys, Keys: sortKeys,
+	{Name: "SORT", Arity: -2, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, sortRefs),
 		Groups: "write set sortedset list slow dangerous", Run: runSort},
 	{Name: "SORT_RO", Arity: -2, Flags: ReadOnly | MovableKeys, Keys: oneKey(1),
 		Groups: "read set sortedset list slow dangerous", Run: runSortRO},
 }
-
-// sortKeys are the key, and the last that STORE names.
-var sortKeys = Keys{First: 1, Last: 1, Step: 1, Find: func(args [][]byte) ([][]byte, bool) {
-	keys := [][]byte{args[1]}
-	for i := 2; i < len(args); i++ {
-		switch {
-		case is(args[i], "LIMIT"):
-			i += 2
-		case is(args[i], "GET"), is(args[i], "BY"):
-			i++
-		case is(args[i], "STORE") && i+1 < len(args):
-			i++
-			keys = append(keys[:1], args[i])
-		}
-	}
-	return keys, true
-}}
 
 // sortOptions are what follows the key of SORT.
 type sortOptions struct {

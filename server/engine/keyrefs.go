@@ -42,6 +42,16 @@ func (cmd *Command) refs(args [][]byte) []keyRef {
 	return cmd.otherRefs(args)
 }
 
+// keysOf finds keys as refs does. COMMAND INFO shows the place of the first.
+func keysOf(first int, refs func(args [][]byte) []keyRef) Keys {
+	return Keys{First: first, Last: first, Step: 1, Find: func(args [][]byte) (keys [][]byte, ok bool) {
+		for _, ref := range refs(args) {
+			keys = append(keys, args[ref.at])
+		}
+		return keys, len(keys) > 0
+	}}
+}
+
 // specifiesKeys reports whether some arguments of the command are keys.
 func (cmd *Command) specifiesKeys() bool {
 	for i := range cmd.specs {
