@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -158,42 +156,6 @@ func entries(s *server.Server) (count int) {
 		m.Close(session)
 	})
 	return count
-}
-
-// Who is sent away while nobody reads what it is sent, and whoever leaves then,
-// leaves no descriptor behind.
-func TestDescriptorsAreClosed(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no list of descriptors")
-	}
-	s, address := start(t)
-	value := strings.Repeat("v", 1_000_000)
-	killer := dial(t, address)
-	killer.send(command("SET", "k", value))
-	killer.expect("+OK\r\n")
-	before := descriptors(t)
-	var clients []*client
-	for range 5 {
-		c := dial(t, address)
-		c.send(strings.Repeat("GET k\r\n", 20))
-		c.expect("$1000000\r\n")
-		clients = append(clients, c)
-	}
-	killer.do("CLIENT KILL TYPE normal", ":5\r\n")
-	require.Eventually(t, func() bool { return sessions(s) == 1 }, 10*time.Second, time.Millisecond)
-	for _, c := range clients {
-		require.NoError(t, c.socket.Close())
-	}
-	require.Eventually(t, func() bool { return descriptors(t) <= before }, 5*time.Second, time.Millisecond)
-	killer.do("PING", "+PONG\r\n")
-}
-
-// descriptors is how many this process has.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(entries)
 }
 
 // Those whose commands came together with a script that does not end are told so.

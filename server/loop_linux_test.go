@@ -1,11 +1,15 @@
 package server_test
 
+// The tests of what only the loop promises, which serves the sockets of Linux.
+
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -15,9 +19,6 @@ import (
 // machine too.
 func dialLocal(t *testing.T, count int) []*client {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux's sockets are served by one loop")
-	}
 	s, _ := start(t)
 	path := filepath.Join(t.TempDir(), "socket")
 	listener, err := net.Listen("unix", path)
@@ -96,4 +97,37 @@ func TestOrderOfUnblocked(t *testing.T) {
 		clients[1].expect(":1\r\n:1\r\n")
 		clients[1].do("DEL m", ":1\r\n")
 	}
+}
+
+// Who is sent away while nobody reads what it is sent, and whoever leaves then,
+// leaves no descriptor behind.
+func TestDescriptorsAreClosed(t *testing.T) {
+	s, address := start(t)
+	value := strings.Repeat("v", 1_000_000)
+	killer := dial(t, address)
+	killer.send(command("SET", "k", value))
+	killer.expect("+OK\r\n")
+	before := descriptors(t)
+	var clients []*client
+	for range 5 {
+		c := dial(t, address)
+		c.send(strings.Repeat("GET k\r\n", 20))
+		c.expect("$1000000\r\n")
+		clients = append(clients, c)
+	}
+	killer.do("CLIENT KILL TYPE normal", ":5\r\n")
+	require.Eventually(t, func() bool { return sessions(s) == 1 }, 10*time.Second, time.Millisecond)
+	for _, c := range clients {
+		require.NoError(t, c.socket.Close())
+	}
+	require.Eventually(t, func() bool { return descriptors(t) <= before }, 5*time.Second, time.Millisecond)
+	killer.do("PING", "+PONG\r\n")
+}
+
+// descriptors is how many this process has.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
 }
