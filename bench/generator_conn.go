@@ -16,10 +16,10 @@ type generatorConn struct {
 	exchanges  []exchange
 	operations int // of all exchanges
 
-	at       int // the exchange under way; len(exchanges): none is
-	sent     int // bytes of its request
-	received int // bytes of its replies
-	begun    time.Time
+	at       int           // the exchange under way; len(exchanges): none is
+	sent     int           // bytes of its request
+	received int           // bytes of its replies
+	begun    time.Duration // on the generator's clock
 }
 
 // exchange is what is sent at once, and the bytes that answer it.
@@ -84,12 +84,12 @@ func (c *generatorConn) longest() (length int) {
 }
 
 // begin sends the first request.
-func (c *generatorConn) begin(now time.Time) error {
+func (c *generatorConn) begin(now time.Duration) error {
 	c.at = 0
 	return c.start(now)
 }
 
-func (c *generatorConn) start(now time.Time) error {
+func (c *generatorConn) start(now time.Duration) error {
 	c.sent, c.received, c.begun = 0, 0, now
 	return c.send()
 }
@@ -143,8 +143,8 @@ func (c *generatorConn) proceed(g *byteGenerator) (done bool, err error) {
 			return false, nil // the rest will be told of
 		}
 	}
-	now := time.Now()
-	_ = g.histogram.RecordValue(now.Sub(c.begun).Microseconds())
+	now := g.look()
+	_ = g.histogram.RecordValue((now - c.begun).Microseconds())
 	if c.at++; c.at == len(c.exchanges) {
 		return true, nil
 	}

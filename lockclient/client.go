@@ -39,9 +39,8 @@ type Client struct {
 
 	base  context.Context // of background work
 	close context.CancelCauseFunc
-	wake  Gate // the keeper's
 
-	mu     sync.Mutex // never held across a call of Runtime, Transport or user
+	mu     sync.Mutex // never held across a call of Runtime (but of a Timer), Transport or user
 	owners uint64     // fresh owner ids given out
 	keeper keeper
 	hub    hub
@@ -57,7 +56,6 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		poll:      DefaultPoll,
 		fairWait:  DefaultFairWait,
 		backoff:   DefaultBackoff,
-		wake:      rt.NewGate(),
 		hub:       hub{channels: map[string]*channel{}},
 	}
 	for _, opt := range opts {
@@ -67,6 +65,7 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		c.id = c.randomUUID()
 	}
 	c.base, c.close = rt.WithCancelCause(context.Background())
+	c.keeper.timer = rt.NewTimer(c.look)
 	return c
 }
 

@@ -64,12 +64,9 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 	}
 	if h.count == 0 {
 		c.keeper.remove(h)
+		c.keeper.rest()
 	}
-	idle := len(c.keeper.holds) == 0
 	c.mu.Unlock()
-	if idle {
-		c.wake.Open()
-	}
 }
 
 // grant makes a Held of an acquisition that the server granted.
@@ -86,17 +83,13 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		ctx = ans.members[n-1].ctx // which ends with each of them
 	}
 	held.ctx, held.cancel = c.rt.WithCancelCause(held.In(ctx))
-	start, wake, ok := c.enter(held, ans.sent, a.lease)
-	if !ok {
+	if !c.enter(held, ans.sent, a.lease) {
 		held.cancel(ErrLost)
 		return nil, ErrLost
 	}
 	a.hold = nil // the reserved place is held's now
-	if start {
-		c.rt.Go(c.watch)
-	}
-	if wake {
-		c.wake.Open()
+	if c.base.Err() != nil {
+		c.loseAll("") // nothing renews it
 	}
 	for _, m := range held.members {
 		if !m.join(held) {
@@ -115,14 +108,13 @@ func (h *Held) join(whole *Held) bool {
 	return !h.hold.isLost
 }
 
-// enter enters an acquisition, unless its hold is lost by now. It tells
-// whether the watching task must be started, or woken to look earlier.
-func (c *Client) enter(held *Held, sent, lease time.Duration) (start, wake, ok bool) {
+// enter enters an acquisition. It is false if its hold is lost by now.
+func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
 	if h.isLost {
-		return false, false, false
+		return false
 	}
 	if h.index < 0 {
 		k.add(h)
@@ -133,9 +125,8 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) (start, wake, ok b
 	}
 	h.lease = lease
 	h.until = c.reach(h, sent, lease)
-	start, wake = !k.running, k.tooLate(h)
-	k.running = true
-	return start, wake, true
+	k.sooner(h)
+	return true
 }
 
 // reach returns until when h may be relied on after a lease that was asked for
@@ -155,26 +146,20 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 // shorter one counts at once: it may come into force without our knowing.
 func (c *Client) extending(held *Held, sent, lease time.Duration) (time.Duration, error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	h := held.hold
-	var err error
 	switch {
 	case held.released:
-		err = ErrNotHeld
+		return lease, ErrNotHeld
 	case h.isLost:
-		err = ErrLost
-	default:
-		if h.renewed > 0 {
-			lease = max(lease, c.watchdog)
-		}
-		h.lease = lease
-		h.until = min(h.until, c.reach(h, sent, lease))
+		return lease, ErrLost
+	case h.renewed > 0:
+		lease = max(lease, c.watchdog)
 	}
-	wake := c.keeper.tooLate(h)
-	c.mu.Unlock()
-	if wake {
-		c.wake.Open()
-	}
-	return lease, err
+	h.lease = lease
+	h.until = min(h.until, c.reach(h, sent, lease))
+	c.keeper.sooner(h)
+	return lease, nil
 }
 
 // prolong notes a lease that the server confirmed; false if that came too
@@ -215,14 +200,11 @@ func (c *Client) drop(held *Held) (l leaving, ok bool) {
 	h.count--
 	if h.count == 0 {
 		c.keeper.remove(h)
+		c.keeper.rest()
 	}
 	c.unserve(held)
 	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, until: h.until, lost: h.isLost}
-	idle := len(c.keeper.holds) == 0
 	c.mu.Unlock()
-	if idle {
-		c.wake.Open()
-	}
 	return l, true
 }
 
@@ -245,6 +227,7 @@ func (c *Client) lose(h *hold) {
 	}
 	h.isLost = true
 	c.keeper.remove(h)
+	c.keeper.rest()
 	c.keeper.owe(h, now)
 	held := slices.Clone(h.held)
 	var wholes []*Held

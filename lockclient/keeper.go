@@ -9,8 +9,9 @@ type keeper struct {
 	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something; may be nil
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
-	running bool             // the task Client.watch runs
-	lookAt  time.Duration    // Mono time at which the task looks again, while it runs
+	timer   Timer            // has the client look after the holds
+	set     bool             // the timer is
+	lookAt  time.Duration    // Mono time at which it is due, while it is set
 }
 
 // holdID names a hold.
@@ -130,23 +131,35 @@ func (k *keeper) unserve(h *hold) {
 	}
 }
 
-// tooLate tells whether the task would look too late for h.
-func (k *keeper) tooLate(h *hold) bool {
-	return k.running && (h.until < k.lookAt || k.renewed > 0 && k.renewAt < k.lookAt)
+// sooner sets the timer for h, unless it is due early enough.
+func (k *keeper) sooner(h *hold) {
+	at := h.until
+	if k.renewed > 0 {
+		at = min(at, k.renewAt)
+	}
+	if !k.set || at < k.lookAt {
+		k.set, k.lookAt = true, at
+		k.timer.Set(at)
+	}
 }
 
-// due returns the holds that end by now, and sets when to look again. The
-// order is that of holds.
+// rest stops the timer if nothing is held.
+func (k *keeper) rest() {
+	if len(k.holds) == 0 && k.set {
+		k.set = false
+		k.timer.Stop()
+	}
+}
+
+// due returns the holds that end by now, in the order of holds, and sets the
+// timer for the others.
 func (k *keeper) due(now time.Duration) (ended []*hold) {
-	k.lookAt = k.renewAt
-	first := k.renewed == 0
+	k.set = false
 	for _, h := range k.holds {
 		if h.until <= now {
 			ended = append(ended, h)
-			continue
-		}
-		if first || h.until < k.lookAt {
-			k.lookAt, first = h.until, false
+		} else {
+			k.sooner(h)
 		}
 	}
 	return ended

@@ -21,6 +21,8 @@ type Runtime interface {
 	Go(f func())
 	// NewGate returns a closed gate.
 	NewGate() Gate
+	// NewTimer returns a stopped timer that calls f, which must not wait.
+	NewTimer(f func()) Timer
 
 	// WithValue, WithCancelCause and WithDeadline are the functions of package
 	// context on this Runtime's time. A context given to lockclient may come
@@ -31,6 +33,15 @@ type Runtime interface {
 	WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc)
 	// Remaining is how long ctx has until its deadline; ok is false if it has none.
 	Remaining(ctx context.Context) (left time.Duration, ok bool)
+}
+
+// Timer calls its function once its time has come. Its methods return at once and
+// call nothing, so that a mutex may be held that the function takes.
+type Timer interface {
+	// Set has the function called at the given Mono time, in place of what was set before.
+	Set(at time.Duration)
+	// Stop has it not called any more, unless that has begun.
+	Stop()
 }
 
 // Gate is a parking place for one waiter. It remembers at most one opening, so

@@ -22,6 +22,12 @@ func (s system) Go(f func()) { go f() }
 
 func (s system) NewGate() Gate { return gate{open: make(chan struct{}, 1)} }
 
+func (s system) NewTimer(f func()) Timer {
+	t := time.AfterFunc(time.Hour, f)
+	t.Stop()
+	return timer{s, t}
+}
+
 func (s system) WithValue(parent context.Context, key, value any) context.Context {
 	return context.WithValue(parent, key, value)
 }
@@ -41,6 +47,16 @@ func (s system) Remaining(ctx context.Context) (left time.Duration, ok bool) {
 	}
 	return time.Until(deadline), true
 }
+
+// timer is a Timer over the Go runtime's.
+type timer struct {
+	of system
+	t  *time.Timer
+}
+
+func (t timer) Set(at time.Duration) { t.t.Reset(at - t.of.Mono()) }
+
+func (t timer) Stop() { t.t.Stop() }
 
 // gate is a Gate over a channel of one.
 type gate struct{ open chan struct{} }

@@ -12,34 +12,24 @@ import (
 // renewBatch is how many locks one renewal script names at most.
 const renewBatch = 100
 
-// watch is the task that serves all holds of a client: it tells of those that
-// end, and starts the renewals. It never waits for a request, so that a loss is
-// told in time also when Redis is silent. It ends when nothing is held.
-func (c *Client) watch() {
-	for {
-		now, cluster := c.rt.Mono(), c.transport.Topology().Cluster
-		c.mu.Lock()
-		if len(c.keeper.holds) == 0 {
-			c.keeper.running = false
-			c.mu.Unlock()
-			return
-		}
-		batches := c.dueRenewals(now, cluster)
-		ended := c.keeper.due(now)
-		pause := c.keeper.lookAt - now
-		c.mu.Unlock()
-		for _, h := range ended {
-			c.lose(h)
-		}
-		for _, batch := range batches {
-			c.rt.Go(func() { c.renew(batch) })
-		}
-		if len(ended) > 0 {
-			continue
-		}
-		if _, err := c.wake.Wait(c.base, pause); err != nil {
-			c.loseAll("")
-		}
+// look serves the holds of a client when their timer is due: it has those lost
+// that end, and starts the renewals. It never waits for a request, so that a loss
+// is told in time also when Redis is silent.
+func (c *Client) look() {
+	now, cluster := c.rt.Mono(), c.transport.Topology().Cluster
+	c.mu.Lock()
+	batches := c.dueRenewals(now, cluster)
+	ended := c.keeper.due(now)
+	c.mu.Unlock()
+	if len(ended) > 0 {
+		c.rt.Go(func() {
+			for _, h := range ended {
+				c.lose(h)
+			}
+		})
+	}
+	for _, batch := range batches {
+		c.rt.Go(func() { c.renew(batch) })
 	}
 }
 

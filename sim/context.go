@@ -173,7 +173,7 @@ func (c *simCtx) contextEnded() { c.Err() }
 
 func (c *simCtx) detach() {
 	if c.timer != nil {
-		c.timer.stop()
+		c.timer.Stop()
 		c.timer = nil
 	}
 	if c.upHook.in != nil {

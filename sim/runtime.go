@@ -41,6 +41,10 @@ func (r clientRuntime) Go(f func()) {
 
 func (r clientRuntime) NewGate() lockclient.Gate { return &gate{p: r.p} }
 
+func (r clientRuntime) NewTimer(f func()) lockclient.Timer {
+	return &timer{p: r.p, f: f, done: true}
+}
+
 func (r clientRuntime) WithValue(parent context.Context, key, value any) context.Context {
 	return &valueCtx{parent, key, value}
 }
@@ -148,19 +152,29 @@ func (t *task) arm() {
 
 // after runs f at the given time of the process's monotonic clock.
 func (p *process) after(at time.Duration, f func()) *timer {
-	tm := &timer{p: p, at: at, f: f}
-	tm.arm()
-	p.timers = append(p.timers, tm)
+	tm := &timer{p: p, f: f, done: true}
+	tm.Set(at)
 	return tm
 }
 
-// timer is a callback on a process's clock.
+// timer is a callback on a process's clock. It implements lockclient.Timer.
 type timer struct {
 	p    *process
 	at   time.Duration // on the process's monotonic clock
 	f    func()
 	id   int32 // its step, or -1: it is due, and its process is paused
 	done bool
+}
+
+// Set implements lockclient.Timer.
+func (tm *timer) Set(at time.Duration) {
+	if tm.p.dead {
+		return
+	}
+	tm.Stop()
+	tm.at, tm.done = at, false
+	tm.arm()
+	tm.p.timers = append(tm.p.timers, tm)
 }
 
 func (tm *timer) arm() {
@@ -178,7 +192,8 @@ func (tm *timer) fire() {
 	tm.p.w.following(n, func() { tm.p.guard(tm.f) })
 }
 
-func (tm *timer) stop() {
+// Stop implements lockclient.Timer.
+func (tm *timer) Stop() {
 	if !tm.done {
 		tm.remove()
 		if tm.id >= 0 {

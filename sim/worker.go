@@ -84,7 +84,7 @@ func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holdi
 	h, err := from.Lock(ctx, c.terms())
 	c.p.asking = false
 	if patience != nil {
-		patience.stop()
+		patience.Stop()
 	}
 	if err != nil {
 		return nil, nil, err
