@@ -28,12 +28,8 @@ func TestSystemTimer(t *testing.T) {
 		time.Sleep(5 * time.Hour)
 		timer.Set(time.Hour) // has passed
 		time.Sleep(time.Second)
-		close(calls)
-		var at []time.Duration
-		for call := range calls {
-			at = append(at, call)
-		}
-		assert.Equal(t, []time.Duration{4 * time.Hour, 12 * time.Hour}, at)
+		assert.Equal(t, []time.Duration{4 * time.Hour, 12 * time.Hour}, []time.Duration{<-calls, <-calls})
+		assert.Empty(t, calls)
 	})
 }
 
