@@ -11,26 +11,27 @@ import (
 
 // section is one section of INFO.
 type section struct {
-	name      string // as it is asked for
+	name      string
+	key       string // as it is asked for
 	byDefault bool   // shown without arguments
 	write     func(n *Node, t *strings.Builder)
 }
 
 // sections are those of 7.0.15 in its order.
 var sections = []section{
-	{"Server", true, (*Node).infoServer},
-	{"Clients", true, (*Node).infoClients},
-	{"Memory", true, (*Node).infoMemory},
-	{"Persistence", true, (*Node).infoPersistence},
-	{"Stats", true, (*Node).infoStats},
-	{"Replication", true, (*Node).infoReplication},
-	{"CPU", true, (*Node).infoCPU},
-	{"Modules", true, func(*Node, *strings.Builder) {}},
-	{"Commandstats", false, (*Node).infoCommandStats},
-	{"Errorstats", true, (*Node).infoErrorStats},
-	{"Latencystats", false, (*Node).infoLatencyStats},
-	{"Cluster", true, (*Node).infoCluster},
-	{"Keyspace", true, (*Node).infoKeyspace},
+	{"Server", "SERVER", true, (*Node).infoServer},
+	{"Clients", "CLIENTS", true, (*Node).infoClients},
+	{"Memory", "MEMORY", true, (*Node).infoMemory},
+	{"Persistence", "PERSISTENCE", true, (*Node).infoPersistence},
+	{"Stats", "STATS", true, (*Node).infoStats},
+	{"Replication", "REPLICATION", true, (*Node).infoReplication},
+	{"CPU", "CPU", true, (*Node).infoCPU},
+	{"Modules", "MODULES", true, func(*Node, *strings.Builder) {}},
+	{"Commandstats", "COMMANDSTATS", false, (*Node).infoCommandStats},
+	{"Errorstats", "ERRORSTATS", true, (*Node).infoErrorStats},
+	{"Latencystats", "LATENCYSTATS", false, (*Node).infoLatencyStats},
+	{"Cluster", "CLUSTER", true, (*Node).infoCluster},
+	{"Keyspace", "KEYSPACE", true, (*Node).infoKeyspace},
 }
 
 // runInfo is INFO [section ...]: default, all, everything, or names.
@@ -60,7 +61,7 @@ func (s *section) wanted(asked [][]byte) bool {
 	}
 	for _, name := range asked {
 		switch {
-		case is(name, strings.ToUpper(s.name)), is(name, "EVERYTHING"), is(name, "ALL"):
+		case is(name, s.key), is(name, "EVERYTHING"), is(name, "ALL"):
 			return true
 		case is(name, "DEFAULT"):
 			if s.byDefault {
@@ -71,9 +72,33 @@ func (s *section) wanted(asked [][]byte) bool {
 	return false
 }
 
+// line writes a line as fmt has it, of whose verbs %s and %d need not go by
+// reflection: lock clients ask for the replication section at each acquisition.
 func line(t *strings.Builder, format string, args ...any) {
-	fmt.Fprintf(t, format, args...)
+	for len(args) > 0 {
+		text, verb, _ := strings.Cut(format, "%")
+		t.WriteString(text)
+		switch arg := args[0].(type) {
+		case string:
+			t.WriteString(arg)
+		case int:
+			writeInt(t, int64(arg))
+		case int64:
+			writeInt(t, arg)
+		default:
+			fmt.Fprintf(t, "%"+verb, args...)
+			t.WriteString("\r\n")
+			return
+		}
+		format, args = verb[1:], args[1:]
+	}
+	t.WriteString(format)
 	t.WriteString("\r\n")
+}
+
+func writeInt(t *strings.Builder, n int64) {
+	var digits [20]byte
+	t.Write(strconv.AppendInt(digits[:0], n, 10))
 }
 
 func (n *Node) infoServer(t *strings.Builder) {
