@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"strconv"
 	"time"
 
 	"minikv/server/engine"
@@ -112,10 +111,7 @@ func (b *busNode) post() *Post        { return b.m.post }
 // now is the node's wall clock in Unix milliseconds.
 func (b *busNode) now() int64 { return b.m.clock.Wall().UnixMilli() }
 
-func (b *busNode) number(name string) int64 {
-	n, _ := strconv.ParseInt(b.node().Parameter(name), 10, 64)
-	return n
-}
+func (b *busNode) number(name string) int64 { return b.node().Number(name) }
 
 func (b *busNode) yes(name string) bool { return b.node().Parameter(name) == "yes" }
 

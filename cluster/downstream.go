@@ -140,18 +140,18 @@ func (d *downstream) cron() {
 	n, now := d.m.node, d.m.unixSeconds()
 	d.loops++
 	replicas := n.Replicas()
-	if period := d.m.number("repl-ping-replica-period"); d.loops%period == 0 && len(replicas) > 0 && !n.Paused() {
+	if period := d.m.node.Number("repl-ping-replica-period"); d.loops%period == 0 && len(replicas) > 0 && !n.Paused() {
 		n.Propagate("PING")
 	}
 	for _, r := range replicas {
-		if now-r.AckedAt > d.m.number("repl-timeout") {
+		if now-r.AckedAt > d.m.node.Number("repl-timeout") {
 			d.drop(d.byReplica(r.ID))
 		}
 	}
 	if len(replicas) > 0 || d.m.up.host != "" || d.alone == 0 {
 		d.alone = now
 	}
-	if keep := d.m.number("repl-backlog-ttl"); keep > 0 && n.Recording() && now-d.alone > keep {
+	if keep := d.m.node.Number("repl-backlog-ttl"); keep > 0 && n.Recording() && now-d.alone > keep {
 		n.DropHistory()
 	}
 }

@@ -280,16 +280,10 @@ func (m *Member) announced() (host string, port int) {
 	if announced := m.node.Parameter("replica-announce-ip"); announced != "" {
 		host = announced
 	}
-	if announced := m.number("replica-announce-port"); announced != 0 {
+	if announced := m.node.Number("replica-announce-port"); announced != 0 {
 		port = int(announced)
 	}
 	return host, port
-}
-
-// number is an integer parameter.
-func (m *Member) number(name string) int64 {
-	n, _ := strconv.ParseInt(m.node.Parameter(name), 10, 64)
-	return n
 }
 
 // unixMillis and unixSeconds are the node's wall clock.

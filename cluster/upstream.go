@@ -207,7 +207,7 @@ func (u *upstream) acknowledge() {
 
 // cron is called once a second.
 func (u *upstream) cron() {
-	silence := u.m.number("repl-timeout")
+	silence := u.m.node.Number("repl-timeout")
 	switch u.state {
 	case engine.LinkConnect:
 		u.connect()

@@ -13,6 +13,7 @@ import (
 // configuration is a node's redis.conf.
 type configuration struct {
 	changed map[string]string // canonical values that differ from the defaults; nil until used
+	numbers map[string]int64  // what Node.Number has read since a parameter was changed; nil until used
 
 	// Derived from the above, because they are read for every command.
 	notify         eventClass
@@ -124,16 +125,25 @@ func (n *Node) Parameter(name string) string {
 // load takes over the parameters a node starts with.
 func (conf *configuration) load(values map[string]string) {
 	conf.replyPeakReset = replyShrink
-	conf.derive()
 	for name, value := range values { //tidy:unordered each parameter is set by itself
-		if err := conf.set(name, value); err != nil {
+		if err := conf.put(name, value); err != nil {
 			panic(fmt.Sprintf("engine: parameter %s %q: %v", name, value, err))
 		}
 	}
+	conf.derive()
 }
 
 // set changes one parameter, whether or not CONFIG SET may.
 func (conf *configuration) set(name, value string) error {
+	err := conf.put(name, value)
+	if err == nil {
+		conf.derive()
+	}
+	return err
+}
+
+// put is set without what follows from it.
+func (conf *configuration) put(name, value string) error {
 	if err := ValidateParameter(name, value); err != nil {
 		return err
 	}
@@ -146,7 +156,6 @@ func (conf *configuration) set(name, value string) error {
 		conf.changed = make(map[string]string)
 	}
 	conf.changed[p.name] = text
-	conf.derive()
 	return nil
 }
 
@@ -170,16 +179,18 @@ func (n *Node) applyLimits() {
 	})
 }
 
-// get is the value of a parameter in the form in which CONFIG GET shows it.
+// get is the value of a parameter, by its own name, in the form in which CONFIG
+// GET shows it.
 func (conf *configuration) get(name string) string {
 	if value, ok := conf.changed[name]; ok {
 		return value
 	}
-	return findParameter(name).def
+	return parametersByName[name].def
 }
 
 // derive brings the fields for quick reading up to date.
 func (conf *configuration) derive() {
+	clear(conf.numbers)
 	conf.notify, _ = parseEvents(conf.get("notify-keyspace-events"))
 	conf.writable = conf.get("replica-read-only") == "no"
 	conf.notStale = conf.get("replica-serve-stale-data") == "no"
@@ -200,6 +211,20 @@ func (conf *configuration) derive() {
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))
+}
+
+// Number is the value of an integer parameter, by its own name. It is read once, as
+// timers of nodes ask for it all the time.
+func (n *Node) Number(name string) int64 {
+	number, known := n.conf.numbers[name]
+	if !known {
+		if n.conf.numbers == nil {
+			n.conf.numbers = map[string]int64{}
+		}
+		number = n.conf.number(name)
+		n.conf.numbers[name] = number
+	}
+	return number
 }
 
 func (conf *configuration) number(name string) int64 {

@@ -390,7 +390,7 @@ func (n *Node) lacksReplicas() bool {
 
 // goodReplicas counts the replicas heard of within min-replicas-max-lag.
 func (n *Node) goodReplicas() int {
-	now, lag := n.unixSeconds(), n.conf.number("min-replicas-max-lag")
+	now, lag := n.unixSeconds(), n.Number("min-replicas-max-lag")
 	count := 0
 	for i := range n.repl.replicas {
 		if n.repl.replicas[i].state == ReplicaOnline && now-n.repl.replicas[i].ackedAt <= lag {

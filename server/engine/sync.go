@@ -121,7 +121,7 @@ func (n *Node) pingOutside(now int64) {
 	}
 }
 
-func (n *Node) pingMillis() int64 { return 1000 * n.conf.number("repl-ping-replica-period") }
+func (n *Node) pingMillis() int64 { return 1000 * n.Number("repl-ping-replica-period") }
 
 // pings reports whether the node itself has replicas to keep alive; whoever knows
 // other nodes does that for it.
