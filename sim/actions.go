@@ -277,6 +277,7 @@ func (u *Untimed) Do(a Action) Footprint {
 		n.reschedule() // what has gone needs no time
 	}
 	u.settle()
+	u.sweep()
 	if p := u.process(a.To); p != nil && u.alike {
 		u.turn(p)
 	}
@@ -291,7 +292,7 @@ func (u *Untimed) upset(a Action) {
 	if a.Fault() {
 		u.budget--
 	}
-	if a.Verb != Lose && a.Verb != Double { // what these change is under way, and seen there
+	if u.isHistory(a) {
 		u.reached(a.To, a.To, uint64(a.Verb))
 		if a.Verb == Cut || a.Verb == Mend {
 			u.reached(a.From, a.To, uint64(a.Verb))
@@ -328,6 +329,20 @@ func (u *Untimed) upset(a Action) {
 	}
 }
 
+// isHistory reports whether a fault, or the end of one, changes an actor in a way
+// that the state does not tell: what is under way, who stands still, which clocks
+// are wrong and which lines are cut is seen there.
+func (u *Untimed) isHistory(a Action) bool {
+	switch a.Verb {
+	case Lose, Double:
+		return false
+	case Pause, Unpause, Leap, Cut, Mend:
+		n := u.node(a.To)
+		return u.exact || n != nil && !n.alone()
+	}
+	return true
+}
+
 // pause holds an actor still, or lets it go on.
 func (u *Untimed) pause(a trace.Actor, still bool) {
 	kind, until := trace.Resume, time.Duration(0)
@@ -360,9 +375,6 @@ func (u *Untimed) kill(a trace.Actor) {
 		u.lines = slices.DeleteFunc(u.lines, func(l line) bool { return l.link.to == a })
 	} else {
 		u.node(a).crash()
-		for c := range u.w.names {
-			u.subscribed[u.pair(trace.Actor(c), a)] = 0
-		}
 	}
 	for _, kind := range u.kinds {
 		f := untimedFaults[kind]

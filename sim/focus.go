@@ -98,10 +98,11 @@ func (u *Untimed) may(verb ActionVerb, targets int) bool {
 // hearsNoMore reports whether nothing but what waits already can be the next thing
 // that a client hears on any of its lines, until it does something itself.
 func (u *Untimed) hearsNoMore(p *process) bool {
-	crashes, cuts := u.may(Kill, aMaster), u.may(Cut, aMaster) || len(u.mends) > 0
+	crashes := u.may(Kill, aMaster)
 	for _, n := range u.w.nodes {
+		cuts := u.may(Cut, aMaster) || slices.Contains(u.mends, link{p.actor, n.actor})
 		waits := u.waits(n.actor, p.actor)
-		asked := u.waits(p.actor, n.actor) || u.isListening(p, n)
+		asked := u.isAsking(p, n) || u.isListening(p, n)
 		switch {
 		case asked && (cuts || !waits):
 			return false
@@ -116,7 +117,8 @@ func (u *Untimed) hearsNoMore(p *process) bool {
 // isAskedNoMore reports whether nothing but what waits already can be the next
 // thing that reaches a server on any of its lines, until it does something itself.
 func (u *Untimed) isAskedNoMore(n *node) bool {
-	if u.may(Cut, aMaster) || len(u.mends) > 0 {
+	isHere := func(m link) bool { return m.to == n.actor }
+	if u.may(Cut, aMaster) || slices.ContainsFunc(u.mends, isHere) {
 		return false
 	}
 	crashes := u.may(Kill, aMaster)
@@ -139,17 +141,33 @@ func (u *Untimed) waits(from, to trace.Actor, lanes ...uint8) bool {
 	})
 }
 
+// isAsking reports whether a client waits for the answer to something that is on
+// its way to a node. Nobody waits for that of an UNSUBSCRIBE, nor of a request that
+// was given up; only a connection that is broken is news.
+func (u *Untimed) isAsking(p *process, n *node) bool {
+	counts := func(s step) bool {
+		m := s.msg
+		switch {
+		case m.kind != msgRequest || !n.alone() || n.down || m.life <= m.conn.broken:
+			return true
+		case m.place == pubsubPlace:
+			return m.call != nil
+		}
+		return m.call == nil || !m.call.done
+	}
+	return slices.ContainsFunc(u.lines, func(l line) bool {
+		return l.link == link{p.actor, n.actor} && slices.ContainsFunc(l.steps, counts)
+	})
+}
+
 // isListening reports whether a node may have something for a client that others
 // bring about: a message of a subscription, the answer to a request that waits.
 func (u *Untimed) isListening(p *process, n *node) bool {
-	if u.subscribed[u.pair(p.actor, n.actor)] != 0 {
-		return true
-	}
 	if n.index >= len(p.conns) || p.conns[n.index] == nil {
 		return false
 	}
 	return slices.ContainsFunc(p.conns[n.index].ends, func(e *endpoint) bool {
-		return e != nil && (e.session.Blocked() || len(e.later) > 0)
+		return e != nil && (e.session.Subscribed() || e.session.Blocked() || len(e.later) > 0)
 	})
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"minikv/internal/trace"
@@ -10,12 +11,13 @@ import (
 // Footprint says what an action has touched, and how: two actions whose
 // footprints do not conflict could as well have happened in the other order.
 type Footprint struct {
-	actors uint64      // one bit for each, and one for the order of beliefs
-	at     trace.Actor // of a request or an answer: whom it has reached, and nobody else
-	args   []string    // of a request to a server without replicas
-	single string      // the one key of a plain DEL, which nothing else names
-	told   uint64      // actors to whom the request has sent something
-	vote   uint64      // of an answer that changed nothing yet: which one it was; 0: of others
+	actors  uint64      // one bit for each, and one for the order of beliefs
+	at      trace.Actor // of a request or an answer: whom it has reached, and nobody else
+	args    []string    // of a request to a server without replicas
+	single  string      // the one key of a plain DEL, which nothing else names
+	channel string      // of a subscription that begins or ends
+	told    uint64      // actors to whom the request has sent something
+	vote    uint64      // of an answer that changed nothing yet: which one it was; 0: of others
 }
 
 // unheeded is the vote of an answer that nobody looks at.
@@ -59,10 +61,23 @@ func (f Footprint) Conflicts(g Footprint) bool {
 		return true
 	case f.vote != 0 || g.vote != 0:
 		return f.vote != g.vote && f.vote != unheeded && g.vote != unheeded
-	case f.single == "" && g.single == "" || f.told&g.told != 0:
+	case f.told&g.told != 0:
+		return true
+	case f.channel != "" || g.channel != "":
+		return f.publishes(g.channel) || g.publishes(f.channel)
+	case f.single == "" && g.single == "":
 		return true
 	}
 	return f.names(g.single) || g.names(f.single)
+}
+
+// publishes reports whether a request may publish something on a channel: it names
+// the channel, or what that begins with.
+func (f Footprint) publishes(channel string) bool {
+	if channel == "" || f.channel != "" {
+		return false
+	}
+	return slices.ContainsFunc(f.args, func(arg string) bool { return arg != "" && strings.HasPrefix(channel, arg) })
 }
 
 // Beyond reports whether an action that one actor took part in has reached
@@ -157,6 +172,8 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		a.process = u.process(m.to)
 		_, due := u.due(m.to)
 		switch {
+		case a.process != nil && !u.exact && m.isUnheard():
+			a.sum = 0
 		case a.process == nil || a.process.dead || m.kind != msgReply || m.call == nil:
 		case m.call.unheeded && !m.call.done && !due && !u.exact:
 			a.vote, a.sum, a.before = unheeded, 0, u.quiet(a.process)
@@ -165,19 +182,29 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 			a.apart = u.isWindingUp(a.process)
 		}
 	case n.alone() && !n.down && m.kind == msgRequest:
-		a.print.at, a.sum = m.to, 0
+		a.print.at = m.to
+		if !u.exact || m.place != pubsubPlace { // of other requests the keys tell
+			a.sum = 0
+		}
 		for _, arg := range m.args {
 			a.print.args = append(a.print.args, string(arg))
 		}
-		if len(m.args) == 2 && a.print.args[0] == "DEL" {
+		switch {
+		case len(m.args) == 2 && a.print.args[0] == "DEL":
 			a.print.single = a.print.args[1]
-		}
-		if m.place == pubsubPlace { // of other requests the keys tell
-			s := &u.subscribed[u.pair(m.from, m.to)]
-			*s = fold(*s, sum)
+		case m.place == pubsubPlace && len(m.args) == 2:
+			a.print.channel = a.print.args[1]
 		}
 	}
 	return a
+}
+
+// isUnheard reports whether a message was published on a channel that the client
+// does not listen to any more.
+func (m *message) isUnheard() bool {
+	return m.published() && !slices.ContainsFunc(m.conn.subs, func(s *subscription) bool {
+		return !s.closed && s.channel == m.reply.List[1].Str
+	})
 }
 
 // arrived completes the footprint, and notes what the actor has been told.

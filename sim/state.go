@@ -91,7 +91,7 @@ func (u *Untimed) clientsState() (h uint64) {
 	}
 	for _, p := range u.w.procs {
 		if !u.isForgotten(p.actor) {
-			h = fold(h, p.entropy, p.choices.n, uint64(p.live))
+			h = fold(h, p.entropy, p.choices.n, uint64(p.live), b2u(p.paused > 0), uint64(p.clock.offset))
 		}
 	}
 	for _, l := range u.lines {
@@ -112,12 +112,12 @@ func (u *Untimed) isForgotten(a trace.Actor) bool {
 // nodeState is a hash of a node and of what clients have to do with it.
 func (u *Untimed) nodeState(n *node) uint64 {
 	one := u.history[n.actor]
-	h := fold(one.past, one.counted, uint64(n.tickAt))
+	h := fold(one.past, one.counted, uint64(n.tickAt), b2u(n.down), b2u(n.paused > 0), uint64(n.clock.offset))
 	if n.alone() {
 		h = fold(h, n.content())
 	}
 	for _, b := range u.back {
-		h = fold(h, b2u(b.actor == n.actor))
+		h = fold(h, b2u(b.actor == n.actor), b2u(b.keep))
 	}
 	for _, m := range u.mends {
 		if m.to == n.actor {
@@ -129,9 +129,10 @@ func (u *Untimed) nodeState(n *node) uint64 {
 			continue
 		}
 		at := u.pair(p.actor, n.actor)
-		h = fold(h, u.parts[at], u.subscribed[at])
+		h = fold(h, u.parts[at])
 		if n.index < len(p.conns) && p.conns[n.index] != nil {
-			h = fold(h, uint64(p.conns[n.index].life), uint64(p.conns[n.index].broken))
+			c := p.conns[n.index]
+			h = fold(h, uint64(c.life), uint64(c.broken), c.listensTo())
 		}
 	}
 	for _, l := range u.lines {
@@ -184,15 +185,38 @@ type phase struct {
 	holds        int
 }
 
+// listensTo is a hash of the channels that the process is subscribed to.
+func (c *conn) listensTo() (sum uint64) {
+	if len(c.ends) <= pubsubPlace || c.ends[pubsubPlace] == nil {
+		return 0
+	}
+	for _, name := range c.ends[pubsubPlace].session.Channels() {
+		sum += mix(uint64(NewStream(name)))
+	}
+	return sum
+}
+
 // reached notes what has reached an actor, and from which node or by whose doing.
+// A server without replicas has no history: its state tells all of it.
 func (u *Untimed) reached(a, from trace.Actor, what uint64) {
+	if n := u.node(a); n != nil && n.alone() && !u.exact {
+		return
+	}
 	h := &u.history[a]
 	if u.alike {
 		u.noted(a, from, what)
-		h.past = fold(h.past, what, uint64(u.w.now), h.phases)
+		h.past = fold(h.past, what, u.date(a), h.phases)
 		return
 	}
-	h.past, h.counted = fold(h.past, h.counted, what, uint64(from), uint64(u.w.now)), 0
+	h.past, h.counted = fold(h.past, h.counted, what, uint64(from), u.date(a)), 0
+}
+
+// date is what an actor's clocks show: what it does with what it hears may go by that.
+func (u *Untimed) date(a trace.Actor) uint64 {
+	if p := u.process(a); p != nil {
+		return fold(uint64(u.w.now), uint64(p.clock.offset))
+	}
+	return uint64(u.w.now)
 }
 
 // counted notes an answer whose place among others does not matter.
@@ -201,12 +225,12 @@ func (u *Untimed) counted(a, from trace.Actor, what uint64) {
 		u.noted(a, from, what)
 		return
 	}
-	u.history[a].counted += mix(fold(what, uint64(from), uint64(u.w.now)))
+	u.history[a].counted += mix(fold(what, uint64(from), u.date(a)))
 }
 
 // noted notes what a client has heard from a master, or told it.
 func (u *Untimed) noted(client, node trace.Actor, what uint64) {
-	u.parts[u.pair(client, node)] += mix(fold(what, uint64(u.w.now), u.history[client].phases))
+	u.parts[u.pair(client, node)] += mix(fold(what, u.date(client), u.history[client].phases))
 }
 
 // turn notes in which phase a client is after something has happened to it.

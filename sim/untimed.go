@@ -17,24 +17,23 @@ import (
 // start when they are chosen to; faults strike while the budget lasts. Only
 // when nothing is under way can the time go on to the next timer.
 type Untimed struct {
-	r          *runner
-	w          *World
-	kinds      []string
-	budget     int // faults that may still happen
-	lines      []line
-	history    []history // of each actor: what has reached it
-	parts      []uint64  // for each client and node: what of the client's history is of that node
-	exact      bool      // see UntimedOptions
-	counts     bool      // clients count the answers of independent masters
-	alike      bool      // and ask all of them at once: no master differs from another but by what has happened
-	told       uint64    // actors to whom something was sent in the present action
-	beliefs    uint64    // what clients believed and the resource accepted, in order
-	subscribed []uint64  // for each client and node: what it asked of its subscriptions there
-	over       uint64    // clients that will never do anything again, in the present state
-	touched    bool      // the present action has changed beliefs
-	back       []comeback
-	mends      []link
-	scripts    []*lockclient.Script // that all nodes know
+	r       *runner
+	w       *World
+	kinds   []string
+	budget  int // faults that may still happen
+	lines   []line
+	history []history // of each actor: what has reached it
+	parts   []uint64  // for each client and node: what of the client's history is of that node
+	exact   bool      // see UntimedOptions
+	counts  bool      // clients count the answers of independent masters
+	alike   bool      // and ask all of them at once: no master differs from another but by what has happened
+	told    uint64    // actors to whom something was sent in the present action
+	beliefs uint64    // what clients believed and the resource accepted, in order
+	over    uint64    // clients that will never do anything again, in the present state
+	touched bool      // the present action has changed beliefs
+	back    []comeback
+	mends   []link
+	scripts []*lockclient.Script // that all nodes know
 }
 
 // line is one direction between two actors, with what is under way on it.
@@ -80,7 +79,6 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	u.counts = findKind(load.Kind).masters == independent && !u.exact
 	u.alike = u.counts && u.areInterchangeable()
 	u.parts = make([]uint64, len(u.w.names)*len(u.w.names))
-	u.subscribed = make([]uint64, len(u.w.names)*len(u.w.names))
 	if u.r.s.World.Replicas > 0 {
 		u.w.advance(settling, 1<<16)
 	}
@@ -118,7 +116,7 @@ func (u *Untimed) Report() *Report { return u.r.report() }
 // enqueue takes a message that is sent: it waits for its turn, unless nobody is
 // there any more whom it could reach.
 func (u *Untimed) enqueue(s step, lane uint8) {
-	if s.proc != nil && s.proc.dead {
+	if s.proc != nil && (s.proc.dead || u.isVoid(s.msg)) {
 		return
 	}
 	l := u.line(link{s.msg.from, s.msg.to}, lane)
@@ -151,6 +149,37 @@ func (l *line) take() (s step, sum uint64) {
 	l.steps = slices.Delete(l.steps, 0, 1)
 	l.sums = slices.Delete(l.sums, 0, 1)
 	return s, sum
+}
+
+// isVoid reports whether a message to a client will change nothing, whenever it
+// arrives: an answer to a question that was given up, or to the end of a
+// subscription, or the end of what ended before.
+func (u *Untimed) isVoid(m *message) bool {
+	if u.exact {
+		return false
+	}
+	switch m.kind {
+	case msgReply, msgWritten, msgRefused:
+		return m.call == nil || m.call.done
+	case msgHangup:
+		return m.life < m.conn.life
+	case msgPush:
+		awaited := func(s *subscription) bool { return s.call == m.call }
+		return !m.published() && !slices.ContainsFunc(m.conn.subs, awaited)
+	}
+	return false
+}
+
+// sweep removes the messages that will change nothing.
+func (u *Untimed) sweep() {
+	for i := range u.lines {
+		l := &u.lines[i]
+		for at := len(l.steps) - 1; at >= 0; at-- {
+			if l.steps[at].proc != nil && u.isVoid(l.steps[at].msg) {
+				l.steps, l.sums = slices.Delete(l.steps, at, at+1), slices.Delete(l.sums, at, at+1)
+			}
+		}
+	}
 }
 
 // observe notes what concerns everybody: the order of beliefs.

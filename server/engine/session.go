@@ -100,6 +100,10 @@ func (s *Session) Closing() bool { return s.closing }
 // Subscribed reports whether s has any subscription.
 func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
 
+// Channels are the channels that s listens to, in the order of their subscription:
+// neither patterns nor sharded ones. The caller must not change them.
+func (s *Session) Channels() []string { return s.subs.channels.names }
+
 // Authenticated reports whether s may run commands; until then the shell
 // holds it to tighter protocol limits.
 func (s *Session) Authenticated() bool { return s.authenticated || s.node.access.open() }

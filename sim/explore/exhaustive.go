@@ -130,7 +130,8 @@ func (c *choice) weightBelow() uint64 {
 
 // widen adds what others could do, if an action has reached further than its actor.
 func (c *choice) widen(a sim.Action, print sim.Footprint) {
-	if len(c.others) > 0 && a.Verb != sim.Cut && a.Verb != sim.Mend && print.Beyond(c.who) {
+	own := a.Verb == sim.Begin || a.Verb == sim.Cut || a.Verb == sim.Mend
+	if len(c.others) > 0 && !own && print.Beyond(c.who) {
 		c.left, c.others = append(c.left, c.others...), nil
 	}
 }
@@ -271,11 +272,7 @@ func (e *exhaustive) visit(u *sim.Untimed, c *choice) {
 // begin, it does so first: else it sleeps until time goes on, as nothing but that
 // makes a difference to it.
 func (e *exhaustive) focus(u *sim.Untimed, c *choice) {
-	begins := func(a sim.Action) bool { return a.Verb == sim.Begin }
-	if slices.ContainsFunc(c.left, begins) {
-		slices.SortStableFunc(c.left, func(a, b sim.Action) int { return cmp.Compare(rank(a), rank(b)) })
-		return
-	}
+	slices.SortStableFunc(c.left, func(a, b sim.Action) int { return cmp.Compare(rank(a), rank(b)) })
 	few, who := u.Focus(u.Actions())
 	if who == 0 {
 		return
@@ -283,7 +280,7 @@ func (e *exhaustive) focus(u *sim.Untimed, c *choice) {
 	c.who = who
 	var own []sim.Action
 	for _, a := range c.left {
-		if slices.Contains(few, a) {
+		if a.Verb == sim.Begin || slices.Contains(few, a) {
 			own = append(own, a)
 		} else {
 			c.others = append(c.others, a)

@@ -47,6 +47,14 @@ var smallWorlds = []tinyWorld{
 	{"one of three stands still", "masters=3 clients=1 lock=redlock renew=off once=on", "freeze", 1},
 	{"a client of two crashes", "masters=2 clients=1 lock=redlock-hash renew=off once=on", "crash", 1},
 	{"an answer of two gets lost", "masters=2 clients=2 lock=redlock renew=off once=on", "lost-reply", 1},
+	{"a waiter is cut off", "clients=2 lock=mutex renew=off once=on", "partition", 1},
+	{"one of two stands still", "clients=2 lock=fenced renew=off once=on", "pause", 1},
+	{"a server of two stands still", "clients=2 lock=simple renew=off once=on", "freeze", 1},
+	{"clocks of two jump", "clients=2 lock=permits renew=off once=on", "client-jump", 1},
+	{"a server forgets one of two", "clients=2 lock=mutex renew=off once=on", "amnesia", 1},
+	{"a late answer", "clients=2 lock=mutex renew=off once=on", "freeze", 1},
+	{"a wake-up gets lost", "clients=2 lock=mutex renew=off", "lost-message", 1},
+	{"two who wait", "clients=2 lock=mutex renew=off", "", 0},
 	{"Redisson's multi", "masters=2 clients=1 lock=multi profile=redisson renew=off once=on", "crash", 1},
 	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
 }
@@ -86,6 +94,9 @@ func TestReducedSearchSeesWhatNaiveSearchSees(t *testing.T) {
 			seen, few := search(t, w, reduced, stateOf)
 			require.Equal(t, all, seen)
 			require.LessOrEqual(t, few, most)
+			exact, _ := search(t, w, func(e *exhaustive) { e.naive, e.plain = true, true }, (*sim.Untimed).Outcome)
+			merged, _ := search(t, w, reduced, (*sim.Untimed).Outcome)
+			require.Equal(t, exact, merged)
 		})
 	}
 }

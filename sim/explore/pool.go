@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -43,14 +44,62 @@ func (e *Engines) give(lua *luaengine.Engine) {
 	e.free = append(e.free, lua)
 }
 
+// Known keeps what was found, by name, for several who look at the same time. The
+// zero value is ready.
+type Known[R any] struct {
+	mu   sync.Mutex
+	list map[string]*sought[R]
+}
+
+// sought is something that was found, or is being looked for.
+type sought[R any] struct {
+	once  sync.Once
+	found R
+	err   error
+}
+
+// Find returns what is known by that name, else what find returns. Who asks for
+// what another is looking for waits for it.
+func (k *Known[R]) Find(name string, find func() (R, error)) (R, error) {
+	k.mu.Lock()
+	if k.list == nil {
+		k.list = map[string]*sought[R]{}
+	}
+	s := k.list[name]
+	if s == nil {
+		s = &sought[R]{}
+		k.list[name] = s
+	}
+	k.mu.Unlock()
+	s.once.Do(func() { s.found, s.err = find() })
+	return s.found, s.err
+}
+
+// InOrder calls run for 0 to n-1, on several workers (0: one for each core) that
+// take one at a time, and done for each in that order, in the caller's goroutine. The
+// first error ends it, or the end of ctx.
+func InOrder(
+	ctx context.Context, n, workers int, run func(ctx context.Context, i int) error, done func(i int) error,
+) (err error) {
+	worker := func() (func(context.Context, int) error, func()) { return run, func() {} }
+	ended := each(ctx, &counter{most: 1}, n, workers, worker, func(i int, failed error) bool {
+		if err = failed; err == nil {
+			err = done(i)
+		}
+		return err == nil
+	})
+	return cmp.Or(err, ended)
+}
+
 // counter hands out the runs of a search, in their order.
 type counter struct {
 	mu   sync.Mutex
 	next int
+	most int // at a time
 }
 
-// most is how many runs a worker takes at a time, later on: the first ones are
-// taken alone, as many a search ends with them.
+// most is how many runs of a search a worker takes at a time, later on: the first
+// ones are taken alone, as many a search ends with them.
 const most = 8
 
 // take returns the next runs, at most up to n; first is n when there are none.
@@ -58,7 +107,7 @@ func (c *counter) take(n int) (first, end int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first = c.next
-	c.next = min(n, first+min(most, 1+first/most))
+	c.next = min(n, first+min(c.most, 1+first/c.most))
 	return first, c.next
 }
 
@@ -66,7 +115,7 @@ func (c *counter) take(n int) (first, end int) {
 // in that order, whichever worker had them. It ends when collect returns false,
 // after the last, or when ctx ends; then the workers' second function is called.
 func each[R any](
-	ctx context.Context, n, workers int, worker func() (run func(context.Context, int) R, end func()),
+	ctx context.Context, next *counter, n, workers int, worker func() (run func(context.Context, int) R, end func()),
 	collect func(int, R) bool,
 ) error {
 	if workers <= 0 {
@@ -78,7 +127,6 @@ func each[R any](
 		first   int
 		results []R
 	}
-	var next counter
 	var running sync.WaitGroup
 	results := make(chan done, workers)
 	for range workers {

@@ -31,7 +31,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 			return l.seed(ctx, p.Scenario, Seed(opt.Root, opt.First+i), opt.Need)
 		}, func() { opt.Engines.give(l.lua) }
 	}
-	err = each(ctx, opt.Seeds, opt.Workers, worker, func(i int, f found) bool {
+	err = each(ctx, &counter{most: most}, opt.Seeds, opt.Workers, worker, func(i int, f found) bool {
 		if f.err != nil {
 			failed = f.err
 			return false

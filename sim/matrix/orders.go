@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,9 +163,23 @@ func fewer(kind string) string {
 	return ""
 }
 
+// ahead runs every order of a cell's claims, so that it is known what that shows.
+// Several may do so at the same time.
+func (s *searcher) ahead(ctx context.Context, c *Cell) error {
+	for _, one := range c.claims() {
+		if one.verdict != check.Holds {
+			continue
+		}
+		if _, err := s.orders(ctx, c, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // orders runs every order of a claim that is expected to hold within its row's
 // bound, and looks for a twin that breaks in such a world.
-func (s *searcher) orders(c *Cell, one claim) (*Orders, error) {
+func (s *searcher) orders(ctx context.Context, c *Cell, one claim) (*Orders, error) {
 	b, ok := s.row(c).Bound(c)
 	if !ok {
 		b.Why = "its row states no bound"
@@ -173,32 +188,41 @@ func (s *searcher) orders(c *Cell, one claim) (*Orders, error) {
 	if why != nil {
 		return &Orders{Why: why.Error()}, nil
 	}
-	o, err := s.exhaust(world, b)
+	o, err := s.exhaust(ctx, world, b)
 	if err != nil || o.Why != "" || o.Violation != "" {
 		return o, err
 	}
-	judged := *o
 	for _, twin := range s.twins(c, one.of(c.Kind)) {
 		world, why := s.row(twin.cell).Orders(twin.cell, twin.claim, b)
 		if why != nil || nearness(c, twin.cell) < sameKind {
 			continue
 		}
-		broken, err := s.exhaust(world, b)
+		broken, err := s.exhaust(ctx, world, b)
 		if err != nil || broken.Violation != "" {
-			judged.Twin = twin.cell.String()
-			return &judged, err
+			o.Twin = twin.cell.String()
+			return o, err
 		}
 	}
-	judged.Why = "nothing was seen to break in such a bound"
-	return &judged, nil
+	o.Why = "nothing was seen to break in such a bound"
+	return o, nil
 }
 
 // exhaust runs every order of a world. What was found is kept.
-func (s *searcher) exhaust(world *sim.Scenario, b Bound) (*Orders, error) {
-	name := world.Text() // a twin's bound is that of what it is the twin of
-	if known := s.ordered[name]; known != nil {
-		return known, nil
+func (s *searcher) exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error) {
+	// Rows may share worlds, and a twin's bound is that of what it is the twin of.
+	bare := *world
+	bare.Claim = ""
+	name := fmt.Sprintf("%d %s", b.Faults, bare.Text())
+	found, err := s.ordered.Find(name, func() (*Orders, error) { return exhaust(ctx, world, b) })
+	if found == nil {
+		return nil, err
 	}
+	o := *found
+	o.World = world.Name
+	return &o, err
+}
+
+func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error) {
 	o := &Orders{World: world.Name}
 	if len(world.Faults.Kinds) > 0 {
 		o.Faults = b.Faults
@@ -210,7 +234,7 @@ func (s *searcher) exhaust(world *sim.Scenario, b Bound) (*Orders, error) {
 	}
 	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()
-	done, err := explore.Exhaust(s.ctx, explore.Problem{Scenario: world},
+	done, err := explore.Exhaust(ctx, explore.Problem{Scenario: world},
 		explore.Bound{Faults: o.Faults, Schedules: orderSchedules, First: breaks})
 	o.Complete, o.Schedules, o.States = done.Complete, done.Schedules+done.Walks, done.States
 	var tooMany *explore.TooManyError
@@ -220,7 +244,6 @@ func (s *searcher) exhaust(world *sim.Scenario, b Bound) (*Orders, error) {
 	if done.Hit != nil {
 		o.Violation, o.Why = done.Result.Reason, ""
 	}
-	s.ordered[name] = o
 	return o, err
 }
 

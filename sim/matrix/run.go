@@ -85,44 +85,64 @@ type searcher struct {
 	rows  []*Row
 	found map[string]*ClaimResult // by the scenario's name
 
-	ordered map[string]*Orders // likewise
+	ordered explore.Known[*Orders] // likewise
 	lua     *luaengine.Engine
 	engines explore.Engines
 }
 
 // Run fills the matrix, row after row. When ctx ends it returns ctx's error with
-// the cells that it has.
-func Run(ctx context.Context, opt Options) ([]Result, error) {
-	s := &searcher{ctx: ctx, opt: opt, rows: Rows(), found: map[string]*ClaimResult{}, ordered: map[string]*Orders{},
-		lua: sim.NewLua()}
-	var cells []*Cell
+// the cells that it has. If every order is to be run the workers do so ahead, each
+// in a world of its own, as nothing else takes so long.
+func Run(ctx context.Context, opt Options) (results []Result, err error) {
+	s := &searcher{ctx: ctx, opt: opt, rows: Rows(), found: map[string]*ClaimResult{}, lua: sim.NewLua()}
+	cells := s.cells()
+	known := make([]*Result, len(cells))
+	for i, c := range cells {
+		if opt.Known == nil {
+			break
+		}
+		if r, ok := opt.Known(c); ok {
+			known[i] = &r
+		}
+	}
+	ahead := func(ctx context.Context, i int) error {
+		if !opt.Orders || known[i] != nil {
+			return nil
+		}
+		return s.ahead(ctx, cells[i])
+	}
+	err = explore.InOrder(ctx, len(cells), opt.Workers, ahead, func(i int) (err error) {
+		if opt.Progress != nil {
+			opt.Progress(i, len(cells), cells[i])
+		}
+		if known[i] == nil {
+			res, err := s.cell(cells[i])
+			if err != nil {
+				return err
+			}
+			known[i] = &res
+		}
+		results = append(results, *known[i])
+		if opt.Each != nil {
+			err = opt.Each(*known[i])
+		}
+		return err
+	})
+	return results, err
+}
+
+// cells are those that are to be filled.
+func (s *searcher) cells() (cells []*Cell) {
 	for _, r := range s.rows {
 		for i := range r.Cells {
 			c := &r.Cells[i]
-			if (opt.Rows == nil || slices.Contains(opt.Rows, r.Number)) &&
-				(opt.Cells == nil || slices.Contains(opt.Cells, c.String())) {
+			if (s.opt.Rows == nil || slices.Contains(s.opt.Rows, r.Number)) &&
+				(s.opt.Cells == nil || slices.Contains(s.opt.Cells, c.String())) {
 				cells = append(cells, c)
 			}
 		}
 	}
-	var results []Result
-	for i, c := range cells {
-		if opt.Progress != nil {
-			opt.Progress(i, len(cells), c)
-		}
-		res, err := s.knownOr(c)
-		if err != nil {
-			return results, err
-		}
-		results = append(results, res)
-		if s.opt.Each == nil {
-			continue
-		}
-		if err := s.opt.Each(res); err != nil {
-			return results, err
-		}
-	}
-	return results, nil
+	return cells
 }
 
 func (s *searcher) elapsed() time.Duration {
@@ -134,16 +154,6 @@ func (s *searcher) elapsed() time.Duration {
 
 func (s *searcher) row(c *Cell) *Row {
 	return s.rows[slices.IndexFunc(s.rows, func(r *Row) bool { return r.Number == c.Row })]
-}
-
-// knownOr is what is known of a cell, or is found now.
-func (s *searcher) knownOr(c *Cell) (Result, error) {
-	if s.opt.Known != nil {
-		if r, ok := s.opt.Known(c); ok {
-			return r, nil
-		}
-	}
-	return s.cell(c)
 }
 
 // cell fills one cell.
@@ -190,7 +200,8 @@ func (s *searcher) claim(c *Cell, one claim) (*ClaimResult, error) {
 		return found, err
 	}
 	both := *found
-	if both.Orders, err = s.orders(c, one); err == nil && both.Orders.Violation != "" && both.Verdict != check.Violated {
+	both.Orders, err = s.orders(s.ctx, c, one)
+	if err == nil && both.Orders.Violation != "" && both.Verdict != check.Violated {
 		both.Verdict, both.Finding = check.Violated, both.Orders.Violation
 		both.Replay = fmt.Sprintf("locksim hunt %s --strategy exhaustive --bound %d", both.Orders.World, both.Orders.Faults)
 	}
