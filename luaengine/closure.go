@@ -124,11 +124,11 @@ func (a *activation) given(keys bool) [][]byte {
 	return a.argv
 }
 
-// word is one of KEYS or ARGV; false beyond its end.
+// word is one of KEYS or ARGV; false beyond its end, and for no index.
 func (a *activation) word(p param) ([]byte, bool) {
 	list := a.given(p.keys)
-	if p.index > len(list) {
-		return nil, false
+	if at := p.index - 1; uint(at) < uint(len(list)) {
+		return list[at], true
 	}
-	return list[p.index-1], true
+	return nil, false
 }

@@ -47,12 +47,26 @@ func (c *compiler) call(x *ast.FuncCallExpr) expression {
 	if cmd := c.command(x); cmd != nil {
 		return cmd.value
 	}
-	f, ok := c.r.e.sand.builtins[c.constantFunction(x.Func)]
-	if !ok || len(x.Args) < f.least || len(x.Args) > f.most {
+	f, ok := c.builtin(x)
+	switch {
+	case !ok:
 		c.refuse()
 		return nil
+	case f.number != nil:
+		return boxed(c.calculate(f, x))
+	case c.constantFunction(x.Func) == c.r.e.sand.concat:
+		if parts := c.parts(x.Args); parts != nil {
+			return join(parts, f.build(c.expressions(x.Args), c.site(x)))
+		}
 	}
 	return f.build(c.expressions(x.Args), c.site(x))
+}
+
+// builtin is the library function that x calls, if closures know it with so many
+// arguments.
+func (c *compiler) builtin(x *ast.FuncCallExpr) (builtin, bool) {
+	f, ok := c.r.e.sand.builtins[c.constantFunction(x.Func)]
+	return f, ok && len(x.Args) >= f.least && len(x.Args) <= f.most
 }
 
 // commandCall is a redis.call or redis.pcall.
@@ -68,9 +82,11 @@ type commandCall struct {
 // argument is one argument of a command, or the last ones. One that is known
 // before the script runs, and one of the script's own, need not become a Lua value.
 type argument struct {
-	word []byte // if push is nil: the argument, or
-	param
-	push pusher
+	push     pusher
+	variable bool // if push is nil: the value of the variable at slot, or
+	slot     int
+	param           // if it has an index: an argument of the script; without it, or else
+	word     []byte // this
 }
 
 // pusher computes arguments and appends them to the words of the command; false
@@ -111,8 +127,20 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 	if len(known.args) > 0 {
 		return argument{word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
 	}
+	if choice, ok := x.(*ast.LogicalOpExpr); ok && choice.Operator == "or" {
+		p, isParam := c.parameter(choice.Lhs)
+		other, isText := choice.Rhs.(*ast.StringExpr)
+		if isParam && isText {
+			return argument{param: p, word: append([]byte{}, other.Value...)}
+		}
+	}
 	if p, ok := c.parameter(x); ok {
 		return argument{param: p}
+	}
+	if id, ok := x.(*ast.IdentExpr); ok {
+		if v := c.find(id.Value); v != nil && v.fn == nil {
+			return argument{variable: true, slot: v.slot}
+		}
 	}
 	if get, ok := x.(*ast.AttrGetExpr); ok {
 		if keys, ok := c.argumentTable(get.Object); ok {
@@ -152,13 +180,23 @@ func (k *commandCall) run(a *activation) *failure {
 	good := true
 	for i := range k.args {
 		arg := &k.args[i]
-		if arg.push == nil {
-			word, ok := arg.word, true
-			if word == nil {
-				word, ok = a.word(arg.param)
+		if arg.push == nil && !arg.variable {
+			word, ok := a.word(arg.param)
+			if !ok {
+				word, ok = arg.word, arg.word != nil
 			}
 			all = append(all, word)
 			good = good && ok
+			continue
+		}
+		if arg.push == nil {
+			if text, ok := a.slots[arg.slot].(lua.LString); ok {
+				all = append(all, view(string(text)))
+				continue
+			}
+			r.args = all
+			good = r.push(a.slots[arg.slot]) && good
+			all = r.args
 			continue
 		}
 		r.args = all

@@ -38,7 +38,7 @@ func (c *compiler) expression(x ast.Expr) expression {
 	case *ast.RelationalOpExpr, *ast.UnaryNotOpExpr:
 		return boolean(c.condition(x))
 	case *ast.ArithmeticOpExpr:
-		return c.arithmetic(x)
+		return boxed(c.arithmetic(x))
 	case *ast.UnaryMinusOpExpr:
 		return c.minus(x)
 	case *ast.UnaryLenOpExpr:
@@ -197,12 +197,39 @@ func record(keys []string, values []expression) expression {
 
 // logical is "and" or "or", whose value is that of an operand.
 func (c *compiler) logical(x *ast.LogicalOpExpr) expression {
-	left, right, or := c.expression(x.Lhs), c.expression(x.Rhs), x.Operator == "or"
+	or := x.Operator == "or"
+	if choice, ok := x.Lhs.(*ast.LogicalOpExpr); ok && or && choice.Operator == "and" && alwaysTrue(choice.Rhs) {
+		return choose(c.condition(choice.Lhs), c.expression(choice.Rhs), c.expression(x.Rhs))
+	}
+	left, right := c.expression(x.Lhs), c.expression(x.Rhs)
 	return func(a *activation) (lua.LValue, *failure) {
 		v, fault := left(a)
 		if fault != nil || lua.LVAsBool(v) == or {
 			return v, fault
 		}
 		return right(a)
+	}
+}
+
+// alwaysTrue tells constants that are neither false nor nil.
+func alwaysTrue(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.NumberExpr, *ast.StringExpr, *ast.TrueExpr:
+		return true
+	}
+	return false
+}
+
+// choose is "test and yes or no" of which yes is true.
+func choose(test condition, yes, no expression) expression {
+	return func(a *activation) (lua.LValue, *failure) {
+		chosen, fault := test(a)
+		switch {
+		case fault != nil:
+			return nil, fault
+		case chosen:
+			return yes(a)
+		}
+		return no(a)
 	}
 }

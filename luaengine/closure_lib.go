@@ -10,6 +10,7 @@ import (
 type builtin struct {
 	least, most int
 	build       func(args []expression, at *site) expression
+	number      func(args []numeric, at *site) numeric // instead of build: the result is mostly a number
 }
 
 // procedure compiles a call of a library function as a statement.
@@ -25,18 +26,19 @@ func (s *sandbox) openClosures() {
 	s.errorReply, s.statusReply = named("redis.error_reply"), named("redis.status_reply")
 	s.commandOf[named("redis.call")] = &command{handle: NoCommand}
 	s.commandOf[named("redis.pcall")] = &command{handle: NoCommand, protect: true}
+	s.tonumber = named("tonumber")
 	s.builtins = map[*lua.LFunction]builtin{
-		s.concat:                    {2, manyArguments, concatenation},
-		s.modulo:                    {2, 2, operation("__mod")},
-		s.power:                     {2, 2, operation("__pow")},
-		s.product:                   {2, 2, operation("__mul")},
-		s.quotient:                  {2, 2, operation("__div")},
-		named("tonumber"):           {1, 1, toNumberCall},
-		named("tostring"):           {1, 1, toStringCall},
-		named("type"):               {1, 1, typeCall},
-		named("math.max"):           {1, manyArguments, maxCall},
-		named("redis.error_reply"):  {1, 1, replyCall("err")},
-		named("redis.status_reply"): {1, 1, replyCall("ok")},
+		s.concat:                    {least: 2, most: manyArguments, build: concatenation},
+		s.modulo:                    {least: 2, most: 2, number: operation("__mod")},
+		s.power:                     {least: 2, most: 2, number: operation("__pow")},
+		s.product:                   {least: 2, most: 2, number: operation("__mul")},
+		s.quotient:                  {least: 2, most: 2, number: operation("__div")},
+		s.tonumber:                  {least: 1, most: 1, number: toNumberCall},
+		named("tostring"):           {least: 1, most: 1, build: toStringCall},
+		named("type"):               {least: 1, most: 1, build: typeCall},
+		named("math.max"):           {least: 1, most: manyArguments, number: maxCall},
+		named("redis.error_reply"):  {least: 1, most: 1, build: replyCall("err")},
+		named("redis.status_reply"): {least: 1, most: 1, build: replyCall("ok")},
 	}
 	s.procedures = map[*lua.LFunction]procedure{
 		named("table.insert"): (*compiler).insert,
@@ -101,30 +103,6 @@ func notText(values []lua.LValue) int {
 	return -1
 }
 
-// operation compiles the operator of an event.
-func operation(event string) func(args []expression, at *site) expression {
-	return func(args []expression, at *site) expression {
-		return calculation(arithmetic[event], args[0], args[1], at, false)
-	}
-}
-
-func toNumberCall(args []expression, _ *site) expression {
-	value := args[0]
-	return func(a *activation) (lua.LValue, *failure) {
-		v, fault := value(a)
-		if s, ok := v.(lua.LString); ok {
-			if f, ok := parseNumber(string(s)); ok {
-				return a.e.float(f), nil
-			}
-			return lua.LNil, nil
-		}
-		if _, ok := v.(lua.LNumber); !ok {
-			return lua.LNil, fault
-		}
-		return v, fault
-	}
-}
-
 func toStringCall(args []expression, _ *site) expression {
 	value := args[0]
 	return func(a *activation) (lua.LValue, *failure) {
@@ -148,27 +126,6 @@ func typeCall(args []expression, _ *site) expression {
 			return nil, fault
 		}
 		return a.e.sand.typeNames[v.Type()], nil
-	}
-}
-
-func maxCall(args []expression, at *site) expression {
-	return func(a *activation) (lua.LValue, *failure) {
-		values, fault := a.operands(args)
-		if fault != nil {
-			return nil, fault
-		}
-		var most float64
-		for i, v := range values {
-			f, ok := toNumber(v)
-			if !ok {
-				return nil, at.typeArg(i+1, "number", v)
-			}
-			if i == 0 || f > most {
-				most = f
-			}
-		}
-		a.done(values)
-		return a.e.float(most), nil
 	}
 }
 

@@ -58,25 +58,33 @@ func afterLoop(end outcome) outcome {
 	return end
 }
 
-// numberFor is a loop over numbers. The mending pass has seen to it that the
-// bounds are numbers.
-func (c *compiler) numberFor(s *ast.NumberForStmt) statement {
-	bounds := c.expressions([]ast.Expr{s.Init, s.Limit, s.Step})
+// numberFor is a loop over numbers, from, to and by these bounds.
+func (c *compiler) numberFor(s *ast.NumberForStmt, bounds []ast.Expr, at *site) statement {
+	first, last, step := c.bound(bounds[0]), c.bound(bounds[1]), c.bound(bounds[2])
 	slot := c.next
 	body := c.loopBody(s.Stmts, s.Name)
 	return func(a *activation) (outcome, *failure) {
-		var numbers [3]float64
-		for i, bound := range bounds {
-			v, fault := bound(a)
+		i, v1, fault := first.value(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		limit, v2, fault := last.value(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		step, v3, fault := step.value(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		if v1 != nil || v2 != nil || v3 != nil {
+			n, fault := coerce([3]float64{i, limit, step}, [3]lua.LValue{v1, v2, v3}, at)
 			if fault != nil {
 				return goesOn, fault
 			}
-			numbers[i] = float64(v.(lua.LNumber))
+			i, limit, step = n[0], n[1], n[2]
 		}
-		limit, step := numbers[1], numbers[2]
 		// As Lua does it, which matters for numbers beyond 2^53.
-		i := numbers[0] - step
-		for {
+		for i -= step; ; {
 			i += step
 			if !(step > 0 && i <= limit || step <= 0 && i >= limit) {
 				return goesOn, nil
@@ -89,27 +97,63 @@ func (c *compiler) numberFor(s *ast.NumberForStmt) statement {
 	}
 }
 
-// coerceBounds computes the bounds of a numeric for into three variables.
-func (c *compiler) coerceBounds(s *ast.LocalAssignStmt, call *ast.FuncCallExpr) statement {
-	bounds := c.expressions(call.Args)
-	first, at := c.declare(s.Names...), c.site(call)
-	return func(a *activation) (outcome, *failure) {
-		for i, bound := range bounds {
-			v, fault := bound(a)
-			if fault != nil {
-				return goesOn, fault
-			}
-			a.slots[first+i] = v
+// bound is a bound of a loop: a constant, if compute is nil.
+type bound struct {
+	constant float64
+	compute  numeric
+}
+
+func (c *compiler) bound(x ast.Expr) bound {
+	switch x := x.(type) {
+	case *ast.NumberExpr:
+		return bound{constant: float64(literalNumber(x))}
+	case *ast.UnaryMinusOpExpr:
+		if n, ok := x.Expr.(*ast.NumberExpr); ok && literalNumber(n) != 0 {
+			return bound{constant: -float64(literalNumber(n))}
 		}
-		for i := range bounds {
-			f, ok := toNumber(a.slots[first+i])
-			if !ok {
-				return goesOn, at.fail(errForBound, forBoundNames[i])
-			}
-			a.slots[first+i] = a.e.float(f)
-		}
-		return goesOn, nil
 	}
+	return bound{compute: c.numeric(x)}
+}
+
+func (b *bound) value(a *activation) (float64, lua.LValue, *failure) {
+	if b.compute == nil {
+		return b.constant, nil, nil
+	}
+	return b.compute(a)
+}
+
+// coerce makes numbers of the bounds that are none, which stand in values. All
+// have been computed before one is found to be no number.
+func coerce(numbers [3]float64, values [3]lua.LValue, at *site) ([3]float64, *failure) {
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		f, ok := toNumber(v)
+		if !ok {
+			return numbers, at.fail(errForBound, forBoundNames[i])
+		}
+		numbers[i] = f
+	}
+	return numbers, nil
+}
+
+// coercedFor is the block that the mending pass has made of a loop whose bounds
+// may be no numbers; nil if a block is none.
+func (c *compiler) coercedFor(s *ast.DoBlockStmt) statement {
+	if len(s.Stmts) != 2 {
+		return nil
+	}
+	assign, ok := s.Stmts[0].(*ast.LocalAssignStmt)
+	if !ok || len(assign.Exprs) != 1 {
+		return nil
+	}
+	call := c.callTo(c.r.e.sand.forBounds, assign.Exprs[0])
+	loop, ok := s.Stmts[1].(*ast.NumberForStmt)
+	if call == nil || !ok {
+		return nil
+	}
+	return c.numberFor(loop, call.Args, c.site(call))
 }
 
 // genericFor is a loop over ipairs.

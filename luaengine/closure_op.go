@@ -55,64 +55,63 @@ func (c *compiler) logicalCondition(x *ast.LogicalOpExpr) condition {
 
 func (c *compiler) relation(x *ast.RelationalOpExpr) condition {
 	if x.Operator == "==" || x.Operator == "~=" {
-		if test := c.equalsConstant(x); test != nil {
-			if x.Operator == "~=" {
-				return not(test)
-			}
+		negate := x.Operator == "~="
+		if test := c.equalsConstant(x, negate); test != nil {
 			return test
 		}
-	}
-	left, right, at := c.expression(x.Lhs), c.expression(x.Rhs), c.site(x)
-	switch x.Operator {
-	case "==":
-		return equality(left, right)
-	case "~=":
-		return not(equality(left, right))
+		return equality(c.expression(x.Lhs), c.expression(x.Rhs), negate)
 	}
 	swapped, orEqual := x.Operator[0] == '>', len(x.Operator) == 2
+	left, right, at := c.numeric(x.Lhs), c.numeric(x.Rhs), c.site(x)
 	if number, ok := x.Rhs.(*ast.NumberExpr); ok {
-		return orderedTo(left, literalNumber(number), swapped, orEqual, at)
+		return orderedTo(left, float64(literalNumber(number)), swapped, orEqual, at)
 	}
 	return func(a *activation) (bool, *failure) {
-		l, r, fault := a.both(left, right)
+		l, lv, fault := left(a)
+		if fault != nil {
+			return false, fault
+		}
+		r, rv, fault := right(a)
 		if fault != nil {
 			return false, fault
 		}
 		if swapped {
-			l, r = r, l
+			l, lv, r, rv = r, rv, l, lv
 		}
-		return ordered(l, r, orEqual, at)
+		if lv == nil && rv == nil {
+			return l < r || orEqual && l == r, nil
+		}
+		return ordered(a.boxedNumber(l, lv), a.boxedNumber(r, rv), orEqual, at)
 	}
 }
 
 // orderedTo compares a value with a constant number.
-func orderedTo(left expression, n lua.LNumber, swapped, orEqual bool, at *site) condition {
+func orderedTo(left numeric, n float64, swapped, orEqual bool, at *site) condition {
 	return func(a *activation) (bool, *failure) {
-		v, fault := left(a)
-		if fault != nil {
-			return false, fault
-		}
-		m, ok := v.(lua.LNumber)
+		f, v, fault := left(a)
 		switch {
-		case !ok && swapped:
-			return ordered(n, v, orEqual, at)
-		case !ok:
-			return ordered(v, n, orEqual, at)
+		case fault != nil:
+			return false, fault
+		case v != nil && swapped:
+			return ordered(lua.LNumber(n), v, orEqual, at)
+		case v != nil:
+			return ordered(v, lua.LNumber(n), orEqual, at)
 		case swapped:
-			return m > n || orEqual && m == n, nil
+			return f > n || orEqual && f == n, nil
 		}
-		return m < n || orEqual && m == n, nil
+		return f < n || orEqual && f == n, nil
 	}
 }
 
 // equalsConstant compiles whether a value equals a constant number or false,
-// which is what scripts mostly ask of a reply; nil for any other comparison.
-func (c *compiler) equalsConstant(x *ast.RelationalOpExpr) condition {
-	var n lua.LNumber
+// which is what scripts mostly ask of a reply, or with negate whether it does
+// not; nil for any other comparison.
+func (c *compiler) equalsConstant(x *ast.RelationalOpExpr, negate bool) condition {
+	var n float64
 	var isNumber bool
 	switch right := x.Rhs.(type) {
 	case *ast.NumberExpr:
-		n, isNumber = literalNumber(right), true
+		n, isNumber = float64(literalNumber(right)), true
 	case *ast.FalseExpr:
 	default:
 		return nil
@@ -120,48 +119,48 @@ func (c *compiler) equalsConstant(x *ast.RelationalOpExpr) condition {
 	call, isCall := x.Lhs.(*ast.FuncCallExpr)
 	if isCall {
 		if cmd := c.command(call); cmd != nil {
-			return cmd.equals(n, isNumber)
+			return cmd.equals(lua.LNumber(n), isNumber, negate)
+		}
+	}
+	if isNumber {
+		left := c.numeric(x.Lhs)
+		return func(a *activation) (bool, *failure) {
+			f, v, fault := left(a)
+			return (v == nil && f == n) != negate, fault
 		}
 	}
 	left := c.expression(x.Lhs)
-	if isNumber {
-		return func(a *activation) (bool, *failure) {
-			v, fault := left(a)
-			m, ok := v.(lua.LNumber)
-			return fault == nil && ok && m == n, fault
-		}
-	}
 	return func(a *activation) (bool, *failure) {
 		v, fault := left(a)
-		return fault == nil && v == lua.LFalse, fault
+		return (v == lua.LFalse) != negate, fault
 	}
 }
 
 // equals is whether the reply is the number n, or false, without a Lua value
-// where the reply has the usual kinds.
-func (k *commandCall) equals(n lua.LNumber, isNumber bool) condition {
+// where the reply has the usual kinds; with negate, whether it is not.
+func (k *commandCall) equals(n lua.LNumber, isNumber, negate bool) condition {
 	return func(a *activation) (bool, *failure) {
 		if fault := k.run(a); fault != nil {
 			return false, fault
 		}
 		switch {
 		case a.reply.Kind == resp.Integer:
-			return isNumber && lua.LNumber(a.reply.Int) == n, nil
+			return (isNumber && lua.LNumber(a.reply.Int) == n) != negate, nil
 		case a.reply.Kind == resp.Bulk, a.reply.Kind == resp.Nil && isNumber:
-			return false, nil
+			return negate, nil
 		}
 		v, fault := k.result(a)
 		if isNumber {
-			return fault == nil && equal(v, n), fault
+			return (fault == nil && equal(v, n)) != negate, fault
 		}
-		return fault == nil && v == lua.LFalse, fault
+		return (v == lua.LFalse) != negate, fault
 	}
 }
 
-func equality(left, right expression) condition {
+func equality(left, right expression, negate bool) condition {
 	return func(a *activation) (bool, *failure) {
 		l, r, fault := a.both(left, right)
-		return fault == nil && equal(l, r), fault
+		return (fault == nil && equal(l, r)) != negate, fault
 	}
 }
 
@@ -191,52 +190,6 @@ func ordered(l, r lua.LValue, orEqual bool, at *site) (bool, *failure) {
 		}
 	}
 	return false, at.fail("%s", orderText(l, r))
-}
-
-// operators are the arithmetic operators by the events of their metamethods;
-// the mending pass has made calls of the others.
-var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div"}
-
-func (c *compiler) arithmetic(x *ast.ArithmeticOpExpr) expression {
-	event, known := operators[x.Operator]
-	if !known || numeral(x.Lhs) && numeral(x.Rhs) {
-		c.refuse() // gopher-lua computes such constants itself
-	}
-	return calculation(arithmetic[event], c.expression(x.Lhs), c.expression(x.Rhs), c.site(x), true)
-}
-
-// numeral tells constant numbers.
-func numeral(x ast.Expr) bool {
-	if minus, ok := x.(*ast.UnaryMinusOpExpr); ok {
-		x = minus.Expr
-	}
-	_, ok := x.(*ast.NumberExpr)
-	return ok
-}
-
-// calculation applies op to two numbers; texts that are numbers count. Of two
-// numbers proper, gopher-lua's machine computes a zero without its sign; what
-// its metamethods and the sandbox compute has the sign.
-func calculation(op func(a, b float64) float64, left, right expression, at *site, machine bool) expression {
-	return func(a *activation) (lua.LValue, *failure) {
-		l, r, fault := a.both(left, right)
-		if fault != nil {
-			return nil, fault
-		}
-		x, ok := toNumber(l)
-		if !ok {
-			return nil, at.typeError("perform arithmetic on", at.a, l)
-		}
-		y, ok := toNumber(r)
-		if !ok {
-			return nil, at.typeError("perform arithmetic on", at.b, r)
-		}
-		f := op(x, y)
-		if f == 0 && machine && l.Type() == lua.LTNumber && r.Type() == lua.LTNumber {
-			f = 0
-		}
-		return a.e.float(f), nil
-	}
 }
 
 func (c *compiler) minus(x *ast.UnaryMinusOpExpr) expression {

@@ -40,6 +40,9 @@ func (c *compiler) statement(s ast.Stmt) statement {
 	case *ast.FuncCallStmt:
 		return c.callStatement(s)
 	case *ast.DoBlockStmt:
+		if loop := c.coercedFor(s); loop != nil {
+			return loop
+		}
 		return c.block(s.Stmts)
 	case *ast.IfStmt:
 		return c.ifStatement(s)
@@ -48,7 +51,7 @@ func (c *compiler) statement(s ast.Stmt) statement {
 	case *ast.RepeatStmt:
 		return c.repeat(s)
 	case *ast.NumberForStmt:
-		return c.numberFor(s)
+		return c.numberFor(s, []ast.Expr{s.Init, s.Limit, s.Step}, c.site(s))
 	case *ast.GenericForStmt:
 		return c.genericFor(s)
 	case *ast.ReturnStmt:
@@ -87,9 +90,6 @@ func store(slot int, value expression) statement {
 
 func (c *compiler) localAssign(s *ast.LocalAssignStmt) statement {
 	if len(s.Exprs) == 1 {
-		if call := c.callTo(c.r.e.sand.forBounds, s.Exprs[0]); call != nil {
-			return c.coerceBounds(s, call)
-		}
 		if fn, ok := s.Exprs[0].(*ast.FunctionExpr); ok {
 			return c.function(s.Names[0], fn)
 		}

@@ -3,6 +3,7 @@ package luaengine
 import (
 	"reflect"
 	"strings"
+	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -11,7 +12,7 @@ import (
 
 // tables are those that closures have made, which the next run uses again: no
 // value outlives its run. A table that is used again has room for more elements,
-// all of them nil, which no script can see.
+// which no script can see.
 type tables struct {
 	kept []*lua.LTable
 	used int // of the running script
@@ -40,9 +41,9 @@ func (t *tables) make(L *lua.LState, n int) *lua.LTable {
 func (t *tables) reset() {
 	for i := t.used - 1; i >= 0; i-- {
 		if table := t.kept[i]; isShortList(table) {
-			for n := table.Len(); n > 0; n-- {
-				table.RawSetInt(n, lua.LNil)
-			}
+			elements := elementsOf(table)
+			clear(*elements)
+			*elements = (*elements)[:0]
 			continue
 		}
 		last := len(t.kept) - 1
@@ -53,24 +54,30 @@ func (t *tables) reset() {
 	t.used = 0
 }
 
-// The members of gopher-lua's table that tell whether it is a short list.
+// Where gopher-lua's table has its elements, and the order of its other keys.
 var (
 	tableArray = tableMember("array")
 	tableKeys  = tableMember("keys")
 )
 
-func tableMember(name string) int {
+func tableMember(name string) uintptr {
 	member, ok := reflect.TypeFor[lua.LTable]().FieldByName(name)
-	if !ok {
+	if !ok || member.Type != reflect.TypeFor[[]lua.LValue]() {
 		panic("luaengine: gopher-lua's table has no " + name)
 	}
-	return member.Index[0]
+	return member.Offset
+}
+
+// elementsOf is the list of what t has under 1, 2, …, with room behind it.
+func elementsOf(t *lua.LTable) *[]lua.LValue {
+	return (*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), tableArray))
 }
 
 // isShortList reports whether t never had a key that is no index.
 func isShortList(t *lua.LTable) bool {
-	v := reflect.ValueOf(t).Elem()
-	return v.Field(tableKeys).IsNil() && v.Field(tableArray).Cap() <= keptElement && t.Metatable == lua.LNil
+	keys := (*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), tableKeys))
+	_, plain := t.Metatable.(*lua.LNilType)
+	return *keys == nil && cap(*elementsOf(t)) <= keptElement && plain
 }
 
 // listReply is the reply of a short list, up to the first nil.

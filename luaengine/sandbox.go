@@ -24,6 +24,7 @@ type sandbox struct {
 	errorReply  *lua.LFunction
 	statusReply *lua.LFunction
 	unpack      *lua.LFunction
+	tonumber    *lua.LFunction
 	tick        *lua.LFunction
 	step        *lua.LFunction
 	forBounds   *lua.LFunction

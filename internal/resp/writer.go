@@ -10,7 +10,10 @@ import (
 // Append appends v as protocol version proto (2 or 3) writes it. Kinds that
 // RESP2 lacks become what Redis sends in their place (see [Kind]); None
 // appends nothing.
-func Append(dst []byte, v Value, proto int) []byte {
+func Append(dst []byte, v Value, proto int) []byte { return AppendTo(dst, &v, proto) }
+
+// AppendTo is Append of a value that stays where it is.
+func AppendTo(dst []byte, v *Value, proto int) []byte {
 	switch v.Kind {
 	case Nil:
 		return appendNull(dst, "$-1\r\n", proto)
@@ -33,9 +36,9 @@ func Append(dst []byte, v Value, proto int) []byte {
 		return appendAggregate(dst, v, proto)
 	case Double, Bool, BigNumber, Verbatim:
 		if proto < 3 {
-			return appendDowngraded(dst, v)
+			return appendDowngraded(dst, *v)
 		}
-		return appendResp3(dst, v)
+		return appendResp3(dst, *v)
 	}
 	return dst
 }
@@ -76,7 +79,7 @@ func appendNull(dst []byte, resp2 string, proto int) []byte {
 	return append(dst, "_\r\n"...)
 }
 
-func appendAggregate(dst []byte, v Value, proto int) []byte {
+func appendAggregate(dst []byte, v *Value, proto int) []byte {
 	n := countElements(v.List)
 	switch {
 	case proto < 3 || v.Kind == Array:
@@ -91,7 +94,7 @@ func appendAggregate(dst []byte, v Value, proto int) []byte {
 		dst = appendHeader(dst, '|', n/2)
 	}
 	for i := range v.List {
-		dst = Append(dst, v.List[i], proto)
+		dst = AppendTo(dst, &v.List[i], proto)
 	}
 	return dst
 }

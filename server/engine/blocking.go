@@ -245,15 +245,20 @@ const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance 
 
 // holdsBack reports whether a pause keeps a command from running.
 func (b *blocking) holdsBack(c *Call) bool {
-	until := int64(0)
-	for i := range b.pauses {
-		until |= b.pauses[i].until
-	}
-	if until == 0 || c.Session.internal {
+	if !b.pausing() || c.Session.internal {
 		return false
 	}
 	_, all := b.paused()
 	return all || c.scriptFlags(c.flags())&(Write|MayReplicate) != 0
+}
+
+// pausing reports whether there may be a pause.
+func (b *blocking) pausing() bool {
+	until := int64(0)
+	for i := range b.pauses {
+		until |= b.pauses[i].until
+	}
+	return until != 0
 }
 
 // postpone keeps a command until the pause ends.

@@ -7,12 +7,12 @@ import "minikv/internal/resp"
 const evaluating = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys | MayReplicate
 
 var scriptingCommands = []Command{
-	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runEval},
-	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runEvalSHA},
+	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", script: true, Fill: runEval},
+	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", script: true, Fill: runEvalSHA},
 	{Name: "EVAL_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", Fill: runEval},
+		Groups: "slow scripting", script: true, Fill: runEval},
 	{Name: "EVALSHA_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", Fill: runEvalSHA},
+		Groups: "slow scripting", script: true, Fill: runEvalSHA},
 	{Name: "SCRIPT", Arity: -2, Groups: "slow", Sub: scriptSubcommands},
 }
 

@@ -47,6 +47,7 @@ type Command struct {
 	Flags   Flag
 	lookups lookups // made by lookupsOf
 
+	script    bool // EVAL and its relatives
 	plain     bool // scripts may call it, and it touches nothing but keys and channels; made by prepare
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
@@ -85,6 +86,8 @@ type Call struct {
 	changes    int        // counted by Changed
 	replicated bool       // Replicate has replaced the command
 	forced     bool       // propagate although nothing has changed
+	plain      bool       // it runs a script, and took the shortest way
+	quiet      bool       // nobody takes note of a change but the counters
 	counted    bool       // its error has been counted already: by the script's call that failed
 }
 

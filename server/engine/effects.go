@@ -25,7 +25,14 @@ type change struct {
 // that watch it will fail, clients blocked on it are tried again, and event
 // ("set", "del", "hset"; "" for none) goes to keyspace notifications. A command
 // that calls it at least once is propagated to replicas.
-func (c *Call) Changed(key []byte, event string) { c.ChangedIn(c.DB.Index(), key, event) }
+func (c *Call) Changed(key []byte, event string) {
+	if c.quiet {
+		c.changes++
+		c.Node.stats.dirty++
+		return
+	}
+	c.ChangedIn(c.DB.Index(), key, event)
+}
 
 // ChangedIn is Changed for a key of another database.
 func (c *Call) ChangedIn(db int, key []byte, event string) {

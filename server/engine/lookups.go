@@ -10,6 +10,7 @@ type lookups uint8
 const (
 	noLookups lookups = iota // or none that is counted, as OBJECT
 	oneLookup
+	wholeLookup // one, and a null says that the key is missing
 	someLookups
 	countedLookups // the reply is how many were there
 )
@@ -21,6 +22,8 @@ func lookupsOf(cmd *Command) lookups {
 		return noLookups
 	case cmd.Name == "EXISTS" || cmd.Name == "TOUCH":
 		return countedLookups
+	case cmd.Name == "GET":
+		return wholeLookup
 	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
 		return oneLookup
 	}
@@ -32,12 +35,23 @@ func lookupsOf(cmd *Command) lookups {
 // by a keymiss event. It looks at the keys only where the reply does not tell.
 // Source: lookupKey of Redis 7.0.
 func (c *Call) countLookups(reply *resp.Value) {
-	n := c.Node
+	n, one := c.Node, c.Cmd.lookups == oneLookup || c.Cmd.lookups == wholeLookup
 	switch {
-	case c.Cmd.lookups == oneLookup && isSomething(reply):
+	case one && isSomething(reply):
 		n.stats.hits++
 		return
-	case c.Cmd.lookups == countedLookups && n.conf.notify&eventMiss == 0:
+	case n.conf.notify&eventMiss != 0:
+	case c.Cmd.lookups == wholeLookup && reply.Kind == resp.Nil:
+		n.stats.misses++
+		return
+	case one:
+		if c.DB.Exists(c.Args[c.Cmd.Keys.First]) {
+			n.stats.hits++
+		} else {
+			n.stats.misses++
+		}
+		return
+	case c.Cmd.lookups == countedLookups:
 		n.stats.hits += reply.Int
 		n.stats.misses += int64(len(c.Args)-1) - reply.Int
 		return

@@ -267,6 +267,10 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 // settle finishes a top-level command of s (nil: Tick), and those that a pause
 // has held back, if it is over.
 func (n *Node) settle(s *Session) {
+	if s != nil && n.effects.ops == 0 && len(n.blocking.ready) == 0 && len(n.blocking.postponed) == 0 {
+		s.writtenTo = n.repl.offset // all that is left to do
+		return
+	}
 	n.finish(s)
 	for len(n.blocking.postponed) > 0 {
 		if some, _ := n.blocking.paused(); some {

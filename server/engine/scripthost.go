@@ -34,9 +34,11 @@ type scriptHost struct {
 func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv [][]byte) {
 	n := c.Node
 	header := script.Header()
-	if bad := c.scriptRefusal(header); bad != "" {
-		*reply = resp.Err(bad)
-		return
+	if !c.plain || header.Present {
+		if bad := c.scriptRefusal(header); bad != "" {
+			*reply = resp.Err(bad)
+			return
+		}
 	}
 	h := &n.scripts.host
 	*h = scriptHost{} // member by member, because a literal would be made elsewhere and copied
@@ -48,7 +50,7 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 		h.command, h.started = c.Args, n.cfg.Clock.Mono()
 	}
 	h.noWrites = h.writeRefusal(c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0)
-	h.plain = h.isPlain()
+	h.look(c.plain)
 	if len(keys) > 0 && n.cfg.Topology != nil {
 		h.slot = slotOf(keys)
 	}
@@ -94,7 +96,7 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
 	if !h.plain || uint(handle) >= uint(len(table)) || !table[handle].plain || !table[handle].accepts(len(args)) {
 		h.callAny(handle, args, proto, reply)
-		h.plain = h.isPlain() // the command may have changed the configuration
+		h.look(false) // the command may have changed the configuration
 		return
 	}
 	// The shortest way: what scripts call is most of what a lock costs.
@@ -109,7 +111,7 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	stats.commands++
 	switch {
 	case cmd.lookups == noLookups:
-	case cmd.lookups == oneLookup && reply.Kind == resp.Integer && reply.Int > 0:
+	case cmd.lookups <= wholeLookup && (reply.Kind == resp.Integer && reply.Int > 0 || reply.Kind == resp.Bulk):
 		stats.hits++
 	default:
 		c.countLookups(reply)
@@ -122,12 +124,19 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	stats.of(cmd).calls++
 }
 
-// isPlain reports whether the shortest way does all that callAny does.
-func (h *scriptHost) isPlain() bool {
+// look notes who takes note of what the script calls; known: nobody does but for
+// what the script itself has said.
+func (h *scriptHost) look(known bool) {
 	n := h.node
+	h.plain = !h.stale && h.noWrites == "" && (known || n.isPlain(h.call.Session))
+	h.call.quiet = h.plain && n.watched == nil && n.blocking.keys == nil && !n.tracking.inUse() && n.conf.notify == 0
+}
+
+// isPlain reports whether for a script of s the shortest way does all that
+// callAny does.
+func (n *Node) isPlain(s *Session) bool {
 	return n.monitors == nil && n.cfg.Observe == nil && n.tracking.clients == 0 && !n.repl.logging &&
-		!n.conf.timesScripts && n.conf.maxMemory == 0 && n.cfg.Topology == nil && !h.stale && h.noWrites == "" &&
-		!h.call.Session.user.restricted
+		!n.conf.timesScripts && n.conf.maxMemory == 0 && n.cfg.Topology == nil && !s.user.restricted
 }
 
 // callAny calls any command, whoever takes note of it.
@@ -259,7 +268,7 @@ func (h *scriptHost) Limit() string {
 		return ""
 	}
 	text := h.node.cfg.Limit() // others may send commands meanwhile
-	h.plain = h.isPlain()
+	h.look(false)
 	if text != "" {
 		return text
 	}

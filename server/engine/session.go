@@ -112,9 +112,12 @@ func (s *Session) Authenticated() bool { return s.authenticated || s.node.access
 func (s *Session) db() *datastore.DB { return s.node.keys.DB(s.DB) }
 
 // send appends a reply, unless CLIENT REPLY has silenced the session.
-func (s *Session) send(v resp.Value) {
+func (s *Session) send(v resp.Value) { s.sendReply(&v) }
+
+// sendReply is send of a reply that stays where it is.
+func (s *Session) sendReply(v *resp.Value) {
 	if s.reply == replyOn && !s.internal {
-		s.Out = resp.Append(s.Out, v, s.Proto)
+		s.Out = resp.AppendTo(s.Out, v, s.Proto)
 	}
 }
 

@@ -1,0 +1,224 @@
+package luaengine
+
+import (
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
+
+	"minikv/internal/resp"
+)
+
+// numeric computes a value that is most likely a number, which then needs no
+// Lua value: v is nil for a number, else f means nothing.
+type numeric func(a *activation) (f float64, v lua.LValue, fault *failure)
+
+// numeric compiles an expression for who wants a number.
+func (c *compiler) numeric(x ast.Expr) numeric {
+	switch x := x.(type) {
+	case *ast.NumberExpr:
+		n := float64(literalNumber(x))
+		return func(*activation) (float64, lua.LValue, *failure) { return n, nil, nil }
+	case *ast.ArithmeticOpExpr:
+		return c.arithmetic(x)
+	case *ast.FuncCallExpr:
+		if cmd := c.command(x); cmd != nil {
+			return cmd.number
+		}
+		if f, ok := c.builtin(x); ok && f.number != nil {
+			return c.calculate(f, x)
+		}
+	case *ast.UnaryLenOpExpr:
+		if keys, ok := c.argumentTable(x.Expr); ok {
+			return func(a *activation) (float64, lua.LValue, *failure) { return float64(len(a.given(keys))), nil, nil }
+		}
+	}
+	return unboxed(c.expression(x))
+}
+
+func (c *compiler) numerics(list []ast.Expr) []numeric {
+	out := make([]numeric, len(list))
+	for i, x := range list {
+		out[i] = c.numeric(x)
+	}
+	return out
+}
+
+// unboxed is an expression for who wants a number.
+func unboxed(value expression) numeric {
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		return plainNumber(value(a))
+	}
+}
+
+// plainNumber is a value without its box if it is a number.
+func plainNumber(v lua.LValue, fault *failure) (float64, lua.LValue, *failure) {
+	if n, ok := v.(lua.LNumber); ok {
+		return float64(n), nil, nil
+	}
+	return 0, v, fault
+}
+
+// boxed is the Lua value of what compute computes.
+func boxed(compute numeric) expression {
+	return func(a *activation) (lua.LValue, *failure) {
+		f, v, fault := compute(a)
+		if v == nil && fault == nil {
+			v = a.e.float(f)
+		}
+		return v, fault
+	}
+}
+
+// boxedNumber is the Lua value of a result of numeric.
+func (a *activation) boxedNumber(f float64, v lua.LValue) lua.LValue {
+	if v == nil {
+		return a.e.float(f)
+	}
+	return v
+}
+
+// number is the call for who wants a number.
+func (k *commandCall) number(a *activation) (float64, lua.LValue, *failure) {
+	if fault := k.run(a); fault != nil {
+		return 0, nil, fault
+	}
+	if a.reply.Kind == resp.Integer {
+		return float64(a.reply.Int), nil, nil
+	}
+	return plainNumber(k.result(a))
+}
+
+// calculate compiles a call of a function whose result is mostly a number.
+func (c *compiler) calculate(f builtin, x *ast.FuncCallExpr) numeric {
+	if c.constantFunction(x.Func) == c.r.e.sand.tonumber {
+		if p, ok := c.parameter(x.Args[0]); ok {
+			return numberOfWord(p)
+		}
+	}
+	return f.number(c.numerics(x.Args), c.site(x))
+}
+
+// numberOfWord is tonumber(KEYS[n]) or tonumber(ARGV[n]).
+func numberOfWord(p param) numeric {
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		if word, ok := a.word(p); ok {
+			return numberIn(textView(word))
+		}
+		return 0, lua.LNil, nil
+	}
+}
+
+// numberIn is the number that a text is, or nil.
+func numberIn(text string) (float64, lua.LValue, *failure) {
+	if f, ok := parseNumber(text); ok {
+		return f, nil, nil
+	}
+	return 0, lua.LNil, nil
+}
+
+func toNumberCall(args []numeric, _ *site) numeric {
+	value := args[0]
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		f, v, fault := value(a)
+		if v == nil || fault != nil {
+			return f, nil, fault
+		}
+		if s, ok := v.(lua.LString); ok {
+			return numberIn(string(s))
+		}
+		return 0, lua.LNil, nil
+	}
+}
+
+func maxCall(args []numeric, at *site) numeric {
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		var most float64
+		var bad *failure // comes behind those of the other arguments
+		for i, arg := range args {
+			f, v, fault := arg(a)
+			if fault != nil {
+				return 0, nil, fault
+			}
+			if v != nil {
+				n, ok := toNumber(v)
+				if !ok && bad == nil {
+					bad = at.typeArg(i+1, "number", v)
+				}
+				f = n
+			}
+			if i == 0 || f > most {
+				most = f
+			}
+		}
+		return most, nil, bad
+	}
+}
+
+// operators are the arithmetic operators by the events of their metamethods;
+// the mending pass has made calls of the others.
+var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div"}
+
+func (c *compiler) arithmetic(x *ast.ArithmeticOpExpr) numeric {
+	event, known := operators[x.Operator]
+	if !known || numeral(x.Lhs) && numeral(x.Rhs) {
+		c.refuse() // gopher-lua computes such constants itself
+	}
+	return calculation(arithmetic[event], c.numeric(x.Lhs), c.numeric(x.Rhs), c.site(x), true)
+}
+
+// numeral tells constant numbers.
+func numeral(x ast.Expr) bool {
+	if minus, ok := x.(*ast.UnaryMinusOpExpr); ok {
+		x = minus.Expr
+	}
+	_, ok := x.(*ast.NumberExpr)
+	return ok
+}
+
+// operation compiles the operator of an event.
+func operation(event string) func(args []numeric, at *site) numeric {
+	return func(args []numeric, at *site) numeric {
+		return calculation(arithmetic[event], args[0], args[1], at, false)
+	}
+}
+
+// calculation applies op to two numbers; texts that are numbers count. Of two
+// numbers proper, gopher-lua's machine computes a zero without its sign; what
+// its metamethods and the sandbox compute has the sign.
+func calculation(op func(a, b float64) float64, left, right numeric, at *site, machine bool) numeric {
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		x, l, fault := left(a)
+		if fault != nil {
+			return 0, nil, fault
+		}
+		y, r, fault := right(a)
+		if fault != nil {
+			return 0, nil, fault
+		}
+		proper := l == nil && r == nil
+		if !proper {
+			if x, fault = operandNumber(x, l, at, at.a); fault == nil {
+				y, fault = operandNumber(y, r, at, at.b)
+			}
+			if fault != nil {
+				return 0, nil, fault
+			}
+		}
+		f := op(x, y)
+		if f == 0 && machine && proper {
+			f = 0
+		}
+		return f, nil, nil
+	}
+}
+
+// operandNumber is an operand of an arithmetic operator as a number.
+func operandNumber(f float64, v lua.LValue, at *site, o operand) (float64, *failure) {
+	if v == nil {
+		return f, nil
+	}
+	f, ok := toNumber(v)
+	if !ok {
+		return 0, at.typeError("perform arithmetic on", o, v)
+	}
+	return f, nil
+}
