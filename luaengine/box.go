@@ -41,8 +41,11 @@ func newBoxes() boxes {
 }
 
 func (b *boxes) reset() {
-	clear(b.strings)
-	b.strings, b.numbers = b.strings[:0], b.numbers[:0]
+	if len(b.strings) > 0 {
+		clear(b.strings)
+		b.strings = b.strings[:0]
+	}
+	b.numbers = b.numbers[:0]
 }
 
 // bytes returns a view of s as a Lua string. The caller keeps s unchanged

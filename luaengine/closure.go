@@ -109,11 +109,17 @@ func (e *Engine) setReply(reply *resp.Value, v lua.LValue) {
 
 // forget drops the values of the run.
 func (a *activation) forget() {
-	clear(a.slots)
-	clear(a.stack)
-	a.stack = a.stack[:0]
+	for i := range a.slots {
+		a.slots[i] = lua.LNil // a few, which to clear costs a call of the runtime
+	}
+	if len(a.stack) > 0 {
+		clear(a.stack)
+		a.stack = a.stack[:0]
+	}
 	a.keys, a.argv, a.result, a.direct = nil, nil, nil, nil
-	a.tables.reset()
+	if a.tables.used > 0 {
+		a.tables.reset()
+	}
 }
 
 // given is KEYS or ARGV.

@@ -81,17 +81,24 @@ func (c *compiler) element(x *ast.AttrGetExpr) expression {
 	if keys, ok := c.argumentTable(x.Object); ok {
 		return c.argument(keys, x.Key)
 	}
-	object, key, at := c.expression(x.Object), c.expression(x.Key), c.site(x)
+	object, key, at := c.expression(x.Object), c.numeric(x.Key), c.site(x)
 	return func(a *activation) (lua.LValue, *failure) {
-		o, k, fault := a.both(object, key)
+		o, fault := object(a)
+		if fault != nil {
+			return nil, fault
+		}
+		n, k, fault := key(a)
 		if fault != nil {
 			return nil, fault
 		}
 		switch t := o.(type) {
 		case *lua.LTable:
-			return t.RawGet(k), nil
+			if i := whole(n); i > 0 && i < longestArray && k == nil {
+				return t.RawGetInt(i), nil
+			}
+			return t.RawGet(a.boxedNumber(n, k)), nil
 		case lua.LString:
-			return a.e.sand.strings.RawGet(k), nil
+			return a.e.sand.strings.RawGet(a.boxedNumber(n, k)), nil
 		}
 		return nil, at.typeError("index", at.a, o)
 	}
@@ -119,10 +126,14 @@ func (a *activation) both(left, right expression) (l, r lua.LValue, fault *failu
 
 // setIndex is object[key] = value.
 func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
-	object, key, at := c.expression(x.Object), c.expression(x.Key), c.site(x)
+	object, key, at := c.expression(x.Object), c.numeric(x.Key), c.site(x)
 	value := c.expression(right)
 	return func(a *activation) (outcome, *failure) {
-		o, k, fault := a.both(object, key)
+		o, fault := object(a)
+		if fault != nil {
+			return goesOn, fault
+		}
+		n, k, fault := key(a)
 		if fault != nil {
 			return goesOn, fault
 		}
@@ -134,6 +145,11 @@ func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 		if !ok {
 			return goesOn, at.typeError("index", at.a, o)
 		}
+		if i := whole(n); i > 0 && i < longestArray && k == nil {
+			t.RawSetInt(i, v)
+			return goesOn, nil
+		}
+		k = a.boxedNumber(n, k)
 		if bad := badKey(k); bad != "" {
 			return goesOn, at.fail("%s", bad)
 		}

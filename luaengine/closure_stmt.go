@@ -149,6 +149,9 @@ func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
 			}
 		}
 	}
+	if len(s.Exprs) == 1 {
+		return returnValue(c.numeric(s.Exprs[0]))
+	}
 	values := c.expressions(s.Exprs)
 	return func(a *activation) (outcome, *failure) {
 		for i, value := range values {
@@ -159,6 +162,23 @@ func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
 			if i == 0 {
 				a.result = v
 			}
+		}
+		return returns, nil
+	}
+}
+
+// returnValue is "return a", of which a number is the reply at once.
+func returnValue(value numeric) statement {
+	return func(a *activation) (outcome, *failure) {
+		f, v, fault := value(a)
+		switch {
+		case fault != nil:
+			return goesOn, fault
+		case v != nil:
+			a.result = v
+		default:
+			a.direct.SetInt(toInteger(f))
+			a.replied = true
 		}
 		return returns, nil
 	}

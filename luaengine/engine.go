@@ -94,6 +94,11 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (re
 
 // RunInto is Run that sets reply instead of returning it.
 func (e *Engine) RunInto(reply *resp.Value, s *Script, h Host, keys, argv [][]byte, opt RunOptions) {
+	if c := s.chunk; c != nil && c.program != nil && s.function == nil && opt.Step == nil {
+		s.used = true
+		e.runProgram(c.program, s, h, keys, argv, reply)
+		return
+	}
 	c, err := e.chunkToRun(s, opt)
 	switch {
 	case err != nil:

@@ -7,8 +7,10 @@ import "minikv/internal/resp"
 const evaluating = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys | MayReplicate
 
 var scriptingCommands = []Command{
-	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", script: true, Fill: runEval},
-	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", script: true, Fill: runEvalSHA},
+	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
+		Groups: "slow scripting", script: true, Fill: runEval},
+	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
+		Groups: "slow scripting", script: true, Fill: runEvalSHA},
 	{Name: "EVAL_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
 		Groups: "slow scripting", script: true, Fill: runEval},
 	{Name: "EVALSHA_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
@@ -63,8 +65,12 @@ func runEvalSHA(c *Call, reply *resp.Value) {
 
 // scriptArgs splits EVAL's arguments.
 func (c *Call) scriptArgs() (keys, argv [][]byte, bad string) {
-	count, ok := parseInt(c.Args[2])
 	rest := c.Args[3:]
+	if text := c.Args[2]; len(text) == 1 && text[0]-'0' <= 9 && int(text[0]-'0') <= len(rest) {
+		n := int(text[0] - '0') // as most are
+		return rest[:n], rest[n:], ""
+	}
+	count, ok := parseInt(c.Args[2])
 	switch {
 	case !ok:
 		return nil, nil, errNotInt

@@ -52,6 +52,8 @@ type Command struct {
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it reads its keys without being counted: OBJECT
 
+	letters uint64 // of its name, for isCalled; 0 for a subcommand
+
 	Name   string // upper case
 	full   string // lower case, with its container's name and '|' in front
 	Keys   Keys

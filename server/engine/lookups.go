@@ -10,7 +10,7 @@ type lookups uint8
 const (
 	noLookups lookups = iota // or none that is counted, as OBJECT
 	oneLookup
-	wholeLookup // one, and a null says that the key is missing
+	wholeLookup // one, and the reply tells whether the key is there
 	someLookups
 	countedLookups // the reply is how many were there
 )
@@ -22,7 +22,7 @@ func lookupsOf(cmd *Command) lookups {
 		return noLookups
 	case cmd.Name == "EXISTS" || cmd.Name == "TOUCH":
 		return countedLookups
-	case cmd.Name == "GET":
+	case cmd.Name == "GET", cmd.Name == "TTL", cmd.Name == "PTTL", cmd.Name == "EXPIRETIME", cmd.Name == "PEXPIRETIME":
 		return wholeLookup
 	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
 		return oneLookup
@@ -41,7 +41,10 @@ func (c *Call) countLookups(reply *resp.Value) {
 		n.stats.hits++
 		return
 	case n.conf.notify&eventMiss != 0:
-	case c.Cmd.lookups == wholeLookup && reply.Kind == resp.Nil:
+	case c.Cmd.lookups == wholeLookup && reply.Kind == resp.Integer && reply.Int != ttlNoKey:
+		n.stats.hits++
+		return
+	case c.Cmd.lookups == wholeLookup && reply.Kind != resp.Error:
 		n.stats.misses++
 		return
 	case one:

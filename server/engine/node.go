@@ -213,7 +213,7 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 // is valid until the next call. It ends what Redis has as a turn of its event
 // loop, at the end of which who tracks keys by prefix is told what has changed.
 func (n *Node) Dirty() []*Session {
-	if n.depth == 0 { // no script is interrupted
+	if n.depth == 0 && (n.tracking.prefixes != nil || n.repl.outside != nil) { // no script is interrupted
 		n.broadcast()
 		n.feedOutside()
 	}
@@ -240,11 +240,18 @@ func (n *Node) markDirty(s *Session) {
 }
 
 // push opens a call for s, one level deeper.
-func (n *Node) push(s *Session) *Call {
+func (n *Node) push(s *Session) *Call { return n.pushIn(s, s.db()) }
+
+// pushIn is push with the database that s has selected.
+func (n *Node) pushIn(s *Session, db *datastore.DB) *Call {
 	c := &n.calls[n.depth]
 	n.depth++
-	*c = Call{} // member by member, because a literal would be made elsewhere and copied
-	c.Node, c.Session, c.DB, c.Proto = n, s, s.db(), s.Proto
+	// Member by member, because a literal would be made elsewhere and copied. The
+	// reply is set by whoever runs the command.
+	c.Node, c.Session, c.DB, c.Proto = n, s, db, s.Proto
+	c.Cmd, c.Args, c.Ready, c.changes, c.reply.Kind = nil, nil, nil, 0, resp.None
+	c.Script, c.InTx, c.Again, c.replicated, c.forced = false, false, false, false, false
+	c.plain, c.quiet, c.counted = false, false, false
 	return c
 }
 

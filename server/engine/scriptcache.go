@@ -29,7 +29,22 @@ type scriptCache struct {
 	count   int
 	size    int64 // bytes of their texts
 
-	latest [4]*luaengine.Script // that were found last, by a digit
+	latest [4]foundScript // last, by a digit
+}
+
+// foundScript is a script with its SHA1 as numbers. Its zero value is none.
+type foundScript struct {
+	script *luaengine.Script
+	sha    [shaLen / 8]uint64
+}
+
+// is reports whether f is the script of a SHA1 of shaLen digits in lower case,
+// without a call.
+func (f *foundScript) is(sha []byte) bool {
+	_ = sha[shaLen-1]
+	return binary.LittleEndian.Uint64(sha) == f.sha[0] && binary.LittleEndian.Uint64(sha[8:]) == f.sha[1] &&
+		binary.LittleEndian.Uint64(sha[16:]) == f.sha[2] && binary.LittleEndian.Uint64(sha[24:]) == f.sha[3] &&
+		binary.LittleEndian.Uint64(sha[32:]) == f.sha[4]
 }
 
 func (c *scriptCache) add(script *luaengine.Script) {
@@ -49,12 +64,15 @@ func (c *scriptCache) find(sha []byte) *luaengine.Script {
 	}
 	start := startOf(sha)
 	latest := &c.latest[start/digitStep%uint64(len(c.latest))]
-	if *latest != nil && sameSHA(sha, (*latest).SHA()) {
-		return *latest
+	if latest.is(sha) {
+		return latest.script
 	}
 	for _, script := range c.byStart[start] {
-		if sameSHA(sha, script.SHA()) || strings.EqualFold(string(sha), script.SHA()) {
-			*latest = script
+		if strings.EqualFold(string(sha), script.SHA()) {
+			latest.script = script
+			for i, text := 0, []byte(script.SHA()); i < len(latest.sha); i++ {
+				latest.sha[i] = binary.LittleEndian.Uint64(text[8*i:])
+			}
 			return script
 		}
 	}
@@ -63,17 +81,6 @@ func (c *scriptCache) find(sha []byte) *luaengine.Script {
 
 // digitStep is what the second digit counts in a number of startOf.
 const digitStep = 1 << 8
-
-// sameSHA is string(sha) == of, both of them of shaLen bytes, without a call.
-func sameSHA(sha []byte, of string) bool {
-	other := []byte(of)
-	for i := 0; i < shaLen; i += 8 {
-		if binary.LittleEndian.Uint64(sha[i:]) != binary.LittleEndian.Uint64(other[i:]) {
-			return false
-		}
-	}
-	return true
-}
 
 // shaLen is the length of a SHA1 in hexadecimal digits.
 const shaLen = 40

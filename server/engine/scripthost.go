@@ -40,21 +40,28 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 			return
 		}
 	}
+	db := c.Session.DB
+	selected := c.DB
+	if selected.Index() != db {
+		selected = c.Session.db()
+	}
 	h := &n.scripts.host
 	*h = scriptHost{} // member by member, because a literal would be made elsewhere and copied
-	h.node, h.call, h.running, h.slot = n, n.push(c.Session), true, -1
-	h.declared, h.stale = header.Present, n.stale()
+	h.node, h.call, h.running, h.slot = n, n.pushIn(c.Session, selected), true, -1
+	h.declared = header.Present
 	h.call.Script, h.call.InTx = true, c.InTx
 	h.allowsOOM = header.Flags&luaengine.AllowOOM != 0
 	if h.function = script.FunctionName(); h.function != "" {
 		h.command, h.started = c.Args, n.cfg.Clock.Mono()
 	}
-	h.noWrites = h.writeRefusal(c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0)
+	readOnly := c.Cmd.Flags&ReadOnly != 0 || header.Flags&luaengine.NoWrites != 0
+	if !c.plain || readOnly {
+		h.stale, h.noWrites = n.stale(), h.writeRefusal(readOnly)
+	}
 	h.look(c.plain)
 	if len(keys) > 0 && n.cfg.Topology != nil {
 		h.slot = slotOf(keys)
 	}
-	db := c.Session.DB
 	if n.cfg.Step != nil && n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Script, Key: script.SHA(), Text: script.Text()})
 	}

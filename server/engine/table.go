@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"minikv/internal/resp"
@@ -82,6 +83,7 @@ func prepare(cmd *Command) {
 			return reply
 		}
 	}
+	cmd.letters = lettersOf(cmd)
 	cmd.row = tableRows
 	cmd.lookups = lookupsOf(cmd)
 	cmd.plain = cmd.Sub == nil && cmd.Flags&(NoScript|Admin) == 0 && (cmd.hasKeys() || cmd.Flags&PubSub != 0)
@@ -115,11 +117,35 @@ func Resolve(name string) luaengine.Handle {
 const maxName = 32
 
 // isCalled reports whether name finds cmd, which may be nil, without the table:
-// most clients send what they have sent before, in upper or in lower case. A
-// subcommand has a longer full name and is not found by its own.
+// most clients send what they have sent before. A subcommand has a longer full
+// name and is not found by its own.
 func (cmd *Command) isCalled(name []byte) bool {
-	return cmd != nil && cmd.Sub == nil && len(cmd.full) == len(cmd.Name) &&
-		(string(name) == cmd.Name || string(name) == cmd.full)
+	switch {
+	case cmd == nil || len(name) != len(cmd.full) || cmd.Sub != nil:
+		return false
+	case cmd.letters != 0:
+		return packed(name) == cmd.letters
+	}
+	return len(cmd.full) == len(cmd.Name) && (string(name) == cmd.Name || string(name) == cmd.full)
+}
+
+// packed is a word of four to eight letters, in any case, as a number that no
+// other word of its length has.
+func packed[T ~string | ~[]byte](word T) uint64 {
+	text, last := []byte(word), len(word)-4
+	return uint64(binary.LittleEndian.Uint32(text)|anyCase)<<32 | uint64(binary.LittleEndian.Uint32(text[last:])|anyCase)
+}
+
+// anyCase is the bit that makes a letter lower case, for four of them.
+const anyCase = 0x20202020
+
+// lettersOf is the packed name of cmd, 0 if that cannot be packed.
+func lettersOf(cmd *Command) uint64 {
+	notLetter := func(c rune) bool { return c < 'A' || c > 'Z' }
+	if len(cmd.Name) < 4 || len(cmd.Name) > 8 || strings.ContainsFunc(cmd.Name, notLetter) {
+		return 0
+	}
+	return packed(cmd.Name)
 }
 
 // resolve returns cmd, or the subcommand of it that args name.
