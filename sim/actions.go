@@ -78,7 +78,7 @@ func (a Action) Text(names []string) string {
 }
 
 // parseAction reads what Text has written.
-func parseAction(word string, actors map[string]trace.Actor) (a Action, err error) {
+func parseAction(word string, actor func(name string) (trace.Actor, bool)) (a Action, err error) {
 	name, who, ok := strings.Cut(word, ":")
 	if !ok {
 		name, who = actionNames[Deliver], word
@@ -96,8 +96,8 @@ func parseAction(word string, actors map[string]trace.Actor) (a Action, err erro
 		to, a.Lane = short, 1
 	}
 	var known, knownFrom bool
-	a.To, known = actors[to]
-	a.From, knownFrom = actors[from]
+	a.To, known = actor(to)
+	a.From, knownFrom = actor(from)
 	if verb < 0 || !known || isLine && !knownFrom {
 		return a, fmt.Errorf("%q: expected an action such as start:c1, c1>m1, fire:c1 or time", word)
 	}
@@ -229,7 +229,7 @@ func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
 		if len(l.steps) == 0 || l.lane > 0 {
 			continue
 		}
-		m := l.steps[0].msg
+		m := l.steps[0].on.(*message)
 		noun := m.noun()
 		possible := m.kind == msgRequest || m.kind == msgReply || m.kind == msgPush
 		switch kind {
@@ -258,7 +258,7 @@ func (u *Untimed) Do(a Action) Footprint {
 		u.r.clientOf(u.process(a.To)).start()
 	case Deliver:
 		s, sum := u.line(link{a.From, a.To}, a.Lane).take()
-		known := u.arriving(s.msg, sum)
+		known := u.arriving(s.on.(*message), sum)
 		u.w.step(s)
 		u.settle()
 		print = u.arrived(known)
@@ -315,7 +315,7 @@ func (u *Untimed) upset(a Action) {
 		u.lose(a)
 	case Double:
 		s := u.line(link{a.From, a.To}, 0).steps[0]
-		u.w.again(s.msg, 0)
+		u.w.again(s.on.(*message), 0)
 	case Kill:
 		u.kill(a.To)
 	case Depose:
@@ -362,8 +362,8 @@ func (u *Untimed) pause(a trace.Actor, still bool) {
 // lose loses the first message of a line.
 func (u *Untimed) lose(a Action) {
 	s, _ := u.line(link{a.From, a.To}, 0).take()
-	u.w.emit(trace.Event{Kind: trace.Drop, Actor: a.From, Peer: a.To, Cause: s.msg.sent, A: int64(s.msg.number),
-		Text: s.msg.text})
+	m := s.on.(*message)
+	u.w.emit(trace.Event{Kind: trace.Drop, Actor: a.From, Peer: a.To, Cause: m.sent, A: int64(m.number), Text: m.text})
 }
 
 // kill crashes a client or a node, to start again if the kind of fault says so.

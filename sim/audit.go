@@ -40,10 +40,11 @@ func applyAudit(r *runner, _ Step) {
 			if c.lock != lock {
 				continue
 			}
-			own := int64(len(c.p.holding))
+			p := c.process()
+			own := int64(len(p.holding))
 			believed += own
-			if b.by != nil && !c.p.dead && !c.p.waits() {
-				r.audit(lock, c.p.actor, b.by(r.w, lock, c.p.id), own)
+			if b.by != nil && !p.dead && !p.waits() {
+				r.audit(lock, p.actor, b.by(r.w, lock, p.id), own)
 			}
 		}
 		r.audit(lock, 0, b.taken(r.w, &r.s.World.Load, lock), believed)

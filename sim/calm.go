@@ -12,7 +12,7 @@ func applyCalm(r *runner, _ Step) {
 	r.heal()
 	w.losses, w.doubles, w.delays, w.stalls = nil, nil, nil, nil
 	for _, p := range w.procs {
-		if p.paused > 0 {
+		if p != nil && p.paused > 0 {
 			p.resumeAt(p.paused, w.cursor)
 		}
 	}

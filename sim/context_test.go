@@ -19,7 +19,7 @@ var errWhy = errors.New("why")
 func inTask(t *testing.T, f func(p *process, rt clientRuntime, root context.Context)) error {
 	t.Helper()
 	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
-	c := w.addClient(1, 1, &Workload{})
+	c := oneClient(w, &Workload{})
 	c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 	err := w.Run(time.Hour)
 	w.Stop()
@@ -193,4 +193,11 @@ func TestForeignContextsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, "sim: c1 panicked: sim: ")
 		require.ErrorContains(t, err, "a context "+want)
 	}
+}
+
+// oneClient makes the only client of a world, with a process.
+func oneClient(w *World, load *Workload) *client {
+	w.addClients(1, 1, load, nil)
+	w.clients[0].process()
+	return w.clients[0]
 }

@@ -42,7 +42,7 @@ func TestContracts(t *testing.T) {
 			for seed := range uint64(3) {
 				w := NewWorld(Config{Seed: seed, Lua: lua, Plan: cluster.Plan{Masters: 3}, Locks: 1,
 					Delay: Range{time.Millisecond, 5 * time.Millisecond}})
-				p := w.addClient(1, 1, &Workload{}).p
+				p := oneClient(w, &Workload{}).p
 				var broken error
 				ended := false
 				w.at(0, func() {

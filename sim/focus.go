@@ -193,7 +193,7 @@ func (u *Untimed) isOver(c *client) bool {
 	}
 	q := &u.w.queue
 	return !slices.ContainsFunc(q.heap, func(s slot) bool {
-		st := &q.slab[s.id]
-		return st.kind != stepFree && st.proc == c.p
+		p, _ := q.slab[s.id].owner()
+		return p == c.p
 	})
 }

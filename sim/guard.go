@@ -38,7 +38,7 @@ func (p guard) round(t *task, ctx *simCtx) (more bool) {
 }
 
 // guards tells whether the client only asks: the last ones do.
-func (c *client) guards() bool { return c.number > c.of-c.load.Guards }
+func (c *client) guards() bool { return c.number > len(c.w.clients)-c.load.Guards }
 
 // guarding is the part of a guard of lockclient's profile.
 func (c *client) guarding() part {

@@ -88,9 +88,9 @@ func (c *client) restart() {
 	if !c.p.dead {
 		return
 	}
-	before, w := c.p, c.p.w
 	c.lives++
-	c.p = w.newProcess(before.name, fmt.Sprintf("%s.%d", before.name, c.lives+1), before.actor)
+	c.p = c.w.newProcess(c.name(), fmt.Sprintf("%s.%d", c.name(), c.lives+1), c.actor)
+	c.w.procs = append(c.w.procs, c.p)
 	c.started = false
 	c.start()
 }

@@ -72,7 +72,7 @@ func TestPanicsOfClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
-			c := w.addClient(1, 1, &Workload{})
+			c := oneClient(w, &Workload{})
 			c.p.spawn(func() { f(c.p, clientRuntime{c.p}, &simCtx{p: c.p, parent: context.Background()}) })
 			c.p.spawn(func() { c.p.pass(time.Hour) })
 			_ = w.Run(time.Hour)
@@ -87,7 +87,7 @@ func TestPanicsOfClients(t *testing.T) {
 // send anything once its process is dead.
 func TestStubbornTask(t *testing.T) {
 	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
-	c := w.addClient(1, 1, &Workload{})
+	c := oneClient(w, &Workload{})
 	c.p.spawn(func() {
 		for {
 			func() {
@@ -107,7 +107,7 @@ func TestStubbornTask(t *testing.T) {
 // Deferred code of a dead process runs, and has no effect.
 func TestDeadProcessIsInert(t *testing.T) {
 	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1})
-	c := w.addClient(1, 1, &Workload{Kind: "mutex", TTL: time.Second})
+	c := oneClient(w, &Workload{Kind: "mutex", TTL: time.Second})
 	ran := false
 	c.p.spawn(func() {
 		ctx := &simCtx{p: c.p, parent: context.Background()}

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"minikv/internal/trace"
 )
 
 // BenchmarkMemory prints how many bytes a client costs that was not started, and
@@ -22,7 +20,7 @@ func BenchmarkMemory(b *testing.B) {
 			s := parsed(b, fmt.Sprintf("world clients=%d hold=1h..1h\nexpect exclusion=holds\nrun for=3s\n", clients))
 			for b.Loop() {
 				before := inUse()
-				r := &runner{s: s.with(Options{Seed: 1}), actors: map[string]trace.Actor{}}
+				r := &runner{s: s.with(Options{Seed: 1})}
 				r.build(Options{})
 				made := inUse()
 				for i, c := range r.clients {

@@ -147,7 +147,7 @@ func checkStart(w *Spec, s Step) error {
 
 func applyStart(r *runner, s Step) {
 	for _, c := range r.clients {
-		if s.Args[0] == "all" || s.Args[0] == c.p.name {
+		if s.Args[0] == "all" || s.Args[0] == c.name() {
 			c.start()
 		}
 	}

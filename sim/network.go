@@ -155,24 +155,29 @@ func (w *World) again(m *message, at time.Duration) {
 	}
 	again.sent = w.emit(trace.Event{Kind: trace.Duplicate, Actor: m.from, Peer: m.to, Cause: m.sent, A: int64(m.number),
 		Text: m.text})
-	w.arriveAt(at, step{kind: stepArrive, msg: again, node: m.conn.n}, 1)
+	w.arriveAt(at, step{kind: stepArrive, on: again}, 1)
 }
 
 // dispatch schedules m's arrival, first in first out on its channel.
 func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
 	ch.last = max(w.now+delay, ch.last)
-	s := step{kind: stepArrive, msg: m}
+	if m.kind == msgRequest {
+		ch.last = m.conn.n.busy(ch.last)
+	}
+	w.arriveAt(ch.last, step{kind: stepArrive, on: m}, 0)
+}
+
+// receiver is to whom m goes: a client or a node; neither for the resource.
+func (m *message) receiver() (p *process, n *node) {
 	switch m.kind {
 	case msgRequest, msgClose:
-		s.node = m.conn.n
-		ch.last = s.node.busy(m, ch.last)
+		return nil, m.conn.n
 	case msgPeer:
-		s.node = m.link.to
+		return nil, m.link.to
 	case msgWrite:
-	default:
-		s.proc = m.conn.p
+		return nil, nil
 	}
-	w.arriveAt(ch.last, s, 0)
+	return m.conn.p, nil
 }
 
 // arriveAt has a message arrive at a time, or when it is chosen.
@@ -186,8 +191,8 @@ func (w *World) arriveAt(at time.Duration, s step, lane uint8) {
 
 // busy returns when the node comes to a request that arrives at a time: a slow
 // node takes one after the other.
-func (n *node) busy(m *message, at time.Duration) time.Duration {
-	if n.slow == 0 || m.kind != msgRequest {
+func (n *node) busy(at time.Duration) time.Duration {
+	if n.slow == 0 {
 		return at
 	}
 	n.busyUntil = max(n.busyUntil, at) + n.slow

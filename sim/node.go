@@ -316,7 +316,7 @@ func (n *node) schedule() {
 		n.w.queue.cancel(n.tickStep)
 	}
 	n.tickAt = at
-	n.tickStep = n.w.queue.push(at, step{kind: stepTick, node: n, cause: n.w.cause()})
+	n.tickStep = n.w.queue.push(at, step{kind: stepTick, on: n, cause: n.w.cause()})
 }
 
 // reschedule is schedule after the clock has changed.
@@ -381,6 +381,9 @@ func (n *node) crash() {
 	n.deferred = nil
 	w.following(cause, func() {
 		for _, p := range w.procs {
+			if p == nil {
+				continue
+			}
 			for _, c := range p.conns {
 				if c != nil && c.n == n {
 					c.breakDown()

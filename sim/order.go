@@ -60,7 +60,7 @@ func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		a, bad := parseAction(word, u.r.actors)
+		a, bad := parseAction(word, u.r.lookUp)
 		if bad != nil || !slices.Contains(u.Actions(), a) {
 			return nil, &SyntaxError{s.Name, s.orderLine, fmt.Sprintf("action %d, %s, cannot happen here", i+1, word)}
 		}

@@ -39,9 +39,9 @@ func (n *node) post() {
 	for _, p := range n.proc.Outbox() {
 		to := n.w.nodeOf(p.To)
 		if to == nil {
-			n.w.queue.push(n.w.now, step{kind: stepRun, node: n, cause: n.w.cause(), run: func() {
+			n.w.queue.push(n.w.now, step{kind: stepErrand, cause: n.w.cause(), on: &errand{n, func() {
 				n.receivePeer(&message{peer: cluster.Nobody(p), sent: n.w.cause()})
-			}})
+			}}})
 			continue
 		}
 		n.postTo(to, p)
@@ -209,7 +209,7 @@ func (n *node) promote() {
 		}
 	}
 	w.following(cause, func() {
-		for _, p := range w.procs {
+		for _, p := range w.processes() {
 			if !p.dead {
 				p.conn(n).announce()
 			}

@@ -120,11 +120,13 @@ func (p *process) pause(d time.Duration) {
 
 // postpone keeps a step that reached a paused process; for a dead one it is lost.
 func (p *process) postpone(s step) {
-	switch {
-	case s.kind == stepWake && s.gen == s.task.gen:
-		s.task.timer = -1
-	case s.kind == stepTimer:
-		s.timer.id = -1
+	switch s.kind {
+	case stepWake:
+		if t := s.on.(*task); s.gen == t.gen {
+			t.timer = -1
+		}
+	case stepTimer:
+		s.on.(*timer).id = -1
 	}
 	if !p.dead {
 		p.deferred = append(p.deferred, s)

@@ -1,31 +1,59 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // step is what the queue holds: something to do at an instant.
 type step struct {
 	kind  stepKind
-	gen   uint32   // of the task's park that it ends; a stale step is skipped
-	cause uint64   // the event from which it follows
-	proc  *process // whose step it is, or nil
-	node  *node    // likewise; the world's own steps have neither
-	task  *task
-	timer *timer
-	msg   *message
-	run   func()
+	gen   uint32 // of the task's park that it ends; a stale step is skipped
+	cause uint64 // the event from which it follows
+	on    any    // of the type that its kind says
 }
 
 type stepKind uint8
 
 const (
 	stepFree   stepKind = iota
-	stepWake            // resume task: its timer fired (gen must match)
-	stepReady           // resume task: something it waited for happened
-	stepTimer           // timer fires
-	stepArrive          // msg reaches its end
-	stepTick            // node's deadline has come
-	stepRun             // run() is called
+	stepWake            // a *task is resumed: its timer fired (gen must match)
+	stepReady           // a *task is resumed: something it waited for happened
+	stepTimer           // a *timer fires
+	stepArrive          // a *message reaches its end
+	stepTick            // the deadline of a *node has come
+	stepRun             // a func() is called
+	stepStart           // a *client starts
+	stepErrand          // an *errand is done
 )
+
+// errand is something to do for a node.
+type errand struct {
+	node *node
+	run  func()
+}
+
+// owner is whose step it is; the world's own steps have neither.
+func (s *step) owner() (p *process, n *node) {
+	switch s.kind {
+	case stepWake, stepReady:
+		return s.on.(*task).proc, nil
+	case stepTimer:
+		return s.on.(*timer).p, nil
+	case stepArrive:
+		return s.on.(*message).receiver()
+	case stepTick:
+		return nil, s.on.(*node)
+	case stepErrand:
+		return nil, s.on.(*errand).node
+	}
+	return nil, nil
+}
+
+// grow makes room for n steps more.
+func (q *queue) grow(n int) {
+	q.heap, q.slab = slices.Grow(q.heap, n), slices.Grow(q.slab, n)
+}
 
 // slot is a heap entry: ordered by (time, sequence), never by anything else.
 type slot struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"minikv/internal/trace"
@@ -61,7 +63,6 @@ type runner struct {
 	w       *World
 	s       *Scenario
 	clients []*client
-	actors  map[string]trace.Actor
 	grants  *check.Exclusion
 	checks  []check.Checker
 	plan    *planner // nil: no faults are drawn
@@ -79,7 +80,7 @@ func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	if len(s.Order) > 0 {
 		return s.runOrder(ctx, opt)
 	}
-	r := &runner{s: s, actors: map[string]trace.Actor{}}
+	r := &runner{s: s}
 	r.build(opt)
 	err := r.run(ctx, opt)
 	r.w.Stop()
@@ -132,15 +133,9 @@ func (r *runner) build(opt Options) {
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),
 		Observers: r.observers(opt),
 	})
-	for i := range spec.Clients {
-		c := r.w.addClient(i+1, int32(i%spec.Locks())+1, &spec.Load)
-		c.of, c.own = spec.Clients, opt.Own
-		r.clients = append(r.clients, c)
-	}
+	r.w.addClients(spec.Clients, spec.Locks(), &spec.Load, opt.Own)
+	r.clients = r.w.clients
 	r.w.provide(&spec.Load)
-	for a, n := range r.w.names {
-		r.actors[n] = trace.Actor(a)
-	}
 	if r.untimed != nil {
 		return
 	}
@@ -225,17 +220,18 @@ func (r *runner) schedule() {
 	if started {
 		return
 	}
+	r.w.queue.grow(len(r.clients))
+	r.w.starts = func(c *client) {
+		r.done = append(r.done, Step{At: r.w.now, Verb: "start", Args: []string{c.name()}})
+		c.start()
+	}
 	for _, c := range r.clients {
-		draws := r.w.newDraws("start/" + c.p.name)
+		draws := r.w.newDraws("start/" + c.name())
 		load, within := &r.s.World.Load, Range{0, r.s.World.Load.Hold.Hi}
 		if load.Scales && draws.draw(2) == 0 {
 			within.Hi = load.Think.Hi
 		}
-		at := time.Duration(draws.span(within))
-		r.w.at(at, func() {
-			r.done = append(r.done, Step{At: r.w.now, Verb: "start", Args: []string{c.p.name}})
-			c.start()
-		})
+		r.w.queue.push(time.Duration(draws.span(within)), step{kind: stepStart, on: c})
 	}
 }
 
@@ -282,21 +278,36 @@ func (r *runner) report() *Report {
 
 // reads tells whether an actor is a reader of a read-write lock.
 func (r *runner) reads(a trace.Actor) bool {
-	c := int(a - r.clients[0].p.actor)
+	c := int(a - r.clients[0].actor)
 	return c < len(r.clients) && r.clients[c].reads()
 }
 
 // process is the present process of a client; nil for other names.
 func (r *runner) process(name string) *process {
 	for _, c := range r.clients {
-		if c.p.name == name {
-			return c.p
+		if c.name() == name {
+			return c.process()
 		}
 	}
 	return nil
 }
 
-func (r *runner) actor(name string) trace.Actor { return r.actors[name] }
+// lookUp returns the actor of a name. Those of clients follow all others.
+func (r *runner) lookUp(name string) (a trace.Actor, ok bool) {
+	first := r.clients[0].actor
+	if number, is := strings.CutPrefix(name, "c"); is {
+		n, _ := strconv.Atoi(number)
+		a = first + trace.Actor(n) - 1
+		return a, n >= 1 && n <= len(r.clients) && r.w.names[a] == name
+	}
+	i := slices.Index(r.w.names[:first], name)
+	return trace.Actor(max(i, 0)), i >= 0
+}
+
+func (r *runner) actor(name string) trace.Actor {
+	a, _ := r.lookUp(name)
+	return a
+}
 
 func (r *runner) node(name string) *node {
 	for _, n := range r.w.nodes {

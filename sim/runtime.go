@@ -147,7 +147,7 @@ func (t *task) arm() {
 	w := t.proc.w
 	w.armed++
 	t.timer = w.queue.push(t.proc.clock.until(t.wakeAt),
-		step{kind: stepWake, task: t, gen: t.gen, proc: t.proc, cause: t.cause})
+		step{kind: stepWake, on: t, gen: t.gen, cause: t.cause})
 }
 
 // after runs f at the given time of the process's monotonic clock.
@@ -180,7 +180,7 @@ func (tm *timer) Set(at time.Duration) {
 func (tm *timer) arm() {
 	w := tm.p.w
 	w.armed++
-	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, timer: tm, proc: tm.p, cause: w.cause()})
+	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, on: tm, cause: w.cause()})
 }
 
 func (tm *timer) fire() {

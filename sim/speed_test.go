@@ -132,7 +132,7 @@ func bare(n int) time.Duration {
 func scripts(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
 	b.Helper()
 	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1, Lua: lua})
-	c := w.addClient(1, 1, &Workload{Kind: "mutex", TTL: 30 * time.Second})
+	c := oneClient(w, &Workload{Kind: "mutex", TTL: 30 * time.Second})
 	l := c.redissons()[0].lock(plainSide, lockName(1))
 	node := w.nodes[0]
 	session := node.proc.NewSession("c1")

@@ -159,10 +159,11 @@ func (u *Untimed) timers() (sum uint64) {
 	q := &u.w.queue
 	for _, s := range q.heap {
 		st := &q.slab[s.id]
+		p, n := st.owner()
 		switch {
-		case st.kind == stepFree, st.node != nil, st.proc != nil && st.proc.dead:
-		case st.proc != nil:
-			sum += fold(uint64(s.at), uint64(st.kind), uint64(st.proc.actor))
+		case st.kind == stepFree, n != nil, p != nil && p.dead:
+		case p != nil:
+			sum += fold(uint64(s.at), uint64(st.kind), uint64(p.actor))
 		default:
 			sum += fold(uint64(s.at), uint64(st.kind))
 		}

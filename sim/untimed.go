@@ -70,10 +70,11 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	}
 	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
 	opt.Options.Chooser = Replay{}
-	u.r = &runner{s: s.with(opt.Options), actors: map[string]trace.Actor{}, untimed: u}
+	u.r = &runner{s: s.with(opt.Options), untimed: u}
 	u.r.s.Steps, u.r.s.Faults = nil, Faults{}
 	u.r.build(opt.Options)
 	u.w = u.r.w
+	u.w.processes()
 	u.history = make([]history, len(u.w.names))
 	load := &u.r.s.World.Load
 	u.counts = findKind(load.Kind).masters == independent && !u.exact
@@ -116,17 +117,19 @@ func (u *Untimed) Report() *Report { return u.r.report() }
 // enqueue takes a message that is sent: it waits for its turn, unless nobody is
 // there any more whom it could reach.
 func (u *Untimed) enqueue(s step, lane uint8) {
-	if s.proc != nil && (s.proc.dead || u.isVoid(s.msg)) {
+	p, n := s.owner()
+	m := s.on.(*message)
+	if p != nil && (p.dead || u.isVoid(m)) {
 		return
 	}
-	l := u.line(link{s.msg.from, s.msg.to}, lane)
-	u.told |= 1 << min(s.msg.to, footprintBudget)
+	l := u.line(link{m.from, m.to}, lane)
+	u.told |= 1 << min(m.to, footprintBudget)
 	l.sent++
-	sum := u.sum(s.msg)
+	sum := u.sum(m)
 	l.steps = append(l.steps, s)
 	l.sums = append(l.sums, sum)
-	if u.alike && s.node != nil {
-		u.noted(s.msg.from, s.msg.to, sum)
+	if u.alike && n != nil {
+		u.noted(m.from, m.to, sum)
 	}
 }
 
@@ -226,14 +229,16 @@ func (u *Untimed) due(a trace.Actor) (id int32, ok bool) {
 	first := slot{seq: ^uint64(0), at: farAway}
 	for _, s := range q.heap {
 		owner := trace.Actor(0)
-		switch st := &q.slab[s.id]; st.kind {
+		st := &q.slab[s.id]
+		p, n := st.owner()
+		switch st.kind {
 		case stepWake, stepTimer:
-			owner = st.proc.actor
-			if st.proc.dead {
+			owner = p.actor
+			if p.dead {
 				continue
 			}
 		case stepTick:
-			owner = st.node.actor
+			owner = n.actor
 		default:
 			continue
 		}
@@ -249,7 +254,10 @@ func (u *Untimed) later() (at time.Duration, ok bool) {
 	q := &u.w.queue
 	for _, s := range q.heap {
 		st := &q.slab[s.id]
-		if st.kind == stepFree || s.at <= u.w.now || ok && s.at >= at || st.proc != nil && st.proc.dead {
+		if st.kind == stepFree || s.at <= u.w.now || ok && s.at >= at {
+			continue
+		}
+		if p, _ := st.owner(); p != nil && p.dead {
 			continue
 		}
 		at, ok = s.at, true
@@ -266,8 +274,9 @@ func (u *Untimed) settle() {
 		first := slot{seq: ^uint64(0), at: farAway}
 		for _, s := range q.heap {
 			st := &q.slab[s.id]
-			atOnce := st.kind == stepReady || st.kind == stepRun ||
-				st.kind == stepTick && st.node.alone() && st.node.paused == 0
+			_, n := st.owner()
+			atOnce := st.kind == stepReady || st.kind == stepRun || st.kind == stepErrand ||
+				st.kind == stepTick && n.alone() && n.paused == 0
 			if atOnce && s.at <= u.w.now && s.before(first) {
 				first = s
 			}

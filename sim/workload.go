@@ -3,7 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -89,32 +89,57 @@ type Workload struct {
 	Compat    int           // the first so many clients speak the protocol of Redisson 3.16
 }
 
-// addClient makes a client of the workload; it does nothing until it is started.
-func (w *World) addClient(number int, lock int32, load *Workload) *client {
-	name := fmt.Sprintf("c%d", number)
-	return &client{p: w.newProcess(name, name, w.actor(name)), number: number, lock: lock, load: load}
+// addClients makes the clients of a workload, which share a number of locks. They do
+// nothing, and take little memory, until they are started.
+func (w *World) addClients(count, locks int, load *Workload, own *Own) {
+	list := make([]client, count)
+	w.clients, w.procs = make([]*client, count), make([]*process, count)
+	w.names = slices.Grow(w.names, count)
+	for i := range list {
+		w.clients[i] = &list[i]
+		list[i] = client{w: w, load: load, own: own, actor: w.actor("c" + strconv.Itoa(i+1)), number: i + 1,
+			lock: int32(i%locks) + 1}
+	}
 }
 
 // newProcess makes a process of a client.
 func (w *World) newProcess(name, id string, actor trace.Actor) *process {
-	p := &process{w: w, name: name, id: id, actor: actor, clock: Clock{w: w}, choices: w.newDraws("client/" + id)}
-	w.procs = append(w.procs, p)
-	return p
+	return &process{w: w, name: name, id: id, actor: actor, clock: Clock{w: w}, choices: w.newDraws("client/" + id)}
 }
 
 // client is one process of the workload.
 type client struct {
-	p       *process
-	number  int
-	lock    int32
+	w       *World
+	p       *process // nil until something happens to it
 	load    *Workload
+	own     *Own // of lock=own
+	number  int
+	actor   trace.Actor
+	lock    int32
+	lives   int32 // how often it was started again after a crash
 	started bool
-	of      int  // clients of the world
 	got     bool // what it asked for last
 	done    bool // with its rounds; what it has begun elsewhere may still go on
 	last    bool // it is in its last round, in a world where waiting for nothing only makes more orders
-	lives   int  // how often it was started again after a crash
-	own     *Own // of lock=own
+}
+
+func (c *client) name() string { return c.w.names[c.actor] }
+
+// process is the client's process, made when it is first asked for.
+func (c *client) process() *process {
+	if c.p == nil {
+		c.p = c.w.newProcess(c.name(), c.name(), c.actor)
+		c.w.procs[c.number-1] = c.p
+	}
+	return c.p
+}
+
+// processes are those of all clients, made for all.
+func (w *World) processes() []*process {
+	for _, c := range w.clients {
+		c.process()
+	}
+	return w.procs
 }
 
 // reads tells whether the client is a reader.
@@ -122,7 +147,7 @@ func (c *client) reads() bool { return c.number <= c.load.Readers }
 
 // start starts the client; a second start, or one after a crash, does nothing.
 func (c *client) start() {
-	if c.started || c.p.dead {
+	if c.started || c.process().dead {
 		return
 	}
 	c.started = true

@@ -46,8 +46,10 @@ type World struct {
 	queue queue
 	names []string // of the actors; 0 is nobody
 
-	procs     []*process
-	nodes     []*node // masters, then replicas in their masters' order
+	clients   []*client
+	starts    func(c *client) // starts a client whose time has come
+	procs     []*process      // by the number of the client, nil until something happens to it; then those of later lives
+	nodes     []*node         // masters, then replicas in their masters' order
 	directory cluster.Directory
 	sentinels []*node
 	groups    []*group // the masters, each with its replicas; of a cluster only one, with all
@@ -186,6 +188,9 @@ func (w *World) advance(until time.Duration, steps int) (done bool) {
 // Stop unwinds all tasks. The world must not run afterwards.
 func (w *World) Stop() {
 	for _, p := range w.procs {
+		if p == nil {
+			continue
+		}
 		p.dead = true
 		for i := range p.tasks {
 			p.tasks[i].unwind()
@@ -199,33 +204,38 @@ func (w *World) Stop() {
 
 // step does one thing. What reaches a paused process or a frozen node waits.
 func (w *World) step(s step) {
-	if s.proc != nil && (s.proc.dead || s.proc.paused > 0) {
-		s.proc.postpone(s)
+	p, n := s.owner()
+	if p != nil && (p.dead || p.paused > 0) {
+		p.postpone(s)
 		return
 	}
-	if s.node != nil && s.node.paused > 0 {
-		s.node.postpone(s)
+	if n != nil && n.paused > 0 {
+		n.postpone(s)
 		return
 	}
 	w.cursor = s.cause
 	switch s.kind {
 	case stepWake:
-		if s.gen == s.task.gen && s.task.parked {
-			s.task.timer = -1
-			s.task.resume(w.emit(trace.Event{Kind: trace.Wake, Actor: s.proc.actor}))
+		if t := s.on.(*task); s.gen == t.gen && t.parked {
+			t.timer = -1
+			t.resume(w.emit(trace.Event{Kind: trace.Wake, Actor: p.actor}))
 		}
 	case stepReady:
-		if s.gen == s.task.gen {
-			s.task.resume(s.task.cause)
+		if t := s.on.(*task); s.gen == t.gen {
+			t.resume(t.cause)
 		}
 	case stepTimer:
-		s.timer.fire()
+		s.on.(*timer).fire()
 	case stepArrive:
-		w.arrive(s.msg)
+		w.arrive(s.on.(*message))
 	case stepTick:
-		s.node.tick()
+		n.tick()
+	case stepStart:
+		w.starts(s.on.(*client))
 	case stepRun:
-		s.run()
+		s.on.(func())()
+	case stepErrand:
+		s.on.(*errand).run()
 	}
 }
 
@@ -240,7 +250,7 @@ func (w *World) catchUp(late []step) {
 
 // at calls f at true time t.
 func (w *World) at(t time.Duration, f func()) {
-	w.queue.push(max(t, w.now), step{kind: stepRun, run: f})
+	w.queue.push(max(t, w.now), step{kind: stepRun, on: f})
 }
 
 // emit records an event, gives it its number and returns that. Without a cause
