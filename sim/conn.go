@@ -22,10 +22,10 @@ type conn struct {
 	pending []*call     // sent, not answered
 	subs    []*subscription
 
-	life     int  // 1, 2, 3, …: how often the process has connected
-	broken   int  // the latest life that the node has broken off
-	retrying bool // a timer will ask again for broken subscriptions
-	retries  int  // how often it has
+	life     int32 // 1, 2, 3, …: how often the process has connected
+	broken   int32 // the latest life that the node has broken off
+	retries  int32 // how often a timer has asked again for broken subscriptions
+	retrying bool  // it will
 }
 
 // The places of a connection's sessions.
@@ -52,12 +52,12 @@ func (c *conn) giveBack(place int) { c.lent[place-firstLent] = false }
 // call is a request that a task waits for.
 type call struct {
 	task *task
-	done bool
 	val  resp.Value
 	err  error
+	asks uint64 // hash of the request, where time stands still
 
-	asks     uint64 // hash of the request, where time stands still
-	unheeded bool   // the task ends with the answer, whatever that is
+	done     bool
+	unheeded bool // the task ends with the answer, whatever that is, where time stands still
 }
 
 // errReset says that the connection broke while an answer was awaited.
@@ -72,8 +72,8 @@ func (p *process) conn(n *node) *conn {
 	c := p.conns[i]
 	if c == nil {
 		c = &conn{p: p, n: n, life: 1}
-		c.out = p.w.newChannel(p.actor, n.actor, p.w.cfg.Delay)
-		c.in = p.w.newChannel(n.actor, p.actor, p.w.cfg.Delay)
+		c.out = newChannel(p.name(), n.name)
+		c.in = newChannel(n.name, p.name())
 		p.conns[i] = c
 	}
 	return c
@@ -85,7 +85,7 @@ func (c *conn) end(place int) *endpoint {
 		c.ends = append(c.ends, nil)
 	}
 	if c.ends[place] == nil {
-		end := &endpoint{conn: c, place: place, session: c.n.proc.NewSession(c.p.name)}
+		end := &endpoint{conn: c, place: place, session: c.n.proc.NewSession(c.p.name())}
 		c.ends[place] = end
 		c.n.setEnd(end.session.ID, end)
 	}
@@ -168,7 +168,7 @@ func (c *conn) receive(m *message) {
 
 // reconnect follows the end of one life of the connection: what was not
 // answered in it never will be.
-func (c *conn) reconnect(ended int) {
+func (c *conn) reconnect(ended int32) {
 	if ended < c.life {
 		return
 	}
@@ -195,7 +195,7 @@ func (c *conn) breakDown() {
 }
 
 // reset tells the process that the node has no part in that life of the connection.
-func (c *conn) reset(life int) {
+func (c *conn) reset(life int32) {
 	m := c.p.w.newMessage(msgHangup)
 	m.conn, m.life, m.text = c, life, "connection reset"
 	c.p.w.send(m, &c.in, c.n.actor, c.p.actor)
@@ -210,7 +210,7 @@ func (c *conn) hangUp(cause uint64) {
 	}
 	m := w.newMessage(msgClose)
 	m.conn, m.sent, m.from, m.to = c, cause, c.p.actor, c.n.actor
-	w.dispatch(m, &c.out, c.out.delay.Lo)
+	w.dispatch(m, &c.out, w.cfg.Delay.Lo)
 }
 
 // hungUp is called at the node: the sessions of a crashed process end.
@@ -350,7 +350,10 @@ func (p *process) follow(c *conn) {
 
 // masterOf is the node that p takes for the master of g.
 func (p *process) masterOf(g *group) *node {
-	for _, r := range p.routes {
+	if p.ways == nil {
+		return g.first
+	}
+	for _, r := range p.ways.routes {
 		if r.group == g {
 			return r.master
 		}
@@ -359,13 +362,28 @@ func (p *process) masterOf(g *group) *node {
 }
 
 func (p *process) route(g *group, n *node) {
-	for i := range p.routes {
-		if p.routes[i].group == g {
-			p.routes[i].master = n
+	ways := p.ownWays()
+	for i := range ways.routes {
+		if ways.routes[i].group == g {
+			ways.routes[i].master = n
 			return
 		}
 	}
-	p.routes = append(p.routes, route{g, n})
+	ways.routes = append(ways.routes, route{g, n})
+}
+
+// ways are what a process has learned about where the servers for keys are.
+type ways struct {
+	routes []route // groups whose master is not their first
+	slots  slotMap // of a cluster
+}
+
+// ownWays are those of p, which is going to learn more.
+func (p *process) ownWays() *ways {
+	if p.ways == nil {
+		p.ways = &ways{}
+	}
+	return p.ways
 }
 
 // route is what a process believes about a group.

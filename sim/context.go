@@ -295,7 +295,7 @@ func (p *process) contextOf(ctx context.Context) *simCtx {
 		}
 	}
 	if c.p != p {
-		panic("sim: " + p.name + " uses a context of " + c.p.name)
+		panic("sim: " + p.name() + " uses a context of " + c.p.name())
 	}
 	return c
 }

@@ -172,7 +172,7 @@ func TestContextsDoNotGrow(t *testing.T) {
 }
 
 func TestForeignContextsAreRefused(t *testing.T) {
-	other := &process{w: &World{}, name: "c9"}
+	other := &process{w: &World{names: []string{"c9"}}}
 	type derivation func(root context.Context) (context.Context, func())
 	for want, derive := range map[string]derivation{
 		"that does not come from this simulation: derive": func(context.Context) (context.Context, func()) {

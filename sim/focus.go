@@ -146,7 +146,7 @@ func (u *Untimed) waits(from, to trace.Actor, lanes ...uint8) bool {
 // was given up; only a connection that is broken is news.
 func (u *Untimed) isAsking(p *process, n *node) bool {
 	counts := func(s step) bool {
-		m := s.msg
+		m := s.on.(*message)
 		switch {
 		case m.kind != msgRequest || !n.alone() || n.down || m.life <= m.conn.broken:
 			return true

@@ -89,7 +89,7 @@ func (c *client) restart() {
 		return
 	}
 	c.lives++
-	c.p = c.w.newProcess(c.name(), fmt.Sprintf("%s.%d", c.name(), c.lives+1), c.actor)
+	c.p = c.w.newProcess(fmt.Sprintf("%s.%d", c.name(), c.lives+1), c.actor)
 	c.w.procs = append(c.w.procs, c.p)
 	c.started = false
 	c.start()

@@ -387,7 +387,7 @@ func applyClock(r *runner, s Step) {
 // clock is the clock of a client or a node.
 func (r *runner) clock(name string) *Clock {
 	if p := r.process(name); p != nil {
-		return &p.clock
+		return p.ownClock()
 	}
 	return &r.node(name).clock
 }

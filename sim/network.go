@@ -16,7 +16,7 @@ type message struct {
 	from, to trace.Actor
 	conn     *conn
 	call     *call
-	life     int      // number of the connection's life that it belongs to
+	life     int32    // number of the connection's life that it belongs to
 	place    int      // of the connection's session that it belongs to
 	args     [][]byte // request
 	buf      []byte   // backs args
@@ -108,6 +108,11 @@ func (w *World) recycle(m *message) {
 // send puts m on the wire. It arrives after the link's drawn delay and never
 // before what was sent earlier on the same channel, or it is lost.
 func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
+	w.sendWithin(w.cfg.Delay, m, ch, from, to)
+}
+
+// sendWithin is send over a link with a delay of its own.
+func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace.Actor) {
 	w.messages++
 	m.number, m.from, m.to = w.messages, from, to
 	m.sent = w.emit(trace.Event{Kind: trace.Send, Actor: from, Peer: to, A: int64(m.number), Lock: m.write.lock,
@@ -115,7 +120,9 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 	if w.running != nil {
 		w.running.cause = m.sent
 	}
-	delay := time.Duration(ch.draws.span(ch.delay))
+	draws := draws{w, ch.stream, ch.sent}
+	delay := time.Duration(draws.span(within))
+	ch.sent = draws.n
 	if late := takeRule(&w.delays, m); late != nil {
 		delay += late.late
 	}
@@ -234,14 +241,12 @@ func (m *message) published() bool {
 
 // channel is one direction of a connection: first in, first out.
 type channel struct {
-	draws draws
-	delay Range
-	last  time.Duration // the latest arrival so far
+	stream Stream        // of its delays
+	sent   uint64        // how many were drawn
+	last   time.Duration // the latest arrival so far
 }
 
-func (w *World) newChannel(from, to trace.Actor, delay Range) channel {
-	return channel{draws: w.newDraws("net/" + w.names[from] + ">" + w.names[to]), delay: delay}
-}
+func newChannel(from, to string) channel { return channel{stream: NewStream("net/" + from + ">" + to)} }
 
 // arrive hands m to its receiver.
 func (w *World) arrive(m *message) {

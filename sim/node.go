@@ -35,6 +35,7 @@ type node struct {
 	ledSince uint64           // the event at which it last became one; 0: at the start
 
 	ends     []*endpoint // by the number of the session
+	out      []byte      // for the output of the next request; nil: a session has it
 	down     bool
 	crashed  time.Duration // when it last did
 	disk     disk
@@ -172,6 +173,9 @@ func (n *node) receive(m *message) {
 // execute runs a request.
 func (n *node) execute(end *endpoint, m *message) {
 	n.sync()
+	if end.session.Out == nil {
+		end.session.Out, n.out = n.out, nil
+	}
 	stolen := n.watched(m.conn.p, func() { n.proc.Do(end.session, m.args) })
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
@@ -300,6 +304,9 @@ func (n *node) drain(end *endpoint) {
 		n.w.send(m, &end.conn.in, n.actor, end.conn.p.actor)
 	}
 	end.session.Out = end.session.Out[:0]
+	if n.out == nil {
+		end.session.Out, n.out = nil, end.session.Out
+	}
 }
 
 // schedule makes sure that tick is called at the node's next deadline.

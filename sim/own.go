@@ -46,7 +46,7 @@ type Held interface {
 type Client struct{ c *client }
 
 // Name is c1, c2, …
-func (c *Client) Name() string { return c.c.p.name }
+func (c *Client) Name() string { return c.c.name() }
 
 // ID is the name, and another one after each restart of the process.
 func (c *Client) ID() string { return c.c.p.id }

@@ -28,8 +28,7 @@ func (n *node) peerLink(to *node, lane cluster.Lane) *peerLink {
 	}
 	l := &n.links[to.index][lane]
 	if *l == nil {
-		ch := n.w.newChannel(n.actor, to.actor, n.w.cfg.Delay)
-		*l = &peerLink{from: n, to: to, lane: lane, ch: ch}
+		*l = &peerLink{from: n, to: to, lane: lane, ch: newChannel(n.name, to.name)}
 	}
 	return *l
 }
@@ -68,11 +67,12 @@ func (l *peerLink) held(m *message) bool {
 
 // send puts m on the wire; the effects of a master take their own time.
 func (l *peerLink) send(m *message) {
-	l.ch.delay = l.from.w.cfg.Delay
+	w := l.from.w
+	within := w.cfg.Delay
 	if l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id() {
-		l.ch.delay = l.from.w.cfg.Lag
+		within = w.cfg.Lag
 	}
-	l.from.w.send(m, &l.ch, l.from.actor, l.to.actor)
+	w.sendWithin(within, m, &l.ch, l.from.actor, l.to.actor)
 }
 
 // lost makes up for a message that the network has lost. Across a partition it

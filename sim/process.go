@@ -10,26 +10,35 @@ import (
 // all of them at once.
 type process struct {
 	w       *World
-	name    string
-	id      string // by which servers know it: another after each restart
+	clock   *Clock // the world's true one, until it differs from that
 	actor   trace.Actor
-	clock   Clock
+	live    int32 // how many tasks have not ended
+	dead    bool
+	asking  bool   // for a lock, without an answer yet
+	id      string // by which servers know it: another after each restart
 	choices draws
 	entropy uint64 // n-th random word, not a choice: identities and jitter
 	tasks   []*task
-	live    int
-	conns   []*conn // by node
-	routes  []route // groups whose master is not their first
-	slots   slotMap // of a cluster
 	timers  []*timer
+	conns   []*conn // by node
+	holding []*Belief
+	paused  time.Duration // 0: running; else the true time at which it resumes
 
 	toResource *conn
+	ways       *ways  // nil: as the world was made
+	deferred   []step // what reached it while it was paused
+}
 
-	dead     bool
-	paused   time.Duration // 0: running; else the true time at which it resumes
-	deferred []step        // what reached it while it was paused
-	holding  []*Belief
-	asking   bool // for a lock, without an answer yet
+// name is c1, c2, …
+func (p *process) name() string { return p.w.names[p.actor] }
+
+// ownClock is the process's clock, which is going to differ from the true one.
+func (p *process) ownClock() *Clock {
+	if p.clock == &p.w.truth {
+		clock := p.w.truth
+		p.clock = &clock
+	}
+	return p.clock
 }
 
 // check stops whatever runs in a dead process: its Runtime is inert.
@@ -54,7 +63,7 @@ func (p *process) spawn(body func()) {
 // taskEnded forgets a task. Ended tasks are swept once they are the majority.
 func (p *process) taskEnded() {
 	p.live--
-	if p.dead || len(p.tasks) < 8 || p.live > len(p.tasks)/2 {
+	if p.dead || len(p.tasks) < 8 || int(p.live) > len(p.tasks)/2 {
 		return
 	}
 	kept := p.tasks[:0]

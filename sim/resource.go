@@ -39,8 +39,8 @@ func (p *process) resourceConn() *conn {
 	if p.toResource == nil {
 		r := &node{w: p.w, name: "resource", actor: p.w.resource.actor}
 		p.toResource = &conn{p: p, n: r}
-		p.toResource.out = p.w.newChannel(p.actor, r.actor, p.w.cfg.Delay)
-		p.toResource.in = p.w.newChannel(r.actor, p.actor, p.w.cfg.Delay)
+		p.toResource.out = newChannel(p.name(), r.name)
+		p.toResource.in = newChannel(r.name, p.name())
 	}
 	return p.toResource
 }

@@ -36,13 +36,14 @@ func (p *process) server(g *group, key string) *node {
 		return p.masterOf(g)
 	}
 	number := slots.OfString(key)
-	for _, r := range p.slots.ranges {
+	s := &p.ownWays().slots
+	for _, r := range s.ranges {
 		if r.first <= number && number <= r.last {
 			return r.master
 		}
 	}
 	at := g.first.member.Topology().Slot(number).Owner
-	if p.slots.ranges == nil && p.w.nodeAt(at) != nil {
+	if s.ranges == nil && p.w.nodeAt(at) != nil {
 		return p.w.nodeAt(at)
 	}
 	return g.first
@@ -134,8 +135,11 @@ const (
 // askForSlots has a task of the process ask one node after the other, until one
 // says who serves the slots.
 func (p *process) askForSlots() {
-	s := &p.slots
-	if !p.w.cfg.Plan.Cluster || s.asking || s.askedAt > 0 && p.clock.Mono() < s.askedAt+slotsPeriod {
+	if !p.w.cfg.Plan.Cluster {
+		return
+	}
+	s := &p.ownWays().slots
+	if s.asking || s.askedAt > 0 && p.clock.Mono() < s.askedAt+slotsPeriod {
 		return
 	}
 	s.asking = true
@@ -174,7 +178,7 @@ func (p *process) learnSlots(t *task, n *node) bool {
 		}
 		ranges = append(ranges, slotRange{int(r.List[0].Int), int(r.List[1].Int), at})
 	}
-	p.slots.ranges = ranges
+	p.ownWays().slots.ranges = ranges
 	p.rehome()
 	return true
 }

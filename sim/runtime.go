@@ -111,7 +111,7 @@ func (p *process) running() *task {
 	p.check()
 	t := p.w.running
 	if t == nil || t.proc != p {
-		panic("sim: " + p.name + " waits outside of its own tasks")
+		panic("sim: " + p.name() + " waits outside of its own tasks")
 	}
 	return t
 }
@@ -215,7 +215,7 @@ func (tm *timer) remove() {
 
 // setRate changes the process's clock and re-arms what was timed by it.
 func (p *process) setRate(ppb int64) {
-	p.clock.setRate(ppb)
+	p.ownClock().setRate(ppb)
 	for _, t := range p.tasks {
 		if t.parked && t.timer >= 0 {
 			p.w.queue.cancel(t.timer)

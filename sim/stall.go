@@ -39,7 +39,7 @@ func (w *World) stall(p *process) {
 		return
 	}
 	for i, s := range w.stalls {
-		if s.client != p.name {
+		if s.client != p.name() {
 			continue
 		}
 		if s.after--; s.after < 0 {

@@ -19,7 +19,7 @@ type task struct {
 	hook   hook          // in the context that may end the park
 	parked bool
 	ended  bool
-	stops  int    // panics that were to unwind it
+	stops  int16  // panics that were to unwind it
 	cause  uint64 // the event that woke it: the cause of what it does next
 }
 
@@ -64,7 +64,7 @@ func (p *process) guard(f func()) {
 		switch reason := recover().(type) {
 		case nil, stopped:
 		default:
-			p.w.fail(fmt.Errorf("sim: %s panicked: %v\n%s", p.name, reason, debug.Stack()))
+			p.w.fail(fmt.Errorf("sim: %s panicked: %v\n%s", p.name(), reason, debug.Stack()))
 		}
 	}()
 	f()
@@ -94,7 +94,7 @@ func (t *task) unwind() {
 		return
 	}
 	if t.enter() {
-		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name))
+		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name()))
 		return
 	}
 	t.on.stop()

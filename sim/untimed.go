@@ -178,7 +178,7 @@ func (u *Untimed) sweep() {
 	for i := range u.lines {
 		l := &u.lines[i]
 		for at := len(l.steps) - 1; at >= 0; at-- {
-			if l.steps[at].proc != nil && u.isVoid(l.steps[at].msg) {
+			if p, _ := l.steps[at].owner(); p != nil && u.isVoid(l.steps[at].on.(*message)) {
 				l.steps, l.sums = slices.Delete(l.steps, at, at+1), slices.Delete(l.sums, at, at+1)
 			}
 		}

@@ -103,8 +103,8 @@ func (w *World) addClients(count, locks int, load *Workload, own *Own) {
 }
 
 // newProcess makes a process of a client.
-func (w *World) newProcess(name, id string, actor trace.Actor) *process {
-	return &process{w: w, name: name, id: id, actor: actor, clock: Clock{w: w}, choices: w.newDraws("client/" + id)}
+func (w *World) newProcess(id string, actor trace.Actor) *process {
+	return &process{w: w, id: id, actor: actor, clock: &w.truth, choices: w.newDraws("client/" + id)}
 }
 
 // client is one process of the workload.
@@ -128,7 +128,7 @@ func (c *client) name() string { return c.w.names[c.actor] }
 // process is the client's process, made when it is first asked for.
 func (c *client) process() *process {
 	if c.p == nil {
-		c.p = c.w.newProcess(c.name(), c.name(), c.actor)
+		c.p = c.w.newProcess(c.name(), c.actor)
 		c.w.procs[c.number-1] = c.p
 	}
 	return c.p

@@ -43,6 +43,7 @@ type Range struct{ Lo, Hi time.Duration }
 type World struct {
 	cfg   Config
 	now   time.Duration
+	truth Clock // of clients whose clocks are right
 	queue queue
 	names []string // of the actors; 0 is nobody
 
@@ -91,6 +92,7 @@ func NewWorld(cfg Config) *World {
 		cfg.Lua = NewLua()
 	}
 	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, told: map[string]bool{}}
+	w.truth.w = w
 	w.nemesis = w.actor("nemesis")
 	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}

@@ -127,8 +127,8 @@ func (s *Session) listensBeside(patterns []string) bool {
 		}
 		return false
 	}
-	return beside(s.subs.patterns.names, true) || beside(s.subs.channels.names, false) ||
-		beside(s.subs.shards.names, false)
+	return beside(s.subs.patterns.all(), true) || beside(s.subs.channels.all(), false) ||
+		beside(s.subs.shards.all(), false)
 }
 
 // runACLDelUser is ACL DELUSER name [name ...]: the connections of the users end.

@@ -197,7 +197,9 @@ func (c *Call) reject(text string) {
 		}
 		return
 	}
-	s.tx.spoiled = s.tx.active
+	if s.tx.active {
+		s.tx.spoiled = true
+	}
 	s.send(resp.Err(text))
 }
 

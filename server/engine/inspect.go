@@ -70,8 +70,8 @@ func (s *Session) listens(channels []string, family string) bool {
 	named := func(name string) bool {
 		return slices.Contains(channels, name) || family != "" && strings.HasPrefix(name, family)
 	}
-	return slices.ContainsFunc(s.subs.channels.names, named) || slices.ContainsFunc(s.subs.shards.names, named) ||
-		slices.ContainsFunc(s.subs.patterns.names, func(pattern string) bool {
+	return slices.ContainsFunc(s.subs.channels.all(), named) || slices.ContainsFunc(s.subs.shards.all(), named) ||
+		slices.ContainsFunc(s.subs.patterns.all(), func(pattern string) bool {
 			return slices.ContainsFunc(channels, func(name string) bool { return matchGlob(pattern, name) })
 		})
 }
@@ -81,8 +81,8 @@ func (s *Session) listens(channels []string, family string) bool {
 func (n *Node) Channels() []string {
 	var all []string
 	for s := n.sessions.first; s != nil; s = s.next {
-		all = append(all, s.subs.channels.names...)
-		all = append(all, s.subs.shards.names...)
+		all = append(all, s.subs.channels.all()...)
+		all = append(all, s.subs.shards.all()...)
 	}
 	return all
 }

@@ -31,34 +31,64 @@ func (s *subscriptions) count() int {
 }
 
 // nameSet is a set of names that remembers their order.
-type nameSet struct {
-	names []string
-	index map[string]struct{}
+type nameSet struct{ some *nameList } // nil: none
+
+// nameList is the members of a set. Few need no index.
+type nameList struct {
+	list  []string
+	index map[string]struct{} // nil up to fewNames
 }
 
-func (s *nameSet) len() int { return len(s.names) }
+// fewNames is up to how many names are looked for one by one.
+const fewNames = 8
+
+func (s *nameSet) len() int { return len(s.all()) }
+
+// all are the names in the order in which they came.
+func (s *nameSet) all() []string {
+	if s.some == nil {
+		return nil
+	}
+	return s.some.list
+}
+
+func (s *nameSet) has(name string) bool {
+	if s.some == nil || s.some.index == nil {
+		return slices.Contains(s.all(), name)
+	}
+	_, has := s.some.index[name]
+	return has
+}
 
 // add reports whether name was new.
 func (s *nameSet) add(name string) bool {
-	if _, has := s.index[name]; has {
+	if s.has(name) {
 		return false
 	}
-	if s.index == nil {
-		s.index = make(map[string]struct{})
+	if s.some == nil {
+		s.some = &nameList{}
 	}
-	s.index[name] = struct{}{}
-	s.names = append(s.names, name)
+	one := s.some
+	one.list = append(one.list, name)
+	if one.index != nil {
+		one.index[name] = struct{}{}
+	} else if len(one.list) > fewNames {
+		one.index = make(map[string]struct{})
+		for _, name := range one.list {
+			one.index[name] = struct{}{}
+		}
+	}
 	return true
 }
 
 // remove reports whether name was there.
 func (s *nameSet) remove(name string) bool {
-	if _, has := s.index[name]; !has {
+	if !s.has(name) {
 		return false
 	}
-	delete(s.index, name)
-	at := slices.Index(s.names, name)
-	s.names = slices.Delete(s.names, at, at+1)
+	delete(s.some.index, name)
+	at := slices.Index(s.some.list, name)
+	s.some.list = slices.Delete(s.some.list, at, at+1)
 	return true
 }
 
@@ -120,7 +150,7 @@ func (n *Node) unsubscribe(s *Session, k *kind, names [][]byte) {
 		confirm(resp.Null)
 	}
 	if len(names) == 0 {
-		for _, name := range slices.Clone(set.names) {
+		for _, name := range slices.Clone(set.all()) {
 			set.remove(name)
 			k.leave(&n.pubsub, name, s)
 			confirm(resp.Str(name))
@@ -138,7 +168,7 @@ func (n *Node) unsubscribe(s *Session, k *kind, names [][]byte) {
 // unsubscribeAll ends all subscriptions of s without a word.
 func (n *Node) unsubscribeAll(s *Session) {
 	for _, k := range []*kind{&channelKind, &patternKind, &shardKind} {
-		for _, name := range k.set(&s.subs).names {
+		for _, name := range k.set(&s.subs).all() {
 			k.leave(&n.pubsub, name, s)
 		}
 	}

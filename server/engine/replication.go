@@ -108,7 +108,8 @@ func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
 // means that stream is not such; what stood before the fault has been applied.
 func (n *Node) Apply(stream []byte) error {
 	if n.repl.master == nil {
-		n.repl.master = &Session{node: n, user: superuser, internal: true, authenticated: true, Proto: 2}
+		n.repl.master = &Session{node: n, user: superuser, internal: true, authenticated: true, Proto: 2,
+			special: &ordinary}
 	}
 	if !n.repl.logging {
 		n.repl.logging, n.repl.first = true, n.repl.offset

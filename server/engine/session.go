@@ -41,12 +41,29 @@ type Session struct {
 	query     queryBuffer
 	written   replyBuffer
 	reply     replyMode
-	tx        transaction
 	subs      subscriptions
 	block     *blocked // nil: not blocked
-	tracking  trackingState
-	outside   outside
-	writtenTo int64 // replication offset after its last write: what WAIT waits for
+	writtenTo int64    // replication offset after its last write: what WAIT waits for
+	*special           // read at any time; written after own has been called
+}
+
+// special is what most sessions never have. Those share one that is empty: there
+// may be hundreds of thousands of them.
+type special struct {
+	tx       transaction
+	tracking trackingState
+	outside  outside
+}
+
+// ordinary is that of sessions without anything special. Nobody writes to it.
+var ordinary special
+
+// own is the special part of s, which is going to be written to.
+func (s *Session) own() *special {
+	if s.special == &ordinary {
+		s.special = &special{}
+	}
+	return s.special
 }
 
 // replyMode is what CLIENT REPLY has chosen.
@@ -66,7 +83,7 @@ func (n *Node) NewSession(addr string) *Session {
 	s := &Session{
 		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
 		user: n.access.root, authenticated: n.access.open(),
-		written: newReplyBuffer(now),
+		written: newReplyBuffer(now), special: &ordinary,
 	}
 	n.sessions.add(s)
 	n.stats.connections++
@@ -85,7 +102,7 @@ func (n *Node) Close(s *Session) {
 	n.stopMonitoring(s)
 	n.stopTracking(s)
 	n.detachOutside(s)
-	s.tx = transaction{}
+	s.endTransaction()
 	n.sessions.remove(s)
 }
 
@@ -102,7 +119,7 @@ func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
 
 // Channels are the channels that s listens to, in the order of their subscription:
 // neither patterns nor sharded ones. The caller must not change them.
-func (s *Session) Channels() []string { return s.subs.channels.names }
+func (s *Session) Channels() []string { return s.subs.channels.all() }
 
 // Authenticated reports whether s may run commands; until then the shell
 // holds it to tighter protocol limits.

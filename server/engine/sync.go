@@ -34,7 +34,7 @@ func runPsync(c *Call) resp.Value {
 	case s.outside.replica:
 		return resp.Value{}
 	}
-	s.outside.acks = len(c.Args) > 1
+	s.own().outside.acks = len(c.Args) > 1
 	if s.outside.acks && n.continues(s, c.Args) {
 		return resp.Value{}
 	}
@@ -74,7 +74,8 @@ func (n *Node) attachOutside(s *Session, offset int64) {
 	if s.outside.host != "" {
 		host = s.outside.host
 	}
-	s.outside.replica, s.outside.sent = true, offset
+	out := &s.own().outside
+	out.replica, out.sent = true, offset
 	n.repl.pingAt = n.nowMillis() + n.pingMillis()
 	n.AddReplica(s.outsideID())
 	n.ReplicaAddress(s.outsideID(), host, s.outside.port)
@@ -165,9 +166,9 @@ func (c *Call) replConf(option, value []byte) string {
 		if !ok {
 			return errNotInt
 		}
-		s.outside.port = int(port)
+		s.own().outside.port = int(port)
 	case is(option, "IP-ADDRESS"):
-		s.outside.host = strings.ToLower(string(value))
+		s.own().outside.host = strings.ToLower(string(value))
 	case is(option, "CAPA"):
 	case is(option, "RDB-FILTER-ONLY"):
 		for _, part := range bytes.Fields(value) {

@@ -60,7 +60,7 @@ type trackingOptions struct {
 // startTracking makes s track, or changes how it does; prefixes are added to
 // those it has.
 func (n *Node) startTracking(s *Session, options trackingOptions, prefixes []string) {
-	t := &s.tracking
+	t := &s.own().tracking
 	if !t.on {
 		n.tracking.clients++
 	}

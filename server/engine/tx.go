@@ -53,7 +53,7 @@ func runMulti(c *Call) resp.Value {
 	if c.Session.tx.active {
 		return resp.Err("ERR MULTI calls can not be nested")
 	}
-	c.Session.tx.active = true
+	c.Session.own().tx.active = true
 	return resp.OK
 }
 
@@ -112,7 +112,8 @@ func runWatch(c *Call) resp.Value {
 		if n.watched == nil {
 			n.watched = make(map[watchKey][]*Session)
 		}
-		s.tx.watched = append(s.tx.watched, watchedKey{k, c.DB.Stale(key)})
+		tx := &s.own().tx
+		tx.watched = append(tx.watched, watchedKey{k, c.DB.Stale(key)})
 		n.watched[k] = append(n.watched[k], s)
 	}
 	return resp.OK
@@ -138,11 +139,20 @@ func (tx *transaction) enqueue(c *Call) {
 // discard ends a session's transaction and its watches.
 func (n *Node) discard(s *Session) {
 	n.unwatch(s)
-	s.tx = transaction{}
+	s.endTransaction()
+}
+
+func (s *Session) endTransaction() {
+	if s.special != &ordinary {
+		s.tx = transaction{}
+	}
 }
 
 // unwatch ends a session's watches.
 func (n *Node) unwatch(s *Session) {
+	if len(s.tx.watched) == 0 {
+		return
+	}
 	for _, one := range s.tx.watched {
 		k := one.watchKey
 		n.watched[k] = without(n.watched[k], s)

@@ -85,3 +85,19 @@ func TestClosingInsideATransactionLeavesNothing(t *testing.T) {
 	f.node.Do(s, words("EXEC"))
 	require.Empty(t, f.got(s))
 }
+
+// What one session has of its own is no other's: nothing writes to what ordinary
+// sessions share.
+func TestOrdinarySessionsStayOrdinary(t *testing.T) {
+	n := newFixture(t).node
+	for _, line := range []string{"MULTI", "WATCH k", "UNWATCH", "EXEC", "DISCARD", "nonsense", "CLIENT TRACKING on",
+		"CLIENT TRACKING off", "CLIENT CACHING yes", "REPLCONF listening-port 1", "REPLCONF ip-address h", "PSYNC ? -1",
+		"SUBSCRIBE c", "UNSUBSCRIBE", "GET k", "RESET", "QUIT"} {
+		s := n.NewSession("")
+		n.Do(s, words(line))
+		n.Do(s, words("SET k v"))
+		require.Zero(t, ordinary, line)
+		n.Close(s)
+		require.Zero(t, ordinary, line)
+	}
+}
