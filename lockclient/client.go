@@ -56,7 +56,6 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 		poll:      DefaultPoll,
 		fairWait:  DefaultFairWait,
 		backoff:   DefaultBackoff,
-		hub:       hub{channels: map[string]*channel{}},
 	}
 	for _, opt := range opts {
 		opt(c)

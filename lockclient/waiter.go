@@ -27,12 +27,53 @@ func lockWakes(payload string) int64 {
 // hub holds a client's subscriptions: one for each channel that somebody waits
 // on, however many wait. The client's mutex guards it and all it points to.
 type hub struct {
-	channels map[string]*channel
+	channels []*channel
+	byName   map[string]*channel // of those, once there are many
+}
+
+// manyChannels is from how many channels on they are not looked for one by one.
+const manyChannels = 8
+
+// find returns the channel of that name, or nil.
+func (h *hub) find(name string) *channel {
+	if h.byName != nil {
+		return h.byName[name]
+	}
+	for _, ch := range h.channels {
+		if ch.name == name {
+			return ch
+		}
+	}
+	return nil
+}
+
+func (h *hub) add(ch *channel) {
+	ch.at = len(h.channels)
+	h.channels = append(h.channels, ch)
+	if h.byName == nil && len(h.channels) == manyChannels {
+		h.byName = map[string]*channel{}
+		for _, one := range h.channels {
+			h.byName[one.name] = one
+		}
+	}
+	if h.byName != nil {
+		h.byName[ch.name] = ch
+	}
+}
+
+func (h *hub) remove(ch *channel) {
+	last := len(h.channels) - 1
+	h.channels[ch.at] = h.channels[last]
+	h.channels[ch.at].at = ch.at
+	h.channels[last] = nil
+	h.channels = h.channels[:last]
+	delete(h.byName, ch.name)
 }
 
 // channel is one subscribed channel.
 type channel struct {
 	name    string
+	at      int // its place in the hub
 	wakes   wakeRule
 	members int // waiters, those included who wait for the confirmation
 	opening bool
@@ -77,10 +118,10 @@ func (c *Client) joinFor(ctx context.Context, name string, wakes wakeRule, need 
 func (c *Client) seat(ctx context.Context, p *place, name string, wakes wakeRule) error {
 	p.client = c
 	c.mu.Lock()
-	ch := c.hub.channels[name]
+	ch := c.hub.find(name)
 	if ch == nil {
 		ch = &channel{name: name, wakes: wakes}
-		c.hub.channels[name] = ch
+		c.hub.add(ch)
 	}
 	ch.members++
 	p.channel = ch
@@ -156,7 +197,7 @@ func (c *Client) forsake(ch *channel) {
 	var sub Subscription
 	if ch.members == 0 {
 		sub = ch.sub
-		delete(c.hub.channels, ch.name)
+		c.hub.remove(ch)
 	}
 	c.mu.Unlock()
 	if sub != nil {

@@ -44,7 +44,7 @@ func applyAudit(r *runner, _ Step) {
 			own := int64(len(p.holding))
 			believed += own
 			if b.by != nil && !p.dead && !p.waits() {
-				r.audit(lock, p.actor, b.by(r.w, lock, p.id), own)
+				r.audit(lock, p.actor, b.by(r.w, lock, p.id()), own)
 			}
 		}
 		r.audit(lock, 0, b.taken(r.w, &r.s.World.Load, lock), believed)

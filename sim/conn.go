@@ -239,9 +239,9 @@ type subscription struct {
 	group   *group
 	conn    *conn // where it is subscribed, or about to be
 	channel string
-	sharded bool
 	call    *call // of its SUBSCRIBE: the answer to that confirms it
-	again   bool  // it was broken: its confirmation means that messages may be lost
+	sharded bool
+	again   bool // it was broken: its confirmation means that messages may be lost
 	closed  bool
 	deliver func(payload string)
 	lost    func()

@@ -20,22 +20,19 @@ func (w *World) coroutine(t *task) *coroutine {
 		return c
 	}
 	c := &coroutine{task: t}
-	c.next, c.stop = iter.Pull(c.run)
-	return c
-}
-
-// run is what the coroutine does until the world stops.
-func (c *coroutine) run(yield func(struct{}) bool) {
-	c.yield = yield
-	makeRoom()
-	for {
-		t := c.task
-		t.proc.guard(t.body)
-		t.ended, c.task = true, nil
-		if !yield(struct{}{}) {
-			return
+	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) { // until the world stops
+		c.yield = yield
+		makeRoom()
+		for {
+			t := c.task
+			t.proc.guard(t.body)
+			t.ended, c.task = true, nil
+			if !yield(struct{}{}) {
+				return
+			}
 		}
-	}
+	})
+	return c
 }
 
 // makeRoom has the stack of a new coroutine grow at once to what lock clients

@@ -18,8 +18,8 @@ type guard struct {
 // askEvery is how often a guard asks.
 var askEvery = Range{100 * time.Millisecond, 2 * time.Second}
 
-func (p guard) round(t *task, ctx *simCtx) (more bool) {
-	t.sleep(ctx, time.Duration(p.c.p.choices.span(askEvery)))
+func (p guard) round(t *task, ctx context.Context) (more bool) {
+	t.sleep(nil, time.Duration(p.c.p.choices.span(askEvery)))
 	p.c.note(t, trace.Asks)
 	locked, err := p.locked(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 
 // part is what a client does in each of its rounds; more is false after the last.
 type part interface {
-	round(t *task, ctx *simCtx) (more bool)
+	round(t *task, ctx context.Context) (more bool)
 }
 
 // kinds are in the order in which error messages list them.

@@ -88,8 +88,7 @@ func (c *client) restart() {
 	if !c.p.dead {
 		return
 	}
-	c.lives++
-	c.p = c.w.newProcess(fmt.Sprintf("%s.%d", c.name(), c.lives+1), c.actor)
+	c.p = c.w.newProcess(c.actor, c.p.life+1)
 	c.w.procs = append(c.w.procs, c.p)
 	c.started = false
 	c.start()

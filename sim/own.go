@@ -49,7 +49,7 @@ type Client struct{ c *client }
 func (c *Client) Name() string { return c.c.name() }
 
 // ID is the name, and another one after each restart of the process.
-func (c *Client) ID() string { return c.c.p.id }
+func (c *Client) ID() string { return c.c.p.id() }
 
 // Key is the name of the lock that the client takes.
 func (c *Client) Key() string { return lockName(c.c.lock) }
@@ -148,7 +148,7 @@ type ownRun struct {
 	run func(ctx context.Context, c *Client)
 }
 
-func (p ownRun) round(_ *task, ctx *simCtx) (more bool) {
+func (p ownRun) round(_ *task, ctx context.Context) (more bool) {
 	p.run(ctx, p.c)
 	return true
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"time"
 
 	"minikv/internal/trace"
@@ -13,9 +14,9 @@ type process struct {
 	clock   *Clock // the world's true one, until it differs from that
 	actor   trace.Actor
 	live    int32 // how many tasks have not ended
+	life    int32 // 1, 2, 3, …: another after each restart of the client
 	dead    bool
-	asking  bool   // for a lock, without an answer yet
-	id      string // by which servers know it: another after each restart
+	asking  bool // for a lock, without an answer yet
 	choices draws
 	entropy uint64 // n-th random word, not a choice: identities and jitter
 	tasks   []*task
@@ -25,12 +26,23 @@ type process struct {
 	paused  time.Duration // 0: running; else the true time at which it resumes
 
 	toResource *conn
-	ways       *ways  // nil: as the world was made
-	deferred   []step // what reached it while it was paused
+	ways       *ways     // nil: as the world was made
+	deferred   *deferred // what reached it while it was paused
 }
+
+// deferred is what waits for the end of a pause.
+type deferred struct{ steps []step }
 
 // name is c1, c2, …
 func (p *process) name() string { return p.w.names[p.actor] }
+
+// id is by what servers know it: its name, and another one after each restart.
+func (p *process) id() string {
+	if p.life == 1 {
+		return p.name()
+	}
+	return p.name() + "." + strconv.Itoa(int(p.life))
+}
 
 // ownClock is the process's clock, which is going to differ from the true one.
 func (p *process) ownClock() *Clock {
@@ -138,7 +150,10 @@ func (p *process) postpone(s step) {
 		s.on.(*timer).id = -1
 	}
 	if !p.dead {
-		p.deferred = append(p.deferred, s)
+		if p.deferred == nil {
+			p.deferred = &deferred{}
+		}
+		p.deferred.steps = append(p.deferred.steps, s)
 	}
 }
 
@@ -148,9 +163,10 @@ func (p *process) resumeAt(until time.Duration, cause uint64) {
 	}
 	p.paused = 0
 	p.w.emit(trace.Event{Kind: trace.Resume, Actor: p.actor, Cause: cause})
-	late := p.deferred
-	p.deferred = nil
-	p.w.catchUp(late)
+	if late := p.deferred; late != nil {
+		p.deferred = nil
+		p.w.catchUp(late.steps)
+	}
 }
 
 // random returns the process's next random word: a function of the seed, the

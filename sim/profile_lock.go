@@ -18,7 +18,7 @@ type rlock struct {
 
 // lock makes an rlock. The owner is the same at each acquisition: process and thread.
 func (r *redisson) lock(s *side, name string) *rlock {
-	return &rlock{of: r, side: s, name: name, owner: r.p.id + ":1" + s.suffix, lease: r.watchdog}
+	return &rlock{of: r, side: s, name: name, owner: r.p.id() + ":1" + s.suffix, lease: r.watchdog}
 }
 
 // attempt is what one attempt said.

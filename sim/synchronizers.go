@@ -73,11 +73,11 @@ type counter struct {
 	latch *lockclient.Latch
 }
 
-func (p counter) round(t *task, ctx *simCtx) (more bool) {
+func (p counter) round(t *task, ctx context.Context) (more bool) {
 	p.c.note(t, trace.CountDown)
 	_, err := p.latch.CountDown(ctx)
 	for errors.Is(err, lockclient.ErrNotSent) {
-		t.sleep(ctx, retryAfter)
+		t.sleep(nil, retryAfter)
 		_, err = p.latch.CountDown(ctx)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ type awaiter struct {
 	latch *lockclient.Latch
 }
 
-func (p awaiter) round(t *task, ctx *simCtx) (more bool) {
+func (p awaiter) round(t *task, ctx context.Context) (more bool) {
 	p.c.note(t, trace.Acquire)
 	err := p.latch.Wait(ctx)
 	if err == nil {
@@ -100,6 +100,6 @@ func (p awaiter) round(t *task, ctx *simCtx) (more bool) {
 		return false
 	}
 	p.c.failed(t, trace.Refused, err)
-	p.c.backOff(t, ctx)
+	p.c.backOff(t)
 	return !errors.Is(err, lockclient.ErrNoLatch)
 }

@@ -55,15 +55,15 @@ type holding interface {
 const retryAfter = 100 * time.Millisecond
 
 // round is one lock, work, write and unlock.
-func (p *worker) round(t *task, ctx *simCtx) (more bool) {
+func (p *worker) round(t *task, ctx context.Context) (more bool) {
 	b, h, err := p.take(t, ctx, p.outer)
 	p.c.got = err == nil
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
-		p.c.backOff(t, ctx)
+		p.c.backOff(t)
 		return true
 	}
-	p.reenter(t, h.Context().(*simCtx), p.c.load.Reenter)
+	p.reenter(t, h.Context(), p.c.load.Reenter)
 	if p.c.load.Downgrade && !p.c.reads() {
 		b, h = p.downgrade(t, ctx, b, h)
 	}
@@ -102,7 +102,7 @@ func (c *client) impatient(ctx context.Context) (context.Context, *timer) {
 
 // reenter takes, again and again, more while it has something, and gives that
 // back.
-func (p *worker) reenter(t *task, ctx *simCtx, times int) {
+func (p *worker) reenter(t *task, ctx context.Context, times int) {
 	if times == 0 {
 		return
 	}
@@ -111,13 +111,13 @@ func (p *worker) reenter(t *task, ctx *simCtx, times int) {
 		p.c.failed(t, trace.Refused, err)
 		return
 	}
-	p.reenter(t, h.Context().(*simCtx), times-1)
+	p.reenter(t, h.Context(), times-1)
 	p.giveBack(t, ctx, b, h)
 }
 
 // downgrade gives back what is held for what may be had inside it, as a writer
 // that reads on.
-func (p *worker) downgrade(t *task, ctx *simCtx, b *Belief, h holding) (*Belief, holding) {
+func (p *worker) downgrade(t *task, ctx context.Context, b *Belief, h holding) (*Belief, holding) {
 	inner, kept, err := p.take(t, inside(ctx, h), p.inner)
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
@@ -135,7 +135,7 @@ func inside(ctx context.Context, h holding) context.Context {
 	return ctx
 }
 
-func (p *worker) giveBack(t *task, ctx *simCtx, b *Belief, h holding) {
+func (p *worker) giveBack(t *task, ctx context.Context, b *Belief, h holding) {
 	if cause := p.c.p.w.endBelief(b, trace.Release, t.cause, ""); cause != 0 {
 		t.cause = cause
 	}
@@ -164,8 +164,11 @@ func (c *client) terms() terms {
 
 // watchLoss ends the belief at the instant at which the client is told.
 func watchLoss(b *Belief, h holding) {
-	b.ctx = h.Context().(*simCtx)
-	if b.ctx.Err() != nil {
+	b.ctx = b.p.contextOf(h.Context())
+	switch {
+	case b.ctx == nil:
+		return // it is never told
+	case b.ctx.Err() != nil:
 		b.contextEnded()
 		return
 	}
@@ -193,8 +196,8 @@ func (c *client) holdTime() time.Duration {
 
 // work is the critical section. It stops as soon as the lock is known to be lost.
 func (p *worker) work(t *task, b *Belief, h holding) {
-	c, ctx := p.c, h.Context().(*simCtx)
-	t.sleep(ctx, c.holdTime())
+	c, ctx := p.c, h.Context()
+	t.sleep(c.p.contextOf(ctx), c.holdTime())
 	if ctx.Err() != nil {
 		return
 	}

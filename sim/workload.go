@@ -103,8 +103,10 @@ func (w *World) addClients(count, locks int, load *Workload, own *Own) {
 }
 
 // newProcess makes a process of a client.
-func (w *World) newProcess(id string, actor trace.Actor) *process {
-	return &process{w: w, id: id, actor: actor, clock: &w.truth, choices: w.newDraws("client/" + id)}
+func (w *World) newProcess(actor trace.Actor, life int32) *process {
+	p := &process{w: w, actor: actor, life: life, clock: &w.truth}
+	p.choices = w.newDraws("client/" + p.id())
+	return p
 }
 
 // client is one process of the workload.
@@ -116,7 +118,6 @@ type client struct {
 	number  int
 	actor   trace.Actor
 	lock    int32
-	lives   int32 // how often it was started again after a crash
 	started bool
 	got     bool // what it asked for last
 	done    bool // with its rounds; what it has begun elsewhere may still go on
@@ -128,7 +129,7 @@ func (c *client) name() string { return c.w.names[c.actor] }
 // process is the client's process, made when it is first asked for.
 func (c *client) process() *process {
 	if c.p == nil {
-		c.p = c.w.newProcess(c.name(), c.actor)
+		c.p = c.w.newProcess(c.actor, 1)
 		c.w.procs[c.number-1] = c.p
 	}
 	return c.p
@@ -152,12 +153,12 @@ func (c *client) start() {
 	}
 	c.started = true
 	n := c.p.w.emit(trace.Event{Kind: trace.Start, Actor: c.p.actor})
-	c.p.w.following(n, func() { c.p.spawn(c.run) })
+	c.p.w.following(n, func() { c.p.spawn(c.run()) })
 }
 
 // clients makes the process's lock clients, one for each master.
 func (c *client) clients() []*lockclient.Client {
-	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.id)}
+	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.id())}
 	if c.load.FairWait > 0 {
 		opts = append(opts, lockclient.WithFairWait(c.load.FairWait))
 	}
@@ -184,26 +185,38 @@ func (c *client) part() part {
 	return findKind(c.load.Kind).part(c, c.clients())
 }
 
-func (c *client) run() {
-	root := &simCtx{p: c.p, parent: context.Background()}
-	part := c.part()
-	t := c.p.running()
-	c.p.watchSentinels()
-	for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
-		c.last = c.p.w.untimed != nil && round == c.load.Rounds
-		if more := part.round(t, root); !more || c.got && c.p.w.calm || c.last {
-			break
-		}
-		t.sleep(root, time.Duration(c.p.choices.span(c.load.Think)))
+// context is that of all that the client does. It never ends; the code of a test
+// gets one of this simulation, so that it is seen if it mixes in others.
+func (c *client) context() context.Context {
+	if c.load.Kind == OwnKind {
+		return &simCtx{p: c.p, parent: context.Background()}
 	}
-	t.notesEnd()
-	c.done = true
+	return context.Background()
+}
+
+// run returns what the client's first task does. While the client waits, a method
+// would take a frame more on its stack, of which there may be a million.
+func (c *client) run() func() {
+	return func() {
+		root, part := c.context(), c.part()
+		t := c.p.running()
+		c.p.watchSentinels()
+		for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
+			c.last = c.p.w.untimed != nil && round == c.load.Rounds
+			if more := part.round(t, root); !more || c.got && c.p.w.calm || c.last {
+				break
+			}
+			t.sleep(nil, time.Duration(c.p.choices.span(c.load.Think)))
+		}
+		t.notesEnd()
+		c.done = true
+	}
 }
 
 // backOff waits after a failed lock().
-func (c *client) backOff(t *task, ctx *simCtx) {
+func (c *client) backOff(t *task) {
 	if !c.last {
-		t.sleep(ctx, retryAfter)
+		t.sleep(nil, retryAfter)
 	}
 }
 

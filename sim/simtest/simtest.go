@@ -184,7 +184,7 @@ func started(before map[string]string) (stacks []string) {
 // blocked is the stack of the coroutine that does not go on.
 func blocked(before map[string]string) string {
 	for _, stack := range started(before) {
-		if strings.Contains(stack, "sim.(*coroutine).run") && !strings.Contains(stack, "[coroutine") {
+		if strings.Contains(stack, "sim.(*process).guard") && !strings.Contains(stack, "[coroutine") {
 			return stack
 		}
 	}
