@@ -40,3 +40,11 @@ func TestConfigurationIsRewritten(t *testing.T) {
 	do("CONFIG", "REWRITE")
 	require.Equal(t, want+"\n", text, "nothing has changed; the end of the last line counts as a line")
 }
+
+// What timers read of the configuration follows it.
+func TestNumberFollowsTheConfiguration(t *testing.T) {
+	f := newFixture(t)
+	require.Equal(t, int64(60), f.node.Number("repl-timeout"))
+	f.expect(f.session(), "CONFIG SET repl-timeout 5", "OK")
+	require.Equal(t, int64(5), f.node.Number("repl-timeout"))
+}
