@@ -65,14 +65,14 @@ func (r *rewriter) closures(stmts []ast.Stmt) *program {
 	return &program{body, c.slots}
 }
 
-// runProgram runs the closures of s. What only gopher-lua's machine looks at
-// is left as its last run has left it.
-func (e *Engine) runProgram(p *program, s *Script, h Host, keys, argv [][]byte, reply *resp.Value) {
+// runProgram runs the closures of a script that has been set, with its host and
+// its arguments. What only gopher-lua's machine looks at is left as its last run
+// has left it.
+func (e *Engine) runProgram(p *program, reply *resp.Value) {
 	r, a := &e.run, &e.activation
-	r.host, r.script = h, s
 	r.proto, r.ticks = 2, 0
 	r.args, r.digits = r.args[:0], r.digits[:0]
-	a.e, a.keys, a.argv, a.result = e, keys, argv, lua.LNil
+	a.e, a.result = e, lua.LNil
 	a.direct, a.replied = reply, false
 	if cap(a.slots) < p.slots {
 		a.slots = make([]lua.LValue, p.slots)

@@ -74,6 +74,7 @@ type commandCall struct {
 	*command
 	args []argument
 	at   *site
+	flat bool // no argument is computed
 
 	latest       string // the name that was resolved last, if the script computes it
 	latestHandle Handle
@@ -99,7 +100,7 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 	if !ok || cmd.word == nil && len(x.Args) == 0 {
 		return nil
 	}
-	call := &commandCall{command: cmd, at: c.site(x)}
+	call := &commandCall{command: cmd, at: c.site(x), flat: true}
 	for i, arg := range x.Args {
 		unpack := c.callTo(c.r.e.sand.unpack, arg)
 		if unpack != nil && i == len(x.Args)-1 && !unpack.AdjustRet {
@@ -107,6 +108,7 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 		} else {
 			call.args = append(call.args, c.argumentOf(arg))
 		}
+		call.flat = call.flat && call.args[i].push == nil
 	}
 	return call
 }
@@ -137,10 +139,8 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 	if p, ok := c.parameter(x); ok {
 		return argument{param: p}
 	}
-	if id, ok := x.(*ast.IdentExpr); ok {
-		if v := c.find(id.Value); v != nil && v.fn == nil {
-			return argument{variable: true, slot: v.slot}
-		}
+	if slot, ok := c.local(x); ok {
+		return argument{variable: true, slot: slot}
 	}
 	if get, ok := x.(*ast.AttrGetExpr); ok {
 		if keys, ok := c.argumentTable(get.Object); ok {
@@ -170,6 +170,67 @@ func pushWord(keys bool, at index) pusher {
 // run has the host run the command, and puts the reply into a.reply, where an
 // error of the script's own looks like one of the host's.
 func (k *commandCall) run(a *activation) *failure {
+	if !k.flat {
+		return k.runAny(a)
+	}
+	r := &a.e.run
+	digits := len(r.digits)
+	words := k.words(a)
+	switch {
+	case words == nil:
+		r.digits = r.digits[:digits]
+		return k.runAny(a)
+	case k.handle != NoCommand:
+		r.host.Call(k.handle, words, r.proto, &a.reply)
+	default:
+		k.send(a, words, true)
+	}
+	r.digits = r.digits[:digits]
+	return nil
+}
+
+// words are those of a flat command, behind the ones of commands that wait for
+// their arguments; nil if one is missing or no text, or there is no room.
+func (k *commandCall) words(a *activation) [][]byte {
+	r := &a.e.run
+	before := len(r.args)
+	if cap(r.args)-before <= len(k.args) {
+		return nil
+	}
+	words := r.args[before : before+len(k.args)]
+	rest := words
+	if k.word != nil {
+		words = r.args[before : before+1+len(k.args)]
+		words[0], rest = k.word, words[1:]
+	}
+	for i := range rest {
+		arg := &k.args[i]
+		if arg.variable {
+			switch v := a.slots[arg.slot].(type) {
+			case lua.LString:
+				rest[i] = view(string(v))
+			case lua.LNumber:
+				start := len(r.digits)
+				r.digits = formatNumber(r.digits, float64(v), 17)
+				rest[i] = r.digits[start:len(r.digits):len(r.digits)]
+			default:
+				return nil
+			}
+			continue
+		}
+		word, ok := a.word(arg.param)
+		if !ok {
+			if word = arg.word; word == nil {
+				return nil
+			}
+		}
+		rest[i] = word
+	}
+	return words
+}
+
+// runAny is run for any arguments.
+func (k *commandCall) runAny(a *activation) *failure {
 	r := &a.e.run
 	// An argument may itself be a call, whose words go behind the ones so far.
 	mark, digits := len(r.args), len(r.digits)

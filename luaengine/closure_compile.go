@@ -55,6 +55,16 @@ func (c *compiler) find(name string) *variable {
 	return nil
 }
 
+// local is the slot of the local variable that x is.
+func (c *compiler) local(x ast.Expr) (slot int, ok bool) {
+	if id, isName := x.(*ast.IdentExpr); isName {
+		if v := c.find(id.Value); v != nil && v.fn == nil {
+			return v.slot, true
+		}
+	}
+	return 0, false
+}
+
 // parameter is the literal KEYS[n] or ARGV[n] that x was before the fast pass.
 func (c *compiler) parameter(x ast.Expr) (param, bool) {
 	id, ok := x.(*ast.IdentExpr)

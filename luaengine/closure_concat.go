@@ -47,8 +47,8 @@ func (c *compiler) part(x ast.Expr) (part, bool) {
 		if p, ok := c.parameter(x); ok {
 			return part{kind: paramPart, param: p}, true
 		}
-		if v := c.find(x.Value); v != nil && v.fn == nil {
-			return part{kind: variablePart, slot: v.slot}, true
+		if slot, ok := c.local(x); ok {
+			return part{kind: variablePart, slot: slot}, true
 		}
 	case *ast.AttrGetExpr:
 		keys, ok := c.argumentTable(x.Object)

@@ -17,6 +17,10 @@ func (c *compiler) numeric(x ast.Expr) numeric {
 	case *ast.NumberExpr:
 		n := float64(literalNumber(x))
 		return func(*activation) (float64, lua.LValue, *failure) { return n, nil, nil }
+	case *ast.IdentExpr:
+		if slot, ok := c.local(x); ok {
+			return func(a *activation) (float64, lua.LValue, *failure) { return plainNumber(a.slots[slot], nil) }
+		}
 	case *ast.ArithmeticOpExpr:
 		return c.arithmetic(x)
 	case *ast.FuncCallExpr:
@@ -93,6 +97,12 @@ func (c *compiler) calculate(f builtin, x *ast.FuncCallExpr) numeric {
 		if p, ok := c.parameter(x.Args[0]); ok {
 			return numberOfWord(p)
 		}
+		if compute := c.replyNumber(x.Args[0]); compute != nil {
+			return compute
+		}
+		if slot, ok := c.local(x.Args[0]); ok {
+			return func(a *activation) (float64, lua.LValue, *failure) { return numberOf(a.slots[slot]) }
+		}
 	}
 	return f.number(c.numerics(x.Args), c.site(x))
 }
@@ -100,17 +110,76 @@ func (c *compiler) calculate(f builtin, x *ast.FuncCallExpr) numeric {
 // numberOfWord is tonumber(KEYS[n]) or tonumber(ARGV[n]).
 func numberOfWord(p param) numeric {
 	return func(a *activation) (float64, lua.LValue, *failure) {
-		if word, ok := a.word(p); ok {
-			return numberIn(textView(word))
+		word, ok := a.word(p)
+		if !ok {
+			return 0, lua.LNil, nil
 		}
-		return 0, lua.LNil, nil
+		if n, ok := plainInteger(textView(word)); ok {
+			return float64(n), nil, nil
+		}
+		return numberIn(textView(word))
 	}
+}
+
+// numberInReply is tonumber(call), with other in place of a null if there is one.
+func numberInReply(k *commandCall, other *ast.NumberExpr) numeric {
+	var n float64
+	if other != nil {
+		n = float64(literalNumber(other))
+	}
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		if fault := k.run(a); fault != nil {
+			return 0, nil, fault
+		}
+		switch a.reply.Kind {
+		case resp.Integer:
+			return float64(a.reply.Int), nil, nil
+		case resp.Bulk:
+			return numberIn(a.reply.Str)
+		}
+		v, fault := k.result(a)
+		if fault != nil {
+			return 0, nil, fault
+		}
+		if other != nil && lua.LVIsFalse(v) {
+			return n, nil, nil
+		}
+		return numberOf(v)
+	}
+}
+
+// replyNumber compiles tonumber(call) and tonumber(call or n); nil if x is neither.
+func (c *compiler) replyNumber(x ast.Expr) numeric {
+	var other *ast.NumberExpr
+	if choice, ok := x.(*ast.LogicalOpExpr); ok && choice.Operator == "or" {
+		if other, ok = choice.Rhs.(*ast.NumberExpr); !ok {
+			return nil
+		}
+		x = choice.Lhs
+	}
+	if call, ok := x.(*ast.FuncCallExpr); ok {
+		if cmd := c.command(call); cmd != nil {
+			return numberInReply(cmd, other)
+		}
+	}
+	return nil
 }
 
 // numberIn is the number that a text is, or nil.
 func numberIn(text string) (float64, lua.LValue, *failure) {
 	if f, ok := parseNumber(text); ok {
 		return f, nil, nil
+	}
+	return 0, lua.LNil, nil
+}
+
+// numberOf is the number that a value is or whose text it is, or nil.
+func numberOf(v lua.LValue) (float64, lua.LValue, *failure) {
+	switch v := v.(type) {
+	case lua.LString:
+		return numberIn(string(v))
+	case lua.LNumber:
+		return float64(v), nil, nil
 	}
 	return 0, lua.LNil, nil
 }
@@ -122,10 +191,7 @@ func toNumberCall(args []numeric, _ *site) numeric {
 		if v == nil || fault != nil {
 			return f, nil, fault
 		}
-		if s, ok := v.(lua.LString); ok {
-			return numberIn(string(s))
-		}
-		return 0, lua.LNil, nil
+		return numberOf(v)
 	}
 }
 

@@ -129,6 +129,9 @@ func (c *compiler) equalsConstant(x *ast.RelationalOpExpr, negate bool) conditio
 			return (v == nil && f == n) != negate, fault
 		}
 	}
+	if slot, ok := c.local(x.Lhs); ok {
+		return func(a *activation) (bool, *failure) { return (a.slots[slot] == lua.LFalse) != negate, nil }
+	}
 	left := c.expression(x.Lhs)
 	return func(a *activation) (bool, *failure) {
 		v, fault := left(a)

@@ -18,8 +18,11 @@ func (c *compiler) sequence(stmts []ast.Stmt) statement {
 	for i, s := range stmts {
 		list[i] = c.statement(s)
 	}
-	if len(list) == 1 {
+	switch len(list) {
+	case 1:
 		return list[0]
+	case 2:
+		return inTurn(list[0], list[1])
 	}
 	return func(a *activation) (outcome, *failure) {
 		for _, s := range list {
@@ -28,6 +31,16 @@ func (c *compiler) sequence(stmts []ast.Stmt) statement {
 			}
 		}
 		return goesOn, nil
+	}
+}
+
+// inTurn is a sequence of two.
+func inTurn(first, second statement) statement {
+	return func(a *activation) (outcome, *failure) {
+		if end, fault := first(a); end != goesOn || fault != nil {
+			return end, fault
+		}
+		return second(a)
 	}
 }
 
@@ -120,6 +133,15 @@ func (c *compiler) localAssign(s *ast.LocalAssignStmt) statement {
 func (c *compiler) ifStatement(s *ast.IfStmt) statement {
 	test := c.condition(s.Condition)
 	then, otherwise := c.block(s.Then), c.block(s.Else)
+	if len(s.Else) == 0 {
+		return func(a *activation) (outcome, *failure) {
+			yes, fault := test(a)
+			if fault != nil || !yes {
+				return goesOn, fault
+			}
+			return then(a)
+		}
+	}
 	return func(a *activation) (outcome, *failure) {
 		yes, fault := test(a)
 		if fault != nil {

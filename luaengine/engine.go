@@ -94,17 +94,18 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (re
 
 // RunInto is Run that sets reply instead of returning it.
 func (e *Engine) RunInto(reply *resp.Value, s *Script, h Host, keys, argv [][]byte, opt RunOptions) {
-	if c := s.chunk; c != nil && c.program != nil && s.function == nil && opt.Step == nil {
-		s.used = true
-		e.runProgram(c.program, s, h, keys, argv, reply)
-		return
+	c, err := s.chunk, error(nil)
+	s.used = true
+	if c == nil || opt.Step != nil {
+		c, err = e.chunkToRun(s, opt)
 	}
-	c, err := e.chunkToRun(s, opt)
 	switch {
 	case err != nil:
 		*reply = resp.Err(compileError(err))
 	case c.program != nil && s.function == nil:
-		e.runProgram(c.program, s, h, keys, argv, reply)
+		e.run.host, e.run.script = h, s
+		e.activation.keys, e.activation.argv = keys, argv
+		e.runProgram(c.program, reply)
 	default:
 		*reply = e.runMachine(c, s, h, keys, argv, opt)
 	}

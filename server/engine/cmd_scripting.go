@@ -50,27 +50,29 @@ func runEvalSHA(c *Call, reply *resp.Value) {
 		*reply = resp.Err(errNoScript)
 		return
 	}
-	keys, argv, bad := c.scriptArgs()
-	if bad != "" {
-		*reply = resp.Err(bad)
-		return
+	rest, count := c.Args[3:], 0
+	if text := c.Args[2]; len(text) == 1 && text[0]-'0' <= 9 && int(text[0]-'0') <= len(rest) {
+		count = int(text[0] - '0') // as most are
+	} else {
+		keys, _, bad := c.scriptArgs()
+		if bad != "" {
+			*reply = resp.Err(bad)
+			return
+		}
+		count = len(keys)
 	}
 	script := c.Node.scripts.cache.find(c.Args[1])
 	if script == nil {
 		*reply = resp.Err(errNoScript)
 		return
 	}
-	c.runScript(reply, script, keys, argv)
+	c.runScript(reply, script, rest[:count], rest[count:])
 }
 
 // scriptArgs splits EVAL's arguments.
 func (c *Call) scriptArgs() (keys, argv [][]byte, bad string) {
-	rest := c.Args[3:]
-	if text := c.Args[2]; len(text) == 1 && text[0]-'0' <= 9 && int(text[0]-'0') <= len(rest) {
-		n := int(text[0] - '0') // as most are
-		return rest[:n], rest[n:], ""
-	}
 	count, ok := parseInt(c.Args[2])
+	rest := c.Args[3:]
 	switch {
 	case !ok:
 		return nil, nil, errNotInt

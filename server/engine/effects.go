@@ -26,12 +26,12 @@ type change struct {
 // ("set", "del", "hset"; "" for none) goes to keyspace notifications. A command
 // that calls it at least once is propagated to replicas.
 func (c *Call) Changed(key []byte, event string) {
-	if c.quiet {
-		c.changes++
-		c.Node.stats.dirty++
+	if !c.quiet {
+		c.ChangedIn(c.DB.Index(), key, event)
 		return
 	}
-	c.ChangedIn(c.DB.Index(), key, event)
+	c.changes++
+	c.Node.stats.dirty++
 }
 
 // ChangedIn is Changed for a key of another database.

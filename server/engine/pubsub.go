@@ -197,7 +197,8 @@ func (n *Node) Publish(channel, message string) int {
 // nobodyHears reports whether a message to channel would reach nobody: most
 // unlocks of a lock are such.
 func (n *Node) nobodyHears(channel []byte) bool {
-	return n.cfg.Observe == nil && len(n.pubsub.patterns) == 0 && len(n.pubsub.channels[string(channel)]) == 0
+	p := &n.pubsub
+	return n.cfg.Observe == nil && len(p.patterns) == 0 && (len(p.channels) == 0 || len(p.channels[string(channel)]) == 0)
 }
 
 // PublishShard is Publish for a sharded channel.

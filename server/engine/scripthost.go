@@ -101,13 +101,17 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 
 // Call runs one command of the script.
 func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
-	if !h.plain || uint(handle) >= uint(len(table)) || !table[handle].plain || !table[handle].accepts(len(args)) {
+	var cmd *Command
+	if h.plain && uint(handle) < uint(len(table)) {
+		cmd = &table[handle]
+	}
+	if cmd == nil || !cmd.plain || !cmd.accepts(len(args)) {
 		h.callAny(handle, args, proto, reply)
 		h.look(false) // the command may have changed the configuration
 		return
 	}
 	// The shortest way: what scripts call is most of what a lock costs.
-	c, cmd := h.call, &table[handle]
+	c := h.call
 	c.Cmd, c.Args, c.Proto = cmd, args, proto
 	if fill := cmd.Fill; fill != nil {
 		fill(c, reply)

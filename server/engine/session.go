@@ -26,7 +26,8 @@ type Session struct {
 	prev, next *Session // neighbours in the node's list, by ID
 	created    time.Duration
 	lastUsed   time.Duration
-	last       *Command // the last command that was known; nil: none yet
+	last       *Command      // the last command that was known; nil: none yet
+	latest     *datastore.DB // that was asked for; nil: none yet
 
 	user          *user // whom its commands are run as
 	authenticated bool
@@ -126,7 +127,19 @@ func (s *Session) Channels() []string { return s.subs.channels.all() }
 func (s *Session) Authenticated() bool { return s.authenticated || s.node.access.open() }
 
 // db is the selected database.
-func (s *Session) db() *datastore.DB { return s.node.keys.DB(s.DB) }
+func (s *Session) db() *datastore.DB {
+	if db := s.latest; db != nil && db.Index() == s.DB {
+		return db
+	}
+	return s.open()
+}
+
+// open is db after another was selected. The keyspace of a node outlives its
+// sessions.
+func (s *Session) open() *datastore.DB {
+	s.latest = s.node.keys.DB(s.DB)
+	return s.latest
+}
 
 // send appends a reply, unless CLIENT REPLY has silenced the session.
 func (s *Session) send(v resp.Value) { s.sendReply(&v) }
