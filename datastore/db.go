@@ -7,6 +7,7 @@ import "time"
 type DB struct {
 	keyspace *Keyspace
 	index    int
+	found    bool // by the latest lookup
 	space
 }
 
@@ -30,6 +31,10 @@ func (db *DB) Stale(key []byte) bool {
 
 // Touch counts as an access to key, and reports whether it is there.
 func (db *DB) Touch(key []byte) bool { return db.lookup(key) != nil }
+
+// Found reports whether the latest operation on a value found its key, whatever
+// it found there.
+func (db *DB) Found() bool { return db.found }
 
 // Idle is how long key has not been accessed; looking at its type, its deadline
 // or its existence is no access.
@@ -152,6 +157,7 @@ func (db *DB) Flush() int {
 // lookup returns the living entry of key, or nil, and notes the access.
 func (db *DB) lookup(key []byte) *entry {
 	e := db.peek(key)
+	db.found = e != nil
 	if e != nil {
 		e.accessed = db.keyspace.accessTime
 		if db.keyspace.counting.Draw != nil {

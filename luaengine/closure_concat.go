@@ -10,9 +10,9 @@ import (
 type part struct {
 	kind partKind
 	text string // of a constant
-	slot int    // of a variable
+	from int    // the slot of a variable
 	param
-	at index // of an element of KEYS or ARGV, by a variable
+	linear // of an element of KEYS or ARGV: its index
 }
 
 type partKind uint8
@@ -48,15 +48,15 @@ func (c *compiler) part(x ast.Expr) (part, bool) {
 			return part{kind: paramPart, param: p}, true
 		}
 		if slot, ok := c.local(x); ok {
-			return part{kind: variablePart, slot: slot}, true
+			return part{kind: variablePart, from: slot}, true
 		}
 	case *ast.AttrGetExpr:
 		keys, ok := c.argumentTable(x.Object)
 		if !ok {
 			break
 		}
-		if _, ok = c.linear(x.Key); ok {
-			return part{kind: elementPart, param: param{keys: keys}, at: c.index(x.Key)}, true
+		if l, ok := c.linear(x.Key); ok {
+			return part{kind: elementPart, param: param{keys: keys}, linear: l}, true
 		}
 	}
 	return part{}, false
@@ -86,12 +86,16 @@ func (a *activation) joined(parts []part) (text []byte, ok bool) {
 		s := p.text
 		switch p.kind {
 		case variablePart:
-			switch v := a.slots[p.slot].(type) {
+			switch v := a.slots[p.from].(type) {
 			case lua.LString:
 				s = string(v)
 			case lua.LNumber:
 				if room-len(text) < longestNumber {
 					return nil, false
+				}
+				if digit := int(v); uint(digit) < 10 && lua.LNumber(digit) == v && digit > 0 {
+					text = append(text, byte('0'+digit)) // as most are
+					continue
 				}
 				text = formatNumber(text, float64(v), 14)
 				continue
@@ -119,10 +123,10 @@ func (a *activation) argumentAt(p *part) ([]byte, bool) {
 	if p.kind == paramPart {
 		return a.word(p.param)
 	}
-	i, fault := p.at(a)
-	list := a.given(p.keys)
-	if fault != nil || i < 1 || i > len(list) {
-		return nil, false
+	if i, ok := p.at(a); ok {
+		if list := a.given(p.keys); uint(i-1) < uint(len(list)) {
+			return list[i-1], true
+		}
 	}
-	return list[i-1], true
+	return nil, false
 }

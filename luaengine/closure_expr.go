@@ -82,7 +82,13 @@ func (c *compiler) element(x *ast.AttrGetExpr) expression {
 		return c.argument(keys, x.Key)
 	}
 	object, key, at := c.expression(x.Object), c.numeric(x.Key), c.site(x)
+	inTable, isTable := c.place(x)
 	return func(a *activation) (lua.LValue, *failure) {
+		if isTable {
+			if t, i := inTable.find(a); i > 0 {
+				return t.RawGetInt(i), nil
+			}
+		}
 		o, fault := object(a)
 		if fault != nil {
 			return nil, fault
@@ -107,7 +113,15 @@ func (c *compiler) element(x *ast.AttrGetExpr) expression {
 // argument is KEYS[key] or ARGV[key].
 func (c *compiler) argument(keys bool, key ast.Expr) expression {
 	at := c.index(key)
+	l, isLinear := c.linear(key)
 	return func(a *activation) (lua.LValue, *failure) {
+		if isLinear {
+			if i, ok := l.at(a); ok {
+				if list := a.given(keys); uint(i-1) < uint(len(list)) {
+					return a.e.run.boxes.bytes(list[i-1]), nil
+				}
+			}
+		}
 		i, fault := at(a)
 		if fault != nil {
 			return nil, fault
@@ -124,11 +138,41 @@ func (a *activation) both(left, right expression) (l, r lua.LValue, fault *failu
 	return l, r, fault
 }
 
+// tablePlace is variable[variable], of which the first is mostly a table and the
+// second an index.
+type tablePlace struct{ table, index int }
+
+func (c *compiler) place(x *ast.AttrGetExpr) (tablePlace, bool) {
+	table, ok := c.local(x.Object)
+	index, isVariable := c.local(x.Key)
+	return tablePlace{table, index}, ok && isVariable
+}
+
+// find is the table and the index; 0 if they are something else.
+func (p tablePlace) find(a *activation) (*lua.LTable, int) {
+	t, ok := a.slots[p.table].(*lua.LTable)
+	n, isNumber := a.slots[p.index].(lua.LNumber)
+	if i := whole(float64(n)); ok && isNumber && i > 0 && i < longestArray {
+		return t, i
+	}
+	return nil, 0
+}
+
 // setIndex is object[key] = value.
 func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 	object, key, at := c.expression(x.Object), c.numeric(x.Key), c.site(x)
 	value := c.expression(right)
+	inTable, isTable := c.place(x)
 	return func(a *activation) (outcome, *failure) {
+		if isTable {
+			if t, i := inTable.find(a); i > 0 {
+				v, fault := value(a)
+				if fault == nil {
+					t.RawSetInt(i, v)
+				}
+				return goesOn, fault
+			}
+		}
 		o, fault := object(a)
 		if fault != nil {
 			return goesOn, fault
@@ -215,6 +259,11 @@ func record(keys []string, values []expression) expression {
 func (c *compiler) logical(x *ast.LogicalOpExpr) expression {
 	or := x.Operator == "or"
 	if choice, ok := x.Lhs.(*ast.LogicalOpExpr); ok && or && choice.Operator == "and" && alwaysTrue(choice.Rhs) {
+		if number, ok := x.Rhs.(*ast.NumberExpr); ok {
+			if other, ok := choice.Rhs.(*ast.NumberExpr); ok {
+				return chooseConstant(c.condition(choice.Lhs), literalNumber(other), literalNumber(number))
+			}
+		}
 		return choose(c.condition(choice.Lhs), c.expression(choice.Rhs), c.expression(x.Rhs))
 	}
 	left, right := c.expression(x.Lhs), c.expression(x.Rhs)
@@ -234,6 +283,17 @@ func alwaysTrue(x ast.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// chooseConstant is "test and yes or no" of two constants, yes being true.
+func chooseConstant(test condition, yes, no lua.LValue) expression {
+	return func(a *activation) (lua.LValue, *failure) {
+		chosen, fault := test(a)
+		if chosen {
+			return yes, fault
+		}
+		return no, fault
+	}
 }
 
 // choose is "test and yes or no" of which yes is true.

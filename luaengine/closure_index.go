@@ -15,8 +15,8 @@ func (c *compiler) index(x ast.Expr) index {
 	l, isLinear := c.linear(x)
 	return func(a *activation) (int, *failure) {
 		if isLinear {
-			if n, ok := a.slots[l.slot].(lua.LNumber); ok {
-				return whole(float64(l.factor*float64(n)) + l.term), nil
+			if i, ok := l.at(a); ok {
+				return i, nil
 			}
 		}
 		v, fault := value(a)
@@ -40,6 +40,12 @@ func whole(f float64) int {
 type linear struct {
 	slot         int
 	factor, term float64
+}
+
+// at is the value as an index, 0 if it is none; false if the variable is no number.
+func (l *linear) at(a *activation) (int, bool) {
+	n, ok := a.slots[l.slot].(lua.LNumber)
+	return whole(float64(l.factor*float64(n)) + l.term), ok
 }
 
 // linear tells such expressions from others.

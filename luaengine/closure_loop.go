@@ -61,20 +61,27 @@ func afterLoop(end outcome) outcome {
 // numberFor is a loop over numbers, from, to and by these bounds.
 func (c *compiler) numberFor(s *ast.NumberForStmt, bounds []ast.Expr, at *site) statement {
 	first, last, step := c.bound(bounds[0]), c.bound(bounds[1]), c.bound(bounds[2])
+	computedStep := step.compute
 	slot := c.next
 	body := c.loopBody(s.Stmts, s.Name)
 	return func(a *activation) (outcome, *failure) {
-		i, v1, fault := first.value(a)
-		if fault != nil {
-			return goesOn, fault
+		i, limit, step := first.constant, last.constant, step.constant
+		var v1, v2, v3 lua.LValue
+		var fault *failure
+		if first.compute != nil {
+			if i, v1, fault = first.compute(a); fault != nil {
+				return goesOn, fault
+			}
 		}
-		limit, v2, fault := last.value(a)
-		if fault != nil {
-			return goesOn, fault
+		if last.compute != nil {
+			if limit, v2, fault = last.compute(a); fault != nil {
+				return goesOn, fault
+			}
 		}
-		step, v3, fault := step.value(a)
-		if fault != nil {
-			return goesOn, fault
+		if computedStep != nil {
+			if step, v3, fault = computedStep(a); fault != nil {
+				return goesOn, fault
+			}
 		}
 		if v1 != nil || v2 != nil || v3 != nil {
 			n, fault := coerce([3]float64{i, limit, step}, [3]lua.LValue{v1, v2, v3}, at)
@@ -113,13 +120,6 @@ func (c *compiler) bound(x ast.Expr) bound {
 		}
 	}
 	return bound{compute: c.numeric(x)}
-}
-
-func (b *bound) value(a *activation) (float64, lua.LValue, *failure) {
-	if b.compute == nil {
-		return b.constant, nil, nil
-	}
-	return b.compute(a)
 }
 
 // coerce makes numbers of the bounds that are none, which stand in values. All

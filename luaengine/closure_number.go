@@ -97,11 +97,8 @@ func (c *compiler) calculate(f builtin, x *ast.FuncCallExpr) numeric {
 		if p, ok := c.parameter(x.Args[0]); ok {
 			return numberOfWord(p)
 		}
-		if compute := c.replyNumber(x.Args[0]); compute != nil {
+		if compute := c.simpleNumber(x.Args[0]); compute != nil {
 			return compute
-		}
-		if slot, ok := c.local(x.Args[0]); ok {
-			return func(a *activation) (float64, lua.LValue, *failure) { return numberOf(a.slots[slot]) }
 		}
 	}
 	return f.number(c.numerics(x.Args), c.site(x))
@@ -148,14 +145,34 @@ func numberInReply(k *commandCall, other *ast.NumberExpr) numeric {
 	}
 }
 
-// replyNumber compiles tonumber(call) and tonumber(call or n); nil if x is neither.
-func (c *compiler) replyNumber(x ast.Expr) numeric {
+// numberInVariable is tonumber(variable), with other in place of nil and false if
+// there is one.
+func numberInVariable(slot int, other *ast.NumberExpr) numeric {
+	if other == nil {
+		return func(a *activation) (float64, lua.LValue, *failure) { return numberOf(a.slots[slot]) }
+	}
+	n := float64(literalNumber(other))
+	return func(a *activation) (float64, lua.LValue, *failure) {
+		v := a.slots[slot]
+		if lua.LVIsFalse(v) {
+			return n, nil, nil
+		}
+		return numberOf(v)
+	}
+}
+
+// simpleNumber compiles tonumber of a call or a variable x, or of "x or n"; nil if
+// it is neither.
+func (c *compiler) simpleNumber(x ast.Expr) numeric {
 	var other *ast.NumberExpr
 	if choice, ok := x.(*ast.LogicalOpExpr); ok && choice.Operator == "or" {
 		if other, ok = choice.Rhs.(*ast.NumberExpr); !ok {
 			return nil
 		}
 		x = choice.Lhs
+	}
+	if slot, ok := c.local(x); ok {
+		return numberInVariable(slot, other)
 	}
 	if call, ok := x.(*ast.FuncCallExpr); ok {
 		if cmd := c.command(call); cmd != nil {

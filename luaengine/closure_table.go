@@ -42,7 +42,9 @@ func (t *tables) reset() {
 	for i := t.used - 1; i >= 0; i-- {
 		if table := t.kept[i]; isShortList(table) {
 			elements := elementsOf(table)
-			clear(*elements)
+			for at := range *elements {
+				(*elements)[at] = lua.LNil // a few, which to clear costs a call of the runtime
+			}
 			*elements = (*elements)[:0]
 			continue
 		}
@@ -83,9 +85,8 @@ func isShortList(t *lua.LTable) bool {
 // listReply is the reply of a short list, up to the first nil.
 func (a *activation) listReply(reply *resp.Value, t *lua.LTable) {
 	a.listed = a.listed[:0]
-	for i := 1; ; i++ {
-		v := t.RawGetInt(i)
-		if v == lua.LNil {
+	for _, v := range *elementsOf(t) {
+		if _, none := v.(*lua.LNilType); none {
 			break
 		}
 		a.addElement(v)
@@ -95,8 +96,12 @@ func (a *activation) listReply(reply *resp.Value, t *lua.LTable) {
 
 // addElement adds the reply of v to listed.
 func (a *activation) addElement(v lua.LValue) {
-	a.listed = append(a.listed, resp.Value{})
-	element := &a.listed[len(a.listed)-1]
+	if n := len(a.listed); n < cap(a.listed) {
+		a.listed = a.listed[:n+1]
+	} else {
+		a.listed = append(a.listed, resp.Value{})
+	}
+	element := &a.listed[len(a.listed)-1] // may hold what it has held before
 	switch v := v.(type) {
 	case lua.LNumber:
 		element.SetInt(toInteger(float64(v)))

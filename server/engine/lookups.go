@@ -11,6 +11,7 @@ const (
 	noLookups lookups = iota // or none that is counted, as OBJECT
 	oneLookup
 	wholeLookup // one, and the reply tells whether the key is there
+	valueLookup // one, which the keyspace remembers
 	someLookups
 	countedLookups // the reply is how many were there
 )
@@ -24,6 +25,8 @@ func lookupsOf(cmd *Command) lookups {
 		return countedLookups
 	case cmd.Name == "GET", cmd.Name == "TTL", cmd.Name == "PTTL", cmd.Name == "EXPIRETIME", cmd.Name == "PEXPIRETIME":
 		return wholeLookup
+	case cmd.Name == "HGET", cmd.Name == "HEXISTS", cmd.Name == "ZSCORE", cmd.Name == "LINDEX":
+		return valueLookup
 	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
 		return oneLookup
 	}
@@ -35,7 +38,7 @@ func lookupsOf(cmd *Command) lookups {
 // by a keymiss event. It looks at the keys only where the reply does not tell.
 // Source: lookupKey of Redis 7.0.
 func (c *Call) countLookups(reply *resp.Value) {
-	n, one := c.Node, c.Cmd.lookups == oneLookup || c.Cmd.lookups == wholeLookup
+	n, one := c.Node, c.Cmd.lookups <= valueLookup
 	switch {
 	case one && isSomething(reply):
 		n.stats.hits++
@@ -48,7 +51,11 @@ func (c *Call) countLookups(reply *resp.Value) {
 		n.stats.misses++
 		return
 	case one:
-		if c.DB.Exists(c.Args[c.Cmd.Keys.First]) {
+		there := c.DB.Found()
+		if c.Cmd.lookups != valueLookup {
+			there = c.DB.Exists(c.Args[c.Cmd.Keys.First])
+		}
+		if there {
 			n.stats.hits++
 		} else {
 			n.stats.misses++

@@ -122,7 +122,7 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	stats.commands++
 	switch {
 	case cmd.lookups == noLookups:
-	case cmd.lookups <= wholeLookup && (reply.Kind == resp.Integer && reply.Int > 0 || reply.Kind == resp.Bulk):
+	case cmd.lookups <= valueLookup && (reply.Kind == resp.Integer && reply.Int > 0 || reply.Kind == resp.Bulk):
 		stats.hits++
 	default:
 		c.countLookups(reply)
