@@ -38,24 +38,14 @@ func lookupsOf(cmd *Command) lookups {
 // by a keymiss event. It looks at the keys only where the reply does not tell.
 // Source: lookupKey of Redis 7.0.
 func (c *Call) countLookups(reply *resp.Value) {
-	n, one := c.Node, c.Cmd.lookups <= valueLookup
+	n := c.Node
 	switch {
-	case one && isSomething(reply):
+	case c.Cmd.lookups <= valueLookup && isSomething(reply):
 		n.stats.hits++
 		return
 	case n.conf.notify&eventMiss != 0:
-	case c.Cmd.lookups == wholeLookup && reply.Kind == resp.Integer && reply.Int != ttlNoKey:
-		n.stats.hits++
-		return
-	case c.Cmd.lookups == wholeLookup && reply.Kind != resp.Error:
-		n.stats.misses++
-		return
-	case one:
-		there := c.DB.Found()
-		if c.Cmd.lookups != valueLookup {
-			there = c.DB.Exists(c.Args[c.Cmd.Keys.First])
-		}
-		if there {
+	case c.Cmd.lookups <= valueLookup:
+		if c.foundKey(reply) {
 			n.stats.hits++
 		} else {
 			n.stats.misses++
@@ -77,6 +67,18 @@ func (c *Call) countLookups(reply *resp.Value) {
 			n.notify(c.DB.Index(), "keymiss", string(key))
 		}
 	}
+}
+
+// foundKey reports whether a command that looks up one key has found it; its
+// reply is nothing.
+func (c *Call) foundKey(reply *resp.Value) bool {
+	switch {
+	case c.Cmd.lookups == valueLookup:
+		return c.DB.Found()
+	case c.Cmd.lookups == wholeLookup && reply.Kind != resp.Error:
+		return reply.Kind == resp.Integer && reply.Int != ttlNoKey
+	}
+	return c.DB.Exists(c.Args[c.Cmd.Keys.First])
 }
 
 // isSomething reports whether a reply shows that there was a key to read.
