@@ -37,6 +37,7 @@ var sections = []section{
 // runInfo is INFO [section ...]: default, all, everything, or names.
 func runInfo(c *Call) resp.Value {
 	text := &strings.Builder{}
+	text.Grow(1 << 10) // holds most sections
 	for i := range sections {
 		c.infoSection(text, &sections[i])
 	}
