@@ -22,6 +22,12 @@ func (u *Untimed) Focus(actions []Action) (few []Action, who trace.Actor) {
 	if !u.isLocal() {
 		return few, 0
 	}
+	for _, a := range actions {
+		takes := func(b Action) bool { return u.takes(b, a) }
+		if u.isAside(a) && !slices.ContainsFunc(actions, takes) {
+			return []Action{a}, a.To
+		}
+	}
 	try := func(actor trace.Actor) {
 		var own []Action
 		next := false
@@ -52,6 +58,61 @@ func (u *Untimed) Focus(actions []Action) (few []Action, who trace.Actor) {
 		}
 	}
 	return few, who
+}
+
+// isAside reports whether a message has to do with nothing that anybody else does:
+// the DEL of what a release has left for its repetitions, which nobody else names;
+// the answer to that, with which a task ends; the end of a subscription of a client
+// that will have no other.
+func (u *Untimed) isAside(a Action) bool {
+	if a.Verb != Deliver || a.Lane > 0 {
+		return false
+	}
+	m := u.line(link{a.From, a.To}, 0).steps[0].on.(*message)
+	n := u.node(a.To)
+	switch {
+	case n == nil:
+		_, due := u.due(a.To)
+		return m.kind == msgReply && m.call != nil && m.call.unheeded && !due
+	case !n.alone() || n.down || m.kind != msgRequest || m.life <= m.conn.broken:
+		return false
+	case m.place == pubsubPlace:
+		return m.call == nil && u.isSettled(m.conn.p)
+	case m.call == nil || !m.call.unheeded || slices.Contains(u.mends, link{a.From, a.To}):
+		return false
+	}
+	names := func(s step) bool {
+		sent := s.on.(*message)
+		return sent != m && Footprint{args: sent.words()}.names(string(m.args[1]))
+	}
+	return !slices.ContainsFunc(u.lines, func(l line) bool {
+		return l.link.to == a.To && slices.ContainsFunc(l.steps, names)
+	})
+}
+
+// takes reports whether an action is a fault that strikes a message that is aside, or
+// whom it is for. That of a client that dies is none, as it would hear what makes no
+// difference, nor a clock that jumps, as nobody looks at one.
+func (u *Untimed) takes(b, a Action) bool {
+	switch {
+	case !b.Fault() || b.To != a.To || b.Verb == Leap:
+		return false
+	case b.Verb == Kill:
+		return u.node(a.To) != nil
+	}
+	return b.From == 0 || b.From == a.From
+}
+
+// isSettled reports whether a client has taken what it wanted to: it will subscribe
+// to nothing more.
+func (u *Untimed) isSettled(p *process) bool {
+	i := slices.IndexFunc(u.r.clients, func(c *client) bool { return c.p == p })
+	if i < 0 {
+		return false
+	}
+	c := u.r.clients[i]
+	once := c.load.Rounds == 1 && c.load.Reenter == 0 && !c.load.Downgrade
+	return c.done || once && c.last && c.got
 }
 
 // answer returns the first answer that waits for a client that is winding up, with
@@ -166,8 +227,9 @@ func (u *Untimed) isListening(p *process, n *node) bool {
 	if n.index >= len(p.conns) || p.conns[n.index] == nil {
 		return false
 	}
+	deaf := len(p.conns[n.index].subs) == 0 && u.isSettled(p)
 	return slices.ContainsFunc(p.conns[n.index].ends, func(e *endpoint) bool {
-		return e != nil && (e.session.Subscribed() || e.session.Blocked() || len(e.later) > 0)
+		return e != nil && (e.session.Subscribed() && !deaf || e.session.Blocked() || len(e.later) > 0)
 	})
 }
 

@@ -16,6 +16,7 @@ type Footprint struct {
 	args    []string    // of a request to a server without replicas
 	single  string      // the one key of a plain DEL, which nothing else names
 	channel string      // of a subscription that begins or ends
+	reads   bool        // the request has changed no key
 	told    uint64      // actors to whom the request has sent something
 	vote    uint64      // of an answer that changed nothing yet: which one it was; 0: of others
 }
@@ -30,8 +31,12 @@ const anyAnswer = 2
 // isUnheeded reports whether a client looks at no answer to a request: to the DEL
 // of what a release leaves for its repetitions. The task that sends it ends with it.
 func isUnheeded(args [][]byte) bool {
-	return len(args) == 2 && string(args[0]) == "DEL" && bytes.HasPrefix(args[1], []byte("redisson_unlock_latch:"))
+	return len(args) == 2 && string(args[0]) == "DEL" && bytes.HasPrefix(args[1], []byte(latchPrefix))
 }
+
+// latchPrefix begins the names of what releases leave for their repetitions; they
+// end with the random name of a request.
+const latchPrefix = "redisson_unlock_latch:"
 
 // The bits that stand for no actor: the order of beliefs, which checks look at,
 // and the faults that may still happen.
@@ -65,6 +70,8 @@ func (f Footprint) Conflicts(g Footprint) bool {
 		return true
 	case f.channel != "" || g.channel != "":
 		return f.publishes(g.channel) || g.publishes(f.channel)
+	case f.reads && g.reads:
+		return false
 	case f.single == "" && g.single == "":
 		return true
 	}
@@ -149,6 +156,8 @@ type arrival struct {
 	sum     uint64 // of the message; 0: it changes nothing that is not seen elsewhere
 	vote    uint64 // 0: it is no answer that may only be counted
 	apart   bool   // it concerns nobody but the client and that master
+	node    *node  // of a request to a server without replicas
+	changes int64  // of its keys so far
 	process *process
 	before  quiet
 }
@@ -182,13 +191,11 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 			a.apart = u.isWindingUp(a.process)
 		}
 	case n.alone() && !n.down && m.kind == msgRequest:
-		a.print.at = m.to
+		a.print.at, a.node, a.changes = m.to, n, n.engine.Changes()
 		if !u.exact || m.place != pubsubPlace { // of other requests the keys tell
 			a.sum = 0
 		}
-		for _, arg := range m.args {
-			a.print.args = append(a.print.args, string(arg))
-		}
+		a.print.args = m.words()
 		switch {
 		case len(m.args) == 2 && a.print.args[0] == "DEL":
 			a.print.single = a.print.args[1]
@@ -197,6 +204,14 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		}
 	}
 	return a
+}
+
+// words are the request's arguments.
+func (m *message) words() (list []string) {
+	for _, arg := range m.args {
+		list = append(list, string(arg))
+	}
+	return list
 }
 
 // isUnheard reports whether a message was published on a channel that the client
@@ -215,6 +230,7 @@ func (m *message) isUnheard() bool {
 // other order; and with answers that lead to one step, only their set is noted.
 func (u *Untimed) arrived(a arrival) Footprint {
 	a.print.told = u.told
+	a.print.reads = a.node != nil && a.node.engine.Changes() == a.changes
 	counts := a.vote != 0 && u.isQuiet(a)
 	switch {
 	case a.vote == unheeded && !counts:

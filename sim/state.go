@@ -114,7 +114,7 @@ func (u *Untimed) nodeState(n *node) uint64 {
 	one := u.history[n.actor]
 	h := fold(one.past, one.counted, uint64(n.tickAt), b2u(n.down), b2u(n.paused > 0), uint64(n.clock.offset))
 	if n.alone() {
-		h = fold(h, n.content())
+		h = fold(h, n.content(asItIs))
 	}
 	for _, b := range u.back {
 		h = fold(h, b2u(b.actor == n.actor), b2u(b.keep))

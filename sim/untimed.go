@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"minikv/internal/resp"
@@ -119,10 +120,10 @@ func (u *Untimed) Report() *Report { return u.r.report() }
 func (u *Untimed) enqueue(s step, lane uint8) {
 	p, n := s.owner()
 	m := s.on.(*message)
-	if p != nil && (p.dead || u.isVoid(m)) {
+	l := u.line(link{m.from, m.to}, lane)
+	if p != nil && (p.dead || u.isVoid(m)) || m.kind == msgClose && u.isUnnoticed(m, l) {
 		return
 	}
-	l := u.line(link{m.from, m.to}, lane)
 	u.told |= 1 << min(m.to, footprintBudget)
 	l.sent++
 	sum := u.sum(m)
@@ -156,7 +157,7 @@ func (l *line) take() (s step, sum uint64) {
 
 // isVoid reports whether a message to a client will change nothing, whenever it
 // arrives: an answer to a question that was given up, or to the end of a
-// subscription, or the end of what ended before.
+// subscription, the end of what ended before, news for who will listen no more.
 func (u *Untimed) isVoid(m *message) bool {
 	if u.exact {
 		return false
@@ -168,9 +169,21 @@ func (u *Untimed) isVoid(m *message) bool {
 		return m.life < m.conn.life
 	case msgPush:
 		awaited := func(s *subscription) bool { return s.call == m.call }
-		return !m.published() && !slices.ContainsFunc(m.conn.subs, awaited)
+		if m.published() {
+			return m.isUnheard() && u.isSettled(m.conn.p)
+		}
+		return !slices.ContainsFunc(m.conn.subs, awaited)
 	}
 	return false
+}
+
+// isUnnoticed reports whether the end of a client's connection changes nothing at a
+// server: nothing was subscribed to over it, or will be by what is still under way.
+func (u *Untimed) isUnnoticed(m *message, l *line) bool {
+	subscribes := func(s step) bool { return s.on.(*message).place == pubsubPlace }
+	ends := m.conn.ends
+	return !u.exact && m.conn.n.alone() && (len(ends) <= pubsubPlace || ends[pubsubPlace] == nil) &&
+		!slices.ContainsFunc(l.steps, subscribes)
 }
 
 // sweep removes the messages that will change nothing.
@@ -302,15 +315,16 @@ func (u *Untimed) areInterchangeable() bool {
 }
 
 // Outcome is a hash of what a run has come to: what clients believed, in its
-// order, and what servers have, by whatever names if they are interchangeable.
+// order, and what servers have, by whatever names if they are interchangeable, and
+// whatever the random names of requests are.
 func (u *Untimed) Outcome() uint64 {
 	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
 	all := uint64(0)
 	for _, n := range u.w.nodes {
 		if u.areInterchangeable() {
-			all += mix(n.content())
+			all += mix(n.content(withoutRequest))
 		} else {
-			all = fold(all, n.content())
+			all = fold(all, n.content(withoutRequest))
 		}
 	}
 	return fold(h, all)
@@ -334,13 +348,24 @@ func (u *Untimed) acquaint(s *lockclient.Script) {
 // depends on its keys and its subscribers, not on how they came about.
 func (n *node) alone() bool { return len(n.group.nodes) == 1 }
 
-// content is a hash of the node's keys and their values.
-func (n *node) content() (sum uint64) {
+// content is a hash of the node's keys, as they are to be called, and their values.
+func (n *node) content(called func(key string) string) (sum uint64) {
 	db := n.engine.Keyspace().DB(0)
 	for _, key := range db.Keys() {
-		sum += fold(uint64(NewStream(key)), uint64(NewStream(db.Describe([]byte(key)))))
+		sum += mix(fold(uint64(NewStream(called(key))), uint64(NewStream(db.Describe([]byte(key))))))
 	}
 	return sum
+}
+
+// asItIs calls a key by its name.
+func asItIs(key string) string { return key }
+
+// withoutRequest is a key's name without that of a request, if it ends with one.
+func withoutRequest(key string) string {
+	if strings.HasPrefix(key, latchPrefix) {
+		return key[:strings.LastIndexByte(key, ':')]
+	}
+	return key
 }
 
 func fold(h uint64, values ...uint64) uint64 {

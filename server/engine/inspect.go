@@ -34,6 +34,10 @@ func (n *Node) MayWrite(cmd [][]byte) bool {
 	return bad == "" && (row.Flags&(Write|MayReplicate) != 0 || row.Name == "EXEC")
 }
 
+// Changes is how many changes of keys there were, as INFO's
+// rdb_changes_since_last_save counts them.
+func (n *Node) Changes() int64 { return n.stats.dirty }
+
 // Waiters counts the clients that wait for word of a key, in any database:
 // those blocked in a command on it, those that track it, and those that listen
 // to one of the channels, to a pattern for it, or to a channel that begins with
