@@ -46,15 +46,22 @@ func ParseInteger[T ~string | ~[]byte](s T) (int64, bool) {
 	if len(digits) == 0 || digits[0] < '1' || digits[0] > '9' {
 		return 0, false
 	}
+	const mostFit = 18 // so many digits are always in range
+	var n uint64
+	for i := 0; i < min(len(digits), mostFit); i++ {
+		d := uint64(digits[i] - '0')
+		if d > 9 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
 	limit := uint64(math.MaxInt64)
 	if negative {
 		limit++
 	}
-	const mostFit = 18 // so many digits are always in range
-	var n uint64
-	for i := 0; i < len(digits); i++ {
+	for i := mostFit; i < len(digits); i++ {
 		d := uint64(digits[i] - '0')
-		if d > 9 || i >= mostFit && n > (limit-d)/10 {
+		if d > 9 || n > (limit-d)/10 {
 			return 0, false
 		}
 		n = n*10 + d

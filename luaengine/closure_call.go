@@ -83,12 +83,22 @@ type commandCall struct {
 // argument is one argument of a command, or the last ones. One that is known
 // before the script runs, and one of the script's own, need not become a Lua value.
 type argument struct {
-	push     pusher
-	variable bool // if push is nil: the value of the variable at slot, or
-	slot     int
-	param           // if it has an index: an argument of the script; without it, or else
-	word     []byte // this
+	kind     argumentKind
+	param           // of givenWord, without an index if that is known; of elementWord only which table
+	word     []byte // of givenWord, if the script was given none; nil: no word
+	variable int    // the slot of variableWord
+	linear          // the index of elementWord
+	push     pusher // of computedWord; of any other, what computes it in the general way; may be nil
 }
+
+type argumentKind uint8
+
+const (
+	givenWord argumentKind = iota // a literal KEYS[n] or ARGV[n], or what is known beforehand
+	variableWord
+	elementWord // KEYS[i] or ARGV[i], by a variable
+	computedWord
+)
 
 // pusher computes arguments and appends them to the words of the command; false
 // if one is neither string nor number.
@@ -104,11 +114,11 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 	for i, arg := range x.Args {
 		unpack := c.callTo(c.r.e.sand.unpack, arg)
 		if unpack != nil && i == len(x.Args)-1 && !unpack.AdjustRet {
-			call.args = append(call.args, argument{push: c.unpack(unpack)})
+			call.args = append(call.args, argument{kind: computedWord, push: c.unpack(unpack)})
 		} else {
 			call.args = append(call.args, c.argumentOf(arg))
 		}
-		call.flat = call.flat && call.args[i].push == nil
+		call.flat = call.flat && call.args[i].kind != computedWord
 	}
 	return call
 }
@@ -127,28 +137,32 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 		}
 	}
 	if len(known.args) > 0 {
-		return argument{word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
+		return argument{kind: givenWord, word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
 	}
 	if choice, ok := x.(*ast.LogicalOpExpr); ok && choice.Operator == "or" {
 		p, isParam := c.parameter(choice.Lhs)
 		other, isText := choice.Rhs.(*ast.StringExpr)
 		if isParam && isText {
-			return argument{param: p, word: append([]byte{}, other.Value...)}
+			return argument{kind: givenWord, param: p, word: append([]byte{}, other.Value...)} // not nil, even if it is empty
 		}
 	}
 	if p, ok := c.parameter(x); ok {
-		return argument{param: p}
+		return argument{kind: givenWord, param: p}
 	}
 	if slot, ok := c.local(x); ok {
-		return argument{variable: true, slot: slot}
+		return argument{kind: variableWord, variable: slot}
 	}
 	if get, ok := x.(*ast.AttrGetExpr); ok {
 		if keys, ok := c.argumentTable(get.Object); ok {
-			return argument{push: pushWord(keys, c.index(get.Key))}
+			arg := argument{kind: computedWord, param: param{keys: keys}, push: pushWord(keys, c.index(get.Key))}
+			if l, ok := c.linear(get.Key); ok {
+				arg.kind, arg.linear = elementWord, l
+			}
+			return arg
 		}
 	}
 	value := c.expression(x)
-	return argument{push: func(a *activation) (bool, *failure) {
+	return argument{kind: computedWord, push: func(a *activation) (bool, *failure) {
 		v, fault := value(a)
 		return fault == nil && a.e.run.push(v), fault
 	}}
@@ -205,28 +219,41 @@ func (k *commandCall) words(a *activation) [][]byte {
 	}
 	for i := range rest {
 		arg := &k.args[i]
-		if arg.variable {
-			switch v := a.slots[arg.slot].(type) {
-			case lua.LString:
-				rest[i] = view(string(v))
-			case lua.LNumber:
-				start := len(r.digits)
-				r.digits = formatNumber(r.digits, float64(v), 17)
-				rest[i] = r.digits[start:len(r.digits):len(r.digits)]
-			default:
-				return nil
-			}
+		word := arg.word
+		if arg.kind != givenWord {
+			word = k.wordOf(arg, a)
+		} else if given, ok := a.word(arg.param); ok {
+			rest[i] = given
 			continue
 		}
-		word, ok := a.word(arg.param)
-		if !ok {
-			if word = arg.word; word == nil {
-				return nil
-			}
+		if word == nil {
+			return nil
 		}
 		rest[i] = word
 	}
 	return words
+}
+
+// wordOf is an argument of a variable or by one; nil if it is neither string nor
+// number, or empty: the general way finds out.
+func (k *commandCall) wordOf(arg *argument, a *activation) []byte {
+	if arg.kind == elementWord {
+		at, ok := arg.at(a)
+		if list := a.given(arg.keys); ok && uint(at-1) < uint(len(list)) {
+			return list[at-1]
+		}
+		return nil
+	}
+	r := &a.e.run
+	switch v := a.slots[arg.variable].(type) {
+	case lua.LString:
+		return view(string(v))
+	case lua.LNumber:
+		start := len(r.digits)
+		r.digits = formatNumber(r.digits, float64(v), 17)
+		return r.digits[start:len(r.digits):len(r.digits)]
+	}
+	return nil
 }
 
 // runAny is run for any arguments.
@@ -241,7 +268,8 @@ func (k *commandCall) runAny(a *activation) *failure {
 	good := true
 	for i := range k.args {
 		arg := &k.args[i]
-		if arg.push == nil && !arg.variable {
+		switch arg.kind {
+		case givenWord:
 			word, ok := a.word(arg.param)
 			if !ok {
 				word, ok = arg.word, arg.word != nil
@@ -249,14 +277,9 @@ func (k *commandCall) runAny(a *activation) *failure {
 			all = append(all, word)
 			good = good && ok
 			continue
-		}
-		if arg.push == nil {
-			if text, ok := a.slots[arg.slot].(lua.LString); ok {
-				all = append(all, view(string(text)))
-				continue
-			}
+		case variableWord:
 			r.args = all
-			good = r.push(a.slots[arg.slot]) && good
+			good = r.push(a.slots[arg.variable]) && good
 			all = r.args
 			continue
 		}

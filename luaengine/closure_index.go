@@ -36,16 +36,18 @@ func whole(f float64) int {
 	return 0
 }
 
-// linear is factor * variable + term.
-type linear struct {
-	slot         int
-	factor, term float64
-}
+// linear is factor * variable + term, of whole numbers.
+type linear struct{ slot, factor, term int }
 
-// at is the value as an index, 0 if it is none; false if the variable is no number.
+// smallFactor is what the factor and the term of a linear stay below, so that its
+// values of small numbers are exact.
+const smallFactor = 1 << 20
+
+// at is the value as an index; false if the variable is no small whole number.
 func (l *linear) at(a *activation) (int, bool) {
 	n, ok := a.slots[l.slot].(lua.LNumber)
-	return whole(float64(l.factor*float64(n)) + l.term), ok
+	i := int(int32(n))
+	return l.factor*i + l.term, ok && lua.LNumber(i) == n
 }
 
 // linear tells such expressions from others.
@@ -62,19 +64,25 @@ func (c *compiler) linear(x ast.Expr) (l linear, ok bool) {
 		if factor, isNumber := x.Args[0].(*ast.NumberExpr); isNumber {
 			l, ok = c.linear(x.Args[1])
 			isVariable := l.factor == 1 && l.term == 0
-			l.factor = float64(literalNumber(factor))
-			return l, ok && isVariable
+			l.factor = whole(float64(literalNumber(factor)))
+			return l, ok && isVariable && l.isSmall()
 		}
 	case *ast.ArithmeticOpExpr:
 		term, isNumber := x.Rhs.(*ast.NumberExpr)
 		if l, ok = c.linear(x.Lhs); !ok || !isNumber || l.term != 0 {
 			return l, false
 		}
-		l.term = float64(literalNumber(term))
+		l.term = whole(float64(literalNumber(term)))
+		isWhole := l.term != 0
 		if x.Operator == "-" {
 			l.term = -l.term
 		}
-		return l, x.Operator == "+" || x.Operator == "-"
+		return l, isWhole && l.isSmall() && (x.Operator == "+" || x.Operator == "-")
 	}
 	return l, false
+}
+
+// isSmall reports whether the factor, which is not 0, and the term are small.
+func (l linear) isSmall() bool {
+	return l.factor != 0 && max(l.factor, -l.factor, l.term, -l.term) < smallFactor
 }

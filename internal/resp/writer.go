@@ -43,6 +43,9 @@ func AppendTo(dst []byte, v *Value, proto int) []byte {
 	return dst
 }
 
+// AppendInteger appends an integer.
+func AppendInteger(dst []byte, n int64) []byte { return redcon.AppendInt(dst, n) }
+
 // AppendArrayHeader appends the header of an array whose n elements follow.
 func AppendArrayHeader(dst []byte, n int) []byte { return redcon.AppendArray(dst, n) }
 

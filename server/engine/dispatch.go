@@ -55,14 +55,26 @@ func (c *Call) isPlain() bool {
 
 // executePlain is what process does with a script if isPlain: the shortest way.
 func (c *Call) executePlain() {
-	n := c.Node
-	began := n.slow.since
+	n, s := c.Node, c.Session
 	c.plain = true
 	c.Cmd.Fill(c, &c.reply)
+	now := n.cfg.Clock.Mono()
+	taken := now - n.slow.since
+	n.slow.since = now
 	n.stats.commands++
-	n.slow.since = n.cfg.Clock.Mono()
-	c.account(n.slow.since-began, failureOf(&c.reply))
-	c.Session.sendReply(&c.reply)
+	if c.reply.Kind == resp.Error || taken >= n.conf.notedFrom || n.conf.untimed {
+		c.account(taken, failureOf(&c.reply))
+	} else {
+		one := n.stats.of(c.Cmd)
+		one.calls++
+		one.taken += taken
+		one.times.note(taken)
+	}
+	if c.reply.Kind == resp.Integer && s.reply == replyOn {
+		s.Out = resp.AppendInteger(s.Out, c.reply.Int)
+	} else {
+		s.sendReply(&c.reply)
+	}
 }
 
 var queued = resp.Simple("QUEUED")

@@ -106,9 +106,12 @@ func (c *Call) ReplicateAnyway() { c.forced = true }
 // ReplicateDeadline sends PEXPIREAT key unixMillis: how every deadline is replicated.
 func (c *Call) ReplicateDeadline(key []byte, unixMillis int64) {
 	c.replicated = true
-	if !c.Node.recording() {
-		return
+	if c.Node.repl.logging {
+		c.replicateDeadline(key, unixMillis)
 	}
+}
+
+func (c *Call) replicateDeadline(key []byte, unixMillis int64) {
 	var digits [20]byte
 	c.Replicate([]byte("PEXPIREAT"), key, strconv.AppendInt(digits[:0], unixMillis, 10))
 }

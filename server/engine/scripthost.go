@@ -46,7 +46,7 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 		selected = c.Session.db()
 	}
 	h := &n.scripts.host
-	*h = scriptHost{} // member by member, because a literal would be made elsewhere and copied
+	h.reset()
 	h.node, h.call, h.running, h.slot = n, n.pushIn(c.Session, selected), true, -1
 	h.declared = header.Present
 	h.call.Script, h.call.InTx = true, c.InTx
@@ -72,6 +72,13 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false
 	c.counted = h.failure != "" && strings.HasPrefix(reply.Str, h.failure)
+}
+
+// reset forgets the script before.
+func (h *scriptHost) reset() {
+	// Member by member, because a literal would be made elsewhere and copied.
+	h.noWrites, h.failure, h.command, h.started = "", "", nil, 0
+	h.stale, h.loading, h.changed, h.killed = false, false, false, false
 }
 
 // scriptRefusal is why a script may not run now, or "". Scripts without a
