@@ -18,7 +18,6 @@ type conn struct {
 	n       *node
 	out, in channel
 	ends    []*endpoint // by place; nil: not used yet
-	lent    []bool      // by place, from firstLent on
 	pending []*call     // sent, not answered
 	subs    []*subscription
 
@@ -26,6 +25,8 @@ type conn struct {
 	broken   int32 // the latest life that the node has broken off
 	retries  int32 // how often a timer has asked again for broken subscriptions
 	retrying bool  // it will
+
+	lent *[]bool // by place, from firstLent on; nil: none was
 }
 
 // The places of a connection's sessions.
@@ -37,17 +38,20 @@ const (
 
 // borrow returns the place of a session that nobody else uses.
 func (c *conn) borrow() int {
-	i := slices.Index(c.lent, false)
-	if i < 0 {
-		i = len(c.lent)
-		c.lent = append(c.lent, false)
+	if c.lent == nil {
+		c.lent = &[]bool{}
 	}
-	c.lent[i] = true
+	i := slices.Index(*c.lent, false)
+	if i < 0 {
+		i = len(*c.lent)
+		*c.lent = append(*c.lent, false)
+	}
+	(*c.lent)[i] = true
 	return firstLent + i
 }
 
 // giveBack ends a borrowing. One whose answer is still awaited is never lent again.
-func (c *conn) giveBack(place int) { c.lent[place-firstLent] = false }
+func (c *conn) giveBack(place int) { (*c.lent)[place-firstLent] = false }
 
 // call is a request that a task waits for.
 type call struct {

@@ -229,7 +229,7 @@ func (u *Untimed) isListening(p *process, n *node) bool {
 	}
 	deaf := len(p.conns[n.index].subs) == 0 && u.isSettled(p)
 	return slices.ContainsFunc(p.conns[n.index].ends, func(e *endpoint) bool {
-		return e != nil && (e.session.Subscribed() && !deaf || e.session.Blocked() || len(e.later) > 0)
+		return e != nil && (e.session.Subscribed() && !deaf || e.session.Blocked() || e.isBehind())
 	})
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
 	"testing"
@@ -9,13 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+var million = flag.Bool("million", false, "measure the memory of 1,000,000 clients, which is 8 GB")
+
 // BenchmarkMemory prints how many bytes a client costs that was not started, and
 // one that waits in lock(), as 99 of 100 do here.
 func BenchmarkMemory(b *testing.B) {
-	for _, clients := range []int{10_000, 100_000} {
+	for _, clients := range []int{10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {
-			if clients > 10_000 && testing.Short() {
-				b.Skip("a gigabyte")
+			if clients > 10_000 && testing.Short() || clients > 100_000 && !*million {
+				b.Skip("a gigabyte for each 100,000")
 			}
 			s := parsed(b, fmt.Sprintf("world clients=%d hold=1h..1h\nexpect exclusion=holds\nrun for=3s\n", clients))
 			for b.Loop() {

@@ -54,9 +54,15 @@ type endpoint struct {
 	conn    *conn
 	session *engine.Session
 	place   int
-	waiting []*call    // of the requests without an answer, in their order; nil: nobody waits
-	later   []*message // what came while the session was blocked: the engine takes one command at a time
+	waiting []*call  // of the requests without an answer, in their order; nil: nobody waits
+	later   *backlog // what came while the session was blocked: the engine takes one command at a time
 }
+
+// backlog is requests that wait for their turn.
+type backlog struct{ messages []*message }
+
+// isBehind reports whether requests wait for their turn.
+func (e *endpoint) isBehind() bool { return e.later != nil && len(e.later.messages) > 0 }
 
 // scriptBudget is how many times 4,096 ticks a script may take.
 const scriptBudget = 1 << 12
@@ -163,8 +169,11 @@ func (n *node) receive(m *message) {
 	}
 	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
-	if end.session.Blocked() || len(end.later) > 0 {
-		end.later = append(end.later, m.kept())
+	if end.session.Blocked() || end.isBehind() {
+		if end.later == nil {
+			end.later = &backlog{}
+		}
+		end.later.messages = append(end.later.messages, m.kept())
 		return
 	}
 	n.execute(end, m)
@@ -257,7 +266,7 @@ func (n *node) settle(cause uint64) {
 		for _, s := range n.proc.Dirty() {
 			if end := n.end(s.ID); end != nil {
 				n.drain(end)
-				if len(end.later) > 0 {
+				if end.isBehind() {
 					freed = append(freed, end)
 				}
 			}
@@ -272,9 +281,9 @@ func (n *node) settle(cause uint64) {
 
 // catchUp runs what had to wait while a session was blocked.
 func (n *node) catchUp(end *endpoint) {
-	for len(end.later) > 0 && !end.session.Blocked() && n.end(end.session.ID) == end {
-		m := end.later[0]
-		end.later = end.later[1:]
+	for end.isBehind() && !end.session.Blocked() && n.end(end.session.ID) == end {
+		m := end.later.messages[0]
+		end.later.messages = end.later.messages[1:]
 		n.execute(end, m)
 	}
 }

@@ -107,11 +107,14 @@ func (q *queue) push(at time.Duration, s step) int32 {
 	return id
 }
 
+// fewStale is how many cancelled steps are not worth sweeping.
+const fewStale = 32
+
 // cancel makes the step a no-op. The heap is swept once a third of it is stale.
 func (q *queue) cancel(id int32) {
 	q.slab[id] = step{}
 	q.stale++
-	if q.stale > 1024 && q.stale > len(q.heap)/3 {
+	if q.stale > fewStale && q.stale > len(q.heap)/3 {
 		q.sweep()
 	}
 }

@@ -203,8 +203,8 @@ func (p *parser) world(words []string) error {
 	return w.sensible()
 }
 
-// MaxClients is how many clients a world can have. Each takes about 10 KiB.
-const MaxClients = 100_000
+// MaxClients is how many clients a world can have. Each that is at work takes about 8 KB.
+const MaxClients = 1_000_000
 
 // sensible checks what the options mean together.
 func (w *Spec) sensible() error {

@@ -214,6 +214,9 @@ func (m *message) setArgs(args ...string) {
 }
 
 func (m *message) addArgs(args ...string) {
+	if m.args == nil {
+		m.args, m.buf = make([][]byte, 0, 8), make([]byte, 0, 256) // as much as scripts of locks need
+	}
 	for _, a := range args {
 		from := len(m.buf)
 		m.buf = append(m.buf, a...)

@@ -46,7 +46,7 @@ var mutations = []mutation{
 	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome", []edit{{
 		"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"}}},
 	{"doubled_acquisition_costs_one_ttl", "the watchdog leaves what was unlocked", []edit{{
-		"holds.go", "\tif h.count == 0 {\n\t\tc.keeper.remove(h)\n\t}\n\tc.unserve(held)\n", ""}}},
+		"holds.go", "\tif h.count == 0 {\n\t\tc.keeper.remove(h)\n\t\tc.keeper.rest()\n\t}\n\tc.unserve(held)\n", ""}}},
 	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
 		"watchdog.go", "\t\tcase err != nil:\n", "\t\tcase err != nil:\n\t\t\tc.lose(h)\n"}}},
 	{"deleted_lock_is_told", "a refused renewal is a loss", []edit{{
@@ -82,7 +82,7 @@ var mutations = []mutation{
 		"latch.go", "return count <= 0, c.poll, nil", "return count <= 0, time.Hour, nil"}}},
 	{"failed_subscription_is_repeated", "a subscription that failed is forgotten", []edit{
 		{"waiter.go", "\tch.opening = false\n", ""},
-		{"waiter.go", "delete(c.hub.channels, ch.name)", "_ = ch.name"}}},
+		{"waiter.go", "c.hub.remove(ch)", "_ = ch.name"}}},
 	{"crashed_reader_does_not_hold_up_writers", "a reader's watchdog renews its own timers only", []edit{{
 		"scripts/read_renew.lua", "  renewed[i] = holds ~= false and 1 or 0\n", "  renewed[i] = holds ~= false and 1 or 0\n" +
 			"  for _, reader in ipairs(redis.call('hkeys', lock)) do\n" +

@@ -65,24 +65,24 @@ func (p *parser) value(depth int) (Value, bool) {
 	if len(line) == 0 {
 		return Value{}, p.fail(start, "empty line")
 	}
-	prefix, rest := line[0], string(line[1:])
+	prefix, rest := line[0], line[1:]
 	switch prefix {
 	case '+':
-		return Simple(rest), true
+		return Simple(string(rest)), true
 	case '-':
-		return Err(rest), true
+		return Err(string(rest)), true
 	case '(':
-		return Value{Kind: BigNumber, Str: rest}, true
+		return Value{Kind: BigNumber, Str: string(rest)}, true
 	case ':':
 		n, ok := p.integer(start, rest)
 		return Int(n), ok
 	case ',':
 		return p.double(start, rest)
 	case '#':
-		if rest != "t" && rest != "f" {
+		if len(rest) != 1 || rest[0] != 't' && rest[0] != 'f' {
 			return Value{}, p.fail(start, "invalid boolean")
 		}
-		return Flag(rest == "t"), true
+		return Flag(rest[0] == 't'), true
 	case '_':
 		return Null, true
 	case '$', '=':
@@ -104,16 +104,16 @@ func (p *parser) line() ([]byte, bool) {
 	return line, true
 }
 
-func (p *parser) integer(start int, text string) (int64, bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
+func (p *parser) integer(start int, text []byte) (int64, bool) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		return 0, p.fail(start, "invalid integer")
 	}
 	return n, true
 }
 
-func (p *parser) double(start int, text string) (Value, bool) {
-	f, err := strconv.ParseFloat(text, 64)
+func (p *parser) double(start int, text []byte) (Value, bool) {
+	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil && !math.IsInf(f, 0) {
 		return Value{}, p.fail(start, "invalid double")
 	}
@@ -121,7 +121,7 @@ func (p *parser) double(start int, text string) (Value, bool) {
 }
 
 // length reads a size; -1, for RESP2's null forms, only where null is allowed.
-func (p *parser) length(start int, text string, null bool) (int, bool) {
+func (p *parser) length(start int, text []byte, null bool) (int, bool) {
 	n, ok := p.integer(start, text)
 	if !ok {
 		return 0, false
@@ -132,7 +132,7 @@ func (p *parser) length(start int, text string, null bool) (int, bool) {
 	return int(n), true
 }
 
-func (p *parser) bulk(start int, prefix byte, text string) (Value, bool) {
+func (p *parser) bulk(start int, prefix byte, text []byte) (Value, bool) {
 	n, ok := p.length(start, text, prefix == '$')
 	if !ok {
 		return Value{}, false
@@ -157,7 +157,7 @@ func (p *parser) bulk(start int, prefix byte, text string) (Value, bool) {
 	return VerbatimText(string(body[:formatLength]), string(body[formatLength+1:])), true
 }
 
-func (p *parser) aggregate(start int, prefix byte, text string, depth int) (Value, bool) {
+func (p *parser) aggregate(start int, prefix byte, text []byte, depth int) (Value, bool) {
 	if depth == maxDepth {
 		return Value{}, p.fail(start, "nested too deep")
 	}
