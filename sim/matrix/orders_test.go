@@ -42,6 +42,23 @@ func TestOrders(t *testing.T) {
 	require.Contains(t, text, " claims; 3 hold in all of theirs. ")
 }
 
+// It makes no difference how many work at it, nor that rows share a world.
+func TestOrdersOfSeveralWorkers(t *testing.T) {
+	cells := []string{"20/redisson/mutex", "23/lockclient/mutex", "24/lockclient/mutex", "12/redisson/fenced"}
+	alone := fill(t, Options{Seeds: 20, Orders: true, Cells: cells, Workers: 1})
+	require.Equal(t, alone, fill(t, Options{Seeds: 20, Orders: true, Cells: cells, Workers: 3}))
+	for i := range alone {
+		r := &alone[i]
+		name := (&Cell{r.Row, r.Variant, r.Profile, r.Lock, "", ""}).String()
+		for _, c := range r.Claims {
+			if c.Orders != nil && c.Orders.World != "" {
+				require.True(t, c.Orders.Holds(), name)
+				require.Equal(t, "matrix:"+name+"/"+c.Check+"/orders", c.Orders.World)
+			}
+		}
+	}
+}
+
 // "None violates" is said of a bound only if all of it was run, and a twin was seen.
 func TestOrdersVerdict(t *testing.T) {
 	of := func(o Orders) Result {
