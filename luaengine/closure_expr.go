@@ -289,10 +289,13 @@ func alwaysTrue(x ast.Expr) bool {
 func chooseConstant(test condition, yes, no lua.LValue) expression {
 	return func(a *activation) (lua.LValue, *failure) {
 		chosen, fault := test(a)
-		if chosen {
-			return yes, fault
+		switch {
+		case fault != nil:
+			return nil, fault
+		case chosen:
+			return yes, nil
 		}
-		return no, fault
+		return no, nil
 	}
 }
 

@@ -55,7 +55,7 @@ func unboxed(value expression) numeric {
 
 // plainNumber is a value without its box if it is a number.
 func plainNumber(v lua.LValue, fault *failure) (float64, lua.LValue, *failure) {
-	if n, ok := v.(lua.LNumber); ok {
+	if n, ok := v.(lua.LNumber); ok && fault == nil {
 		return float64(n), nil, nil
 	}
 	return 0, v, fault
