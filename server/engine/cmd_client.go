@@ -54,9 +54,9 @@ func runClientInfo(c *Call) resp.Value {
 func runClientNoEvict(c *Call) resp.Value {
 	switch {
 	case is(c.Args[2], "ON"):
-		c.Session.noEvict = true
+		c.Session.own().noEvict = true
 	case is(c.Args[2], "OFF"):
-		c.Session.noEvict = false
+		c.Session.own().noEvict = false
 	default:
 		return resp.Err(errSyntax)
 	}

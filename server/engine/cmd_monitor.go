@@ -20,7 +20,7 @@ func runMonitor(c *Call) resp.Value {
 	if s.monitors {
 		return resp.Value{}
 	}
-	s.monitors = true
+	s.own().monitors = true
 	c.Node.monitors = append(c.Node.monitors, s)
 	return resp.OK
 }

@@ -34,14 +34,12 @@ type Session struct {
 	dirty         bool // on the node's list for Dirty
 	closing       bool
 	internal      bool // applies the master's effects; nobody reads its Out
-	noEvict       bool
-	monitors      bool // MONITOR: is shown all commands
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
+	reply         replyMode
 
 	query     queryBuffer
 	written   replyBuffer
-	reply     replyMode
 	subs      subscriptions
 	block     *blocked // nil: not blocked
 	writtenTo int64    // replication offset after its last write: what WAIT waits for
@@ -54,6 +52,8 @@ type special struct {
 	tx       transaction
 	tracking trackingState
 	outside  outside
+	monitors bool // MONITOR: is shown all commands
+	noEvict  bool
 }
 
 // ordinary is that of sessions without anything special. Nobody writes to it.

@@ -92,7 +92,7 @@ func TestOrdinarySessionsStayOrdinary(t *testing.T) {
 	n := newFixture(t).node
 	for _, line := range []string{"MULTI", "WATCH k", "UNWATCH", "EXEC", "DISCARD", "nonsense", "CLIENT TRACKING on",
 		"CLIENT TRACKING off", "CLIENT CACHING yes", "REPLCONF listening-port 1", "REPLCONF ip-address h", "PSYNC ? -1",
-		"SUBSCRIBE c", "UNSUBSCRIBE", "GET k", "RESET", "QUIT"} {
+		"SUBSCRIBE c", "UNSUBSCRIBE", "MONITOR", "CLIENT NO-EVICT on", "CLIENT NO-EVICT off", "GET k", "RESET", "QUIT"} {
 		s := n.NewSession("")
 		n.Do(s, words(line))
 		n.Do(s, words("SET k v"))
