@@ -50,3 +50,22 @@ func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 		assert.Equal(t, int64(2), unrenewed.Load(), "after 10 and 20 s")
 	})
 }
+
+// Permits that no replica has are given back with one request: a master that cannot
+// be reached for that may have a successor which has never heard of them.
+func TestUnconfirmedPermitsAreGivenBackOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &lagging{wire{topology: lockclient.Topology{Replicas: true}}}
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "semaphore-return" {
+				return lockclient.Reply{}, lockclient.ErrNotSent
+			}
+			return counted(script, keys)
+		}
+		c := lockclient.New(w, lockclient.System())
+		_, err := c.Semaphore("s").TryAcquire(t.Context(), 1)
+		require.ErrorIs(t, err, lockclient.ErrReplication)
+		time.Sleep(time.Hour)
+		assert.Len(t, w.sent(t, 2), 2, "the acquisition and one return")
+	})
+}

@@ -28,8 +28,10 @@ var (
 // are gone, and so are those of an acquisition whose reply was lost, if it took
 // any: its error is ErrUnknown, and nothing is done about it, as asking again
 // could take twice and giving back could give what was never taken. AddPermits
-// mends the number by hand. The permits of a PermitSemaphore have names and
-// leases, and none of these troubles.
+// mends the number by hand. What no replica has confirmed (ErrReplication) is given
+// back, with one request: should a failover come just before that, the new master
+// counts a permit too many. The permits of a PermitSemaphore have names and leases,
+// and none of these troubles.
 type Semaphore struct {
 	client *Client
 	key    string
@@ -138,7 +140,7 @@ func (s *Semaphore) taken(n int64, err error) (*Permits, error) {
 	case err == nil:
 		return p, nil
 	case errors.Is(err, ErrReplication):
-		p.insist()
+		p.insist(0) // a master that cannot be reached may have a successor that knows nothing of them
 	}
 	return nil, err
 }
@@ -172,7 +174,7 @@ func (p *Permits) Release(ctx context.Context) error {
 	}
 	err := p.giveBack(context.WithoutCancel(ctx))
 	if notRun(err) {
-		p.insist()
+		p.insist(returnPatience)
 	}
 	err = opError("release", key, err)
 	c.observe(Event{Kind: Released, Key: key, Held: c.rt.Mono() - p.since, Err: err})
@@ -199,10 +201,11 @@ func (p *Permits) giveBack(ctx context.Context) error {
 	return err
 }
 
-// insist gives the permits back in the background, once.
-func (p *Permits) insist() {
+// insist gives the permits back in the background, once; for as long as patience it
+// asks again what was not run.
+func (p *Permits) insist(patience time.Duration) {
 	c := p.semaphore.client
-	c.insist(p.semaphore.key, "", returnPatience, func(ctx context.Context) error {
+	c.insist(p.semaphore.key, "", patience, func(ctx context.Context) error {
 		if err := p.giveBack(ctx); notRun(err) {
 			return err
 		}

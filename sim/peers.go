@@ -134,9 +134,13 @@ func (n *node) receivePeer(m *message) {
 		}
 		return
 	}
+	effects, before := cluster.CarriesEffects(m.peer), int64(0)
+	if effects {
+		before = n.engine.Offset()
+	}
 	n.proc.Receive(m.peer)
 	e := trace.Event{Kind: trace.Deliver, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number), Text: m.text}
-	if cluster.CarriesEffects(m.peer) {
+	if effects && n.engine.Offset() != before { // else it follows another by now, or nobody
 		e = trace.Event{Kind: trace.Replicate, Actor: n.actor, Peer: m.from, Cause: m.sent, A: n.engine.Offset()}
 	}
 	if n.w.cfg.Details {
