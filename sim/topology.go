@@ -109,10 +109,14 @@ func applyMove(r *runner, s Step) {
 	if from == to || from.down || to.down {
 		return
 	}
+	if from.engine.Paused() || to.engine.Paused() { // a MIGRATE is under way, for which everybody waits
+		r.moveLater(s)
+		return
+	}
 	number := strconv.Itoa(slots.Of([]byte(s.Args[0])))
 	step := s.opt("step")
 	if step == "close" && s.opt("wait") == "on" && from.byHand("CLUSTER", "COUNTKEYSINSLOT", number).Int > 0 {
-		r.closeLater(s)
+		r.moveLater(s)
 		return
 	}
 	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor,
@@ -139,7 +143,7 @@ func applyMove(r *runner, s Step) {
 	from.settle(cause)
 	if step == "" {
 		s.Opts = []Option{{"step", "close"}, {"wait", "on"}}
-		r.closeLater(s)
+		r.moveLater(s)
 	}
 }
 
@@ -155,8 +159,8 @@ func (r *runner) goesOn(s Step) {
 	r.w.at(r.w.now+end, step(Option{"step", "close"}, Option{"wait", "on"}))
 }
 
-// closeLater closes a slot that is moved at once when its keys have arrived.
-func (r *runner) closeLater(s Step) {
+// moveLater does a step of a move once servers answer, or keys have arrived.
+func (r *runner) moveLater(s Step) {
 	const period = 10 * time.Millisecond
 	r.w.at(r.w.now+period, func() { applyMove(r, s) })
 }
