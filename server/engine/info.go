@@ -11,27 +11,26 @@ import (
 
 // section is one section of INFO.
 type section struct {
-	name      string
-	key       string // as it is asked for
+	name      string // as it is asked for, in any case
 	byDefault bool   // shown without arguments
 	write     func(n *Node, t *strings.Builder)
 }
 
 // sections are those of 7.0.15 in its order.
 var sections = []section{
-	{"Server", "SERVER", true, (*Node).infoServer},
-	{"Clients", "CLIENTS", true, (*Node).infoClients},
-	{"Memory", "MEMORY", true, (*Node).infoMemory},
-	{"Persistence", "PERSISTENCE", true, (*Node).infoPersistence},
-	{"Stats", "STATS", true, (*Node).infoStats},
-	{"Replication", "REPLICATION", true, (*Node).infoReplication},
-	{"CPU", "CPU", true, (*Node).infoCPU},
-	{"Modules", "MODULES", true, func(*Node, *strings.Builder) {}},
-	{"Commandstats", "COMMANDSTATS", false, (*Node).infoCommandStats},
-	{"Errorstats", "ERRORSTATS", true, (*Node).infoErrorStats},
-	{"Latencystats", "LATENCYSTATS", false, (*Node).infoLatencyStats},
-	{"Cluster", "CLUSTER", true, (*Node).infoCluster},
-	{"Keyspace", "KEYSPACE", true, (*Node).infoKeyspace},
+	{"Server", true, (*Node).infoServer},
+	{"Clients", true, (*Node).infoClients},
+	{"Memory", true, (*Node).infoMemory},
+	{"Persistence", true, (*Node).infoPersistence},
+	{"Stats", true, (*Node).infoStats},
+	{"Replication", true, (*Node).infoReplication},
+	{"CPU", true, (*Node).infoCPU},
+	{"Modules", true, func(*Node, *strings.Builder) {}},
+	{"Commandstats", false, (*Node).infoCommandStats},
+	{"Errorstats", true, (*Node).infoErrorStats},
+	{"Latencystats", false, (*Node).infoLatencyStats},
+	{"Cluster", true, (*Node).infoCluster},
+	{"Keyspace", true, (*Node).infoKeyspace},
 }
 
 // runInfo is INFO [section ...]: default, all, everything, or names.
@@ -62,7 +61,7 @@ func (s *section) wanted(asked [][]byte) bool {
 	}
 	for _, name := range asked {
 		switch {
-		case is(name, s.key), is(name, "EVERYTHING"), is(name, "ALL"):
+		case len(name) == len(s.name) && strings.EqualFold(string(name), s.name), is(name, "EVERYTHING"), is(name, "ALL"):
 			return true
 		case is(name, "DEFAULT"):
 			if s.byDefault {

@@ -102,7 +102,7 @@ type InfoSection struct {
 func (c *Call) Info(shown []InfoSection) resp.Value {
 	text := &strings.Builder{}
 	for _, one := range shown {
-		s := section{name: one.Name, key: strings.ToUpper(one.Name), byDefault: true}
+		s := section{name: one.Name, byDefault: true}
 		if one.Text != nil {
 			s.write = func(_ *Node, t *strings.Builder) { t.WriteString(one.Text()) }
 		}

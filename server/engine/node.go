@@ -169,11 +169,7 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	n.serve(s, cmd)
 	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
-		if n.effects.ops == 0 && len(n.blocking.ready) == 0 && len(n.blocking.postponed) == 0 {
-			s.writtenTo = n.repl.offset // all that is left to settle
-		} else {
-			n.settle(s)
-		}
+		n.settle(s)
 		if s.closing {
 			n.Close(s) // nothing more reaches it, nobody sees it
 		}
@@ -278,6 +274,10 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 // settle finishes a top-level command of s (nil: Tick), and those that a pause
 // has held back, if it is over.
 func (n *Node) settle(s *Session) {
+	if s != nil && n.effects.ops == 0 && len(n.blocking.ready) == 0 && len(n.blocking.postponed) == 0 {
+		s.writtenTo = n.repl.offset // all that there is to do
+		return
+	}
 	n.finish(s)
 	for len(n.blocking.postponed) > 0 {
 		if some, _ := n.blocking.paused(); some {

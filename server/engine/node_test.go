@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -88,4 +89,23 @@ func TestUnknownCommandsAndArity(t *testing.T) {
 		"client id now", "(error) ERR wrong number of arguments for 'client|id' command",
 		"pInG", "PONG",
 	)
+}
+
+// A call has nothing of the one that had its place before: a new field of Call is
+// to be set here and cleared in pushIn.
+func TestCallBeginsEmpty(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	used := Call{Node: f.node, Session: s, Cmd: &table[0], Args: [][]byte{{1}}, DB: s.db(), Proto: 3, Script: true,
+		InTx: true, Again: true, Ready: []byte{1}, reply: resp.OK, changes: 1, replicated: true, forced: true, plain: true,
+		quiet: true, counted: true}
+	for i := range reflect.TypeFor[Call]().NumField() {
+		require.False(t, reflect.ValueOf(used).Field(i).IsZero(), reflect.TypeFor[Call]().Field(i).Name)
+	}
+	f.node.calls[0] = used
+	c := f.node.push(s)
+	f.node.depth--
+	require.Equal(t, resp.None, c.reply.Kind)
+	c.reply = resp.Value{}
+	require.Equal(t, Call{Node: f.node, Session: s, DB: s.db(), Proto: s.Proto}, *c)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
 )
 
 // fill runs some rows with few seeds.
@@ -105,4 +107,22 @@ func TestFormats(t *testing.T) {
 	require.Contains(t, table, "  exclusion violated after 3 seeds: seen\n  replay: y\n")
 	require.Contains(t, table, "3 cells: 0 hold, 2 violated, 0 unknown, 1 not applicable")
 	require.Contains(t, Markdown(results), "| 2 | violated | violated\\* |")
+}
+
+// Seeds that have shown defects which are mended: an operator closed a slot whose
+// keys were on the way; permits were given back to a master that had not given them.
+func TestSeedsOfMendedDefects(t *testing.T) {
+	for cell, seed := range map[string]uint64{
+		"matrix:17/lockclient/simple/exclusion":  1000003641,
+		"matrix:17/lockclient/read/exclusion":    1000004778,
+		"matrix:17/lockclient/spin/exclusion":    1000006617,
+		"matrix:17/redisson/fair/exclusion":      1000014871,
+		"matrix:8/lockclient/semaphore/capacity": 1000000526,
+	} {
+		s, _, err := Find(cell)
+		require.NoError(t, err)
+		r, err := s.Run(context.Background(), sim.Options{Seed: seed})
+		require.NoError(t, err)
+		require.True(t, r.AsExpected(), cell)
+	}
 }
