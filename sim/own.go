@@ -84,7 +84,7 @@ func (c *Client) Asks() { c.c.note(c.c.p.running(), trace.Acquire) }
 // Believes records that the client holds its lock from now on, with a fencing
 // token or 0. Exclusion is judged by it.
 func (c *Client) Believes(token uint64) *Belief {
-	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token})
+	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token}, 0)
 }
 
 // Ends records that the client believes so no longer: it gives the lock back,
@@ -160,7 +160,7 @@ func ownPart(c *client, _ []*lockclient.Client) part {
 		return ownRun{own, c.own.Run}
 	}
 	s := ownSource{own, c.own.Lock(own)}
-	return &worker{c, s, s}
+	return &worker{c, s, s, false}
 }
 
 // checkOwn reports a lock that nobody has brought.

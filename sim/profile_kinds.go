@@ -23,16 +23,16 @@ func redissonPart(c *client) part {
 	one := func(s *side) source { return redissonSource{c.p, of[0].lock(s, name)} }
 	switch c.load.Kind {
 	case "mutex":
-		return &worker{c, one(plainSide), one(plainSide)}
+		return &worker{c, one(plainSide), one(plainSide), false}
 	case "fenced":
-		return &worker{c, one(fencedSide), one(fencedSide)}
+		return &worker{c, one(fencedSide), one(fencedSide), false}
 	case "fair":
-		return &worker{c, one(fairSide), one(fairSide)}
+		return &worker{c, one(fairSide), one(fairSide), false}
 	case "rw":
 		if c.reads() {
-			return &worker{c, one(readSide), one(readSide)}
+			return &worker{c, one(readSide), one(readSide), false}
 		}
-		return &worker{c, one(writeSide), one(readSide)}
+		return &worker{c, one(writeSide), one(readSide), true}
 	case "multi":
 		locks := make([]*rlock, members)
 		for i := range locks {
@@ -42,14 +42,14 @@ func redissonPart(c *client) part {
 			slices.Reverse(locks)
 		}
 		s := redissonSource{c.p, newMultiLock(locks)}
-		return &worker{c, s, s}
+		return &worker{c, s, s, false}
 	case "redlock":
 		locks := make([]*rlock, len(of))
 		for i := range locks {
 			locks[i] = of[i].lock(plainSide, name)
 		}
 		s := redissonSource{c.p, newRedLock(locks)}
-		return &worker{c, s, s}
+		return &worker{c, s, s, false}
 	}
 	panic("sim: no model of Redisson's " + c.load.Kind)
 }

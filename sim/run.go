@@ -148,6 +148,7 @@ func (r *runner) build(opt Options) {
 
 func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
 	spec := &r.s.World
+	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind)
 	switch name {
 	case "own":
 		if own == nil || own.Check == nil {
@@ -155,13 +156,16 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 		}
 		return own.Check(names)
 	case "linear":
-		if shared := []string{"rw", "semaphore", "permits", "latch"}; slices.Contains(shared, spec.Load.Kind) {
+		if shared {
 			return check.NewNothing(name, "there is a model of exclusive locks only")
 		}
 		return check.NewLinear(names)
 	case "exclusion":
 		return r.grants
 	case "fencing":
+		if shared {
+			return check.NewNothing(name, "several write at a time, and none of them is stale")
+		}
 		return check.NewFencing(names)
 	case "progress":
 		return check.NewProgress(names, spec.Bound)
@@ -172,6 +176,9 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 	case "guard":
 		return check.NewGuard(names)
 	case "lease":
+		if shared {
+			return check.NewNothing(name, "others need not wait for a lock that several have at a time")
+		}
 		return check.NewLease(names)
 	case "kept":
 		return check.NewKept(names)

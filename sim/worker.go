@@ -15,6 +15,7 @@ type worker struct {
 	c     *client
 	outer source
 	inner source // what it takes while it has that
+	mixed bool   // it writes, and reads inside
 }
 
 // source is where a worker gets what it holds.
@@ -56,7 +57,7 @@ const retryAfter = 100 * time.Millisecond
 
 // round is one lock, work, write and unlock.
 func (p *worker) round(t *task, ctx context.Context) (more bool) {
-	b, h, err := p.take(t, ctx, p.outer)
+	b, h, err := p.take(t, ctx, false)
 	p.c.got = err == nil
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
@@ -72,9 +73,15 @@ func (p *worker) round(t *task, ctx context.Context) (more bool) {
 	return true
 }
 
-// take takes something from its source.
-func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holding, error) {
-	c := p.c
+// take takes what the worker takes first, or what it takes inside that.
+func (p *worker) take(t *task, ctx context.Context, inside bool) (*Belief, holding, error) {
+	c, from, reads := p.c, p.outer, trace.Actor(0)
+	if inside {
+		from = p.inner
+		if p.mixed {
+			reads = c.actor
+		}
+	}
 	c.note(t, trace.Acquire)
 	var patience *timer
 	if c.load.Cancel > 0 {
@@ -89,7 +96,7 @@ func (p *worker) take(t *task, ctx context.Context, from source) (*Belief, holdi
 	if err != nil {
 		return nil, nil, err
 	}
-	b := t.beginBelief(c.lock, h)
+	b := t.beginBelief(c.lock, h, reads)
 	watchLoss(b, h)
 	return b, h, nil
 }
@@ -106,7 +113,7 @@ func (p *worker) reenter(t *task, ctx context.Context, times int) {
 	if times == 0 {
 		return
 	}
-	b, h, err := p.take(t, ctx, p.inner)
+	b, h, err := p.take(t, ctx, true)
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
 		return
@@ -118,7 +125,7 @@ func (p *worker) reenter(t *task, ctx context.Context, times int) {
 // downgrade gives back what is held for what may be had inside it, as a writer
 // that reads on.
 func (p *worker) downgrade(t *task, ctx context.Context, b *Belief, h holding) (*Belief, holding) {
-	inner, kept, err := p.take(t, inside(ctx, h), p.inner)
+	inner, kept, err := p.take(t, inside(ctx, h), true)
 	if err != nil {
 		p.c.failed(t, trace.Refused, err)
 		return b, h

@@ -18,17 +18,18 @@ type Belief struct {
 	lock  int32
 	token int64 // fencing token, 0 without one
 	over  bool
-	ctx   *simCtx // that tells of its loss
-	hook  hook    // in it
+	reads trace.Actor // the client, if it is a writer that reads in this belief; else nobody
+	ctx   *simCtx     // that tells of its loss
+	hook  hook        // in it
 }
 
 // beginBelief records that a task's lock() has returned.
-func (t *task) beginBelief(lock int32, h holding) *Belief {
-	b := &Belief{p: t.proc, lock: lock}
+func (t *task) beginBelief(lock int32, h holding, reads trace.Actor) *Belief {
+	b := &Belief{p: t.proc, lock: lock, reads: reads}
 	if token, ok := h.Token(); ok {
 		b.token = int64(token)
 	}
-	e := trace.Event{Kind: trace.Hold, Lock: lock, A: b.token}
+	e := trace.Event{Kind: trace.Hold, Lock: lock, A: b.token, Peer: reads}
 	if until := h.Until(); until > 0 {
 		e.B = int64(until - t.proc.clock.Mono())
 	}
@@ -52,7 +53,7 @@ func (w *World) endBelief(b *Belief, kind trace.Kind, cause uint64, text string)
 			break
 		}
 	}
-	e := trace.Event{Kind: kind, Actor: b.p.actor, Lock: b.lock, A: b.token, Cause: cause, Text: text}
+	e := trace.Event{Kind: kind, Actor: b.p.actor, Peer: b.reads, Lock: b.lock, A: b.token, Cause: cause, Text: text}
 	if w.cfg.Details {
 		e.Key = lockName(b.lock)
 	}

@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	None Kind = iota
 
-	// A client, about a lock.
+	// A client, about a lock. Peer, of beliefs: the client itself, if it writes otherwise and only reads in this one.
 	Acquire // calls lock() or tryLock()
 	Hold    // lock() returned: belief begins. A: fencing token or 0; B: how long it is valid unless renewed, in ns
 	Release // calls unlock(): belief ends

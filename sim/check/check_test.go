@@ -135,6 +135,11 @@ var checkTests = []struct {
 		at(4, trace.Release, c2), at(5, trace.Hold, c3)}, 9, Holds, "3 grants, no two beliefs overlap", nil},
 	{"a writer overlaps with a reader", sharing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3,
 		trace.Hold, c3)}, 9, Violated, "c1 [1.000, …] overlaps c3 [3.000, …]", []uint64{1, 3}},
+	{"a writer that only reads is a reader", sharing, events{at(1, trace.Hold, c3), of(c3, at(2, trace.Hold, c3)),
+		at(3, trace.Release, c3), at(4, trace.Hold, c1)}, 9, Holds, "3 grants, no two beliefs overlap", nil},
+	{"one that writes as well is not", sharing, events{at(1, trace.Hold, c3), of(c3, at(2, trace.Hold, c3)),
+		of(c3, at(3, trace.Release, c3)), at(4, trace.Hold, c1)}, 9, Violated,
+		"c3 [1.000, …] overlaps c1 [4.000, …]", []uint64{1, 4}},
 
 	{"nobody came", kept, nil, 9, Unknown, "nobody got a lock", nil},
 	{"none lost", kept, events{at(1, trace.Hold, c1), at(2, trace.Release, c1), at(3, trace.Failed, c1)}, 9, Holds,
@@ -145,6 +150,9 @@ var checkTests = []struct {
 		trace.Failed, c1))}, 9, Violated, "c1 knew at 3.000 that it had lost its lock", []uint64{3}},
 	{"the dead lose nothing", kept, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1)}, 9, Holds,
 		"1 grants, none lost before its unlock", nil},
+	{"who was started again can lose", kept, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1),
+		at(3, trace.Start, c1), at(4, trace.Hold, c1), at(5, trace.Lost, c1)}, 9, Violated,
+		"c1 knew at 5.000 that it had lost its lock", []uint64{6}},
 
 	{"nobody came", capacity, nil, 9, Unknown, "nobody got a permit", nil},
 	{"all taken", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Release, c1), at(4,
@@ -170,6 +178,11 @@ var checkTests = []struct {
 	{"who gave up or died waits no more", order, events{at(1, trace.Acquire, c1), at(1, trace.Acquire, c2), at(4,
 		trace.Acquire, c3), at(5, trace.Refused, c1), crashed(5, c2, 0), at(6, trace.Hold, c3)}, 9, Holds,
 		"1 grants, each in its turn", nil},
+	{"who re-enters passes nobody", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2, trace.Acquire,
+		c2), at(5, trace.Acquire, c1), at(5, trace.Hold, c1)}, 9, Holds, "2 grants, each in its turn", nil},
+	{"who has given back waits again", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2,
+		trace.Acquire, c2), at(3, trace.Release, c1), at(5, trace.Acquire, c1), at(5, trace.Hold, c1)}, 9, Violated,
+		"c2, which asked at 2.000, was passed by c1 at 5.000", []uint64{3, 6}},
 
 	{"no audit", holds, events{numbers(3, 3, at(1, trace.Audit, nemesis))}, 9, Unknown,
 		"nobody has audited a client", nil},

@@ -12,7 +12,7 @@ import (
 // client that takes a lock again which it believes to hold re-enters it.
 type Exclusion struct {
 	name   Names
-	reads  func(trace.Actor) bool // whose beliefs may overlap
+	reads  func(trace.Actor) bool // whose beliefs may overlap, beside those in which a writer reads
 	open   map[int32][]*span      // the beliefs in each lock that have not ended, in their order
 	Grants int                    // beliefs begun
 	first  *[2]*span              // the first two that overlapped
@@ -23,6 +23,7 @@ type span struct {
 	actor    trace.Actor
 	from, to time.Duration
 	began    uint64
+	shared   bool
 	ended    bool
 }
 
@@ -43,21 +44,23 @@ func (x *Exclusion) Observe(e *trace.Event) {
 
 func (x *Exclusion) begin(e *trace.Event) {
 	x.Grants++
-	s := &span{actor: e.Actor, from: e.At, began: e.N}
+	s := &span{actor: e.Actor, from: e.At, began: e.N, shared: x.shares(e)}
 	for _, other := range x.open[e.Lock] {
-		shared := x.reads(other.actor) && x.reads(e.Actor)
-		if other.actor != e.Actor && !shared && x.first == nil {
+		if other.actor != e.Actor && !(other.shared && s.shared) && x.first == nil {
 			x.first = &[2]*span{other, s}
 		}
 	}
 	x.open[e.Lock] = append(x.open[e.Lock], s)
 }
 
-// end closes the actor's latest belief.
+// shares tells whether a belief may overlap with others of its sort.
+func (x *Exclusion) shares(e *trace.Event) bool { return e.Peer == e.Actor || x.reads(e.Actor) }
+
+// end closes the actor's latest belief, of those of the same sort.
 func (x *Exclusion) end(e *trace.Event) {
 	list := x.open[e.Lock]
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].actor == e.Actor {
+		if list[i].actor == e.Actor && list[i].shared == x.shares(e) {
 			list[i].to, list[i].ended = e.At, true
 			x.open[e.Lock] = slices.Delete(list, i, i+1)
 			return

@@ -26,6 +26,8 @@ func (k *Kept) Observe(e *trace.Event) {
 		k.grants++
 	case trace.Crash:
 		k.crashed[e.Peer] = true
+	case trace.Start: // again: it lives
+		delete(k.crashed, e.Actor)
 	case trace.Lost:
 		k.loses(e)
 	case trace.Failed:

@@ -10,11 +10,13 @@ import (
 
 // Order says that whoever asked for a fair lock clearly before another, and
 // waits still, gets it first. Which of two is first in the queue is decided at
-// the server, so they count as in order when they asked within the slack.
+// the server, so they count as in order when they asked within the slack. A
+// client that asks for what it has re-enters it, and waits for nobody.
 type Order struct {
 	name    Names
 	slack   time.Duration
 	waiting map[int32][]asked // by lock, in the order of asking
+	held    map[holder]int    // beliefs that have not ended
 	grants  int
 	jumped  *trace.Event // the first grant out of turn
 	passed  asked        // whom it passed
@@ -28,14 +30,18 @@ type asked struct {
 
 // NewOrder makes the checker.
 func NewOrder(name Names, slack time.Duration) *Order {
-	return &Order{name: name, slack: slack, waiting: map[int32][]asked{}}
+	return &Order{name: name, slack: slack, waiting: map[int32][]asked{}, held: map[holder]int{}}
 }
 
 // Observe implements Checker.
 func (o *Order) Observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Acquire:
-		o.waiting[e.Lock] = append(o.waiting[e.Lock], asked{e.Actor, e.At, e.N})
+		if o.held[holder{e.Actor, e.Lock}] == 0 {
+			o.waiting[e.Lock] = append(o.waiting[e.Lock], asked{e.Actor, e.At, e.N})
+		}
+	case trace.Release, trace.Lost:
+		o.held[holder{e.Actor, e.Lock}]--
 	case trace.Refused:
 		o.leave(e.Lock, e.Actor)
 	case trace.Crash:
@@ -59,6 +65,10 @@ func (o *Order) leave(lock int32, actor trace.Actor) (place asked) {
 
 func (o *Order) granted(e *trace.Event) {
 	o.grants++
+	o.held[holder{e.Actor, e.Lock}]++
+	if o.held[holder{e.Actor, e.Lock}] > 1 {
+		return
+	}
 	mine := o.leave(e.Lock, e.Actor)
 	if list := o.waiting[e.Lock]; len(list) > 0 && list[0].at+o.slack < mine.at && o.jumped == nil {
 		jumped := *e

@@ -2,8 +2,8 @@ package check
 
 import "minikv/internal/trace"
 
-// NewSharing makes Exclusion for a read-write lock: beliefs of readers may
-// overlap, those of writers overlap with nobody's.
+// NewSharing makes Exclusion for a read-write lock: beliefs of readers, and of
+// writers that only read, may overlap; those of others overlap with nobody's.
 func NewSharing(name Names, reads func(trace.Actor) bool) *Exclusion {
 	x := NewExclusion(name)
 	x.reads = reads
