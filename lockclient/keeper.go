@@ -21,7 +21,7 @@ type holdID struct{ key, owner string }
 // value. All Held of one owner share it. The client's mutex guards it.
 type hold struct {
 	key, owner string
-	named      bool          // the caller chose the owner
+	named      bool          // see request
 	composed   bool          // of a Multi: it has no end of its own, but those of its members
 	lost       chan struct{} // closed when the hold is lost; nil: nobody has asked for it
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone

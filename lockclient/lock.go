@@ -46,7 +46,7 @@ type kind interface {
 // request is what an acquisition asks for.
 type request struct {
 	owner string
-	named bool  // the caller chose the owner
+	named bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
 	hold  *hold // what it re-enters, or nil
 	lease time.Duration
 	limit
@@ -83,6 +83,14 @@ func (l *Lock) ownerNamed(name string) string {
 		return k.ownerNamed(name)
 	}
 	return name
+}
+
+// ownerIn returns the owner that the lock can only have in ctx, "" if any will do.
+func (l *Lock) ownerIn(ctx context.Context) string {
+	if k, ok := l.kind.(interface{ ownerIn(context.Context) string }); ok {
+		return k.ownerIn(ctx)
+	}
+	return ""
 }
 
 // Key returns the lock's name.
@@ -194,9 +202,9 @@ func (a *acquisition) prepare(ctx context.Context) error {
 		a.owner, err = l.kind.newOwner(ctx, "")
 		return err
 	}
-	named := o.owner
-	if named != "" {
-		named = l.ownerNamed(named)
+	named := l.ownerIn(ctx)
+	if o.owner != "" {
+		named = l.ownerNamed(o.owner)
 	}
 	h, lease, err := l.client.reserve(holdID{l.key, named}, holdKey{l.client, l.key, l.suffix}.in(ctx))
 	switch {

@@ -26,7 +26,7 @@ func WithWatchdog(lease time.Duration) Option {
 // it back, is repeated that a cluster refuses (MOVED, ASK, TRYAGAIN, CLUSTERDOWN),
 // as it does while a slot moves; not beyond the time given with Wait. The default
 // is DefaultTimeout.
-func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
+func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = min(d, noEnd/8) } }
 
 // WithFairWait sets how much longer than the waiter before it a waiter in a fair
 // queue keeps its place without asking again: so long a waiter that died holds
@@ -105,7 +105,7 @@ func Lease(d time.Duration) LockOption {
 // ErrNotAcquired. Without it, Lock waits until its context ends and TryLock
 // makes one attempt.
 func Wait(d time.Duration) LockOption {
-	return func(o *lockOptions) { o.wait = max(0, d) }
+	return func(o *lockOptions) { o.wait = max(0, min(d, noEnd)) }
 }
 
 // As names the owner on the wire instead of drawing a fresh one: the lock is
@@ -124,10 +124,11 @@ func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner
 // NodeTimeout limits each request that a Redlock makes to one master. The
 // default is a twentieth of the lease. Other locks ignore it.
 func NodeTimeout(d time.Duration) LockOption {
-	return func(o *lockOptions) { o.nodeTimeout = d }
+	return func(o *lockOptions) { o.nodeTimeout = min(d, noEnd) }
 }
 
-// wholeMillis rounds d down to milliseconds, the unit of the wire, at least 1.
+// wholeMillis rounds d down to milliseconds, the unit of the wire, at least 1 and
+// at most noEnd.
 func wholeMillis(d time.Duration) time.Duration {
-	return max(time.Millisecond, d.Truncate(time.Millisecond))
+	return max(time.Millisecond, min(d, noEnd).Truncate(time.Millisecond))
 }

@@ -52,7 +52,8 @@ type RWLock struct {
 // A holder of the write side that takes the read side with its Held.Context, or
 // with Held.In, holds both, and reads on when it unlocks the write side; other
 // waiting readers then join, those of Go at once, or after WithPoll if a Java
-// program wrote. The reverse is impossible: a reader that asks for the write side
+// program wrote. All that read inside one write have its owner on the wire, with
+// what As says of owners that are named. The reverse is impossible: a reader that asks for the write side
 // with the context of its hold would wait for itself, and gets ErrDeadlock at
 // once. The lock is unfair, and readers that overlap without end keep writers
 // waiting.
@@ -92,13 +93,14 @@ func (k *readSide) renewal() *renewal {
 	return &readRenewal
 }
 
-// newOwner returns the owner that writes already in ctx, so that it may read.
-func (k *readSide) newOwner(ctx context.Context, named string) (string, error) {
+// ownerIn returns the owner that writes in ctx: no other may read meanwhile. All
+// that read there share it, as if they had named it.
+func (k *readSide) ownerIn(ctx context.Context) string {
 	writer := holdKey{k.client, k.key, writeSuffix}.in(ctx)
-	if named == "" && k.client.isHeld(writer) {
-		return strings.TrimSuffix(writer.owner, writeSuffix), nil
+	if !k.client.isHeld(writer) {
+		return ""
 	}
-	return k.client.ownerOr(named), nil
+	return strings.TrimSuffix(writer.owner, writeSuffix)
 }
 
 func (k *readSide) extend(ctx context.Context, h *Held, lease time.Duration) error {

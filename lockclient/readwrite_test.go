@@ -179,3 +179,42 @@ func ExampleClient_RW() {
 	fmt.Println(err, errors.Is(upgrade, lockclient.ErrDeadlock))
 	// Output: <nil> true
 }
+
+// Those who read inside one write have one owner on the wire. One whose outcome
+// is unknown is not given back, as that would give back what another has.
+func TestReadersInsideOneWrite(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		lost := 0 // which acquisition of the read side is without a reply
+		w := &wire{}
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "read-acquire" {
+				if lost--; lost == 0 {
+					return lockclient.Reply{}, errors.New("connection reset")
+				}
+			}
+			return freeRW(script, keys)
+		}
+		rw := lockclient.New(w, lockclient.System()).RW("doc")
+		for _, lost = range []int{1, 2} {
+			writer, err := rw.W().Lock(t.Context())
+			require.NoError(t, err)
+			first, err := rw.R().Lock(writer.Context())
+			second, err2 := rw.R().Lock(writer.Context())
+			require.ErrorIs(t, errors.Join(err, err2), lockclient.ErrUnknown)
+			time.Sleep(time.Minute)
+			for _, line := range w.sent(t, 1) {
+				assert.NotContains(t, line, "read-release ")
+			}
+			reader := first
+			if err != nil {
+				reader = second
+			}
+			require.NoError(t, reader.Context().Err())
+			require.NoError(t, reader.Unlock(t.Context()))
+			require.NoError(t, writer.Unlock(t.Context()))
+			w.mu.Lock()
+			w.lines = nil
+			w.mu.Unlock()
+		}
+	})
+}
