@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"math"
+	"strconv"
 	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
@@ -70,6 +71,32 @@ func (b *boxes) number(f float64) lua.LValue {
 	v := anyNumber
 	(*iface)(unsafe.Pointer(&v)).data = unsafe.Pointer(&b.numbers[len(b.numbers)-1])
 	return v
+}
+
+// smallTexts are the texts of the whole numbers that are boxed once.
+var smallTexts = func() (texts [smallNumbers]string) {
+	for i := range texts {
+		texts[i] = strconv.Itoa(i)
+	}
+	return texts
+}()
+
+// smallText is the text of f if that is a small whole number, or "".
+func smallText(f float64) string {
+	if n := int64(f); uint64(n) < smallNumbers && math.Float64bits(float64(n)) == math.Float64bits(f) { // not -0
+		return smallTexts[n]
+	}
+	return ""
+}
+
+// wordOf is a number as an argument of a command, valid until digits is cut.
+func (r *run) wordOf(f float64) []byte {
+	if text := smallText(f); text != "" {
+		return view(text)
+	}
+	start := len(r.digits)
+	r.digits = formatNumber(r.digits, f, 17)
+	return r.digits[start:len(r.digits):len(r.digits)] // stays as it is if digits moves
 }
 
 // number returns an integer as a Lua value.

@@ -38,17 +38,17 @@ type program struct {
 
 // activation is one run of a program.
 type activation struct {
-	e          *Engine
-	keys, argv [][]byte
-	slots      []lua.LValue // the local variables
-	stack      []lua.LValue // operands of the expressions being computed
-	reply      resp.Value   // of the latest redis.call
-	result     lua.LValue   // of the script
-	direct     *resp.Value  // the reply, which some return statements set themselves, and then
-	replied    bool         // say so
-	own        resp.Value   // the reply of Run
-	listed     []resp.Value // room for the elements of a reply
-	tables     tables
+	e       *Engine
+	lists   [2][][]byte  // KEYS and ARGV, by keyWord and argvWord
+	slots   []lua.LValue // the local variables
+	stack   []lua.LValue // operands of the expressions being computed
+	reply   resp.Value   // of the latest redis.call
+	result  lua.LValue   // of the script
+	direct  *resp.Value  // the reply, which some return statements set themselves, and then
+	replied bool         // say so
+	own     resp.Value   // the reply of Run
+	listed  []resp.Value // room for the elements of a reply
+	tables  tables
 }
 
 // closures compiles the rewritten statements of a chunk; nil if gopher-lua has
@@ -116,7 +116,7 @@ func (a *activation) forget() {
 		clear(a.stack)
 		a.stack = a.stack[:0]
 	}
-	a.keys, a.argv, a.result, a.direct = nil, nil, nil, nil
+	a.lists[keyWord], a.lists[argvWord], a.result, a.direct = nil, nil, nil, nil
 	if a.tables.used > 0 {
 		a.tables.reset()
 	}
@@ -125,9 +125,9 @@ func (a *activation) forget() {
 // given is KEYS or ARGV.
 func (a *activation) given(keys bool) [][]byte {
 	if keys {
-		return a.keys
+		return a.lists[keyWord]
 	}
-	return a.argv
+	return a.lists[argvWord]
 }
 
 // word is one of KEYS or ARGV; false beyond its end, and for no index.

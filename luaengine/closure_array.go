@@ -87,7 +87,7 @@ func unpackBounds(list array, bounds []lua.LValue, at *site) (first, last int, f
 	}
 	limits := [2]int{1, list.length()}
 	for i, v := range bounds {
-		if v == lua.LNil {
+		if isNil(v) {
 			continue
 		}
 		f, ok := toNumber(v)

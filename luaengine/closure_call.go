@@ -72,9 +72,10 @@ func (c *compiler) builtin(x *ast.FuncCallExpr) (builtin, bool) {
 // commandCall is a redis.call or redis.pcall.
 type commandCall struct {
 	*command
-	args []argument
-	at   *site
-	flat bool // no argument is computed
+	args  []argument
+	at    *site
+	words [][]byte   // of the command, those that are known in their places; nil if an argument is computed
+	open  []argument // the others
 
 	latest       string // the name that was resolved last, if the script computes it
 	latestHandle Handle
@@ -83,20 +84,25 @@ type commandCall struct {
 // argument is one argument of a command, or the last ones. One that is known
 // before the script runs, and one of the script's own, need not become a Lua value.
 type argument struct {
-	kind     argumentKind
-	param           // of givenWord, without an index if that is known; of elementWord only which table
-	word     []byte // of givenWord, if the script was given none; nil: no word
-	variable int    // the slot of variableWord
-	linear          // the index of elementWord
-	push     pusher // of computedWord; of any other, what computes it in the general way; may be nil
+	kind   argumentKind
+	place  int    // among the words of the command
+	index  int    // of keyWord and argvWord, from 0
+	word   []byte // of knownWord; of keyWord and argvWord, if the script was given none; nil: no word
+	linear        // the variable of variableWord; the index of elementWord
+	keys   bool   // of elementWord: it is one of KEYS
+	parts  []part // of joinedWord
+	push   pusher // what computes it in the general way; nil up to variableWord
 }
 
 type argumentKind uint8
 
 const (
-	givenWord argumentKind = iota // a literal KEYS[n] or ARGV[n], or what is known beforehand
+	keyWord  argumentKind = iota // a literal KEYS[n]
+	argvWord                     // a literal ARGV[n]
+	knownWord
 	variableWord
 	elementWord // KEYS[i] or ARGV[i], by a variable
+	joinedWord  // a chain of ".." of which all is at hand
 	computedWord
 )
 
@@ -110,7 +116,8 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 	if !ok || cmd.word == nil && len(x.Args) == 0 {
 		return nil
 	}
-	call := &commandCall{command: cmd, at: c.site(x), flat: true}
+	call := &commandCall{command: cmd, at: c.site(x)}
+	flat := true
 	for i, arg := range x.Args {
 		unpack := c.callTo(c.r.e.sand.unpack, arg)
 		if unpack != nil && i == len(x.Args)-1 && !unpack.AdjustRet {
@@ -118,9 +125,26 @@ func (c *compiler) command(x *ast.FuncCallExpr) *commandCall {
 		} else {
 			call.args = append(call.args, c.argumentOf(arg))
 		}
-		call.flat = call.flat && call.args[i].kind != computedWord
+		flat = flat && call.args[i].kind != computedWord
+	}
+	if flat {
+		call.layOut()
 	}
 	return call
+}
+
+// layOut makes the words of a command none of whose arguments is computed.
+func (k *commandCall) layOut() {
+	if k.word != nil {
+		k.words = append(k.words, k.word)
+	}
+	for _, arg := range k.args {
+		arg.place = len(k.words)
+		k.words = append(k.words, arg.word)
+		if arg.kind != knownWord {
+			k.open = append(k.open, arg)
+		}
+	}
 }
 
 // argumentOf compiles one argument.
@@ -137,24 +161,24 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 		}
 	}
 	if len(known.args) > 0 {
-		return argument{kind: givenWord, word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
+		return argument{kind: knownWord, word: append([]byte{}, known.args[0]...)} // not nil, even if it is empty
 	}
 	if choice, ok := x.(*ast.LogicalOpExpr); ok && choice.Operator == "or" {
 		p, isParam := c.parameter(choice.Lhs)
 		other, isText := choice.Rhs.(*ast.StringExpr)
 		if isParam && isText {
-			return argument{kind: givenWord, param: p, word: append([]byte{}, other.Value...)} // not nil, even if it is empty
+			return givenArgument(p, append([]byte{}, other.Value...)) // not nil, even if it is empty
 		}
 	}
 	if p, ok := c.parameter(x); ok {
-		return argument{kind: givenWord, param: p}
+		return givenArgument(p, nil)
 	}
 	if slot, ok := c.local(x); ok {
-		return argument{kind: variableWord, variable: slot}
+		return argument{kind: variableWord, linear: linear{slot: slot}}
 	}
 	if get, ok := x.(*ast.AttrGetExpr); ok {
 		if keys, ok := c.argumentTable(get.Object); ok {
-			arg := argument{kind: computedWord, param: param{keys: keys}, push: pushWord(keys, c.index(get.Key))}
+			arg := argument{kind: computedWord, keys: keys, push: pushWord(keys, c.index(get.Key))}
 			if l, ok := c.linear(get.Key); ok {
 				arg.kind, arg.linear = elementWord, l
 			}
@@ -162,10 +186,25 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 		}
 	}
 	value := c.expression(x)
-	return argument{kind: computedWord, push: func(a *activation) (bool, *failure) {
+	arg := argument{kind: computedWord, push: func(a *activation) (bool, *failure) {
 		v, fault := value(a)
 		return fault == nil && a.e.run.push(v), fault
 	}}
+	if chain := c.callTo(c.r.e.sand.concat, x); chain != nil {
+		if arg.parts = c.parts(chain.Args); arg.parts != nil {
+			arg.kind = joinedWord
+		}
+	}
+	return arg
+}
+
+// givenArgument is a literal KEYS[n] or ARGV[n], or other if the script was given none.
+func givenArgument(p param, other []byte) argument {
+	kind := argvWord
+	if p.keys {
+		kind = keyWord
+	}
+	return argument{kind: kind, index: p.index - 1, word: other}
 }
 
 // pushWord pushes KEYS[i] or ARGV[i].
@@ -184,74 +223,65 @@ func pushWord(keys bool, at index) pusher {
 // run has the host run the command, and puts the reply into a.reply, where an
 // error of the script's own looks like one of the host's.
 func (k *commandCall) run(a *activation) *failure {
-	if !k.flat {
+	words, r := k.words, &a.e.run
+	if words == nil {
 		return k.runAny(a)
 	}
-	r := &a.e.run
 	digits := len(r.digits)
-	words := k.words(a)
-	switch {
-	case words == nil:
-		r.digits = r.digits[:digits]
-		return k.runAny(a)
-	case k.handle != NoCommand:
-		r.host.Call(k.handle, words, r.proto, &a.reply)
-	default:
-		k.send(a, words, true)
+	for i := range k.open {
+		arg := &k.open[i]
+		word := arg.word
+		if arg.kind > argvWord {
+			word = a.wordOf(arg)
+		} else if list := a.lists[arg.kind]; uint(arg.index) < uint(len(list)) {
+			word = list[arg.index]
+		}
+		if word == nil { // a missing one, or none at hand
+			r.digits = r.digits[:digits]
+			return k.runAny(a)
+		}
+		words[arg.place] = word
+	}
+	handle := k.handle
+	if k.word == nil {
+		handle = k.handleOf(textView(words[0]), a)
+	}
+	if handle == NoCommand {
+		a.reply = resp.Err(errNoCommand)
+	} else {
+		r.host.Call(handle, words, r.proto, &a.reply)
 	}
 	r.digits = r.digits[:digits]
 	return nil
 }
 
-// words are those of a flat command, behind the ones of commands that wait for
-// their arguments; nil if one is missing or no text, or there is no room.
-func (k *commandCall) words(a *activation) [][]byte {
-	r := &a.e.run
-	before := len(r.args)
-	if cap(r.args)-before <= len(k.args) {
-		return nil
+// handleOf is the command of a name that the script computes.
+func (k *commandCall) handleOf(name string, a *activation) Handle {
+	if name != k.latest || name == "" {
+		k.latest, k.latestHandle = strings.Clone(name), a.e.resolve(name)
 	}
-	words := r.args[before : before+len(k.args)]
-	rest := words
-	if k.word != nil {
-		words = r.args[before : before+1+len(k.args)]
-		words[0], rest = k.word, words[1:]
-	}
-	for i := range rest {
-		arg := &k.args[i]
-		word := arg.word
-		if arg.kind != givenWord {
-			word = k.wordOf(arg, a)
-		} else if given, ok := a.word(arg.param); ok {
-			rest[i] = given
-			continue
-		}
-		if word == nil {
-			return nil
-		}
-		rest[i] = word
-	}
-	return words
+	return k.latestHandle
 }
 
-// wordOf is an argument of a variable or by one; nil if it is neither string nor
-// number, or empty: the general way finds out.
-func (k *commandCall) wordOf(arg *argument, a *activation) []byte {
-	if arg.kind == elementWord {
+// wordOf is an argument by variables; nil if it is neither string nor number,
+// or empty: the general way finds out.
+func (a *activation) wordOf(arg *argument) []byte {
+	switch arg.kind {
+	case elementWord:
 		at, ok := arg.at(a)
 		if list := a.given(arg.keys); ok && uint(at-1) < uint(len(list)) {
 			return list[at-1]
 		}
 		return nil
+	case joinedWord:
+		text, _ := a.joined(arg.parts)
+		return text
 	}
-	r := &a.e.run
-	switch v := a.slots[arg.variable].(type) {
+	switch v := a.slots[arg.slot].(type) {
 	case lua.LString:
 		return view(string(v))
 	case lua.LNumber:
-		start := len(r.digits)
-		r.digits = formatNumber(r.digits, float64(v), 17)
-		return r.digits[start:len(r.digits):len(r.digits)]
+		return a.e.run.wordOf(float64(v))
 	}
 	return nil
 }
@@ -261,71 +291,55 @@ func (k *commandCall) runAny(a *activation) *failure {
 	r := &a.e.run
 	// An argument may itself be a call, whose words go behind the ones so far.
 	mark, digits := len(r.args), len(r.digits)
-	all := r.args
 	if k.word != nil {
-		all = append(all, k.word)
+		r.args = append(r.args, k.word)
 	}
 	good := true
 	for i := range k.args {
-		arg := &k.args[i]
-		switch arg.kind {
-		case givenWord:
-			word, ok := a.word(arg.param)
-			if !ok {
-				word, ok = arg.word, arg.word != nil
-			}
-			all = append(all, word)
-			good = good && ok
-			continue
-		case variableWord:
-			r.args = all
-			good = r.push(a.slots[arg.variable]) && good
-			all = r.args
-			continue
-		}
-		r.args = all
-		ok, fault := arg.push(a)
+		ok, fault := k.args[i].pushTo(a)
 		if fault != nil {
 			return fault
 		}
-		all = r.args
 		good = good && ok
 	}
-	r.args = all
-	words := all[mark:]
-	if good && k.handle != NoCommand {
-		r.host.Call(k.handle, words, r.proto, &a.reply)
-	} else {
-		k.send(a, words, good)
+	words := r.args[mark:]
+	handle := k.handle
+	if good && k.word == nil && len(words) > 0 {
+		handle = k.handleOf(textView(words[0]), a)
+	}
+	switch {
+	case !good:
+		a.reply = resp.Err(errArgumentType)
+	case len(words) == 0:
+		a.reply = resp.Err(errNoArguments)
+	case handle == NoCommand:
+		a.reply = resp.Err(errNoCommand)
+	default:
+		r.host.Call(handle, words, r.proto, &a.reply)
 	}
 	r.args, r.digits = r.args[:mark], r.digits[:digits]
 	return nil
 }
 
-// send calls the host for a command whose name is known only now, unless the
-// words are none.
-func (k *commandCall) send(a *activation, words [][]byte, good bool) {
+// pushTo appends the argument to the words of the command that is being called;
+// false if it is none, or neither string nor number.
+func (arg *argument) pushTo(a *activation) (bool, *failure) {
 	r := &a.e.run
-	if len(words) == 0 && good {
-		a.reply = resp.Err(errNoArguments)
-		return
-	}
-	if !good {
-		a.reply = resp.Err(errArgumentType)
-		return
-	}
-	handle := k.handle
-	if k.word == nil {
-		if name := textView(words[0]); name != k.latest || name == "" {
-			k.latest, k.latestHandle = strings.Clone(name), a.e.resolve(name)
+	word := arg.word
+	switch arg.kind {
+	case keyWord, argvWord:
+		if list := a.lists[arg.kind]; uint(arg.index) < uint(len(list)) {
+			r.args = append(r.args, list[arg.index])
+			return true, nil
 		}
-		handle = k.latestHandle
+	case knownWord:
+	case variableWord:
+		return r.push(a.slots[arg.slot]), nil
+	default:
+		return arg.push(a)
 	}
-	if handle == NoCommand {
-		a.reply = resp.Err(errNoCommand)
-		return
-	}
-	r.host.Call(handle, words, r.proto, &a.reply)
+	r.args = append(r.args, word)
+	return word != nil, nil
 }
 
 // value is the call as an expression.

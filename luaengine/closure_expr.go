@@ -269,7 +269,7 @@ func (c *compiler) logical(x *ast.LogicalOpExpr) expression {
 	left, right := c.expression(x.Lhs), c.expression(x.Rhs)
 	return func(a *activation) (lua.LValue, *failure) {
 		v, fault := left(a)
-		if fault != nil || lua.LVAsBool(v) == or {
+		if fault != nil || truth(v) == or {
 			return v, fault
 		}
 		return right(a)

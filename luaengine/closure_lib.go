@@ -176,7 +176,7 @@ func (c *compiler) assert(call *ast.FuncCallExpr) statement {
 		if fault != nil {
 			return goesOn, fault
 		}
-		if lua.LVIsFalse(values[0]) {
+		if !truth(values[0]) {
 			return goesOn, assertion(values, at)
 		}
 		a.done(values)
@@ -186,7 +186,7 @@ func (c *compiler) assert(call *ast.FuncCallExpr) statement {
 
 // assertion is the failure of assert with the given arguments.
 func assertion(values []lua.LValue, at *site) *failure {
-	if len(values) < 2 || values[1] == lua.LNil {
+	if len(values) < 2 || isNil(values[1]) {
 		return at.fail(errAssertion)
 	}
 	if !isText(values[1]) {

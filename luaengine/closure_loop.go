@@ -180,7 +180,7 @@ func (c *compiler) genericFor(s *ast.GenericForStmt) statement {
 		}
 		for i := 1; ; i++ {
 			v := list.at(a, i)
-			if v == lua.LNil {
+			if isNil(v) {
 				return goesOn, nil
 			}
 			a.slots[first] = a.e.number(int64(i))

@@ -133,12 +133,16 @@ func numberInReply(k *commandCall, other *ast.NumberExpr) numeric {
 			return float64(a.reply.Int), nil, nil
 		case resp.Bulk:
 			return numberIn(a.reply.Str)
+		case resp.Double:
+			if f := a.reply.Float64(); f-f == 0 { // finite: its text is that of no other number
+				return f, nil, nil
+			}
 		}
 		v, fault := k.result(a)
 		if fault != nil {
 			return 0, nil, fault
 		}
-		if other != nil && lua.LVIsFalse(v) {
+		if other != nil && !truth(v) {
 			return n, nil, nil
 		}
 		return numberOf(v)
@@ -154,7 +158,7 @@ func numberInVariable(slot int, other *ast.NumberExpr) numeric {
 	n := float64(literalNumber(other))
 	return func(a *activation) (float64, lua.LValue, *failure) {
 		v := a.slots[slot]
-		if lua.LVIsFalse(v) {
+		if !truth(v) {
 			return n, nil, nil
 		}
 		return numberOf(v)

@@ -20,8 +20,22 @@ func (c *compiler) condition(x ast.Expr) condition {
 	value := c.expression(x)
 	return func(a *activation) (bool, *failure) {
 		v, fault := value(a)
-		return lua.LVAsBool(v), fault
+		return truth(v), fault
 	}
+}
+
+// truth reports whether a value is neither nil nor false. Like isFalse and isNil
+// it looks at the type alone where it can: to compare values is a call.
+func truth(v lua.LValue) bool { return !isNil(v) && !isFalse(v) }
+
+func isFalse(v lua.LValue) bool {
+	b, ok := v.(lua.LBool)
+	return ok && !bool(b)
+}
+
+func isNil(v lua.LValue) bool {
+	_, none := v.(*lua.LNilType)
+	return none
 }
 
 // boolean is the value of a condition.
@@ -103,45 +117,60 @@ func orderedTo(left numeric, n float64, swapped, orEqual bool, at *site) conditi
 	}
 }
 
-// equalsConstant compiles whether a value equals a constant number or false,
+// equalsConstant compiles whether a value equals a constant number, text or false,
 // which is what scripts mostly ask of a reply, or with negate whether it does
 // not; nil for any other comparison.
 func (c *compiler) equalsConstant(x *ast.RelationalOpExpr, negate bool) condition {
-	var n float64
-	var isNumber bool
+	var want lua.LValue
 	switch right := x.Rhs.(type) {
 	case *ast.NumberExpr:
-		n, isNumber = float64(literalNumber(right)), true
+		want = literalNumber(right)
+	case *ast.StringExpr:
+		want = lua.LString(right.Value)
 	case *ast.FalseExpr:
+		want = lua.LFalse
 	default:
 		return nil
 	}
-	call, isCall := x.Lhs.(*ast.FuncCallExpr)
-	if isCall {
+	if call, isCall := x.Lhs.(*ast.FuncCallExpr); isCall {
 		if cmd := c.command(call); cmd != nil {
-			return cmd.equals(lua.LNumber(n), isNumber, negate)
+			return cmd.equals(want, negate)
 		}
 	}
-	if isNumber {
-		left := c.numeric(x.Lhs)
+	slot, isVariable := c.local(x.Lhs)
+	switch want := want.(type) {
+	case lua.LNumber:
+		left, n := c.numeric(x.Lhs), float64(want)
 		return func(a *activation) (bool, *failure) {
 			f, v, fault := left(a)
 			return (v == nil && f == n) != negate, fault
 		}
+	case lua.LString:
+		if p, ok := c.parameter(x.Lhs); ok {
+			return func(a *activation) (bool, *failure) {
+				word, ok := a.word(p)
+				return (ok && string(word) == string(want)) != negate, nil
+			}
+		}
+		if isVariable {
+			return func(a *activation) (bool, *failure) {
+				text, ok := a.slots[slot].(lua.LString)
+				return (ok && text == want) != negate, nil
+			}
+		}
+	case lua.LBool:
+		if isVariable {
+			return func(a *activation) (bool, *failure) { return isFalse(a.slots[slot]) != negate, nil }
+		}
 	}
-	if slot, ok := c.local(x.Lhs); ok {
-		return func(a *activation) (bool, *failure) { return (a.slots[slot] == lua.LFalse) != negate, nil }
-	}
-	left := c.expression(x.Lhs)
-	return func(a *activation) (bool, *failure) {
-		v, fault := left(a)
-		return (v == lua.LFalse) != negate, fault
-	}
+	return equality(c.expression(x.Lhs), constant(want), negate)
 }
 
-// equals is whether the reply is the number n, or false, without a Lua value
-// where the reply has the usual kinds; with negate, whether it is not.
-func (k *commandCall) equals(n lua.LNumber, isNumber, negate bool) condition {
+// equals is whether the reply is want, a number, a text or false, without a Lua
+// value where the reply has the usual kinds; with negate, whether it is not.
+func (k *commandCall) equals(want lua.LValue, negate bool) condition {
+	n, isNumber := want.(lua.LNumber)
+	text, isText := want.(lua.LString)
 	return func(a *activation) (bool, *failure) {
 		if fault := k.run(a); fault != nil {
 			return false, fault
@@ -149,14 +178,13 @@ func (k *commandCall) equals(n lua.LNumber, isNumber, negate bool) condition {
 		switch {
 		case a.reply.Kind == resp.Integer:
 			return (isNumber && lua.LNumber(a.reply.Int) == n) != negate, nil
-		case a.reply.Kind == resp.Bulk, a.reply.Kind == resp.Nil && isNumber:
+		case a.reply.Kind == resp.Bulk:
+			return (isText && a.reply.Str == string(text)) != negate, nil
+		case a.reply.Kind == resp.Nil && (isNumber || isText):
 			return negate, nil
 		}
 		v, fault := k.result(a)
-		if isNumber {
-			return (fault == nil && equal(v, n)) != negate, fault
-		}
-		return (v == lua.LFalse) != negate, fault
+		return (fault == nil && equal(v, want)) != negate, fault
 	}
 }
 

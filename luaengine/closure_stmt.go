@@ -82,7 +82,7 @@ func (c *compiler) assign(s *ast.AssignStmt) statement {
 		switch left := s.Lhs[0].(type) {
 		case *ast.IdentExpr:
 			if v := c.find(left.Value); v != nil && v.fn == nil {
-				return store(v.slot, c.expression(s.Rhs[0]))
+				return c.store(v.slot, s.Rhs[0])
 			}
 		case *ast.AttrGetExpr:
 			return c.setIndex(left, s.Rhs[0])
@@ -93,7 +93,17 @@ func (c *compiler) assign(s *ast.AssignStmt) statement {
 }
 
 // store puts a value into a variable.
-func store(slot int, value expression) statement {
+func (c *compiler) store(slot int, x ast.Expr) statement {
+	if call, ok := x.(*ast.FuncCallExpr); ok {
+		if cmd := c.command(call); cmd != nil {
+			return func(a *activation) (outcome, *failure) {
+				v, fault := cmd.value(a)
+				a.slots[slot] = v
+				return goesOn, fault
+			}
+		}
+	}
+	value := c.expression(x)
 	return func(a *activation) (outcome, *failure) {
 		v, fault := value(a)
 		a.slots[slot] = v
@@ -107,11 +117,13 @@ func (c *compiler) localAssign(s *ast.LocalAssignStmt) statement {
 			return c.function(s.Names[0], fn)
 		}
 	}
+	if len(s.Names) == 1 && len(s.Exprs) == 1 {
+		set := c.store(c.next, s.Exprs[0])
+		c.declare(s.Names[0])
+		return set
+	}
 	values := c.expressions(s.Exprs)
 	first := c.declare(s.Names...)
-	if len(s.Names) == 1 && len(values) == 1 {
-		return store(first, values[0])
-	}
 	names := len(s.Names)
 	return func(a *activation) (outcome, *failure) {
 		for i, value := range values {
@@ -172,7 +184,7 @@ func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
 		}
 	}
 	if len(s.Exprs) == 1 {
-		return returnValue(c.numeric(s.Exprs[0]))
+		return c.returnValue(s.Exprs[0])
 	}
 	values := c.expressions(s.Exprs)
 	return func(a *activation) (outcome, *failure) {
@@ -190,7 +202,23 @@ func (c *compiler) returnStatement(s *ast.ReturnStmt) statement {
 }
 
 // returnValue is "return a", of which a number is the reply at once.
-func returnValue(value numeric) statement {
+func (c *compiler) returnValue(x ast.Expr) statement {
+	switch x := x.(type) {
+	case *ast.NumberExpr:
+		n := toInteger(float64(literalNumber(x)))
+		return func(a *activation) (outcome, *failure) {
+			a.direct.SetInt(n)
+			a.replied = true
+			return returns, nil
+		}
+	case *ast.NilExpr:
+		return func(a *activation) (outcome, *failure) {
+			a.direct.SetNil()
+			a.replied = true
+			return returns, nil
+		}
+	}
+	value := c.numeric(x)
 	return func(a *activation) (outcome, *failure) {
 		f, v, fault := value(a)
 		switch {
@@ -229,7 +257,7 @@ func (c *compiler) returnList(x *ast.TableExpr) statement {
 		}
 		a.listed = a.listed[:0]
 		for _, v := range values {
-			if v == lua.LNil {
+			if isNil(v) {
 				break
 			}
 			a.addElement(v)

@@ -86,7 +86,7 @@ func isShortList(t *lua.LTable) bool {
 func (a *activation) listReply(reply *resp.Value, t *lua.LTable) {
 	a.listed = a.listed[:0]
 	for _, v := range *elementsOf(t) {
-		if _, none := v.(*lua.LNilType); none {
+		if isNil(v) {
 			break
 		}
 		a.addElement(v)
@@ -114,9 +114,17 @@ func (a *activation) addElement(v lua.LValue) {
 
 // list is the reply of a command as a table.
 func (a *activation) list(values []resp.Value) lua.LValue {
+	if len(values) > keptElement {
+		return a.e.arrayToLua(a.e.main, values)
+	}
 	t := a.tables.make(a.e.main, len(values))
-	for i, v := range values {
-		t.RawSetInt(i+1, a.e.toLua(a.e.main, v))
+	elements := elementsOf(t)
+	for i := range values {
+		if v := &values[i]; v.Kind == resp.Bulk {
+			*elements = append(*elements, a.e.run.boxes.string(v.Str))
+		} else {
+			*elements = append(*elements, a.e.toLua(a.e.main, *v))
+		}
 	}
 	return t
 }

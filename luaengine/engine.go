@@ -104,7 +104,7 @@ func (e *Engine) RunInto(reply *resp.Value, s *Script, h Host, keys, argv [][]by
 		*reply = resp.Err(compileError(err))
 	case c.program != nil && s.function == nil:
 		e.run.host, e.run.script = h, s
-		e.activation.keys, e.activation.argv = keys, argv
+		e.activation.lists[keyWord], e.activation.lists[argvWord] = keys, argv
 		e.runProgram(c.program, reply)
 	default:
 		*reply = e.runMachine(c, s, h, keys, argv, opt)

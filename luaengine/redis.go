@@ -122,10 +122,7 @@ func (r *run) push(v lua.LValue) bool {
 	case lua.LString:
 		r.args = append(r.args, view(string(v)))
 	case lua.LNumber:
-		start := len(r.digits)
-		r.digits = formatNumber(r.digits, float64(v), 17)
-		// An earlier argument keeps the bytes it has if digits moves.
-		r.args = append(r.args, r.digits[start:len(r.digits):len(r.digits)])
+		r.args = append(r.args, r.wordOf(float64(v)))
 	default:
 		return false
 	}
