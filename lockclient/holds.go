@@ -108,15 +108,16 @@ func (h *Held) join(whole *Held) bool {
 	return !h.hold.isLost
 }
 
-// enter enters an acquisition. It is false if its hold is lost by now.
+// enter enters an acquisition. It is false if its hold is lost by now, or has ended
+// and the timer that tells so is late: what the server has granted is another one.
 func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
-	if h.isLost {
+	switch {
+	case h.isLost || h.index >= 0 && h.until <= held.since:
 		return false
-	}
-	if h.index < 0 {
+	case h.index < 0:
 		k.add(h)
 	}
 	h.held = append(h.held, held)

@@ -100,10 +100,17 @@ func (c *Client) dueRenewals(now time.Duration, cluster bool) (batches [][]*hold
 
 // renew renews one batch. A hold that the server does not know is lost; after
 // an error, or when no replica has the new leases, the next period tries again,
-// unless the holds end before.
+// unless the holds end before. Where the server refuses a batch each is asked for
+// by itself, as one key of another type, or a slot on its way, spoils it for all.
 func (c *Client) renew(batch []*hold) {
 	sent := c.rt.Mono()
 	known, err := c.prolongAll(c.base, batch, c.watchdog)
+	if serverError(err) != nil && len(batch) > 1 {
+		for i := range batch {
+			c.renew(batch[i : i+1])
+		}
+		return
+	}
 	for i, h := range batch {
 		switch {
 		case known != nil && !known[i]:
