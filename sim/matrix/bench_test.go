@@ -13,7 +13,7 @@ import (
 func BenchmarkCell(b *testing.B) {
 	for _, name := range []string{
 		"matrix:2/redisson/mutex", "matrix:2/lockclient/fenced", "matrix:7/lockclient/mutex",
-		"matrix:4/lockclient/redlock/quorum", "matrix:20/lockclient/latch/liveness", "matrix:7/redisson/multi",
+		"matrix:4/lockclient/redlock/quorum", "matrix:20/lockclient/latch/counts/liveness", "matrix:7/redisson/multi",
 	} {
 		b.Run(name, func(b *testing.B) {
 			s, _, err := Find(name)

@@ -17,7 +17,7 @@ import (
 func TestOrders(t *testing.T) {
 	results := fill(t, Options{Seeds: 20, Orders: true, Cells: []string{
 		"20/redisson/mutex", "12/lockclient/simple", "6/redisson/mutex/within", "14/lockclient/redlock/delayed",
-		"20/lockclient/latch", "2/redisson/mutex"}})
+		"20/lockclient/latch/counts", "2/redisson/mutex"}})
 	orders := map[string]*Orders{}
 	for i := range results {
 		r := &results[i]
@@ -36,7 +36,7 @@ func TestOrders(t *testing.T) {
 	require.Equal(t, 2, world.World.Clients)
 	require.Equal(t, "drift needs times", orders["6/redisson/mutex/within"].Why)
 	require.Equal(t, "how long a master is away is the point", orders["14/lockclient/redlock/delayed"].Why)
-	require.True(t, orders["20/lockclient/latch"].Holds())
+	require.True(t, orders["20/lockclient/latch/counts"].Holds())
 	text := Table(results)
 	require.Contains(t, text, "| 12 | 2 clients, 1 master, at most 1 fault, 7.5s | 1 | ")
 	require.Contains(t, text, " claims; 3 hold in all of theirs. ")

@@ -91,6 +91,19 @@ func TestNoTwinNoVerdict(t *testing.T) {
 	require.Contains(t, res.Claims[0].Finding, "did not find what breaks 2/lockclient/mutex")
 }
 
+// What must hold does not, whatever breaks it: here not the fault of the row.
+func TestOtherFaultsBreakWhatMustHold(t *testing.T) {
+	r, err := ParseRow("99.row", "# A row.\nrow 99\nfaults lost-message\nvariant aided aid=pause\n"+
+		"lockclient mutex in aided: S: it is not true")
+	require.NoError(t, err)
+	s := &searcher{ctx: context.Background(), opt: Options{Seeds: 50}, rows: append(Rows(), r),
+		found: map[string]*ClaimResult{}, lua: sim.NewLua()}
+	res, err := s.cell(&r.Cells[0])
+	require.NoError(t, err)
+	require.Equal(t, "violated", res.Verdict)
+	require.True(t, res.Failed())
+}
+
 func TestFormats(t *testing.T) {
 	results := []Result{
 		{Row: 2, Title: "A pause.", Lock: "mutex", Profile: Redisson, Code: "U", Expected: "violated", Verdict: "violated",

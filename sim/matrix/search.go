@@ -32,7 +32,7 @@ func (s *searcher) within(c *Cell, one claim, seeds int) (*ClaimResult, error) {
 	if known := s.found[world.Name]; known != nil && (known.Verdict == check.Violated || known.Searched >= seeds) {
 		return known, nil
 	}
-	p, opt := explore.Problem{Scenario: world}, s.options(c, seeds)
+	p, opt := explore.Problem{Scenario: world}, s.options(c, one, seeds)
 	began := s.elapsed()
 	res, err := explore.Search(s.ctx, p, opt)
 	if err != nil {
@@ -51,9 +51,14 @@ func (s *searcher) within(c *Cell, one claim, seeds int) (*ClaimResult, error) {
 	return found, err
 }
 
-func (s *searcher) options(c *Cell, seeds int) explore.Options {
-	return explore.Options{Root: s.opt.Root, Seeds: seeds, Need: s.row(c).Setting(c.Variant).need(),
-		Workers: s.opt.Workers, Engines: &s.engines}
+// options are those of a search for a violation. One that is expected counts only
+// if it needs the row's fault; what must hold must not be violated at all.
+func (s *searcher) options(c *Cell, one claim, seeds int) explore.Options {
+	opt := explore.Options{Root: s.opt.Root, Seeds: seeds, Workers: s.opt.Workers, Engines: &s.engines}
+	if one.verdict == check.Violated {
+		opt.Need = s.row(c).Setting(c.Variant).need()
+	}
+	return opt
 }
 
 // result is that of a search without its hits.
@@ -111,8 +116,8 @@ func (s *searcher) together(c *Cell, claims []claim) error {
 	both := *worlds[1]
 	both.Expect = slices.Concat(worlds[0].Expect, both.Expect)
 	began := s.elapsed()
-	res, err := explore.Search(s.ctx, explore.Problem{Scenario: &both}, s.options(c, s.opt.Seeds))
-	if err != nil || len(res.Hits) > 0 || res.Other > 0 {
+	res, err := explore.Search(s.ctx, explore.Problem{Scenario: &both}, s.options(c, claims[0], s.opt.Seeds))
+	if err != nil || len(res.Hits) > 0 {
 		return err
 	}
 	for i, one := range claims {
