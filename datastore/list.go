@@ -47,11 +47,18 @@ func (db *DB) ListLen(key []byte) (int, error) {
 	return e.value.list.len(), nil
 }
 
-// ListAt returns element index, counted from the head; ok is false out of range.
+// ListAt returns element index, counted from the head, or from the end, which is
+// -1; ok is false out of range.
 func (db *DB) ListAt(key []byte, index int) (text string, ok bool, err error) {
 	e, err := db.find(key, List)
-	if e == nil || index < 0 || index >= e.value.list.len() {
+	if e == nil {
 		return "", false, err
+	}
+	if index < 0 {
+		index += e.value.list.len()
+	}
+	if uint(index) >= uint(e.value.list.len()) {
+		return "", false, nil
 	}
 	return e.value.list.at(index), true, nil
 }

@@ -5,14 +5,42 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Every loop body begins with the tick that the mending pass has put there.
+// loopTick is the tick that the mending pass has put before all else in the body
+// of a loop. The loop counts it itself.
+type loopTick struct{ at *site }
+
+// loopTick takes the tick from a body.
+func (c *compiler) loopTick(stmts []ast.Stmt) (loopTick, []ast.Stmt) {
+	first := stmts[0].(*ast.FuncCallStmt)
+	return loopTick{c.site(first.Expr)}, stmts[1:]
+}
+
+// count counts the tick and ends the script if its host says so.
+func (t loopTick) count(a *activation) *failure {
+	if a.e.run.ticks++; uint(a.e.run.ticks)%ticksPerCheck == 0 {
+		return t.ask(a)
+	}
+	return nil
+}
+
+func (t loopTick) ask(a *activation) *failure {
+	if text := a.e.run.host.Limit(); text != "" {
+		return t.at.raise(errorTable(a.e.main, text))
+	}
+	return nil
+}
 
 func (c *compiler) while(s *ast.WhileStmt) statement {
-	test, body := c.condition(s.Condition), c.block(s.Stmts)
+	test := c.condition(s.Condition)
+	tick, stmts := c.loopTick(s.Stmts)
+	body := c.block(stmts)
 	return func(a *activation) (outcome, *failure) {
 		for {
 			yes, fault := test(a)
 			if fault != nil || !yes {
+				return goesOn, fault
+			}
+			if fault := tick.count(a); fault != nil {
 				return goesOn, fault
 			}
 			if end, fault := body(a); end != goesOn || fault != nil {
@@ -25,13 +53,17 @@ func (c *compiler) while(s *ast.WhileStmt) statement {
 // repeat is a loop whose condition sees the variables of its body.
 func (c *compiler) repeat(s *ast.RepeatStmt) statement {
 	var test condition
+	tick, stmts := c.loopTick(s.Stmts)
 	body := c.scoped(func() statement {
-		body := c.sequence(s.Stmts)
+		body := c.sequence(stmts)
 		test = c.condition(s.Condition)
 		return body
 	})
 	return func(a *activation) (outcome, *failure) {
 		for {
+			if fault := tick.count(a); fault != nil {
+				return goesOn, fault
+			}
 			if end, fault := body(a); end != goesOn || fault != nil {
 				return afterLoop(end), fault
 			}
@@ -63,7 +95,8 @@ func (c *compiler) numberFor(s *ast.NumberForStmt, bounds []ast.Expr, at *site) 
 	first, last, step := c.bound(bounds[0]), c.bound(bounds[1]), c.bound(bounds[2])
 	computedStep := step.compute
 	slot := c.next
-	body := c.loopBody(s.Stmts, s.Name)
+	tick, stmts := c.loopTick(s.Stmts)
+	body := c.loopBody(stmts, s.Name)
 	return func(a *activation) (outcome, *failure) {
 		i, limit, step := first.constant, last.constant, step.constant
 		var v1, v2, v3 lua.LValue
@@ -97,6 +130,9 @@ func (c *compiler) numberFor(s *ast.NumberForStmt, bounds []ast.Expr, at *site) 
 				return goesOn, nil
 			}
 			a.slots[slot] = a.e.float(i)
+			if fault := tick.count(a); fault != nil {
+				return goesOn, fault
+			}
 			if end, fault := body(a); end != goesOn || fault != nil {
 				return afterLoop(end), fault
 			}
@@ -168,7 +204,8 @@ func (c *compiler) genericFor(s *ast.GenericForStmt) statement {
 	}
 	listed, at := c.array(call.Args[0]), c.site(call)
 	first := c.next
-	body := c.loopBody(s.Stmts, s.Names...)
+	tick, stmts := c.loopTick(s.Stmts)
+	body := c.loopBody(stmts, s.Names...)
 	names := len(s.Names)
 	return func(a *activation) (outcome, *failure) {
 		list, fault := listed(a)
@@ -187,6 +224,9 @@ func (c *compiler) genericFor(s *ast.GenericForStmt) statement {
 			for k := 1; k < names; k++ {
 				a.slots[first+k], v = v, lua.LNil
 			}
+			if fault := tick.count(a); fault != nil {
+				return goesOn, fault
+			}
 			if end, fault := body(a); end != goesOn || fault != nil {
 				return afterLoop(end), fault
 			}
@@ -194,18 +234,8 @@ func (c *compiler) genericFor(s *ast.GenericForStmt) statement {
 	}
 }
 
-// tick counts a turn of a loop and ends the script if its host says so.
+// tick is the tick of a function.
 func (c *compiler) tick(call *ast.FuncCallExpr) statement {
-	at := c.site(call)
-	return func(a *activation) (outcome, *failure) {
-		r := &a.e.run
-		if (r.ticks+1)%ticksPerCheck != 0 { // countTick, of which nothing else comes
-			r.ticks++
-			return goesOn, nil
-		}
-		if text := a.e.countTick(); text != "" {
-			return goesOn, at.raise(errorTable(a.e.main, text))
-		}
-		return goesOn, nil
-	}
+	tick := loopTick{c.site(call)}
+	return func(a *activation) (outcome, *failure) { return goesOn, tick.count(a) }
 }

@@ -31,27 +31,45 @@ func textReply(text string, ok bool, err error) resp.Value {
 	return resp.Str(text)
 }
 
+// longestKept is how many elements a reply has at most whose memory is used again.
+const longestKept = 64
+
+// list is room for n elements of a reply, which is read before the next command
+// of the node runs.
+func (c *Call) list(n int) []resp.Value {
+	if n > longestKept {
+		return make([]resp.Value, 0, n)
+	}
+	if cap(c.Node.elements) < n {
+		c.Node.elements = make([]resp.Value, 0, n)
+	}
+	return c.Node.elements[:0]
+}
+
 // setText is textReply that sets the reply.
 func setText(reply *resp.Value, text string, ok bool, err error) {
-	switch {
-	case err != nil:
-		*reply = failed(err)
-	case ok:
+	if ok {
 		reply.SetStr(text)
-	default:
+	} else {
+		setMissing(reply, err)
+	}
+}
+
+// setMissing is setText of nothing or an error.
+func setMissing(reply *resp.Value, err error) {
+	if err != nil {
+		*reply = failed(err)
+	} else {
 		reply.SetNil()
 	}
 }
 
 // setFlag is flagReply that sets the reply.
 func setFlag(reply *resp.Value, yes bool, err error) {
-	switch {
-	case err != nil:
-		*reply = failed(err)
-	case yes:
+	if yes {
 		reply.SetInt(1)
-	default:
-		reply.SetInt(0)
+	} else {
+		setCount(reply, 0, err)
 	}
 }
 

@@ -238,14 +238,6 @@ func listOperation(tb testing.TB, name string, key []byte, rest [][]byte) storeO
 	switch name {
 	case "lindex":
 		index := int(numberIn(tb, rest[0]))
-		if index < 0 {
-			return func(db *datastore.DB) {
-				n, _ := db.ListLen(key)
-				if n > 0 {
-					_, _, _ = db.ListAt(key, n+index)
-				}
-			}
-		}
 		return func(db *datastore.DB) { _, _, _ = db.ListAt(key, index) }
 	case "lpop":
 		return func(db *datastore.DB) { _, _, _ = db.ListPop(key, datastore.Head) }

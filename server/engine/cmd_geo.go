@@ -90,7 +90,8 @@ func runGeoAdd(c *Call) resp.Value {
 	}
 	asSent := c.Args
 	c.Args = words
-	reply := runZAdd(c)
+	var reply resp.Value
+	runZAdd(c, &reply)
 	c.Args = asSent
 	if c.changes > 0 {
 		c.Replicate(words...)

@@ -17,13 +17,13 @@ var hashCommands = []Command{
 	{Name: "HGET", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read hash fast", Fill: runHGet},
 	{Name: "HGETALL", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read hash slow", Run: runHGetAll},
+		Groups: "read hash slow", Fill: runHGetAll},
 	{Name: "HINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Fill: runHIncrBy},
 	{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
 		Groups: "write hash fast", Run: runHIncrByFloat},
 	{Name: "HKEYS", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read hash slow", Run: runHKeys},
+		Groups: "read hash slow", Fill: runHKeys},
 	{Name: "HLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read hash fast", Fill: runHLen},
 	{Name: "HMGET", Arity: -3, Flags: ReadOnly | Fast, Keys: oneKey(1),
@@ -39,7 +39,7 @@ var hashCommands = []Command{
 	{Name: "HSTRLEN", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read hash fast", Run: runHStrLen},
 	{Name: "HVALS", Arity: 2, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read hash slow", Run: runHVals},
+		Groups: "read hash slow", Fill: runHVals},
 }
 
 const (
@@ -100,30 +100,30 @@ func runHGet(c *Call, reply *resp.Value) {
 }
 
 // runHGetAll is HGETALL key.
-func runHGetAll(c *Call) resp.Value {
-	reply := hashReply(c, true, true)
+func runHGetAll(c *Call, reply *resp.Value) {
+	hashReply(c, reply, true, true)
 	if reply.Kind == resp.Array {
 		reply.Kind = resp.Map
 	}
-	return reply
 }
 
 // runHKeys is HKEYS key.
-func runHKeys(c *Call) resp.Value { return hashReply(c, true, false) }
+func runHKeys(c *Call, reply *resp.Value) { hashReply(c, reply, true, false) }
 
 // runHVals is HVALS key.
-func runHVals(c *Call) resp.Value { return hashReply(c, false, true) }
+func runHVals(c *Call, reply *resp.Value) { hashReply(c, reply, false, true) }
 
 // hashReply lists the fields of the hash, their values, or both in turn.
-func hashReply(c *Call, fields, values bool) resp.Value {
+func hashReply(c *Call, reply *resp.Value, fields, values bool) {
 	n, err := c.DB.HashLen(c.Args[1])
 	if err != nil {
-		return failed(err)
+		*reply = failed(err)
+		return
 	}
 	if fields && values {
 		n *= 2
 	}
-	list := make([]resp.Value, 0, n)
+	list := c.list(n)
 	err = c.DB.HashEach(c.Args[1], func(field, text string) {
 		if fields {
 			list = append(list, resp.Str(field))
@@ -133,9 +133,10 @@ func hashReply(c *Call, fields, values bool) resp.Value {
 		}
 	})
 	if err != nil {
-		return failed(err)
+		*reply = failed(err)
+		return
 	}
-	return resp.List(list...)
+	reply.SetList(list)
 }
 
 // runHIncrBy is HINCRBY key field increment.

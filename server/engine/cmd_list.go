@@ -19,29 +19,29 @@ var listCommands = []Command{
 	{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: numberedKeys(1),
 		Groups: "write list slow", Run: runLMPop},
 	{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runLPop},
+		Groups: "write list fast", Fill: runLPop},
 	{Name: "LPOS", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
 		Groups: "read list slow", Run: runLPos},
 	{Name: "LPUSH", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runLPush},
+		Groups: "write list fast", Fill: runLPush},
 	{Name: "LPUSHX", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runLPushX},
+		Groups: "write list fast", Fill: runLPushX},
 	{Name: "LRANGE", Arity: 4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read list slow", Run: runLRange},
+		Groups: "read list slow", Fill: runLRange},
 	{Name: "LREM", Arity: 4, Flags: Write, Keys: oneKey(1),
-		Groups: "write list slow", Run: runLRem},
+		Groups: "write list slow", Fill: runLRem},
 	{Name: "LSET", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
 		Groups: "write list slow", Run: runLSet},
 	{Name: "LTRIM", Arity: 4, Flags: Write, Keys: oneKey(1),
 		Groups: "write list slow", Run: runLTrim},
 	{Name: "RPOP", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runRPop},
+		Groups: "write list fast", Fill: runRPop},
 	{Name: "RPOPLPUSH", Arity: 3, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
 		Groups: "write list slow", Run: runRPopLPush},
 	{Name: "RPUSH", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runRPush},
+		Groups: "write list fast", Fill: runRPush},
 	{Name: "RPUSHX", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write list fast", Run: runRPushX},
+		Groups: "write list fast", Fill: runRPushX},
 }
 
 const (
@@ -54,23 +54,12 @@ const (
 
 // runLIndex is LINDEX key index.
 func runLIndex(c *Call, reply *resp.Value) {
-	key := c.Args[1]
-	n, err := c.DB.ListLen(key)
-	if err != nil || n == 0 {
-		setText(reply, "", false, err)
-		return
-	}
-	index, ok := parseInt(c.Args[2])
-	if !ok {
+	index, isInt := parseInt(c.Args[2])
+	text, ok, err := c.DB.ListAt(c.Args[1], int(index))
+	if !isInt && err == nil && c.DB.Found() { // nobody asks for the index in what is not there
 		*reply = resp.Err(errNotInt)
 		return
 	}
-	at, ok := fromHead(index, n)
-	if !ok {
-		reply.SetNil()
-		return
-	}
-	text, ok, err := c.DB.ListAt(key, at)
 	setText(reply, text, ok, err)
 }
 
@@ -160,43 +149,49 @@ func popEvent(end datastore.End) string {
 }
 
 // runLPop is LPOP key [count].
-func runLPop(c *Call) resp.Value { return pop(c, datastore.Head) }
+func runLPop(c *Call, reply *resp.Value) { pop(c, reply, datastore.Head) }
 
 // runRPop is RPOP key [count].
-func runRPop(c *Call) resp.Value { return pop(c, datastore.Tail) }
+func runRPop(c *Call, reply *resp.Value) { pop(c, reply, datastore.Tail) }
 
 // pop replies one element, or with a count an array of up to so many.
-func pop(c *Call, end datastore.End) resp.Value {
+func pop(c *Call, reply *resp.Value, end datastore.End) {
+	if len(c.Args) != 2 {
+		*reply = popMany(c, end)
+		return
+	}
+	key := c.Args[1]
+	text, ok, err := c.DB.ListPop(key, end)
+	if ok {
+		c.Changed(key, popEvent(end))
+		notifyIfGone(c, key)
+	}
+	setText(reply, text, ok, err)
+}
+
+func popMany(c *Call, end datastore.End) resp.Value {
 	if len(c.Args) > 3 {
 		return resp.Err(errArity(c.Cmd.full))
 	}
-	key, many := c.Args[1], len(c.Args) == 3
-	count := int64(1)
-	if many {
-		var ok bool
-		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
-			return resp.Err(errNotPositive)
-		}
+	key := c.Args[1]
+	count, ok := parseInt(c.Args[2])
+	if !ok || count < 0 {
+		return resp.Err(errNotPositive)
 	}
 	n, err := c.DB.ListLen(key)
 	switch {
 	case err != nil:
 		return failed(err)
-	case n == 0 && many:
-		return resp.NullList
 	case n == 0:
-		return resp.Null
+		return resp.NullList
 	case count == 0:
 		return resp.List()
 	}
 	texts, err := popElements(c, key, end, int(min(count, int64(n))))
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed(err)
-	case many:
-		return resp.List(texts...)
 	}
-	return texts[0]
+	return resp.List(texts...)
 }
 
 // popElements takes n elements off a list that has as many.
@@ -215,51 +210,55 @@ func popElements(c *Call, key []byte, end datastore.End, n int) ([]resp.Value, e
 }
 
 // runLPush is LPUSH key element [element ...].
-func runLPush(c *Call) resp.Value { return push(c, datastore.Head) }
+func runLPush(c *Call, reply *resp.Value) { push(c, reply, datastore.Head) }
 
 // runRPush is RPUSH key element [element ...].
-func runRPush(c *Call) resp.Value { return push(c, datastore.Tail) }
+func runRPush(c *Call, reply *resp.Value) { push(c, reply, datastore.Tail) }
 
 // runLPushX is LPUSHX key element [element ...].
-func runLPushX(c *Call) resp.Value { return pushExisting(c, datastore.Head) }
+func runLPushX(c *Call, reply *resp.Value) { pushExisting(c, reply, datastore.Head) }
 
 // runRPushX is RPUSHX key element [element ...].
-func runRPushX(c *Call) resp.Value { return pushExisting(c, datastore.Tail) }
+func runRPushX(c *Call, reply *resp.Value) { pushExisting(c, reply, datastore.Tail) }
 
-func push(c *Call, end datastore.End) resp.Value {
+func push(c *Call, reply *resp.Value, end datastore.End) {
 	key, n := c.Args[1], 0
 	for _, text := range c.Args[2:] {
 		var err error
 		if n, err = c.DB.ListPush(key, end, text); err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 	}
 	c.Changed(key, pushEvent(end))
-	return resp.Int(int64(n))
+	reply.SetInt(int64(n))
 }
 
-func pushExisting(c *Call, end datastore.End) resp.Value {
+func pushExisting(c *Call, reply *resp.Value, end datastore.End) {
 	if !c.DB.Exists(c.Args[1]) {
-		return resp.Zero
+		reply.SetInt(0)
+		return
 	}
-	return push(c, end)
+	push(c, reply, end)
 }
 
 // runLRange is LRANGE key start stop.
-func runLRange(c *Call) resp.Value {
+func runLRange(c *Call, reply *resp.Value) {
 	from, to, bad := listRange(c)
 	if bad.Kind != resp.None {
-		return bad
+		*reply = bad
+		return
 	}
 	texts, err := c.DB.ListRange(c.Args[1], from, to)
 	if err != nil {
-		return failed(err)
+		*reply = failed(err)
+		return
 	}
-	list := make([]resp.Value, 0, len(texts))
+	list := c.list(len(texts))
 	for _, text := range texts {
 		list = append(list, resp.Str(text))
 	}
-	return resp.List(list...)
+	reply.SetList(list)
 }
 
 // listRange reads the range in arguments 2 and 3 over the list under
@@ -279,20 +278,21 @@ func listRange(c *Call) (from, to int, bad resp.Value) {
 }
 
 // runLRem is LREM key count element: a negative count starts at the tail.
-func runLRem(c *Call) resp.Value {
+func runLRem(c *Call, reply *resp.Value) {
 	count, ok := parseInt(c.Args[2])
 	if !ok {
-		return resp.Err(errNotInt)
+		*reply = resp.Err(errNotInt)
+		return
 	}
 	end := datastore.Head
 	if count < 0 {
 		end, count = datastore.Tail, -count
 	}
 	n, err := c.DB.ListRemove(c.Args[1], end, int(count), c.Args[3])
-	if err != nil {
-		return failed(err)
+	if err == nil {
+		c.removed(c.Args[1], "lrem", n)
 	}
-	return removedReply(c, c.Args[1], "lrem", n)
+	setCount(reply, n, err)
 }
 
 // runLSet is LSET key index element.

@@ -81,7 +81,7 @@ func popSortedSets(c *Call, opt popOptions) resp.Value {
 			continue
 		}
 		replicatePop(c, name, key, len(members))
-		return resp.List(resp.Str(string(key)), membersReply(members, opt.other, true, true))
+		return resp.List(resp.Str(string(key)), c.membersReply(members, opt.other, true, true))
 	}
 	return resp.NullList
 }

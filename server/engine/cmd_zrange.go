@@ -34,35 +34,37 @@ type rangeOptions struct {
 }
 
 // runZRange is ZRANGE key min max [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES].
-func runZRange(c *Call) resp.Value { return zrange(c, rangeAuto, false) }
+func runZRange(c *Call, reply *resp.Value) { zrange(c, reply, rangeAuto, false) }
 
 // runZRangeByScore is ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count].
-func runZRangeByScore(c *Call) resp.Value { return zrange(c, byScore, false) }
+func runZRangeByScore(c *Call, reply *resp.Value) { zrange(c, reply, byScore, false) }
 
 // runZRangeByLex is ZRANGEBYLEX key min max [LIMIT offset count].
-func runZRangeByLex(c *Call) resp.Value { return zrange(c, byLex, false) }
+func runZRangeByLex(c *Call, reply *resp.Value) { zrange(c, reply, byLex, false) }
 
 // runZRevRange is ZREVRANGE key start stop [WITHSCORES].
-func runZRevRange(c *Call) resp.Value { return zrange(c, byRank, true) }
+func runZRevRange(c *Call, reply *resp.Value) { zrange(c, reply, byRank, true) }
 
 // runZRevRangeByScore is ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count].
-func runZRevRangeByScore(c *Call) resp.Value { return zrange(c, byScore, true) }
+func runZRevRangeByScore(c *Call, reply *resp.Value) { zrange(c, reply, byScore, true) }
 
 // runZRevRangeByLex is ZREVRANGEBYLEX key max min [LIMIT offset count].
-func runZRevRangeByLex(c *Call) resp.Value { return zrange(c, byLex, true) }
+func runZRevRangeByLex(c *Call, reply *resp.Value) { zrange(c, reply, byLex, true) }
 
 // zrange is all commands that list a range; kind and reverse are what the
 // command's name fixes.
-func zrange(c *Call, kind rangeKind, reverse bool) resp.Value {
+func zrange(c *Call, reply *resp.Value, kind rangeKind, reverse bool) {
 	opt, bad := parseRangeOptions(c.Args[4:], kind, reverse)
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
 	members, bad := opt.members(c, c.Args[1], c.Args[2], c.Args[3])
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
-	return membersReply(members, opt.reverse, opt.scores, c.Proto == 3)
+	*reply = c.membersReply(members, opt.reverse, opt.scores, c.Proto == 3)
 }
 
 // runZRangeStore is ZRANGESTORE destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count].
@@ -174,23 +176,26 @@ func zcount(c *Call, kind rangeKind) resp.Value {
 }
 
 // runZRemRangeByScore is ZREMRANGEBYSCORE key min max.
-func runZRemRangeByScore(c *Call) resp.Value { return zremove(c, byScore) }
+func runZRemRangeByScore(c *Call, reply *resp.Value) { zremove(c, reply, byScore) }
 
 // runZRemRangeByRank is ZREMRANGEBYRANK key start stop.
-func runZRemRangeByRank(c *Call) resp.Value { return zremove(c, byRank) }
+func runZRemRangeByRank(c *Call, reply *resp.Value) { zremove(c, reply, byRank) }
 
 // runZRemRangeByLex is ZREMRANGEBYLEX key min max.
-func runZRemRangeByLex(c *Call) resp.Value { return zremove(c, byLex) }
+func runZRemRangeByLex(c *Call, reply *resp.Value) { zremove(c, reply, byLex) }
 
-func zremove(c *Call, kind rangeKind) resp.Value {
+func zremove(c *Call, reply *resp.Value, kind rangeKind) {
 	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3])
 	if bad != "" {
-		return resp.Err(bad)
+		*reply = resp.Err(bad)
+		return
 	}
-	if err := c.DB.ZRemoveSpan(c.Args[1], from, to); err != nil {
-		return failed(err)
+	n := max(0, to-from)
+	err := c.DB.ZRemoveSpan(c.Args[1], from, to)
+	if err == nil {
+		c.removed(c.Args[1], c.Cmd.full, n)
 	}
-	return removedReply(c, c.Args[1], c.Cmd.full, max(0, to-from))
+	setCount(reply, n, err)
 }
 
 // zspan reads two bounds and returns the ranks they include in the sorted set

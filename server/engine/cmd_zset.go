@@ -12,13 +12,13 @@ import (
 
 var zsetCommands = []Command{
 	{Name: "ZADD", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write sortedset fast", Run: runZAdd},
+		Groups: "write sortedset fast", Fill: runZAdd},
 	{Name: "ZCARD", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Fill: runZCard},
 	{Name: "ZCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZCount},
 	{Name: "ZINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write sortedset fast", Run: runZIncrBy},
+		Groups: "write sortedset fast", Fill: runZIncrBy},
 	{Name: "ZLEXCOUNT", Arity: 4, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZLexCount},
 	{Name: "ZMPOP", Arity: -4, Flags: Write | MovableKeys, Keys: numberedKeys(1),
@@ -30,11 +30,11 @@ var zsetCommands = []Command{
 	{Name: "ZPOPMIN", Arity: -2, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "write sortedset fast", Run: runZPopMin},
 	{Name: "ZRANGE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRange},
+		Groups: "read sortedset slow", Fill: runZRange},
 	{Name: "ZRANGEBYLEX", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRangeByLex},
+		Groups: "read sortedset slow", Fill: runZRangeByLex},
 	{Name: "ZRANGEBYSCORE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRangeByScore},
+		Groups: "read sortedset slow", Fill: runZRangeByScore},
 	{Name: "ZRANGESTORE", Arity: -5, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
 		Groups: "write sortedset slow", Run: runZRangeStore},
 	{Name: "ZRANDMEMBER", Arity: -2, Flags: ReadOnly, Keys: oneKey(1),
@@ -44,17 +44,17 @@ var zsetCommands = []Command{
 	{Name: "ZREM", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
 		Groups: "write sortedset fast", Fill: runZRem},
 	{Name: "ZREMRANGEBYLEX", Arity: 4, Flags: Write, Keys: oneKey(1),
-		Groups: "write sortedset slow", Run: runZRemRangeByLex},
+		Groups: "write sortedset slow", Fill: runZRemRangeByLex},
 	{Name: "ZREMRANGEBYRANK", Arity: 4, Flags: Write, Keys: oneKey(1),
-		Groups: "write sortedset slow", Run: runZRemRangeByRank},
+		Groups: "write sortedset slow", Fill: runZRemRangeByRank},
 	{Name: "ZREMRANGEBYSCORE", Arity: 4, Flags: Write, Keys: oneKey(1),
-		Groups: "write sortedset slow", Run: runZRemRangeByScore},
+		Groups: "write sortedset slow", Fill: runZRemRangeByScore},
 	{Name: "ZREVRANGE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRevRange},
+		Groups: "read sortedset slow", Fill: runZRevRange},
 	{Name: "ZREVRANGEBYLEX", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRevRangeByLex},
+		Groups: "read sortedset slow", Fill: runZRevRangeByLex},
 	{Name: "ZREVRANGEBYSCORE", Arity: -4, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZRevRangeByScore},
+		Groups: "read sortedset slow", Fill: runZRevRangeByScore},
 	{Name: "ZREVRANK", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
 		Groups: "read sortedset fast", Run: runZRevRank},
 	{Name: "ZSCORE", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
@@ -76,24 +76,24 @@ type addOptions struct {
 }
 
 // runZAdd is ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...].
-func runZAdd(c *Call) resp.Value {
+func runZAdd(c *Call, reply *resp.Value) {
 	opt, pairs := parseAdd(c.Args[2:])
-	if len(pairs) == 0 || len(pairs)%2 != 0 {
-		return resp.Err(errSyntax)
-	}
 	switch {
+	case len(pairs) == 0 || len(pairs)%2 != 0:
+		*reply = resp.Err(errSyntax)
 	case opt.nx && opt.xx:
-		return resp.Err(errNXAndXX)
+		*reply = resp.Err(errNXAndXX)
 	case opt.gt && opt.nx || opt.lt && opt.nx || opt.gt && opt.lt:
-		return resp.Err(errGTLTNX)
+		*reply = resp.Err(errGTLTNX)
 	case opt.incr && len(pairs) > 2:
-		return resp.Err(errIncrPair)
+		*reply = resp.Err(errIncrPair)
+	default:
+		zadd(c, reply, opt, pairs)
 	}
-	return zadd(c, opt, pairs)
 }
 
 // runZIncrBy is ZINCRBY key increment member.
-func runZIncrBy(c *Call) resp.Value { return zadd(c, addOptions{incr: true}, c.Args[2:]) }
+func runZIncrBy(c *Call, reply *resp.Value) { zadd(c, reply, addOptions{incr: true}, c.Args[2:]) }
 
 // parseAdd reads options up to the first argument that is none.
 func parseAdd(args [][]byte) (opt addOptions, pairs [][]byte) {
@@ -119,36 +119,39 @@ func parseAdd(args [][]byte) (opt addOptions, pairs [][]byte) {
 }
 
 // zadd is ZADD once it is parsed. What stood before a score that fails stays.
-func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
+func zadd(c *Call, reply *resp.Value, opt addOptions, pairs [][]byte) {
 	for i := 0; i < len(pairs); i += 2 {
 		if _, ok := parseFloat(pairs[i]); !ok {
-			return resp.Err(errNotFloat)
+			*reply = resp.Err(errNotFloat)
+			return
 		}
 	}
 	key, added, updated := c.Args[1], 0, 0
-	reply := resp.Null
+	reply.SetNil()
 	for i := 0; i < len(pairs); i += 2 {
 		score, _ := parseFloat(pairs[i])
 		old, exists, err := c.DB.ZScore(key, pairs[i+1])
 		if err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 		if opt.incr && exists {
 			score += old
 		}
 		if math.IsNaN(score) {
-			reply = resp.Err(errScoreNaN)
+			*reply = resp.Err(errScoreNaN)
 			break
 		}
 		if opt.refuses(exists, old, score) {
 			continue
 		}
-		reply = resp.Float(score)
+		reply.SetFloat(score)
 		if exists && score == old {
 			continue
 		}
 		if _, err = c.DB.ZSet(key, pairs[i+1], score); err != nil {
-			return failed(err)
+			*reply = failed(err)
+			return
 		}
 		if exists {
 			updated++
@@ -161,11 +164,11 @@ func zadd(c *Call, opt addOptions, pairs [][]byte) resp.Value {
 	}
 	switch {
 	case opt.incr || reply.Kind == resp.Error:
-		return reply
 	case opt.ch:
-		return resp.Int(int64(added + updated))
+		reply.SetInt(int64(added + updated))
+	default:
+		reply.SetInt(int64(added))
 	}
-	return resp.Int(int64(added))
 }
 
 // refuses reports whether the options keep a member from getting a score.
@@ -280,7 +283,7 @@ func zpop(c *Call, highest bool) resp.Value {
 	if err != nil {
 		return failed(err)
 	}
-	return membersReply(members, highest, true, c.Proto == 3 && len(c.Args) == 3)
+	return c.membersReply(members, highest, true, c.Proto == 3 && len(c.Args) == 3)
 }
 
 // popMembers takes up to count members with the highest or the lowest scores,
@@ -307,8 +310,12 @@ func popMembers(c *Call, key []byte, highest bool, count int64) ([]datastore.Mem
 
 // membersReply lists members, with their scores if asked for: behind each
 // name, or nested as pairs.
-func membersReply(members []datastore.Member, reverse, scores, nested bool) resp.Value {
-	list := make([]resp.Value, 0, 2*len(members))
+func (c *Call) membersReply(members []datastore.Member, reverse, scores, nested bool) resp.Value {
+	n := len(members)
+	if scores && !nested {
+		n *= 2
+	}
+	list := c.list(n)
 	for i := range members {
 		m := members[i]
 		if reverse {
@@ -349,7 +356,7 @@ func runZRandMember(c *Call) resp.Value {
 		members = append(members, all[i])
 	}
 	if len(c.Args) > 2 {
-		return membersReply(members, false, scores, c.Proto == 3)
+		return c.membersReply(members, false, scores, c.Proto == 3)
 	}
 	if len(members) == 0 {
 		return resp.Null

@@ -82,7 +82,7 @@ func zcombine(c *Call, combine algebra, weighed bool) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	return membersReply(combine(c, opt), false, opt.scores, c.Proto == 3)
+	return c.membersReply(combine(c, opt), false, opt.scores, c.Proto == 3)
 }
 
 func zcombineStore(c *Call, combine algebra, weighed bool) resp.Value {

@@ -79,18 +79,20 @@ type Call struct {
 	Args    [][]byte      // Args[0] is the name as sent
 	DB      *datastore.DB // the session's selected database
 	Proto   int           // 2 or 3: the form the reply will take
-	Script  bool          // called by a script
-	InTx    bool          // called by EXEC, or by a script that EXEC called
-	Again   bool          // the session was blocked in this command, and a key of it has changed
 	Ready   []byte        // with Again: that key, which has the kind that was waited for
 
-	reply      resp.Value // of a client's command
-	changes    int        // counted by Changed
-	replicated bool       // Replicate has replaced the command
-	forced     bool       // propagate although nothing has changed
-	plain      bool       // it runs a script, and took the shortest way
-	quiet      bool       // nobody takes note of a change but the counters
-	counted    bool       // its error has been counted already: by the script's call that failed
+	reply   resp.Value // of a client's command
+	changes int        // counted by Changed
+
+	// These eight stand together, as they are cleared together.
+	Script     bool // called by a script
+	InTx       bool // called by EXEC, or by a script that EXEC called
+	Again      bool // the session was blocked in this command, and a key of it has changed
+	replicated bool // Replicate has replaced the command
+	forced     bool // propagate although nothing has changed
+	plain      bool // it runs a script, and took the shortest way
+	quiet      bool // nobody takes note of a change but the counters
+	counted    bool // its error has been counted already: by the script's call that failed
 }
 
 // NowMillis is the node's wall clock in Unix milliseconds, read now.

@@ -73,8 +73,9 @@ type Node struct {
 	rewritten   *datastore.Snapshot // by the latest BGREWRITEAOF, for DEBUG LOADAOF; nil: none
 	outOfMemory bool                // when the running command of a client began
 
-	depth int
-	calls [maxDepth]Call // one for each level: client, EXEC, script, woken client
+	depth    int
+	calls    [maxDepth]Call // one for each level: client, EXEC, script, woken client
+	elements []resp.Value   // of the latest reply that is a short list, see Call.list
 
 	effects   effects
 	repl      replication
@@ -250,8 +251,8 @@ func (n *Node) pushIn(s *Session, db *datastore.DB) *Call {
 	// reply is set by whoever runs the command.
 	c.Node, c.Session, c.DB, c.Proto = n, s, db, s.Proto
 	c.Cmd, c.Args, c.Ready, c.changes, c.reply.Kind = nil, nil, nil, 0, resp.None
-	c.Script, c.InTx, c.Again, c.replicated, c.forced = false, false, false, false, false
-	c.plain, c.quiet, c.counted = false, false, false
+	c.Script, c.InTx, c.Again, c.replicated = false, false, false, false
+	c.forced, c.plain, c.quiet, c.counted = false, false, false, false
 	return c
 }
 
@@ -265,7 +266,7 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 	c.process()
 	c.forgetCaching()
 	n.pop()
-	if n.depth == 0 {
+	if n.depth == 0 && n.tracking.owed != nil {
 		n.sendOwed(s)
 	}
 	s.commandDone()
