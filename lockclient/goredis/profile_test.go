@@ -54,7 +54,7 @@ func TestWhatReplicasAreAsked(t *testing.T) {
 		{"single", cluster.Plan{Masters: 1}, false, []string{"m1"}, toServer, some, someOthers},
 		{"replicas", cluster.Plan{Masters: 1, Replicas: 2}, true, []string{"m1"}, toServer, some, someOthers},
 		{"sentinel", cluster.Plan{Masters: 1, Replicas: 2, Sentinels: 3}, true,
-			[]string{"s1", "s2", "s3"}, toSentinels, some, nil},
+			[]string{"s1", "s2", "s3"}, toSentinels, nil, nil},
 		{"cluster", shards, true, []string{"m1"}, toCluster, nil, nil},
 		{"cluster, not checked", shards, false, []string{"m1"}, toCluster, none, noOthers},
 	} {

@@ -24,7 +24,7 @@ type Transport struct {
 type Option func(*Transport)
 
 // WithReplicas says that the masters have replicas, which go-redis does not
-// know of a sentinel set. It is assumed of a cluster.
+// know of a single server. It is assumed of sentinel sets and clusters.
 func WithReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = true }
 }
@@ -35,6 +35,9 @@ func WithoutReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = false }
 }
 
+// ofSentinels is what go-redis has for the address of a NewFailoverClient.
+const ofSentinels = "FailoverClient"
+
 // New makes a Transport over a *redis.Client or a *redis.ClusterClient; it
 // refuses a *redis.Ring, whose servers share one keyspace without knowing of
 // each other, so that a lock moves to another server when one is down. It asks
@@ -42,8 +45,9 @@ func WithoutReplicas() Option {
 // probe), and a single server nothing. The client stays the caller's to close.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client}
-	switch client.(type) {
+	switch single := client.(type) {
 	case *redis.Client:
+		t.topology.Replicas = single.Options().Addr == ofSentinels
 	case *redis.ClusterClient:
 		t.topology.Cluster, t.topology.Replicas = true, true
 		var refused redis.Error
