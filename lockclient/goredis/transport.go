@@ -40,15 +40,20 @@ const ofSentinels = "FailoverClient"
 
 // New makes a Transport over a *redis.Client or a *redis.ClusterClient; it
 // refuses a *redis.Ring, whose servers share one keyspace without knowing of
-// each other, so that a lock moves to another server when one is down. It asks
+// each other, so that a lock moves to another server when one is down, and a
+// cluster's client with ReadOnly, RouteByLatency or RouteRandomly. It asks
 // a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
 // probe), and a single server nothing. The client stays the caller's to close.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client}
-	switch single := client.(type) {
+	switch c := client.(type) {
 	case *redis.Client:
-		t.topology.Replicas = single.Options().Addr == ofSentinels
+		t.topology.Replicas = c.Options().Addr == ofSentinels
 	case *redis.ClusterClient:
+		if c.Options().ReadOnly {
+			return nil, errors.New("goredis: a cluster client that reads from replicas cannot keep locks: " +
+				"they may not have heard of a lock, or of a latch, which counts as open then")
+		}
 		t.topology.Cluster, t.topology.Replicas = true, true
 		var refused redis.Error
 		err := client.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()

@@ -186,6 +186,18 @@ func TestRefusedConnectionIsNotSent(t *testing.T) {
 	assert.ErrorIs(t, err, lockclient.ErrNotSent)
 }
 
+// A replica that lags has no key yet of a latch that was set: who asks it would
+// find the latch open.
+func TestReadingFromReplicasIsRefused(t *testing.T) {
+	for _, options := range []redis.ClusterOptions{{ReadOnly: true}, {RouteByLatency: true}, {RouteRandomly: true}} {
+		options.Addrs = []string{"127.0.0.1:1"}
+		client := redis.NewClusterClient(&options)
+		_, err := goredis.New(t.Context(), client)
+		assert.ErrorContains(t, err, "reads from replicas")
+		client.Close()
+	}
+}
+
 func TestRingIsRefused(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	defer ring.Close()
