@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
 )
@@ -52,6 +53,37 @@ func TestCellsHaveWorlds(t *testing.T) {
 	_, ok, err = Find("matrix:7/redisson/latch")
 	require.True(t, ok)
 	require.ErrorContains(t, err, `no cell "7/redisson/latch"`)
+}
+
+// The promise of each claim that should hold comes into play in one of its first
+// runs. Where each waits only once, for a latch or in row 20, all mostly have what
+// they wait for before the faults end.
+func TestClaimsAreJudged(t *testing.T) {
+	const enough = 24
+	lua := sim.NewLua()
+	once := func(c Cell, one claim) bool { return one.check == "liveness" && (c.Kind == "latch" || c.Row == 20) }
+	judged := func(s *sim.Scenario) bool {
+		for i := range enough {
+			r, err := s.Run(t.Context(), sim.Options{Seed: explore.Seed(1, i), Lua: lua})
+			require.NoError(t, err)
+			if r.Results[0].Verdict != check.Unknown {
+				return true
+			}
+		}
+		return false
+	}
+	for _, r := range Rows() {
+		for _, c := range r.Cells {
+			for _, one := range c.claims() {
+				if one.verdict != check.Holds || once(c, one) {
+					continue
+				}
+				s, err := r.Scenario(&c, one)
+				require.NoError(t, err)
+				require.True(t, judged(s), "%s: in %d runs nothing could be said", s.Name, enough)
+			}
+		}
+	}
 }
 
 func TestRowErrors(t *testing.T) {
