@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// refusalPause is how long a request waits before it is sent again that a
-	// cluster has refused. The next pause is twice as long, up to refusalPauseMax.
+	// refusalPause is how long a request waits before it is sent again that was
+	// refused. The next pause is twice as long, up to refusalPauseMax.
 	refusalPause    = 50 * time.Millisecond
 	refusalPauseMax = 400 * time.Millisecond
 	// retryPeriod is how long background work waits before it repeats a request.
@@ -90,7 +90,7 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then. For as long as patience a request is
-// repeated that a cluster refuses.
+// repeated that is refused on the way, see persist.
 func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q *call) (reply Reply, err error) {
 	until := c.patienceEnds(patience)
 	reply, err = c.evalSyncedOnce(ctx, q)
@@ -115,8 +115,8 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q *call) (Reply, error) {
 	return reply, outcomeError(ctx, err)
 }
 
-// persist sends a request again, refused with err, that a cluster refuses because a
-// slot is on its way or nobody serves it, until the Mono time that patienceEnds gave.
+// persist sends a request again, refused with err, that is refused because a slot is
+// on its way, or nobody serves it, or a new master does, until the Mono time that patienceEnds gave.
 // It was not executed: only what has an unknown outcome is never sent again.
 func (c *Client) persist(ctx context.Context, until time.Duration, err error, send func() error) error {
 	if !isOnItsWay(err) {
@@ -140,11 +140,12 @@ func (c *Client) patienceEnds(patience time.Duration) time.Duration {
 	return c.rt.Mono() + min(patience, c.timeout)
 }
 
-// isOnItsWay tells whether a cluster has refused a request for a reason that
-// passes when a slot has moved or a master was replaced.
+// isOnItsWay tells whether a server has refused a request for a reason that
+// passes when a slot has moved or a master was replaced. The new one may not know
+// the script that was loaded into the old one.
 func isOnItsWay(err error) bool {
 	switch refusal(err) {
-	case "ASK", "CLUSTERDOWN", "MOVED", "TRYAGAIN":
+	case "ASK", "CLUSTERDOWN", "MOVED", "NOSCRIPT", "TRYAGAIN":
 		return true
 	}
 	return false

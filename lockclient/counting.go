@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // change runs a script that changes a count and replies a number. As a count
@@ -27,6 +28,25 @@ func (c *Client) change(ctx context.Context, q call) (int64, error) {
 	return n, err
 }
 
+// countPatience is for how long a request that changes a count is repeated until it
+// is answered: nothing else settles it.
+const countPatience = 10 * time.Minute
+
+// forget has a record end soon, whose request was answered when it was sent first:
+// nothing but a second copy of it can still be on its way. After a repetition the
+// first request can; then the record stays for its whole TTL.
+func (c *Client) forget(record string) {
+	soon := millis(3 * c.timeout)
+	c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, record, "PEXPIRE", record, soon) })
+}
+
+// record names what one request that changes a count leaves, so that it changes nothing
+// when it is sent again: what it did.
+func (c *Client) record(key string) string { return latchKey(key, c.requestID()) }
+
+// recordTTL is the TTL of records: none ends while its request may be repeated.
+func (c *Client) recordTTL() string { return millis(countPatience + c.latchTTL()) }
+
 // announced adds to a script's arguments the command that wakes waiters. The
 // scripts of 3.16 know theirs.
 func (c *Client) announced(args ...string) []string {
@@ -44,11 +64,15 @@ func notRun(err error) bool {
 		return true
 	}
 	switch refusal(err) {
-	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "NOREPLICAS", "READONLY", "TRYAGAIN":
+	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "NOREPLICAS", "NOSCRIPT", "READONLY", "TRYAGAIN":
 		return true
 	}
 	return false
 }
+
+// unsettled tells whether a request that leaves a record is to be repeated: it was not
+// run, or nobody knows.
+func unsettled(err error) bool { return notRun(err) || errors.Is(err, ErrUnknown) }
 
 // refusal is the code word of a server's error, "" of any other.
 func refusal(err error) string {

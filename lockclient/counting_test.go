@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func synchronize(t *testing.T, opts ...lockclient.Option) []string {
 	s := c.Semaphore("s")
 	_, _ = s.TrySetPermits(ctx, 3)
 	_, _ = s.AddPermits(ctx, -1)
-	p, err := s.Acquire(ctx, 2)
+	p, err := s.Acquire(ctx, 1)
 	require.NoError(t, err)
 	require.NoError(t, p.Release(ctx))
 	_, _ = s.Drain(ctx)
@@ -59,13 +60,14 @@ func synchronize(t *testing.T, opts ...lockclient.Option) []string {
 	require.NoError(t, h.Extend(ctx, 2*time.Minute))
 	require.NoError(t, h.Unlock(ctx))
 	_, _ = x.Available(ctx)
-	lines := w.sent(t, 16)
+	lines := w.sent(t, 16+4) // and what ends records, at its own time
 	raw := rawID(t, h.Owner())
 	for i, line := range lines {
 		line = strings.ReplaceAll(line, raw, "RAW")
 		lines[i] = dates.ReplaceAllString(ids.ReplaceAllString(line, "HEX"), "DATE")
 	}
-	return lines
+	ends := func(line string) bool { return strings.HasPrefix(line, "PEXPIRE redisson_unlock_latch:{") }
+	return slices.DeleteFunc(lines, ends)
 }
 
 // rawID is the id of a permit in 16 bytes.
@@ -82,12 +84,12 @@ func TestWireOfSynchronizers(t *testing.T) {
 	assert.Equal(t, []string{
 		"semaphore-set s redisson_sc:{s} | 3 PUBLISH",
 		"semaphore-add s redisson_sc:{s} | -1 PUBLISH",
-		"semaphore-acquire s | 2",
-		"semaphore-return s redisson_sc:{s} | 2 PUBLISH",
-		"semaphore-drain s | ",
+		"semaphore-acquire s redisson_unlock_latch:{s}:HEX | 1 620000",
+		"semaphore-return s redisson_sc:{s} redisson_unlock_latch:{s}:HEX | 1 620000 PUBLISH",
+		"semaphore-drain s redisson_unlock_latch:{s}:HEX | 620000",
 		"GET s",
 		"latch-set l redisson_countdownlatch__channel__{l} | 1 2 PUBLISH",
-		"latch-count-down l redisson_countdownlatch__channel__{l} | 0 PUBLISH",
+		"latch-count-down l redisson_countdownlatch__channel__{l} redisson_unlock_latch:{l}:HEX | 0 620000 PUBLISH",
 		"latch-delete l redisson_countdownlatch__channel__{l} | 1 PUBLISH",
 		"semaphore-set x redisson_sc:{x} | 3 PUBLISH",
 		"permit-set x {x}:timeout redisson_sc:{x} | 4 PUBLISH",
@@ -104,12 +106,12 @@ func TestWireOfSynchronizers316(t *testing.T) {
 	assert.Equal(t, []string{
 		"semaphore-set s redisson_sc:{s} | 3",
 		"semaphore-add s redisson_sc:{s} | -1",
-		"semaphore-acquire s | 2",
-		"semaphore-return s redisson_sc:{s} | 2",
-		"semaphore-drain s | ",
+		"semaphore-acquire s redisson_unlock_latch:{s}:HEX | 1 620000",
+		"semaphore-return s redisson_sc:{s} redisson_unlock_latch:{s}:HEX | 1 620000",
+		"semaphore-drain s redisson_unlock_latch:{s}:HEX | 620000",
 		"GET s",
 		"latch-set l redisson_countdownlatch__channel__{l} | 1 2",
-		"latch-count-down l redisson_countdownlatch__channel__{l} | 0",
+		"latch-count-down l redisson_countdownlatch__channel__{l} redisson_unlock_latch:{l}:HEX | 0 620000",
 		"latch-delete l redisson_countdownlatch__channel__{l} | 1",
 		"semaphore-set x redisson_sc:{x} | 3",
 		"permit-set x {x}:timeout redisson_sc:{x} | 4",
@@ -121,29 +123,98 @@ func TestWireOfSynchronizers316(t *testing.T) {
 	}, synchronize(t, lockclient.Compat316()))
 }
 
-// A release that Redis refused at the door is repeated; an error out of the
-// middle of a script is not, as the script may have given the permits back.
-func TestReleaseIsRepeatedOnlyIfNotRun(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for text, releases := range map[string]int{"LOADING the dataset": 2, "NOPERM this channel": 1} {
-			refused := false
-			w := &wire{}
-			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-				if script == "semaphore-return" && !refused {
-					refused = true
-					return lockclient.Reply{}, &lockclient.ServerError{Text: text}
+// What changes a count is repeated as the same request when it was not run or nobody
+// knows; an error out of the middle of a script is final.
+func TestCountsAreRepeatedAsTheSameRequest(t *testing.T) {
+	for _, failure := range []struct {
+		err  error
+		sent int
+	}{
+		{&lockclient.ServerError{Text: "LOADING the dataset"}, 2},
+		{errors.New("connection reset"), 2},
+		{&lockclient.ServerError{Text: "NOPERM this channel"}, 1},
+	} {
+		for _, one := range []struct {
+			script string
+			change func(ctx context.Context, c *lockclient.Client) error
+		}{
+			{"semaphore-return", func(ctx context.Context, c *lockclient.Client) error {
+				p, err := c.Semaphore("s").Acquire(ctx, 1)
+				if err != nil {
+					return nil
 				}
-				return counted(script, keys)
+				return p.Release(ctx)
+			}},
+			{"latch-count-down", func(ctx context.Context, c *lockclient.Client) error {
+				_, err := c.Latch("l").CountDown(ctx)
+				return err
+			}},
+		} {
+			if one.script == "latch-count-down" && refused(failure.err) {
+				continue // it has not counted, and its caller knows
 			}
-			c := lockclient.New(w, lockclient.System())
-			p, err := c.Semaphore("s").Acquire(t.Context(), 1)
-			require.NoError(t, err)
-			var told *lockclient.ServerError
-			require.ErrorAs(t, p.Release(t.Context()), &told)
-			time.Sleep(1500 * time.Millisecond)
-			assert.Len(t, w.sent(t, 1), 1+releases, text)
-			c.Close()
+			bubble(t, func(t *testing.T) {
+				assert.Len(t, repeated(t, one.script, failure.err, one.change), failure.sent, "%s: %v", one.script, failure.err)
+			})
 		}
+	}
+}
+
+func refused(err error) bool {
+	var refusal *lockclient.ServerError
+	return errors.As(err, &refusal)
+}
+
+// repeated are the requests of a script whose first has the given error, in 15 minutes.
+// They are one.
+func repeated(
+	t *testing.T, script string, failure error, change func(context.Context, *lockclient.Client) error,
+) (requests []string) {
+	failed := false
+	w := &wire{}
+	w.reply = func(name string, keys []string) (lockclient.Reply, error) {
+		if name == script && !failed {
+			failed = true
+			return lockclient.Reply{}, failure
+		}
+		return counted(name, keys)
+	}
+	c := lockclient.New(w, lockclient.System())
+	defer c.Close()
+	require.Error(t, change(t.Context(), c))
+	time.Sleep(15 * time.Minute)
+	for _, line := range w.sent(t, 1) {
+		if strings.HasPrefix(line, script) {
+			requests = append(requests, line)
+		}
+	}
+	require.Len(t, slices.Compact(slices.Clone(requests)), 1)
+	return requests
+}
+
+// An acquisition whose reply is lost is withdrawn, until that is answered.
+func TestDoubtfulPermitsAreWithdrawn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{}
+		asked := 0
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			if asked++; asked < 4 {
+				return lockclient.Reply{}, errors.New("connection reset")
+			}
+			return counted(script, keys)
+		}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		_, err := c.Semaphore("s").TryAcquire(t.Context(), 3)
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(15 * time.Minute)
+		lines := w.sent(t, 4)
+		record := ids.FindString(lines[0])
+		withdrawal := "semaphore-withdraw s redisson_sc:{s} redisson_unlock_latch:{s}:" + record + " | 620000 PUBLISH"
+		assert.Equal(t, []string{
+			"semaphore-acquire s redisson_unlock_latch:{s}:" + record + " | 3 620000",
+			withdrawal, withdrawal, withdrawal,
+		}, lines)
 	})
 }
 

@@ -2,6 +2,7 @@ package lockclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -55,16 +56,35 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) 
 }
 
 // CountDown counts down by one, and returns the count that is left; at 0 the
-// latch opens. The error is ErrNoLatch if there was no count. After ErrUnknown
-// it may have counted: it is never repeated, as counting twice would open the
-// latch early. After ErrReplication it has counted, but no replica has confirmed
-// that. Other errors are those of TrySetCount.
+// latch opens. The error is ErrNoLatch if there was no count. After ErrUnknown it may
+// have counted: it is repeated in the background for ten minutes, and counts once, as
+// each request leaves a record (Redisson's do not). After ErrReplication it has counted,
+// but no replica has confirmed that. Other errors are those of TrySetCount.
 func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
-	left, err = l.change(ctx, latchCountDown, latchOpened)
+	record := l.client.record(l.key)
+	left, err = l.countDown(ctx, record)
+	switch {
+	case err == nil || err == ErrReplication:
+		l.client.forget(record)
+	case errors.Is(err, ErrUnknown):
+		l.client.insist(l.key, "", countPatience, func(ctx context.Context) error {
+			if _, err := l.countDown(ctx, record); unsettled(err) {
+				return err
+			}
+			return nil
+		})
+	}
 	if err == nil && left < 0 {
 		left, err = 0, ErrNoLatch
 	}
 	return left, opError("count down", l.key, err)
+}
+
+// countDown asks to count down: with the same record, it counts once.
+func (l *Latch) countDown(ctx context.Context, record string) (left int64, err error) {
+	c := l.client
+	keys := []string{l.key, latchChannel(l.key), record}
+	return c.change(ctx, call{latchCountDown, keys, c.announced(latchOpened, c.recordTTL())})
 }
 
 // Count returns the count, 0 if there is none.

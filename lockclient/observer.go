@@ -14,8 +14,9 @@ const (
 	Released                       // an Unlock ended: Held, Err if it failed
 	Lost                           // the lock ended by itself: Held
 	// GivenBack tells that what an Unlock failed to give back, or an acquisition
-	// of unknown outcome may have taken, was given back in the background; with
-	// Err that was given up, and it ends with its lease.
+	// of unknown outcome may have taken, was given back in the background, or that
+	// a CountDown of unknown outcome has counted; with Err that was given up, and
+	// what has a lease ends with it.
 	GivenBack
 )
 

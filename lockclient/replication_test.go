@@ -51,21 +51,23 @@ func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 	})
 }
 
-// Permits that no replica has are given back with one request: a master that cannot
-// be reached for that may have a successor which has never heard of them.
-func TestUnconfirmedPermitsAreGivenBackOnce(t *testing.T) {
+// Permits that no replica has are withdrawn, as often as it takes: a master that took
+// over without having heard of them gives nothing back.
+func TestUnconfirmedPermitsAreWithdrawn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &lagging{wire{topology: lockclient.Topology{Replicas: true}}}
+		asked := 0
 		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-			if script == "semaphore-return" {
+			if asked++; asked == 2 {
 				return lockclient.Reply{}, lockclient.ErrNotSent
 			}
 			return counted(script, keys)
 		}
 		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
 		_, err := c.Semaphore("s").TryAcquire(t.Context(), 1)
 		require.ErrorIs(t, err, lockclient.ErrReplication)
 		time.Sleep(time.Hour)
-		assert.Len(t, w.sent(t, 2), 2, "the acquisition and one return")
+		assert.Len(t, w.sent(t, 3), 3, "the acquisition, and twice its withdrawal")
 	})
 }

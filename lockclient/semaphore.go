@@ -7,31 +7,27 @@ import (
 	"time"
 )
 
-// returnPatience is for how long permits are given back that Redis refused to
-// take: nothing else frees them.
-const returnPatience = 10 * time.Minute
-
 // Constant after initialisation.
 var (
-	semaphoreAcquire = embedded("semaphore_acquire")
-	semaphoreReturn  = embedded("semaphore_return")
-	semaphoreSet     = embedded("semaphore_set")
-	semaphoreAdd     = embedded("semaphore_add")
-	semaphoreDrain   = embedded("semaphore_drain")
+	semaphoreAcquire  = embedded("semaphore_acquire")
+	semaphoreWithdraw = embedded("semaphore_withdraw")
+	semaphoreReturn   = embedded("semaphore_return")
+	semaphoreSet      = embedded("semaphore_set")
+	semaphoreAdd      = embedded("semaphore_add")
+	semaphoreDrain    = embedded("semaphore_drain")
 )
 
 // Semaphore names Redisson's semaphore (RSemaphore): the number of free permits
 // at key, unfair, its waiters woken by pub/sub and by looking again after
 // WithPoll. It is safe for concurrent use.
 //
-// Nothing in Redis says who has a permit. So the permits of a program that dies
-// are gone, and so are those of an acquisition whose reply was lost, if it took
-// any: its error is ErrUnknown, and nothing is done about it, as asking again
-// could take twice and giving back could give what was never taken. AddPermits
-// mends the number by hand. What no replica has confirmed (ErrReplication) is given
-// back, with one request: should a failover come just before that, the new master
-// counts a permit too many. The permits of a PermitSemaphore have names and leases,
-// and none of these troubles.
+// Nothing in Redis says who has a permit, so the permits of a program that dies are
+// gone; AddPermits mends the number by hand. Those of a PermitSemaphore have names and
+// leases, and come back by themselves. But each request leaves a record of what it did,
+// which Redisson's do not: an acquisition whose reply was lost, or that no replica has
+// confirmed, is given back if it took something, and takes nothing if it comes later; a
+// release whose reply was lost is repeated, and counts once. That is tried in the
+// background for ten minutes, while the program lives.
 type Semaphore struct {
 	client *Client
 	key    string
@@ -63,7 +59,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption)
 // Drain takes all permits that are free now, which may be none. Errors are those
 // of Acquire.
 func (s *Semaphore) Drain(ctx context.Context) (*Permits, error) {
-	n, err := s.client.change(ctx, call{semaphoreDrain, []string{s.key}, nil})
+	n, err := s.request(ctx, semaphoreDrain)
 	return s.taken(n, opError("drain", s.key, err))
 }
 
@@ -119,12 +115,8 @@ type semaphoreWait struct {
 }
 
 func (w semaphoreWait) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
-	s := w.semaphore
-	n, err := s.client.change(ctx, call{semaphoreAcquire, []string{s.key}, []string{decimal(w.n)}})
-	if err == ErrReplication && n == 0 {
-		err = nil // there is nothing to confirm
-	}
-	return n == 1, s.client.poll, err
+	n, err := w.semaphore.request(ctx, semaphoreAcquire, decimal(w.n))
+	return n > 0, w.semaphore.client.poll, err
 }
 
 func (w semaphoreWait) join(ctx context.Context) (waiting, error) {
@@ -132,17 +124,41 @@ func (w semaphoreWait) join(ctx context.Context) (waiting, error) {
 	return s.client.joinFor(ctx, permitsChannel(s.key), permitsWake, w.n)
 }
 
-// taken makes a Permits of n permits that were taken, unless err says that they
-// were not or that no replica knows of it.
-func (s *Semaphore) taken(n int64, err error) (*Permits, error) {
-	p := &Permits{semaphore: s, n: n, since: s.client.rt.Mono()}
+// request runs a script that takes permits, and returns how many it took. Those that
+// it took without our knowing, or without a replica, are given back.
+func (s *Semaphore) request(ctx context.Context, script *Script, args ...string) (int64, error) {
+	c, record := s.client, s.client.record(s.key)
+	n, err := c.change(ctx, call{script, []string{s.key, record}, append(args, c.recordTTL())})
 	switch {
-	case err == nil:
-		return p, nil
-	case errors.Is(err, ErrReplication):
-		p.insist(0) // a master that cannot be reached may have a successor that knows nothing of them
+	case err == ErrReplication && n == 0:
+		err = nil // there is nothing to confirm
+	case err == ErrReplication || errors.Is(err, ErrUnknown):
+		s.withdraw(record)
+	case err == nil && n > 0:
+		c.forget(record)
 	}
-	return nil, err
+	return n, err
+}
+
+// withdraw gives back in the background what an acquisition took. A master that never
+// heard of that gives nothing.
+func (s *Semaphore) withdraw(record string) {
+	c := s.client
+	q := call{semaphoreWithdraw, append(s.keys(), record), c.announced(c.recordTTL())}
+	c.insist(s.key, "", countPatience, func(ctx context.Context) error {
+		if _, err := c.change(ctx, q); err != ErrReplication {
+			return err
+		}
+		return nil
+	})
+}
+
+// taken makes a Permits of n permits that were taken, unless err says otherwise.
+func (s *Semaphore) taken(n int64, err error) (*Permits, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Permits{semaphore: s, n: n, since: s.client.rt.Mono()}, nil
 }
 
 // Permits are permits that were taken together. It is safe for concurrent use.
@@ -159,10 +175,9 @@ func (p *Permits) Count() int64 { return p.n }
 // Release gives all of them back. It sends its request even if ctx has ended,
 // and waits for the reply as long as any request may take. Errors are ErrNotHeld
 // at a second call; ErrLost if the semaphore does not exist any more, which is
-// then not made anew; ErrUnknown if no reply came: they may have been given
-// back, which is not repeated, as that could give them twice; ErrReplication if
-// they were, but no replica has confirmed it. When the request did not reach
-// Redis, or found it unable to run scripts, it is repeated in the background for
+// then not made anew; ErrUnknown if no reply came; ErrReplication if they were given
+// back, but no replica has confirmed it. When no reply came, or the request did not
+// reach Redis, or found it unable to run scripts, it is repeated in the background for
 // ten minutes; the error tells why. Any other *ServerError is final.
 func (p *Permits) Release(ctx context.Context) error {
 	c, key := p.semaphore.client, p.semaphore.key
@@ -172,9 +187,13 @@ func (p *Permits) Release(ctx context.Context) error {
 	if p.n == 0 {
 		return nil
 	}
-	err := p.giveBack(context.WithoutCancel(ctx))
-	if notRun(err) {
-		p.insist(returnPatience)
+	record := c.record(key)
+	err := p.giveBack(context.WithoutCancel(ctx), record)
+	switch {
+	case unsettled(err):
+		p.insist(record)
+	case err == nil || err == ErrReplication:
+		c.forget(record)
 	}
 	err = opError("release", key, err)
 	c.observe(Event{Kind: Released, Key: key, Held: c.rt.Mono() - p.since, Err: err})
@@ -191,22 +210,21 @@ func (p *Permits) drop() bool {
 	return first
 }
 
-// giveBack asks once to give the permits back.
-func (p *Permits) giveBack(ctx context.Context) error {
-	s := p.semaphore
-	done, err := s.client.change(ctx, call{semaphoreReturn, s.keys(), s.client.announced(decimal(p.n))})
+// giveBack asks to give the permits back: with the same record, they are given once.
+func (p *Permits) giveBack(ctx context.Context, record string) error {
+	s, c := p.semaphore, p.semaphore.client
+	args := c.announced(decimal(p.n), c.recordTTL())
+	done, err := c.change(ctx, call{semaphoreReturn, append(s.keys(), record), args})
 	if err == nil && done == 0 {
 		return ErrLost
 	}
 	return err
 }
 
-// insist gives the permits back in the background, once; for as long as patience it
-// asks again what was not run.
-func (p *Permits) insist(patience time.Duration) {
-	c := p.semaphore.client
-	c.insist(p.semaphore.key, "", patience, func(ctx context.Context) error {
-		if err := p.giveBack(ctx); notRun(err) {
+// insist gives the permits back in the background.
+func (p *Permits) insist(record string) {
+	p.semaphore.client.insist(p.semaphore.key, "", countPatience, func(ctx context.Context) error {
+		if err := p.giveBack(ctx, record); unsettled(err) {
 			return err
 		}
 		return nil

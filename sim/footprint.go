@@ -28,13 +28,14 @@ const unheeded = 1
 // are asked at once: a majority that is not there with both is not there with one.
 const anyAnswer = 2
 
-// isUnheeded reports whether a client looks at no answer to a request: to the DEL
-// of what a release leaves for its repetitions. The task that sends it ends with it.
+// isUnheeded reports whether a client looks at no answer to a request: to the DEL or
+// PEXPIRE of what another leaves for its repetitions. The task that sends it ends with it.
 func isUnheeded(args [][]byte) bool {
-	return len(args) == 2 && string(args[0]) == "DEL" && bytes.HasPrefix(args[1], []byte(latchPrefix))
+	return len(args) >= 2 && bytes.HasPrefix(args[1], []byte(latchPrefix)) &&
+		(string(args[0]) == "DEL" || string(args[0]) == "PEXPIRE")
 }
 
-// latchPrefix begins the names of what releases leave for their repetitions; they
+// latchPrefix begins the names of what requests leave for their repetitions; they
 // end with the random name of a request.
 const latchPrefix = "redisson_unlock_latch:"
 

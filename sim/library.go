@@ -23,7 +23,7 @@ var tour = []string{
 	"unknown_acquisition_is_given_back",
 	"crashed_reader_does_not_hold_up_writers",
 	"wrong_clock_breaks_fair_order_only",
-	"doubled_release_exceeds_a_semaphore",
+	"doubled_release_counts_once",
 }
 
 // Tour returns the scenarios of the tour.

@@ -17,6 +17,10 @@ var serverMutations = []mutation{
 	{"semaphore_keeps_its_capacity", "capacity: as much comes back as was taken", []edit{{
 		"scripts/semaphore_return.lua", "redis.call('incrby', KEYS[1], ARGV[1])",
 		"redis.call('incrby', KEYS[1], ARGV[1] + 1)"}}},
+	{"doubled_release_counts_once", "capacity: a release counts once", []edit{{
+		"scripts/semaphore_return.lua", "redis.call('exists', KEYS[3]) == 1", "redis.call('exists', KEYS[3]) == 2"}}},
+	{"lost_semaphore_reply_costs_no_permit", "leak: what was taken in doubt comes back", []edit{{
+		"scripts/semaphore_withdraw.lua", "redis.call('get', KEYS[3]) or 0", "0"}}},
 	{"latch_opens_for_all_who_wait", "gate: a latch opens at 0", []edit{{
 		"scripts/latch_count_down.lua", "if left <= 0 then", "if left <= 1 then"}, {
 		"scripts/latch_count_down.lua", "if left == 0 then", "if left >= 0 then"}}},

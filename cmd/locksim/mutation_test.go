@@ -79,7 +79,7 @@ var mutations = []mutation{
 	{"redlock_waiters_are_woken_by_messages", "messages of a majority wake", []edit{{
 		"redlock_wait.go", "if free, _ := w.count(); free >= w.last.round.need {", "if false {"}}},
 	{"semaphore_without_message_polls", "waiters of a semaphore look again", []edit{{
-		"semaphore.go", "return n == 1, s.client.poll, err", "return n == 1, time.Hour, err"}}},
+		"semaphore.go", "return n > 0, w.semaphore.client.poll, err", "return n > 0, time.Hour, err"}}},
 	{"expired_permit_comes_back", "permits whose lease has ended come back", []edit{{
 		"scripts/permit_acquire.lua", "if #ended > 0 then", "if false then"}}},
 	{"latch_opens_for_all_who_wait", "waiters of a latch look again", []edit{{

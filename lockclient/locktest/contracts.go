@@ -89,7 +89,7 @@ func counting() []Contract {
 		{"permits_wake_whom_they_suffice", counting, wakeByPermits},
 		{"a_lost_message_costs_waiters_for_permits_a_look", counting, pollForPermits},
 		{"a_wait_for_permits_ends_with_its_limit_or_its_context", counting, limitedAcquire},
-		{"unknown_outcomes_of_permits_are_left_alone", counting, unknownPermits},
+		{"unknown_outcomes_of_permits_are_settled", counting, unknownPermits},
 		{"a_release_that_was_not_sent_is_repeated", counting, unsentRelease},
 		{"a_late_release_makes_no_semaphore", counting, vanishedSemaphore},
 		{"permits_that_ended_come_back", expiring, expiringPermits},

@@ -167,19 +167,15 @@ func limitedAcquire(r *run) {
 
 func unknownPermits(r *run) {
 	a := r.filled(3)
-	scripts := a.faults[0].sent()
 	a.loseReplies(1)
 	_, err := a.semaphore(r).Acquire(r.ctx, 1)
 	r.is("acquire, the reply lost", err, lockclient.ErrUnknown)
-	r.sleep(2 * short)
-	r.that(a.faults[0].sent() == scripts+1, "an acquisition of unknown outcome was meddled with")
-	held, err := a.semaphore(r).Acquire(r.ctx, 2)
-	r.ok("acquire the rest", err)
+	held, err := a.semaphore(r).Acquire(r.ctx, 3, lockclient.Wait(10*time.Second))
+	r.ok("acquire all, what was taken included", err)
 	a.loseReplies(1)
 	r.is("release, the reply lost", held.Release(r.ctx), lockclient.ErrUnknown)
-	r.sleep(2 * short)
-	r.free(a, 2)
-	r.that(a.faults[0].sent() == scripts+3, "a release of unknown outcome was repeated")
+	r.sleep(2 * time.Second) // it is repeated, and counts once
+	r.free(a, 3)
 }
 
 func unsentRelease(r *run) {

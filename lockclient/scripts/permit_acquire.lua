@@ -1,4 +1,5 @@
--- Takes permits with a lease, all or none, after those that ended came back.
+-- Takes permits with a lease, all or none, after those that ended came back. Repeating
+-- it while they are taken takes none.
 -- KEYS[1] the semaphore: the number of free permits   KEYS[2] its permits: a sorted
 -- set of id to deadline in Unix milliseconds   KEYS[3] its channel
 -- ARGV[1] how many to take   ARGV[2] deadline   ARGV[3] now   ARGV[4] the deadline
@@ -12,6 +13,9 @@ if #ended > 0 then
   if back > 0 then
     redis.call(ARGV[5], KEYS[3], back)
   end
+end
+if redis.call('zscore', KEYS[2], ARGV[6]) ~= false then
+  return 'OK'
 end
 local free = redis.call('get', KEYS[1])
 if free ~= false and tonumber(free) >= tonumber(ARGV[1]) then

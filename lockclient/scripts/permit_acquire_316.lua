@@ -14,6 +14,9 @@ if #ended > 0 then
     redis.call('publish', KEYS[3], back)
   end
 end
+if redis.call('zscore', KEYS[2], ARGV[3]) ~= false then
+  return ARGV[3]
+end
 local free = redis.call('get', KEYS[1])
 if free ~= false and tonumber(free) >= tonumber(ARGV[1]) then
   redis.call('decrby', KEYS[1], ARGV[1])
