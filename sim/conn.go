@@ -231,8 +231,12 @@ func (c *conn) hungUp(m *message) {
 	}
 }
 
-// announce tells the process that this connection's node is master now.
+// announce tells the process that this connection's node is master now. What gets
+// lost of that is said again, while it is true.
 func (c *conn) announce() {
+	if c.p.dead || c.n.group.master != c.n {
+		return
+	}
 	m := c.p.w.newMessage(msgTopology)
 	m.conn, m.text = c, c.n.name+" is master"
 	c.p.w.send(m, &c.in, c.n.actor, c.p.actor)

@@ -49,6 +49,15 @@ func TestFaultsOfRows(t *testing.T) {
 		"a read-write lock is asked of the master": {
 			"profile=redisson lock=rw replicas=1 lag=2s clients=2 guards=1 hold=5s",
 			"at 0s start all\n", "guard", "holds"},
+		"a client that starts again has the same clock": {
+			"clients=2 lock=permits permits=1 ttl=10s renew=off hold=8s rounds=1 delay=5ms",
+			"at 0s start c1\nat 1s clock c2 jump=+30s\nat 1s crash c2 for=1s\n", "capacity", "violated"},
+		"a client that starts again finds the master of the moment": {
+			"replicas=1 clients=1 ttl=3s hold=1s think=0s delay=5ms bound=5s",
+			"at 0s start c1\nat 1500ms failover r1 outage=0s\nat 3s crash c1 for=1s\n", "progress", "holds"},
+		"who was cut off during a failover is told later": {
+			"replicas=1 clients=1 hold=1s think=0s delay=5ms bound=8s",
+			"at 0s start c1\nat 1400ms partition c1 r1 for=2s\nat 1500ms failover r1 outage=0s\n", "progress", "holds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "world " + c.world + "\nexpect " + c.check + "=" + c.want + "\n" + c.story + "run for=100s\n"

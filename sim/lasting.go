@@ -83,15 +83,25 @@ func (r *runner) clientOf(p *process) *client {
 	return r.clients[slices.IndexFunc(r.clients, func(c *client) bool { return c.p == p })]
 }
 
-// restart is a new process in the place of one that has crashed.
+// restart is a new process in the place of one that has crashed, on the same
+// machine: it has the clock of the other.
 func (c *client) restart() {
 	if !c.p.dead {
 		return
 	}
-	c.p = c.w.newProcess(c.actor, c.p.life+1)
+	crashed := c.p
+	c.p = c.w.newProcess(c.actor, crashed.life+1)
+	if crashed.clock != &c.w.truth {
+		*c.p.ownClock() = *crashed.clock
+	}
 	c.w.procs = append(c.w.procs, c.p)
 	c.started = false
 	c.start()
+	for _, g := range c.w.groups {
+		if !c.w.governs() && g.master != g.first {
+			c.p.conn(g.master).announce()
+		}
+	}
 }
 
 func checkHold(w *Spec, s Step) error {

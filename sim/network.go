@@ -132,6 +132,9 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 			m.link.lost(m)
 			return
 		}
+		if m.kind == msgTopology && w.untimed == nil {
+			w.at(w.now+retransmission, m.conn.announce)
+		}
 		w.recycle(m)
 		return
 	}
