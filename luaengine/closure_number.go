@@ -30,6 +30,16 @@ func (c *compiler) numeric(x ast.Expr) numeric {
 		if f, ok := c.builtin(x); ok && f.number != nil {
 			return c.calculate(f, x)
 		}
+	case *ast.AttrGetExpr:
+		if place, ok := c.place(x); ok {
+			general := c.expression(x)
+			return func(a *activation) (float64, lua.LValue, *failure) {
+				if t, i := place.find(a); i > 0 {
+					return plainNumber(t.RawGetInt(i), nil)
+				}
+				return plainNumber(general(a))
+			}
+		}
 	case *ast.UnaryLenOpExpr:
 		if keys, ok := c.argumentTable(x.Expr); ok {
 			return func(a *activation) (float64, lua.LValue, *failure) { return float64(len(a.given(keys))), nil, nil }

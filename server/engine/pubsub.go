@@ -42,7 +42,12 @@ type nameList struct {
 // fewNames is up to how many names are looked for one by one.
 const fewNames = 8
 
-func (s *nameSet) len() int { return len(s.all()) }
+func (s *nameSet) len() int {
+	if s.some == nil {
+		return 0
+	}
+	return len(s.some.list)
+}
 
 // all are the names in the order in which they came.
 func (s *nameSet) all() []string {
