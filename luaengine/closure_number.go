@@ -147,6 +147,10 @@ func numberInReply(k *commandCall, other *ast.NumberExpr) numeric {
 			if f := a.reply.Float64(); f-f == 0 { // finite: its text is that of no other number
 				return f, nil, nil
 			}
+		case resp.Nil:
+			if other != nil {
+				return n, nil, nil
+			}
 		}
 		v, fault := k.result(a)
 		if fault != nil {

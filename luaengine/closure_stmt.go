@@ -102,6 +102,14 @@ func (c *compiler) store(slot int, x ast.Expr) statement {
 				return goesOn, fault
 			}
 		}
+		if f, ok := c.builtin(call); ok && f.number != nil {
+			compute := c.calculate(f, call)
+			return func(a *activation) (outcome, *failure) {
+				n, v, fault := compute(a)
+				a.slots[slot] = a.boxedNumber(n, v)
+				return goesOn, fault
+			}
+		}
 	}
 	value := c.expression(x)
 	return func(a *activation) (outcome, *failure) {
