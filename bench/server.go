@@ -160,21 +160,6 @@ func (t *target) readVersion() string {
 	return ""
 }
 
-// cpu is the CPU time that the process has used, user and system.
-func (t *target) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * time.Second / ticksPerSecond
-}
-
-// ticksPerSecond is Linux's USER_HZ.
-const ticksPerSecond = 100
-
 // memory is the resident size of the process in bytes.
 func (t *target) memory() int64 {
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", t.cmd.Process.Pid))

@@ -2,8 +2,24 @@ package main
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 )
+
+// cpu is the CPU time that the process has used, user and system: each process has
+// a clock of it, which is exact, where /proc has hundredths of a second.
+//
+// Source: clock_getcpuclockid(3).
+func (t *target) cpu() time.Duration {
+	const scheduled = 2 // the time on a processor, in nanoseconds
+	clock := ^t.cmd.Process.Pid<<3 | scheduled
+	var used syscall.Timespec
+	_, _, err := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&used)), 0)
+	if err != 0 {
+		return 0
+	}
+	return time.Duration(used.Nano())
+}
 
 // What does not wait is called without the Go scheduler being told of a call that
 // may: being told, it wakes a thread every 20 µs to see whether the call waits,
