@@ -33,8 +33,8 @@
 //     [ErrUnknown] and is given back in the background.
 //   - A hold is lost once: at a refused renewal, or when its validity ends. No
 //     late reply revives it.
-//   - Counts have no owners: what a [Semaphore] or a [Latch] was asked for with
-//     unknown outcome is neither repeated nor undone.
+//   - Counts have no owners, but requests leave a record: what a [Semaphore] or a
+//     [Latch] was asked for with unknown outcome is withdrawn or repeated, and counts once.
 //   - No wait depends on a message alone: the TTL that Redis reported ends it, or
 //     the next look ([WithPoll]).
 //   - All waiting, time, randomness, concurrency and I/O go through [Runtime]
