@@ -17,17 +17,14 @@ import (
 // with one write for each client.
 //
 // Events are edge-triggered, so a socket needs no looking after while its client
-// is blocked. An idle loop is a parked goroutine and takes no thread: the Go
-// runtime watches a second epoll descriptor, which watches the first one only
-// meanwhile. Watched all the time, each client's write would pass what it tells
-// on to the runtime as well, which takes a twentieth of a busy client's time.
+// is blocked. The epoll descriptor is itself watched by the Go runtime: an idle
+// loop is a parked goroutine and takes no thread.
 //
 // Source: aeProcessEvents, beforeSleep and processEventsWhileBlocked of Redis 7.0.
 type loop struct {
 	server  *Server
 	epoll   int
-	parking int      // the epoll descriptor that the runtime watches
-	file    *os.File // of parking
+	file    *os.File // the same descriptor, for waiting
 	raw     syscall.RawConn
 	events  [maxEvents]syscall.EpollEvent
 	count   int // of events that have come
@@ -103,37 +100,21 @@ func (s *Server) theLoop() (l *loop, first bool, err error) {
 	if s.loop != nil {
 		return s.loop, false, nil
 	}
-	l = &loop{server: s, sockets: map[int32]*socket{}, listeners: map[int32]listener{}}
-	if err = l.open(); err != nil {
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, false, os.NewSyscallError("epoll_create1", err)
+	}
+	_ = syscall.SetNonblock(epoll, true) // which os.NewFile looks at
+	l = &loop{server: s, epoll: epoll, file: os.NewFile(uintptr(epoll), "epoll"),
+		sockets: map[int32]*socket{}, listeners: map[int32]listener{}}
+	if l.raw, err = l.file.SyscallConn(); err != nil {
+		_ = l.file.Close()
 		return nil, false, err
 	}
 	s.loop = l
 	s.open[l] = struct{}{}
 	s.running.Add(1)
 	return l, true, nil
-}
-
-// open makes the loop's descriptors.
-func (l *loop) open() (err error) {
-	if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return os.NewSyscallError("epoll_create1", err)
-	}
-	if l.parking, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		_ = syscall.Close(l.epoll)
-		return os.NewSyscallError("epoll_create1", err)
-	}
-	_ = syscall.SetNonblock(l.parking, true) // which os.NewFile looks at
-	l.file = os.NewFile(uintptr(l.parking), "epoll")
-	if l.raw, err = l.file.SyscallConn(); err != nil {
-		l.shut()
-	}
-	return err
-}
-
-// shut closes the loop's descriptors.
-func (l *loop) shut() {
-	_ = l.file.Close()
-	_ = syscall.Close(l.epoll)
 }
 
 // listen has the loop accept a listener's clients.
@@ -202,7 +183,7 @@ func (l *loop) end() {
 	s.mu.Lock()
 	s.loop = nil
 	s.mu.Unlock()
-	l.shut()
+	_ = l.file.Close()
 	s.forget(l)
 }
 
@@ -221,10 +202,7 @@ func (l *loop) wait() bool {
 		return false
 	}
 	l.count = 0
-	if l.poll(0) {
-		return true
-	}
-	err := l.park()
+	err := l.raw.Read(l.poll)
 	if errors.Is(err, os.ErrDeadlineExceeded) { // a kick
 		err = l.file.SetReadDeadline(time.Time{})
 	}
@@ -232,18 +210,6 @@ func (l *loop) wait() bool {
 		panic(fmt.Sprintf("server: epoll: %v", err))
 	}
 	return true
-}
-
-// park waits for events without a thread.
-func (l *loop) park() error {
-	event := syscall.EpollEvent{Events: syscall.EPOLLIN}
-	if err := syscall.EpollCtl(l.parking, syscall.EPOLL_CTL_ADD, l.epoll, &event); err != nil {
-		time.Sleep(acceptPause) // out of memory, most likely: it may pass
-		return nil
-	}
-	err := l.raw.Read(l.poll)
-	_ = syscall.EpollCtl(l.parking, syscall.EPOLL_CTL_DEL, l.epoll, nil)
-	return err
 }
 
 // poll takes the events that have come. It returns false to be called again
