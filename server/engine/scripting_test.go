@@ -63,6 +63,19 @@ func TestAFailedScriptLeavesWhatItWrote(t *testing.T) {
 	f.expect(s, "GET a", `"1"`)
 }
 
+// No script runs inside another, also where DEBUG lets scripts call everything:
+// redis-server 7.0.15 ends at an assertion there.
+func TestNoScriptInAScript(t *testing.T) {
+	f := newFixture(t, withLua)
+	s := f.session()
+	f.node.conf.scriptsCallAll = true
+	for _, call := range []string{
+		"'EVAL', 'return 1', 0", "'EVALSHA', 'f', 0", "'EVAL_RO', 'return 1', 0", "'FCALL', 'f', 0",
+	} {
+		require.Contains(t, f.do(s, `EVAL "return redis.call(`+call+`)" 0`), errScriptDenied[4:])
+	}
+}
+
 func TestScriptSelectsForItselfOnly(t *testing.T) {
 	f := newFixture(t, withLua)
 	s := f.session()
