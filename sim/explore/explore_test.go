@@ -28,8 +28,8 @@ var questions = []struct {
 		"expect exclusion=violated\nfaults amnesia partition\nrun for=30s\n", "amnesia", 3, 2},
 	{"fencing by failover", "world replicas=1 clients=3 lock=fenced ttl=30s hold=5s think=0s..1s\n" +
 		"expect fencing=violated\nfaults failover pause lag\nrun for=60s\n", "failover", 2, 2},
-	{"semaphore", "world clients=3 lock=semaphore hold=1s think=0s..1s\nexpect capacity=violated\n" +
-		"faults duplicate\nrun for=60s\n", "duplicate", 1, 3},
+	{"semaphore", "world clients=3 lock=semaphore hold=8s think=0s..1s\nexpect capacity=violated\n" +
+		"faults duplicate\nrun for=60s\n", "duplicate", 1, 4}, // the second copy comes after the record's 9 s
 }
 
 func problem(t testing.TB, text string) Problem {

@@ -156,12 +156,14 @@ const locks = new Map(); // number -> name
     if (e.lock && e.key && !locks.has(e.lock)) locks.set(e.lock, e.key);
     if (e.kind === 'hold') {
       const b = { client: e.actor, lock: e.lock || 0, i: k, j: total - 1, ended: false, token: e.a || 0, lease: e.b || 0,
-        shared: shared(e) };
+        shared: shared(e), inner: e.peer === e.actor };
       beliefs.push(b);
       if (!open.has(id)) open.set(id, []);
       open.get(id).push(b);
     } else if ((e.kind === 'release' || e.kind === 'lost') && open.get(id)?.length) {
-      close(open.get(id).pop(), k, e.kind === 'lost');
+      // what a writer reads inside says so by its peer, and may end after what is around it
+      const list = open.get(id), at = list.findLastIndex((b) => b.inner === (e.peer === e.actor));
+      if (at >= 0) close(list.splice(at, 1)[0], k, e.kind === 'lost');
     } else if (e.kind === 'crash' && isClient(e.peer || '')) {
       for (const [key, list] of open) {
         if (key.startsWith(e.peer + ' ')) list.splice(0).forEach((b) => close(b, k, true));
