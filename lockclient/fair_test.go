@@ -76,7 +76,7 @@ func TestWireOfFair316(t *testing.T) {
 		const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
 		assert.Equal(t, []string{
 			"fair-acquire-316 " + keys + " | 30000 uuid:1 300000 NOW",
-			"mutex-renew-316 a | 60000 uuid:1",
+			"mutex-extend a | 60000 uuid:1",
 			"fair-release-316 " + keys + " redisson_lock__channel:{a} | 0 60000 uuid:1 NOW",
 			"fair-force-316 " + keys + " redisson_lock__channel:{a} | 0 NOW",
 		}, dated(w.sent(t, 4)))

@@ -128,8 +128,19 @@ func (l *hashLock) withdraw(r *request, err error) {
 	})
 }
 
+// extend replaces the lease, which a renewal does not where it would cut it: one that
+// comes late must not take from what was asked for later.
 func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	return l.client.extendOne(ctx, h.hold, lease)
+	q := l.extension(h.hold.owner, lease)
+	reply, err := l.client.evalSyncedOnce(ctx, &q)
+	if (err == nil || err == ErrReplication) && reply.Int != 1 {
+		return ErrLost
+	}
+	return err
+}
+
+func (l *hashLock) extension(owner string, lease time.Duration) call {
+	return call{mutexExtend, []string{l.key}, []string{millis(lease), owner}}
 }
 
 // extendOne gives a hold a new lease on the server, as the watchdog does.

@@ -81,7 +81,7 @@ func TestMultiOfANamedOwner(t *testing.T) {
 func TestMultiErrors(t *testing.T) {
 	broken := errors.New("connection reset")
 	for script, want := range map[string]error{
-		"mutex-acquire": lockclient.ErrUnknown, "mutex-renew": lockclient.ErrUnknown, "mutex-release": lockclient.ErrUnknown,
+		"mutex-acquire": lockclient.ErrUnknown, "mutex-extend": lockclient.ErrUnknown, "mutex-release": lockclient.ErrUnknown,
 	} {
 		w := &wire{reply: func(s string, keys []string) (lockclient.Reply, error) {
 			if s == script && keys[0] == "b" {

@@ -18,6 +18,7 @@ var (
 	fencedAcquire   = embedded("fenced_acquire")
 	mutexRelease    = embedded("mutex_release")
 	mutexRelease316 = embedded("mutex_release_316")
+	mutexExtend     = embedded("mutex_extend")
 	mutexForce      = embedded("mutex_force")
 	mutexForce316   = embedded("mutex_force_316")
 )

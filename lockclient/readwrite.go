@@ -22,10 +22,8 @@ var (
 	rwForce         = embedded("rw_force")
 	rwForce316      = embedded("rw_force_316")
 
-	readRenewal     = renewal{renewBatch, leased(embedded("read_renew"), readName)}
-	readRenewal316  = renewal{1, leased(embedded("read_renew_316"), readName316)}
-	writeRenewal    = renewal{renewBatch, leased(embedded("write_renew"), hashName)}
-	writeRenewal316 = renewal{1, writeRenewal.call}
+	readRenewal    = renewal{renewBatch, leased(embedded("read_renew"), readName)}
+	readRenewal316 = renewal{1, leased(embedded("read_renew_316"), readName316)}
 )
 
 // readName names a hold of a read side: KEYS lock and prefix of its timers, ARGV
@@ -127,9 +125,9 @@ func (k *writeSide) ownerNamed(name string) string {
 
 func (k *writeSide) renewal() *renewal {
 	if k.client.compat316 {
-		return &writeRenewal316
+		return &hashRenewal316
 	}
-	return &writeRenewal
+	return &hashRenewal
 }
 
 // newOwner refuses an owner that reads already: it would wait for itself.

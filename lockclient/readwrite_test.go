@@ -20,8 +20,6 @@ func freeRW(script string, keys []string) (lockclient.Reply, error) {
 	switch script {
 	case "read-acquire", "write-acquire":
 		return lockclient.Reply{}, nil
-	case "write-renew":
-		return free("mutex-renew", keys)
 	case "read-renew":
 		return free("mutex-renew", keys[:len(keys)/2])
 	}
@@ -103,12 +101,12 @@ func TestRenewalOfRW(t *testing.T) {
 			if len(opts) == 2 {
 				assert.ElementsMatch(t, []string{
 					"read-renew a {a} b {b} | 3000 1 uuid:1 1 uuid:3",
-					"write-renew a b | 3000 uuid:2:write uuid:4:write",
+					"mutex-renew a b | 3000 uuid:2:write uuid:4:write",
 				}, w.sent(t, 6)[4:])
 			} else {
 				assert.ElementsMatch(t, []string{
 					"read-renew-316 a {a} | 3000 uuid:1", "read-renew-316 b {b} | 3000 uuid:3",
-					"write-renew a | 3000 uuid:2:write", "write-renew b | 3000 uuid:4:write",
+					"mutex-renew a | 3000 uuid:2:write", "mutex-renew b | 3000 uuid:4:write",
 				}, w.sent(t, 8)[4:])
 			}
 			c.Close()

@@ -75,13 +75,8 @@ func (hashForm) acquire(ctx context.Context, n node, lease time.Duration) NodeRe
 func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, error) {
 	ctx, cancel := n.limited(ctx)
 	defer cancel()
-	h := &hold{key: n.key, owner: n.owner, renewal: n.lock().renewal()}
-	reply, err := n.client.eval(ctx, n.client.timeout, h.renewal.call([]*hold{h}, lease))
-	if err != nil {
-		return false, err
-	}
-	known, err := knownHolds(reply, 1)
-	return err == nil && known[0], err
+	reply, err := n.client.eval(ctx, n.client.timeout, n.lock().extension(n.owner, lease))
+	return reply.Int == 1, err
 }
 
 func (hashForm) release(ctx context.Context, n node) (bool, error) {

@@ -177,7 +177,7 @@ func TestWireOfHashRedlock(t *testing.T) {
 		for _, one := range w[:2] {
 			assert.Equal(t, []string{
 				"mutex-acquire job | 10000 uuid0:1",
-				"mutex-renew job | 60000 uuid0:1",
+				"mutex-extend job | 60000 uuid0:1",
 				"mutex-release job redisson_lock__channel:{job} redisson_unlock_latch:{job}:ID | 0 30000 uuid0:1 PUBLISH 20000",
 				"DEL redisson_unlock_latch:{job}:ID",
 			}, masked(one.sent(t, 4)))

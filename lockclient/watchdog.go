@@ -44,7 +44,7 @@ type renewal struct {
 // Constant after initialisation.
 var (
 	hashRenewal    = renewal{renewBatch, leased(embedded("mutex_renew"), hashName)}
-	hashRenewal316 = renewal{1, leased(embedded("mutex_renew_316"), hashName)}
+	hashRenewal316 = renewal{1, hashRenewal.call}
 )
 
 // leased calls a script whose first argument is the lease; name returns the keys

@@ -19,9 +19,21 @@ type side struct {
 	token   bool // its acquisitions draw one
 }
 
+// plainRenew renews as Redisson's script does: the lease is set, also where it was longer.
+const plainRenew = `
+local renewed = {}
+for i = 1, #KEYS do
+  renewed[i] = redis.call('hexists', KEYS[i], ARGV[i + 1])
+  if renewed[i] == 1 then
+    redis.call('pexpire', KEYS[i], ARGV[1])
+  end
+end
+return renewed
+`
+
 // Constant after initialisation.
 var (
-	plainSide = &side{renew: lockclient.Shipped("mutex_renew"), acquire: plainAcquire, release: plainRelease,
+	plainSide = &side{renew: lockclient.NewScript("mutex-renew", plainRenew), acquire: plainAcquire, release: plainRelease,
 		fail: stays, channel: plainChannel}
 	fencedSide = &side{renew: plainSide.renew, acquire: fencedAcquire, release: plainRelease, fail: stays,
 		channel: plainChannel, token: true}

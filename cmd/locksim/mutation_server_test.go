@@ -8,8 +8,8 @@ var serverMutations = []mutation{
 	{"replica_does_not_expire_by_itself", "exclusion: a replica waits for its master's DEL", []edit{{
 		"../server/engine/slots.go", "some || n.repl.isReplica() {", "some {"}}},
 	{"deleted_lock_is_told", "kept: a renewal revives nothing", []edit{{
-		"scripts/mutex_renew.lua", "    renewed[i] = 0\n",
-		"    redis.call('hincrby', KEYS[i], ARGV[i + 1], 1)\n    renewed[i] = 1\n"}}},
+		"scripts/mutex_renew.lua", "redis.call('hexists', KEYS[i], ARGV[i + 1])\n",
+		"redis.call('hincrby', KEYS[i], ARGV[i + 1], 0) * 0 + 1\n"}}},
 	{"fair_lock_keeps_order", "order: only the head of the queue takes a free lock", []edit{{
 		"scripts/fair_acquire.lua", "and (head == false or head == ARGV[2]) then", "then"}}},
 	{"sleeper_with_token_33_is_refused", "fencing: each grant draws a larger token", []edit{{

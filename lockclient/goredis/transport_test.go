@@ -204,3 +204,30 @@ func TestRingIsRefused(t *testing.T) {
 	_, err := goredis.New(t.Context(), ring)
 	assert.ErrorContains(t, err, "ring")
 }
+
+// A renewal that comes late, after the acquisition that was renewed is given back,
+// does not cut the longer lease of the one inside it; Extend does.
+func TestLateRenewalCutsNoLease(t *testing.T) { onEachAdapter(t, lateRenewal) }
+
+func lateRenewal(t *testing.T, addr string, connect connector) {
+	_, transport := connect(t, addr)
+	c, key := lockclient.New(transport, lockclient.System()), uniqueKey(t)
+	for _, lock := range []*lockclient.Lock{c.Mutex(key), c.Fair(key + "-fair")} {
+		outer, err := lock.Lock(t.Context())
+		require.NoError(t, err)
+		inner, err := lock.Lock(outer.Context(), lockclient.Lease(time.Hour))
+		require.NoError(t, err)
+		require.NoError(t, outer.Unlock(t.Context()))
+		renewal := lockclient.Shipped("mutex_renew")
+		_, err = transport.Eval(t.Context(), renewal, []string{lock.Key()}, []string{"30000", inner.Owner()})
+		require.NoError(t, err)
+		left, _, err := lock.TTL(t.Context())
+		require.NoError(t, err)
+		assert.Greater(t, left, 50*time.Minute, lock.Key())
+		require.NoError(t, inner.Extend(t.Context(), time.Minute))
+		left, _, err = lock.TTL(t.Context())
+		require.NoError(t, err)
+		assert.LessOrEqual(t, left, time.Minute, lock.Key())
+		require.NoError(t, inner.Unlock(t.Context()))
+	}
+}

@@ -1,4 +1,4 @@
--- Renews the lease of a lock, in the form of Redisson 3.16.
+-- Replaces the lease of a lock.
 -- KEYS[1] the lock   ARGV[1] lease in milliseconds   ARGV[2] owner
 -- Replies 1 when the owner holds the lock, else 0.
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
