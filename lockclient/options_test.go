@@ -3,6 +3,7 @@ package lockclient_test
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,14 +41,14 @@ const forEver = time.Duration(math.MaxInt64)
 // The longest durations are no more than very long ones: nothing overflows.
 func TestLongestDurations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refusals, failures := 2, 0
+		var refusals, failures atomic.Int32
+		refusals.Store(2)
 		w := strictWire{&wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
 			switch {
-			case script == "mutex-acquire" && refusals > 0:
-				refusals--
+			case script == "mutex-acquire" && refusals.Add(-1) >= 0:
 				return integer(1000), nil
-			case failures > 0:
-				failures--
+			case failures.Load() > 0:
+				failures.Add(-1)
 				return lockclient.Reply{}, errReset
 			}
 			return free(script, keys)
@@ -67,11 +68,11 @@ func TestLongestDurations(t *testing.T) {
 		require.NoError(t, h.Context().Err())
 		require.NoError(t, h.Unlock(t.Context()))
 
-		failures = 5
+		failures.Store(5)
 		_, err = c.Mutex("a").TryLock(t.Context(), lockclient.Lease(forEver))
 		require.ErrorIs(t, err, lockclient.ErrUnknown)
 		time.Sleep(time.Minute)
-		assert.Zero(t, failures, "it is given back until that is answered")
+		assert.Zero(t, failures.Load(), "it is given back until that is answered")
 		c.Close()
 	})
 }

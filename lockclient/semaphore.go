@@ -27,7 +27,8 @@ var (
 // which Redisson's do not: an acquisition whose reply was lost, or that no replica has
 // confirmed, is given back if it took something, and takes nothing if it comes later; a
 // release whose reply was lost is repeated, and counts once. That is tried in the
-// background for ten minutes, while the program lives.
+// background for ten minutes, while the program lives. A record is a small key with a
+// TTL, which ends three times WithTimeout after the answer: 9 s.
 type Semaphore struct {
 	client *Client
 	key    string
