@@ -270,5 +270,8 @@ func (r *dumpReader) sorted(packed bool) value {
 		}
 	}
 	v.grow(v.zset.len(), 0, r.limits.ZSetEntries, 0)
+	if !packed && v.form == formPlain {
+		v.zset.dropSigns()
+	}
 	return v
 }

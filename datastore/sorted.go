@@ -53,6 +53,27 @@ func (z *sorted) set(name []byte, score float64) bool {
 	return false
 }
 
+// dropSigns makes each -0 a 0: a listpack keeps whole scores as integers. The order
+// stays.
+func (z *sorted) dropSigns() {
+	for _, chunk := range z.chunks {
+		for i := range chunk {
+			chunk[i].Score = unsigned(chunk[i].Score)
+		}
+	}
+	for i := range z.scores.entries {
+		z.scores.entries[i].val = unsigned(z.scores.entries[i].val)
+	}
+}
+
+// unsigned is the score, 0 for -0.
+func unsigned(score float64) float64 {
+	if score == 0 {
+		return 0
+	}
+	return score
+}
+
 // remove deletes a member and reports whether it was there.
 func (z *sorted) remove(name []byte) bool {
 	at := z.scores.find(name)

@@ -40,8 +40,8 @@ func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
 	if z.scores.find(name) < 0 {
 		e.value.grow(z.len()+1, len(name), db.keyspace.limits.ZSetEntries, db.keyspace.limits.ZSetValue)
 	}
-	if e.value.form == formPlain && score == 0 {
-		score = 0 // a listpack keeps whole scores as integers, which have no -0
+	if e.value.form == formPlain {
+		score = unsigned(score) // as dropSigns
 	}
 	return z.set(name, score), nil
 }

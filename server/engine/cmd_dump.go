@@ -68,7 +68,7 @@ func runRestore(c *Call) resp.Value {
 	}
 	c.DB.Restore(key, payload, deadline)
 	if opt.idle >= 0 {
-		c.DB.SetIdle(key, time.Duration(opt.idle)*time.Second)
+		c.DB.SetIdle(key, restoredIdle(opt.idle, lruClock(c.Node.cfg.Clock.Wall())))
 	}
 	if opt.frequency >= 0 && c.Node.tracksFrequency() {
 		c.DB.SetUses(key, int(opt.frequency))
@@ -80,6 +80,22 @@ func runRestore(c *Call) resp.Value {
 		c.Replicate(append(effect, []byte("ABSTTL"))...)
 	}
 	return resp.OK
+}
+
+// restoredIdle is for how long a key has been idle of which RESTORE says so many
+// seconds: what is older than the clock's 24 bits reach is taken for later.
+// Source: objectSetLRUOrLFU and estimateObjectIdleTime of Redis 7.0.
+func restoredIdle(seconds, clock int64) time.Duration {
+	const most, perSecond = 1<<24 - 1, 1000
+	used := clock - seconds*perSecond/perSecond // which may overflow, as there
+	if used < 0 {
+		used += most
+	}
+	idle := clock - used&most
+	if idle < 0 {
+		idle += most
+	}
+	return time.Duration(idle) * time.Second
 }
 
 func parseRestore(args [][]byte) (opt restoreOptions, bad string) {

@@ -42,12 +42,21 @@ func (c *Call) hyperLogLog(key []byte) (h *datastore.HyperLogLog, bad string) {
 	return h, ""
 }
 
+// ownHyperLogLog is hyperLogLog for a command that may write: as in redis-server
+// the value is of the raw encoding from here on, whether anything is written or not.
+func (c *Call) ownHyperLogLog(key []byte) (h *datastore.HyperLogLog, bad string) {
+	if h, bad = c.hyperLogLog(key); h != nil {
+		c.DB.SetRaw(key, h.Bytes())
+	}
+	return h, bad
+}
+
 func (n *Node) sparseMax() int { return int(n.conf.number("hll-sparse-max-bytes")) }
 
 // runPFAdd is PFADD key [element ...].
 func runPFAdd(c *Call) resp.Value {
 	key := c.Args[1]
-	h, bad := c.hyperLogLog(key)
+	h, bad := c.ownHyperLogLog(key)
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -81,7 +90,7 @@ func runPFCount(c *Call) resp.Value {
 		}
 		return resp.Int(int64(datastore.CountRegisters(&values)))
 	}
-	h, bad := c.hyperLogLog(c.Args[1])
+	h, bad := c.ownHyperLogLog(c.Args[1])
 	switch {
 	case bad != "":
 		return resp.Err(bad)
@@ -132,7 +141,7 @@ func runPFMerge(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	h, _ := c.hyperLogLog(key)
+	h, _ := c.ownHyperLogLog(key)
 	if h == nil {
 		h = datastore.NewHyperLogLog(c.Node.sparseMax())
 	}
@@ -153,7 +162,7 @@ func runPFMerge(c *Call) resp.Value {
 // runPFDebug is PFDEBUG GETREG|DECODE|ENCODING|TODENSE key.
 func runPFDebug(c *Call) resp.Value {
 	key := c.Args[2]
-	h, bad := c.hyperLogLog(key)
+	h, bad := c.ownHyperLogLog(key)
 	switch {
 	case bad != "":
 		return resp.Err(bad)
