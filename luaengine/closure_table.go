@@ -56,15 +56,13 @@ func (t *tables) reset() {
 	t.used = 0
 }
 
-// Where gopher-lua's table has its elements, and the order of its other keys.
-var (
-	tableArray = tableMember("array")
-	tableKeys  = tableMember("keys")
-)
+// Where gopher-lua's table has its elements.
+var tableArray = tableMember("array", []lua.LValue(nil))
 
-func tableMember(name string) uintptr {
+// tableMember is where gopher-lua's table has a member, which is of like's type.
+func tableMember(name string, like any) uintptr {
 	member, ok := reflect.TypeFor[lua.LTable]().FieldByName(name)
-	if !ok || member.Type != reflect.TypeFor[[]lua.LValue]() {
+	if !ok || member.Type != reflect.TypeOf(like) {
 		panic("luaengine: gopher-lua's table has no " + name)
 	}
 	return member.Offset
@@ -77,9 +75,8 @@ func elementsOf(t *lua.LTable) *[]lua.LValue {
 
 // isShortList reports whether t never had a key that is no index.
 func isShortList(t *lua.LTable) bool {
-	keys := (*[]lua.LValue)(unsafe.Add(unsafe.Pointer(t), tableKeys))
 	_, plain := t.Metatable.(*lua.LNilType)
-	return *keys == nil && cap(*elementsOf(t)) <= keptElement && plain
+	return keysOf(t) == nil && cap(*elementsOf(t)) <= keptElement && plain
 }
 
 // listReply is the reply of a short list, up to the first nil.

@@ -155,7 +155,10 @@ func (e *Engine) basePairs() lua.LGFunction {
 
 func (e *Engine) baseNext(L *lua.LState) int {
 	t := e.sand.readable(e.checkTable(L, 1))
-	key, value := t.Next(L.Get(2))
+	key, value, known := after(t, L.Get(2))
+	if !known {
+		e.failPlain(L, "invalid key to 'next'")
+	}
 	L.Push(key)
 	if key == lua.LNil {
 		return 1

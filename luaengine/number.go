@@ -12,7 +12,7 @@ import (
 )
 
 // parseNumber reads a text that is one number, spaces around it, up to its
-// first zero byte.
+// first zero byte; 0 if it is none.
 // Source: Lua 5.1, luaO_str2d.
 func parseNumber(s string) (float64, bool) {
 	if n, ok := plainInteger(s); ok {
@@ -20,7 +20,10 @@ func parseNumber(s string) (float64, bool) {
 	}
 	s = strings.Trim(cString(s), spaces)
 	f, length := ScanNumber(s)
-	return f, length > 0 && length == len(s)
+	if length == 0 || length != len(s) {
+		return 0, false
+	}
+	return f, true
 }
 
 // plainInteger reads the numbers that most texts are: a few digits, which a
