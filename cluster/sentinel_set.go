@@ -160,7 +160,7 @@ func (s *Sentinel) getConfig(pattern string) resp.Value {
 		{"announce-ip", o.announceHost}, {"announce-port", decimal(int64(o.announcePort))},
 		{"sentinel-user", o.user}, {"sentinel-pass", o.password},
 	} {
-		if engine.MatchGlob(strings.ToLower(pattern), one.name) {
+		if engine.MatchGlobFold(pattern, one.name) {
 			entries = append(entries, resp.Str(one.name), resp.Str(one.value))
 		}
 	}

@@ -123,8 +123,8 @@ func runCommandList(c *Call) resp.Value {
 		category := strings.ToLower(string(c.Args[4]))
 		matches = func(cmd *Command) bool { return cmd.inGroup(category) }
 	case is(c.Args[3], "PATTERN"):
-		pattern := strings.ToLower(string(c.Args[4]))
-		matches = func(cmd *Command) bool { return matchGlob(pattern, cmd.full) }
+		pattern := string(c.Args[4])
+		matches = func(cmd *Command) bool { return matchGlobFold(pattern, cmd.full) }
 	default:
 		return resp.Err(errSyntax)
 	}

@@ -22,15 +22,15 @@ var configCommands = []Command{
 func runConfigGet(c *Call) resp.Value {
 	var names []string
 	for _, arg := range c.Args[2:] {
-		pattern := string(arg)
+		name, pattern := string(arg), cString(string(arg))
 		if !strings.ContainsAny(pattern, "[*?") {
-			if findParameter(pattern) != nil {
-				names = append(names, pattern)
+			if findParameter(name) != nil {
+				names = append(names, name)
 			}
 			continue
 		}
 		for name, p := range parametersByName { //tidy:unordered sorted below
-			if !p.hidden && matchGlob(strings.ToLower(pattern), name) {
+			if !p.hidden && matchGlobFold(pattern, name) {
 				names = append(names, name)
 			}
 		}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"minikv/datastore"
 	"minikv/internal/resp"
 )
@@ -115,7 +113,7 @@ func runFunctionList(c *Call) resp.Value {
 	}
 	list := []resp.Value{}
 	for _, library := range c.Node.functions.libraries {
-		if !named || matchGlob(strings.ToLower(pattern), strings.ToLower(library.name)) {
+		if !named || matchGlobFold(pattern, library.name) {
 			list = append(list, library.reply(withCode))
 		}
 	}

@@ -122,7 +122,7 @@ func runKeys(c *Call) resp.Value {
 	pattern := string(c.Args[1])
 	found := []resp.Value{}
 	for _, key := range c.DB.Keys() {
-		if matchGlob(pattern, key) {
+		if pattern == "*" || matchGlob(pattern, key) {
 			found = append(found, resp.Str(key))
 		}
 	}

@@ -139,11 +139,13 @@ func TestGlob(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"*", "", true}, {"a*c", "abbbc", true}, {"a*c", "abbbd", false}, {"a*b*c", "aXbYbZc", true},
+		{"*", "", false}, {"**", "", false}, {"?*", "", false},
+		{"a*c", "abbbc", true}, {"a*c", "abbbd", false}, {"a*b*c", "aXbYbZc", true},
 		{"?", "", false}, {"a?c", "abc", true}, {"[a-c]x", "bx", true}, {"[c-a]x", "bx", true},
 		{"[^a-c]x", "bx", false}, {"[^a-c]x", "dx", true}, {`\*`, "*", true}, {`\*`, "a", false},
 		{"[abc", "b", true}, {"[abc", "d", false}, {`[\]]`, "]", true}, {"a**", "a", true}, {"", "", true},
 		{"", "a", false}, {`a\`, `a\`, true}, {"h[^e]llo", "hallo", true}, {"*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaa", false},
+		{"*", "a", true}, {"a*", "a", true}, {"*a", "a", true}, {"[z-\xff]", "a", true}, {"[z-\xff]", "{", false},
 	} {
 		require.Equal(t, c.want, matchGlob(c.pattern, c.text), "%q %q", c.pattern, c.text)
 	}
