@@ -139,17 +139,9 @@ func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) err
 	return err
 }
 
+// extension is the request of extend.
 func (l *hashLock) extension(owner string, lease time.Duration) call {
 	return call{mutexExtend, []string{l.key}, []string{millis(lease), owner}}
-}
-
-// extendOne gives a hold a new lease on the server, as the watchdog does.
-func (c *Client) extendOne(ctx context.Context, h *hold, lease time.Duration) error {
-	known, err := c.prolongAll(ctx, []*hold{h}, lease)
-	if known != nil && !known[0] {
-		return ErrLost
-	}
-	return err
 }
 
 // unlock runs the release script once, and when the reply has come deletes the

@@ -237,8 +237,13 @@ func (p permits) recall(owner string, lease time.Duration, doubtful bool) {
 	})
 }
 
+// extend replaces the lease as the watchdog does.
 func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	return p.client.extendOne(ctx, h.hold, lease)
+	known, err := p.client.prolongAll(ctx, []*hold{h.hold}, lease)
+	if known != nil && !known[0] {
+		return ErrLost
+	}
+	return err
 }
 
 func (p permits) await(ctx context.Context, _ *request) (waiting, error) {

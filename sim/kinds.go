@@ -85,7 +85,7 @@ func (s lockSource) Lock(ctx context.Context, t terms) (holding, error) {
 func locked(lock func(*lockclient.Client, string) *lockclient.Lock) func(*client, []*lockclient.Client) part {
 	return func(c *client, of []*lockclient.Client) part {
 		s := lockSource{lock(of[0], lockName(c.lock))}
-		return &worker{c, s, s, false}
+		return newWorker(c, s)
 	}
 }
 
@@ -93,7 +93,7 @@ func locked(lock func(*lockclient.Client, string) *lockclient.Lock) func(*client
 func quorum(lock func(string, ...*lockclient.Client) *lockclient.Lock) func(*client, []*lockclient.Client) part {
 	return func(c *client, of []*lockclient.Client) part {
 		s := lockSource{lock(lockName(c.lock), of...)}
-		return &worker{c, s, s, false}
+		return newWorker(c, s)
 	}
 }
 
@@ -102,9 +102,9 @@ func readsOrWrites(c *client, of []*lockclient.Client) part {
 	lock := of[0].RW(lockName(c.lock))
 	read := lockSource{lock.R()}
 	if c.reads() {
-		return &worker{c, read, read, false}
+		return newWorker(c, read)
 	}
-	return &worker{c, lockSource{lock.W()}, read, true}
+	return &worker{c: c, outer: lockSource{lock.W()}, inner: read, mixed: true}
 }
 
 // members is of how many locks a multi consists.
@@ -124,5 +124,5 @@ func multiplied(c *client, of []*lockclient.Client) part {
 		slices.Reverse(locks)
 	}
 	s := lockSource{lockclient.Multi(locks...)}
-	return &worker{c, s, s, false}
+	return newWorker(c, s)
 }

@@ -160,7 +160,7 @@ func ownPart(c *client, _ []*lockclient.Client) part {
 		return ownRun{own, c.own.Run}
 	}
 	s := ownSource{own, c.own.Lock(own)}
-	return &worker{c, s, s, false}
+	return newWorker(c, s)
 }
 
 // checkOwn reports a lock that nobody has brought.

@@ -23,16 +23,16 @@ func redissonPart(c *client) part {
 	one := func(s *side) source { return redissonSource{c.p, of[0].lock(s, name)} }
 	switch c.load.Kind {
 	case "mutex":
-		return &worker{c, one(plainSide), one(plainSide), false}
+		return newWorker(c, one(plainSide))
 	case "fenced":
-		return &worker{c, one(fencedSide), one(fencedSide), false}
+		return newWorker(c, one(fencedSide))
 	case "fair":
-		return &worker{c, one(fairSide), one(fairSide), false}
+		return newWorker(c, one(fairSide))
 	case "rw":
 		if c.reads() {
-			return &worker{c, one(readSide), one(readSide), false}
+			return newWorker(c, one(readSide))
 		}
-		return &worker{c, one(writeSide), one(readSide), true}
+		return &worker{c: c, outer: one(writeSide), inner: one(readSide), mixed: true}
 	case "multi":
 		locks := make([]*rlock, members)
 		for i := range locks {
@@ -42,14 +42,14 @@ func redissonPart(c *client) part {
 			slices.Reverse(locks)
 		}
 		s := redissonSource{c.p, newMultiLock(locks)}
-		return &worker{c, s, s, false}
+		return newWorker(c, s)
 	case "redlock":
 		locks := make([]*rlock, len(of))
 		for i := range locks {
 			locks[i] = of[i].lock(plainSide, name)
 		}
 		s := redissonSource{c.p, newRedLock(locks)}
-		return &worker{c, s, s, false}
+		return newWorker(c, s)
 	}
 	panic("sim: no model of Redisson's " + c.load.Kind)
 }

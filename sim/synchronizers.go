@@ -50,12 +50,12 @@ func (p permit) Unlock(ctx context.Context) error { return p.Release(ctx) }
 
 func takesPermit(c *client, of []*lockclient.Client) part {
 	s := semaphoreSource{of[0].Semaphore(lockName(c.lock))}
-	return &worker{c, s, s, false}
+	return newWorker(c, s)
 }
 
 func takesLeasedPermit(c *client, of []*lockclient.Client) part {
 	s := lockSource{of[0].PermitSemaphore(lockName(c.lock)).Permit()}
-	return &worker{c, s, s, false}
+	return newWorker(c, s)
 }
 
 // countsOrWaits is the part of who waits for a latch, or counts it down.

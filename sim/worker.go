@@ -18,6 +18,9 @@ type worker struct {
 	mixed bool   // it writes, and reads inside
 }
 
+// newWorker is one that takes of the same source while it has it.
+func newWorker(c *client, s source) *worker { return &worker{c: c, outer: s, inner: s} }
+
 // source is where a worker gets what it holds.
 type source interface {
 	Lock(ctx context.Context, t terms) (holding, error)
