@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 
 	"minikv/internal/resp"
@@ -58,6 +59,19 @@ func Describe(m Message) string {
 		return body.String()
 	}
 	return "message"
+}
+
+// ReplicationContent is what a message about replication tells a member that stands at
+// an offset, for who compares states: how many bytes there were before is left out. ok
+// is false for messages that are exchanged before, or about other things.
+func ReplicationContent(m Message, offset int64) (text string, ok bool) {
+	switch body := m.Body.(type) {
+	case effects:
+		return fmt.Sprintf("%v %s", m.Conn, body.stream), true
+	case acknowledged:
+		return fmt.Sprintf("%v acknowledges %d", m.Conn, offset-body.offset), true
+	}
+	return "", false
 }
 
 // CarriesEffects reports whether a message brings what a master has changed.

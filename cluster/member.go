@@ -30,6 +30,7 @@ type Member struct {
 
 	past   *past         // nil: it is not kept
 	cronAt time.Duration // on the monotonic clock; 0: nothing needs it
+	hushed bool          // see Hush
 
 	dirty []*engine.Session // what Dirty returned last, used again
 }
@@ -152,6 +153,10 @@ func (m *Member) Tick() {
 	}
 }
 
+// Hush ends what the member does once a second unasked: PING and acknowledgements on
+// its links, and giving up those that are silent.
+func (m *Member) Hush() { m.hushed, m.cronAt = true, 0 }
+
 // nextCron is when replication is next looked after: at every full second of
 // the process's life.
 func nextCron(now time.Duration) time.Duration { return now.Truncate(time.Second) + time.Second }
@@ -195,7 +200,7 @@ func (m *Member) Dirty() []*engine.Session {
 	}
 	m.down.pump()
 	m.remember()
-	if needed := m.up.host != "" || m.down.busy(); !needed {
+	if needed := m.up.host != "" || m.down.busy(); !needed || m.hushed {
 		m.cronAt = 0
 	} else if m.cronAt == 0 {
 		m.cronAt = nextCron(m.clock.Mono())

@@ -71,6 +71,8 @@ func (u *Untimed) isAside(a Action) bool {
 	m := u.line(link{a.From, a.To}, 0).steps[0].on.(*message)
 	n := u.node(a.To)
 	switch {
+	case n != nil && u.isGone(n): // its computer answers
+		return true
 	case n == nil:
 		_, due := u.due(a.To)
 		return m.kind == msgReply && m.call != nil && m.call.unheeded && !due
@@ -143,9 +145,13 @@ func (a Action) concerns(who trace.Actor) bool {
 	return a.To == who || (a.Verb == Cut || a.Verb == Mend) && a.From == who
 }
 
-// isLocal reports whether what happens in the world happens to one actor each.
+// isLocal reports whether what happens in the world from here on happens to one actor
+// each: of a master and its replica, once neither can strike the other any more.
 func (u *Untimed) isLocal() bool {
-	return u.r.s.World.Replicas == 0 && !slices.Contains(u.kinds, "client-restart")
+	if slices.Contains(u.kinds, "client-restart") || u.may(Depose, aReplica) || u.may(Promote, aReplica) {
+		return false
+	}
+	return !slices.ContainsFunc(u.w.nodes, func(n *node) bool { return !u.isTold(n) })
 }
 
 // may reports whether a kind of fault with that verb may still strike.
@@ -181,6 +187,11 @@ func (u *Untimed) isAskedNoMore(n *node) bool {
 	isHere := func(m link) bool { return m.to == n.actor }
 	if u.may(Cut, aMaster) || slices.ContainsFunc(u.mends, isHere) {
 		return false
+	}
+	for _, other := range n.group.nodes {
+		if other != n && !u.isGone(other) && !u.waits(other.actor, n.actor) {
+			return false
+		}
 	}
 	crashes := u.may(Kill, aMaster)
 	for _, c := range u.r.clients {

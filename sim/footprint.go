@@ -122,6 +122,13 @@ func (u *Untimed) upsets(a Action) Footprint {
 		if n != nil {
 			print.actors |= u.strangers(n)
 		}
+	case Depose, Promote: // the end of the old connections and the news come behind what is under way
+		for _, one := range n.group.nodes {
+			print.actors |= footprintOf(one.actor).actors
+		}
+		if a.Verb == Depose {
+			print.actors |= u.strangers(n.group.master)
+		}
 	case Revive:
 		if n == nil {
 			return everything()
@@ -129,7 +136,7 @@ func (u *Untimed) upsets(a Action) Footprint {
 	default:
 		return everything()
 	}
-	if n != nil && !n.alone() {
+	if n != nil && !u.isTold(n) {
 		return everything()
 	}
 	if a.Fault() {
@@ -191,6 +198,8 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 			a.vote, a.before = fold(sum, m.call.asks), u.quiet(a.process)
 			a.apart = u.isWindingUp(a.process)
 		}
+	case u.isGone(n): // its computer answers, who does not know what came before
+		a.print, a.sum = Footprint{}, 0
 	case n.alone() && !n.down && m.kind == msgRequest:
 		a.print.at, a.node, a.changes = m.to, n, n.engine.Changes()
 		if !u.exact || m.place != pubsubPlace { // of other requests the keys tell

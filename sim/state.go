@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"minikv/cluster"
 	"minikv/internal/trace"
 )
 
@@ -111,10 +112,15 @@ func (u *Untimed) isForgotten(a trace.Actor) bool {
 
 // nodeState is a hash of a node and of what clients have to do with it.
 func (u *Untimed) nodeState(n *node) uint64 {
-	one := u.history[n.actor]
-	h := fold(one.past, one.counted, uint64(n.tickAt), b2u(n.down), b2u(n.paused > 0), uint64(n.clock.offset))
-	if n.alone() {
-		h = fold(h, n.content(asItIs))
+	h := fold(b2u(u.isGone(n)))
+	if !u.isGone(n) {
+		h = fold(h, uint64(n.tickAt), b2u(n.down), b2u(n.paused > 0), uint64(n.clock.offset))
+		if u.isTold(n) {
+			h = fold(h, n.content(asItIs), u.replicationState(n))
+		}
+		if one := u.history[n.actor]; n.alone() || !u.isTold(n) {
+			h = fold(h, one.past, one.counted)
+		}
 	}
 	for _, b := range u.back {
 		h = fold(h, b2u(b.actor == n.actor), b2u(b.keep))
@@ -142,10 +148,62 @@ func (u *Untimed) nodeState(n *node) uint64 {
 		switch n.actor {
 		case l.link.from:
 			h = fold(h, 1, uint64(l.link.to), uint64(l.lane))
-			h = fold(h, l.sums...)
+			h = fold(h, u.sums(l)...)
 		case l.link.to:
 			h = fold(h, 2, uint64(l.link.from), uint64(l.lane))
-			h = fold(h, l.sums...)
+			h = fold(h, u.sums(l)...)
+		}
+	}
+	return h
+}
+
+// sums are those of the messages on a line. What one of a pair tells the other goes by
+// where that one stands now.
+func (u *Untimed) sums(l line) []uint64 {
+	to := u.node(l.link.to)
+	if to == nil || !u.isTold(to) {
+		return l.sums
+	}
+	list := slices.Clone(l.sums)
+	for i, s := range l.steps {
+		if m := s.on.(*message); m.kind == msgPeer {
+			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
+				list[i] = uint64(NewStream(text))
+			}
+		}
+	}
+	return list
+}
+
+// isTold reports whether the state tells all of a node that matters: of one that is
+// alone, and of a master and its only replica where neither comes back.
+func (u *Untimed) isTold(n *node) bool {
+	returns := func(kind string) bool { f := untimedFaults[kind]; return f.verb == Kill && f.targets&aMaster != 0 }
+	return n.alone() || !u.exact && len(n.group.nodes) == 2 && !slices.ContainsFunc(u.kinds, returns)
+}
+
+// isGone reports whether a node has crashed for good: but for what is under way nothing
+// is to be known of it.
+func (u *Untimed) isGone(n *node) bool {
+	back := func(b comeback) bool { return b.actor == n.actor }
+	return !u.exact && n.down && !slices.ContainsFunc(u.back, back)
+}
+
+// replicationState is a hash of what a node of a pair knows of the other, and of the
+// clients that wait for the other to have something.
+func (u *Untimed) replicationState(n *node) uint64 {
+	if n.alone() {
+		return 0
+	}
+	h := fold(b2u(n.group.master == n), b2u(n.leads), uint64(NewStream(n.engine.ReplicationState())))
+	for _, p := range u.w.procs {
+		if u.isForgotten(p.actor) || n.index >= len(p.conns) || p.conns[n.index] == nil {
+			continue
+		}
+		for _, e := range p.conns[n.index].ends {
+			if e != nil {
+				h = fold(h, uint64(p.actor), uint64(NewStream(e.session.ReplicationState())))
+			}
 		}
 	}
 	return h

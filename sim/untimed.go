@@ -16,7 +16,9 @@ import (
 // happen: what happens next is the caller's choice. Messages take no time and
 // wait until they are chosen, first in first out on each connection; clients
 // start when they are chosen to; faults strike while the budget lasts. Only
-// when nothing is under way can the time go on to the next timer.
+// when nothing is under way can the time go on to the next timer. What masters and
+// replicas tell each other once a second unasked is left out: who waits for a
+// confirmation has asked for it.
 type Untimed struct {
 	r       *runner
 	w       *World
@@ -83,6 +85,11 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	u.parts = make([]uint64, len(u.w.names)*len(u.w.names))
 	if u.r.s.World.Replicas > 0 {
 		u.w.advance(settling, 1<<16)
+		for _, n := range u.w.nodes {
+			n.member.Hush()
+			n.reschedule()
+		}
+		u.w.advance(2*settling, 1<<16) // what they had said before
 	}
 	u.w.untimed = u
 	if u.w.err != nil {
@@ -155,14 +162,18 @@ func (l *line) take() (s step, sum uint64) {
 	return s, sum
 }
 
-// isVoid reports whether a message to a client will change nothing, whenever it
-// arrives: an answer to a question that was given up, or to the end of a
-// subscription, the end of what ended before, news for who will listen no more.
+// isVoid reports whether a message will change nothing, whenever it arrives: between two
+// nodes of which one is gone and the other follows nobody; to a client an answer to a
+// question that was given up, or to the end of a subscription, the end of what ended
+// before, news for who will listen no more.
 func (u *Untimed) isVoid(m *message) bool {
 	if u.exact {
 		return false
 	}
 	switch m.kind {
+	case msgPeer:
+		from, to := u.node(m.from), u.node(m.to)
+		return u.isTold(to) && (u.isGone(from) && !to.engine.IsReplica() || u.isGone(to) && !from.engine.IsReplica())
 	case msgReply, msgWritten, msgRefused:
 		return m.call == nil || m.call.done
 	case msgHangup:
@@ -191,7 +202,7 @@ func (u *Untimed) sweep() {
 	for i := range u.lines {
 		l := &u.lines[i]
 		for at := len(l.steps) - 1; at >= 0; at-- {
-			if p, _ := l.steps[at].owner(); p != nil && u.isVoid(l.steps[at].on.(*message)) {
+			if m := l.steps[at].on.(*message); u.isVoid(m) {
 				l.steps, l.sums = slices.Delete(l.steps, at, at+1), slices.Delete(l.sums, at, at+1)
 			}
 		}
@@ -280,7 +291,7 @@ func (u *Untimed) later() (at time.Duration, ok bool) {
 
 // settle does what follows at once: tasks that were made ready, and what servers
 // without replicas do when keys end. As a key has ended for whoever asks, removed
-// or not, nobody can tell when that is done.
+// or not, nobody can tell when that is done. Those that are gone do nothing.
 func (u *Untimed) settle() {
 	q := &u.w.queue
 	for u.w.err == nil {
@@ -289,7 +300,7 @@ func (u *Untimed) settle() {
 			st := &q.slab[s.id]
 			_, n := st.owner()
 			atOnce := st.kind == stepReady || st.kind == stepRun || st.kind == stepErrand ||
-				st.kind == stepTick && n.alone() && n.paused == 0
+				st.kind == stepTick && (n.alone() && n.paused == 0 || u.isGone(n))
 			if atOnce && s.at <= u.w.now && s.before(first) {
 				first = s
 			}
@@ -386,9 +397,21 @@ func (u *Untimed) sum(m *message) uint64 {
 			h = fold(h, uint64(NewStream(string(a))))
 		}
 	default:
-		h = fold(h, uint64(NewStream(resp.Inline(m.reply))))
+		h = fold(h, uint64(NewStream(u.gist(m.reply))))
 	}
 	return h
+}
+
+// gist is what a client reads in a reply: of INFO how many replicas there are, but not
+// how many bytes they have got.
+func (u *Untimed) gist(reply resp.Value) string {
+	const replication, count = "# Replication", "connected_slaves:"
+	if u.exact || !strings.HasPrefix(reply.Str, replication) {
+		return resp.Inline(reply)
+	}
+	_, rest, _ := strings.Cut(reply.Str, count)
+	number, _, _ := strings.Cut(rest, "\r\n")
+	return replication + number
 }
 
 // Now is the time, which stands still most of the time.

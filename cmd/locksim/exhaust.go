@@ -33,14 +33,21 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	} else if s, err = f.withFaults(s); err != nil {
 		return err
 	}
+	if f.schedules < 0 {
+		return fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
+	}
 	started := time.Now()
 	bar := newSeedProgress(cmd.ErrOrStderr(), -1)
 	done, err := explore.Exhaust(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Bound{
-		Faults: f.bound, First: true,
+		Faults: f.bound, Schedules: f.schedules, First: true,
 		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules+e.Walks, e.Violated) },
 	})
 	bar.done()
 	interrupted := errors.Is(err, context.Canceled)
+	var tooMany *explore.TooManyError
+	if errors.As(err, &tooMany) && tooMany.Actions == 0 {
+		return fmt.Errorf("%w, or more --schedules", err)
+	}
 	if err != nil && !interrupted {
 		return err
 	}

@@ -18,17 +18,18 @@ import (
 
 // huntFlags are the flags of `locksim hunt`.
 type huntFlags struct {
-	seeds    int
-	root     uint64
-	strategy string
-	faults   []string
-	checks   []string
-	need     string
-	hits     int
-	workers  int
-	out      string
-	resume   string
-	bound    int
+	seeds     int
+	root      uint64
+	strategy  string
+	faults    []string
+	checks    []string
+	need      string
+	hits      int
+	workers   int
+	out       string
+	resume    string
+	bound     int
+	schedules int
 }
 
 func newHunt() *cobra.Command {
@@ -64,6 +65,8 @@ with what it has found and the command that resumes it.`,
 	flags.StringVar(&f.strategy, "strategy", "", "how faults are timed: "+strings.Join(sim.Strategies, ", ")+
 		" (default: drawn for each seed); or exhaustive: every order of what can happen, within the bound")
 	flags.IntVar(&f.bound, "bound", 1, "with --strategy exhaustive: how many faults may strike")
+	flags.IntVar(&f.schedules, "schedules", 0, "with --strategy exhaustive: how many schedules to run before the bound"+
+		" counts as too large (default: 2 million, or fewer if there seem to be far more)")
 	flags.StringSliceVar(&f.faults, "faults", nil, "kinds of fault to draw, or all (default: the file's)")
 	flags.StringSliceVar(&f.checks, "check", nil, "checks whose violation counts (default: all that are expected)")
 	flags.StringVar(&f.need, "need", "", "kind of fault without which there must be no violation")

@@ -200,6 +200,14 @@ func TestExhaustiveHunt(t *testing.T) {
 	code, out, _ = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--out", folder)
 	require.Equal(t, exitDiffers, code)
 	require.Contains(t, out, "which are all: none violates\nexpected: exclusion=violated")
+
+	code, _, errs = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--schedules", "1", "--out", folder)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "schedules within the bound, more than 1: expected fewer faults, clients or servers, "+
+		"or more --schedules")
+	code, _, errs = locksim("hunt", file, "--strategy", "exhaustive", "--schedules", "-1")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "--schedules -1: expected a number of schedules")
 }
 
 func TestExplain(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // Bound limits an exhaustive search.
 type Bound struct {
 	Faults    int  // how many may strike; 0 to 9
-	Schedules int  // more than that are not run: the search is refused; 0: 2 million
+	Schedules int  // with more than that the search is refused; 0: 2 million, and sooner if there seem to be far more
 	First     bool // one violation is enough: some schedules are run at random first, which finds one sooner
 	Progress  func(Exhausted)
 }
@@ -100,6 +100,7 @@ type exhaustive struct {
 	checks  []string
 	kinds   []string
 	b       Bound
+	guesses bool // the bound may be given up early
 	lua     *luaengine.Engine
 	path    []choice
 	seen    map[uint64][]sim.Action // by state: what slept in each of the visits to it
@@ -153,10 +154,11 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 	if b.Faults < 0 || b.Faults > 9 {
 		return nil, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", b.Faults)
 	}
-	if b.Schedules == 0 {
+	guesses := b.Schedules == 0
+	if guesses {
 		b.Schedules = enough
 	}
-	e := &exhaustive{p: p, checks: checks, b: b, lua: sim.NewLua(), seen: map[uint64][]sim.Action{}}
+	e := &exhaustive{p: p, checks: checks, b: b, guesses: guesses, lua: sim.NewLua(), seen: map[uint64][]sim.Action{}}
 	for _, k := range p.Scenario.Faults.Kinds {
 		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
 			return nil, fmt.Errorf("explore: %s needs times: an exhaustive search knows %v", k.Kind, sim.UntimedFaults())
@@ -365,9 +367,9 @@ func (e *exhaustive) next() bool {
 	return false
 }
 
-// A bound is given up after so many schedules if there seem to be more than
-// hopeless. The estimate is that of the tree without its states, so far too
-// high; where states come again often, the end comes sooner.
+// A bound that does not say how many schedules it may have is given up after so many
+// if there seem to be more than hopeless. The estimate is that of the tree without its
+// states, so far too high; where states come again often, the end comes sooner.
 const (
 	probe    = 100_000
 	hopeless = 1_000_000_000_000_000
@@ -377,7 +379,7 @@ const (
 func (e *exhaustive) estimate() error {
 	share := max(1, e.covered/uint64(e.done.Schedules)) // of the whole, by schedule
 	e.done.Estimate = whole / share
-	tooMany := e.done.Schedules == probe && e.done.Estimate > hopeless
+	tooMany := e.guesses && e.done.Schedules == probe && e.done.Estimate > hopeless
 	if tooMany || e.done.Schedules >= e.b.Schedules {
 		return &TooManyError{Estimate: e.done.Estimate, Limit: e.b.Schedules}
 	}

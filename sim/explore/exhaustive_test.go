@@ -31,6 +31,7 @@ var tinyWorlds = []tinyWorld{
 	{"a clock jumps", "clients=1 lock=mutex renew=off", "jump client-jump", 1},
 	{"two servers", "masters=2 clients=1 lock=redlock renew=off", "", 0},
 	{"a replica", "replicas=1 clients=1 lock=simple renew=off wait=1ms", "", 0},
+	{"a split brain", "replicas=1 clients=1 lock=simple renew=off wait=1ms", "split", 1},
 	{"a line is cut", "clients=1 lock=simple renew=off wait=1ms", "partition", 1},
 }
 
@@ -59,6 +60,14 @@ var smallWorlds = []tinyWorld{
 	{"a late answer", "clients=2 lock=mutex renew=off once=on", "freeze", 1},
 	{"a wake-up gets lost", "clients=2 lock=mutex renew=off", "lost-message", 1},
 	{"two who wait", "clients=2 lock=mutex renew=off", "", 0},
+	{"a pair", "replicas=1 clients=2 lock=simple sync=on renew=off once=on", "", 0},
+	{"a pair that is asked", "replicas=1 clients=2 lock=nonreentrant sync=on renew=off once=on", "", 0},
+	{"a replica takes over", "replicas=1 clients=1 lock=simple renew=off once=on", "failover", 1},
+	{"what is confirmed survives", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "failover", 1},
+	{"a split brain", "replicas=1 clients=2 lock=simple renew=off once=on", "split", 1},
+	{"a split brain that asks", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "split", 1},
+	{"an answer of a pair gets lost", "replicas=1 clients=1 lock=fenced sync=on renew=off once=on", "drop", 1},
+	{"a client of a pair stands still", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "pause", 1},
 	{"Redisson's multi", "masters=2 clients=1 lock=multi profile=redisson renew=off once=on", "crash", 1},
 	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
 }

@@ -1,0 +1,29 @@
+package engine
+
+import "fmt"
+
+// ReplicationState tells where the node stands in replication, for who compares the
+// states that runs have come to: all offsets are counted back from the node's own, so
+// that the bytes which have gone by make no difference.
+func (n *Node) ReplicationState() string {
+	r := &n.repl
+	text := fmt.Sprintf("%s %d %d %v %v %d", r.link, r.heardAt, r.downSince, r.unsynced, r.asksAcks, n.effects.db)
+	for _, one := range r.replicas {
+		text += fmt.Sprintf(" %s %d %d", one.state, r.offset-one.offset, one.ackedAt)
+	}
+	return text
+}
+
+// ReplicationState tells, like that of the node, what s may wait for with WAIT, and what
+// it waits for: nothing if all replicas have all that it has written.
+func (s *Session) ReplicationState() string {
+	n := s.node
+	text := ""
+	if n.repl.acked(s.writtenTo) < int64(len(n.repl.replicas)) {
+		text = fmt.Sprint(n.repl.offset - s.writtenTo)
+	}
+	if b := s.block; b != nil {
+		text += fmt.Sprintf(" waits %d %d %d", b.replicas, n.repl.offset-b.offset, b.deadline)
+	}
+	return text
+}
