@@ -82,7 +82,7 @@ func (e *Engine) jsonOption(L *lua.LState, n int, options []string, other int) i
 	case lua.LFalse:
 		return 0
 	}
-	name := e.checkString(L, n)
+	name := cString(e.checkString(L, n))
 	i := slices.Index(options, name)
 	if i < 0 {
 		e.argError(L, n, "invalid option '"+name+"'")

@@ -144,10 +144,10 @@ func (p packer) array(t *lua.LTable, items, depth int) error {
 func (e *Engine) msgpackUnpack(L *lua.LState, limit, offset int) int {
 	text := e.checkString(L, 1)
 	if offset < 0 || limit < 0 {
-		e.fail(L, "Invalid request to unpack with offset of %d and limit of %d.", offset, len(text))
+		e.fail(L, "Invalid request to unpack with offset of %d and limit of %d.", int32(offset), len(text))
 	}
 	if offset > len(text) {
-		e.fail(L, "Start offset %d greater than input length %d.", offset, len(text))
+		e.fail(L, "Start offset %d greater than input length %d.", int32(offset), len(text))
 	}
 	all := limit == 0 && offset == 0
 	data := strings.NewReader(text[offset:])

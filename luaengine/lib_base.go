@@ -169,19 +169,22 @@ func (e *Engine) baseNext(L *lua.LState) int {
 
 // baseLoad gathers a chunk from a function, as Lua 5.1 does.
 func (e *Engine) baseLoad(L *lua.LState) int {
+	name := e.optString(L, 2, "=(load)") // before the function, as in Lua 5.1
 	fn := e.checkFunction(L, 1)
-	name := e.optString(L, 2, "=(load)")
+	L.SetTop(0)
 	var text strings.Builder
 	for {
 		L.Push(fn)
-		L.Call(0, 1)
-		piece := L.Get(-1)
-		L.Pop(1)
+		if f := e.protected(L, 0); f != nil {
+			return e.loadFailed(L, f.value)
+		}
+		piece := L.Get(1)
+		L.SetTop(0)
 		if piece == lua.LNil {
 			break
 		}
 		if !isText(piece) {
-			e.failPlain(L, "reader function must return a string")
+			return e.loadFailed(L, lua.LString(e.prefix(L, 1)+"reader function must return a string"))
 		}
 		s := tostring(piece)
 		if s == "" {
@@ -190,6 +193,20 @@ func (e *Engine) baseLoad(L *lua.LState) int {
 		text.WriteString(s)
 	}
 	return e.loadChunk(L, text.String(), name)
+}
+
+// loadFailed returns what load's function raised, as the error handler of the
+// whole script has it unless a pcall or a coroutine is running.
+func (e *Engine) loadFailed(L *lua.LState, v lua.LValue) int {
+	if e.run.depth == 0 {
+		L.Push(e.main.NewFunction(e.baseErrorHandler))
+		L.Push(v)
+		L.Call(1, 1)
+		v = L.Get(-1)
+	}
+	L.Push(lua.LNil)
+	L.Push(v)
+	return 2
 }
 
 func (e *Engine) baseLoadString(L *lua.LState) int {
@@ -236,7 +253,7 @@ func (e *Engine) basePcall(L *lua.LState) int {
 		L.Push(f.value)
 		return 2
 	}
-	text := e.sand.readable(t).RawGetString("err")
+	text := L.GetField(t, "err") // which may be a metatable's
 	if isText(text) {
 		L.Push(text)
 		return 2
@@ -258,7 +275,13 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 	e.checkAny(L, 2)
 	handler := L.Get(2)
 	L.SetTop(1)
-	f := e.protected(L, 0)
+	var f *failure
+	if fn := L.Get(1); callable(L, fn) {
+		f = e.protected(L, 0)
+	} else {
+		L.SetTop(0)
+		f = &failure{lua.LString(operandText("call", operand{}, typeName(fn))), noPlace}
+	}
 	if f == nil {
 		L.Insert(lua.LTrue, 1)
 		return L.GetTop()
@@ -266,7 +289,7 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 	L.Push(lua.LFalse)
 	L.Push(handler)
 	L.Push(f.value)
-	if e.protected(L, 1) != nil {
+	if handler.Type() != lua.LTFunction || e.protected(L, 1) != nil {
 		L.SetTop(1)
 		L.Push(lua.LString("error in error handling"))
 	}

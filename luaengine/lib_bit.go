@@ -19,7 +19,7 @@ func (e *Engine) bitLibrary() library {
 	fold := func(op func(a, b uint32) uint32) lua.LGFunction {
 		return func(L *lua.LState) int {
 			x := e.checkBits(L, 1)
-			for i := 2; i <= L.GetTop(); i++ {
+			for i := L.GetTop(); i > 1; i-- { // as errors of several arguments show
 				x = op(x, e.checkBits(L, i))
 			}
 			return pushBits(L, x)
@@ -54,7 +54,7 @@ func pushBits(L *lua.LState, x uint32) int {
 func (e *Engine) bitToHex(L *lua.LState) int {
 	x := e.checkBits(L, 1)
 	digits, format := 8, "%0*x"
-	if L.Get(2) != lua.LNil {
+	if L.GetTop() > 1 {
 		digits = int(int32(e.checkBits(L, 2)))
 	}
 	if digits < 0 {

@@ -36,7 +36,7 @@ var mathConstants = map[string]lua.LValue{
 
 // mathOfOne are the functions of one number.
 var mathOfOne = map[string]func(float64) float64{
-	"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
+	"acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
 	"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
 	"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
 	"tanh": math.Tanh,
@@ -45,8 +45,8 @@ var mathOfOne = map[string]func(float64) float64{
 }
 
 // positiveNaN are the functions whose results have no sign when they are no
-// number. C gives the others' one.
-var positiveNaN = map[string]bool{"abs": true, "acos": true, "asin": true, "log10": true}
+// number though the argument is one. C gives the others' one.
+var positiveNaN = map[string]bool{"acos": true, "asin": true, "log10": true}
 
 // signNaN gives a result that is no number the sign that C's functions do:
 // that of the argument that is none, if there is one.
@@ -55,7 +55,7 @@ func signNaN(f float64, negative bool, args ...float64) float64 {
 		return f
 	}
 	for _, x := range args {
-		if math.IsNaN(x) && negative {
+		if math.IsNaN(x) {
 			return x
 		}
 	}
@@ -67,11 +67,16 @@ func signNaN(f float64, negative bool, args ...float64) float64 {
 
 // mathOfTwo are the functions of two numbers.
 var mathOfTwo = map[string]func(x, y float64) float64{
-	"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow,
+	"atan2": ofTwo(math.Atan2), "fmod": ofTwo(math.Mod), "mod": ofTwo(math.Mod), "pow": luaPow,
+}
+
+func ofTwo(fn func(x, y float64) float64) func(x, y float64) float64 {
+	return func(x, y float64) float64 { return signNaN(fn(x, y), true, x, y) }
 }
 
 func (e *Engine) mathLibrary() library {
 	lib := library{
+		"abs":        func(L *lua.LState) int { return e.pushFloat(L, math.Abs(e.checkNumber(L, 1))) },
 		"frexp":      e.mathFrexp,
 		"ldexp":      e.mathLdexp,
 		"max":        func(L *lua.LState) int { return e.mathBest(L, func(a, b float64) bool { return a > b }) },
@@ -88,9 +93,9 @@ func (e *Engine) mathLibrary() library {
 	}
 	for name, fn := range mathOfTwo { //tidy:unordered fills a map by key
 		lib[name] = func(L *lua.LState) int {
+			y := e.checkNumber(L, 2) // before the first one, as the compiled C does
 			x := e.checkNumber(L, 1)
-			y := e.checkNumber(L, 2)
-			return e.pushFloat(L, signNaN(fn(x, y), true, x, y))
+			return e.pushFloat(L, fn(x, y))
 		}
 	}
 	return lib
@@ -119,8 +124,8 @@ func (e *Engine) mathFrexp(L *lua.LState) int {
 }
 
 func (e *Engine) mathLdexp(L *lua.LState) int {
-	x := e.checkNumber(L, 1)
-	return e.pushFloat(L, math.Ldexp(x, e.checkInt(L, 2)))
+	exponent := e.checkInt(L, 2) // before the number, as the compiled C does
+	return e.pushFloat(L, math.Ldexp(e.checkNumber(L, 1), exponent))
 }
 
 func (e *Engine) mathModf(L *lua.LState) int {
@@ -151,7 +156,8 @@ func (e *Engine) mathRandom(L *lua.LState) int {
 	if low > high {
 		e.argError(L, L.GetTop(), "interval is empty")
 	}
-	return e.pushFloat(L, math.Floor(r*float64(high-low+1))+float64(low))
+	span := int32(high - low + 1) // negative if it is beyond C's int
+	return e.pushFloat(L, math.Floor(r*float64(span))+float64(low))
 }
 
 func (e *Engine) mathRandomSeed(L *lua.LState) int {

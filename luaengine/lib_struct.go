@@ -38,7 +38,7 @@ type structItem struct {
 }
 
 func (e *Engine) newStructReader(L *lua.LState) *structReader {
-	return &structReader{e: e, L: L, format: e.checkString(L, 1), align: 1, order: binary.LittleEndian}
+	return &structReader{e: e, L: L, format: cString(e.checkString(L, 1)), align: 1, order: binary.LittleEndian}
 }
 
 // next returns the item after offset bytes of data; false at the end.
@@ -59,6 +59,9 @@ func (r *structReader) next(offset int) (structItem, bool) {
 			}
 		default:
 			size := r.size(c)
+			if !inClass(c, 'w') {
+				r.invalid(c)
+			}
 			return structItem{c, size, r.padding(offset, c, size)}, true
 		}
 	}
@@ -101,9 +104,16 @@ func (r *structReader) size(verb byte) int {
 		}
 		return n
 	}
-	r.e.argError(r.L, 1, "invalid format option '"+string([]byte{verb})+"'")
 	return 0
 }
+
+// invalid raises the error of a letter that is no option. struct.size takes it
+// for one without a size.
+func (r *structReader) invalid(verb byte) {
+	r.e.argError(r.L, 1, "invalid format option '"+string([]byte{verb})+"'")
+}
+
+func isOption(verb byte) bool { return strings.IndexByte("bBhHlLTfdsciIx", verb) >= 0 }
 
 func (r *structReader) padding(offset int, verb byte, size int) int {
 	if size == 0 || verb == 'c' || verb == 'x' {
@@ -134,12 +144,16 @@ func (e *Engine) structSize(L *lua.LState) int {
 
 func (e *Engine) structPack(L *lua.LState) int {
 	r := e.newStructReader(L)
+	L.Push(lua.LNil) // the argument that is missing, as the library has it
 	var out []byte
 	arg := 2
 	for {
 		item, ok := r.next(len(out))
 		if !ok {
 			return e.pushString(L, string(out))
+		}
+		if !isOption(item.verb) {
+			r.invalid(item.verb)
 		}
 		out = append(out, make([]byte, item.pad)...)
 		if item.verb == 'x' {
@@ -202,8 +216,13 @@ func (e *Engine) structUnpack(L *lua.LState) int {
 	r := e.newStructReader(L)
 	data := e.checkString(L, 2)
 	pos := e.optInteger(L, 3, 1) - 1
-	if pos < 0 {
+	if pos == -1 {
 		e.argError(L, 3, "offset must be 1 or greater")
+	}
+	if outside := pos < 0 || pos > len(data); outside && r.format != "" {
+		r.pos++
+		r.size(r.format[0])
+		e.argError(L, 2, "data string too short")
 	}
 	n := 0
 	for {
@@ -215,6 +234,9 @@ func (e *Engine) structUnpack(L *lua.LState) int {
 		pos += item.pad
 		if pos+item.size > len(data) {
 			e.argError(L, 2, "data string too short")
+		}
+		if !isOption(item.verb) {
+			r.invalid(item.verb)
 		}
 		switch item.verb {
 		case 'x':

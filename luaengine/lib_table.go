@@ -147,8 +147,8 @@ func (e *Engine) tableMaxN(L *lua.LState) int {
 }
 
 func (e *Engine) tableRemove(L *lua.LState) int {
-	t := e.checkWritable(L, 1)
-	n := t.Len()
+	t := e.checkTable(L, 1)
+	n := t.Len() // of the tables that scripts may not change all are empty lists
 	pos := e.optInt(L, 2, n)
 	if pos < 1 || pos > n {
 		return 0
@@ -162,7 +162,7 @@ func (e *Engine) tableRemove(L *lua.LState) int {
 }
 
 func (e *Engine) tableSort(L *lua.LState) int {
-	t := e.checkWritable(L, 1)
+	t := e.checkTable(L, 1) // one that scripts may not change is an empty list
 	s := sorter{e: e, L: L, t: t}
 	if L.Get(2) != lua.LNil {
 		s.less = e.checkFunction(L, 2)
