@@ -293,6 +293,7 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 		L.SetTop(1)
 		L.Push(lua.LString("error in error handling"))
 	}
+	L.SetTop(2) // one result of the handler
 	return 2
 }
 

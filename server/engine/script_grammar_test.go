@@ -48,6 +48,9 @@ local s='' for i=I,I,I do s=s..i..' ' if #s>60 then break end end return s
 local n=0 for i,v in ipairs(V) do n=n+1 end return n
 local n=0 for k,v in pairs(V) do n=n+1 end return n
 local n=0 for k,v in next,T do n=n+1 end return n
+local n,t=0,T for k,v in next,t do t[k]=nil n=n+1 end return n,next(t)
+local n,t=0,T for k,v in pairs(t) do t[k]=nil n=n+1 end return n,next(t)
+local n=0 for k,v in next,T,V do n=n+1 end return n
 local n=0 for x in coroutine.wrap(function() for i=1,3 do coroutine.yield(V) end end) do n=n+1 end return n
 local n=0 for x in T do n=n+1 end return n
 local s='' for w in string.gmatch(S,P) do s=s..w..';' if #s>60 then break end end return s
@@ -220,12 +223,16 @@ math.max(N,N,N)
 math.min(V,V)
 math.max()
 math.fmod(N,N)
+math.fmod(V,V)
+math.ldexp(V,V)
 math.modf(N)
 math.sqrt(N)
 math.frexp(N)
 math.ldexp(N,I)
 bit.band(I,I)
 bit.bor(V,V)
+bit.bor(V,V,V)
+bit.tohex(V,V)
 bit.bxor(N,N)
 bit.lshift(I,I)
 bit.rshift(N,I)
@@ -241,6 +248,8 @@ rawget(V,V)
 type(rawset(V,V,V))
 rawlen
 next(V)
+next(T,V)
+next(V,V)
 ipairs(V)
 pairs(V)
 type(getmetatable(V))
@@ -258,6 +267,7 @@ coroutine.running()
 pcall()
 pcall(V)
 xpcall(V)
+xpcall(V,V)
 assert()
 error()
 undefinedname
@@ -275,6 +285,11 @@ redis.sha1hex()
 cjson.decode(V)
 cjson.encode()
 cmsgpack.pack()
+cmsgpack.unpack_one(S,N)
+struct.pack(G)
+struct.unpack(G,S,I)
+struct.size(V)
+redis.set_repl(S)
 `
 
 // scriptAtoms are the values of each kind, one in each word.
