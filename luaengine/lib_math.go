@@ -37,8 +37,8 @@ var mathConstants = map[string]lua.LValue{
 // mathOfOne are the functions of one number.
 var mathOfOne = map[string]func(float64) float64{
 	"acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
-	"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
-	"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
+	"cos": math.Cos, "cosh": math.Cosh, "exp": preciseExp, "floor": math.Floor, "log": preciseLog,
+	"log10": preciseLog10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
 	"tanh": math.Tanh,
 	"deg":  func(x float64) float64 { return x / (math.Pi / 180) },
 	"rad":  func(x float64) float64 { return x * (math.Pi / 180) },
