@@ -125,7 +125,8 @@ func (u *Untimed) Actions() (list []Action) {
 			list = append(list, Action{Verb: Fire, To: a})
 		}
 	}
-	if _, ok := u.later(); ok && len(list) == 0 && !u.isAllOver() {
+	if at, ok := u.later(); ok && !u.isAllOver() &&
+		!slices.ContainsFunc(list, func(a Action) bool { return u.lagsUntil(a) < at }) {
 		list = append(list, Action{Verb: Elapse})
 	}
 	for _, c := range u.r.clients {
@@ -151,6 +152,19 @@ func (u *Untimed) Actions() (list []Action) {
 		list = u.faults(list)
 	}
 	return list
+}
+
+// lagsUntil is until when an action can wait while time goes on: only a master's effects
+// do, for as long as replication may lag.
+func (u *Untimed) lagsUntil(a Action) time.Duration {
+	if a.Verb != Deliver {
+		return 0
+	}
+	l := u.line(link{a.From, a.To}, a.Lane)
+	if m := l.steps[0].on.(*message); m.kind != msgPeer || !m.link.fromMaster(m) {
+		return 0
+	}
+	return l.since[0] + u.r.s.World.Lag.Hi
 }
 
 // isAllOver reports whether nothing that matters can happen any more: all clients

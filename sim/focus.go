@@ -34,7 +34,7 @@ func (u *Untimed) Focus(actions []Action) (few []Action, who trace.Actor) {
 		for _, a := range actions {
 			if a.concerns(actor) {
 				own = append(own, a)
-				next = next || a.To == actor && (a.Verb == Deliver || a.Verb == Fire)
+				next = next || a.To == actor && (a.Verb == Deliver || a.Verb == Fire) && u.lagsUntil(a) <= u.w.now
 			}
 		}
 		if next && len(own) < len(few) {

@@ -61,15 +61,18 @@ func (n *node) postTo(to *node, p cluster.Message) {
 }
 
 // held reports whether a scenario holds back the stream that m belongs to.
-func (l *peerLink) held(m *message) bool {
-	return l.to.held && l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id()
+func (l *peerLink) held(m *message) bool { return l.to.held && l.fromMaster(m) }
+
+// fromMaster reports whether m is of a master's stream to its replica.
+func (l *peerLink) fromMaster(m *message) bool {
+	return l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id()
 }
 
 // send puts m on the wire; the effects of a master take their own time.
 func (l *peerLink) send(m *message) {
 	w := l.from.w
 	within := w.cfg.Delay
-	if l.lane == cluster.Replication && m.peer.Conn.Dialer == l.to.id() {
+	if l.fromMaster(m) {
 		within = w.cfg.Lag
 	}
 	w.sendWithin(within, m, &l.ch, l.from.actor, l.to.actor)

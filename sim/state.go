@@ -168,7 +168,7 @@ func (u *Untimed) sums(l line) []uint64 {
 	for i, s := range l.steps {
 		if m := s.on.(*message); m.kind == msgPeer {
 			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
-				list[i] = uint64(NewStream(text))
+				list[i] = fold(uint64(NewStream(text)), uint64(l.since[i]))
 			}
 		}
 	}
@@ -184,9 +184,11 @@ func (u *Untimed) isTold(n *node) bool {
 
 // isGone reports whether a node has crashed for good: but for what is under way nothing
 // is to be known of it.
-func (u *Untimed) isGone(n *node) bool {
-	back := func(b comeback) bool { return b.actor == n.actor }
-	return !u.exact && n.down && !slices.ContainsFunc(u.back, back)
+func (u *Untimed) isGone(n *node) bool { return !u.exact && u.isLost(n) }
+
+// isLost reports whether a node is down and will not come back.
+func (u *Untimed) isLost(n *node) bool {
+	return n.down && !slices.ContainsFunc(u.back, func(b comeback) bool { return b.actor == n.actor })
 }
 
 // replicationState is a hash of what a node of a pair knows of the other, and of the

@@ -16,7 +16,8 @@ import (
 // happen: what happens next is the caller's choice. Messages take no time and
 // wait until they are chosen, first in first out on each connection; clients
 // start when they are chosen to; faults strike while the budget lasts. Only
-// when nothing is under way can the time go on to the next timer. What masters and
+// when nothing is under way, but what a master tells its replica and may lag as long as
+// that, can the time go on to the next timer. What masters and
 // replicas tell each other once a second unasked is left out: who waits for a
 // confirmation has asked for it.
 type Untimed struct {
@@ -24,6 +25,7 @@ type Untimed struct {
 	w       *World
 	kinds   []string
 	budget  int // faults that may still happen
+	end     time.Duration
 	lines   []line
 	history []history // of each actor: what has reached it
 	parts   []uint64  // for each client and node: what of the client's history is of that node
@@ -44,8 +46,9 @@ type line struct {
 	link  link
 	lane  uint8 // 0; 1: requests that are sent a second time
 	steps []step
-	sums  []uint64 // of the messages' contents
-	sent  uint64   // how many there were
+	sums  []uint64        // of the messages' contents
+	since []time.Duration // they have been under way
+	sent  uint64          // how many there were
 }
 
 // comeback is an actor that will start again.
@@ -91,7 +94,7 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 		}
 		u.w.advance(2*settling, 1<<16) // what they had said before
 	}
-	u.w.untimed = u
+	u.w.untimed, u.end = u, u.w.now+u.r.s.For
 	if u.w.err != nil {
 		u.w.Stop()
 		return nil, u.w.err
@@ -134,8 +137,7 @@ func (u *Untimed) enqueue(s step, lane uint8) {
 	u.told |= 1 << min(m.to, footprintBudget)
 	l.sent++
 	sum := u.sum(m)
-	l.steps = append(l.steps, s)
-	l.sums = append(l.sums, sum)
+	l.steps, l.sums, l.since = append(l.steps, s), append(l.sums, sum), append(l.since, u.w.now)
 	if u.alike && n != nil {
 		u.noted(m.from, m.to, sum)
 	}
@@ -157,9 +159,14 @@ func (u *Untimed) line(on link, lane uint8) *line {
 // take removes the first message of a line.
 func (l *line) take() (s step, sum uint64) {
 	s, sum = l.steps[0], l.sums[0]
-	l.steps = slices.Delete(l.steps, 0, 1)
-	l.sums = slices.Delete(l.sums, 0, 1)
+	l.drop(0)
 	return s, sum
+}
+
+// drop removes a message.
+func (l *line) drop(i int) {
+	l.steps, l.sums = slices.Delete(l.steps, i, i+1), slices.Delete(l.sums, i, i+1)
+	l.since = slices.Delete(l.since, i, i+1)
 }
 
 // isVoid reports whether a message will change nothing, whenever it arrives: between two
@@ -202,8 +209,8 @@ func (u *Untimed) sweep() {
 	for i := range u.lines {
 		l := &u.lines[i]
 		for at := len(l.steps) - 1; at >= 0; at-- {
-			if m := l.steps[at].on.(*message); u.isVoid(m) {
-				l.steps, l.sums = slices.Delete(l.steps, at, at+1), slices.Delete(l.sums, at, at+1)
+			if u.isVoid(l.steps[at].on.(*message)) {
+				l.drop(at)
 			}
 		}
 	}
@@ -286,7 +293,7 @@ func (u *Untimed) later() (at time.Duration, ok bool) {
 		}
 		at, ok = s.at, true
 	}
-	return at, ok && at <= u.r.s.For
+	return at, ok && at <= u.end
 }
 
 // settle does what follows at once: tasks that were made ready, and what servers
@@ -327,11 +334,18 @@ func (u *Untimed) areInterchangeable() bool {
 
 // Outcome is a hash of what a run has come to: what clients believed, in its
 // order, and what servers have, by whatever names if they are interchangeable, and
-// whatever the random names of requests are.
+// whatever the random names of requests are. Of a server that is lost it tells
+// nothing, nor then of the time, which goes on while something is under way to it.
 func (u *Untimed) Outcome() uint64 {
-	h := fold(u.beliefs, uint64(u.w.now), uint64(u.budget))
+	h := fold(u.beliefs, uint64(u.budget))
 	all := uint64(0)
+	if !slices.ContainsFunc(u.w.nodes, u.isLost) {
+		all = uint64(u.w.now)
+	}
 	for _, n := range u.w.nodes {
+		if u.isLost(n) {
+			continue
+		}
 		if u.areInterchangeable() {
 			all += mix(n.content(withoutRequest))
 		} else {

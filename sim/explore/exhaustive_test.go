@@ -65,6 +65,8 @@ var smallWorlds = []tinyWorld{
 	{"a replica takes over", "replicas=1 clients=1 lock=simple renew=off once=on", "failover", 1},
 	{"what is confirmed survives", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "failover", 1},
 	{"a split brain", "replicas=1 clients=2 lock=simple renew=off once=on", "split", 1},
+	{"a replica lags", "replicas=1 lag=0s..2s clients=1 lock=mutex sync=on renew=off once=on", "", 0},
+	{"a replica lags and splits", "replicas=1 lag=0s..2s clients=1 lock=nonreentrant sync=on renew=off once=on", "split", 1},
 	{"a split brain that asks", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "split", 1},
 	{"an answer of a pair gets lost", "replicas=1 clients=1 lock=fenced sync=on renew=off once=on", "drop", 1},
 	{"a client of a pair stands still", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "pause", 1},
