@@ -36,21 +36,21 @@ type Bound struct {
 	Kinds   []string // nil: all
 	Variant string   // "any" is all
 	Clients int
-	Masters int    // 0: as many as the row has
-	Faults  int    // at most
-	TTL     string // "": as in the row
-	Why     string // why there are no such worlds, "" if there are
+	Masters int      // 0: as many as the row has
+	Faults  int      // at most
+	World   []string // what differs from the row's world: ttl=D, lag=D
+	Why     string   // why there are no such worlds, "" if there are
 }
 
 // orderSchedules is how many schedules are run before a world counts as too large.
 const orderSchedules = 1_500_000
 
-// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D], or -: WHY.
+// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D] [lag=D], or -: WHY.
 func (r *Row) bound(text string) error {
 	cells, rest, ok := strings.Cut(text, ": ")
 	if !ok {
-		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D], " +
-			"or -: WHY")
+		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D] " +
+			"[lag=D], or -: WHY")
 	}
 	b := Bound{}
 	if profile, kinds, ok := strings.Cut(cells, " "); ok && slices.Contains(Profiles(), profile) {
@@ -62,14 +62,14 @@ func (r *Row) bound(text string) error {
 	}
 	for _, word := range strings.Fields(rest) {
 		name, value, _ := strings.Cut(word, "=")
-		if name == "ttl" {
-			b.TTL = value
+		if name == "ttl" || name == "lag" {
+			b.World = append(b.World, word)
 			continue
 		}
 		n, err := strconv.Atoi(value)
 		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults}[name]
 		if at == nil || err != nil {
-			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N or ttl=D", word)
+			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, ttl=D or lag=D", word)
 		}
 		*at = n
 	}
@@ -133,9 +133,7 @@ func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 		}
 		words.add("masters=" + strconv.Itoa(b.Masters))
 	}
-	if b.TTL != "" {
-		words.add("ttl=" + b.TTL)
-	}
+	words.add(b.World...)
 	s := *timed
 	s.Steps, s.For = nil, 5*words.duration("ttl")/2
 	s.World.Words = words.options()
@@ -231,6 +229,9 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 	o.Bound = several(w.Clients, "client") + ", " + several(w.Masters, "master")
 	if w.Replicas > 0 {
 		o.Bound += " with " + several(w.Replicas, "replica")
+		if w.Lag.Hi > 0 {
+			o.Bound += " that lags up to " + sim.DurationText(w.Lag.Hi)
+		}
 	}
 	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()
