@@ -161,7 +161,7 @@ func (u *Untimed) nodeState(n *node) uint64 {
 // where that one stands now.
 func (u *Untimed) sums(l line) []uint64 {
 	to := u.node(l.link.to)
-	if to == nil || !u.isTold(to) {
+	if to == nil || to.alone() || !u.isTold(to) {
 		return l.sums
 	}
 	list := slices.Clone(l.sums)

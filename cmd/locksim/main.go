@@ -38,13 +38,16 @@ const garbage = 400
 // would be swept every few milliseconds. With it the program takes 150 MB.
 const ballast = 32 << 20
 
-// roomy is how many bytes the program takes before it sweeps sooner: a search of every
-// order keeps what it has seen, gigabytes with the largest worlds.
+// roomy is how many bytes the program takes before it sweeps sooner, unless GOMEMLIMIT
+// says another number: a search of every order keeps what it has seen, gigabytes with
+// the largest worlds.
 const roomy = 2 << 30
 
 func main() {
 	debug.SetGCPercent(garbage)
-	debug.SetMemoryLimit(roomy)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(roomy)
+	}
 	room := make([]byte, ballast)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
