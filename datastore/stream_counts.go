@@ -32,9 +32,12 @@ func (g *Group) Lag(s *StreamData) (entries int64, ok bool) {
 	return s.EntriesAdded - read, read != EntriesReadUnknown
 }
 
-// hasTombstones reports whether an entry from an ID on may have been deleted.
+// hasTombstones reports whether an entry from an ID on may have been deleted,
+// other than those before the first one there is.
+// Source: streamRangeHasTombstones of Redis 7.0.15.
 func (s *StreamData) hasTombstones(from StreamID) bool {
-	return s.length > 0 && s.MaxDeletedID != FirstStreamID && from.Compare(s.MaxDeletedID) <= 0
+	return s.length > 0 && s.MaxDeletedID != FirstStreamID && s.FirstID.Compare(s.MaxDeletedID) <= 0 &&
+		from.Compare(s.MaxDeletedID) <= 0
 }
 
 // distance counts the entries there ever were up to an ID, or is EntriesReadUnknown.

@@ -2,7 +2,6 @@ package luaengine
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -203,59 +202,6 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 		panic(syntaxFault{s.Line(), "'=' expected near '" + s.Label + "'"})
 	}
 	return s
-}
-
-func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
-	for i := range s.Lhs {
-		switch lhs := s.Lhs[i].(type) {
-		case *ast.IdentExpr:
-			if r.find(lhs.Value) == inGlobals {
-				r.fast.mention(lhs.Value)
-			}
-		case *ast.AttrGetExpr:
-			// Not through expr: writing T[k] is no read of T.
-			r.expr(&lhs.Object)
-			line := max(r.expr(&lhs.Key), lhs.Line())
-			r.place(lhs, line, node{a: r.describe(lhs.Object)})
-		}
-	}
-	r.exprs(s.Rhs)
-	if namesOnly(s.Lhs) && slices.ContainsFunc(s.Rhs, isLogical) {
-		return apartFrom(s)
-	}
-	return s
-}
-
-func namesOnly(list []ast.Expr) bool {
-	for _, x := range list {
-		if _, ok := x.(*ast.IdentExpr); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-func isLogical(x ast.Expr) bool {
-	_, ok := x.(*ast.LogicalOpExpr)
-	return ok
-}
-
-// apartFrom is "variable = a and b" by way of another variable: gopher-lua puts
-// what "and" and "or" have so far into the variable, where b may read it.
-func apartFrom(s *ast.AssignStmt) ast.Stmt {
-	values := &ast.LocalAssignStmt{Exprs: s.Rhs}
-	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{values, s}}
-	values.SetLine(s.Line())
-	do.SetLine(s.Line())
-	do.SetLastLine(s.LastLine())
-	s.Rhs = make([]ast.Expr, len(s.Lhs))
-	for i := range s.Rhs {
-		name := "value " + strconv.Itoa(i+1)
-		values.Names = append(values.Names, name)
-		s.Rhs[i] = &ast.IdentExpr{Value: name}
-		s.Rhs[i].SetLine(s.Line())
-	}
-	return do
 }
 
 func (r *rewriter) localAssign(s *ast.LocalAssignStmt) {

@@ -1,0 +1,108 @@
+package luaengine
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// assign rewrites an assignment. gopher-lua puts a value into its variable as soon
+// as it is computed, where the other values, and the rest of an "and" or "or", may
+// still read what was there before: such assignments are taken apart.
+func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
+	places := make([]ast.Expr, 0, 2*len(s.Lhs)) // never moves: the fast pass replaces elements
+	for i := range s.Lhs {
+		switch lhs := s.Lhs[i].(type) {
+		case *ast.IdentExpr:
+			if r.find(lhs.Value) == inGlobals {
+				r.fast.mention(lhs.Value)
+			}
+		case *ast.AttrGetExpr:
+			n := node{a: r.describe(lhs.Object)}
+			object, key := &lhs.Object, &lhs.Key
+			if later := s.Lhs[i+1:]; len(s.Lhs) > 1 {
+				object, key = r.before(&places, object, later), r.before(&places, key, later)
+			}
+			// Not through expr as a whole: writing T[k] is no read of T.
+			r.expr(object)
+			r.place(lhs, max(r.expr(key), lhs.Line()), n)
+		}
+	}
+	r.exprs(s.Rhs)
+	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && slices.ContainsFunc(s.Rhs, isLogical) {
+		return inSteps(s, places)
+	}
+	return s
+}
+
+func isVariable(x ast.Expr) bool {
+	_, ok := x.(*ast.IdentExpr)
+	return ok
+}
+
+func isLogical(x ast.Expr) bool {
+	_, ok := x.(*ast.LogicalOpExpr)
+	return ok
+}
+
+// before has *x, the object or the key of one of several targets, computed before
+// the values; it returns where the expression then is. Like Lua 5.1 it leaves a
+// local variable alone that no later target sets.
+// Source: Lua 5.1, check_conflict.
+func (r *rewriter) before(places *[]ast.Expr, x *ast.Expr, later []ast.Expr) *ast.Expr {
+	if isConstant(*x) {
+		return x
+	}
+	if id, ok := (*x).(*ast.IdentExpr); ok && r.find(id.Value) == byLocal {
+		sets := func(target ast.Expr) bool { t, ok := target.(*ast.IdentExpr); return ok && t.Value == id.Value }
+		if !slices.ContainsFunc(later, sets) {
+			return x
+		}
+	}
+	*places = append(*places, *x)
+	at := len(*places) - 1
+	*x = numbered("place", at, (*x).Line())
+	return &(*places)[at]
+}
+
+func isConstant(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.StringExpr, *ast.NumberExpr, *ast.NilExpr, *ast.TrueExpr, *ast.FalseExpr:
+		return true
+	}
+	return false
+}
+
+// inSteps is an assignment by way of other variables: first come the places, then
+// all values, and then the targets, the last one first, as in Lua.
+func inSteps(s *ast.AssignStmt, places []ast.Expr) ast.Stmt {
+	do := &ast.DoBlockStmt{}
+	do.SetLine(s.Line())
+	do.SetLastLine(s.LastLine())
+	set := func(kind string, n int, list []ast.Expr) {
+		local := &ast.LocalAssignStmt{Exprs: list}
+		local.SetLine(s.Line())
+		for i := range n {
+			local.Names = append(local.Names, numbered(kind, i, 0).Value)
+		}
+		do.Stmts = append(do.Stmts, local)
+	}
+	if len(places) > 0 {
+		set("place", len(places), places)
+	}
+	set("value", len(s.Lhs), s.Rhs)
+	for i := len(s.Lhs) - 1; i >= 0; i-- {
+		one := &ast.AssignStmt{Lhs: s.Lhs[i : i+1], Rhs: []ast.Expr{numbered("value", i, s.Line())}}
+		one.SetLine(s.Line())
+		do.Stmts = append(do.Stmts, one)
+	}
+	return do
+}
+
+// numbered is a variable that no script can name.
+func numbered(kind string, i, line int) *ast.IdentExpr {
+	x := &ast.IdentExpr{Value: kind + " " + strconv.Itoa(i+1)}
+	x.SetLine(line)
+	return x
+}
