@@ -122,7 +122,7 @@ func (q *queue) cancel(id int32) {
 // next returns the time of the earliest live step.
 func (q *queue) next() (time.Duration, bool) {
 	for len(q.heap) > 0 {
-		top := q.heap[0]
+		top := &q.heap[0]
 		if q.first < len(q.soon) && q.soon[q.first].before(top) {
 			break
 		}
@@ -140,7 +140,7 @@ func (q *queue) next() (time.Duration, bool) {
 
 // pop removes the step whose time next has returned.
 func (q *queue) pop() step {
-	if q.first < len(q.soon) && (len(q.heap) == 0 || q.soon[q.first].before(q.heap[0])) {
+	if q.first < len(q.soon) && (len(q.heap) == 0 || q.soon[q.first].before(&q.heap[0])) {
 		return q.popNow()
 	}
 	id := q.heap[0].id
@@ -188,38 +188,40 @@ func (q *queue) sweep() {
 }
 
 func (q *queue) up(i int) {
-	s := q.heap[i]
+	heap := q.heap
+	s := heap[i]
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !s.before(q.heap[parent]) {
+		if !s.before(&heap[parent]) {
 			break
 		}
-		q.heap[i] = q.heap[parent]
+		heap[i] = heap[parent]
 		i = parent
 	}
-	q.heap[i] = s
+	heap[i] = s
 }
 
 func (q *queue) down(i int) {
-	s := q.heap[i]
+	heap := q.heap
+	s := heap[i]
 	for {
 		first := 4*i + 1
-		if first >= len(q.heap) {
+		if first >= len(heap) {
 			break
 		}
 		best := first
-		for c := first + 1; c < first+4 && c < len(q.heap); c++ {
-			if q.heap[c].before(q.heap[best]) {
+		for c := first + 1; c < min(first+4, len(heap)); c++ {
+			if heap[c].before(&heap[best]) {
 				best = c
 			}
 		}
-		if !q.heap[best].before(s) {
+		if !heap[best].before(&s) {
 			break
 		}
-		q.heap[i] = q.heap[best]
+		heap[i] = heap[best]
 		i = best
 	}
-	q.heap[i] = s
+	heap[i] = s
 }
 
-func (s slot) before(o slot) bool { return s.at < o.at || s.at == o.at && s.seq < o.seq }
+func (s *slot) before(o *slot) bool { return s.at < o.at || s.at == o.at && s.seq < o.seq }

@@ -259,25 +259,23 @@ func (u *Untimed) due(a trace.Actor) (id int32, ok bool) {
 	q := &u.w.queue
 	first := slot{seq: ^uint64(0), at: farAway}
 	for _, s := range q.heap {
-		owner := trace.Actor(0)
-		st := &q.slab[s.id]
-		p, n := st.owner()
-		switch st.kind {
-		case stepWake, stepTimer:
-			owner = p.actor
-			if p.dead {
-				continue
-			}
-		case stepTick:
-			owner = n.actor
-		default:
-			continue
-		}
-		if owner == a && s.at <= u.w.now && s.before(first) {
+		if s.at <= u.w.now && s.before(&first) && q.slab[s.id].isTimerOf(a) {
 			first, ok = s, true
 		}
 	}
 	return first.id, ok
+}
+
+// isTimerOf tells whether the step is a timer of an actor that lives.
+func (s *step) isTimerOf(a trace.Actor) bool {
+	switch s.kind {
+	case stepWake, stepTimer:
+		p, _ := s.owner()
+		return p.actor == a && !p.dead
+	case stepTick:
+		return s.on.(*node).actor == a
+	}
+	return false
 }
 
 // later is when the next timer fires that has not come yet.
@@ -304,11 +302,7 @@ func (u *Untimed) settle() {
 	for u.w.err == nil {
 		first := slot{seq: ^uint64(0), at: farAway}
 		for _, s := range q.heap {
-			st := &q.slab[s.id]
-			_, n := st.owner()
-			atOnce := st.kind == stepReady || st.kind == stepRun || st.kind == stepErrand ||
-				st.kind == stepTick && (n.alone() && n.paused == 0 || u.isGone(n))
-			if atOnce && s.at <= u.w.now && s.before(first) {
+			if s.at <= u.w.now && s.before(&first) && u.isAtOnce(&q.slab[s.id]) {
 				first = s
 			}
 		}
@@ -317,6 +311,18 @@ func (u *Untimed) settle() {
 		}
 		u.perform(first.id)
 	}
+}
+
+// isAtOnce tells whether settle does the step.
+func (u *Untimed) isAtOnce(s *step) bool {
+	switch s.kind {
+	case stepReady, stepRun, stepErrand:
+		return true
+	case stepTick:
+		n := s.on.(*node)
+		return n.alone() && n.paused == 0 || u.isGone(n)
+	}
+	return false
 }
 
 // perform does a step that is in the queue.
