@@ -60,6 +60,10 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk, error) {
 	e.ids++
 	c := &chunk{name: name, id: strconv.Itoa(e.ids)}
+	text, err := lexicalCheck(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", shortName(name), err)
+	}
 	stmts, err := parse.Parse(strings.NewReader(text), c.id)
 	if err != nil {
 		return nil, errors.New(shortName(name) + ":" + syntaxError(err, text))

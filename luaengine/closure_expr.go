@@ -202,10 +202,6 @@ func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 	}
 }
 
-// maxElements is how many elements gopher-lua's constructor sets at once. With
-// more, or with keys among them, the order of its steps can be seen.
-const maxElements = 50
-
 // table is a constructor: {a, b} or {key = a}.
 func (c *compiler) table(x *ast.TableExpr) expression {
 	var keys []string

@@ -251,7 +251,7 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		r.expr(&s.Limit)
 		r.expr(&s.Step)
 	} else {
-		r.exprs(bounds.Args)
+		bounds.SetLine(max(s.Line(), r.exprs(bounds.Args)))
 	}
 	mark := len(r.locals)
 	r.declare(s.Name)
@@ -265,8 +265,7 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 
 // coerced is a block that computes the bounds and then runs the loop.
 func (r *rewriter) coerced(s *ast.NumberForStmt, bounds *ast.FuncCallExpr) ast.Stmt {
-	bounds.Func = r.constant(r.e.sand.forBounds, s.Line())
-	bounds.SetLine(s.Line())
+	bounds.Func = r.constant(r.e.sand.forBounds, bounds.Line())
 	assign := &ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{bounds}}
 	assign.SetLine(s.Line())
 	for i, bound := range []*ast.Expr{&s.Init, &s.Limit, &s.Step} {
@@ -306,6 +305,7 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) {
 			r.harmless(call.Args[0])
 		}
 	}
+	s.SetLine(s.Exprs[0].Line()) // as Lua does, which matters if there is nothing to call
 	r.exprs(s.Exprs)
 	mark := len(r.locals)
 	r.declare(s.Names...)

@@ -12,6 +12,7 @@ import (
 // still read what was there before: such assignments are taken apart.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	places := make([]ast.Expr, 0, 2*len(s.Lhs)) // never moves: the fast pass replaces elements
+	names, lines := make([]node, len(s.Lhs)), 0
 	for i := range s.Lhs {
 		switch lhs := s.Lhs[i].(type) {
 		case *ast.IdentExpr:
@@ -19,17 +20,22 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 				r.fast.mention(lhs.Value)
 			}
 		case *ast.AttrGetExpr:
-			n := node{a: r.describe(lhs.Object)}
+			names[i].a = r.describe(lhs.Object)
 			object, key := &lhs.Object, &lhs.Key
 			if later := s.Lhs[i+1:]; len(s.Lhs) > 1 {
 				object, key = r.before(&places, object, later), r.before(&places, key, later)
 			}
 			// Not through expr as a whole: writing T[k] is no read of T.
 			r.expr(object)
-			r.place(lhs, max(r.expr(key), lhs.Line()), n)
+			lines = max(lines, lhs.Line(), r.expr(key))
 		}
 	}
-	r.exprs(s.Rhs)
+	lines = max(lines, r.exprs(s.Rhs))
+	for i, lhs := range s.Lhs {
+		if !isVariable(lhs) {
+			r.place(lhs, lines, names[i])
+		}
+	}
 	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && slices.ContainsFunc(s.Rhs, isLogical) {
 		return inSteps(s, places)
 	}

@@ -38,7 +38,7 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 	case *ast.AttrGetExpr:
 		return r.attrGet(slot, x)
 	case *ast.TableExpr:
-		return r.table(x)
+		return r.table(slot, x)
 	case *ast.FuncCallExpr:
 		return r.call(x)
 	case *ast.LogicalOpExpr:
@@ -92,9 +92,25 @@ func (s *sandbox) operationOf(operator string) *lua.LFunction {
 
 // folded tells a product or quotient of two literals, which the compiler
 // computes, as Lua's does: whether a zero keeps its sign then depends on the
-// other literals of the function.
+// other literals of the function. Lua leaves a division by zero to the machine.
 func folded(x *ast.ArithmeticOpExpr) bool {
-	return (x.Operator == "*" || x.Operator == "/") && numeral(x.Lhs) && numeral(x.Rhs)
+	if !numeral(x.Lhs) || !numeral(x.Rhs) {
+		return false
+	}
+	return x.Operator == "*" || x.Operator == "/" && !zero(x.Rhs)
+}
+
+// zero tells a literal zero, with a sign or without.
+func zero(x ast.Expr) bool {
+	if minus, ok := x.(*ast.UnaryMinusOpExpr); ok {
+		x = minus.Expr
+	}
+	number, ok := x.(*ast.NumberExpr)
+	if !ok {
+		return false
+	}
+	f, _ := parseNumber(number.Value)
+	return f == 0
 }
 
 // operation makes an operator a call of the sandbox.
@@ -130,19 +146,6 @@ func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) int {
 	}
 	line := max(r.expr(&x.Object), r.nested(x.Line(), &x.Key))
 	r.place(x, line, n)
-	return line
-}
-
-func (r *rewriter) table(x *ast.TableExpr) int {
-	r.enter(x.Line())
-	defer r.leave()
-	line := x.Line()
-	for _, f := range x.Fields {
-		if f.Key != nil {
-			line = max(line, r.expr(&f.Key))
-		}
-		line = max(line, r.expr(&f.Value))
-	}
 	return line
 }
 

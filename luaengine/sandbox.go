@@ -33,6 +33,7 @@ type sandbox struct {
 	power       *lua.LFunction
 	product     *lua.LFunction
 	quotient    *lua.LFunction
+	extend      *lua.LFunction
 	null        *lua.LUserData // cjson.null: what null decodes to
 	stringMeta  lua.LValue     // what getmetatable('') shows
 	globalMeta  lua.LValue     // what getmetatable(_G) shows
@@ -79,6 +80,7 @@ func (s *sandbox) open(e *Engine) {
 	s.power = L.NewFunction(e.operation("__pow"))
 	s.product = L.NewFunction(e.operation("__mul"))
 	s.quotient = L.NewFunction(e.operation("__div"))
+	s.extend = L.NewFunction(e.extend)
 	s.null = &lua.LUserData{Metatable: lua.LNil}
 	s.names = L.CreateTable(0, 64)
 	s.add(e, s.names, e.baseLibrary())

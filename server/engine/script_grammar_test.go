@@ -130,6 +130,26 @@ return cmsgpack.unpack(S)
 return struct.pack(G,V,V)
 return struct.unpack(G,S)
 return struct.size(G)
+local a,b=V,V a,b=b,a return a,b
+local a,b,c=V,V,V a,b,c=E,a,b O a return a,b,c
+local a,b=N,V a,b=-a,{a,b} return a,b
+local a,b=V,V b,a=a and b,b or a return a,b
+local a,t=V,{x=V} a,t.x=t.x,a return a,t.x
+local a,t=V,{x=V} local u=t t.x,t=a,{x=t.x} return t.x,u.x
+local i,t=1,{V,V} i,t[i]=i+1,V return i,t
+local t={V,V,V} t[1],t[3]=t[3],t[1] return t
+local function f() return V,V end local a,b,c=V,f() c,a,b=f() return a,b,c
+local a,b=V,V local function f() a,b=b,a return a O b end return f(),a,b
+local s='' local function f(x) s=s..tostring(x) return x end local t={} t[f(N)],t[f(S)]=f(I),f(S) return s
+local t={} for i=1,3 do local j=i O 1 t[i]=function() j=j..'x' return i,j end end return t[1](),t[1](),t[3]()
+local function f(n,...) if n<1 then return V,... end return f(n-1,n,...) end return f(I%9)
+local function f(...) local a,b=... return select('#',...),a,b,arg end return f(E,E)
+local i=0 repeat local x=i i=i+1 until x==V or i>5 return i
+local i=0 while i<9 do i=i+1 if i O 2 then break end end return i
+local x=V if x==V then return 1 elseif not x then return 2 elseif V then return 3 else return 4 end
+local t=T for i,v in ipairs(t) do t[i]={v,i} end return #t,t[1]
+return {V,E;E,x=E,[V or 1]=V}
+return (E),(V),(function(...) return ... end)(E,E)
 local x=V
 return x
 local x=E
@@ -141,6 +161,17 @@ return string.rep(S,
 local t=T
   return t.a
   .b
+local t=V
+  t.x=
+  E
+for i=V,
+  V do
+  return i
+  end
+local t={x=T,
+  y=V}
+  return t.x.y.z,
+  t.y
 `
 
 // scriptExpressions are expressions, of the same letters.
