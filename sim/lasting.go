@@ -141,7 +141,11 @@ func applyFailover(r *runner, s Step) {
 		return
 	}
 	n.group.master.crash()
-	r.w.at(r.w.now+s.length("outage", 0), n.promote)
+	r.w.at(r.w.now+s.length("outage", 0), func() {
+		if n.group.master.down {
+			n.promote()
+		}
+	})
 }
 
 func checkDelay(w *Spec, s Step) error {

@@ -40,6 +40,10 @@ func TestFaultsThatEnd(t *testing.T) {
 		"a failover after an outage": {
 			"world replicas=1 clients=1\nat 1s failover r1 outage=2s\nrun for=9s\n",
 			[]string{`^1.000 m1 crashes`, `^3.000 r1 is promoted`, `c1 holds`}},
+		"of two failovers at a time one is enough": {
+			"world replicas=2 clients=1\nat 1s failover r1 outage=2s\nat 1s failover r2 outage=5s\n" +
+				"at 9s failover r2 outage=1s\nrun for=12s\n",
+			[]string{`^1.000 m1 crashes`, `^3.000 r1 is promoted`, `^9.000 r1 crashes`, `^10.000 r2 is promoted`}},
 		"a late reply, and what follows it on its connection": {
 			"world clients=1 rounds=1 delay=1ms\nat 0s delay m1 c1 next=1 by=1s\nat 0s start c1\nrun for=9s\n",
 			[]string{`^0.001 m1 send c1 .*NOSCRIPT`, `^1.002 c1 deliver`}},

@@ -134,8 +134,8 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 	return involved
 }
 
-// confirms reports whether an execution asked what replicas have.
-func confirms(e *trace.Event) bool {
+// Confirms reports whether an execution asked what replicas have.
+func Confirms(e *trace.Event) bool {
 	return strings.HasPrefix(e.Text, "INFO ") || strings.HasPrefix(e.Text, "WAIT ")
 }
 
@@ -148,7 +148,7 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 			continue
 		}
 		for n := events[i].Cause; n != 0; n = events[n-1].Cause {
-			if events[n-1].Kind == trace.Execute && !confirms(&events[n-1]) {
+			if events[n-1].Kind == trace.Execute && !Confirms(&events[n-1]) {
 				found[n] = true
 				break
 			}

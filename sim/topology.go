@@ -119,8 +119,11 @@ func applyMove(r *runner, s Step) {
 		r.moveLater(s)
 		return
 	}
-	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor,
-		Text: strings.TrimSpace("move of the slot of " + s.Args[0] + " to " + to.name + " " + step)})
+	text := "the move of the slot of " + s.Args[0] + " to " + to.name
+	if step != "" {
+		text += " (" + step + ")"
+	}
+	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor, Text: text})
 	fromID, toID := from.byHand("CLUSTER", "MYID").Str, to.byHand("CLUSTER", "MYID").Str
 	if s.opt("for") != "" {
 		if from.member.Topology().Slot(slots.Of([]byte(s.Args[0]))).Migrating != "" {

@@ -2,11 +2,14 @@ package sim
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"minikv/internal/resp"
 	"minikv/lockclient"
@@ -75,7 +78,18 @@ type scriptCall struct {
 
 // text is the call for people.
 func (q *scriptCall) text() string {
-	return q.script.Name + "(" + strings.Join(q.keys, ", ") + "; " + strings.Join(q.args, ", ") + ")"
+	return q.script.Name + "(" + readable(q.keys) + "; " + readable(q.args) + ")"
+}
+
+// readable are arguments as a person can read them: the bytes of a permit as digits.
+func readable(args []string) string {
+	words := slices.Clone(args)
+	for i, a := range words {
+		if strings.ContainsFunc(a, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+			words[i] = hex.EncodeToString([]byte(a))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func (l *lane) eval(ctx context.Context, q *scriptCall) (lockclient.Reply, error) {

@@ -50,22 +50,13 @@ func writeExplanation(out io.Writer, e *explore.Explanation) {
 	if len(e.Broken) > 0 {
 		fmt.Fprintf(out, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
 	}
+	if len(e.Remedies) == 0 {
+		fmt.Fprintln(out, "\nThere is nothing to try that could have saved it.")
+	}
 	for i, r := range e.Remedies {
 		if i == 0 {
 			fmt.Fprintln(out, "\nThe same story again, with")
 		}
-		fmt.Fprintf(out, "  %-42s %s\n", r.Name+":", effectOf(&r, e.Result.Check))
+		fmt.Fprintf(out, "  %-42s %s\n", r.Name+":", r.Effect(e.Result.Check))
 	}
-}
-
-// effectOf says what became of a check with a remedy.
-func effectOf(r *explore.Remedy, check string) string {
-	effect := check + " is violated as well"
-	if r.Saves {
-		effect = check + " is not violated"
-	}
-	if r.Note != "" {
-		effect += ", but " + r.Note
-	}
-	return effect
 }

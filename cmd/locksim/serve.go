@@ -242,7 +242,7 @@ func (s *site) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	x := &page.Explanation{Run: b.address(), Story: e.Story, Broken: e.Broken}
 	for _, one := range e.Remedies {
-		x.Remedies = append(x.Remedies, page.Remedy{Name: one.Name, Effect: effectOf(&one, e.Result.Check), Saves: one.Saves,
+		x.Remedies = append(x.Remedies, page.Remedy{Name: one.Name, Effect: one.Effect(e.Result.Check), Saves: one.Saves,
 			Address: "/run/" + ownName + "?" + url.Values{"file": {one.Story.Text()}}.Encode()})
 	}
 	return x.Write(w, "/")

@@ -65,7 +65,7 @@ func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 	case Replicate:
 		return appendWords(dst, actor, "applied the effects of", peer, "up to offset", strconv.FormatInt(e.A, 10))
 	case Expire:
-		return append(e.appendExpired(appendWords(dst, actor, "removes")), ": its TTL has passed"...)
+		return e.appendExpired(appendWords(dst, actor, "removes"))
 	case Write:
 		return e.appendToken(appendWords(dst, actor, "accepts the write of", peer))
 	case Reject:
@@ -159,13 +159,19 @@ func (e *Event) appendToken(dst []byte) []byte {
 	return strconv.AppendInt(append(dst, " token="...), e.A, 10)
 }
 
+// appendExpired appends which keys went: "lock:1: its TTL has passed".
 func (e *Event) appendExpired(dst []byte) []byte {
+	var keys []string
 	for _, d := range e.Details {
 		if d.What == Expired {
-			dst = append(append(dst, ' '), d.Key...)
+			keys = append(keys, d.Key)
 		}
 	}
-	return dst
+	why := ": its TTL has passed"
+	if len(keys) > 1 {
+		why = ": their TTLs have passed"
+	}
+	return append(append(append(dst, ' '), strings.Join(keys, ", ")...), why...)
 }
 
 // appendWords appends the words that are not empty, with a space between them.

@@ -41,9 +41,12 @@ func (c *Capacity) Observe(e *trace.Event) {
 func (c *Capacity) Result(time.Duration) Result {
 	switch {
 	case c.over != nil:
+		taken := fmt.Sprintf("all %d were", c.permits)
+		if c.permits == 1 {
+			taken = "the only one was"
+		}
 		return Result{Check: "capacity", Verdict: Violated, Events: []uint64{c.over.N},
-			Reason: fmt.Sprintf("at %s %s got a permit although all %d were taken", stamp(c.over.At),
-				c.name(c.over.Actor), c.permits)}
+			Reason: fmt.Sprintf("at %s %s got a permit although %s taken", stamp(c.over.At), c.name(c.over.Actor), taken)}
 	case c.most == 0:
 		return Result{Check: "capacity", Verdict: Unknown, Reason: "nobody got a permit"}
 	}

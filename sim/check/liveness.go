@@ -69,7 +69,7 @@ func (l *Liveness) Result(end time.Duration) Result {
 	switch {
 	case l.longest.d > l.bound:
 		return Result{Check: "liveness", Verdict: Violated, Events: []uint64{l.longest.event},
-			Reason: fmt.Sprintf("%s waits since %v after the faults have ended, more than %v", l.name(l.longest.actor),
+			Reason: fmt.Sprintf("%s waited %v after the faults had ended, more than %v", l.name(l.longest.actor),
 				longest, l.bound)}
 	case l.waits == 0 || len(waiting) > 0:
 		return Result{Check: "liveness", Verdict: Unknown, Reason: "nobody waited, or the run ended too soon"}

@@ -2,9 +2,7 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"minikv/internal/trace"
@@ -18,14 +16,6 @@ type Explanation struct {
 	Story    []string // sentences: what led to it, in the order of time
 	Broken   []string // the assumptions that did not come true
 	Remedies []Remedy // what was tried
-}
-
-// Remedy is a change of the world, and what the same story gives with it.
-type Remedy struct {
-	Name  string
-	Saves bool          // the story violates no longer what it violated
-	Note  string        // what it saves instead, or ""
-	Story *sim.Scenario // with the change
 }
 
 // Explain runs a scenario with its seed and says why the first check that is
@@ -46,12 +36,10 @@ func Explain(ctx context.Context, p Problem) (*Explanation, error) {
 	}
 	e := &Explanation{Result: x.violated[0]}
 	e.Story = x.tell(needed)
-	for _, step := range needed {
-		if a := assumption(step); !slices.Contains(e.Broken, a) {
-			e.Broken = append(e.Broken, a)
-		}
+	if e.Broken, err = x.broken(needed); err != nil {
+		return nil, err
 	}
-	e.Remedies, err = x.remedies(needed)
+	e.Remedies, err = x.remedies()
 	return e, err
 }
 
@@ -82,7 +70,7 @@ func (x *explainer) look(s *sim.Scenario) error {
 // needed are the faults without which, one at a time, the story violates nothing.
 func (x *explainer) needed() (steps []sim.Step, err error) {
 	for i, step := range x.story.Steps {
-		if step.Verb == "start" {
+		if isHarmless(step) {
 			continue
 		}
 		without := *x.story
@@ -98,130 +86,57 @@ func (x *explainer) needed() (steps []sim.Step, err error) {
 	return steps, nil
 }
 
-// mostSentences is how long a story may be.
-const mostSentences = 6
-
-// tell is the causal slice of the violation: what decided it with what that
-// followed from, and the faults that it needed, in the order of time.
-func (x *explainer) tell(needed []sim.Step) []string {
-	picked := map[uint64]int{} // by event, how dispensable it is
-	for i, n := range x.violated[0].Events {
-		picked[n] = 0
-		grant := x.grant(n)
-		if grant == 0 {
-			continue
-		}
-		picked[grant] = 2 - min(i, 1)
-		if why := x.opening(grant, x.events[n-1].Key); why > 0 {
-			picked[why] = 2 - min(i, 1)
-		}
-	}
-	for i := range x.events {
-		e := &x.events[i]
-		if e.Kind.Fault() && x.isOf(e, needed) {
-			picked[e.N] = 0
-			if e.Kind == trace.Resume || e.Kind == trace.Heal {
-				picked[e.N] = 3
-			}
-		}
-	}
-	if end := x.ending(); end > 0 {
-		picked[end] = 3
-	}
-	for matter := 3; matter > 0; matter-- {
-		for n := uint64(len(x.events)); n > 0 && len(picked) > mostSentences; n-- {
-			if m, ok := picked[n]; ok && m == matter {
-				delete(picked, n)
-			}
-		}
-	}
-	var list []string
-	for i := range x.events {
-		if _, ok := picked[x.events[i].N]; ok && len(list) < mostSentences {
-			list = append(list, x.sentence(&x.events[i]))
-		}
-	}
-	return append(list, fmt.Sprintf("So %s is violated: %s.", x.violated[0].Check, x.violated[0].Reason))
-}
-
-// grant is the last command that a server executed before event n and from
-// which n followed; 0: none.
-func (x *explainer) grant(n uint64) uint64 {
-	for ; n != 0; n = x.events[n-1].Cause {
-		if x.events[n-1].Kind == trace.Execute {
-			return n
-		}
-	}
-	return 0
-}
-
-// opening is what made a key free for a grant: the latest event before it, at
-// its server, in which the key went, or the server came without it. 0: nothing.
-func (x *explainer) opening(grant uint64, key string) uint64 {
-	g := &x.events[grant-1]
-	for n := grant - 1; n > 0; n-- {
-		e := &x.events[n-1]
-		switch {
-		case e.Kind == trace.Restart && e.Peer == g.Actor && e.A == 0,
-			e.Kind == trace.Promote && e.Peer == g.Actor:
-			return n
-		case e.Actor != g.Actor:
-			continue
-		}
-		for _, d := range e.Details {
-			if d.Key == key && (d.What == trace.Expired || d.What == trace.Changed && d.Text == "") {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// ending is how the first belief of an overlap ended, if it did; 0 else.
-func (x *explainer) ending() uint64 {
-	r := x.violated[0]
-	if r.Check != "exclusion" || len(r.Events) == 0 {
-		return 0
-	}
-	first := &x.events[r.Events[0]-1]
-	for i := r.Events[len(r.Events)-1]; int(i) < len(x.events); i++ {
-		e := &x.events[i]
-		if e.Actor == first.Actor && (e.Kind == trace.Release || e.Kind == trace.Lost) {
-			return e.N
-		}
-	}
-	return 0
-}
-
 // isOf reports whether an event is what one of the steps did.
 func (x *explainer) isOf(e *trace.Event, steps []sim.Step) bool {
 	if len(x.story.Order) > 0 {
 		return true
 	}
-	for _, step := range steps {
-		end := step.At
-		for _, o := range step.Opts {
-			if d, err := time.ParseDuration(o.Value); err == nil && (o.Name == "for" || o.Name == "outage") {
-				end += d
-			}
-		}
-		isMessage := e.Kind == trace.Drop || e.Kind == trace.Duplicate
-		byMessage := step.Verb == "drop" || step.Verb == "duplicate" || step.Verb == "delay"
-		if isMessage == byMessage && (e.At == step.At || e.At == end) || isMessage && byMessage && e.At >= step.At {
-			return true
-		}
+	return slices.ContainsFunc(steps, func(step sim.Step) bool { return x.isWhat(e, step) })
+}
+
+// isWhat reports whether an event is what a step did.
+func (x *explainer) isWhat(e *trace.Event, step sim.Step) bool {
+	actor, peer, first := x.names[e.Actor], x.names[e.Peer], ""
+	if len(step.Args) > 0 {
+		first = step.Args[0]
+	}
+	now, later := e.At == step.At, e.At >= step.At
+	switch step.Verb {
+	case "pause":
+		return e.Kind == trace.Pause && peer == first && now || e.Kind == trace.Resume && actor == first && later
+	case "stall":
+		return e.Kind == trace.Pause && peer == first && e.A == int64(lasts(step, "for")) ||
+			e.Kind == trace.Resume && actor == first && later
+	case "crash":
+		return e.Kind == trace.Crash && peer == first && now || e.Kind == trace.Restart && peer == first && later
+	case "failover":
+		return e.Kind == trace.Crash && now || e.Kind == trace.Promote && peer == first && later
+	case "restart", "promote", "hold", "release", "clock", "evict", "run", "slow":
+		return slices.Contains(effects[step.Verb], e.Kind) && peer == first && later && e.At <= step.At+lasts(step, "for")
+	case "move":
+		return e.Kind == trace.Command && now
+	case "partition", "heal":
+		return e.Kind == trace.Partition && now || e.Kind == trace.Heal && later && e.At <= step.At+lasts(step, "for")
+	case "drop":
+		return e.Kind == trace.Drop && later && actor == first && peer == step.Args[1]
+	case "duplicate":
+		return e.Kind == trace.Duplicate && later && actor == first && peer == step.Args[1]
 	}
 	return false
 }
 
-// sentence is an event as a sentence with its time.
-func (x *explainer) sentence(e *trace.Event) string {
-	line := strings.TrimSpace(string(e.AppendText(nil, x.names)))
-	stamp, rest, _ := strings.Cut(line, " ")
-	number, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	text = strings.TrimSpace(text)
-	if e.Kind == trace.Execute {
-		text = x.names[e.Actor] + " executes " + strings.TrimPrefix(text, x.names[e.Actor]+" ")
+// effects are the events by which a step of a verb is seen.
+var effects = map[string][]trace.Kind{
+	"restart": {trace.Restart}, "promote": {trace.Promote}, "hold": {trace.Lag}, "release": {trace.Lag},
+	"clock": {trace.Jump, trace.Rate}, "evict": {trace.Evict}, "run": {trace.Command}, "slow": {trace.Slow},
+}
+
+// lasts is a step's option that is a duration; 0: it has none.
+func lasts(step sim.Step, name string) time.Duration {
+	for _, o := range step.Opts {
+		if d, err := time.ParseDuration(o.Value); err == nil && o.Name == name {
+			return d
+		}
 	}
-	return fmt.Sprintf("At %s s %s (%s).", stamp, text, number)
+	return 0
 }

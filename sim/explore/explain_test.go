@@ -27,9 +27,10 @@ func TestEveryViolationIsExplained(t *testing.T) {
 			continue
 		}
 		explained++
-		require.NotEmpty(t, e.Remedies, s.Name)
-		require.GreaterOrEqual(t, len(e.Story), 2, s.Name)
-		require.LessOrEqual(t, len(e.Story)+len(e.Broken), 10, "%s: %q %q", s.Name, e.Story, e.Broken)
+		require.Equal(t, isLeased(s), len(e.Remedies) > 0, s.Name)
+		require.GreaterOrEqual(t, len(e.Story), 3, "%s: %q", s.Name, e.Story)
+		require.LessOrEqual(t, len(e.Story), 8, "%s: %q", s.Name, e.Story)
+		require.LessOrEqual(t, len(e.Broken), 3, "%s: %q", s.Name, e.Broken)
 	}
 	require.Greater(t, explained, 10)
 }

@@ -155,7 +155,56 @@ func renamed(step sim.Step, from, to string) sim.Step {
 func (s *shrinker) fewerServers() {
 	w := &s.story().World
 	s.fewer("masters", min(3, w.Masters), w.Masters)
+	for n := min(3, w.Masters); n < s.story().World.Masters; n++ {
+		c := *s.story()
+		c.Steps = mergedMasters(c.Steps, w.Masters, n)
+		if fewer, err := c.With("masters", strconv.Itoa(n)); err == nil && s.try(fewer) {
+			break
+		}
+	}
 	s.fewer("replicas", 0, w.Replicas)
+}
+
+// mergedMasters are the steps for n masters instead of all: of those to which the
+// same happens fewer are left, about as large a part of n as they were of all.
+func mergedMasters(steps []sim.Step, all, n int) []sim.Step {
+	var fates []string // the lines that name a master, for each sort of them
+	alike := map[string][]string{}
+	for m := 1; m <= all; m++ {
+		name, fate := fmt.Sprintf("m%d", m), ""
+		for i, step := range steps {
+			if mentions(step, name) {
+				fate += fmt.Sprint(i, " ")
+			}
+		}
+		if alike[fate] == nil {
+			fates = append(fates, fate)
+		}
+		alike[fate] = append(alike[fate], name)
+	}
+	left := map[string]string{} // the new name of each that is left
+	for _, fate := range fates {
+		names := alike[fate]
+		for _, name := range names[:max(1, (len(names)*n+all/2)/all)] {
+			left[name] = fmt.Sprintf("m%d", len(left)+1)
+		}
+	}
+	steps = slices.Clone(steps)
+	for i := range steps {
+		steps[i].Args = slices.Clone(steps[i].Args)
+		for j, arg := range steps[i].Args {
+			var there []string
+			for _, name := range strings.Split(arg, ",") {
+				if name[0] != 'm' {
+					there = append(there, name)
+				} else if left[name] != "" {
+					there = append(there, left[name])
+				}
+			}
+			steps[i].Args[j] = strings.Join(there, ",")
+		}
+	}
+	return steps
 }
 
 // fewer tries a number from lo up, instead of n.
@@ -166,7 +215,7 @@ func (s *shrinker) fewer(option string, lo, n int) {
 }
 
 // incidental are the options of a world line that are not the question itself.
-var incidental = []string{"delay", "lag", "hold", "think", "per-lock", "cancel", "reenter", "wait"}
+var incidental = []string{"scales", "delay", "lag", "hold", "think", "per-lock", "cancel", "reenter", "wait"}
 
 // plainOptions leaves out options of the world line, and makes ranges numbers.
 func (s *shrinker) plainOptions() {
@@ -201,6 +250,9 @@ func (s *shrinker) fewerLinks() {
 			}
 		}
 		for _, o := range s.story().Steps[i].Opts {
+			if o.Name == "data" {
+				continue // a crash that loses nothing is another kind of fault
+			}
 			s.changeStep(i, func(step *sim.Step) {
 				step.Opts = slices.DeleteFunc(slices.Clone(step.Opts), func(other sim.Option) bool { return other == o })
 			})
@@ -289,14 +341,19 @@ var units = []time.Duration{
 	100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond,
 }
 
-// rounder are durations near d with fewer digits, the roundest first.
+// rounder are durations with fewer digits than d and not much longer, the roundest
+// first.
 func rounder(d time.Duration) (list []time.Duration) {
 	for _, unit := range units {
 		low := d.Truncate(unit)
 		if low == d {
 			return list // d is as round as what would follow
 		}
-		list = append(list, low, low+unit)
+		for _, round := range []time.Duration{low, low + unit} {
+			if round <= 2*d && !slices.Contains(list, round) {
+				list = append(list, round)
+			}
+		}
 	}
 	return list
 }

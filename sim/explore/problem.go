@@ -91,7 +91,9 @@ func newLab(lua *luaengine.Engine, checks []string, own *sim.Own) *lab {
 type outcome struct {
 	report   *sim.Report
 	violated []check.Result
-	at       time.Duration   // of the last event that decided the first violation
+	at       time.Duration   // at which the first violation was decided
+	brief    bool            // it is an overlap of two beliefs that ends in the moment in which it begins
+	tokens   bool            // there were some, and each that another client got was larger
 	asked    []asking        // the calls of lock() until then, in their order
 	steps    []time.Duration // of the protocol
 }
@@ -124,10 +126,9 @@ func (l *lab) violations(r *sim.Report) (list []check.Result) {
 // watch is run for those who want to know how it went.
 func (l *lab) watch(ctx context.Context, s *sim.Scenario) (*outcome, error) {
 	l.runs++
-	o := &outcome{}
-	times := []time.Duration{0}
+	o, w := &outcome{}, watcher{times: []time.Duration{0}, actors: []trace.Actor{0}}
 	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Lua: l.lua, Own: l.own, Observe: func(e *trace.Event, names []string) {
-		times = append(times, e.At)
+		w.observe(e)
 		if e.Kind == trace.Acquire || e.Kind == trace.CountDown {
 			o.asked = append(o.asked, asking{names[e.Actor], e.At})
 		}
@@ -138,12 +139,67 @@ func (l *lab) watch(ctx context.Context, s *sim.Scenario) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.report, o.violated = r, l.violations(r)
+	o.report, o.violated, o.tokens = r, l.violations(r), w.largest.A > 0 && !w.repeated
 	if len(o.violated) > 0 {
-		for _, n := range o.violated[0].Events {
-			o.at = max(o.at, times[n])
-		}
+		o.at, o.brief = w.decided(&o.violated[0], r), w.brief(&o.violated[0])
 		o.asked = slices.DeleteFunc(o.asked, func(a asking) bool { return a.at > o.at })
 	}
 	return o, nil
+}
+
+// watcher keeps of a run's events what tells when a violation was decided. The
+// slices are by the number of the event.
+type watcher struct {
+	times  []time.Duration
+	actors []trace.Actor
+	ends   []uint64      // of beliefs
+	calm   time.Duration // at which all faults had ended
+
+	largest  trace.Event // of the grants with a token
+	repeated bool        // another client got a token that was no larger
+}
+
+func (w *watcher) observe(e *trace.Event) {
+	w.times, w.actors = append(w.times, e.At), append(w.actors, e.Actor)
+	switch e.Kind {
+	case trace.Release, trace.Lost:
+		w.ends = append(w.ends, e.N)
+	case trace.Calm:
+		w.calm = e.At
+	case trace.Hold:
+		w.repeated = w.repeated || e.A <= w.largest.A && e.Actor != w.largest.Actor
+		if e.A > w.largest.A {
+			w.largest = *e
+		}
+	}
+}
+
+// decided is when a violation was certain: with the last event that it names, or
+// where it is that somebody waits when that took longer than the bound.
+func (w *watcher) decided(v *check.Result, r *sim.Report) (at time.Duration) {
+	for _, n := range v.Events {
+		at = max(at, w.times[n])
+	}
+	switch v.Check {
+	case "liveness":
+		at = max(at, w.calm) + r.Scenario.World.Bound
+	case "progress":
+		at += r.Scenario.World.Bound
+	}
+	return min(at, r.End)
+}
+
+// brief reports whether a violation is an overlap of two beliefs of which one ends
+// in the moment in which the other begins: who reads of it sees none.
+func (w *watcher) brief(v *check.Result) bool {
+	if v.Check != "exclusion" {
+		return false
+	}
+	first, second := v.Events[0], v.Events[1]
+	for _, n := range w.ends {
+		if n > second && (w.actors[n] == w.actors[first] || w.actors[n] == w.actors[second]) {
+			return w.times[n] == w.times[second]
+		}
+	}
+	return false
 }

@@ -9,77 +9,73 @@ import (
 	"minikv/sim/check"
 )
 
-// assumption is what a lock takes for granted and a fault takes away.
-func assumption(step sim.Step) string {
-	option := func(name string) string {
-		i := slices.IndexFunc(step.Opts, func(o sim.Option) bool { return o.Name == name })
-		if i < 0 {
-			return ""
-		}
-		return step.Opts[i].Value
+// Remedy is a change of the world, and what the story gives with it.
+type Remedy struct {
+	Name  string
+	Saves bool          // the promise is kept, as far as was tried
+	Tried int           // in how many other timings of the story it is kept as well
+	Moved string        // the line that breaks the promise all the same at this time; "": it needs no other time
+	Why   string        // why the verdict on the story as it was told is unknown, "" if it is not
+	Note  string        // what it saves instead, or ""
+	Story *sim.Scenario // with the change: as it was told, unless another timing decided
+}
+
+// Effect says in a few words what became of a check with the remedy.
+func (r *Remedy) Effect(name string) string {
+	effect := name + " is violated as well"
+	switch {
+	case r.Saves && r.Why != "":
+		return fmt.Sprintf("%s is not violated in %s; in this one %s", name, severalTimings(r.Tried), r.Why)
+	case r.Why != "" && r.Moved == "":
+		return fmt.Sprintf("it does not show whether %s is violated: %s", name, r.Why)
+	case r.Saves && r.Tried > 0:
+		return fmt.Sprintf("%s is not violated, nor in %s", name, severalTimings(r.Tried))
+	case r.Saves:
+		return name + " is not violated"
+	case r.Moved != "":
+		effect += " in another timing: " + r.Moved
 	}
-	onClient := len(step.Args) > 0 && step.Args[0][0] == 'c'
-	switch step.Verb {
-	case "pause", "stall":
-		if onClient {
-			return "no client stands still for longer than what is left of its lease"
-		}
-		return "a server answers before leases end"
-	case "clock":
-		if onClient {
-			return "clients' clocks agree with the servers'"
-		}
-		return "a server's clock measures a lease as true time does"
-	case "crash", "restart":
-		if onClient {
-			return "a client that takes a lock lives to give it back"
-		}
-		if option("data") == "keep" {
-			return "a server is there when it is asked"
-		}
-		return "what a server has acknowledged survives its crash"
-	case "failover":
-		return "a promoted replica has what its master has acknowledged"
-	case "promote":
-		return "there is one master at a time, and it has what was acknowledged"
-	case "hold":
-		return "replicas have what was acknowledged"
-	case "evict", "run":
-		return "nothing takes a lock's key away before its time"
-	case "duplicate":
-		return "a request is executed once"
+	if r.Note != "" {
+		effect += ", but " + r.Note
 	}
-	return "messages arrive, and before leases end"
+	return effect
+}
+
+func severalTimings(n int) string {
+	if n == 1 {
+		return "another timing of the story"
+	}
+	return fmt.Sprintf("%d other timings of the story", n)
 }
 
 // change is a remedy to try: the story in another world.
 type change struct {
 	name string
-	make func(s *sim.Scenario, needed []sim.Step) (*sim.Scenario, error)
+	make func(s *sim.Scenario) (*sim.Scenario, error)
 }
 
 // changes are tried in this order, where they make sense.
 var changes = []change{
-	{"acquisitions checked with WAIT (sync=on)", func(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
+	{"acquisitions checked with WAIT (sync=on)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		if s.World.Replicas == 0 || s.World.Sync {
 			return nil, errSenseless
 		}
 		return s.With("sync", "on")
 	}},
-	{"fencing tokens (lock=fenced)", func(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
+	{"fencing tokens (lock=fenced)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		if s.World.Load.Kind != "mutex" {
 			return nil, errSenseless
 		}
 		return s.With("lock", "fenced")
 	}},
 	{"restarts delayed by more than a lease", delayedRestart},
-	{"a lease of a third", func(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
-		return s.With("ttl", sim.DurationText((s.World.Load.TTL / 3).Round(time.Millisecond)))
+	{"a lease of a third", func(s *sim.Scenario) (*sim.Scenario, error) {
+		return withLease(s, (s.World.Load.TTL / 3).Round(time.Millisecond))
 	}},
-	{"a lease three times as long", func(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
-		return s.With("ttl", sim.DurationText(3*s.World.Load.TTL))
+	{"a lease three times as long", func(s *sim.Scenario) (*sim.Scenario, error) {
+		return withLease(s, 3*s.World.Load.TTL)
 	}},
-	{"lockclient instead of Redisson's client", func(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
+	{"lockclient instead of Redisson's client", func(s *sim.Scenario) (*sim.Scenario, error) {
 		if !s.World.Load.Redisson {
 			return nil, errSenseless
 		}
@@ -89,14 +85,28 @@ var changes = []change{
 
 var errSenseless = fmt.Errorf("explore: this remedy makes no sense here")
 
-// delayedRestart has servers that crashed stay away until all leases have ended.
-func delayedRestart(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
+// isLeased reports whether what a scenario is about ends by time.
+func isLeased(s *sim.Scenario) bool {
+	return !slices.Contains([]string{"semaphore", "latch"}, s.World.Load.Kind)
+}
+
+// withLease has another lease, and clients that hold as long as before.
+func withLease(s *sim.Scenario, ttl time.Duration) (*sim.Scenario, error) {
+	if !isLeased(s) || s.World.Load.Scales {
+		return nil, errSenseless
+	}
+	return s.With("ttl", sim.DurationText(ttl))
+}
+
+// delayedRestart has servers that forget when they crash stay away until all leases
+// have ended.
+func delayedRestart(s *sim.Scenario) (*sim.Scenario, error) {
 	c := *s
 	c.Steps = slices.Clone(s.Steps)
 	away := s.World.Load.TTL + time.Second
 	changed := false
 	for i, step := range c.Steps {
-		if step.Verb != "crash" || step.Args[0][0] == 'c' {
+		if step.Verb != "crash" || step.Args[0][0] == 'c' || !forgets(step) || !isLeased(s) {
 			continue
 		}
 		for j, o := range step.Opts {
@@ -110,36 +120,181 @@ func delayedRestart(s *sim.Scenario, _ []sim.Step) (*sim.Scenario, error) {
 	if !changed {
 		return nil, errSenseless
 	}
-	c.For += away
 	return c.Again()
 }
 
 // remedies tries what could have saved the story.
-func (x *explainer) remedies(needed []sim.Step) (list []Remedy, err error) {
+func (x *explainer) remedies() (list []Remedy, err error) {
 	if len(x.story.Order) > 0 {
 		return nil, nil // an order fits one world only
 	}
-	for _, c := range changes {
-		other, err := c.make(x.story, needed)
-		if err != nil {
-			continue
-		}
-		with := *other
-		if !slices.ContainsFunc(with.Expect, func(e sim.Expectation) bool { return e.Check == "fencing" }) {
-			with.Expect = append(slices.Clone(with.Expect), sim.Expectation{Check: "fencing", Verdict: "holds"})
-		}
-		o, err := x.run(x.ctx, &with, x.story.Seed)
+	if x.story.World.Load.Scales { // what clients do should not depend on the lease
+		plain, err := x.story.With("scales", "")
 		if err != nil {
 			return nil, err
 		}
-		r := Remedy{Name: c.name, Saves: len(o.violated) == 0, Story: other}
-		for _, result := range o.report.Results {
-			fenced := with.World.Fence && result.Check == "fencing" && result.Verdict == check.Holds
-			if fenced && !r.Saves && x.checks[0] != "fencing" {
-				r.Note = "the resource takes no stale write"
-			}
+		saved, err := x.holds(plain)
+		if err != nil {
+			return nil, err
+		}
+		if !saved {
+			x.story = plain
+		}
+	}
+	for _, c := range changes {
+		other, err := c.make(x.story)
+		if err != nil {
+			continue
+		}
+		r := Remedy{Name: c.name}
+		if err := x.try(&r, other); err != nil {
+			return nil, err
 		}
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// try runs a story with its change, and goes on until what was taken in it has had
+// time to end. If it keeps the promise it is tried with its lines at other times: a
+// lease of another length moves what the old times hit.
+func (x *explainer) try(r *Remedy, story *sim.Scenario) error {
+	o, err := x.goOn(story)
+	if err != nil {
+		return err
+	}
+	r.Story = o.report.Scenario
+	if len(o.violated) > 0 {
+		r.note(o, x.checks[0])
+		return nil
+	}
+	r.Saves = x.keeps(r, o)
+	for _, m := range x.others(story, o) {
+		other, err := x.goOn(m.story)
+		if err != nil {
+			return err
+		}
+		if len(other.violated) > 0 {
+			r.Story, r.Moved, r.Saves = other.report.Scenario, m.line, false
+			r.note(other, x.checks[0])
+			return nil
+		}
+		if x.keeps(&Remedy{}, other) {
+			if r.Tried++; !r.Saves {
+				r.Story, r.Saves = other.report.Scenario, true
+			}
+		}
+	}
+	return nil
+}
+
+// keeps reports whether a run keeps the promise; a remedy learns why that is unknown.
+func (x *explainer) keeps(r *Remedy, o *outcome) bool {
+	for _, result := range o.report.Results {
+		if result.Check == x.checks[0] {
+			if result.Verdict == check.Unknown {
+				r.Why = result.Reason
+			}
+			return result.Verdict == check.Holds
+		}
+	}
+	return false
+}
+
+// note says what a remedy saves instead of a check.
+func (r *Remedy) note(o *outcome, name string) {
+	for _, result := range o.report.Results {
+		if o.tokens && result.Check == "fencing" && result.Verdict == check.Holds && name != "fencing" {
+			r.Note = "the resource takes no stale write"
+		}
+	}
+}
+
+// goOn runs a story until what is taken in it has had time to end and to be taken
+// again after its faults.
+func (x *explainer) goOn(story *sim.Scenario) (*outcome, error) {
+	with := *story
+	for _, step := range story.Steps {
+		with.For = max(with.For, step.At+lasts(step, "for")+lasts(step, "outage")+lasts(step, "by")+lasts(step, "late"))
+	}
+	load := &story.World.Load
+	with.For += 2*max(load.TTL, x.story.World.Load.TTL) + 2*load.Hold.Hi
+	if !slices.ContainsFunc(with.Expect, func(e sim.Expectation) bool { return e.Check == "fencing" }) {
+		with.Expect = append(slices.Clone(with.Expect), sim.Expectation{Check: "fencing", Verdict: "holds"})
+	}
+	again, err := with.Again()
+	if err != nil {
+		return nil, err
+	}
+	return x.watch(x.ctx, again)
+}
+
+// moved is a story with one of its lines at another time.
+type moved struct {
+	line  string
+	story *sim.Scenario
+}
+
+// timings is how many other timings of a story are tried at most, and toTime how many
+// events the runs of all may have, about.
+const (
+	timings = 120
+	toTime  = 400_000
+)
+
+// others are stories in which a line comes at another time: after a step of the
+// protocol as the story went, with its change or without.
+func (x *explainer) others(story *sim.Scenario, o *outcome) (list []moved) {
+	var lines []int
+	for i, step := range story.Steps {
+		if step.Verb == "start" || !isHarmless(step) {
+			lines = append(lines, i)
+		}
+	}
+	times := slices.Clone(o.steps)
+	for i := range x.events {
+		if x.events[i].Kind.Protocol() {
+			times = append(times, x.events[i].At)
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	each := 0
+	if len(lines) > 0 {
+		each = min(timings, toTime/int(o.report.Events+1)) / len(lines)
+	}
+	each = min(each, len(times))
+	for n := range each {
+		for _, i := range lines {
+			at := times[n*len(times)/each] + 10*time.Microsecond
+			if c := retimed(story, i, at); c != nil {
+				list = append(list, *c)
+			}
+		}
+	}
+	return list
+}
+
+// retimed is a story in which a client starts, or a fault strikes, at another time.
+// Faults keep their order: those that follow it come as much later. nil: it would
+// come before another fault.
+func retimed(story *sim.Scenario, line int, at time.Duration) *moved {
+	c := *story
+	c.Steps = slices.Clone(story.Steps)
+	moves := &c.Steps[line]
+	by := at - moves.At
+	for i := range c.Steps {
+		step := &c.Steps[i]
+		switch {
+		case moves.Verb == "start" || step.Verb == "start" || i == line:
+		case i < line && step.At > at:
+			return nil
+		case i > line:
+			step.At += by
+		}
+	}
+	moves.At = at
+	text := moves.Text()
+	inOrder(c.Steps)
+	return &moved{text, &c}
 }

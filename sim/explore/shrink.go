@@ -133,7 +133,7 @@ func (s *shrinker) try(candidate *sim.Scenario) bool {
 	if o == nil || len(o.violated) == 0 {
 		return false
 	}
-	if s.best != nil && (s.longer(o, s.best) || s.due && s.violatesWithout(o.report.Scenario)) {
+	if b := s.best; b != nil && (s.longer(o, b) || o.brief && !b.brief || s.due && s.violatesWithout(o.report.Scenario)) {
 		return false
 	}
 	s.best = o

@@ -23,6 +23,10 @@ const notApplicable = "-"
 // forEver is how long nobody may wait: what takes longer counts as for ever.
 const forEver = 10 * time.Minute
 
+// starved is how long a writer must wait before readers have passed it over: longer
+// than any one of them reads.
+const starved = 90 * time.Second
+
 // parseCode reads a verdict's code; see the package comment.
 func parseCode(code string) ([]claim, error) {
 	safe, unsafe := claim{check: "safety"}, claim{check: "safety", verdict: check.Violated}
@@ -46,7 +50,7 @@ func parseCode(code string) ([]claim, error) {
 		stuck.or, stuck.either, unsafe.either = true, true, true
 		return []claim{unsafe, stuck}, nil
 	case "S D":
-		return []claim{safe, {check: "progress", verdict: check.Violated, bound: time.Minute}}, nil
+		return []claim{safe, {check: "progress", verdict: check.Violated, bound: starved}}, nil
 	}
 	if text, ok := strings.CutPrefix(code, "L("); ok {
 		bound, err := time.ParseDuration(strings.TrimSuffix(text, ")"))

@@ -56,6 +56,10 @@ func safety(kind string) string {
 // calmAfter is after how many leases the faults end.
 const calmAfter = 4
 
+// overlapping are the options of a world in which a writer can wait for readers alone:
+// one client writes, and who has given the lock back lets those who wait come first.
+var overlapping = []string{"readers=2", "think=1s..5s"}
+
 // Scenario is the world in which a claim of a cell is searched for. Its faults
 // line draws the row's faults; nothing else of them is fixed.
 func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
@@ -74,6 +78,7 @@ func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 		end = calm + wait + 10*time.Second
 	}
 	if one.check == "progress" {
+		words.add(overlapping...)
 		end = 10 * one.bound
 	}
 	if one.check == "leak" {

@@ -1,0 +1,81 @@
+package explore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+)
+
+// short is the shortest story of a scenario with its seed.
+func short(t *testing.T, text string) *Shrunk {
+	t.Helper()
+	p := problem(t, text)
+	hit, err := Of(context.Background(), p, p.Scenario.Seed)
+	require.NoError(t, err)
+	require.NotNil(t, hit)
+	s, err := Shrink(context.Background(), []Hit{*hit})
+	require.NoError(t, err)
+	return s
+}
+
+// A crash that forgets stays one: without its option it would be an outage, which is
+// another kind of fault.
+func TestForgettingStays(t *testing.T) {
+	story := short(t, "world ttl=30s hold=60s profile=redisson lock=redlock masters=5 clients=2 rounds=1 delay=1ms\n"+
+		"expect exclusion=violated\nat 0s crash m4 for=31s data=lose\nat 0s start c1\nat 0s start c2\n"+
+		"at 5s crash m3 for=31s data=lose\nrun for=60s seed=1\n").Story
+	require.Contains(t, story.Text(), "data=lose")
+	require.NotRegexp(t, `(?m)crash m\d( for=\S+)?$`, story.Text())
+}
+
+// Masters to which nothing happens that does not happen to others as well are left
+// out, and a story says who was cut off from whom with as few names.
+func TestFewerMasters(t *testing.T) {
+	story := short(t, "world lock=redlock masters=5 clients=2 ttl=3s renew=off hold=6s rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s partition c2 m1,m5\nat 0s start c2\nat 0s start c1\nat 1s clock m4 jump=+1m\n"+
+		"run for=2s seed=1\n").Story
+	require.Equal(t, 3, story.World.Masters, story.Text())
+	require.Contains(t, story.Text(), "partition c2 m1\n")
+}
+
+// An overlap in a story is one that can be seen: the belief that is wrong does not end
+// in the moment in which the other begins.
+func TestOverlapsLast(t *testing.T) {
+	story := short(t, "world clients=3 ttl=30s hold=40s think=1s lock=fair\nexpect exclusion=violated\n"+
+		"at 0s start all\nat 28s crash m1 for=0s data=lose\nrun for=60s seed=3\n")
+	l := newLab(sim.NewLua(), []string{"exclusion"}, nil)
+	o, err := l.watch(context.Background(), story.Story)
+	require.NoError(t, err)
+	require.NotEmpty(t, o.violated)
+	require.False(t, o.brief, story.Result.Reason)
+	edge, err := sim.ParseScenario("edge.scenario", "world ttl=30s hold=60s lock=fair rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 30s crash m1 for=0s data=lose\nrun for=31s seed=1\n")
+	require.NoError(t, err)
+	o, err = l.watch(context.Background(), edge)
+	require.NoError(t, err)
+	require.NotEmpty(t, o.violated)
+	require.True(t, o.brief)
+}
+
+// Who waits too long has done so when the bound has passed: the story ends then, and
+// counts what was asked for until then.
+func TestWaitsEndWithTheirBound(t *testing.T) {
+	story := short(t, "world clients=3 ttl=30s hold=60s lock=rw readers=2 rounds=1 bound=90s delay=1ms\n"+
+		"expect progress=violated\nat 0s start c2\nat 100ms start c3\nat 50s start c1\nrun for=10m seed=1\n")
+	require.Equal(t, 3, story.Asked, story.Story.Text())
+	require.Less(t, story.Story.For, 2*time.Minute)
+}
+
+// Rounder times are shorter, or not much longer.
+func TestRounder(t *testing.T) {
+	for d, want := range map[time.Duration][]time.Duration{
+		16 * time.Millisecond: {0, 10 * time.Millisecond, 20 * time.Millisecond},
+		31 * time.Second:      {0, time.Minute, 30 * time.Second, 40 * time.Second, 35 * time.Second},
+	} {
+		require.Equal(t, want, rounder(d), d)
+	}
+}

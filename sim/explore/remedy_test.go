@@ -1,0 +1,130 @@
+package explore
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// explained is what a scenario with its seed is explained by.
+func explained(t *testing.T, text string) (e *Explanation, effects map[string]string) {
+	t.Helper()
+	e, err := Explain(context.Background(), problem(t, text))
+	require.NoError(t, err)
+	require.NotNil(t, e)
+	effects = map[string]string{}
+	for _, r := range e.Remedies {
+		effects[r.Name] = r.Effect(e.Result.Check)
+	}
+	return e, effects
+}
+
+// A remedy does not save a story because it ends before the violation, nor because its
+// times were those of another lease.
+func TestRemediesAreTriedToTheEnd(t *testing.T) {
+	_, effects := explained(t, "world ttl=30s hold=60s profile=redisson lock=mutex rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s clock m1 rate=+900%\nat 0s start c1\nat 0s start c2\nrun for=30s seed=1\n")
+	require.Contains(t, effects["a lease three times as long"], "exclusion is violated as well", "it ends after 9 s there")
+	_, effects = explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 10ms clock m1 jump=+1m\nat 10s start c2\nrun for=11s seed=1\n")
+	require.Contains(t, effects["a lease of a third"], "exclusion is violated as well in another timing: at ")
+	_, effects = explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10s pause c1 for=45s\nrun for=31s seed=1\n")
+	require.Regexp(t, `^exclusion is not violated, nor in \d+ other timings`, effects["a lease three times as long"])
+	require.Equal(t, "exclusion is violated as well, but the resource takes no stale write",
+		effects["fencing tokens (lock=fenced)"])
+}
+
+// Tokens that begin again do not help, and a remedy that cannot apply is not offered:
+// latches and semaphores have no leases.
+func TestSenselessRemedies(t *testing.T) {
+	_, effects := explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms replicas=1 lag=2s\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 1s failover r1 outage=0s\nrun for=2s seed=1\n")
+	require.Equal(t, "exclusion is violated as well", effects["fencing tokens (lock=fenced)"])
+	require.NotContains(t, effects, "restarts delayed by more than a lease")
+	e, effects := explained(t, "world clients=1 lock=latch waiters=1 count=6 rounds=1 delay=1ms lag=1ms\n"+
+		"expect gate=violated\nat 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=100ms seed=1\n")
+	require.Empty(t, effects)
+	require.Equal(t, []string{"what a server has acknowledged survives its crash"}, e.Broken)
+	_, effects = explained(t, "world clients=1 lock=semaphore rounds=1 delay=1ms lag=1ms\n"+
+		"expect leak=violated\nat 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n")
+	require.Empty(t, effects)
+}
+
+// What broke is told by what would not have broken without it.
+func TestBrokenAssumptions(t *testing.T) {
+	const two = "at 0s start c1\nat 0s start c2\n"
+	for name, test := range map[string]struct {
+		text   string
+		broken string
+	}{
+		"an outage that outlasts the lease": {"world ttl=30s hold=60s profile=redisson lock=mutex replicas=1 rounds=1 " +
+			"delay=1ms lag=1ms\nexpect exclusion=violated\n" + two + "at 1s failover r1 outage=30s\nrun for=33s seed=1\n",
+			"a server answers before leases end"},
+		"a replica that lags": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s rounds=1 delay=1ms\n" +
+			"expect exclusion=violated\n" + two + "at 1s failover r1 outage=0s\nrun for=2s seed=1\n",
+			"a promoted replica has what its master has acknowledged"},
+		"servers that come back with their data": {"world ttl=30s hold=60s profile=redisson lock=redlock masters=5 " +
+			"rounds=1 delay=1ms\nexpect exclusion=violated\nat 0s crash m4\n" + two +
+			"at 10s crash m1\nat 30s calm\nrun for=60s seed=1\n", "a server answers before leases end"},
+		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
+			"at 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n",
+			"a client that takes a lock lives to give it back"},
+		"a replica that is asked": {"world ttl=30s hold=60s profile=redisson lock=mutex replicas=1 lag=2s guards=1 " +
+			"rounds=1 delay=1ms\nexpect guard=violated\n" + two + "run for=2s seed=1\n",
+			"who asks a replica hears what its master knows"},
+	} {
+		e, _ := explained(t, test.text)
+		require.Equal(t, []string{test.broken}, e.Broken, name)
+	}
+}
+
+// The sentences tell who gave what to whom, and nothing that a person cannot read.
+func TestSentences(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want []string // in this order
+		no   string
+	}{
+		"a quorum": {"world lock=redlock-hash masters=5 ttl=3s renew=off hold=6s rounds=1 delay=1ms\n" +
+			"expect exclusion=violated\nat 0s partition c2 m1,m2\nat 0s start c2\nat 10ms clock m3 jump=+1m\n" +
+			"at 500ms start c1\nrun for=600ms seed=1\n",
+			[]string{"c2 from m1,m2", "c2 holds lock:1 valid=2.962s, granted by m3, m4 and m5", "the clock of m3 jumps",
+				"m3 removes lock:1", "c1 holds lock:1 valid=2.962s, granted by m1, m2 and m3"}, ""},
+		"a stall": {"world ttl=30s profile=redisson lock=mutex rounds=1 delay=1ms\nexpect exclusion=violated\n" +
+			"at 0s stall c1 for=30s after=2\nat 0s start c1\nat 0s start c2\nrun for=31s seed=1\n",
+			[]string{"c1 has lock:1", "c1 is paused for 30.000s", "c1 holds"}, ""},
+		"checked with WAIT": {"world ttl=30s hold=60s lock=mutex replicas=2 sync=on rounds=1 delay=1ms lag=2s\n" +
+			"expect exclusion=violated\nat 0s failover r2 outage=0s\nat 10ms start c1\nat 500ms failover r1 outage=0s\n" +
+			"at 1s start c2\nrun for=2s seed=1\n", []string{"r1 executes mutex-acquire", "c2 holds"}, "INFO"},
+		"who wrote first": {"world ttl=30s lock=fenced replicas=1 lag=2s rounds=1 delay=1ms\nexpect fencing=violated\n" +
+			"at 0s start c1\nat 0s start c2\nat 100ms failover r1 outage=0s\nrun for=300ms seed=1\n",
+			[]string{"c1 holds lock:1 token=1", "accepts the write of c1 token=1", "c2 holds lock:1 token=1",
+				"accepts the write of c2 token=1"}, ""},
+		"who has the permit": {"world ttl=30s lock=permits rounds=1 delay=1ms\nexpect capacity=violated\n" +
+			"at 0s clock c2 jump=+1m\nat 0s start c1\nat 0s start c2\nrun for=100ms seed=1\n",
+			[]string{"c1 holds", "c2 holds", "although the only one was taken"}, "\ufffd"},
+		"readers pass a writer over": {"world clients=3 ttl=30s hold=60s lock=rw readers=2 rounds=1 bound=90s delay=1ms\n" +
+			"expect progress=violated\nat 0s start c2\nat 0s start c3\nat 1m start c1\nrun for=91s seed=1\n",
+			[]string{"c3 asks", "c2 holds", "c1 holds", "latest answer to c3", "with c2 and c1, twice in all"}, ""},
+		"nothing to wait for": {"world clients=1 lock=semaphore rounds=1 delay=1ms bound=1m\nexpect liveness=violated\n" +
+			"at 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=2m seed=1\n",
+			[]string{"restarts without its data", "c1 asks", "the latest answer to c1", "While c1 waits nobody has lock:1",
+				"c1 waited 2m0s after the faults had ended, more than 1m0s"}, ""},
+	} {
+		e, _ := explained(t, test.text)
+		story := strings.ToValidUTF8(strings.Join(e.Story, "\n"), "\ufffd")
+		require.LessOrEqual(t, len(e.Story), 8, name)
+		rest := story
+		for _, want := range test.want {
+			_, after, found := strings.Cut(rest, want)
+			require.True(t, found, "%s: no %q in\n%s", name, want, story)
+			rest = after
+		}
+		if test.no != "" {
+			require.NotContains(t, story, test.no, name)
+		}
+	}
+}

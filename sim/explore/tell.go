@@ -1,0 +1,347 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minikv/internal/trace"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+// mostSentences is how many events a story tells at most; its conclusion comes after them.
+const mostSentences = 7
+
+// How dispensable a sentence is: where there are too many the highest go first.
+const (
+	decisive = iota
+	helpful
+	spare
+	last
+)
+
+// teller picks the events of a run that made it violate a check.
+type teller struct {
+	*explainer
+	picked map[uint64]int    // by event, how dispensable it is
+	more   map[uint64]string // by event, what its sentence says besides
+}
+
+// tell is the causal slice of the violation: what decided it with what that
+// followed from, and the faults that it needed, in the order of time.
+func (x *explainer) tell(needed []sim.Step) []string {
+	t := &teller{x, map[uint64]int{}, map[uint64]string{}}
+	v := x.violated[0]
+	for i, n := range v.Events {
+		t.pick(n, decisive)
+		t.granted(n, spare-min(i, 1))
+	}
+	conclusion := t.around(&v)
+	for i := range x.events {
+		if e := &x.events[i]; e.Kind.Fault() && x.isOf(e, needed) {
+			t.pick(e.N, decisive)
+			if e.Kind == trace.Resume || e.Kind == trace.Heal {
+				t.picked[e.N] = last
+			}
+		}
+	}
+	t.pick(x.ending(), last)
+	conclusion = append(conclusion, fmt.Sprintf("So %s is violated: %s.", v.Check, v.Reason))
+	return append(t.sentences(mostSentences+1-len(conclusion)), conclusion...)
+}
+
+// pick has an event told, unless there are too many that are less dispensable.
+func (t *teller) pick(n uint64, matter int) {
+	if n == 0 {
+		return
+	}
+	if known, ok := t.picked[n]; !ok || matter < known {
+		t.picked[n] = matter
+	}
+}
+
+func (t *teller) event(n uint64) *trace.Event { return &t.events[n-1] }
+
+// sentences are those of what is picked, as many as there is room for.
+func (t *teller) sentences(room int) (list []string) {
+	for matter := last; matter >= decisive; matter-- {
+		for n := uint64(len(t.events)); n > 0 && len(t.picked) > room; n-- {
+			if m, ok := t.picked[n]; ok && m == matter {
+				delete(t.picked, n)
+			}
+		}
+	}
+	for i := range t.events {
+		if _, ok := t.picked[uint64(i+1)]; ok {
+			list = append(list, t.sentence(&t.events[i]))
+		}
+	}
+	return list
+}
+
+// granted picks what gave a client what an event says that it has, and what made
+// that free. Where several servers had to agree the event's sentence names them.
+func (t *teller) granted(n uint64, matter int) {
+	e := t.event(n)
+	if e.Kind != trace.Hold && e.Kind != trace.Opened && e.Kind != trace.Told {
+		return
+	}
+	if t.independent() {
+		grants := t.grants(e)
+		var names []string
+		for _, g := range grants {
+			names = append(names, t.names[t.event(g).Actor])
+		}
+		if len(names) > 0 {
+			t.more[n] = ", granted by " + listed(names)
+		}
+		opened := uint64(0)
+		for _, g := range grants {
+			opened = max(opened, t.opening(g, e.Key))
+		}
+		t.pick(opened, matter)
+		return
+	}
+	grant := t.grant(n)
+	if grant == 0 {
+		return
+	}
+	t.pick(grant, matter)
+	if g := t.event(grant); e.Kind == trace.Hold && touches(g, e.Key, trace.Changed) {
+		t.more[grant] = ": " + t.names[e.Actor] + " has " + e.Key
+		if touches(g, e.Key, trace.Expired) {
+			t.more[grant] += ", as the TTL of what was there has passed"
+		}
+	}
+	t.pick(t.opening(grant, e.Key), matter)
+}
+
+// around picks what else belongs to a violation of its check, and returns sentences
+// about what is no single event.
+func (t *teller) around(v *check.Result) []string {
+	if len(v.Events) == 0 {
+		return nil
+	}
+	e := t.event(v.Events[len(v.Events)-1])
+	switch v.Check {
+	case "capacity", "guard", "theft":
+		for _, n := range t.believed(e) {
+			t.pick(n, helpful)
+			t.granted(n, last)
+		}
+	case "fencing":
+		for n := e.N - 1; n > 0; n-- {
+			if w := t.event(n); w.Kind == trace.Write && w.Lock == e.Lock && w.Peer != e.Peer && w.A >= e.A {
+				t.pick(n, helpful)
+				t.pick(t.heldBy(w), spare)
+				break
+			}
+		}
+		t.pick(t.heldBy(e), helpful)
+		t.granted(t.heldBy(e), spare)
+	case "leak", "holds":
+		for n := e.N - 1; n > 0; n-- {
+			if touches(t.event(n), e.Key, trace.Changed) {
+				t.pick(n, helpful)
+				break
+			}
+		}
+	case "progress", "liveness":
+		return t.meanwhile(e)
+	}
+	return nil
+}
+
+// believed are the events with which others began to hold a lock that they still
+// held at e.
+func (t *teller) believed(e *trace.Event) (list []uint64) {
+	for n := uint64(1); n < e.N; n++ {
+		switch o := t.event(n); {
+		case o.Lock != e.Lock || o.Actor == e.Actor:
+		case o.Kind == trace.Hold:
+			list = append(list, n)
+		case o.Kind == trace.Release || o.Kind == trace.Lost:
+			i := len(list) - 1
+			for i >= 0 && t.event(list[i]).Actor != o.Actor {
+				i--
+			}
+			if i >= 0 {
+				list = slices.Delete(list, i, i+1)
+			}
+		}
+	}
+	return list
+}
+
+// heldBy is the event with which a client began to hold the lock under which it
+// wrote; 0: it held none.
+func (t *teller) heldBy(write *trace.Event) uint64 {
+	for n := write.N; n > 0; n-- {
+		if e := t.event(n); e.Kind == trace.Hold && e.Actor == write.Peer && e.Lock == write.Lock {
+			return n
+		}
+	}
+	return 0
+}
+
+// meanwhile tells what went on while a client waited: what it was answered last,
+// and who had what it asked for.
+func (t *teller) meanwhile(asked *trace.Event) []string {
+	answer, counted := uint64(0), 0
+	had := t.believed(asked)
+wait:
+	for n := asked.N + 1; n <= uint64(len(t.events)); n++ {
+		e := t.event(n)
+		switch {
+		case e.Kind == trace.Execute && e.Peer == asked.Actor:
+			answer = n
+		case e.Lock != asked.Lock:
+		case e.Kind == trace.CountDown:
+			counted++
+		case e.Kind == trace.Hold && e.Actor != asked.Actor:
+			had = append(had, n)
+		case e.Actor == asked.Actor && (e.Kind == trace.Hold || e.Kind == trace.Opened):
+			break wait
+		}
+	}
+	who := t.names[asked.Actor]
+	if t.pick(answer, helpful); answer > 0 {
+		t.more[answer] = ", the latest answer to " + who
+	}
+	var names []string
+	for _, n := range had {
+		t.pick(n, spare)
+		if name := t.names[t.event(n).Actor]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case t.story.World.Load.Kind == "latch":
+		return []string{fmt.Sprintf("While %s waits countDown() is called %s.", who, times(counted))}
+	case len(had) == 0:
+		return []string{fmt.Sprintf("While %s waits nobody has %s.", who, asked.Key)}
+	}
+	return []string{fmt.Sprintf("While %s waits %s has been with %s, %s in all.", who, asked.Key, listed(names),
+		times(len(had)))}
+}
+
+// times is how often something happened.
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// independent reports whether a lock is on several servers that know nothing of each other.
+func (t *teller) independent() bool { return t.story.World.Masters > 1 && !t.story.World.Cluster }
+
+// grant is the last command that a server executed before event n and from
+// which n followed, unless it only asked what replicas have; 0: none.
+func (x *explainer) grant(n uint64) uint64 {
+	for ; n != 0; n = x.events[n-1].Cause {
+		if e := &x.events[n-1]; e.Kind == trace.Execute && !sim.Confirms(e) {
+			return n
+		}
+	}
+	return 0
+}
+
+// grants are the executions, one for each server and in the order of these, with
+// which a client that then held a lock had taken it.
+func (t *teller) grants(hold *trace.Event) []uint64 {
+	has := make([]uint64, len(t.names))
+	for n := hold.N - 1; n > 0; n-- {
+		if e := t.event(n); e.Actor == hold.Actor && e.Kind == trace.Acquire {
+			for n++; n < hold.N; n++ {
+				e := t.event(n)
+				if e.Kind != trace.Execute || e.Peer != hold.Actor {
+					continue
+				}
+				for _, d := range e.Details {
+					if d.What != trace.Changed || !isPartOf(d.Key, hold.Key) {
+						continue
+					}
+					if has[e.Actor] = n; d.Text == "" {
+						has[e.Actor] = 0 // given back
+					}
+				}
+			}
+			break
+		}
+	}
+	return slices.DeleteFunc(has, func(n uint64) bool { return n == 0 })
+}
+
+// isPartOf reports whether a key is a lock's, or that of a member of it.
+func isPartOf(key, lock string) bool { return key == lock || strings.HasPrefix(key, lock+".") }
+
+// touches reports whether an execution did that to a key.
+func touches(e *trace.Event, key string, what trace.What) bool {
+	return slices.ContainsFunc(e.Details, func(d trace.Detail) bool { return d.Key == key && d.What == what })
+}
+
+// opening is what made a key free for a grant: the latest event before it, at
+// its server, in which the key went, or the server came without it. 0: nothing.
+func (x *explainer) opening(grant uint64, key string) uint64 {
+	g := &x.events[grant-1]
+	for n := grant - 1; n > 0; n-- {
+		e := &x.events[n-1]
+		switch {
+		case e.Kind == trace.Restart && e.Peer == g.Actor && e.A == 0,
+			e.Kind == trace.Promote && e.Peer == g.Actor:
+			return n
+		case e.Actor != g.Actor:
+			continue
+		}
+		for _, d := range e.Details {
+			if isPartOf(d.Key, key) && (d.What == trace.Expired || d.What == trace.Changed && d.Text == "") {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// ending is how the first belief of an overlap ended, if it did; 0 else.
+func (x *explainer) ending() uint64 {
+	r := x.violated[0]
+	if r.Check != "exclusion" || len(r.Events) == 0 {
+		return 0
+	}
+	first := &x.events[r.Events[0]-1]
+	for i := r.Events[len(r.Events)-1]; int(i) < len(x.events); i++ {
+		e := &x.events[i]
+		if e.Actor == first.Actor && (e.Kind == trace.Release || e.Kind == trace.Lost) {
+			return e.N
+		}
+	}
+	return 0
+}
+
+// sentence is an event as a sentence with its time.
+func (t *teller) sentence(e *trace.Event) string {
+	text := string(e.AppendSentence(nil, t.names))
+	if e.Kind == trace.Execute {
+		text = t.names[e.Actor] + " executes " + strings.TrimPrefix(text, t.names[e.Actor]+" ")
+	}
+	return fmt.Sprintf("At %s %s%s (#%d).", atTime(e.At), text, t.more[e.N], e.N)
+}
+
+// atTime is a time of a run as sentences have it: 0.006 s.
+func atTime(d time.Duration) string { return string(trace.AppendTime(nil, d)) + " s" }
+
+// listed joins names: m1, m2 and m3.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
