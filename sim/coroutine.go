@@ -1,6 +1,10 @@
 package sim
 
-import "iter"
+import (
+	"iter"
+	"runtime"
+	"strings"
+)
 
 // coroutine runs the tasks that it is given, one after the other: a new one costs
 // as much as some hundred events, and most tasks are short.
@@ -9,6 +13,8 @@ type coroutine struct {
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
+	lost  bool   // it has ended its goroutine: nothing may switch to it
+	name  string // of its goroutine, where strays are looked for
 }
 
 // coroutine takes one that waits for a task, or makes one.
@@ -22,6 +28,9 @@ func (w *World) coroutine(t *task) *coroutine {
 	c := &coroutine{task: t}
 	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) { // until the world stops
 		c.yield = yield
+		if w.cfg.Stray != nil {
+			c.name = goroutine()
+		}
 		makeRoom()
 		for {
 			t := c.task
@@ -49,3 +58,10 @@ const stackRoom = 6 << 10
 
 //go:noinline
 func touch(room *[stackRoom]byte) { room[0] = 1 }
+
+// goroutine is the name of the one that runs, such as "goroutine 7".
+func goroutine() string {
+	var buf [64]byte
+	name, _, _ := strings.Cut(string(buf[:runtime.Stack(buf[:], false)]), " [")
+	return name
+}

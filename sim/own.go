@@ -130,8 +130,11 @@ type ownSource struct {
 // Lock implements source.
 func (s ownSource) Lock(ctx context.Context, _ terms) (holding, error) {
 	held, err := s.lock.Lock(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case held == nil:
+		panic("its Lock returned neither a Held nor an error")
 	}
 	h := &ownHolding{held: held, ctx: ctx}
 	if l, ok := held.(interface{ Lost() context.Context }); ok {

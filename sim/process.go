@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -53,8 +55,13 @@ func (p *process) ownClock() *Clock {
 	return p.clock
 }
 
-// check stops whatever runs in a dead process: its Runtime is inert.
+// check stops whatever runs in a dead process: its Runtime is inert. Where strays
+// are looked for, it ends them.
 func (p *process) check() {
+	if p.w.cfg.Stray != nil && p.w.isStray(goroutine()) {
+		p.w.cfg.Stray(p.name(), string(debug.Stack()))
+		runtime.Goexit()
+	}
 	if !p.dead {
 		return
 	}
@@ -62,6 +69,15 @@ func (p *process) check() {
 		t.refuse()
 	}
 	panic(stopped{})
+}
+
+// isStray reports whether a goroutine is neither the world's own nor that of the
+// task that runs.
+func (w *World) isStray(name string) bool {
+	if t := w.running; t != nil {
+		return t.on.name != name
+	}
+	return w.goroutine != name
 }
 
 // spawn makes a task that starts now. It costs no coroutine until it runs.

@@ -31,6 +31,11 @@ type Options struct {
 	Lua     *luaengine.Engine
 	Own     *Own // of lock=own
 
+	// Stray, if set, is told when client code uses its Runtime or Transport from a
+	// goroutine that it has started, and where; that goroutine ends. It makes a run
+	// slower, and may be called at any time by any goroutine.
+	Stray func(client, stack string)
+
 	Observe func(*trace.Event, []string)                       // called for each event; the strings are the actors' names
 	Tick    func(now time.Duration, events uint64, grants int) // called now and then, for progress; nil: never
 }
@@ -127,7 +132,7 @@ func (r *runner) build(opt Options) {
 	}
 	r.w = NewWorld(Config{
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details,
-		Lines: opt.Lines && opt.Details, Lua: opt.Lua,
+		Lines: opt.Lines && opt.Details, Lua: opt.Lua, Stray: opt.Stray,
 		Plan: spec.Plan(), Nodes: spec.parameters, Remember: r.s.remembers(), Locks: spec.Locks(),
 		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, EverySec: spec.EverySec,
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),

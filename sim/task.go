@@ -26,6 +26,12 @@ type task struct {
 // stopped is the panic that unwinds a task of a dead process.
 type stopped struct{}
 
+// Error is seen where nothing unwinds: in a goroutine of the client's own.
+func (stopped) Error() string {
+	return "sim: a client's Runtime or Transport is used after the client's end: " +
+		"code that is to run beside goes by Runtime's Go, never in a goroutine of its own"
+}
+
 // resume runs the task until it parks or ends. It gets a coroutine at the first
 // resume.
 func (t *task) resume(cause uint64) {
@@ -58,23 +64,43 @@ func (t *task) enter() bool {
 	return !t.ended
 }
 
-// guard calls f, code of the client. A panic in it becomes the run's error.
+// guard calls f, code of the client. A panic in it becomes the run's error, and so
+// does the end of its goroutine.
 func (p *process) guard(f func()) {
+	returned := false
 	defer func() {
 		switch reason := recover().(type) {
-		case nil, stopped:
+		case nil:
+			if !returned {
+				p.exited()
+			}
+		case stopped:
 		default:
 			p.w.fail(fmt.Errorf("sim: %s panicked: %v\n%s", p.name(), reason, debug.Stack()))
 		}
 	}()
 	f()
+	returned = true
+}
+
+// exited is called when code of the client ends its goroutine. A coroutine is
+// left where it is, as its end would end the world's goroutine as well.
+func (p *process) exited() {
+	p.w.fail(fmt.Errorf("sim: %s ended its goroutine (runtime.Goexit), as t.FailNow and package require do: "+
+		"client code returns errors instead\n%s", p.name(), debug.Stack()))
+	if t := p.w.running; t != nil {
+		t.ended, t.on.lost = true, true
+		t.on.yield(struct{}{}) // nobody resumes it
+	}
 }
 
 func (t *task) finish() {
 	w := t.proc.w
-	if len(w.idle) < spare {
+	switch {
+	case t.on.lost:
+	case len(w.idle) < spare:
 		w.idle = append(w.idle, t.on)
-	} else {
+	default:
 		t.on.stop()
 	}
 	t.body, t.on = nil, nil
@@ -97,7 +123,9 @@ func (t *task) unwind() {
 		t.proc.w.fail(fmt.Errorf("sim: %s does not end: it recovers from every panic", t.proc.name()))
 		return
 	}
-	t.on.stop()
+	if !t.on.lost {
+		t.on.stop()
+	}
 }
 
 // maxStops is how often a task may recover from being unwound.

@@ -29,6 +29,7 @@ type Config struct {
 	Remember bool         // servers can restart without the latest of their data
 	Sync     bool         // clients check with WAIT whether replicas have what they acquire
 
+	Stray    func(client, stack string)              // see Options; may be nil
 	Nodes    func(name string) map[string]string     // parameters of a node; may be nil
 	Standing func(name string, now cluster.Standing) // told of each change in a process's place; may be nil
 
@@ -57,28 +58,29 @@ type World struct {
 	resource  *resource
 	nemesis   trace.Actor
 
-	running  *task        // nil while the world itself acts
-	idle     []*coroutine // that wait for a task
-	cursor   uint64       // the event that the world's own step follows from
-	event    trace.Event
-	details  []trace.Detail  // of the node that executes
-	told     map[string]bool // by SHA1, the scripts whose source an event has told
-	events   uint64
-	hash     trace.Hash
-	drawn    []Draw
-	messages uint64
-	armed    int // how often a timer of a client was set
-	free     []*message
-	calls    []*call      // for further use
-	doubled  bool         // a request has arrived twice
-	cuts     map[link]int // by how many partitions each is cut
-	losses   []*rule      // messages that get lost
-	doubles  []*rule      // requests that arrive twice
-	delays   []*rule      // messages that come late
-	heals    int          // how often all partitions were ended
-	stalls   []*stall
-	calm     bool // no more faults
-	err      error
+	running   *task        // nil while the world itself acts
+	goroutine string       // the world's own, where strays are looked for
+	idle      []*coroutine // that wait for a task
+	cursor    uint64       // the event that the world's own step follows from
+	event     trace.Event
+	details   []trace.Detail  // of the node that executes
+	told      map[string]bool // by SHA1, the scripts whose source an event has told
+	events    uint64
+	hash      trace.Hash
+	drawn     []Draw
+	messages  uint64
+	armed     int // how often a timer of a client was set
+	free      []*message
+	calls     []*call      // for further use
+	doubled   bool         // a request has arrived twice
+	cuts      map[link]int // by how many partitions each is cut
+	losses    []*rule      // messages that get lost
+	doubles   []*rule      // requests that arrive twice
+	delays    []*rule      // messages that come late
+	heals     int          // how often all partitions were ended
+	stalls    []*stall
+	calm      bool // no more faults
+	err       error
 
 	untimed *Untimed // nil: time goes on by itself
 }
@@ -93,6 +95,9 @@ func NewWorld(cfg Config) *World {
 	}
 	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, told: map[string]bool{}}
 	w.truth.w = w
+	if cfg.Stray != nil {
+		w.goroutine = goroutine()
+	}
 	w.nemesis = w.actor("nemesis")
 	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}

@@ -3,6 +3,7 @@ package explore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
@@ -114,6 +115,7 @@ func (c *counter) take(n int) (first, end int) {
 // each calls a worker's function for 0 to n-1 and hands the results to collect
 // in that order, whichever worker had them. It ends when collect returns false,
 // after the last, or when ctx ends; then the workers' second function is called.
+// A run that ended its goroutine is an error.
 func each[R any](
 	ctx context.Context, next *counter, n, workers int, worker func() (run func(context.Context, int) R, end func()),
 	collect func(int, R) bool,
@@ -157,8 +159,15 @@ func each[R any](
 			stop() // the workers end; what they still bring is not looked at
 		}
 	}
-	if !more {
+	switch {
+	case !more:
 		return nil
+	case ctx.Err() == nil && at < n:
+		return errExited
 	}
 	return ctx.Err()
 }
+
+// errExited says that there is no verdict.
+var errExited = errors.New("explore: client code ended the goroutine of a run (runtime.Goexit), as t.FailNow and " +
+	"package require do: it has to return errors instead")

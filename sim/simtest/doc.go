@@ -15,5 +15,6 @@
 //	})
 //
 // A failed test prints the line that replays it. Client code that starts a
-// goroutine, blocks on a channel or waits with a context of real time is named.
+// goroutine, ends its own (t.FailNow, package require), blocks on a channel or waits
+// with a context of real time is named, and so is a lock that nobody ever gets.
 package simtest

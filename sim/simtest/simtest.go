@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
@@ -135,27 +137,77 @@ var patience = 10 * time.Second
 func alone(t testing.TB, s *sim.Scenario, own *sim.Own) {
 	t.Helper()
 	before := goroutines()
-	done := make(chan error, 1)
+	done, strays := make(chan error, 1), make(chan string, 1)
+	opt := sim.Options{Seed: s.Seed, Own: own, Stray: func(_, stack string) {
+		select {
+		case strays <- stack:
+		default: // one is enough
+		}
+	}}
+	var report *sim.Report
 	go func() {
-		_, err := s.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own})
-		done <- err
+		err := errExited
+		defer func() { done <- err }()
+		report, err = s.Run(context.Background(), opt)
 	}()
 	select {
 	case err := <-done:
 		if err != nil {
 			t.Fatalf("simtest: %v", err)
 		}
+	case stack := <-strays:
+		hasStarted(t, stack)
 	case <-time.After(patience):
 		t.Fatalf("simtest: client code blocks: it must wait through its Runtime and Transports.\n%s", blocked(before))
 	}
 	for range 100 {
 		if len(started(before)) == 0 {
-			return
+			break
 		}
 		time.Sleep(time.Millisecond) // one that was about to end
 	}
-	t.Fatalf("simtest: client code has started a goroutine: use its Runtime's Go.\n%s",
-		strings.Join(started(before), "\n\n"))
+	if list := started(before); len(list) > 0 {
+		hasStarted(t, strings.Join(list, "\n\n"))
+	}
+	select {
+	case stack := <-strays:
+		hasStarted(t, stack)
+	default:
+	}
+	if report.Grants == 0 && own.Lock != nil {
+		inVain(t, s, own)
+	}
+}
+
+var errExited = errors.New("client code ended the goroutine of the run (runtime.Goexit), as t.FailNow and " +
+	"package require do: it has to return errors instead")
+
+func hasStarted(t testing.TB, stacks string) {
+	t.Helper()
+	t.Fatalf("simtest: client code has started a goroutine: use its Runtime's Go.\n%s", stacks)
+}
+
+// inVain fails the test if nobody ever gets the lock, even where no faults are
+// drawn: then every promise but progress holds for want of a holder.
+func inVain(t testing.TB, s *sim.Scenario, own *sim.Own) {
+	t.Helper()
+	for _, e := range s.Expect {
+		if e.Check == "progress" || e.Verdict != check.Holds.String() {
+			return
+		}
+	}
+	calm, failure := *s, "it never returned"
+	calm.Faults = sim.Faults{}
+	r, err := calm.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own, Details: true,
+		Observe: func(e *trace.Event, _ []string) {
+			if e.Kind == trace.Refused {
+				failure = "its last error: " + e.Text
+			}
+		}})
+	if err == nil && r.Grants == 0 {
+		t.Fatalf("simtest: nobody ever got the lock, even without faults, so what is expected was not put to the test; %s",
+			failure)
+	}
 }
 
 // goroutines are the stacks of all goroutines, by their numbers.

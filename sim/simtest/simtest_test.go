@@ -2,12 +2,14 @@ package simtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,6 +112,17 @@ func TestCodeThatLeavesTheSimulation(t *testing.T) {
 		"client code has started a goroutine: use its Runtime's Go.": func(context.Context, *sim.Client) {
 			go func() { <-stop }()
 		},
+		"simtest_test.TestCodeThatLeavesTheSimulation.func": func(_ context.Context, c *sim.Client) {
+			var beside sync.WaitGroup
+			beside.Go(func() { c.Runtime().Mono() }) // and has ended when anybody looks
+			beside.Wait()
+		},
+		"c1 ended its goroutine (runtime.Goexit), as t.FailNow": func(context.Context, *sim.Client) {
+			runtime.Goexit()
+		},
+		"client code ended the goroutine of the run": func(ctx context.Context, c *sim.Client) {
+			listen(ctx, c, func(string) { runtime.Goexit() })
+		},
 		"derive contexts from Runtime": func(_ context.Context, c *sim.Client) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
@@ -125,6 +138,55 @@ func TestCodeThatLeavesTheSimulation(t *testing.T) {
 	said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: func(context.Context, *sim.Client) { <-stop }}})
 	require.Contains(t, said, "client code blocks: it must wait through its Runtime and Transports.")
 	require.Contains(t, said, "TestCodeThatLeavesTheSimulation")
+}
+
+// listen has deliver called by the world itself.
+func listen(ctx context.Context, c *sim.Client, deliver func(string)) {
+	to := c.Transports()[0]
+	if _, err := to.Subscribe(ctx, "news", false, deliver, func() {}); err == nil {
+		_, _ = to.Do(ctx, "", "PUBLISH", "news", "one")
+		_ = c.Sleep(ctx, time.Second)
+	}
+}
+
+// Code that ends its goroutine in some runs only gives no verdict: those that
+// were not run to their end must not count as runs in which all was well.
+func TestCodeThatEndsItsGoroutineInAFault(t *testing.T) {
+	const world = "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nfaults partition\nrun for=5s\n"
+	ping := func(ctx context.Context, c *sim.Client) {
+		rt := c.Runtime()
+		ctx, cancel := rt.WithDeadline(ctx, rt.Mono()+time.Second)
+		defer cancel()
+		if _, err := c.Transports()[0].Do(ctx, "", "PING"); err != nil {
+			runtime.Goexit()
+		}
+	}
+	said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: ping}})
+	require.Contains(t, said, "c1 ended its goroutine")
+	loud := func(ctx context.Context, c *sim.Client) {
+		if c.Draw(9) == 3 {
+			listen(ctx, c, func(string) { runtime.Goexit() })
+		}
+	}
+	said = failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: loud}})
+	require.Contains(t, said, "client code ended the goroutine of a run")
+}
+
+// vain is a lock that nobody gets.
+type vain struct{ err error }
+
+func (v vain) Lock(context.Context) (sim.Held, error) { return nil, v.err }
+
+// A lock that nobody gets keeps every promise but one, and is not tested.
+func TestLockThatNobodyGets(t *testing.T) {
+	refused := sim.Own{Lock: func(*sim.Client) sim.Lock { return vain{errors.New("not today")} }}
+	said := failing(t, simtest.Test{Scenario: late, Own: refused})
+	require.Contains(t, said, "nobody ever got the lock, even without faults")
+	require.Contains(t, said, "its last error: not today")
+	simtest.Run(t, simtest.Test{Own: refused, Seeds: 5,
+		Scenario: "world lock=own clients=1\nexpect progress=violated\nrun for=200s\n"})
+	neither := sim.Own{Lock: func(*sim.Client) sim.Lock { return vain{} }}
+	require.Contains(t, failing(t, simtest.Test{Scenario: late, Own: neither}), "neither a Held nor an error")
 }
 
 func TestBadTests(t *testing.T) {
