@@ -103,7 +103,8 @@ type exhaustive struct {
 	guesses bool // the bound may be given up early
 	lua     *luaengine.Engine
 	path    []choice
-	seen    map[uint64][]sim.Action // by state: what slept in each of the visits to it
+	seen    map[uint64]int32 // by state: the set of what slept in each of the visits to it
+	sets    actionSets
 	done    Exhausted
 	covered uint64 // parts of whole that the schedules so far cover
 	naive   bool   // no sleep sets and no states: for the test that compares
@@ -158,7 +159,8 @@ func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
 	if guesses {
 		b.Schedules = enough
 	}
-	e := &exhaustive{p: p, checks: checks, b: b, guesses: guesses, lua: sim.NewLua(), seen: map[uint64][]sim.Action{}}
+	e := &exhaustive{p: p, checks: checks, b: b, guesses: guesses, lua: sim.NewLua(), seen: map[uint64]int32{},
+		sets: actionSets{number: map[string]int32{}}}
 	for _, k := range p.Scenario.Faults.Kinds {
 		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
 			return nil, fmt.Errorf("explore: %s needs times: an exhaustive search knows %v", k.Kind, sim.UntimedFaults())
@@ -249,8 +251,9 @@ func (e *exhaustive) visit(u *sim.Untimed, c *choice) {
 		asleep[i] = s.action
 	}
 	state := u.State(asleep)
-	before, known := e.seen[state.Hash]
+	set, known := e.seen[state.Hash]
 	if known {
+		before := e.sets.lists[set]
 		isAwake := func(a sim.Action) bool { return !slices.Contains(before, state.Named(a)) }
 		c.left = slices.DeleteFunc(c.left, isAwake)
 		c.tried = slices.DeleteFunc(c.tried, func(s slept) bool { return isAwake(s.action) })
@@ -267,7 +270,7 @@ func (e *exhaustive) visit(u *sim.Untimed, c *choice) {
 	for _, s := range c.tried {
 		asleep = append(asleep, state.Named(s.action))
 	}
-	e.seen[state.Hash] = asleep
+	e.seen[state.Hash] = e.sets.of(asleep)
 }
 
 // focus leaves the actions of one actor, if they will do. Where a client may
