@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -147,8 +148,7 @@ func (u *Untimed) enqueue(s step, lane uint8) {
 // in one order however a run went.
 func (u *Untimed) line(on link, lane uint8) *line {
 	i, ok := slices.BinarySearchFunc(u.lines, line{link: on, lane: lane}, func(a, b line) int {
-		return slices.Compare([]int{int(a.link.from), int(a.link.to), int(a.lane)},
-			[]int{int(b.link.from), int(b.link.to), int(b.lane)})
+		return cmp.Or(cmp.Compare(a.link.from, b.link.from), cmp.Compare(a.link.to, b.link.to), cmp.Compare(a.lane, b.lane))
 	})
 	if !ok {
 		u.lines = slices.Insert(u.lines, i, line{link: on, lane: lane})
