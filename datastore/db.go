@@ -85,10 +85,10 @@ func (db *DB) Move(from []byte, target *DB, to []byte) bool {
 	if e == nil {
 		return false
 	}
-	moved, deadline := e.value, e.deadline
+	moved := *e
 	e.value = value{}
 	db.drop(e, from)
-	target.put(to, moved, deadline)
+	target.put(to, moved.value, moved.deadline).uses = moved.uses
 	return true
 }
 
@@ -107,11 +107,16 @@ func (db *DB) Copy(from []byte, target *DB, to []byte) bool {
 	return true
 }
 
-// put makes an entry of a value that belongs to no other.
-func (db *DB) put(key []byte, v value, deadline int64) {
+// put makes an entry of a value that belongs to no other. It is a new one, even
+// if there is one already.
+func (db *DB) put(key []byte, v value, deadline int64) *entry {
+	if old := db.peek(key); old != nil {
+		db.drop(old, key)
+	}
 	e := db.replace(key)
 	e.value = v
 	db.setDeadline(e, deadline)
+	return e
 }
 
 // Keys returns the keys that are not expired, in order of their creation.

@@ -38,6 +38,25 @@ func (db *DB) ListPop(key []byte, end End) (text string, ok bool, err error) {
 	return text, true, nil
 }
 
+// ListMove takes the element at one end of a list, which must be there, puts it
+// at an end of another one or the same, and returns it. The only element of a
+// list that is moved onto itself leaves it neither empty nor without its deadline.
+func (db *DB) ListMove(from []byte, fromEnd End, to []byte, toEnd End) (text string, err error) {
+	index := 0
+	if fromEnd == Tail {
+		index = -1
+	}
+	text, _, err = db.ListAt(from, index)
+	if err != nil {
+		return "", err
+	}
+	if _, err = db.ListPush(to, toEnd, []byte(text)); err != nil {
+		return "", err
+	}
+	text, _, err = db.ListPop(from, fromEnd)
+	return text, err
+}
+
 // ListLen counts the elements of the list under key, 0 if it is missing.
 func (db *DB) ListLen(key []byte) (int, error) {
 	e, err := db.find(key, List)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -57,12 +58,13 @@ func atoi(arg []byte) int {
 	return int(int32(n))
 }
 
-// is reports whether arg is the option word, which is given in upper case.
+// is reports whether arg is the option word, which is given in upper case. As
+// in C the argument ends at its first zero byte.
 func is(arg []byte, word string) bool {
-	if len(arg) != len(word) {
+	if len(arg) != len(word) && (len(arg) < len(word) || arg[len(word)] != 0) {
 		return false
 	}
-	for i, b := range arg {
+	for i, b := range arg[:len(word)] {
 		if upper(b) != word[i] {
 			return false
 		}
@@ -73,14 +75,18 @@ func is(arg []byte, word string) bool {
 // blockTimeout reads the timeout of a blocking command, in seconds with
 // fractions, as milliseconds; 0 is for ever. bad is an error text or "".
 func blockTimeout(arg []byte) (millis int64, bad string) {
-	seconds, ok := parseFloat(arg)
+	seconds, ok := parseLongDouble(arg)
 	if !ok {
 		return 0, errTimeoutFloat
 	}
-	if seconds < 0 || seconds*1000 >= math.MaxInt64 { // too great ones overflow
+	whole, accuracy := seconds.Mul(seconds, big.NewFloat(1000)).Int64()
+	switch {
+	case whole < 0 || whole == math.MaxInt64: // too great ones overflow
 		return 0, errNegTimeout
+	case accuracy == big.Below:
+		return whole + 1, ""
 	}
-	return int64(math.Ceil(seconds * 1000)), ""
+	return whole, ""
 }
 
 func upper(b byte) byte {

@@ -33,10 +33,13 @@ const (
 )
 
 // parseBitOffset reads the number of a bit; the first of a byte is its highest.
-func parseBitOffset(arg []byte) (offset int64, ok bool) {
+func (c *Call) parseBitOffset(arg []byte) (offset int64, ok bool) {
 	offset, ok = parseInt(arg)
-	return offset, ok && offset >= 0 && offset < maxString*8
+	return offset, ok && c.mayHaveBit(offset)
 }
+
+// mayHaveBit reports whether a string may be so long that it has this bit.
+func (c *Call) mayHaveBit(offset int64) bool { return offset >= 0 && offset/8 < c.maxString() }
 
 // bitAt is a bit of text, 0 behind its end.
 func bitAt(text string, offset int64) int64 {
@@ -48,7 +51,7 @@ func bitAt(text string, offset int64) int64 {
 
 // runSetBit is SETBIT key offset value. It replies the old bit.
 func runSetBit(c *Call) resp.Value {
-	offset, ok := parseBitOffset(c.Args[2])
+	offset, ok := c.parseBitOffset(c.Args[2])
 	if !ok {
 		return resp.Err(errBitOffset)
 	}
@@ -83,7 +86,7 @@ func runSetBit(c *Call) resp.Value {
 
 // runGetBit is GETBIT key offset.
 func runGetBit(c *Call) resp.Value {
-	offset, ok := parseBitOffset(c.Args[2])
+	offset, ok := c.parseBitOffset(c.Args[2])
 	if !ok {
 		return resp.Err(errBitOffset)
 	}

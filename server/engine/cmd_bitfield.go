@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 
@@ -51,7 +52,7 @@ func runBitField(c *Call) resp.Value { return bitField(c, false) }
 func runBitFieldRO(c *Call) resp.Value { return bitField(c, true) }
 
 func bitField(c *Call, readOnly bool) resp.Value {
-	ops, bad := parseFieldOps(c.Args[2:])
+	ops, bad := parseFieldOps(c, c.Args[2:])
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -71,26 +72,27 @@ func bitField(c *Call, readOnly bool) resp.Value {
 	}
 	changed := make([]byte, max(len(text), int(size)))
 	copy(changed, text)
-	grew, dirty := len(changed) > len(text), false
+	grew, changes := len(changed) > len(text), 0
 	replies := make([]resp.Value, 0, len(ops))
 	for _, op := range ops {
 		reply, differs, wrote := op.apply(changed)
 		replies = append(replies, reply)
-		dirty = dirty || differs || wrote && grew
+		changes += flag(differs || wrote && grew)
 	}
-	if dirty || grew {
+	if changes > 0 || grew {
 		if _, err := c.DB.SetRange(key, 0, changed); err != nil {
 			return failed(err)
 		}
 	}
-	if dirty { // a string that only grew, for writes that failed, tells nobody
+	if changes > 0 { // a string that only grew, for writes that failed, tells nobody
 		c.Changed(key, "setbit")
+		c.Amounts(changes)
 	}
 	return resp.List(replies...)
 }
 
 // parseFieldOps reads the operations; OVERFLOW is for those behind it.
-func parseFieldOps(args [][]byte) (ops []fieldOp, bad string) {
+func parseFieldOps(c *Call, args [][]byte) (ops []fieldOp, bad string) {
 	mode := overflowWrap
 	for len(args) > 0 {
 		op, words := fieldOp{overflow: mode}, 4
@@ -110,7 +112,7 @@ func parseFieldOps(args [][]byte) (ops []fieldOp, bad string) {
 		default:
 			return nil, errSyntax
 		}
-		if bad := op.parse(args[1:words]); bad != "" {
+		if bad := op.parse(c, args[1:words]); bad != "" {
 			return nil, bad
 		}
 		ops = append(ops, op)
@@ -131,9 +133,11 @@ func parseOverflow(arg []byte) (overflow, string) {
 	return 0, errOverflows
 }
 
-// parse reads type offset [value]. An offset with # counts in widths.
-func (op *fieldOp) parse(args [][]byte) (bad string) {
-	kind := args[0]
+// parse reads type offset [value]. An offset with # counts in widths, and wraps
+// around as in Redis.
+// Source: getBitOffsetFromArgument of Redis 7.0.
+func (op *fieldOp) parse(c *Call, args [][]byte) (bad string) {
+	kind, _, _ := bytes.Cut(args[0], []byte{0})
 	if len(kind) == 0 || kind[0] != 'i' && kind[0] != 'u' {
 		return errFieldType
 	}
@@ -147,10 +151,11 @@ func (op *fieldOp) parse(args [][]byte) (bad string) {
 	if len(text) > 0 && text[0] == '#' {
 		text, factor = text[1:], width
 	}
-	if op.offset, ok = parseInt(text); !ok || op.offset < 0 || op.offset > (maxString*8-width)/factor {
+	op.offset, ok = parseInt(text)
+	op.offset *= factor
+	if !ok || !c.mayHaveBit(op.offset) {
 		return errBitOffset
 	}
-	op.offset *= factor
 	if len(args) > 2 {
 		if op.value, ok = parseInt(args[2]); !ok {
 			return errNotInt

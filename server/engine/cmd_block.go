@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+
 	"minikv/datastore"
 	"minikv/internal/resp"
 )
@@ -50,6 +52,9 @@ func blockingPop(c *Call, end datastore.End, plain string) resp.Value {
 			texts, err := popElements(c, key, end, 1)
 			if err != nil {
 				return failed(err)
+			}
+			if c.Again {
+				c.Amounts(0) // as Redis counts
 			}
 			c.Replicate([]byte(plain), key)
 			return resp.List(resp.Str(string(key)), texts[0])
@@ -120,7 +125,11 @@ func runBLMove(c *Call) resp.Value {
 	if !okFrom || !okTo {
 		return resp.Err(errSyntax)
 	}
-	return blockingMove(c, from, to, [][]byte{[]byte("LMOVE"), c.Args[1], c.Args[2], c.Args[3], c.Args[4]})
+	effect := [][]byte{[]byte("LMOVE"), c.Args[1], c.Args[2], c.Args[3], c.Args[4]}
+	if c.Again { // in Redis's own words
+		effect[3], effect[4] = bytes.ToLower(effect[3]), bytes.ToLower(effect[4])
+	}
+	return blockingMove(c, from, to, effect)
 }
 
 // runBRPopLPush is BRPOPLPUSH source destination timeout.

@@ -79,6 +79,7 @@ func runMove(c *Call) resp.Value {
 	c.DB.Move(key, target, key)
 	c.Changed(key, "move_from")
 	c.ChangedIn(database, key, "move_to")
+	c.Amounts(0) // both are one change
 	return resp.One
 }
 
@@ -99,13 +100,13 @@ func runSwapDB(c *Call) resp.Value {
 		return resp.Err(bad)
 	}
 	c.ReplicateAnyway()
+	n.stats.dirty++
 	if a == b {
 		return resp.OK
 	}
 	n.touchReplaced(n.keys.DB(a), n.keys.DB(b))
 	n.touchReplaced(n.keys.DB(b), n.keys.DB(a))
 	n.keys.SwapDB(a, b)
-	n.stats.dirty++
 	n.readyAll(a)
 	n.readyAll(b)
 	return resp.OK

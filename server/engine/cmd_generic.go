@@ -166,6 +166,7 @@ func rename(c *Call, from, to []byte) {
 	c.DB.Rename(from, to)
 	c.Changed(from, "rename_from")
 	c.Changed(to, "rename_to")
+	c.Amounts(0) // both are one change
 }
 
 // runType is TYPE key.

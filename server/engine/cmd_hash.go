@@ -76,6 +76,7 @@ func removedReply(c *Call, key []byte, event string, n int) resp.Value {
 func (c *Call) removed(key []byte, event string, n int) {
 	if n > 0 {
 		c.Changed(key, event)
+		c.Amounts(n)
 		notifyIfGone(c, key)
 	}
 }
@@ -234,6 +235,7 @@ func runHSet(c *Call, reply *resp.Value) {
 		}
 	}
 	c.Changed(key, "hset")
+	c.Amounts(len(c.Args)/2 - 1)
 	reply.SetInt(created)
 }
 

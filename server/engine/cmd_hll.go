@@ -60,8 +60,9 @@ func runPFAdd(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	updated := h == nil
+	updates := 0
 	if h == nil {
+		updates++
 		h = datastore.NewHyperLogLog(c.Node.sparseMax())
 	}
 	for _, element := range c.Args[2:] {
@@ -69,14 +70,15 @@ func runPFAdd(c *Call) resp.Value {
 		if !ok {
 			return resp.Err(errInvalidHLL)
 		}
-		updated = updated || grown
+		updates += flag(grown)
 	}
-	if !updated {
+	if updates == 0 {
 		return resp.Zero
 	}
 	h.Changed()
 	c.DB.SetRaw(key, h.Bytes())
 	c.Changed(key, "pfadd")
+	c.Amounts(updates)
 	return resp.One
 }
 

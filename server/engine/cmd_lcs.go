@@ -12,6 +12,9 @@ type lcsOptions struct {
 	minLength                   int64
 }
 
+// largestTable is what the table of an LCS has at most, in bytes.
+const largestTable = 512 << 20
+
 // runLCS is LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN].
 func runLCS(c *Call) resp.Value {
 	a, _, errA := c.DB.String(c.Args[1])
@@ -23,7 +26,7 @@ func runLCS(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	if uint64(len(a)+1)*uint64(len(b)+1) > maxString/4 {
+	if most := min(largestTable, c.Node.conf.maxString); int64(len(a)+1)*int64(len(b)+1) > most/4 {
 		return resp.Err("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
 	}
 	table := newLCSTable(a, b)

@@ -110,15 +110,16 @@ func move(c *Call, from, to datastore.End) resp.Value {
 	if _, err = c.DB.ListLen(target); err != nil {
 		return failed(err)
 	}
-	text, _, err := c.DB.ListPop(source, from)
+	text, err := c.DB.ListMove(source, from, target, to)
 	if err != nil {
-		return failed(err)
-	}
-	if _, err = c.DB.ListPush(target, to, []byte(text)); err != nil {
 		return failed(err)
 	}
 	c.Changed(target, pushEvent(to))
 	c.Changed(source, popEvent(from))
+	c.Amounts(0) // both are one change
+	if c.Again {
+		c.Amounts(0)
+	}
 	notifyIfGone(c, source)
 	return resp.Str(text)
 }
@@ -205,6 +206,7 @@ func popElements(c *Call, key []byte, end datastore.End, n int) ([]resp.Value, e
 		texts = append(texts, resp.Str(text))
 	}
 	c.Changed(key, popEvent(end))
+	c.Amounts(n)
 	notifyIfGone(c, key)
 	return texts, nil
 }
@@ -231,6 +233,7 @@ func push(c *Call, reply *resp.Value, end datastore.End) {
 		}
 	}
 	c.Changed(key, pushEvent(end))
+	c.Amounts(len(c.Args) - 2)
 	reply.SetInt(int64(n))
 }
 
@@ -336,6 +339,7 @@ func runLTrim(c *Call) resp.Value {
 		return failed(err)
 	}
 	c.Changed(key, "ltrim")
+	c.Amounts(n)
 	notifyIfGone(c, key)
 	if n == 0 {
 		c.ReplicateNothing()

@@ -60,6 +60,7 @@ func runSAdd(c *Call) resp.Value {
 	}
 	if added > 0 {
 		c.Changed(key, "sadd")
+		c.Amounts(int(added))
 	}
 	return resp.Int(added)
 }

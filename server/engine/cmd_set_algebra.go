@@ -54,7 +54,12 @@ func combineStore(c *Call, operation setOperation, event string) resp.Value {
 func (c *Call) store(target []byte, event string, n int, fill func()) {
 	existed := c.DB.Delete(target)
 	if n > 0 {
+		tell := c.Node.keys.OnNew
+		if existed {
+			c.Node.keys.OnNew = nil // what is replaced is no new key
+		}
 		fill()
+		c.Node.keys.OnNew = tell
 		c.Changed(target, event)
 	} else if existed {
 		c.Changed(target, "del")

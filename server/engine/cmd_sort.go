@@ -67,6 +67,9 @@ func sortKey(c *Call, mayStore bool) resp.Value {
 			_, _ = c.DB.ListPush(opt.target, datastore.Tail, []byte(v.Str))
 		}
 	})
+	if len(list) > 0 {
+		c.Amounts(len(list))
+	}
 	return resp.Int(int64(len(list)))
 }
 
@@ -95,11 +98,12 @@ func parseSort(c *Call, mayStore bool) (opt sortOptions, bad string) {
 			i++
 		case is(args[i], "BY") && left >= 1:
 			opt.by = string(args[i+1])
-			opt.unsorted = !strings.Contains(opt.by, "*")
-			if !opt.unsorted && c.Node.cfg.Topology != nil {
+			constant := !strings.Contains(opt.by, "*")
+			opt.unsorted = opt.unsorted || constant
+			if !constant && c.Node.cfg.Topology != nil {
 				return opt, "ERR BY option of SORT denied in Cluster mode."
 			}
-			if !opt.unsorted && !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
+			if !constant && !c.Session.user.readsAnyKey(c.Cmd, c.Args) {
 				return opt, "ERR BY option of SORT denied due to insufficient ACL permissions."
 			}
 			i++
@@ -128,6 +132,9 @@ func (o *sortOptions) load(c *Call) (texts []string, bad string) {
 	case datastore.List:
 		n, _ := c.DB.ListLen(key)
 		texts, _ = c.DB.ListRange(key, 0, n)
+		if o.unsorted && o.descending {
+			slices.Reverse(texts)
+		}
 	case datastore.Set:
 		texts, _ = c.DB.SetMembers(key)
 		if o.unsorted && (o.target != nil || c.Script) {

@@ -143,6 +143,7 @@ func runXTrim(c *Call) resp.Value {
 	removed := s.Trim(opt.trim)
 	if removed > 0 {
 		c.Changed(c.Args[1], "xtrim")
+		c.Amounts(int(removed))
 		if opt.trim.Approx {
 			effect := append([][]byte(nil), c.Args...)
 			opt.makeExact(effect, s)
@@ -177,6 +178,7 @@ func runXDel(c *Call) resp.Value {
 			s.FixFirst()
 		}
 		c.Changed(c.Args[1], "xdel")
+		c.Amounts(deleted)
 	}
 	return resp.Int(int64(deleted))
 }

@@ -50,6 +50,7 @@ func runXGroupCreate(c *Call) resp.Value {
 	if s == nil {
 		s = c.DB.CreateStream(key)
 		c.Changed(key, "")
+		c.Amounts(0) // the group counts for both
 	}
 	if s.Group(c.Args[3]) != nil {
 		return resp.Err("BUSYGROUP Consumer Group name already exists")

@@ -184,7 +184,9 @@ func (r *streamRead) deliver(c *Call, s *datastore.StreamData, i int) resp.Value
 		from, _ := r.after[i].Next()
 		return entriesReply(s, from, datastore.LastStreamID, r.count, false)
 	}
-	c.countUnseen(r.keys[i])
+	if !c.Again { // as Redis counts
+		c.countUnseen(r.keys[i])
+	}
 	consumer := g.Consumer(r.consumer)
 	if consumer == nil {
 		consumer = c.createConsumer(r.keys[i], g, r.consumer)

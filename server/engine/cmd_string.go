@@ -64,17 +64,23 @@ const (
 	errNaNOrInfinity = "ERR increment would produce NaN or Infinity"
 )
 
-// maxString is the longest string that APPEND and SETRANGE make, in bytes.
-const maxString = 512 << 20
+// maxString is the longest string that a command may make, in bytes.
+// Source: checkStringLength of Redis 7.0, which lets a master's commands pass.
+func (c *Call) maxString() int64 {
+	if c.Session.internal {
+		return math.MaxInt64
+	}
+	return c.Node.conf.maxString
+}
 
 // runAppend is APPEND key value.
 func runAppend(c *Call) resp.Value {
 	key, tail := c.Args[1], c.Args[2]
-	old, _, err := c.DB.String(key)
+	old, exists, err := c.DB.String(key)
 	if err != nil {
 		return failed(err)
 	}
-	if len(old)+len(tail) > maxString {
+	if exists && int64(len(old)+len(tail)) > c.maxString() {
 		return resp.Err(errStringTooLong)
 	}
 	n, err := c.DB.Append(key, tail)
@@ -360,7 +366,7 @@ func runSetRange(c *Call) resp.Value {
 	if len(text) == 0 {
 		return resp.Int(int64(len(old)))
 	}
-	if offset > maxString-int64(len(text)) {
+	if offset > c.maxString()-int64(len(text)) {
 		return resp.Err(errStringTooLong)
 	}
 	n, err := c.DB.SetRange(key, int(offset), text)

@@ -161,6 +161,7 @@ func zadd(c *Call, reply *resp.Value, opt addOptions, pairs [][]byte) {
 	}
 	if added+updated > 0 {
 		c.Changed(key, opt.event())
+		c.Amounts(added + updated)
 	}
 	switch {
 	case opt.incr || reply.Kind == resp.Error:

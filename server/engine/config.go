@@ -27,6 +27,7 @@ type configuration struct {
 	minGood        int           // min-replicas-to-write
 	backlog        int           // repl-backlog-size, in bytes
 	trackedKeys    int           // tracking-table-max-keys; 0: any number
+	maxString      int64         // proto-max-bulk-len: bytes
 	lazyDel        bool          // DEL counts as UNLINK does
 	timesScripts   bool          // what scripts call is timed, since something would be noted
 	untimed        bool          // latency-tracking no
@@ -207,6 +208,7 @@ func (conf *configuration) derive() {
 	if conf.slowerThan >= 0 {
 		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
 	}
+	conf.maxString = conf.number("proto-max-bulk-len")
 	conf.lazyDel = conf.get("lazyfree-lazy-user-del") == "yes"
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))

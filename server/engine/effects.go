@@ -56,6 +56,10 @@ func (c *Call) ChangedIn(db int, key []byte, event string) {
 	}
 }
 
+// Amounts tells that what Changed was told of once counts as n changes in
+// rdb_changes_since_last_save of INFO.
+func (c *Call) Amounts(n int) { c.Node.stats.dirty += int64(n) - 1 }
+
 // writer is who a change by this command counts as its own: nobody for a
 // script's, so that in broadcasting mode NOLOOP does not hide it.
 func (c *Call) writer() *Session {

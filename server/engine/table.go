@@ -154,7 +154,7 @@ func (cmd *Command) resolve(args [][]byte) (*Command, string) {
 		return cmd, ""
 	}
 	for i := range cmd.Sub {
-		if is(args[1], cmd.Sub[i].Name) {
+		if len(args[1]) == len(cmd.Sub[i].Name) && is(args[1], cmd.Sub[i].Name) {
 			return &cmd.Sub[i], ""
 		}
 	}
