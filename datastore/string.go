@@ -33,10 +33,16 @@ func (db *DB) SetNumberText(key, text []byte) {
 	}
 }
 
-// SetRaw is SetString for a text that was changed in place; the deadline stays.
-func (db *DB) SetRaw(key, text []byte) {
-	db.SetString(key, text, KeepDeadline)
-	if e := db.lookup(key); e != nil { // not expired by its old deadline
+// SetRaw is SetString for a text that was computed byte by byte.
+func (db *DB) SetRaw(key, text []byte, deadline int64) {
+	db.SetString(key, text, deadline)
+	db.Unshare(key)
+}
+
+// Unshare has the string under key, if there is one, count as changed in place,
+// even if no byte of it is.
+func (db *DB) Unshare(key []byte) {
+	if e := db.lookup(key); e != nil && e.value.kind == String { // not expired by its old deadline
 		e.value.form = formGrown
 	}
 }

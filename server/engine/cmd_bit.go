@@ -66,6 +66,7 @@ func runSetBit(c *Call) resp.Value {
 	}
 	old, at := bitAt(text, offset), int(offset/8)
 	if old == bit && at < len(text) {
+		c.DB.Unshare(key)
 		return resp.Int(old)
 	}
 	var changed byte
@@ -251,7 +252,7 @@ func runBitOp(c *Call) resp.Value {
 			result[i] = operation(result[i], b)
 		}
 	}
-	c.store(target, "set", longest, func() { c.DB.SetString(target, result, datastore.NoDeadline) })
+	c.store(target, "set", longest, func() { c.DB.SetRaw(target, result, datastore.NoDeadline) })
 	return resp.Int(int64(longest))
 }
 

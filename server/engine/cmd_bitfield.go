@@ -79,10 +79,13 @@ func bitField(c *Call, readOnly bool) resp.Value {
 		replies = append(replies, reply)
 		changes += flag(differs || wrote && grew)
 	}
-	if changes > 0 || grew {
+	switch {
+	case changes > 0 || grew:
 		if _, err := c.DB.SetRange(key, 0, changed); err != nil {
 			return failed(err)
 		}
+	case size > 0:
+		c.DB.Unshare(key)
 	}
 	if changes > 0 { // a string that only grew, for writes that failed, tells nobody
 		c.Changed(key, "setbit")

@@ -46,7 +46,7 @@ func (c *Call) hyperLogLog(key []byte) (h *datastore.HyperLogLog, bad string) {
 // the value is of the raw encoding from here on, whether anything is written or not.
 func (c *Call) ownHyperLogLog(key []byte) (h *datastore.HyperLogLog, bad string) {
 	if h, bad = c.hyperLogLog(key); h != nil {
-		c.DB.SetRaw(key, h.Bytes())
+		c.DB.SetRaw(key, h.Bytes(), datastore.KeepDeadline)
 	}
 	return h, bad
 }
@@ -76,7 +76,7 @@ func runPFAdd(c *Call) resp.Value {
 		return resp.Zero
 	}
 	h.Changed()
-	c.DB.SetRaw(key, h.Bytes())
+	c.DB.SetRaw(key, h.Bytes(), datastore.KeepDeadline)
 	c.Changed(key, "pfadd")
 	c.Amounts(updates)
 	return resp.One
@@ -107,7 +107,7 @@ func runPFCount(c *Call) resp.Value {
 		}
 		count = datastore.CountRegisters(&values)
 		h.SetCached(count)
-		c.DB.SetRaw(c.Args[1], h.Bytes())
+		c.DB.SetRaw(c.Args[1], h.Bytes(), datastore.KeepDeadline)
 		c.Changed(c.Args[1], "")
 	}
 	return resp.Int(int64(count))
@@ -156,7 +156,7 @@ func runPFMerge(c *Call) resp.Value {
 		}
 	}
 	h.Changed()
-	c.DB.SetRaw(key, h.Bytes())
+	c.DB.SetRaw(key, h.Bytes(), datastore.KeepDeadline)
 	c.Changed(key, "pfadd")
 	return resp.OK
 }
@@ -214,7 +214,7 @@ func (c *Call) makeDense(key []byte, h *datastore.HyperLogLog) (bad string) {
 	if !h.MakeDense() {
 		return errInvalidHLL
 	}
-	c.DB.SetRaw(key, h.Bytes())
+	c.DB.SetRaw(key, h.Bytes(), datastore.KeepDeadline)
 	c.changedUnseen(key, "")
 	return ""
 }

@@ -17,6 +17,9 @@ var monitorCommands = []Command{
 // runMonitor is MONITOR: the session is shown every command from now on.
 func runMonitor(c *Call) resp.Value {
 	s := c.Session
+	if c.InTx {
+		return resp.Err("ERR MONITOR isn't allowed for DENY BLOCKING client")
+	}
 	if s.monitors {
 		return resp.Value{}
 	}

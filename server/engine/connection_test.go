@@ -90,6 +90,28 @@ func TestQuitAndKill(t *testing.T) {
 	require.True(t, q.Closing())
 }
 
+// TestRepliesEndInsideExec: commands of a transaction behind one that ends the
+// connection are executed without a reply; CLIENT REPLY SKIP is about the command
+// behind EXEC. So redis-server 7.0.15 has it, whose bytes these are.
+func TestRepliesEndInsideExec(t *testing.T) {
+	f := newFixture(t)
+	exec := func(s *Session, queued ...string) string {
+		f.do(s, "MULTI")
+		for _, line := range queued {
+			f.expect(s, line, "QUEUED")
+		}
+		f.node.Do(s, bytesOf([]string{"EXEC"}))
+		defer func() { s.Out = s.Out[:0] }()
+		return string(s.Out)
+	}
+	s := f.session()
+	require.Equal(t, "*3\r\n+OK\r\n$1\r\n1\r\n", exec(s, "CLIENT REPLY SKIP", "SET x 1", "GET x"))
+	f.expect(s, "PING", "", "PING", "PONG")
+	require.Equal(t, "*2\r\n:1\r\n", exec(s, "CLIENT KILL ID 1 SKIPME no", "SET x 2"))
+	require.True(t, s.Closing())
+	f.expect(f.session(), "GET x", `"2"`)
+}
+
 func TestClientListAndReply(t *testing.T) {
 	f := newFixture(t)
 	s, o := f.session(), f.session()

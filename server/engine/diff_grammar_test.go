@@ -57,6 +57,36 @@ func readForms(t *testing.T) (forms []diffForm) {
 	return forms
 }
 
+// episode makes the commands of one episode. Every other episode is mostly about
+// commands that begin with one letter: among all commands few would find a value of
+// their kind, let alone one with a past.
+func episode(random *rand.Rand, forms []diffForm, steps int) []diffStep {
+	family := forms
+	if letter := forms[random.Intn(len(forms))].words[0][0]; random.Intn(2) == 0 {
+		family = slices.DeleteFunc(slices.Clone(forms), func(f diffForm) bool { return f.words[0][0] != letter })
+	}
+	out := make([]diffStep, steps)
+	for i := range out {
+		list := family
+		if random.Intn(3) == 0 {
+			list = forms
+		}
+		out[i] = list[random.Intn(len(list))].command(random)
+	}
+	return out
+}
+
+// viaScript is the script that now and then sends a command.
+const viaScript = "return redis.call(unpack(ARGV))"
+
+// withoutScript is the command that a script of viaScript sends, or cmd itself.
+func withoutScript(cmd [][]byte) [][]byte {
+	if len(cmd) > 3 && string(cmd[1]) == viaScript {
+		return cmd[3:]
+	}
+	return cmd
+}
+
 // diffEvals are the scripts that Q stands for.
 var diffEvals = []string{
 	`return redis.call('GET',KEYS[1])`,
@@ -72,6 +102,10 @@ var diffEvals = []string{
 	`return #KEYS+#ARGV`,
 	`return ARGV[1]+1`,
 	`return KEYS[3]..'x'`,
+	`redis.setresp(3) local r=redis.call('ZSCORE',KEYS[1],ARGV[1]) return {type(r),r}`,
+	`redis.setresp(3) return {redis.call('GET','no'),redis.call('SISMEMBER',KEYS[1],ARGV[1]),redis.call('TYPE',KEYS[1])}`,
+	`local a,b=redis.pcall('INCRBY',KEYS[1],ARGV[2]),redis.pcall('HINCRBY',KEYS[2],'a',ARGV[2]) a,b=b,a return {a,b}`,
+	`local t=redis.call('LRANGE',KEYS[1],0,-1) for i,v in ipairs(t) do redis.call('RPUSH',KEYS[2],v) end return #t`,
 	`redis.call('DEL',KEYS[1]) redis.call('SADD',KEYS[1],ARGV[2],3,1) return redis.call('SORT',KEYS[1],'BY','nosort')`,
 }
 
@@ -81,8 +115,8 @@ var diffEvals = []string{
 func diffWord(random *rand.Rand, kind string) string {
 	pick := func(choices ...string) string { return choices[random.Intn(len(choices))] }
 	switch kind {
-	case "K":
-		return "key" + strconv.Itoa(random.Intn(8))
+	case "K": // the first ones more often, so that commands meet
+		return "key" + strconv.Itoa(random.Intn(1+random.Intn(8)))
 	case "X":
 		return "names" + strconv.Itoa(random.Intn(2))
 	case "B":
@@ -161,6 +195,9 @@ func (f *diffForm) command(random *rand.Rand) diffStep {
 			break // a cursor that was not given out, or a part of a hash table, which has no order
 		}
 		words[at] = diffWord(random, []string{"V", "N", "D", "K"}[random.Intn(4)])
+	}
+	if !f.exact && random.Intn(40) == 0 {
+		words = append([]string{"EVAL", strconv.Quote(viaScript), "0"}, words...)
 	}
 	step.line = strings.Join(words, " ")
 	return step

@@ -43,13 +43,10 @@ func TestRandomCommandsAgainstRedis(t *testing.T) {
 	t.Cleanup(d.leave)
 	random := rand.New(rand.NewSource(seed))
 	forms := readForms(t)
-	const episode, progress, most = 200, 100_000, 5
+	const size, progress, most = 200, 100_000, 5
 	differences := 0
-	for sent := 0; sent < *diffCommands && differences < most; sent += episode {
-		steps := make([]diffStep, episode)
-		for i := range steps {
-			steps[i] = forms[random.Intn(len(forms))].command(random)
-		}
+	for sent := 0; sent < *diffCommands && differences < most; sent += size {
+		steps := episode(random, forms, size)
 		if sent > 0 && sent%progress == 0 {
 			t.Logf("%d commands, %d differences", sent, differences)
 		}
@@ -108,7 +105,8 @@ type differ struct {
 // diffDefaults are the parameters that random commands change.
 const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack-value 64 set-max-intset-entries 512 " +
 	"zset-max-listpack-entries 128 zset-max-listpack-value 64 notify-keyspace-events '' maxmemory-policy noeviction " +
-	"slowlog-log-slower-than -1"
+	"slowlog-log-slower-than -1 stream-node-max-entries 100 stream-node-max-bytes 4096 hll-sparse-max-bytes 3000 " +
+	"list-max-listpack-size -2 list-compress-depth 0"
 
 // diffLimited makes a user as whom clients may send random commands.
 const diffLimited = "ACL SETUSER limited reset on nopass +@all -@hyperloglog -lrange -config|get &ch1 &new* " +

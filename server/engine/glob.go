@@ -9,7 +9,7 @@ func MatchGlobFold(pattern, text string) bool { return matchGlobFold(pattern, te
 
 // matchGlob reports whether text matches pattern: * any run, ? any byte,
 // [a-z] and [^a-z] classes, \ for the next byte itself. An empty text matches
-// an empty pattern only, not "*"; most callers take a single * for all.
+// an empty pattern only, not "*": KEYS and SCAN take a single * for all themselves.
 // Source: stringmatchlen of Redis 7.0, down to unclosed classes.
 func matchGlob(pattern, text string) bool { return glob{pattern, false}.matches(text) }
 

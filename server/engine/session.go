@@ -71,10 +71,10 @@ func (s *Session) own() *special {
 type replyMode uint8
 
 const (
-	replyOn replyMode = iota
-	replyOff
-	replySkipNext // CLIENT REPLY SKIP has just run
-	replySkip     // the current command's reply is skipped
+	replyOn       replyMode = iota
+	replySkipNext           // CLIENT REPLY SKIP has just run; in EXEC other commands come behind it
+	replyOff                // from here on replies are silenced
+	replySkip               // the current command's is
 )
 
 // NewSession is a new client, connected from addr ("127.0.0.1:50000").
@@ -146,7 +146,7 @@ func (s *Session) send(v resp.Value) { s.sendReply(&v) }
 
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
-	if s.reply == replyOn && !s.internal {
+	if s.reply < replyOff && !s.internal {
 		s.Out = resp.AppendTo(s.Out, v, s.Proto)
 	}
 }
@@ -235,7 +235,7 @@ func (l *sessionList) byID(id int64) *Session {
 
 // sendArrayHeader begins an array reply whose n elements follow one by one.
 func (s *Session) sendArrayHeader(n int) {
-	if s.reply == replyOn && !s.internal {
+	if s.reply < replyOff && !s.internal {
 		s.Out = resp.AppendArrayHeader(s.Out, n)
 	}
 }

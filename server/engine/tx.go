@@ -84,6 +84,7 @@ func runExec(c *Call) resp.Value {
 	}
 	s.sendArrayHeader(len(tx.queue))
 	for _, queued := range tx.queue {
+		ends := s.closing // an earlier one has ended the connection: what follows has no reply
 		inner := n.push(s)
 		inner.Cmd, inner.Args, inner.InTx = queued.cmd, queued.args, true
 		reply, denied := inner.deniedNow()
@@ -92,7 +93,9 @@ func runExec(c *Call) resp.Value {
 		} else {
 			inner.execute(&inner.reply)
 		}
-		s.send(inner.reply)
+		if !ends {
+			s.send(inner.reply)
+		}
 		n.pop()
 	}
 	return resp.Value{}
