@@ -112,7 +112,7 @@ func expireNow(c *Call, reply *resp.Value, key []byte) {
 		return
 	}
 	c.Changed(key, "del")
-	c.Replicate([]byte("DEL"), key)
+	c.Replicate(c.Node.deletion("lazyfree-lazy-expire"), key)
 	reply.SetInt(1)
 }
 

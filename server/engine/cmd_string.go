@@ -165,7 +165,7 @@ func runGetDel(c *Call) resp.Value {
 	if ok {
 		c.DB.Delete(key)
 		c.Changed(key, "del")
-		c.Replicate([]byte("DEL"), key)
+		c.Replicate(c.Node.deletion("lazyfree-lazy-user-del"), key)
 	}
 	return textReply(text, ok, err)
 }
@@ -192,7 +192,7 @@ func runGetEx(c *Call) resp.Value {
 	case opt.absolute() && alreadyPast(c, deadline):
 		c.DB.Delete(key)
 		c.Changed(key, "del")
-		c.Replicate([]byte("DEL"), key)
+		c.Replicate(c.Node.deletion("lazyfree-lazy-expire"), key)
 	case opt.unit != "":
 		c.DB.SetDeadline(key, deadline)
 		c.Changed(key, "expire")

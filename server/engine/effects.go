@@ -128,6 +128,15 @@ func (c *Call) propagate() {
 	}
 }
 
+// deletion is the command that replicas are sent for a key that is gone: UNLINK
+// if a parameter has Redis free its memory later.
+func (n *Node) deletion(parameter string) []byte {
+	if n.conf.get(parameter) == "yes" {
+		return []byte("UNLINK")
+	}
+	return []byte("DEL")
+}
+
 // recording reports whether effects are recorded now.
 func (n *Node) recording() bool { return n.repl.logging && !n.effects.muted && !n.repl.isReplica() }
 

@@ -71,7 +71,7 @@ func (n *Node) evictOne(policy string) bool {
 	n.touch(bestDB, best.Key)
 	n.invalidate(best.Key, nil)
 	n.notify(bestDB, "evicted", best.Key)
-	n.replicateIn(bestDB, []byte("DEL"), key)
+	n.replicateIn(bestDB, n.deletion("lazyfree-lazy-eviction"), key)
 	n.flushEffects(false)
 	return true
 }
