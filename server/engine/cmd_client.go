@@ -171,7 +171,7 @@ func (c *Call) listFilter() (filter clientFilter, bad string) {
 	case len(c.Args) > 3 && is(c.Args[2], "ID"):
 		for _, arg := range c.Args[3:] {
 			id, ok := parseInt(arg)
-			if !ok || id < 1 {
+			if !ok {
 				return filter, "ERR Invalid client ID"
 			}
 			filter.ids = append(filter.ids, id)

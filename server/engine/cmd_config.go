@@ -44,6 +44,9 @@ func runConfigGet(c *Call) resp.Value {
 	return resp.Pairs(list...)
 }
 
+// leastBacklog is the smallest repl-backlog-size that CONFIG SET leaves, in bytes.
+const leastBacklog = 16 << 10
+
 // runConfigSet is CONFIG SET name value [name value ...]: all or nothing.
 func runConfigSet(c *Call) resp.Value {
 	pairs := c.Args[2:]
@@ -62,6 +65,9 @@ func runConfigSet(c *Call) resp.Value {
 		if err := c.Node.conf.set(string(pairs[i]), string(pairs[i+1])); err != nil {
 			panic("engine: " + err.Error())
 		}
+	}
+	if c.Node.conf.backlog < leastBacklog { // only CONFIG SET mends it
+		_ = c.Node.conf.set("repl-backlog-size", decimal(leastBacklog))
 	}
 	if now := c.Node.conf.get(password); now != before {
 		c.Node.access.root.setOnlyPassword(now)
@@ -89,31 +95,22 @@ func (c *Call) rebind(pairs [][]byte) (bad string) {
 
 // checkConfigSet is why CONFIG SET must change nothing, or "".
 func (c *Call) checkConfigSet(pairs [][]byte) string {
-	seen := make(map[*parameter]bool)
-	allowed := c.permits("enable-protected-configs")
-	immutable, protected, twice := "", "", ""
+	seen := make(map[string]bool) // by name, of which a parameter may have two
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])
+		lower := strings.ToLower(name)
 		p := findParameter(name)
 		switch {
 		case p == nil:
 			return "ERR Unknown option or number of arguments for CONFIG SET - '" + string(clip(pairs[i], len(name))) + "'"
-		case p.immutable && immutable == "":
-			immutable = name
-		case p.protected && !allowed && protected == "":
-			protected = name
-		case seen[p] && twice == "":
-			twice = name
+		case p.immutable:
+			return errConfigSet(name, "can't set immutable config")
+		case p.protected && !c.permits("enable-protected-configs"):
+			return errConfigSet(name, "can't set protected config")
+		case seen[lower]:
+			return errConfigSet(name, "duplicate parameter")
 		}
-		seen[p] = true
-	}
-	switch {
-	case immutable != "":
-		return errConfigSet(immutable, "can't set immutable config")
-	case protected != "":
-		return errConfigSet(protected, "can't set protected config")
-	case twice != "":
-		return errConfigSet(twice, "duplicate parameter")
+		seen[lower] = true
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])

@@ -151,7 +151,7 @@ func (conf *configuration) put(name, value string) error {
 	p := findParameter(name)
 	text, _ := p.canonical(value)
 	if p.name == outputLimits {
-		text, _ = MergeOutputLimits(conf.get(p.name), strings.Fields(value))
+		text, _ = MergeOutputLimits(conf.get(p.name), separated(value))
 	}
 	if conf.changed == nil {
 		conf.changed = make(map[string]string)

@@ -21,7 +21,7 @@ func (p *parameter) checkText(value string) (text, bad string) {
 	case "save":
 		return canonicalSave(value)
 	case outputLimits:
-		return MergeOutputLimits(p.def, strings.Fields(value))
+		return MergeOutputLimits(p.def, separated(value))
 	case "latency-tracking-info-percentiles":
 		return canonicalPercentiles(value)
 	case "oom-score-adj-values":
@@ -36,6 +36,14 @@ func (p *parameter) checkText(value string) (text, bad string) {
 		}
 	}
 	return value, ""
+}
+
+// separated splits a value of several words, which one blank each stands between.
+func separated(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return strings.Split(value, " ")
 }
 
 // checkHostname is what is wrong with a host's name.
@@ -84,7 +92,7 @@ func MergeOutputLimits(now string, words []string) (text, bad string) {
 
 // canonicalSave checks pairs of seconds and changes.
 func canonicalSave(value string) (text, bad string) {
-	words := strings.Fields(value)
+	words := separated(value)
 	ok := len(words)%2 == 0
 	for i, word := range words {
 		n, err := strconv.ParseInt(word, 10, 32)
@@ -100,7 +108,7 @@ func canonicalSave(value string) (text, bad string) {
 // canonicalPercentiles checks numbers from 0 to 100, which are shown with up to
 // six decimals.
 func canonicalPercentiles(value string) (text, bad string) {
-	words := strings.Fields(value)
+	words := separated(value)
 	for i, word := range words {
 		percentile, ok := parseFloat([]byte(word))
 		switch {
@@ -122,7 +130,7 @@ func shortDecimals(f float64) string {
 // canonicalScores checks the three scores of oom-score-adj-values.
 func canonicalScores(value string) (text, bad string) {
 	const scores, limit = 3, 2000
-	words := strings.Fields(value)
+	words := separated(value)
 	if len(words) != scores {
 		return "", "wrong number of arguments"
 	}
@@ -140,7 +148,7 @@ func canonicalScores(value string) (text, bad string) {
 func canonicalShutdown(value string) (text, bad string) {
 	options := []string{"save", "nosave", "now", "force"}
 	set := map[string]bool{}
-	for _, word := range strings.Fields(value) {
+	for _, word := range separated(value) {
 		set[strings.ToLower(word)] = true
 	}
 	known := len(set)

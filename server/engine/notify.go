@@ -10,7 +10,7 @@ import (
 type eventClass uint32
 
 // The letters of notify-keyspace-events, in the order in which Redis prints them.
-const eventLetters = "g$lshzxetdKEmn"
+const eventLetters = "g$lshzxetdnKEm"
 
 const (
 	eventGeneric eventClass = 1 << iota
@@ -23,10 +23,10 @@ const (
 	eventEvicted
 	eventStream
 	eventModule
+	eventNew
 	eventKeyspace
 	eventKeyevent
 	eventMiss
-	eventNew
 
 	eventAll = eventGeneric | eventString | eventList | eventSet | eventHash | eventZset |
 		eventExpired | eventEvicted | eventStream | eventModule
@@ -48,12 +48,13 @@ func parseEvents(text string) (classes eventClass, ok bool) {
 	return classes, true
 }
 
-// String is the form in which CONFIG GET shows classes.
+// String is the form in which CONFIG GET shows classes; n is not shown behind A.
+// Source: keyspaceEventsFlagsToString of Redis 7.0.
 func (classes eventClass) String() string {
 	var text []byte
 	if classes&eventAll == eventAll {
 		text = append(text, 'A')
-		classes &^= eventAll
+		classes &^= eventAll | eventNew
 	}
 	for i := 0; i < len(eventLetters); i++ {
 		if classes&(1<<i) != 0 {
