@@ -48,7 +48,7 @@ func runCopy(c *Call) resp.Value {
 		return resp.Err("ERR Copying to another database is not allowed in cluster mode")
 	case target == c.DB && string(from) == string(to):
 		return resp.Err(errSameObject)
-	case !c.DB.Exists(from), target.Exists(to) && !replace:
+	case !c.DB.Touch(from), target.Touch(to) && !replace:
 		return resp.Zero
 	}
 	c.DB.Copy(from, target, to)
@@ -73,7 +73,7 @@ func runMove(c *Call) resp.Value {
 	switch {
 	case target == c.DB:
 		return resp.Err(errSameObject)
-	case !c.DB.Exists(key), target.Exists(key):
+	case !c.DB.Touch(key), target.Touch(key):
 		return resp.Zero
 	}
 	c.DB.Move(key, target, key)

@@ -82,6 +82,7 @@ func expire(c *Call, reply *resp.Value, unit, base int64) {
 	}
 	key, deadline := c.Args[1], base+amount*unit
 	if opt != (expireOptions{}) {
+		c.DB.Touch(key)
 		if old, exists := c.DB.Deadline(key); !exists || opt.refuses(old, deadline) {
 			reply.SetInt(0)
 			return
@@ -159,6 +160,7 @@ func runPersist(c *Call) resp.Value { return flagReply(persist(c, c.Args[1]), ni
 
 // persist takes a key's deadline away and reports whether it had one.
 func persist(c *Call, key []byte) bool {
+	c.DB.Touch(key)
 	deadline, exists := c.DB.Deadline(key)
 	if !exists || deadline == datastore.NoDeadline {
 		return false

@@ -138,7 +138,7 @@ func runRandomKey(c *Call) resp.Value {
 // runRename is RENAME key newkey.
 func runRename(c *Call) resp.Value {
 	from, to := c.Args[1], c.Args[2]
-	if !c.DB.Exists(from) {
+	if !c.DB.Touch(from) {
 		return resp.Err(errNoKey)
 	}
 	rename(c, from, to)
@@ -148,10 +148,10 @@ func runRename(c *Call) resp.Value {
 // runRenameNX is RENAMENX key newkey.
 func runRenameNX(c *Call) resp.Value {
 	from, to := c.Args[1], c.Args[2]
-	if !c.DB.Exists(from) {
+	if !c.DB.Touch(from) {
 		return resp.Err(errNoKey)
 	}
-	if c.DB.Exists(to) {
+	if c.DB.Touch(to) {
 		return resp.Zero
 	}
 	rename(c, from, to)

@@ -39,6 +39,11 @@ func runMemoryUsage(c *Call) resp.Value {
 		return resp.Null
 	}
 	const dictEntry = 24
+	idle, used := c.DB.Idle(key), c.DB.Uses(key)
+	defer func() { // asking is no access
+		c.DB.SetIdle(key, idle)
+		c.DB.SetUses(key, used)
+	}()
 	return resp.Int(dictEntry + datastore.Allocated(datastore.SDSBytes(len(key))) + c.valueSize(key, kind))
 }
 
@@ -53,7 +58,8 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 	case datastore.Hash:
 		_ = c.DB.HashEach(key, func(field, text string) { add(field); add(text) })
 	case datastore.List:
-		elements, _ := c.DB.ListRange(key, 0, -1)
+		n, _ := c.DB.ListLen(key)
+		elements, _ := c.DB.ListRange(key, 0, n)
 		for _, text := range elements {
 			add(text)
 		}
@@ -65,7 +71,8 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 			add(name)
 		}
 	case datastore.ZSet:
-		members, _ := c.DB.ZRange(key, 0, -1)
+		n, _ := c.DB.ZLen(key)
+		members, _ := c.DB.ZRange(key, 0, n)
 		for _, m := range members {
 			add(m.Name)
 			add(resp.FormatDouble(m.Score))

@@ -25,8 +25,21 @@ var objectCommands = []Command{
 const switching = " Please note that when switching between policies at runtime LRU and LFU data " +
 	"will take some time to adjust."
 
+// findsObject reports whether the key is there, and counts that; a key that is
+// missed is no event.
+func (c *Call) findsObject() bool {
+	exists := c.DB.Exists(c.Args[2])
+	if exists {
+		c.Node.stats.hits++
+	} else {
+		c.Node.stats.misses++
+	}
+	return exists
+}
+
 // runObjectEncoding is OBJECT ENCODING key.
 func runObjectEncoding(c *Call) resp.Value {
+	c.findsObject()
 	name := c.DB.Encoding(c.Args[2])
 	return textReply(name, name != "", nil)
 }
@@ -34,7 +47,7 @@ func runObjectEncoding(c *Call) resp.Value {
 // runObjectFreq is OBJECT FREQ key, on a logarithmic scale from 0 to 255.
 func runObjectFreq(c *Call) resp.Value {
 	switch {
-	case !c.DB.Exists(c.Args[2]):
+	case !c.findsObject():
 		return resp.Null
 	case !c.Node.tracksFrequency():
 		return resp.Err("ERR An LFU maxmemory policy is not selected, access frequency not tracked." + switching)
@@ -45,7 +58,7 @@ func runObjectFreq(c *Call) resp.Value {
 // runObjectIdleTime is OBJECT IDLETIME key, in seconds.
 func runObjectIdleTime(c *Call) resp.Value {
 	switch {
-	case !c.DB.Exists(c.Args[2]):
+	case !c.findsObject():
 		return resp.Null
 	case c.Node.tracksFrequency():
 		return resp.Err("ERR An LFU maxmemory policy is selected, idle time not tracked." + switching)
@@ -59,7 +72,7 @@ func (n *Node) tracksFrequency() bool {
 
 // runObjectRefCount is OBJECT REFCOUNT key.
 func runObjectRefCount(c *Call) resp.Value {
-	if !c.DB.Exists(c.Args[2]) {
+	if !c.findsObject() {
 		return resp.Null
 	}
 	return resp.Int(c.refCount(c.Args[2]))

@@ -52,6 +52,7 @@ func combineStore(c *Call, operation setOperation, event string) resp.Value {
 // store replaces what is under target by the n elements that fill puts there,
 // or removes it if there are none.
 func (c *Call) store(target []byte, event string, n int, fill func()) {
+	used := c.DB.Uses(target)
 	existed := c.DB.Delete(target)
 	if n > 0 {
 		tell := c.Node.keys.OnNew
@@ -60,6 +61,9 @@ func (c *Call) store(target []byte, event string, n int, fill func()) {
 		}
 		fill()
 		c.Node.keys.OnNew = tell
+		if existed && c.Node.tracksFrequency() {
+			c.DB.SetUses(target, used) // a key that is overwritten keeps them
+		}
 		c.Changed(target, event)
 	} else if existed {
 		c.Changed(target, "del")

@@ -262,7 +262,7 @@ func runMSetNX(c *Call) resp.Value {
 		return resp.Err(errArity("msetnx"))
 	}
 	for i := 1; i < len(c.Args); i += 2 {
-		if c.DB.Exists(c.Args[i]) {
+		if c.DB.Touch(c.Args[i]) {
 			return resp.Zero
 		}
 	}
@@ -334,7 +334,7 @@ func set(c *Call, reply *resp.Value, key, text []byte, opt *setOptions) {
 		}
 	}
 	if opt.nx || opt.xx {
-		if c.DB.Exists(key) == opt.nx {
+		if c.DB.Touch(key) == opt.nx {
 			return
 		}
 	}

@@ -50,7 +50,7 @@ type Command struct {
 	script    bool // EVAL and its relatives
 	plain     bool // scripts may call it, and it touches nothing but keys and channels; made by prepare
 	anyKeys   bool // it may remove any key that has expired: SCAN
-	uncounted bool // it reads its keys without being counted: OBJECT
+	uncounted bool // it counts its keys itself, or not at all: OBJECT
 
 	letters uint64 // of its name, for isCalled; 0 for a subcommand
 

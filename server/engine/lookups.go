@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"minikv/internal/resp"
 )
 
@@ -8,7 +10,7 @@ import (
 type lookups uint8
 
 const (
-	noLookups lookups = iota // or none that is counted, as OBJECT
+	noLookups lookups = iota // or none that is counted here, as of OBJECT
 	oneLookup
 	wholeLookup // one, and the reply tells whether the key is there
 	valueLookup // one, which the keyspace remembers
@@ -40,6 +42,8 @@ func lookupsOf(cmd *Command) lookups {
 func (c *Call) countLookups(reply *resp.Value) {
 	n := c.Node
 	switch {
+	case reply.Kind == resp.Error && !c.lookedUp(reply.Str):
+		return
 	case c.Cmd.lookups <= valueLookup && isSomething(reply):
 		n.stats.hits++
 		return
@@ -67,6 +71,23 @@ func (c *Call) countLookups(reply *resp.Value) {
 			n.notify(c.DB.Index(), "keymiss", string(key))
 		}
 	}
+}
+
+// lookedUp reports whether a command that failed had looked at its keys before:
+// the error is about what it found there, or it looks before it reads its options.
+func (c *Call) lookedUp(failure string) bool {
+	code, _, _ := strings.Cut(failure, " ")
+	switch {
+	case code != "ERR" || failure == errNoKey:
+		return true
+	case strings.HasPrefix(c.Cmd.Name, "GEOSEARCH"), strings.HasPrefix(c.Cmd.Name, "GEORADIUS"):
+		return true
+	}
+	switch c.Cmd.Name {
+	case "BITCOUNT", "BITPOS", "LCS", "LINDEX", "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION":
+		return true
+	}
+	return false
 }
 
 // foundKey reports whether a command that looks up one key has found it; its
