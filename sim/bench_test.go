@@ -74,7 +74,7 @@ func BenchmarkSeed(b *testing.B) {
 	}
 }
 
-func parsed(b *testing.B, text string) *Scenario {
+func parsed(b testing.TB, text string) *Scenario {
 	b.Helper()
 	s, err := ParseScenario("bench.scenario", text)
 	require.NoError(b, err)

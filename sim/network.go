@@ -138,18 +138,17 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 		w.recycle(m)
 		return
 	}
-	w.dispatch(m, ch, delay)
-	w.double(m, ch)
+	w.double(m, w.dispatch(m, ch, delay))
 }
 
-// double has a message arrive twice, if a rule says so: as when a client that
-// waits in vain for an answer sends its request again, over another connection.
-func (w *World) double(m *message, ch *channel) {
+// double has a message that arrives at a time arrive twice, if a rule says so: as when a
+// client that waits in vain for an answer sends its request again, over another connection.
+func (w *World) double(m *message, at time.Duration) {
 	if m.kind != msgRequest || m.place == pubsubPlace {
 		return
 	}
 	if rule := takeRule(&w.doubles, m); rule != nil {
-		w.again(m, ch.last+rule.late)
+		w.again(m, at+rule.late)
 	}
 }
 
@@ -168,13 +167,22 @@ func (w *World) again(m *message, at time.Duration) {
 	w.arriveAt(at, step{kind: stepArrive, on: again}, 1)
 }
 
-// dispatch schedules m's arrival, first in first out on its channel.
-func (w *World) dispatch(m *message, ch *channel, delay time.Duration) {
-	ch.last = max(w.now+delay, ch.last)
-	if m.kind == msgRequest {
-		ch.last = m.conn.n.busy(ch.last)
+// dispatch schedules m's arrival, first in first out on its channel, unless it goes
+// over a connection of the pool by itself. It returns when m arrives.
+func (w *World) dispatch(m *message, ch *channel, delay time.Duration) (at time.Duration) {
+	at = w.now + delay
+	alone := w.cfg.Pool && m.place >= firstLent
+	if !alone {
+		at = max(at, ch.last)
 	}
-	w.arriveAt(ch.last, step{kind: stepArrive, on: m}, 0)
+	if m.kind == msgRequest {
+		at = m.conn.n.busy(at)
+	}
+	if !alone {
+		ch.last = at
+	}
+	w.arriveAt(at, step{kind: stepArrive, on: m}, 0)
+	return at
 }
 
 // receiver is to whom m goes: a client or a node; neither for the resource.

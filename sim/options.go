@@ -43,6 +43,7 @@ func worldOptions() []worldOption {
 		{"waiters", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},
 		{"fair-wait", length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
 		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
+		{"pool", onOrOff(func(w *Spec) *bool { return &w.Pool })},
 		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
 		{"fsync", setSync},
 		{"scales", onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},

@@ -87,9 +87,11 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 		c = p.conn(p.server(l.group, l.key))
 	}
 	for redirects := 0; ; redirects++ {
-		place := l.place
-		if asking {
+		place, borrows := l.place, asking || p.w.cfg.Pool && l.place == commandPlace
+		if borrows {
 			place = c.borrow()
+		}
+		if asking {
 			c.sendAsking(place)
 		}
 		m := p.w.newMessage(msgRequest)
@@ -98,11 +100,11 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 		}
 		m.text, m.conn, m.place = text, c, place
 		v, err := c.request(t, p.contextOf(ctx), m)
+		if borrows && ctx.Err() == nil {
+			c.giveBack(place)
+		}
 		if err == nil && v.Kind != resp.Error && !asking {
 			return v, nil
-		}
-		if asking && ctx.Err() == nil {
-			c.giveBack(place)
 		}
 		if err != nil && ctx.Err() == nil {
 			p.askForSlots()

@@ -41,6 +41,7 @@ type Spec struct {
 	Bound    time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
 	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
+	Pool     bool          // pool=on: each request of a client goes over a connection of its own, and may overtake others
 	Sync     bool          // sync=on: acquisitions are checked with WAIT
 	EverySec bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
 	Words    []Option      // the line as it was given

@@ -75,6 +75,9 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	if s.World.Cluster || s.World.Watched > 0 {
 		return nil, errors.New("a world without time knows no cluster and no Sentinels: they act by their clocks")
 	}
+	if s.World.Pool {
+		return nil, errors.New("a world without time knows no pool=on: messages of a connection are first in first out")
+	}
 	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
 	opt.Options.Chooser = Replay{}
 	u.r = &runner{s: s.with(opt.Options), untimed: u}

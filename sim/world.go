@@ -27,6 +27,7 @@ type Config struct {
 	EverySec bool         // servers sync their disks each second, else at once
 	Thefts   bool         // events tell when a request ends what another client had
 	Remember bool         // servers can restart without the latest of their data
+	Pool     bool         // requests of one client may overtake each other, as those over several connections do
 	Sync     bool         // clients check with WAIT whether replicas have what they acquire
 
 	Stray    func(client, stack string)              // see Options; may be nil

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/trace"
+)
+
+// Requests of one client arrive in the order in which they were sent, unless the
+// client has a pool of connections.
+func TestRequestsOfAPoolOvertake(t *testing.T) {
+	overtaken := func(pool string) (count int) {
+		s := parsed(t, "world lock=own clients=1 rounds=1 delay=1ms..50ms pool="+pool+
+			"\nexpect exclusion=holds\nrun for=9s seed=3\n")
+		latest := int64(0)
+		r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, c *Client) {
+			for range 50 {
+				c.Runtime().Go(func() { _, _ = c.Transports()[0].Do(ctx, "", "PING") })
+			}
+			_ = c.Sleep(ctx, time.Second)
+		}}, Observe: func(e *trace.Event, names []string) {
+			if e.Kind == trace.Execute && names[e.Actor] == "m1" {
+				if e.A < latest {
+					count++
+				}
+				latest = max(latest, e.A)
+			}
+		}})
+		require.NoError(t, err)
+		require.Greater(t, r.Events, uint64(150))
+		return count
+	}
+	require.Zero(t, overtaken("off"))
+	require.Greater(t, overtaken("on"), 10)
+}
+
+// A request that was sent twice arrives behind the first one also in a pool, and
+// the pool's sessions are used again.
+func TestPool(t *testing.T) {
+	s := parsed(t, "world clients=3 lock=mutex ttl=3s hold=100ms..2s think=0s..100ms delay=1ms..5ms pool=on\n"+
+		"expect exclusion=holds\nfaults duplicate delay=10ms..100ms\nrun for=60s\n")
+	lua := NewLua()
+	for seed := range uint64(50) {
+		at := time.Duration(0)
+		r, err := s.Run(context.Background(), Options{Seed: seed, Lua: lua, Observe: func(e *trace.Event, _ []string) {
+			require.GreaterOrEqual(t, e.At, at, "seed %d: time goes back", seed)
+			at = e.At
+		}})
+		require.NoError(t, err)
+		require.True(t, r.AsExpected(), "seed %d: %v", seed, r.Results)
+		require.Greater(t, r.Grants, 5)
+	}
+}
