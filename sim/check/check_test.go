@@ -88,7 +88,7 @@ var checkTests = []struct {
 		events{at(1, trace.Hold, c1), crashed(2, c1, 0), at(2, trace.Lost, c1), at(3, trace.Hold, c2)},
 		9, Holds, "2 grants, no two beliefs overlap", nil},
 
-	{"nobody wrote", fencing, events{at(1, trace.Hold, c1)}, 9, Unknown, "no write was applied; 0 refused", nil},
+	{"nobody wrote", fencing, events{at(1, trace.Hold, c1)}, 9, Unknown, "no write was applied, and 0 refused", nil},
 	{"in order", fencing, events{at(1, trace.Hold, c1), send(2, c1), written(2, c1, 2, 1), at(3, trace.Hold, c2),
 		send(3, c2),
 		written(4, c2, 5, 2)}, 9, Holds, "2 writes applied, none stale; 0 refused", nil},
@@ -198,7 +198,7 @@ var checkTests = []struct {
 	{"all known", leak, events{numbers(1, 2, at(1, trace.Audit, nemesis))}, 9, Holds,
 		"1 audits, nothing is taken that nobody has", nil},
 	{"forgotten", leak, events{numbers(2, 1, at(1, trace.Audit, nemesis))}, 9, Violated,
-		"at 1.000 2 were taken and 1 believed to be", []uint64{1}},
+		"at 1.000 the server counted 2 as taken, and clients believed to have 1", []uint64{1}},
 
 	{"no crash", lease, events{at(1, trace.Hold, c1)}, 9, Unknown, "no lock of a crashed holder was granted again", nil},
 	{"the run ends before its time", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(2, trace.Lost, c1),

@@ -250,7 +250,7 @@ func (s *shrinker) fewerLinks() {
 			}
 		}
 		for _, o := range s.story().Steps[i].Opts {
-			if o.Name == "data" {
+			if o.Name == "data" && o.Value != "keep" {
 				continue // a crash that loses nothing is another kind of fault
 			}
 			s.changeStep(i, func(step *sim.Step) {
@@ -268,7 +268,9 @@ func (s *shrinker) changeStep(i int, change func(*sim.Step)) bool {
 }
 
 // gaps are how long it may take from one step to the next, at best.
-var gaps = []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second}
+var gaps = []time.Duration{
+	0, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute,
+}
 
 // sooner brings steps nearer to what comes before them.
 func (s *shrinker) sooner() {
@@ -325,7 +327,11 @@ func (s *shrinker) roundOption(i, j int, o sim.Option) {
 	if err != nil {
 		return
 	}
-	for _, r := range rounder(d) {
+	list := rounder(d)
+	if sim.DurationText(d) != text {
+		list = append(list, d) // 2m for 2m0s
+	}
+	for _, r := range list {
 		if s.changeStep(i, func(step *sim.Step) {
 			step.Opts = slices.Clone(step.Opts)
 			step.Opts[j].Value = sign + sim.DurationText(r)

@@ -79,3 +79,28 @@ func TestRounder(t *testing.T) {
 		require.Equal(t, want, rounder(d), d)
 	}
 }
+
+// The amounts of faults stay those that were to be drawn: what comes back late does not
+// come back at once in a shorter story.
+func TestAmountsStay(t *testing.T) {
+	p := problem(t, "world ttl=30s hold=60s profile=redisson lock=redlock masters=5 clients=2 rounds=1 delay=1ms\n"+
+		"expect exclusion=violated\nfaults amnesia=31s..60s partition\nrun for=120s seed=1\n")
+	res, err := Search(context.Background(), p, Options{Root: 1, Seeds: 20_000, Need: "amnesia"})
+	require.NoError(t, err)
+	require.NotEmpty(t, res.Hits)
+	s, err := Shrink(context.Background(), res.Hits)
+	require.NoError(t, err)
+	for _, step := range s.Story.Steps {
+		if step.Verb == "crash" {
+			require.GreaterOrEqual(t, lasts(step, "for"), 31*time.Second, s.Story.Text())
+			require.LessOrEqual(t, lasts(step, "for"), 60*time.Second, s.Story.Text())
+		}
+	}
+}
+
+// What is left for ever is not what is left in the moment in which its holder dies.
+func TestAuditsComeLate(t *testing.T) {
+	story := short(t, "world clients=2 lock=semaphore rounds=1\nexpect leak=violated\nat 0s start c1\nat 1s start c2\n"+
+		"at 1050ms crash c2\nat 6m audit\nrun for=7m seed=1\n").Story
+	require.Regexp(t, `(?m)^at [12]m audit`, story.Text())
+}

@@ -46,7 +46,8 @@ type Hit struct {
 	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
 	Needs    []string      // kinds of fault without any of which the story does not violate the first check
 
-	own *sim.Own
+	own     *sim.Own
+	amounts []sim.FaultRange // of the kinds of fault that were drawn
 }
 
 // roots is how many seeds a root has.

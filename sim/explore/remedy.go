@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"minikv/sim"
@@ -13,11 +14,11 @@ import (
 type Remedy struct {
 	Name  string
 	Saves bool          // the promise is kept, as far as was tried
-	Tried int           // in how many other timings of the story it is kept as well
-	Moved string        // the line that breaks the promise all the same at this time; "": it needs no other time
+	Tried int           // in how many variants of the story it is kept as well
+	Moved string        // the line of a variant that breaks the promise all the same; "": it needs none
 	Why   string        // why the verdict on the story as it was told is unknown, "" if it is not
 	Note  string        // what it saves instead, or ""
-	Story *sim.Scenario // with the change: as it was told, unless another timing decided
+	Story *sim.Scenario // with the change: as it was told, unless a variant decided
 }
 
 // Effect says in a few words what became of a check with the remedy.
@@ -25,15 +26,15 @@ func (r *Remedy) Effect(name string) string {
 	effect := name + " is violated as well"
 	switch {
 	case r.Saves && r.Why != "":
-		return fmt.Sprintf("%s is not violated in %s; in this one %s", name, severalTimings(r.Tried), r.Why)
+		return fmt.Sprintf("%s is not violated in %s; in this one %s", name, variants(r.Tried), r.Why)
 	case r.Why != "" && r.Moved == "":
 		return fmt.Sprintf("it does not show whether %s is violated: %s", name, r.Why)
 	case r.Saves && r.Tried > 0:
-		return fmt.Sprintf("%s is not violated, nor in %s", name, severalTimings(r.Tried))
+		return fmt.Sprintf("%s is not violated, nor in %s", name, variants(r.Tried))
 	case r.Saves:
 		return name + " is not violated"
 	case r.Moved != "":
-		effect += " in another timing: " + r.Moved
+		effect += " in a variant: " + r.Moved
 	}
 	if r.Note != "" {
 		effect += ", but " + r.Note
@@ -41,11 +42,12 @@ func (r *Remedy) Effect(name string) string {
 	return effect
 }
 
-func severalTimings(n int) string {
+// variants are so many of a story.
+func variants(n int) string {
 	if n == 1 {
-		return "another timing of the story"
+		return "a variant of the story"
 	}
-	return fmt.Sprintf("%d other timings of the story", n)
+	return fmt.Sprintf("%d variants of the story", n)
 }
 
 // change is a remedy to try: the story in another world.
@@ -204,7 +206,7 @@ func (x *explainer) keeps(r *Remedy, o *outcome) bool {
 // note says what a remedy saves instead of a check.
 func (r *Remedy) note(o *outcome, name string) {
 	for _, result := range o.report.Results {
-		if o.tokens && result.Check == "fencing" && result.Verdict == check.Holds && name != "fencing" {
+		if o.tokens && result.Check == "fencing" && result.Verdict == check.Holds && name == "exclusion" {
 			r.Note = "the resource takes no stale write"
 		}
 	}
@@ -229,21 +231,22 @@ func (x *explainer) goOn(story *sim.Scenario) (*outcome, error) {
 	return x.watch(x.ctx, again)
 }
 
-// moved is a story with one of its lines at another time.
+// moved is a variant of a story: one of its lines is another, or comes at another time.
 type moved struct {
 	line  string
 	story *sim.Scenario
 }
 
-// timings is how many other timings of a story are tried at most, and toTime how many
-// events the runs of all may have, about.
+// mostVariants is how many variants of a story are tried at most, and mostEvents how
+// many events the runs of all may have, about.
 const (
-	timings = 120
-	toTime  = 400_000
+	mostVariants = 120
+	mostEvents   = 400_000
 )
 
 // others are stories in which a line comes at another time: after a step of the
-// protocol as the story went, with its change or without.
+// protocol as the story went, with its change or without; or a key goes that another
+// kind of lock calls by another number.
 func (x *explainer) others(story *sim.Scenario, o *outcome) (list []moved) {
 	var lines []int
 	for i, step := range story.Steps {
@@ -261,9 +264,20 @@ func (x *explainer) others(story *sim.Scenario, o *outcome) (list []moved) {
 	times = slices.Compact(times)
 	each := 0
 	if len(lines) > 0 {
-		each = min(timings, toTime/int(o.report.Events+1)) / len(lines)
+		each = min(mostVariants, mostEvents/int(o.report.Events+1)) / len(lines)
 	}
 	each = min(each, len(times))
+	for i, step := range story.Steps {
+		if step.Verb != "evict" {
+			continue
+		}
+		for key := 1; key <= keysOfALock; key++ {
+			c := *story
+			c.Steps = slices.Clone(story.Steps)
+			c.Steps[i].Opts = []sim.Option{{Name: "key", Value: strconv.Itoa(key)}}
+			list = append(list, moved{c.Steps[i].Text(), &c})
+		}
+	}
 	for n := range each {
 		for _, i := range lines {
 			at := times[n*len(times)/each] + 10*time.Microsecond
@@ -274,6 +288,9 @@ func (x *explainer) others(story *sim.Scenario, o *outcome) (list []moved) {
 	}
 	return list
 }
+
+// keysOfALock is how many keys a lock has at most.
+const keysOfALock = 3
 
 // retimed is a story in which a client starts, or a fault strikes, at another time.
 // Faults keep their order: those that follow it come as much later. nil: it would

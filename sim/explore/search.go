@@ -63,7 +63,8 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 	if len(o.violated) == 0 {
 		return found{}
 	}
-	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As(), own: l.own}
+	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As(), own: l.own,
+		amounts: s.Faults.Kinds}
 	if h.Needs, err = l.needs(ctx, h); err != nil {
 		return found{err: err}
 	}

@@ -3,7 +3,10 @@ package explore
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"minikv/internal/trace"
 	"minikv/sim"
@@ -46,7 +49,8 @@ func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 	lua := how.Engines.take()
 	defer how.Engines.give(lua)
 	for _, h := range hits {
-		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx, how: how}
+		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx, how: how,
+			amounts: h.amounts}
 		found, err := s.shrink(h)
 		if err != nil {
 			return nil, err
@@ -77,11 +81,13 @@ func (a size) less(b size) bool { return slices.Compare(a, b) < 0 }
 // shrinker makes one story shorter.
 type shrinker struct {
 	lab
-	ctx  context.Context
-	how  Shortening
-	due  bool     // to its faults: without them the story that is made shorter violates nothing
-	best *outcome // of the shortest story so far
-	err  error    // of a run, or of ctx: it ends the shrinking
+	ctx     context.Context
+	how     Shortening
+	amounts []sim.FaultRange // that the faults of the story may have
+	rest    time.Duration    // between the last that happens and an audit of what is left, at least
+	due     bool             // to its faults: without them the story that is made shorter violates nothing
+	best    *outcome         // of the shortest story so far
+	err     error            // of a run, or of ctx: it ends the shrinking
 }
 
 // story is the shortest so far.
@@ -91,6 +97,7 @@ func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
 	start := *h.Story
 	start.Seed = h.Seed
 	start.Expect = []sim.Expectation{{Check: s.checks[0], Verdict: check.Violated.String()}}
+	s.rest = min(resting(&start), 2*start.World.Load.TTL)
 	if !s.try(&start) {
 		if s.err == nil {
 			s.err = fmt.Errorf("explore: the story of seed %d does not violate %s again", h.Seed, s.checks[0])
@@ -158,7 +165,7 @@ func (s *shrinker) look(candidate *sim.Scenario) *outcome {
 		return nil
 	}
 	again, err := candidate.Again()
-	if err != nil {
+	if err != nil || resting(again) < s.rest || slices.ContainsFunc(again.Steps, s.isOther) {
 		return nil
 	}
 	o, err := s.watch(s.ctx, again)
@@ -169,6 +176,41 @@ func (s *shrinker) look(candidate *sim.Scenario) *outcome {
 		return nil
 	}
 	return o
+}
+
+// isOther reports whether a fault is none of its kind any more: its amount is not one
+// that was to be drawn.
+func (s *shrinker) isOther(step sim.Step) bool {
+	i := slices.IndexFunc(s.amounts, func(r sim.FaultRange) bool { return r.Kind == step.Fault })
+	if i < 0 || s.amounts[i].Hi == 0 {
+		return false
+	}
+	r := s.amounts[i]
+	for _, o := range step.Opts {
+		if !slices.Contains([]string{"for", "outage", "jump", "by", "late"}, o.Name) {
+			continue
+		}
+		if d, err := time.ParseDuration(strings.TrimLeft(o.Value, "+-")); err == nil {
+			return int64(d) > r.Hi || int64(d) < r.Lo && r.Lo > int64(instant)
+		}
+	}
+	return r.Lo > int64(instant)
+}
+
+// instant is what counts as no time at all: a fault of so long may as well have none.
+const instant = time.Millisecond
+
+// resting is how long a story leaves everybody before it audits what is left; for ever
+// without an audit.
+func resting(story *sim.Scenario) time.Duration {
+	last := time.Duration(0)
+	for _, step := range story.Steps {
+		if step.Verb == "audit" {
+			return step.At - last
+		}
+		last = max(last, step.At+lasts(step, "for")+lasts(step, "outage"))
+	}
+	return math.MaxInt64
 }
 
 // longer compares what counts most: faults, then operations, or the other way round.

@@ -126,7 +126,15 @@ func (t *teller) around(v *check.Result) []string {
 	}
 	e := t.event(v.Events[len(v.Events)-1])
 	switch v.Check {
-	case "capacity", "guard", "theft":
+	case "theft":
+		if by := t.grant(e.N); by > 0 {
+			t.pick(by, helpful)
+			for _, d := range t.event(by).Details {
+				t.pick(t.taken(by, d.Key, e.Peer), helpful)
+				t.pick(t.taken(by, d.Key, e.Actor), spare)
+			}
+		}
+	case "capacity", "guard":
 		for _, n := range t.believed(e) {
 			t.pick(n, helpful)
 			t.granted(n, last)
@@ -142,12 +150,7 @@ func (t *teller) around(v *check.Result) []string {
 		t.pick(t.heldBy(e), helpful)
 		t.granted(t.heldBy(e), spare)
 	case "leak", "holds":
-		for n := e.N - 1; n > 0; n-- {
-			if touches(t.event(n), e.Key, trace.Changed) {
-				t.pick(n, helpful)
-				break
-			}
-		}
+		t.pick(t.taken(e.N, e.Key, 0), helpful)
 	case "progress", "liveness":
 		return t.meanwhile(e)
 	}
@@ -175,6 +178,19 @@ func (t *teller) believed(e *trace.Event) (list []uint64) {
 	return list
 }
 
+// taken is the last execution before event n that changed a key and did not end it,
+// for a client; client 0: for anybody.
+func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
+	for n--; n > 0; n-- {
+		e := t.event(n)
+		if e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details,
+			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && d.Text != "" }) {
+			return n
+		}
+	}
+	return 0
+}
+
 // heldBy is the event with which a client began to hold the lock under which it
 // wrote; 0: it held none.
 func (t *teller) heldBy(write *trace.Event) uint64 {
@@ -190,6 +206,11 @@ func (t *teller) heldBy(write *trace.Event) uint64 {
 // and who had what it asked for.
 func (t *teller) meanwhile(asked *trace.Event) []string {
 	answer, counted := uint64(0), 0
+	for n := uint64(1); n < asked.N; n++ {
+		if e := t.event(n); e.Kind == trace.CountDown && e.Lock == asked.Lock {
+			counted++
+		}
+	}
 	had := t.believed(asked)
 wait:
 	for n := asked.N + 1; n <= uint64(len(t.events)); n++ {
@@ -219,7 +240,8 @@ wait:
 	}
 	switch {
 	case t.story.World.Load.Kind == "latch":
-		return []string{fmt.Sprintf("While %s waits countDown() is called %s.", who, times(counted))}
+		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.", times(counted),
+			t.story.World.Load.Count, asked.Key)}
 	case len(had) == 0:
 		return []string{fmt.Sprintf("While %s waits nobody has %s.", who, asked.Key)}
 	}
