@@ -23,7 +23,7 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	if err := exactlyOne(cmd, args); err != nil {
 		return err
 	}
-	s, err := load(args[0])
+	s, err := load(cmd.Context(), args[0])
 	if err != nil {
 		return err
 	}

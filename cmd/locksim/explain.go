@@ -23,7 +23,7 @@ well with other locks and settings. Each of these was run.`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := load(args[0])
+			s, err := load(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

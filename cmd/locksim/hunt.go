@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -81,20 +82,23 @@ with what it has found and the command that resumes it.`,
 func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	h := &hunt{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), folder: f.out, workers: f.workers}
 	if f.resume != "" {
-		return h, h.load(f.resume, args)
+		return h, h.load(cmd.Context(), f.resume, args)
 	}
 	if err := exactlyOne(cmd, args); err != nil {
 		return nil, err
 	}
-	s, err := load(args[0])
+	s, err := load(cmd.Context(), args[0])
 	if err != nil {
 		return nil, err
 	}
 	if f.seeds < 1 || f.seeds > maxSeeds {
 		return nil, fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
 	}
-	if f.hits < 1 || f.hits > 1000 {
-		return nil, fmt.Errorf("--hits %d: expected a number from 1 to 1000", f.hits)
+	if f.hits < 1 || f.hits > maxHits {
+		return nil, fmt.Errorf("--hits %d: expected a number from 1 to %d", f.hits, maxHits)
+	}
+	if err := checkRoot(f.root); err != nil {
+		return nil, err
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -128,8 +132,21 @@ func (f *huntFlags) check() error {
 	return nil
 }
 
-// maxSeeds is how many seeds a root has.
-const maxSeeds = 1_000_000_000
+// maxSeeds is how many seeds a root has, maxRoot the last root that has them, and
+// maxHits how many violations a hunt may look for.
+const (
+	maxSeeds = 1_000_000_000
+	maxRoot  = math.MaxUint64/maxSeeds - 1
+	maxHits  = 1000
+)
+
+// checkRoot reports a root that has no seeds of its own.
+func checkRoot(root uint64) error {
+	if root > maxRoot {
+		return fmt.Errorf("--root %d: expected a number from 0 to %d", root, uint64(maxRoot))
+	}
+	return nil
+}
 
 // withFaults gives the scenario the faults that the flags ask for.
 func (f *huntFlags) withFaults(s *sim.Scenario) (*sim.Scenario, error) {

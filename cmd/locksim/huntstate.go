@@ -25,6 +25,21 @@ type huntState struct {
 	Found    []uint64 `json:"found,omitempty"` // seeds that violate
 }
 
+// check reports a number that no hunt writes.
+func (s *huntState) check() error {
+	switch {
+	case s.Seeds < 1 || s.Seeds > maxSeeds:
+		return fmt.Errorf("seeds %d: expected a number from 1 to %d", s.Seeds, maxSeeds)
+	case s.Hits < 1 || s.Hits > maxHits:
+		return fmt.Errorf("hits %d: expected a number from 1 to %d", s.Hits, maxHits)
+	case s.Root > maxRoot:
+		return fmt.Errorf("root %d: expected a number from 0 to %d", s.Root, uint64(maxRoot))
+	case s.Tried < 0:
+		return fmt.Errorf("tried %d: expected no less than 0", s.Tried)
+	}
+	return nil
+}
+
 // after is the state when so many seeds were tried and these hits were found since.
 func (s huntState) after(tried int, hits []explore.Hit) huntState {
 	s.Tried = tried
@@ -78,15 +93,18 @@ func writeFile(name, text string) error {
 }
 
 // load reads a stored hunt.
-func (h *hunt) load(file string, args []string) error {
+func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--resume goes on with the scenario that is in its file: expected no other, got %q", args[0])
 	}
-	text, err := os.ReadFile(file)
+	text, err := readText(ctx, file)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, &h.state); err != nil {
+	if err := json.Unmarshal([]byte(text), &h.state); err != nil {
+		return fmt.Errorf("%s is not a stored hunt: %w", file, err)
+	}
+	if err := h.state.check(); err != nil {
 		return fmt.Errorf("%s is not a stored hunt: %w", file, err)
 	}
 	if h.state.Tried >= h.state.Seeds || len(h.state.Found) >= h.state.Hits {
@@ -106,6 +124,9 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 			hit, err := explore.Of(ctx, h.problem, seed)
 			if err != nil {
 				return "", err
+			}
+			if hit == nil {
+				return "", fmt.Errorf("seed %d violates nothing, though %s says so: it is of another build", seed, h.file())
 			}
 			hits = append(hits, *hit)
 		}

@@ -80,6 +80,9 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if err := f.checkRows(); err != nil {
 		return err
 	}
+	if err := checkRoot(f.root); err != nil {
+		return err
+	}
 	kept, err := f.openStore()
 	if err != nil {
 		return err

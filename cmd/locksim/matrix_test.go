@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,4 +77,28 @@ func TestMatrixIsStored(t *testing.T) {
 	code, _, stderr := locksim("matrix", "--seeds", "41", "--rows", "2", "--store", file)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "line 1: it was made with")
+
+	stored, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for want, text := range map[string]string{
+		"another build of locksim":  regexp.MustCompile(`"build":"[^"]*"`).ReplaceAllString(string(stored), `"build":"0"`),
+		"line 2: invalid character": strings.Replace(string(stored), "\n{", "\n", 1),
+		"line 1: expected at most":  strings.Repeat(" ", mostLine+1),
+		"this is no store":          "world\n",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
+		code, _, stderr := locksim("matrix", "--seeds", "40", "--shrink", "--rows", "2", "--store", file)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, want)
+		left, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, text, string(left), "what is not understood is not touched")
+	}
+	taken, err := os.Open(file)
+	require.NoError(t, err)
+	defer taken.Close()
+	if require.NoError(t, lockFile(taken)); runtime.GOOS == "linux" {
+		_, _, stderr = locksim("matrix", "--rows", "2", "--store", file)
+		require.Contains(t, stderr, "another process is writing it")
+	}
 }

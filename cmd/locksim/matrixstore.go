@@ -2,11 +2,12 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"minikv/sim/matrix"
@@ -27,6 +28,25 @@ type storeHead struct {
 	Find   int    `json:"find"`
 	Shrink bool   `json:"shrink"`
 	Orders bool   `json:"orders"`
+	Build  string `json:"build"` // with which seeds go the same way
+}
+
+// buildName is a name for this program: seeds go another way after a change of it.
+func buildName() string {
+	name, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // openStore reads what the store has, and makes it if there is none.
@@ -35,41 +55,54 @@ func (f *matrixFlags) openStore() (*matrixStore, error) {
 	if f.store == "" {
 		return s, nil
 	}
-	head := storeHead{f.root, f.seeds, f.find, f.shrink, f.orders}
-	whole, err := s.read(f.store, head)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if info, err := os.Stat(f.store); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--store %s: expected a file", f.store)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("--store %s: %w", f.store, err)
-	}
+	var err error
 	if s.file, err = os.OpenFile(f.store, os.O_CREATE|os.O_RDWR, 0o666); err != nil {
 		return nil, fmt.Errorf("--store: %w", err)
 	}
-	if err := s.file.Truncate(whole); err != nil { // what was half written goes
-		return nil, fmt.Errorf("--store: %w", err)
-	}
-	if _, err := s.file.Seek(whole, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("--store: %w", err)
-	}
-	if whole == 0 {
-		return s, json.NewEncoder(s.file).Encode(head)
+	if err := s.open(storeHead{f.root, f.seeds, f.find, f.shrink, f.orders, buildName()}); err != nil {
+		_ = s.file.Close()
+		return nil, fmt.Errorf("--store %s: %w", f.store, err)
 	}
 	return s, nil
 }
 
-// read reads a store's whole lines and tells how many bytes they are.
-func (s *matrixStore) read(name string, head storeHead) (whole int64, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return 0, err
+// open has the file for this process, and reads what it has.
+func (s *matrixStore) open(head storeHead) error {
+	if lockFile(s.file) != nil {
+		return errors.New("another process is writing it")
 	}
-	defer file.Close()
-	lines := bufio.NewReader(file)
+	whole, err := s.read(head)
+	if err != nil {
+		return err
+	}
+	if err := s.file.Truncate(whole); err != nil { // what was half written goes
+		return err
+	}
+	if _, err := s.file.Seek(whole, io.SeekStart); err != nil {
+		return err
+	}
+	if whole == 0 {
+		return json.NewEncoder(s.file).Encode(head)
+	}
+	return nil
+}
+
+// mostLine is how long a line of a store may be, in bytes.
+const mostLine = 1 << 20
+
+// read reads a store's whole lines and tells how many bytes they are.
+func (s *matrixStore) read(head storeHead) (whole int64, err error) {
+	lines := bufio.NewReaderSize(s.file, mostLine)
 	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
+		line, err := lines.ReadSlice('\n')
+		switch err {
+		case io.EOF:
 			return whole, nil
+		case bufio.ErrBufferFull:
+			err = fmt.Errorf("expected at most %d MiB", mostLine>>20)
 		}
 		if err == nil {
 			err = s.line(n, line, head)
@@ -87,8 +120,12 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 		if err := json.Unmarshal(line, &was); err != nil {
 			return fmt.Errorf("this is no store of a matrix: %w", err)
 		}
-		if was != head {
-			return fmt.Errorf("it was made with %+v: expected the same flags, or another file", was)
+		if same := was; was != head {
+			if same.Build = head.Build; same == head {
+				return fmt.Errorf("another build of locksim made it: expected another file, as seeds may go another way now")
+			}
+			return fmt.Errorf("it was made with --root %d --seeds %d --find %d --shrink=%t --orders=%t: "+
+				"expected the same flags, or another file", was.Root, was.Seeds, was.Find, was.Shrink, was.Orders)
 		}
 		return nil
 	}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -75,7 +75,7 @@ func completeScenario(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 }
 
 func (f *runFlags) run(cmd *cobra.Command, name string) error {
-	s, err := load(name)
+	s, err := load(cmd.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 }
 
 // load finds an embedded scenario, or reads a file.
-func load(name string) (*sim.Scenario, error) {
+func load(ctx context.Context, name string) (*sim.Scenario, error) {
 	if cell := strings.HasPrefix(name, "matrix:") || strings.HasPrefix(name, cellPrefix); cell {
 		return find(name)
 	}
@@ -184,9 +184,9 @@ func load(name string) (*sim.Scenario, error) {
 		}
 		return s, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := readText(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return sim.ParseScenario(name, string(text))
+	return sim.ParseScenario(name, text)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ scenario file.`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := load(args[0])
+			s, err := load(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -91,15 +90,15 @@ func newReplay() *cobra.Command {
 run with the recorded one. Exit code 3: it went another way.`,
 		Args: exactlyOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
+			text, err := readText(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			s, err := sim.ParseScenario(args[0], string(text))
+			s, err := sim.ParseScenario(args[0], text)
 			if err != nil {
 				return err
 			}
-			want, ok := explore.RecordedHash(string(text))
+			want, ok := explore.RecordedHash(text)
 			if !ok {
 				return fmt.Errorf("%s has no recorded hash: \"locksim run %s\" runs it", args[0], quoteWord(args[0]))
 			}

@@ -113,18 +113,17 @@ func (f *stepFlags) choose(cmd *cobra.Command, name string) ([]walk, error) {
 	own := cmd.Flags().Changed("keys") || cmd.Flags().Changed("args") || cmd.Flags().Changed("setup")
 	text, walks, known := "", []walk(nil), false
 	if strings.ContainsAny(name, "/\\.") {
-		data, err := os.ReadFile(name)
-		if err != nil {
+		var err error
+		if text, err = readText(cmd.Context(), name); err != nil {
 			return nil, err
 		}
-		text = string(data)
 	} else if text, walks, known = lockScript(name); !known {
 		return nil, unknownScript(name)
 	}
 	if own || len(walks) == 0 {
 		x := exercise{text: text, keys: f.keys, args: f.args}
 		if f.setup != "" {
-			setup, err := readSetup(f.setup)
+			setup, err := readSetup(cmd.Context(), f.setup)
 			if err != nil {
 				return nil, err
 			}

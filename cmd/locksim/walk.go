@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"embed"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -88,13 +88,13 @@ func splitWords(line string) ([]string, bool) {
 }
 
 // readSetup reads a file of commands, one a line; lines that begin with # are comments.
-func readSetup(path string) ([]string, error) {
-	text, err := os.ReadFile(path)
+func readSetup(ctx context.Context, path string) ([]string, error) {
+	text, err := readText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var lines []string
-	for _, line := range strings.Split(string(text), "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, line)
 		}

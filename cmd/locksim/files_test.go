@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is too long for a file of its kind is not read, and what never comes is given up.
+func TestFilesThatAreNone(t *testing.T) {
+	for _, args := range [][]string{{"run"}, {"explain"}, {"shrink"}, {"replay"}, {"hunt"}, {"hunt", "--resume"}, {"step"}} {
+		code, _, stderr := locksim(append(args, "/dev/zero")...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, stderr, "/dev/zero: expected a file of at most 16 MiB", args)
+	}
+	_, _, stderr := locksim("matrix", "--rows", "2", "--store", "/dev/zero")
+	require.Contains(t, stderr, "--store /dev/zero: expected a file")
+
+	silent, end, err := os.Pipe()
+	require.NoError(t, err)
+	defer silent.Close()
+	defer end.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	_, err = readText(ctx, fmt.Sprintf("/dev/fd/%d", silent.Fd()))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A stored hunt of another build, or one that somebody has changed, is refused.
+func TestHuntsThatAreNone(t *testing.T) {
+	folder := t.TempDir()
+	const text = `"name":"x","scenario":"world rounds=1\nexpect exclusion=holds\nfaults pause\nrun for=1s\n"`
+	for want, numbers := range map[string]string{
+		"seeds 0: expected a number from 1":          `"seeds":0,"hits":3`,
+		"hits -1: expected a number from 1":          `"seeds":9,"hits":-1`,
+		"tried -5: expected no less than 0":          `"seeds":9,"hits":3,"tried":-5`,
+		"root 18446744073709551615: expected":        `"seeds":9,"hits":3,"root":18446744073709551615`,
+		"seed 1000000000 violates nothing, though":   `"seeds":9,"hits":3,"tried":7,"root":1,"found":[1000000000]`,
+		"is not a stored hunt: unexpected end of JS": `"seeds":9`,
+	} {
+		file := filepath.Join(folder, "x.hunt")
+		end := "}"
+		if want == "is not a stored hunt: unexpected end of JS" {
+			end = ""
+		}
+		require.NoError(t, os.WriteFile(file, []byte("{"+text+","+numbers+end), 0o666))
+		code, stdout, stderr := locksim("hunt", "--resume", file)
+		require.Equal(t, exitUsage, code, stdout)
+		require.Contains(t, stderr, want)
+	}
+}
