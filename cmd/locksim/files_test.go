@@ -12,7 +12,8 @@ import (
 
 // What is too long for a file of its kind is not read, and what never comes is given up.
 func TestFilesThatAreNone(t *testing.T) {
-	for _, args := range [][]string{{"run"}, {"explain"}, {"shrink"}, {"replay"}, {"hunt"}, {"hunt", "--resume"}, {"step"}} {
+	for _, args := range [][]string{{"run"}, {"explain"}, {"shrink"}, {"replay"}, {"hunt"}, {"hunt", "--resume"},
+		{"step"}} {
 		code, _, stderr := locksim(append(args, "/dev/zero")...)
 		require.Equal(t, exitUsage, code, args)
 		require.Contains(t, stderr, "/dev/zero: expected a file of at most 16 MiB", args)

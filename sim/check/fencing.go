@@ -82,7 +82,8 @@ func (f *Fencing) Result(time.Duration) Result {
 		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.stale.N},
 			Reason: fmt.Sprintf("at %s the resource applied a stale write of %s", stamp(f.stale.At), f.name(f.stale.Peer))}
 	case f.writes == 0:
-		return Result{Check: "fencing", Verdict: Unknown, Reason: fmt.Sprintf("no write was applied, and %d refused", f.refused)}
+		return Result{Check: "fencing", Verdict: Unknown,
+			Reason: fmt.Sprintf("no write was applied, and %d refused", f.refused)}
 	}
 	return Result{Check: "fencing", Reason: fmt.Sprintf("%d writes applied, none stale; %d refused", f.writes, f.refused)}
 }

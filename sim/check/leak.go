@@ -35,8 +35,8 @@ func (l *Leak) Result(time.Duration) Result {
 	switch {
 	case l.leaked != nil:
 		return Result{Check: "leak", Verdict: Violated, Events: []uint64{l.leaked.N},
-			Reason: fmt.Sprintf("at %s the server counted %d as taken, and clients believed to have %d", stamp(l.leaked.At), l.leaked.A,
-				l.leaked.B)}
+			Reason: fmt.Sprintf("at %s the server counted %d as taken, and clients believed to have %d",
+				stamp(l.leaked.At), l.leaked.A, l.leaked.B)}
 	case l.audits == 0:
 		return Result{Check: "leak", Verdict: Unknown, Reason: "nobody has audited a lock"}
 	}
