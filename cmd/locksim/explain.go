@@ -37,8 +37,10 @@ well with other locks and settings. Each of these was run.`,
 			if e == nil {
 				return fmt.Errorf("%s with seed %d violates nothing: there is nothing to explain", s.Name, s.Seed)
 			}
-			writeExplanation(cmd.OutOrStdout(), e)
-			return nil
+			var text strings.Builder
+			writeExplanation(&text, e)
+			_, err = io.WriteString(cmd.OutOrStdout(), text.String())
+			return err
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run (default: the file's)")

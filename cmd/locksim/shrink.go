@@ -69,8 +69,8 @@ func writeShort(ctx context.Context, out io.Writer, file string, short *explore.
 	}
 	fmt.Fprintf(out, "the shortest story, after %d runs: %s, %s\n\n%s\n", short.Runs, several(short.Faults, "fault"),
 		several(short.Asked, "operation"), text)
-	fmt.Fprintf(out, "replay: locksim replay %s\n", quoteWord(file))
-	return nil
+	_, err = fmt.Fprintf(out, "replay: locksim replay %s\n", quoteWord(file))
+	return err
 }
 
 // several is a number of things.
