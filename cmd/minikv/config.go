@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func parseArguments(args []string, stdin io.Reader) (*config, error) {
 		args = args[1:]
 	}
 	if n := len(args); n > 0 && args[n-1] == "-" {
-		content, err := io.ReadAll(stdin)
+		content, err := readAtMost(stdin)
 		if err != nil {
 			return nil, fmt.Errorf("read configuration from standard input: %w", err)
 		}
@@ -111,7 +110,7 @@ func readFile(name string) (content []byte, path string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	content, err = os.ReadFile(path)
+	content, err = readText(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("Fatal error, can't open config file '%s': %w", path, unwrapPath(err))
 	}

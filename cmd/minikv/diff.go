@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -63,9 +62,9 @@ used.`,
 
 func readCommands(file string, stdin io.Reader) ([]byte, error) {
 	if file == "-" {
-		return io.ReadAll(stdin)
+		return readAtMost(stdin)
 	}
-	return os.ReadFile(file)
+	return readText(file)
 }
 
 // step is one command of one client, or a time to wait.

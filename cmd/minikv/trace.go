@@ -78,7 +78,7 @@ func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) erro
 	defer func() { _ = out.Flush() }()
 	holds := map[string][]topology.Event{} // what tells who held a lock when, by its key
 	for number := 1; ; number++ {
-		line, err := in.ReadBytes('\n')
+		line, err := readLine(in)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return &usageError{fmt.Sprintf("trace %s: %s", name, unwrapPath(err))}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"slices"
 
 	"minikv/server/engine"
@@ -56,7 +55,7 @@ func (f systemFile) Name() string { return string(f) }
 
 // Read reads the file; its error is the system's, as C words it.
 func (f systemFile) Read() ([]byte, error) {
-	text, err := os.ReadFile(string(f))
+	text, err := readText(string(f))
 	if err != nil {
 		reason := []byte(unwrapPath(err).Error())
 		if 'a' <= reason[0] && reason[0] <= 'z' {

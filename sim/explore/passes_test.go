@@ -84,11 +84,18 @@ func TestRounder(t *testing.T) {
 // come back at once in a shorter story.
 func TestAmountsStay(t *testing.T) {
 	p := problem(t, "world ttl=30s hold=60s profile=redisson lock=redlock masters=5 clients=2 rounds=1 delay=1ms\n"+
-		"expect exclusion=violated\nfaults amnesia=31s..60s partition\nrun for=120s seed=1\n")
-	res, err := Search(context.Background(), p, Options{Root: 1, Seeds: 20_000, Need: "amnesia"})
+		"expect exclusion=violated\nat 0s crash m4 for=42s data=lose\nat 0s start c1\nat 0s start c2\n"+
+		"at 30ms crash m3 for=42s data=lose\nrun for=60s seed=1\n")
+	hit, err := Of(context.Background(), p, 1)
 	require.NoError(t, err)
-	require.NotEmpty(t, res.Hits)
-	s, err := Shrink(context.Background(), res.Hits)
+	require.NotNil(t, hit)
+	hit.amounts = []sim.FaultRange{{Kind: "amnesia", Lo: int64(31 * time.Second), Hi: int64(60 * time.Second)}}
+	for i := range hit.Story.Steps {
+		if hit.Story.Steps[i].Verb == "crash" {
+			hit.Story.Steps[i].Fault = "amnesia"
+		}
+	}
+	s, err := Shrink(context.Background(), []Hit{*hit})
 	require.NoError(t, err)
 	for _, step := range s.Story.Steps {
 		if step.Verb == "crash" {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// mostText is how long a file may be that is read as a whole, and a line of a trace, in
+// bytes: what has no end, such as a device, is not read for ever.
+const mostText = 64 << 20
+
+var errTooLong = fmt.Errorf("expected at most %d MiB", mostText>>20)
+
+// readText reads a file of at most that length.
+func readText(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readAtMost(file)
+}
+
+func readAtMost(in io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(in, mostText+1))
+	if err == nil && len(text) > mostText {
+		return nil, errTooLong
+	}
+	return text, err
+}
+
+// readLine reads a line of at most that length with its end, as bufio's ReadBytes does.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); len(line) > mostText {
+			return nil, errTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
