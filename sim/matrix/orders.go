@@ -43,7 +43,7 @@ type Bound struct {
 }
 
 // orderSchedules is how many schedules are run before a world counts as too large.
-const orderSchedules = 1_500_000
+const orderSchedules = 2_500_000
 
 // bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D] [lag=D], or -: WHY.
 func (r *Row) bound(text string) error {
