@@ -28,6 +28,8 @@ type rewriter struct {
 	dots   bool    // the main function uses "..."
 	fns    []*lua.LFunction
 	fast   candidates
+
+	functions, breaks int // that have been met
 }
 
 // local is a name in scope; level says which function declared it.
@@ -163,7 +165,26 @@ func (r *rewriter) callOf(fn *lua.LFunction, line int) ast.Stmt {
 // loop rewrites the body of a loop in a scope that already holds its
 // variables.
 func (r *rewriter) loop(body []ast.Stmt, line int) []ast.Stmt {
-	return append([]ast.Stmt{r.callOf(r.e.sand.tick, line)}, r.stmts(body)...)
+	functions, breaks := r.functions, r.breaks
+	body = r.stmts(body)
+	if r.functions > functions && r.breaks > breaks {
+		body = append(captured(line), body...)
+	}
+	return append([]ast.Stmt{r.callOf(r.e.sand.tick, line)}, body...)
+}
+
+// captured is a variable that a function refers to, which is never made. With one in
+// a loop, gopher-lua has "break" detach functions from all variables of the loop;
+// else from none of those that blocks inside of it have.
+func captured(line int) []ast.Stmt {
+	const name = "(captured)"
+	read := &ast.ReturnStmt{Exprs: []ast.Expr{&ast.IdentExpr{Value: name}}}
+	fn := &ast.FunctionExpr{ParList: &ast.ParList{}, Stmts: []ast.Stmt{read}}
+	fn.SetLastLine(line)
+	never := &ast.IfStmt{Condition: &ast.FalseExpr{}, Then: []ast.Stmt{
+		&ast.LocalAssignStmt{Names: []string{"(never)"}, Exprs: []ast.Expr{fn}},
+	}}
+	return []ast.Stmt{&ast.LocalAssignStmt{Names: []string{name}}, never}
 }
 
 func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
@@ -196,6 +217,8 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 		r.funcDef(s)
 	case *ast.ReturnStmt:
 		r.exprs(s.Exprs)
+	case *ast.BreakStmt:
+		r.breaks++
 	case *ast.LabelStmt:
 		panic(syntaxFault{s.Line(), "unexpected symbol near '::'"})
 	case *ast.GotoStmt:
@@ -339,6 +362,7 @@ func (r *rewriter) funcDef(s *ast.FuncDefStmt) {
 func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
 	mark, dots := len(r.locals), r.dots
 	r.level++
+	r.functions++
 	if method {
 		r.declare("self")
 	}

@@ -36,10 +36,18 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			r.place(lhs, lines, names[i])
 		}
 	}
-	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && slices.ContainsFunc(s.Rhs, isLogical) {
+	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (slices.ContainsFunc(s.Rhs, isLogical) || r.clobbers(s)) {
 		return inSteps(s, places)
 	}
 	return s
+}
+
+// clobbers tells the assignments to a parameter of a call that is adjusted to one
+// value, as many operators have become: gopher-lua puts the called function into the
+// last parameter, where the call's arguments may still read what that was.
+func (r *rewriter) clobbers(s *ast.AssignStmt) bool {
+	call, ok := s.Rhs[0].(*ast.FuncCallExpr)
+	return ok && (call.AdjustRet || len(s.Rhs) > 1) && r.level > 0 && r.find(s.Lhs[0].(*ast.IdentExpr).Value) == byLocal
 }
 
 func isVariable(x ast.Expr) bool {
