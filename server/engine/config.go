@@ -119,6 +119,8 @@ func (n *Node) Parameter(name string) string {
 		return n.repl.masterHost + " " + decimal(int64(n.repl.masterPort))
 	case p.name == "port" && !changed:
 		return decimal(int64(n.cfg.Port))
+	case p.name == "notify-keyspace-events":
+		return n.conf.notify.shown()
 	}
 	return n.conf.get(p.name)
 }

@@ -321,7 +321,9 @@ func (n *Node) expiresKeys() bool { return !n.conf.noExpire && !n.conf.noCron }
 // onExpire is the keyspace's report that it removed an expired key.
 func (n *Node) onExpire(db int, key string) {
 	n.stats.expired++
-	n.replicateIn(db, n.deletion("lazyfree-lazy-expire"), []byte(key))
+	if n.recording() {
+		n.replicateIn(db, n.deletion("lazyfree-lazy-expire"), []byte(key))
+	}
 	n.touch(db, key)
 	n.invalidate(key, nil)
 	n.notify(db, "expired", key)

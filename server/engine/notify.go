@@ -48,13 +48,21 @@ func parseEvents(text string) (classes eventClass, ok bool) {
 	return classes, true
 }
 
-// String is the form in which CONFIG GET shows classes; n is not shown behind A.
+// shown is the form in which CONFIG GET shows classes: n is not shown behind A.
 // Source: keyspaceEventsFlagsToString of Redis 7.0.
+func (classes eventClass) shown() string {
+	if classes&eventAll == eventAll {
+		classes &^= eventNew
+	}
+	return classes.String()
+}
+
+// String is what parseEvents reads as classes.
 func (classes eventClass) String() string {
 	var text []byte
 	if classes&eventAll == eventAll {
 		text = append(text, 'A')
-		classes &^= eventAll | eventNew
+		classes &^= eventAll
 	}
 	for i := 0; i < len(eventLetters); i++ {
 		if classes&(1<<i) != 0 {
