@@ -3,7 +3,9 @@ package cluster
 import "slices"
 
 // dial connects to a node and sends it a PING, or a MEET to one that must get
-// to know this node.
+// to know this node. That does not begin a wait for an answer: the connection may be
+// refused, and then Redis has sent nothing. A node that does not answer is pinged like
+// any other, at the latest when it was not heard of for half the timeout.
 // Source: clusterLinkConnectHandler of Redis 7.0.
 func (b *busNode) dial(p *peer) {
 	to := b.m.dir.Resolve(p.host, p.busPort-busPortOffset)
@@ -14,9 +16,7 @@ func (b *busNode) dial(p *peer) {
 	} else {
 		b.ping(p)
 	}
-	if before != 0 {
-		p.pingSent = before // the wait for an answer began then
-	}
+	p.pingSent = before
 	p.flags &^= flagMeet
 }
 

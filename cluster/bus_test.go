@@ -412,3 +412,22 @@ func TestWhoGetsAVote(t *testing.T) {
 	b.deleteSlotsOf(b.self)
 	require.Equal(t, "I'm not a master with slots", denial(5, ask(5, 21)))
 }
+
+// That a connection is refused is no sign by itself: the timeout begins with the PING
+// that would have been due anyway, half a timeout after the latest PONG or sooner.
+// Seen on redis-server 7.0.15: with 5 s, a master that was killed is silent for all
+// after 5.1 to 7.6 s.
+func TestACrashIsNoticedByPings(t *testing.T) {
+	const timeout = 15 * time.Second
+	var earliest, latest time.Duration = timeout * 2, 0
+	for seed := range 20 {
+		net := newClusterNet(t, 3, 1, "cluster-node-timeout", "15000")
+		net.run(20*time.Second + time.Duration(seed)*137*time.Millisecond)
+		net.kill(1)
+		took := net.until(timeout*2, "it is silent", func() bool { return net.seen(2, 1).flags&(flagPFail|flagFail) != 0 })
+		earliest, latest = min(earliest, took), max(latest, took)
+	}
+	require.Less(t, earliest, timeout+time.Second)
+	require.Greater(t, latest, timeout+2*time.Second)
+	require.LessOrEqual(t, latest, timeout*3/2+busPeriod)
+}

@@ -111,7 +111,7 @@ func (d *downstream) acknowledged(f *feed, offset int64) {
 // pump sends every replica the effects that it has not been sent.
 func (d *downstream) pump() {
 	n := d.m.node
-	if n.TakeAckRequest() && !n.Paused() {
+	if n.TakeAckRequest() {
 		n.Propagate("REPLCONF", "GETACK", "*")
 	}
 	for _, f := range d.feeds {
@@ -140,7 +140,8 @@ func (d *downstream) cron() {
 	n, now := d.m.node, d.m.unixSeconds()
 	d.loops++
 	replicas := n.Replicas()
-	if period := d.m.node.Number("repl-ping-replica-period"); d.loops%period == 0 && len(replicas) > 0 && !n.Paused() {
+	period := n.Number("repl-ping-replica-period")
+	if d.loops%period == 0 && len(replicas) > 0 && !d.m.standsStill() {
 		n.Propagate("PING")
 	}
 	for _, r := range replicas {

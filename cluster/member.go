@@ -279,6 +279,17 @@ func (m *Member) runReplicaOf(c *engine.Call) resp.Value {
 	return resp.OK
 }
 
+// standsStill reports whether the offset must not change, since a replica that is to
+// take over compares it: not even a PING is sent.
+// Source: replicationCron of Redis 7.0.
+func (m *Member) standsStill() bool {
+	hands := m.handover.until != 0
+	if b, ok := m.bus.(*busNode); ok {
+		hands = hands || b.manual.until != 0
+	}
+	return hands && m.node.Paused()
+}
+
 // announced is the address by which the member wants to be known.
 func (m *Member) announced() (host string, port int) {
 	host, port = m.dir.Endpoint(m.ID())

@@ -65,15 +65,17 @@ func (b *busNode) addSlot(p *peer, number int) bool {
 	return true
 }
 
-// deleteSlot frees a slot, and ends the subscriptions to its channels. It
-// reports whether the slot was bound.
+// deleteSlot frees a slot, and ends the subscriptions to its channels if this node
+// serves it for its owner, or is a replica of that. It reports whether the slot was bound.
 // Source: clusterDelSlot of Redis 7.0.
 func (b *busNode) deleteSlot(number int) bool {
 	p := b.owner(number)
 	if p == nil {
 		return false
 	}
-	b.node().UnsubscribeSlot(number)
+	if p == b.self || p == b.self.master {
+		b.node().UnsubscribeSlot(number)
+	}
 	b.slots.owner[number] = 0
 	p.ownSlots()
 	p.slots.remove(number)

@@ -152,7 +152,7 @@ func (u *upstream) receive(msg Message) {
 		u.m.down.closeAll()
 		u.m.node.LoadSnapshot(body.copy)
 		u.set(engine.LinkConnected)
-		u.acknowledge()
+		u.acknowledge(u.m.node.Offset())
 	case refused:
 		if !u.handedOver(body.text) {
 			u.drop()
@@ -192,18 +192,16 @@ func (u *upstream) apply(e effects) {
 	if e.from != u.m.node.Offset() {
 		panic(fmt.Sprintf("cluster: effects from offset %d, expected %d", e.from, u.m.node.Offset()))
 	}
-	asked := u.m.node.AcksAsked()
+	before, _ := u.m.node.AckAsked()
 	if err := u.m.node.Apply(e.stream); err != nil {
 		panic("cluster: " + err.Error()) // a master of ours has written it
 	}
-	if u.m.node.AcksAsked() != asked {
-		u.acknowledge()
+	if asked, offset := u.m.node.AckAsked(); asked != before {
+		u.acknowledge(offset)
 	}
 }
 
-func (u *upstream) acknowledge() {
-	u.m.post.Send(u.to, u.conn, acknowledged{u.m.node.Offset()})
-}
+func (u *upstream) acknowledge(offset int64) { u.m.post.Send(u.to, u.conn, acknowledged{offset}) }
 
 // cron is called once a second.
 func (u *upstream) cron() {
@@ -216,7 +214,7 @@ func (u *upstream) cron() {
 			u.drop()
 			return
 		}
-		u.acknowledge()
+		u.acknowledge(u.m.node.Offset())
 	case engine.LinkConnecting, engine.LinkHandshake, engine.LinkSync:
 		if u.m.unixSeconds()-u.since > silence {
 			u.drop()

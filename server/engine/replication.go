@@ -24,6 +24,7 @@ type replication struct {
 	pingAt   int64      // Unix milliseconds: when these are to hear of the master
 	asksAcks bool       // a WAIT wants to hear how far the replicas are
 	asked    int        // how often the master has asked this replica
+	askedAt  int64      // the offset of the latest question
 
 	masterHost string // "": this node is a master
 	masterPort int
@@ -312,16 +313,20 @@ func (n *Node) Propagate(args ...string) {
 }
 
 // TakeAckRequest reports whether since the last call a WAIT has begun, which
-// wants the replicas to say how far they are.
+// wants the replicas to say how far they are. During a pause, in which the offset
+// must not change, that is put off.
+// Source: beforeSleep of Redis 7.0.
 func (n *Node) TakeAckRequest() bool {
-	asked := n.repl.asksAcks
-	n.repl.asksAcks = false
+	asked := n.repl.asksAcks && !n.Paused()
+	n.repl.asksAcks = n.repl.asksAcks && !asked
 	return asked
 }
 
-// AcksAsked counts how often the master has asked in its stream how far this
-// replica is.
-func (n *Node) AcksAsked() int { return n.repl.asked }
+// AckAsked counts how often the master has asked in its stream how far this
+// replica is, and returns the offset that is the answer to the latest question: the
+// question itself does not count, nor what comes after it.
+// Source: replicationSendAck of Redis 7.0, which REPLCONF GETACK calls.
+func (n *Node) AckAsked() (times int, offset int64) { return n.repl.asked, n.repl.askedAt }
 
 // SetFailoverState sets what INFO shows as the state of FAILOVER; "": none.
 func (n *Node) SetFailoverState(state string) { n.repl.failover = state }
@@ -383,10 +388,11 @@ func (n *Node) stale() bool {
 }
 
 // lacksReplicas reports whether a master must refuse writes because fewer than
-// min-replicas-to-write replicas follow it closely.
+// min-replicas-to-write replicas follow it closely. A min-replicas-max-lag of 0 is none.
+// Source: checkGoodReplicasStatus of Redis 7.0.
 func (n *Node) lacksReplicas() bool {
 	wanted := n.conf.minGood
-	return wanted > 0 && !n.repl.isReplica() && n.goodReplicas() < wanted
+	return wanted > 0 && !n.repl.isReplica() && n.Number("min-replicas-max-lag") > 0 && n.goodReplicas() < wanted
 }
 
 // goodReplicas counts the replicas heard of within min-replicas-max-lag.

@@ -170,6 +170,17 @@ func TestWait(t *testing.T) {
 	require.Equal(t, []*Session{s}, f.node.Dirty())
 }
 
+// Without a largest lag no replica is too far behind, nor needed at all.
+func TestMinReplicasNeedsALag(t *testing.T) {
+	f := newFixture(t)
+	f.node.AddReplica(1)
+	s := f.session()
+	f.expect(s, "CONFIG SET min-replicas-to-write 1 min-replicas-max-lag 1", "OK", "SET a 1", "OK")
+	f.clock.advance(5 * time.Second)
+	f.expect(s, "SET a 1", "(error) NOREPLICAS Not enough good replicas to write.")
+	f.expect(s, "CONFIG SET min-replicas-max-lag 0", "OK", "SET a 1", "OK")
+}
+
 func TestBecomingAReplicaReleasesBlockedClients(t *testing.T) {
 	f := newFixture(t)
 	s := f.session()

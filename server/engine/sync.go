@@ -182,6 +182,7 @@ func (c *Call) replConf(option, value []byte) string {
 		}
 	case is(option, "GETACK"):
 		c.Node.repl.asked++
+		c.Node.repl.askedAt = c.Node.repl.offset
 		return ""
 	case is(option, "ACK"):
 		if offset, ok := parseInt(value); ok && s.outside.replica {

@@ -56,26 +56,25 @@ func (c *Call) redirectQueue() string {
 // routeKeys decides where a command on keys must run: "" is here.
 func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
 	number := slotOf(keys)
+	state := c.Node.cfg.Topology.Slot(number)
+	if state.Owner == "" {
+		return errSlotUnbound
+	}
 	for _, key := range keys[1:] {
 		if slot.Of(key) != number {
 			return errCrossSlot
 		}
 	}
-	state := c.Node.cfg.Topology.Slot(number)
-	if state.Owner == "" {
-		return errSlotUnbound
-	}
 	sharded := cmd.Flags&PubSub != 0
-	writes := c.flags()&Write != 0
-	if bad := c.routeDown(sharded, writes); bad != "" {
+	if bad := c.routeDown(sharded); bad != "" {
 		return bad
 	}
-	if (state.Migrating != "" || state.Importing) && !sharded {
-		if bad, decided := c.routeMoving(keys, state, number); decided {
+	if state.Migrating != "" || state.Importing {
+		if bad, decided := c.routeMoving(keys, state, number, sharded); decided {
 			return bad
 		}
 	}
-	if state.Mine || state.MyMaster && (sharded || c.Session.readOnly && !writes) {
+	if state.Mine || state.MyMaster && (sharded || c.Session.readOnly && !c.writes()) {
 		return ""
 	}
 	return movedTo(number, state.Owner)
@@ -83,32 +82,38 @@ func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
 
 // routeDown is what a node that believes the cluster to be failing tells its
 // clients, or "".
-func (c *Call) routeDown(sharded, writes bool) string {
+func (c *Call) routeDown(sharded bool) string {
 	down, readsAllowed := c.Node.cfg.Topology.Down()
 	switch {
 	case !down, sharded && c.Node.conf.get("cluster-allow-pubsubshard-when-down") == "yes":
 		return ""
 	case sharded || !readsAllowed:
 		return errClusterDown
-	case writes:
+	case c.writes():
 		return errClusterRO
 	}
 	return ""
 }
 
+// writes reports whether the command may write: one that runs a script says so in the
+// script's first line, if at all.
+func (c *Call) writes() bool { return c.scriptFlags(c.flags())&Write != 0 }
+
 // movedTo tells a client where a slot is served.
 func movedTo(number int, owner string) string { return "MOVED " + strconv.Itoa(number) + " " + owner }
 
 // routeMoving is routeKeys for a slot that is on its way to another node, or
-// to this one.
-func (c *Call) routeMoving(keys [][]byte, state SlotState, number int) (bad string, decided bool) {
+// to this one. Channels do not move: none is ever missing.
+func (c *Call) routeMoving(
+	keys [][]byte, state SlotState, number int, channels bool,
+) (bad string, decided bool) {
 	if c.Cmd.Name == "MIGRATE" {
 		return "", true
 	}
 	missing, several := 0, false
 	for _, key := range keys {
 		several = several || !bytes.Equal(key, keys[0])
-		if !c.Node.keys.DB(0).Exists(key) {
+		if !channels && !c.Node.keys.DB(0).Exists(key) {
 			missing++
 		}
 	}

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Replication between a master, node 1, and its replica, node 2, over a virtual network.
+
+// behind is how much of what the master has sent the replica has not acknowledged.
+func (net *busNet) behind() int64 {
+	node := net.members[0].Node()
+	return node.Offset() - node.Replicas()[0].Offset
+}
+
+// The answer to REPLCONF GETACK does not count the question: who has done anything
+// since, if only a read, waits for another answer.
+func TestTheAnswerToAWaitDoesNotCountTheQuestion(t *testing.T) {
+	net := newClusterNet(t, 1, 1)
+	net.run(3*time.Second + 50*time.Millisecond)
+	net.expect(1, "SET b 1", "OK", "WAIT 1 0", "(integer) 1")
+	require.EqualValues(t, len(getAckEffect), net.behind())
+	net.partition([]ID{1}, []ID{2})
+	net.expect(1, "WAIT 1 100", "(integer) 1") // of the SET
+	net.expect(1, "GET b", `"1"`, "WAIT 1 100", "(integer) 0")
+	net.heal()
+	net.expect(1, "WAIT 1 0", "(integer) 1")
+	net.run(time.Second)
+	require.Zero(t, net.behind(), "once a second the replica tells all that it has")
+}
+
+// A client's pause holds back the question of WAIT, and not the PINGs by which replicas
+// know that their master is there.
+func TestAPauseHoldsBackQuestionsNotPings(t *testing.T) {
+	net := newClusterNet(t, 1, 1, "repl-ping-replica-period", "1")
+	net.run(3*time.Second + 50*time.Millisecond)
+	net.expect(1, "SET b 1", "OK", "CLIENT PAUSE 300 WRITE", "OK")
+	waiting := net.send(1, "w", "WAIT 1 0") // it has written nothing
+	require.Equal(t, "(integer) 1", net.got(waiting))
+	net.send(1, "a", "WAIT 1 0")
+	net.run(290 * time.Millisecond)
+	require.True(t, net.clients["1/a"].Blocked())
+	net.run(20 * time.Millisecond)
+	require.Equal(t, "(integer) 1", net.got(net.clients["1/a"]))
+
+	net.expect(1, "CLIENT PAUSE 10000 WRITE", "OK")
+	before := net.members[0].Node().Offset()
+	net.run(3 * time.Second)
+	require.EqualValues(t, 3*len(pingEffect), net.members[0].Node().Offset()-before)
+}
