@@ -177,11 +177,19 @@ func aggregates(word []byte) func(a, b float64) float64 {
 	case is(word, "SUM"):
 		return aggregateSum
 	case is(word, "MIN"):
-		return math.Min
+		return func(a, b float64) float64 { return choose(b < a, b, a) }
 	case is(word, "MAX"):
-		return math.Max
+		return func(a, b float64) float64 { return choose(b > a, b, a) }
 	}
 	return nil
+}
+
+// choose is a where yes holds, else b: unlike Go's, C's smaller one of two zeros is the first.
+func choose(yes bool, a, b float64) float64 {
+	if yes {
+		return a
+	}
+	return b
 }
 
 // aggregateSum takes opposite infinities as 0.
@@ -219,14 +227,15 @@ func (s source) members(c *Call) []datastore.Member {
 	return members
 }
 
-// score is the weighed score of a member, if it is there.
+// score is the weighed score of a member, if it is there; of an infinite one and no
+// weight it is no number, of which neither MIN nor MAX takes notice.
 func (s source) score(c *Call, name string) (score float64, ok bool) {
 	if c.DB.Kind(s.key) == datastore.Set {
 		ok, _ = c.DB.SetHas(s.key, []byte(name))
 		return s.weight, ok
 	}
 	score, ok, _ = c.DB.ZScore(s.key, []byte(name))
-	return notNaN(score * s.weight), ok
+	return score * s.weight, ok
 }
 
 // smallestFirst orders the sources as Redis does: the order in which scores
