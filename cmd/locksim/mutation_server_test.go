@@ -34,5 +34,5 @@ var serverMutations = []mutation{
 	{"unconfirmed_grant_is_refused", "exclusion: WAIT counts acknowledgements", []edit{{
 		"../server/engine/cmd_server.go", "\tacked := n.repl.acked(s.writtenTo)\n", "\tacked := wanted\n"}}},
 	{"redlock_survives_two_lost_masters", "exclusion: SET NX refuses", []edit{{
-		"../server/engine/cmd_string.go", "if c.DB.Exists(key) == opt.nx {", "if c.DB.Exists(key) == opt.nx && opt.xx {"}}},
+		"../server/engine/cmd_string.go", "if c.DB.Touch(key) == opt.nx {", "if c.DB.Touch(key) == opt.nx && opt.xx {"}}},
 }
