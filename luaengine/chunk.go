@@ -69,6 +69,9 @@ func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk,
 		return nil, errors.New(shortName(name) + ":" + syntaxError(err, text))
 	}
 	rw := &rewriter{e: e, chunk: c, steps: steps}
+	if len(text) >= manyBytes {
+		rw.spilled = e.newSpilled()
+	}
 	stmts, err = rw.main(stmts, fast)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", shortName(name), err)

@@ -97,7 +97,8 @@ func (c *compiler) constantFunction(x ast.Expr) *lua.LFunction {
 	if err != nil {
 		return nil
 	}
-	return c.r.fns[i]
+	fn, _ := c.r.fns[i].(*lua.LFunction)
+	return fn
 }
 
 // callTo is the call that x is, if it calls fn.

@@ -12,8 +12,8 @@ import (
 // maxSyntaxLevels is how deep a chunk may nest: LUAI_MAXCCALLS.
 const maxSyntaxLevels = 200
 
-// placeholder begins the string constants that patch turns into functions. A
-// literal of the script that begins so is taken apart.
+// placeholder begins the string constants that patch turns into functions and tables.
+// A literal of the script that begins so is taken apart.
 const placeholder = "\x00fn:"
 
 // rewriter is the walk over one chunk's syntax tree that both passes share: it
@@ -22,12 +22,14 @@ type rewriter struct {
 	e      *Engine
 	chunk  *chunk
 	steps  bool
-	locals []local // visible here, innermost last
-	level  int     // functions entered
-	depth  int     // syntax levels entered
-	dots   bool    // the main function uses "..."
-	fns    []*lua.LFunction
+	locals []local      // visible here, innermost last
+	level  int          // functions entered
+	depth  int          // syntax levels entered
+	dots   bool         // the main function uses "..."
+	fns    []lua.LValue // functions and tables
 	fast   candidates
+
+	spilled *spilled // nil: the chunk is not long
 
 	functions, breaks int // that have been met
 }
@@ -60,7 +62,9 @@ func (r *rewriter) main(stmts []ast.Stmt, fast bool) (out []ast.Stmt, err error)
 	r.fast.judge(r.chunk)
 	if fast {
 		r.applyFast()
-		r.chunk.program = r.closures(stmts)
+		if r.spilled == nil {
+			r.chunk.program = r.closures(stmts)
+		}
 	}
 	fn := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: r.dots}, Stmts: stmts}
 	for _, p := range r.chunk.params {
@@ -81,8 +85,8 @@ func (p param) name() string {
 	return "ARGV[" + strconv.Itoa(p.index) + "]"
 }
 
-// constant is an expression whose value is fn.
-func (r *rewriter) constant(fn *lua.LFunction, line int) ast.Expr {
+// constant is an expression whose value is fn, a function or a table.
+func (r *rewriter) constant(fn lua.LValue, line int) ast.Expr {
 	at := len(r.fns)
 	for i, known := range r.fns {
 		if known == fn {
@@ -97,7 +101,7 @@ func (r *rewriter) constant(fn *lua.LFunction, line int) ast.Expr {
 	return c
 }
 
-// patch puts the functions where constant has left placeholders.
+// patch puts the values where constant has left placeholders.
 func (r *rewriter) patch(proto *lua.FunctionProto) {
 	for i, v := range proto.Constants {
 		if s, ok := v.(lua.LString); ok && strings.HasPrefix(string(s), placeholder) {

@@ -25,9 +25,12 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 	switch x := (*slot).(type) {
 	case *ast.NumberExpr:
 		x.Value = decimal(x.Value, line)
+		r.literal(slot)
 	case *ast.StringExpr:
 		if strings.HasPrefix(x.Value, placeholder) {
 			*slot = apart(x)
+		} else {
+			r.literal(slot)
 		}
 	case *ast.Comma3Expr:
 		r.dots = r.dots || r.level == 0

@@ -8,8 +8,12 @@ import (
 )
 
 // maxElements is how many elements gopher-lua's constructor sets at once. With
-// more, or with keys among them, the order of its steps can be seen.
-const maxElements = 50
+// more, or with keys among them, the order of its steps can be seen. It counts its
+// steps to maxSteps, and then sets the first elements again.
+const (
+	maxElements = 50
+	maxSteps    = 511
+)
 
 // table rewrites a constructor. A call behind a key is adjusted to one value, since
 // gopher-lua takes all results of the last field's call for elements, key or not.
@@ -26,7 +30,9 @@ func (r *rewriter) table(slot *ast.Expr, x *ast.TableExpr) int {
 		}
 		line = max(line, r.expr(&f.Value))
 	}
-	if n := len(x.Fields); n > 0 && elements >= maxElements && (elements < n || hasMany(x.Fields[n-1].Value)) {
+	n := len(x.Fields)
+	if elements > maxSteps*maxElements ||
+		elements >= maxElements && (elements < n || hasMany(x.Fields[n-1].Value)) {
 		r.keyed(slot, x)
 	}
 	return line
@@ -52,6 +58,7 @@ func (r *rewriter) keyed(slot *ast.Expr, x *ast.TableExpr) {
 		if f.Key == nil && (i < last || !hasMany(f.Value)) {
 			elements++
 			f.Key, f.Value = numeralOf(elements, x.Line()), one(f.Value)
+			r.literal(&f.Key)
 		}
 	}
 	if f := x.Fields[last]; f.Key == nil {
@@ -66,7 +73,7 @@ func (r *rewriter) keyed(slot *ast.Expr, x *ast.TableExpr) {
 	}
 }
 
-func numeralOf(n, line int) *ast.NumberExpr {
+func numeralOf(n, line int) ast.Expr {
 	x := &ast.NumberExpr{Value: strconv.Itoa(n)}
 	x.SetLine(line)
 	return x
