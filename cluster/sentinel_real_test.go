@@ -110,7 +110,7 @@ func (w *realWorld) start(name string) {
 	if name[0] == 's' {
 		p.listens = w.connect(p)
 		p.listens.send(w.t, [][]byte{[]byte("PSUBSCRIBE"), []byte("*")})
-		_, ok := p.listens.next(w.t, time.Second)
+		_, ok := p.listens.next(w.t, 10*time.Second)
 		require.True(w.t, ok)
 	}
 }
