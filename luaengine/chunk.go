@@ -68,7 +68,7 @@ func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk,
 	if err != nil {
 		return nil, errors.New(shortName(name) + ":" + syntaxError(err, text))
 	}
-	rw := &rewriter{e: e, chunk: c, steps: steps}
+	rw := &rewriter{e: e, chunk: c, steps: steps, calls: strings.Contains(text, "function")}
 	if len(text) >= manyBytes {
 		rw.spilled = e.newSpilled()
 	}

@@ -29,8 +29,9 @@ type Engine struct {
 	compiled     []*Script // in the order in which they will be put away
 	compiledSize int       // of all of these
 
-	main       *lua.LState // owns the globals; runs nothing
-	thread     *lua.LState // runs scripts; nil after one has failed
+	main       *lua.LState   // owns the globals; runs nothing
+	thread     *lua.LState   // runs scripts; nil after one has failed
+	spare      []*lua.LState // for protected calls
 	sand       sandbox
 	ids        int // chunks compiled so far
 	run        run
@@ -44,10 +45,11 @@ type run struct {
 	host   Host
 	script *Script
 	step   func(Step)
-	proto  int    // 2, or 3 after redis.setresp(3)
-	ticks  int    // since the script began
-	killed killed // why the host has ended the script
-	depth  int    // nested calls from Go into Lua
+	proto  int     // 2, or 3 after redis.setresp(3)
+	ticks  int     // since the script began
+	killed killed  // why the host has ended the script
+	depth  int     // nested calls from Go into Lua
+	guests []guest // the protected calls, the innermost one last
 	loaded []*chunk
 	args   [][]byte // of the command being called
 	digits []byte   // what the numbers among args are printed into
@@ -140,7 +142,7 @@ func (e *Engine) begin(s *Script, h Host, opt RunOptions) {
 	r := &e.run
 	r.host, r.script, r.step = h, s, opt.Step
 	r.proto, r.ticks, r.depth, r.killed = 2, 0, 0, killed{}
-	r.args, r.digits = r.args[:0], r.digits[:0]
+	r.args, r.digits, r.guests = r.args[:0], r.digits[:0], r.guests[:0]
 }
 
 // end drops what the run has kept, so that no value of one script is seen by

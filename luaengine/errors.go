@@ -55,6 +55,9 @@ func (f frame) node() node   { return f.chunk.node(f.reported) }
 func (e *Engine) frame(L *lua.LState, level int) (frame, bool) {
 	dbg, ok := L.GetStack(level)
 	if !ok {
+		if host := e.hostOf(L); host != nil {
+			return e.frame(host, level-levels(L))
+		}
 		return frame{}, false
 	}
 	fn, err := L.GetInfo("fSl", dbg, nil)

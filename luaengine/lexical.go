@@ -17,21 +17,26 @@ func lexicalCheck(text string) (string, error) {
 	for x.fault == nil && x.at < len(x.text) {
 		x.token()
 	}
-	return x.text, x.fault
+	return x.blanked(), x.fault
 }
 
 // lexer is the state between two tokens.
 type lexer struct {
 	text    string
-	at      int // of the next byte
-	line    int // of the next byte
-	ended   int // the line where the latest token ended
+	blanks  []span // of the text, in their order
+	at      int    // of the next byte
+	line    int    // of the next byte
+	ended   int    // the line where the latest token ended
 	nesting []nest
 	naming  naming
 	suffix  bool // the latest token ends what an index, a call or a method may follow
 	opens   bool // the latest token opens a block, or ends a statement or a field: no ";" may follow
+	signs   int  // in a row that stand before an operand
 	fault   error
 }
+
+// span is a part of a text.
+type span struct{ from, to int }
 
 // naming says that the names which come are being declared.
 type naming uint8
@@ -66,7 +71,7 @@ func (x *lexer) token() {
 		x.at++
 		return
 	case c == '\v' || c == '\f': // which gopher-lua does not know as blanks
-		x.replace(x.at, x.at+1)
+		x.blanks = append(x.blanks, span{x.at, x.at + 1})
 		x.at++
 		return
 	case strings.HasPrefix(x.text[x.at:], "--"):
@@ -77,7 +82,7 @@ func (x *lexer) token() {
 		if strings.HasPrefix(x.text[x.at:], ".") {
 			x.at++
 		}
-		x.suffix, x.opens, x.naming = false, false, notNaming
+		x.suffix, x.opens, x.naming, x.signs = false, false, notNaming, 0
 	case isLetter(c):
 		x.word()
 	case isNumeral(c) || c == '.' && x.at+1 < len(x.text) && isNumeral(x.text[x.at+1]):
@@ -86,12 +91,20 @@ func (x *lexer) token() {
 		x.quoted(c)
 	case longLevel(x.text[x.at:]) >= 0:
 		x.long()
-		x.opens, x.naming = false, notNaming
+		x.opens, x.naming, x.signs = false, notNaming, 0
 	default:
 		x.at++
+		if c == '-' || c == '#' {
+			x.signs++
+		} else {
+			x.signs = 0
+		}
 		x.sign(c)
 	}
 	x.ended = x.line
+	if max(len(x.nesting), x.signs) > maxSyntaxLevels && x.fault == nil {
+		x.fail("chunk has too many syntax levels") // which the parser would take a second to read
+	}
 }
 
 func (x *lexer) fail(format string, args ...any) {
@@ -108,9 +121,18 @@ func (x *lexer) newline() {
 	x.line++
 }
 
-// replace puts blanks in the place of a part of a line.
-func (x *lexer) replace(from, to int) {
-	x.text = x.text[:from] + strings.Repeat(" ", to-from) + x.text[to:]
+// blanked is the text with blanks in the place of some parts.
+func (x *lexer) blanked() string {
+	if len(x.blanks) == 0 {
+		return x.text
+	}
+	text := []byte(x.text)
+	for _, b := range x.blanks {
+		for i := b.from; i < b.to; i++ {
+			text[i] = ' '
+		}
+	}
+	return string(text)
 }
 
 // comment reads a comment. One to the end of its line may begin like a long one
@@ -126,7 +148,7 @@ func (x *lexer) comment() {
 		x.at++
 	}
 	if strings.HasPrefix(x.text[start:x.at], "--[") {
-		x.replace(start, x.at)
+		x.blanks = append(x.blanks, span{start, x.at})
 	}
 }
 
@@ -145,7 +167,7 @@ func (x *lexer) long() {
 // says so.
 func (x *lexer) quoted(quote byte) {
 	start := x.at
-	x.opens, x.naming = false, notNaming
+	x.opens, x.naming, x.signs = false, notNaming, 0
 	for x.at++; x.at < len(x.text); {
 		switch c := x.text[x.at]; {
 		case c == quote:
@@ -188,7 +210,7 @@ func (x *lexer) number() {
 	for x.at < len(x.text) && (isLetter(x.text[x.at]) || isNumeral(x.text[x.at])) {
 		x.at++
 	}
-	x.suffix, x.opens, x.naming = false, false, notNaming
+	x.suffix, x.opens, x.naming, x.signs = false, false, notNaming, 0
 	if _, ok := parseNumber(x.text[start:x.at]); !ok {
 		x.fail("malformed number near '%s'", x.text[start:x.at])
 	}
@@ -201,8 +223,8 @@ func (x *lexer) word() {
 		x.at++
 	}
 	x.opens = false
-	before := x.naming
-	x.naming = notNaming
+	before, signs := x.naming, x.signs
+	x.naming, x.signs = notNaming, 0
 	switch word := x.text[start:x.at]; word {
 	case "do", "repeat":
 		x.open(block)
@@ -218,7 +240,9 @@ func (x *lexer) word() {
 		x.naming = functionName
 	case "local":
 		x.naming = variableNames
-	case "and", "break", "elseif", "false", "for", "in", "nil", "not", "or", "return", "true", "while":
+	case "not":
+		x.signs = signs + 1
+	case "and", "break", "elseif", "false", "for", "in", "nil", "or", "return", "true", "while":
 	default:
 		x.naming = before
 		x.suffix = before == notNaming

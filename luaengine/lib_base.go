@@ -227,9 +227,6 @@ func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
 	return 1
 }
 
-// basePcall is Lua's pcall, except that an error of redis.call is caught as
-// its text, not as a table.
-// Source: script_lua.c, luaRedisPcall.
 // basePcall is pcall as Redis has it: of an error that is a table, scripts get
 // the text of its field err, or the table and the field.
 // Source: script_lua.c, luaRedisPcall.
@@ -287,33 +284,20 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 		return L.GetTop()
 	}
 	L.Push(lua.LFalse)
-	L.Push(handler)
-	L.Push(f.value)
-	if handler.Type() != lua.LTFunction || e.protected(L, 1) != nil {
-		L.SetTop(1)
-		L.Push(lua.LString("error in error handling"))
+	for range maxGoNesting {
+		if handler.Type() != lua.LTFunction {
+			break
+		}
+		L.Push(handler)
+		L.Push(f.value)
+		if f = e.protected(L, 1); f == nil {
+			L.SetTop(2) // one result of the handler
+			return 2
+		}
+		L.SetTop(1) // what the handler raises is handled too
 	}
-	L.SetTop(2) // one result of the handler
+	L.Push(lua.LString("error in error handling"))
 	return 2
-}
-
-// protected calls the function below the topmost nargs values and leaves its
-// results, or returns what it raised.
-func (e *Engine) protected(L *lua.LState, nargs int) *failure {
-	depth := e.run.depth
-	if depth >= maxGoNesting {
-		return &failure{lua.LString("C stack overflow"), noPlace}
-	}
-	e.run.depth++
-	err := L.PCall(nargs, lua.MultRet, nil)
-	e.run.depth = depth
-	if e.run.killed.text != "" {
-		panic(e.run.killed)
-	}
-	if err != nil {
-		return e.caught(L, err, 1)
-	}
-	return nil
 }
 
 func (e *Engine) baseRawEqual(L *lua.LState) int {

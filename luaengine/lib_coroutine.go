@@ -21,10 +21,10 @@ func (e *Engine) coroutineLibrary() library {
 			return e.resume(L, resume)
 		},
 		"running": func(L *lua.LState) int {
-			if L == e.thread {
+			if thread := e.coroutine(L); thread == e.thread {
 				L.Push(lua.LNil)
 			} else {
-				L.Push(L)
+				L.Push(thread)
 			}
 			return 1
 		},
@@ -33,7 +33,7 @@ func (e *Engine) coroutineLibrary() library {
 			if !ok {
 				e.argError(L, 1, "coroutine expected")
 			}
-			L.Push(lua.LString(L.Status(thread)))
+			L.Push(lua.LString(e.status(L, thread)))
 			return 1
 		},
 		"wrap": func(L *lua.LState) int {
@@ -52,14 +52,31 @@ func (e *Engine) checkLuaFunction(L *lua.LState) {
 	}
 }
 
+// status is that of a thread, asked by L.
+func (e *Engine) status(L, thread *lua.LState) string {
+	running := e.coroutine(L)
+	switch {
+	case thread.Dead:
+		return "dead"
+	case thread == running:
+		return "running"
+	}
+	for running.Parent != nil {
+		if running = e.coroutine(running.Parent); running == thread {
+			return "normal"
+		}
+	}
+	return "suspended"
+}
+
 // resume continues the thread that is the first argument. It leaves true and
 // the results, or false and the error value, and returns their number.
 func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 	thread := L.Get(1).(*lua.LState)
-	status := L.Status(thread)
+	status := e.status(L, thread)
 	depth := e.run.depth
 	switch {
-	case depth >= maxGoNesting:
+	case depth >= maxGoNesting-1: // the script counts
 		return failedResume(L, lua.LString("C stack overflow"))
 	case status == "dead":
 		return failedResume(L, lua.LString("cannot resume dead coroutine"))

@@ -337,7 +337,7 @@ func (e *Engine) replacement(L *lua.LState, m *matcher, with lua.LValue, start, 
 		v = L.Get(-1)
 		L.Pop(1)
 	default:
-		return m.expand(tostring(with), start, end)
+		return e.expand(L, m, tostring(with), start, end)
 	}
 	if lua.LVIsFalse(v) {
 		return m.text[start:end]
@@ -357,7 +357,7 @@ func (m *matcher) first(start, end int) lua.LValue {
 }
 
 // expand replaces %0 to %9 in a replacement text.
-func (m *matcher) expand(with string, start, end int) string {
+func (e *Engine) expand(L *lua.LState, m *matcher, with string, start, end int) string {
 	if !strings.Contains(with, "%") {
 		return with
 	}
@@ -367,17 +367,18 @@ func (m *matcher) expand(with string, start, end int) string {
 			b.WriteByte(with[i])
 			continue
 		}
-		i++
-		switch c := (with + "\x00")[i]; { // a % at the end takes the zero byte that ends C's strings
-		case c == '0':
-			b.WriteString(m.text[start:end])
-		case c == '1' && m.captures == 0:
-			b.WriteString(m.text[start:end])
+		var c byte // a % at the end takes the zero byte that ends C's strings
+		if i++; i < len(with) {
+			c = with[i]
+		}
+		switch {
+		case c == '0', c == '1' && m.captures == 0:
+			e.grow(L, &b, m.text[start:end])
 		case '1' <= c && c <= '9':
 			if int(c-'1') >= m.captures {
 				panic(patternError("invalid capture index"))
 			}
-			b.WriteString(tostring(m.value(int(c - '1'))))
+			e.grow(L, &b, tostring(m.value(int(c-'1'))))
 		default:
 			b.WriteByte(c)
 		}

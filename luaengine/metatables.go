@@ -129,6 +129,15 @@ func (e *Engine) operation(event string) lua.LGFunction {
 	}
 }
 
+// reverse is a function of two arguments with the second one first.
+func reverse(L *lua.LState, fn *lua.LFunction) *lua.LFunction {
+	return L.NewFunction(func(L *lua.LState) int {
+		L.Insert(L.Get(2), 1)
+		L.SetTop(2)
+		return fn.GFunction(L)
+	})
+}
+
 func (e *Engine) negate(L *lua.LState) int {
 	f, ok := toNumber(L.Get(1))
 	if !ok {

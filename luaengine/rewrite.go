@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,17 @@ import (
 
 // maxSyntaxLevels is how deep a chunk may nest: LUAI_MAXCCALLS.
 const maxSyntaxLevels = 200
+
+// maxRow is how many operators, indexes and calls may follow each other, and foldedRow
+// how many of them one search for constants may pass.
+const (
+	maxRow    = 10_000
+	foldedRow = 128
+)
+
+// maxForks is how many forks one function may have: gopher-lua numbers up to four
+// targets of jumps for each, in 17 bits.
+const maxForks = 1<<15 - 8
 
 // placeholder begins the string constants that patch turns into functions and tables.
 // A literal of the script that begins so is taken apart.
@@ -25,9 +37,13 @@ type rewriter struct {
 	locals []local      // visible here, innermost last
 	level  int          // functions entered
 	depth  int          // syntax levels entered
+	row    int          // expressions entered by their left ends
+	forks  int          // in this function, where one of two ways is taken
 	dots   bool         // the main function uses "..."
 	fns    []lua.LValue // functions and tables
 	fast   candidates
+
+	calls bool // the chunk may have functions of its own
 
 	spilled *spilled // nil: the chunk is not long
 
@@ -169,6 +185,7 @@ func (r *rewriter) callOf(fn *lua.LFunction, line int) ast.Stmt {
 // loop rewrites the body of a loop in a scope that already holds its
 // variables.
 func (r *rewriter) loop(body []ast.Stmt, line int) []ast.Stmt {
+	r.fork(line)
 	functions, breaks := r.functions, r.breaks
 	body = r.stmts(body)
 	if r.functions > functions && r.breaks > breaks {
@@ -189,6 +206,13 @@ func captured(line int) []ast.Stmt {
 		&ast.LocalAssignStmt{Names: []string{"(never)"}, Exprs: []ast.Expr{fn}},
 	}}
 	return []ast.Stmt{&ast.LocalAssignStmt{Names: []string{name}}, never}
+}
+
+// fork counts a place where one of two ways is taken.
+func (r *rewriter) fork(line int) {
+	if r.forks++; r.forks > maxForks {
+		panic(syntaxFault{line, "control structure too long"})
+	}
 }
 
 func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
@@ -216,7 +240,7 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	case *ast.NumberForStmt:
 		return r.numberFor(s)
 	case *ast.GenericForStmt:
-		r.genericFor(s)
+		return r.genericFor(s)
 	case *ast.FuncDefStmt:
 		r.funcDef(s)
 	case *ast.ReturnStmt:
@@ -250,6 +274,7 @@ func (r *rewriter) localAssign(s *ast.LocalAssignStmt) {
 }
 
 func (r *rewriter) ifStmt(s *ast.IfStmt) {
+	r.fork(s.Line())
 	r.expr(&s.Condition)
 	s.Then = r.block(s.Then)
 	if len(s.Else) == 1 {
@@ -293,15 +318,19 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 // coerced is a block that computes the bounds and then runs the loop.
 func (r *rewriter) coerced(s *ast.NumberForStmt, bounds *ast.FuncCallExpr) ast.Stmt {
 	bounds.Func = r.constant(r.e.sand.forBounds, bounds.Line())
-	assign := &ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{bounds}}
-	assign.SetLine(s.Line())
 	for i, bound := range []*ast.Expr{&s.Init, &s.Limit, &s.Step} {
 		*bound = &ast.IdentExpr{Value: forNames[i]}
 		(*bound).SetLine(s.Line())
 	}
-	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{assign, s}}
-	do.SetLine(s.Line())
-	do.SetLastLine(s.LastLine())
+	return behind(&ast.LocalAssignStmt{Names: forNames, Exprs: []ast.Expr{bounds}}, s)
+}
+
+// behind is a block in which a loop follows what it needs.
+func behind(assign, loop ast.Stmt) ast.Stmt {
+	assign.SetLine(loop.Line())
+	do := &ast.DoBlockStmt{Stmts: []ast.Stmt{assign, loop}}
+	do.SetLine(loop.Line())
+	do.SetLastLine(loop.LastLine())
 	return do
 }
 
@@ -326,14 +355,23 @@ func one(e ast.Expr) ast.Expr {
 
 // genericFor gives most loops three names: gopher-lua sets as many of a loop's
 // three hidden variables as it has names, and leaves the others as they were.
-func (r *rewriter) genericFor(s *ast.GenericForStmt) {
+func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 	if call, ok := s.Exprs[0].(*ast.FuncCallExpr); ok && len(s.Exprs) == 1 && len(call.Args) == 1 {
 		if r.calleeName(call.Func) == "ipairs" {
 			r.harmless(call.Args[0])
 		}
 	}
 	s.SetLine(s.Exprs[0].Line()) // as Lua does, which matters if there is nothing to call
+	plain := !slices.ContainsFunc(s.Exprs, hasLogical)
 	r.exprs(s.Exprs)
+	ahead := &ast.LocalAssignStmt{Names: forNames, Exprs: s.Exprs}
+	if !plain {
+		s.Exprs = nil
+		for _, name := range forNames {
+			s.Exprs = append(s.Exprs, &ast.IdentExpr{Value: name})
+			s.Exprs[len(s.Exprs)-1].SetLine(s.Line())
+		}
+	}
 	mark := len(r.locals)
 	r.declare(s.Names...)
 	if call, ok := s.Exprs[0].(*ast.FuncCallExpr); !ok || call.AdjustRet || len(s.Exprs) > 1 {
@@ -343,28 +381,49 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) {
 	}
 	s.Stmts = r.loop(s.Stmts, s.Line())
 	r.locals = r.locals[:mark]
+	if plain {
+		return s
+	}
+	return behind(ahead, s)
+}
+
+// hasLogical tells the values of a generic for in which gopher-lua may choose the wrong
+// side of an "and" or "or": they are computed ahead of the loop.
+func hasLogical(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.LogicalOpExpr:
+		return true
+	case *ast.FuncCallExpr:
+		return x.Func != nil && hasLogical(x.Func) || x.Receiver != nil && hasLogical(x.Receiver)
+	case *ast.AttrGetExpr:
+		return hasLogical(x.Object) || hasLogical(x.Key)
+	}
+	return false
 }
 
 func (r *rewriter) funcDef(s *ast.FuncDefStmt) {
 	if s.Name.Func == nil {
 		r.expr(&s.Name.Receiver)
+		r.named(s.Name.Method, s.Line())
 		r.function(s.Func, true)
 		return
 	}
 	switch name := s.Name.Func.(type) {
 	case *ast.IdentExpr:
 		if r.find(name.Value) == inGlobals {
-			r.fast.mention(name.Value)
+			r.global(name.Value, name.Line())
 		}
 	case *ast.AttrGetExpr:
 		r.expr(&name.Object)
+		r.expr(&name.Key)
 		r.place(name, name.Line(), node{a: r.describe(name.Object)})
 	}
 	r.function(s.Func, false)
 }
 
 func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
-	mark, dots := len(r.locals), r.dots
+	mark, dots, forks := len(r.locals), r.dots, r.forks
+	r.forks = 0
 	r.level++
 	r.functions++
 	if method {
@@ -376,7 +435,7 @@ func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
 	}
 	f.Stmts = append([]ast.Stmt{r.callOf(r.e.sand.tick, f.Line())}, r.stmts(f.Stmts)...)
 	r.level--
-	r.locals, r.dots = r.locals[:mark], dots
+	r.locals, r.dots, r.forks = r.locals[:mark], dots, forks
 }
 
 func (r *rewriter) declare(names ...string) {

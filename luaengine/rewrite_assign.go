@@ -11,13 +11,16 @@ import (
 // as it is computed, where the other values, and the rest of an "and" or "or", may
 // still read what was there before: such assignments are taken apart.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
+	if len(s.Lhs) > maxSyntaxLevels {
+		panic(syntaxFault{s.Line(), "too many variables in assignment"})
+	}
 	places := make([]ast.Expr, 0, 2*len(s.Lhs)) // never moves: the fast pass replaces elements
 	names, lines := make([]node, len(s.Lhs)), 0
 	for i := range s.Lhs {
 		switch lhs := s.Lhs[i].(type) {
 		case *ast.IdentExpr:
 			if r.find(lhs.Value) == inGlobals {
-				r.fast.mention(lhs.Value)
+				r.global(lhs.Value, lhs.Line())
 			}
 		case *ast.AttrGetExpr:
 			names[i].a = r.describe(lhs.Object)
@@ -32,11 +35,11 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	}
 	lines = max(lines, r.exprs(s.Rhs))
 	for i, lhs := range s.Lhs {
-		if !isVariable(lhs) {
+		if id, ok := lhs.(*ast.IdentExpr); !ok || r.find(id.Value) == inGlobals {
 			r.place(lhs, lines, names[i])
 		}
 	}
-	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (slices.ContainsFunc(s.Rhs, isLogical) || r.clobbers(s)) {
+	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (slices.ContainsFunc(s.Rhs, endsEarly) || r.clobbers(s)) {
 		return inSteps(s, places)
 	}
 	return s
@@ -55,9 +58,14 @@ func isVariable(x ast.Expr) bool {
 	return ok
 }
 
-func isLogical(x ast.Expr) bool {
-	_, ok := x.(*ast.LogicalOpExpr)
-	return ok
+// endsEarly tells the values that gopher-lua puts into their variable before all is
+// done: an "and" or "or" may go on, and "(...)" empties the variables behind.
+func endsEarly(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.LogicalOpExpr, *ast.Comma3Expr:
+		return true
+	}
+	return false
 }
 
 // before has *x, the object or the key of one of several targets, computed before

@@ -36,7 +36,7 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		r.dots = r.dots || r.level == 0
 	case *ast.IdentExpr:
 		if r.find(x.Value) == inGlobals {
-			r.fast.mention(x.Value)
+			r.global(x.Value, line)
 		}
 	case *ast.AttrGetExpr:
 		return r.attrGet(slot, x)
@@ -45,14 +45,25 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 	case *ast.FuncCallExpr:
 		return r.call(x)
 	case *ast.LogicalOpExpr:
-		return r.nested(line, &x.Lhs, &x.Rhs)
+		r.fork(line)
+		last := max(line, r.left(&x.Lhs))
+		side := settled(x)
+		if side != x.Rhs {
+			last = max(last, r.nested(line, &x.Rhs))
+		}
+		if side != nil {
+			*slot = side
+			last = max(last, r.nested(line, slot))
+		}
+		return last
 	case *ast.RelationalOpExpr:
+		r.fork(line)
 		return r.operator(x, node{}, &x.Lhs, &x.Rhs)
 	case *ast.StringConcatOpExpr:
 		return r.concat(slot, x)
 	case *ast.ArithmeticOpExpr:
 		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
-		if op := r.e.sand.operationOf(x.Operator); op != nil && !folded(x) {
+		if op := r.operationOf(x.Operator); op != nil && !folded(x) {
 			return r.operation(slot, x, n, op)
 		}
 		return r.operator(x, n, &x.Lhs, &x.Rhs)
@@ -65,8 +76,27 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
 	case *ast.FunctionExpr:
 		r.function(x, false)
+		return x.LastLine()
 	}
 	return line
+}
+
+// settled is the side of an "and" or "or" that a constant on its left chooses, or nil:
+// behind such a constant gopher-lua may jump to an instruction that it takes away.
+// The right side is not rewritten yet: others keep the place of what is.
+func settled(x *ast.LogicalOpExpr) ast.Expr {
+	truth := true
+	switch x.Lhs.(type) {
+	case *ast.NilExpr, *ast.FalseExpr:
+		truth = false
+	case *ast.TrueExpr, *ast.NumberExpr, *ast.StringExpr:
+	default:
+		return nil
+	}
+	if truth == (x.Operator == "or") {
+		return x.Lhs
+	}
+	return one(x.Rhs)
 }
 
 // operator rewrites the operands and places the operator at their last line.
@@ -78,8 +108,18 @@ func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
 
 // operationOf is the function that takes the place of an operator, or nil.
 // gopher-lua has another result of % for infinities and large quotients, other
-// bits for what is no number, and loses the sign of a zero.
-func (s *sandbox) operationOf(operator string) *lua.LFunction {
+// bits for what is no number, and loses the sign of a zero. Of sums in a row it looks
+// for constants in all, each time it compiles one, which functions in between end.
+func (r *rewriter) operationOf(operator string) *lua.LFunction {
+	s := &r.e.sand
+	if r.row%foldedRow == foldedRow-1 {
+		switch operator {
+		case "+":
+			return s.sum
+		case "-":
+			return s.difference
+		}
+	}
 	switch operator {
 	case "%":
 		return s.modulo
@@ -116,14 +156,32 @@ func zero(x ast.Expr) bool {
 	return f == 0
 }
 
-// operation makes an operator a call of the sandbox.
+// operation makes an operator a call of the sandbox. A zero on the left comes behind
+// the right side: of 0 and -0 the first in a function stands for both.
+// Source: Lua 5.1, codearith and addk.
 func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op *lua.LFunction) int {
 	call := &ast.FuncCallExpr{AdjustRet: true, Args: []ast.Expr{one(x.Lhs), one(x.Rhs)}}
-	line := r.nested(x.Line(), &call.Args[0], &call.Args[1])
+	left, right := &call.Args[0], &call.Args[1]
+	if zero(x.Lhs) || r.readLast(x.Lhs, x.Rhs) {
+		op = r.e.sand.reversed[op]
+		*left, *right = *right, *left
+		left, right = right, left
+	}
+	line := r.nested(x.Line(), left, right)
 	call.Func = r.constant(op, line)
 	r.place(call, line, n)
 	*slot = call
 	return line
+}
+
+// readLast reports whether a left operand is a local variable that the right one may
+// set, by a function that it calls: Lua's operators read such a variable last.
+func (r *rewriter) readLast(left, right ast.Expr) bool {
+	id, ok := left.(*ast.IdentExpr)
+	if !ok || !r.calls || isConstant(right) || isVariable(right) {
+		return false
+	}
+	return r.find(id.Value) == byLocal
 }
 
 // nested rewrites operands. Only the last one counts as a syntax level, as in
@@ -131,7 +189,7 @@ func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op
 func (r *rewriter) nested(line int, operands ...*ast.Expr) int {
 	for i, operand := range operands {
 		if i < len(operands)-1 {
-			line = max(line, r.expr(operand))
+			line = max(line, r.left(operand))
 			continue
 		}
 		r.enter(line)
@@ -141,13 +199,23 @@ func (r *rewriter) nested(line int, operands ...*ast.Expr) int {
 	return line
 }
 
+// left rewrites the expression that another one begins with, of which gopher-lua's
+// compiler must have enough stack for all.
+func (r *rewriter) left(x *ast.Expr) int {
+	if r.row++; r.row > maxRow {
+		panic(syntaxFault{(*x).Line(), "chunk has too many operators in a row"})
+	}
+	defer func() { r.row-- }()
+	return r.expr(x)
+}
+
 func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) int {
 	n := node{a: r.describe(x.Object)}
 	r.harmless(x.Object)
 	if id, ok := x.Object.(*ast.IdentExpr); ok && r.find(id.Value) == inGlobals {
 		r.fast.literal(slot, id.Value, x.Key)
 	}
-	line := max(r.expr(&x.Object), r.nested(x.Line(), &x.Key))
+	line := max(r.left(&x.Object), r.nested(x.Line(), &x.Key))
 	r.place(x, line, n)
 	return line
 }
@@ -161,11 +229,12 @@ func (r *rewriter) call(x *ast.FuncCallExpr) int {
 	if x.Func != nil {
 		n.a = r.describe(x.Func)
 		r.callee(x, r.calleeName(x.Func))
-		line = max(line, r.expr(&x.Func))
+		line = max(line, r.left(&x.Func))
 	} else {
 		n.a = operand{byMethod, x.Method}
+		r.named(x.Method, line)
 		n.b = r.describe(x.Receiver)
-		line = max(line, r.expr(&x.Receiver))
+		line = max(line, r.left(&x.Receiver))
 	}
 	r.place(x, line, n)
 	return max(line, r.exprs(x.Args))

@@ -8,23 +8,42 @@ import (
 // gopher-lua's compiler compares each literal of a function with all before it: 40,000
 // take ten seconds, and no script can be interrupted while it is compiled. So of a chunk
 // of manyBytes or more only maxLiterals stay where they are; the others are read from
-// tables of tables of tables, of literalRow each.
+// tables of tables of tables, of literalRow each. Names of globals and methods cannot be
+// read from anywhere: there may be maxNames, where Lua has room for 262,144.
 const (
 	manyBytes   = 32 << 10
 	maxLiterals = 64
 	literalRow  = 128
+	maxNames    = 16 << 10
 )
 
 // spilled are the literals of a long chunk.
 type spilled struct {
-	e    *Engine
-	met  int // with those that stay
-	rows *lua.LTable
-	at   map[lua.LValue]int
+	e     *Engine
+	met   int // with those that stay
+	rows  *lua.LTable
+	at    map[lua.LValue]int
+	names map[string]bool // that stay
 }
 
 func (e *Engine) newSpilled() *spilled {
-	return &spilled{e: e, rows: e.main.NewTable(), at: map[lua.LValue]int{}}
+	return &spilled{e: e, rows: e.main.NewTable(), at: map[lua.LValue]int{}, names: map[string]bool{}}
+}
+
+// global notes the mention of a global.
+func (r *rewriter) global(name string, line int) {
+	r.fast.mention(name)
+	r.named(name, line)
+}
+
+// named counts a name that stays where it is.
+func (r *rewriter) named(name string, line int) {
+	if r.spilled == nil {
+		return
+	}
+	if r.spilled.names[name] = true; len(r.spilled.names) > maxNames {
+		panic(syntaxFault{line, "constant table overflow"})
+	}
 }
 
 // literal puts a literal of a long chunk into a table.

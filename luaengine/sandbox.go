@@ -33,6 +33,9 @@ type sandbox struct {
 	power       *lua.LFunction
 	product     *lua.LFunction
 	quotient    *lua.LFunction
+	sum         *lua.LFunction
+	difference  *lua.LFunction
+	reversed    map[*lua.LFunction]*lua.LFunction // these with the right operand first
 	extend      *lua.LFunction
 	null        *lua.LUserData // cjson.null: what null decodes to
 	stringMeta  lua.LValue     // what getmetatable('') shows
@@ -80,6 +83,12 @@ func (s *sandbox) open(e *Engine) {
 	s.power = L.NewFunction(e.operation("__pow"))
 	s.product = L.NewFunction(e.operation("__mul"))
 	s.quotient = L.NewFunction(e.operation("__div"))
+	s.sum = L.NewFunction(e.operation("__add"))
+	s.difference = L.NewFunction(e.operation("__sub"))
+	s.reversed = make(map[*lua.LFunction]*lua.LFunction)
+	for _, op := range []*lua.LFunction{s.modulo, s.power, s.product, s.quotient, s.sum, s.difference} {
+		s.reversed[op] = reverse(L, op)
+	}
 	s.extend = L.NewFunction(e.extend)
 	s.null = &lua.LUserData{Metatable: lua.LNil}
 	s.names = L.CreateTable(0, 64)

@@ -210,10 +210,12 @@ func (d *differ) count(cmd [][]byte) {
 	d.counts[name]++
 }
 
-// replies are what the two servers send to a client, up to the reply to cmd.
+// replies are what the two servers send to a client, up to the reply to cmd; its bytes
+// too, but for the coordinates of RESP3.
 func (d *differ) replies(client string, cmd [][]byte) (want, got string) {
 	pushes, reply := take(d.t, d.real, client, cmd)
 	ourPushes, ourReply := take(d.t, d.ours, client, cmd)
+	sameValue := resp.Describe(reply) == resp.Describe(ourReply)
 	queue := d.queues[client]
 	switch {
 	case reply.Kind == resp.Status && reply.Str == "QUEUED":
@@ -228,7 +230,11 @@ func (d *differ) replies(client string, cmd [][]byte) (want, got string) {
 	default:
 		d.compare(cmd, &reply, &ourReply)
 	}
-	return pushes + resp.Describe(reply), ourPushes + resp.Describe(ourReply)
+	want, got = pushes+resp.Describe(reply), ourPushes+resp.Describe(ourReply)
+	if want == got && sameValue && !strings.HasPrefix(strings.ToUpper(string(withoutScript(cmd)[0])), "GEO") {
+		return want + resp.Quote(string(d.real.raw)), got + resp.Quote(string(d.ours.raw))
+	}
+	return want, got
 }
 
 // take returns a client's reply to cmd, and the pushes that came before it.

@@ -18,6 +18,7 @@ type engineTarget struct {
 	node    *Node
 	clock   *manualClock
 	clients map[string]*Session
+	raw     []byte // the bytes of the latest reply or push
 }
 
 // manualClock goes forward when it is told to.
@@ -78,6 +79,7 @@ func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
 	if n == 0 || err != nil {
 		return resp.Value{}, false
 	}
+	e.raw = append(e.raw[:0], s.Out[:n]...)
 	s.Out = s.Out[n:]
 	return v, true
 }
@@ -109,6 +111,7 @@ type realTarget struct {
 	t       *testing.T
 	address string
 	clients map[string]*realClient
+	raw     []byte // the bytes of the latest reply or push
 }
 
 type realClient struct {
@@ -216,6 +219,7 @@ func (r *realTarget) read(client string, wait time.Duration) (resp.Value, bool) 
 		v, n, err := resp.Parse(c.in)
 		require.NoError(r.t, err)
 		if n > 0 {
+			r.raw = append(r.raw[:0], c.in[:n]...)
 			c.in = c.in[n:]
 			return v, true
 		}

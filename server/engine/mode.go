@@ -98,7 +98,8 @@ type InfoSection struct {
 }
 
 // Info answers INFO [section ...] with the sections of a mode, all of which are
-// shown by default.
+// shown by default. In RESP3, too, that is a bulk string, where a node's is verbatim.
+// Source: sentinelInfoCommand of Redis 7.0.
 func (c *Call) Info(shown []InfoSection) resp.Value {
 	text := &strings.Builder{}
 	for _, one := range shown {
@@ -113,5 +114,5 @@ func (c *Call) Info(shown []InfoSection) resp.Value {
 		}
 		c.infoSection(text, &s)
 	}
-	return resp.Value{Kind: resp.Verbatim, Str: text.String()}
+	return resp.Str(text.String())
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,40 +39,46 @@ func TestScriptsAgainstRedis(t *testing.T) {
 		tg.send(client, bytesOf([]string{"FLUSHALL"}))
 		_, ok := tg.next(client, true)
 		require.True(t, ok)
-		tg.send(client, bytesOf([]string{"EVAL", program, "0"}))
+		tg.send(client, bytesOf([]string{"EVAL", program, "2", "k1", "k2", "a1", "22", "a3"}))
 		v, ok := tg.next(client, true)
 		require.True(t, ok, "no reply to %s", program)
 		return compileError.ReplaceAllString(resp.Describe(v), "$1")
 	}
-	m := &scriptMaker{
-		random:      rand.New(rand.NewSource(seed)),
-		statements:  scriptStatements(),
-		expressions: strings.Split(strings.TrimSpace(scriptExpressions), "\n"),
-	}
-	differences, all := 0, 0
+	random := rand.New(rand.NewSource(seed))
+	lines, structured := newScriptMaker(random), &luaMaker{random: random}
+	differences := 0
 	for i := range programs {
 		if i > 0 && i%10_000 == 0 {
 			t.Logf("%d programs, %d differences", i, differences)
 		}
-		statements := make([]string, 1+m.random.Intn(6))
-		for j := range statements {
-			statements[j] = m.fill(m.pick(m.statements), 2)
+		// Half of each: lines meet functions and operators with values of every kind,
+		// programs of luaGrammar variables, functions and control flow with each other.
+		// Neither finds the faults of the other, and half a run of either finds its own.
+		var p randomProgram = structured.program()
+		if random.Intn(2) == 0 {
+			p = lines.program()
 		}
-		bare := m.random.Intn(3) == 0 && !raisesValues(statements[len(statements)-1])
-		client := []string{"2", "3"}[m.random.Intn(2)]
-		differs := func(list []string) bool {
-			program := scriptProgram(list, bare)
+		client := []string{"2", "3"}[random.Intn(2)]
+		differs := func() bool {
+			program := p.String()
 			return eval(real, client, program) != eval(ours, client, program)
 		}
-		all += len(statements)
-		if differs(statements) {
+		if differs() {
 			differences++
-			program := scriptProgram(shrunk(statements, differs), bare)
-			t.Errorf("RESP%s\n%swant %s\ngot  %s", client,
-				strings.TrimPrefix(program, scriptPrelude), eval(real, client, program), eval(ours, client, program))
+			p.shrink(differs)
+			program := p.String()
+			t.Errorf("program %d, RESP%s\n%swant %s\ngot  %s", i, client,
+				program, eval(real, client, program), eval(ours, client, program))
 		}
 	}
-	t.Logf("%d programs of %d statements, %d differences", programs, all, differences)
+	t.Logf("%d programs, %d differences", programs, differences)
+}
+
+// randomProgram is a program that can be made shorter.
+type randomProgram interface {
+	String() string
+	// shrink leaves out what the program does not need to differ.
+	shrink(differs func() bool)
 }
 
 func bytesOf(words []string) [][]byte {
@@ -88,26 +93,8 @@ func bytesOf(words []string) [][]byte {
 // that of Lua's own.
 var compileError = regexp.MustCompile(`(?s)(Error compiling script \(new function\): user_script:)\d+:.*`)
 
-// scriptStatements joins lines that begin with a blank to the one before.
-func scriptStatements() []string {
-	return strings.Split(strings.ReplaceAll(strings.TrimSpace(scriptGrammar), "\n ", "\r "), "\n")
-}
-
 // raisesValues reports whether a statement may raise something other than a
 // text: redis-server 7.0.15 dies of it if nothing catches it.
 func raisesValues(statement string) bool {
 	return strings.Contains(statement, "error") || strings.Contains(statement, "assert")
-}
-
-// shrunk drops statements as long as what is left still differs.
-func shrunk(statements []string, differs func([]string) bool) []string {
-	for i := 0; i < len(statements) && len(statements) > 1; {
-		rest := slices.Delete(slices.Clone(statements), i, i+1)
-		if differs(rest) {
-			statements = rest
-		} else {
-			i++
-		}
-	}
-	return statements
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 )
 
@@ -426,16 +427,41 @@ local function show(...)
 end
 `
 
-// program is the text of statements; each but the last one is protected, and
-// the last one is too unless bare is set.
-func scriptProgram(statements []string, bare bool) string {
-	if bare && len(statements) == 1 {
-		return statements[0] + "\n" // nothing else, as locks are: that runs in another way
+// scriptLines is a program of statements of scriptGrammar. Each but the last one is
+// protected, and the last one is too unless bare is set.
+type scriptLines struct {
+	statements []string
+	bare       bool
+}
+
+// newScriptMaker returns a maker of programs of scriptGrammar, whose lines that begin
+// with a blank it joins to the ones before.
+func newScriptMaker(random *rand.Rand) *scriptMaker {
+	return &scriptMaker{
+		random:      random,
+		statements:  strings.Split(strings.ReplaceAll(strings.TrimSpace(scriptGrammar), "\n ", "\r "), "\n"),
+		expressions: strings.Split(strings.TrimSpace(scriptExpressions), "\n"),
+	}
+}
+
+// program makes a program of one to six statements.
+func (m *scriptMaker) program() *scriptLines {
+	p := &scriptLines{statements: make([]string, 1+m.random.Intn(6))}
+	for i := range p.statements {
+		p.statements[i] = m.fill(m.pick(m.statements), 2)
+	}
+	p.bare = m.random.Intn(3) == 0 && !raisesValues(p.statements[len(p.statements)-1])
+	return p
+}
+
+func (p *scriptLines) String() string {
+	if p.bare && len(p.statements) == 1 {
+		return p.statements[0] + "\n" // nothing else, as locks are: that runs in another way
 	}
 	var b strings.Builder
 	b.WriteString(scriptPrelude)
-	for i, s := range statements {
-		if bare && i == len(statements)-1 {
+	for i, s := range p.statements {
+		if p.bare && i == len(p.statements)-1 {
 			fmt.Fprintf(&b, "%s\n", s)
 			return b.String()
 		}
@@ -443,4 +469,16 @@ func scriptProgram(statements []string, bare bool) string {
 	}
 	b.WriteString("return out\n")
 	return b.String()
+}
+
+// shrink drops statements as long as what is left still differs.
+func (p *scriptLines) shrink(differs func() bool) {
+	for i := 0; i < len(p.statements) && len(p.statements) > 1; {
+		before := p.statements
+		p.statements = slices.Delete(slices.Clone(before), i, i+1)
+		if !differs() {
+			p.statements = before
+			i++
+		}
+	}
 }

@@ -49,7 +49,11 @@ func TestRedirects(t *testing.T) {
 	topology.down = true
 	f.expect(s, "GET here", "(error) CLUSTERDOWN The cluster is down")
 	topology.readsAllowed = true
-	f.expect(s, "GET here", `"1"`, "SET here 2", "(error) CLUSTERDOWN The cluster is down and only accepts read commands")
+	f.expect(s,
+		"GET here", `"1"`, "SET here 2", "(error) CLUSTERDOWN The cluster is down and only accepts read commands",
+		`EVAL "#!lua\nreturn 1" 1 here`, "(error) CLUSTERDOWN The cluster is down and only accepts read commands",
+		`EVAL "#!lua flags=no-writes\nreturn 1" 1 here`, "(integer) 1",
+		`EVAL "return 1" 1 here`, "(integer) 1")
 }
 
 func TestMovingSlots(t *testing.T) {

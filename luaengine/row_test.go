@@ -1,0 +1,46 @@
+package luaengine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/resp"
+)
+
+// TestLongRows: what redis-server compiles in a moment compiles, or is refused, in
+// one; with the square of its length each of these would take minutes.
+func TestLongRows(t *testing.T) {
+	const many = 500_000
+	row := func(head, link, tail string, n int) string { return head + strings.Repeat(link, n) + tail }
+	e, h := New(fakeResolve), newFakeHost()
+	for _, c := range []struct{ script, want string }{
+		{row("return ", "1+", "1", 9_000), "9001"},
+		{row("local a=1 return ", "a+", "1", 9_000), "9001"},
+		{row("local a=1 return ", "a-", "1", 5), "-4"},
+		{row("local a=1 return 3000", "-a", "", 2_000), "1000"},
+		{row("return ", "nil or ", "7", 9_000), "7"},
+		{row("local a=1 ", "if a then a=a+1 end ", "return a", 30_000), "30001"},
+		{row("local f=function() return 5 end local a='x' return ", "f()+", "1", 500), "2501"},
+		{"return #string.gsub('x','.',('%0'):rep(" + "500000))", "500000"},
+		{row("return ", "1+", "1", many), "too many operators in a row"},
+		{row("local a={} return a", ".b", "", many), "too many operators in a row"},
+		{row("local a=1 ", "if a then a=1 end ", "return a", many/10), "control structure too long"},
+		{row("return ", "(", "1", many), "too many syntax levels"},
+		{row("return ", "{", "", many), "too many syntax levels"},
+		{row("", "do ", "", many), "too many syntax levels"},
+		{row("return ", "- ", "1", many), "too many syntax levels"},
+		{row("return ", "not ", "1", many), "too many syntax levels"},
+		{row("return ", "#", "''", many), "too many syntax levels"},
+		{row("local a={} ", "a[1],", "a[1]=1", many), "too many variables in assignment"},
+	} {
+		reply := runScript(e, h, c.script, nil, nil)
+		name := c.script[:min(len(c.script), 40)]
+		if reply.Kind == resp.Error {
+			require.Contains(t, reply.Str, c.want, name)
+		} else {
+			require.Equal(t, "(integer) "+c.want, show(reply, ""), name)
+		}
+	}
+}
