@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net"
-	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -48,7 +47,7 @@ type realCluster struct {
 	folder     string
 	base       int
 	parameters []string
-	procs      []*exec.Cmd
+	servers    []*realServer // nil: stopped
 	clients    map[string]*realConn
 }
 
@@ -56,16 +55,11 @@ type realCluster struct {
 func newRealCluster(t *testing.T, binary string, nodes, timeout int) *realCluster {
 	c := &realCluster{
 		t: t, binary: binary, folder: t.TempDir(), base: realPorts(t), clients: map[string]*realConn{},
-		parameters: goldenParameters(timeout), procs: make([]*exec.Cmd, nodes),
+		parameters: goldenParameters(timeout), servers: make([]*realServer, nodes),
 	}
-	for i := range c.procs {
+	for i := range c.servers {
 		c.start(ID(i + 1))
 	}
-	t.Cleanup(func() {
-		for i := range c.procs {
-			c.stop(ID(i + 1))
-		}
-	})
 	return c
 }
 
@@ -79,20 +73,18 @@ func (c *realCluster) start(node ID) {
 	for i := 0; i < len(c.parameters); i += 2 {
 		args = append(args, "--"+c.parameters[i], c.parameters[i+1])
 	}
-	cmd := exec.Command(c.binary, args...)
-	require.NoError(c.t, cmd.Start())
-	c.procs[node-1] = cmd
-	c.client(node, "a")
+	c.servers[node-1] = startReal(c.t, c.binary, args...)
+	info, _ := c.ask(node, "a", [][]byte{[]byte("INFO"), []byte("server")})
+	require.Contains(c.t, info.Str, fmt.Sprintf("process_id:%d\r\n", c.servers[node-1].pid),
+		"another listens at port %d", c.port(node))
 }
 
 func (c *realCluster) stop(node ID) {
-	cmd := c.procs[node-1]
-	if cmd == nil {
+	if c.servers[node-1] == nil {
 		return
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	c.procs[node-1] = nil
+	c.servers[node-1].end()
+	c.servers[node-1] = nil
 	for name, client := range c.clients {
 		if name[:len(name)-len(name[1:])] == strconv.Itoa(int(node)) {
 			_ = client.socket.Close()
@@ -107,6 +99,7 @@ func (c *realCluster) client(node ID, name string) *realConn {
 	for tries := 0; c.clients[key] == nil && tries < 100; tries++ {
 		socket, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", c.port(node)))
 		if err == nil {
+			c.t.Cleanup(func() { _ = socket.Close() })
 			c.clients[key] = &realConn{socket: socket}
 			break
 		}

@@ -50,3 +50,35 @@ func TestAPauseHoldsBackQuestionsNotPings(t *testing.T) {
 	net.run(3 * time.Second)
 	require.EqualValues(t, 3*len(pingEffect), net.members[0].Node().Offset()-before)
 }
+
+// While a replica must reach the offset of its master to take over, there is no PING,
+// which would move that; FAILOVER without an end holds none back.
+func TestAFailoverHoldsBackPings(t *testing.T) {
+	net := newClusterNet(t, 1, 1, "repl-ping-replica-period", "1")
+	net.run(3*time.Second + 50*time.Millisecond)
+	net.cut = func(from, _ ID) bool { return from == 1 }
+	net.expect(2, "CLUSTER FAILOVER", "OK")
+	net.run(50 * time.Millisecond)
+	require.True(t, net.members[0].standsStill())
+	node := net.members[0].Node()
+	before := node.Offset()
+	net.run(3 * time.Second)
+	require.Equal(t, before, node.Offset())
+
+	w := newVirtualWorld(t, deployment{replicas: 1}, 1)
+	w.sleep(3*time.Second + 50*time.Millisecond)
+	w.command("m1", "CONFIG SET repl-ping-replica-period 1")
+	w.command("m1", "SET a 1")
+	w.find("r1").cut[1] = true
+	node = w.find("m1").proc.(*Member).Node()
+	for _, one := range []struct {
+		command string
+		pings   int
+	}{{"FAILOVER TIMEOUT 60000", 0}, {"FAILOVER", 3}} {
+		require.Equal(t, "OK", w.command("m1", one.command).Str)
+		before := node.Offset()
+		w.sleep(3 * time.Second)
+		require.EqualValues(t, one.pings*len(pingEffect), node.Offset()-before, one.command)
+		w.command("m1", "FAILOVER ABORT")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -30,10 +31,36 @@ type realProcess struct {
 	name    string
 	args    []string
 	port    int
-	cmd     *exec.Cmd
+	server  *realServer // nil: stopped
 	control *realConn
 	listens *realConn
 	events  []event
+}
+
+// realServer is one run of redis-server.
+type realServer struct {
+	pid int
+	end func() // kills it, however it stands; it may be called again
+}
+
+// startReal starts a redis-server that ends with the test, whatever becomes of that.
+func startReal(t *testing.T, binary string, args ...string) *realServer {
+	// The shell ends the server when this process is gone, however it ended.
+	cmd := exec.Command("sh", append([]string{"-c", `"$@" >/dev/null & echo $!; read _; kill -9 $!; wait`, "sh", binary},
+		args...)...)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	s := &realServer{end: sync.OnceFunc(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})}
+	t.Cleanup(s.end)
+	_, err = fmt.Fscan(out, &s.pid)
+	require.NoError(t, err)
+	return s
 }
 
 // realConn is a client's connection.
@@ -83,7 +110,6 @@ func newRealWorld(t *testing.T, binary string, cfg deployment) *realWorld {
 		w.procs[name] = p
 		w.start(name)
 	}
-	t.Cleanup(w.stopAll)
 	return w
 }
 
@@ -99,14 +125,17 @@ func (w *realWorld) freeze(name string)    { w.signal(name, syscall.SIGSTOP) }
 func (w *realWorld) thaw(name string)      { w.signal(name, syscall.SIGCONT) }
 
 func (w *realWorld) signal(name string, s os.Signal) {
-	require.NoError(w.t, w.procs[name].cmd.Process.Signal(s))
+	p, err := os.FindProcess(w.procs[name].server.pid)
+	require.NoError(w.t, err)
+	require.NoError(w.t, p.Signal(s))
 }
 
 func (w *realWorld) start(name string) {
 	p := w.procs[name]
-	p.cmd = exec.Command(w.binary, p.args...)
-	require.NoError(w.t, p.cmd.Start())
+	p.server = startReal(w.t, w.binary, p.args...)
 	p.control = w.connect(p)
+	info := w.ask(name, [][]byte{[]byte("INFO"), []byte("server")}).Str
+	require.Contains(w.t, info, fmt.Sprintf("process_id:%d\r\n", p.server.pid), "another listens at port %d", p.port)
 	if name[0] == 's' {
 		p.listens = w.connect(p)
 		p.listens.send(w.t, [][]byte{[]byte("PSUBSCRIBE"), []byte("*")})
@@ -120,6 +149,7 @@ func (w *realWorld) connect(p *realProcess) *realConn {
 	for range 100 {
 		socket, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.port))
 		if err == nil {
+			w.t.Cleanup(func() { _ = socket.Close() })
 			return &realConn{socket: socket}
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -130,7 +160,7 @@ func (w *realWorld) connect(p *realProcess) *realConn {
 
 func (w *realWorld) stop(name string) {
 	p := w.procs[name]
-	if p.cmd == nil {
+	if p.server == nil {
 		return
 	}
 	if p.listens != nil {
@@ -138,9 +168,8 @@ func (w *realWorld) stop(name string) {
 		_ = p.listens.socket.Close()
 	}
 	_ = p.control.socket.Close()
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-	p.cmd = nil
+	p.server.end()
+	p.server = nil
 }
 
 // ask sends a command to a process and returns its reply. A connection that a
@@ -160,7 +189,7 @@ func (w *realWorld) ask(name string, cmd [][]byte) resp.Value {
 
 func (w *realWorld) takeEvents(name string) []event {
 	p := w.procs[name]
-	for p.cmd != nil {
+	for p.server != nil {
 		v, ok := p.listens.next(w.t, 200*time.Millisecond)
 		if !ok {
 			break

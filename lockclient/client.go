@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -70,11 +71,20 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 
 // Close ends the client's background work. Locks that are still held are
 // reported lost, as nothing renews them any more; Redis frees them when their
-// leases end. The Transport stays open: it is the caller's.
+// leases end. Who waits, or asks for something to hold from now on, gets
+// ErrClosed. The Transport stays open: it is the caller's.
 func (c *Client) Close() {
 	c.close(ErrClosed)
 	c.loseAll("")
+	c.mu.Lock()
+	channels := slices.Clone(c.hub.channels)
+	c.mu.Unlock()
+	for _, ch := range channels {
+		c.wakeWaiters(ch, everyone)
+	}
 }
+
+func (c *Client) isClosed() bool { return c.base.Err() != nil }
 
 // ID returns the client's part of its owner ids, a UUID.
 func (c *Client) ID() string { return c.id }
@@ -179,12 +189,12 @@ func (c *Client) exists(ctx context.Context, key string) (bool, error) {
 }
 
 // insist gives back, in the background, what owner may have of key: it repeats a
-// request until it has no error, or patience is over.
+// request until it has no error, or patience is over. A closed client asks once.
 func (c *Client) insist(key, owner string, patience time.Duration, request func(ctx context.Context) error) {
 	until := c.rt.Mono() + patience
 	c.rt.Go(func() {
 		pause := c.rt.NewGate()
-		err := request(c.base)
+		err := request(context.WithoutCancel(c.base))
 		for err != nil && c.rt.Mono() < until {
 			if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
 				return

@@ -56,15 +56,17 @@ func (c *Client) announced(args ...string) []string {
 	return append(args, c.publishCommand())
 }
 
-// notRun tells whether an error means that a script has not even begun, so that
-// sending it again is harmless. Any other error of the server may have come in
-// the middle of it.
+// notRun tells whether an error means that a script has not even begun, or has not
+// written: one that has may write on, also when memory is full or the disk fails.
+// Sending it again is harmless then. Any other error of the server may have come in
+// the middle of it. Source: scriptCall of Redis 7.0.
 func notRun(err error) bool {
 	if errors.Is(err, ErrNotSent) {
 		return true
 	}
 	switch refusal(err) {
-	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "NOREPLICAS", "NOSCRIPT", "READONLY", "TRYAGAIN":
+	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "MOVED", "NOREPLICAS", "NOSCRIPT", "OOM",
+		"READONLY", "TRYAGAIN":
 		return true
 	}
 	return false

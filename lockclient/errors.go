@@ -32,7 +32,7 @@ var (
 	// ErrNoLatch says that a latch has no count in Redis: it was not set, has
 	// opened before, was deleted, or Redis lost it.
 	ErrNoLatch = errors.New("no such latch")
-	// ErrClosed says that the Client was closed.
+	// ErrClosed says that the Client was closed, so that nothing can be taken.
 	ErrClosed = errors.New("lock client closed")
 )
 

@@ -56,7 +56,7 @@ func (l *fairLock) acquire(ctx context.Context, r *request, ans *answer) error {
 	}
 	if c.compat316 && ans.hint <= 0 {
 		left, _ := c.integer(ctx, l.key, "PTTL", l.key)
-		ans.hint = time.Duration(left) * time.Millisecond
+		ans.hint = fromMillis(left)
 	}
 	if ans.hint <= 0 {
 		ans.hint = fairPause

@@ -88,9 +88,6 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		return nil, ErrLost
 	}
 	a.hold = nil // the reserved place is held's now
-	if c.base.Err() != nil {
-		c.loseAll("") // nothing renews it
-	}
 	for _, m := range held.members {
 		if !m.join(held) {
 			c.lose(h)

@@ -47,12 +47,12 @@ func (l *Lock) HoldCount(ctx context.Context, owner string) (count int64, err er
 	return count, err
 }
 
-// TTL returns how long the lock stays if nobody renews it; ok is false if it is
-// free or has no TTL. Resolution is 1 ms.
+// TTL returns how long the lock stays if nobody renews it, at most 73 years; ok is
+// false if it is free or has no TTL. Resolution is 1 ms.
 func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error) {
 	err = l.inspect("ttl", func(inspected) error {
 		n, err := l.client.integer(ctx, l.key, "PTTL", l.key)
-		left, ok = time.Duration(n)*time.Millisecond, n >= 0 && err == nil
+		left, ok = fromMillis(n), n >= 0 && err == nil
 		return err
 	})
 	if !ok {

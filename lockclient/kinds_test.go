@@ -3,6 +3,7 @@ package lockclient_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -210,6 +211,22 @@ func TestBackoffCanBeConstant(t *testing.T) {
 		_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(30*time.Millisecond))
 		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
 		assert.Len(t, w.sent(t, 0), 2)
+	})
+}
+
+// A back-off that leaves things out, or in which they are huge, neither keeps Redis
+// busy nor waits for ever.
+func TestBackoffHasBounds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, b := range []lockclient.Backoff{
+			{}, {Initial: -1, Max: -1, Multiplier: -1}, {Initial: time.Millisecond, Max: forEver, Multiplier: math.MaxInt},
+		} {
+			w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}
+			c := lockclient.New(w, lockclient.System(), lockclient.WithBackoff(b))
+			_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(30*time.Millisecond))
+			assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			assert.LessOrEqual(t, len(w.sent(t, 0)), 32)
+		}
 	})
 }
 

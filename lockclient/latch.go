@@ -103,11 +103,11 @@ func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 
 // Wait waits until the latch is open, or ctx ends (its error). It is woken by
 // pub/sub, and looks again after WithPoll. The error is ErrNoLatch if the latch
-// is deleted meanwhile, and as Strict says. Other errors are ErrUnknown, one
-// that wraps ErrNotSent, and a *ServerError; Wait may be called again.
+// is deleted meanwhile, and as Strict says. Other errors are ErrUnknown, ErrClosed,
+// one that wraps ErrNotSent, and a *ServerError; Wait may be called again.
 func (l *Latch) Wait(ctx context.Context) error {
 	c, w := l.client, &latchWait{latch: l}
-	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, rt: c.rt, asker: w}
+	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, client: c, asker: w}
 	return opError("wait for", l.key, t.run(ctx))
 }
 

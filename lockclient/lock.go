@@ -99,7 +99,7 @@ func (l *Lock) Key() string { return l.key }
 // Lock takes the lock. It waits until the lock is free, ctx ends (its error),
 // or the time given with Wait is over (ErrNotAcquired). Other errors are
 // ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost,
-// ErrDeadlock, an error that wraps ErrNotSent, and a *ServerError.
+// ErrDeadlock, ErrClosed, an error that wraps ErrNotSent, and a *ServerError.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
 	return l.take(ctx, -1, opts)
 }
@@ -229,8 +229,13 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 		return nil, err
 	}
 	a.last = &a.answered
-	a.turn.limit, a.turn.rt, a.turn.asker = a.limit, a.lock.client.rt, a
+	c := a.lock.client
+	a.turn.limit, a.turn.client, a.turn.asker = a.limit, c, a
 	err := a.turn.run(ctx)
+	if err == nil && c.isClosed() {
+		_ = a.held.Unlock(ctx) // nothing looks after it
+		return nil, ErrClosed
+	}
 	if err == ErrNotAcquired && a.answered.refusal != nil {
 		err = a.answered.refusal
 	}

@@ -66,7 +66,7 @@ func (ans *answer) refused(ttlMillis Reply) error {
 	if !ok {
 		return fmt.Errorf("unexpected reply: %+v", ttlMillis)
 	}
-	ans.hint = time.Duration(n) * time.Millisecond
+	ans.hint = fromMillis(n)
 	return nil
 }
 

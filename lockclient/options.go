@@ -43,7 +43,7 @@ func WithFairWait(d time.Duration) Option {
 func WithPoll(d time.Duration) Option { return func(c *Client) { c.poll = wholeMillis(d) } }
 
 // WithBackoff sets how the waiters of a Spin pause. The default is DefaultBackoff.
-func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b } }
+func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b.sound() } }
 
 // WithObserver has f told of every Event of this Client, in the course of the
 // operation and on whatever task it happens: f should return soon.

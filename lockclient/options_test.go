@@ -38,6 +38,16 @@ func (s strictWire) Subscribe(
 // forEver is what a caller writes who wants no limit.
 const forEver = time.Duration(math.MaxInt64)
 
+// A TTL that a time.Duration cannot hold is a very long one.
+func TestLongestTTL(t *testing.T) {
+	s := newCounter()
+	s.count = math.MaxInt64
+	left, ok, err := lockclient.New(s, lockclient.System()).Mutex("a").TTL(t.Context())
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Greater(t, left, 70*365*24*time.Hour)
+}
+
 // The longest durations are no more than very long ones: nothing overflows.
 func TestLongestDurations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,8 @@ func (s *Semaphore) Key() string { return s.key }
 // free, ctx ends (its error), or the time given with Wait is over
 // (ErrNotAcquired); the other options mean nothing here. A request that is under
 // way when ctx ends is awaited, and what it took is returned. Other errors are
-// ErrUnknown, see Semaphore; ErrReplication; one that wraps ErrNotSent; and a
-// *ServerError. A negative n is an error.
+// ErrUnknown, see Semaphore; ErrReplication; ErrClosed; one that wraps ErrNotSent;
+// and a *ServerError. A negative n is an error.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) (*Permits, error) {
 	return s.take(ctx, n, -1, opts)
 }
@@ -103,7 +103,7 @@ func (s *Semaphore) take(ctx context.Context, n int64, wait time.Duration, opts 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	t := &turn{limit: limit{begun: c.rt.Mono(), wait: o.wait}, rt: c.rt, asker: semaphoreWait{s, n}}
+	t := &turn{limit: limit{begun: c.rt.Mono(), wait: o.wait}, client: c, asker: semaphoreWait{s, n}}
 	err := opError("acquire", s.key, t.run(ctx))
 	c.observeTurn(t, Event{Key: s.key, Err: err})
 	return s.taken(n, err)
@@ -178,8 +178,9 @@ func (p *Permits) Count() int64 { return p.n }
 // at a second call; ErrLost if the semaphore does not exist any more, which is
 // then not made anew; ErrUnknown if no reply came; ErrReplication if they were given
 // back, but no replica has confirmed it. When no reply came, or the request did not
-// reach Redis, or found it unable to run scripts, it is repeated in the background for
-// ten minutes; the error tells why. Any other *ServerError is final.
+// reach Redis, or found it unable to run scripts or to write (MISCONF, OOM), it is
+// repeated in the background for ten minutes; the error tells why. Any other
+// *ServerError is final.
 func (p *Permits) Release(ctx context.Context) error {
 	c, key := p.semaphore.client, p.semaphore.key
 	if !p.drop() {

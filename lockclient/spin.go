@@ -13,11 +13,28 @@ var (
 )
 
 // Backoff is how the waiters of a Spin pause between attempts: first for
-// Initial, then each time for Multiplier times as long, and a little more at
-// random, up to Max. With Max equal to Initial the pause is constant.
+// Initial, at least 1 ms, then each time for Multiplier times as long, and a little
+// more at random, up to Max. With Max equal to Initial, or less, the pause is constant.
 type Backoff struct {
 	Initial, Max time.Duration
-	Multiplier   int
+	Multiplier   int // at least 1
+}
+
+// sound is b with all parts in their ranges.
+func (b Backoff) sound() Backoff {
+	b.Initial = min(max(b.Initial, time.Millisecond), noEnd)
+	b.Max = min(max(b.Max, b.Initial), noEnd)
+	b.Multiplier = max(b.Multiplier, 1)
+	return b
+}
+
+// after is the pause that follows one, more being what is added at random. No
+// product overflows.
+func (b Backoff) after(pause, more time.Duration) time.Duration {
+	if pause > b.Max/time.Duration(b.Multiplier) {
+		return b.Max
+	}
+	return min(b.Max, pause*time.Duration(b.Multiplier)+more)
 }
 
 // DefaultBackoff is Redisson's exponential back-off.
@@ -63,6 +80,6 @@ func (s *spinner) park(ctx context.Context, d time.Duration) (woken bool, err er
 	d = min(d, s.pause)
 	s.parked++
 	more := time.Duration(randomBelow(c.rt, uint64(s.parked))) * time.Millisecond
-	s.pause = min(c.backoff.Max, s.pause*time.Duration(c.backoff.Multiplier)+more)
+	s.pause = c.backoff.after(s.pause, more)
 	return s.poller.park(ctx, d)
 }

@@ -33,14 +33,58 @@ func TestSystemTimer(t *testing.T) {
 	})
 }
 
-// Nothing looks after what a closed client takes: it is lost at once.
-func TestClosedClientHoldsNothing(t *testing.T) {
+// Nothing looks after what a closed client takes: it takes nothing.
+func TestClosedClientTakesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := lockclient.New(&wire{reply: free}, lockclient.System())
+		w := &wire{reply: free}
+		c := lockclient.New(w, lockclient.System())
 		c.Close()
-		held, err := c.Mutex("a").Lock(t.Context())
-		require.NoError(t, err)
-		<-held.Lost()
-		assert.ErrorIs(t, held.Unlock(t.Context()), lockclient.ErrLost)
+		_, err := c.Mutex("a").Lock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrClosed)
+		_, err = lockclient.Multi(c.Mutex("a"), c.Fair("b")).TryLock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrClosed)
+		_, err = c.Semaphore("a").Acquire(t.Context(), 1)
+		require.ErrorIs(t, err, lockclient.ErrClosed)
+		require.ErrorIs(t, c.Latch("a").Wait(t.Context()), lockclient.ErrClosed)
+		assert.Empty(t, w.sent(t, 0))
+	})
+}
+
+// What is granted to a client that was closed meanwhile is given back.
+func TestGrantToClosedClientIsGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			c.Close()
+			return free(script, keys)
+		}
+		_, err := c.Mutex("a").Lock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrClosed)
+		sent := w.sent(t, 2)
+		assert.Contains(t, sent[0], "mutex-acquire a | 30000 uuid:1")
+		assert.Contains(t, sent[1], "mutex-release a ")
+	})
+}
+
+// Who waits when the client is closed is told at once, and leaves the queue.
+func TestCloseEndsWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: queueFull}
+		c := lockclient.New(w, lockclient.System())
+		waited := make(chan error)
+		go func() {
+			_, err := c.Fair("a").Lock(t.Context())
+			waited <- err
+		}()
+		time.Sleep(time.Second)
+		begun := time.Now()
+		c.Close()
+		require.ErrorIs(t, <-waited, lockclient.ErrClosed)
+		assert.Zero(t, time.Since(begun))
+		time.Sleep(time.Minute)
+		sent := w.sent(t, 0)
+		assert.Contains(t, sent[len(sent)-2], "fair-withdraw ")
+		assert.Contains(t, sent[len(sent)-1], "fair-release ", "which wakes the next one")
 	})
 }

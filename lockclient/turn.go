@@ -24,7 +24,7 @@ func (l limit) remaining(rt Runtime) time.Duration {
 // place among the waiters.
 type turn struct {
 	limit
-	rt       Runtime
+	client   *Client
 	attempts int // so far
 	asker    asker
 }
@@ -72,10 +72,13 @@ func (t *turn) run(ctx context.Context) error {
 	}
 }
 
-// try makes one attempt, unless ctx has ended.
+// try makes one attempt, unless ctx has ended or the client is closed.
 func (t *turn) try(ctx context.Context) (done bool, hint time.Duration, err error) {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return false, 0, contextError(ctx)
+	case t.client.isClosed():
+		return false, 0, ErrClosed
 	}
 	t.attempts++
 	return t.asker.attempt(ctx)
@@ -86,7 +89,7 @@ func (t *turn) enter(ctx context.Context) (waiting, error) {
 	limited := ctx
 	if t.wait >= 0 {
 		var cancel context.CancelFunc
-		limited, cancel = t.rt.WithDeadline(ctx, t.begun+t.wait)
+		limited, cancel = t.client.rt.WithDeadline(ctx, t.begun+t.wait)
 		defer cancel()
 	}
 	place, err := t.asker.join(limited)
@@ -111,7 +114,7 @@ func (t *turn) pause(hint time.Duration) time.Duration {
 }
 
 // left is what remains of the wait, negative for no limit.
-func (t *turn) left() time.Duration { return t.remaining(t.rt) }
+func (t *turn) left() time.Duration { return t.remaining(t.client.rt) }
 
 // observeTurn tells of the end of a turn, successful unless e has an error.
 func (c *Client) observeTurn(t *turn, e Event) {

@@ -158,3 +158,8 @@ func knownHolds(reply Reply, n int) (known []bool, err error) {
 
 // millis is a duration as the wire has it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// fromMillis is a TTL as the wire has it, noEnd if it is longer.
+func fromMillis(n int64) time.Duration {
+	return time.Duration(min(n, noEnd.Milliseconds())) * time.Millisecond
+}

@@ -258,6 +258,37 @@ func TestFailovers(t *testing.T) {
 	}
 }
 
+// A replica gets what its master has sent it once that is no longer cut off, lost or late.
+func TestMessages(t *testing.T) {
+	s := RunReplicated(t, 1, Virtual())
+	master, replica := s.Node("m1"), s.Node("r1")
+	for _, one := range []struct {
+		value string
+		meet  func()
+		late  time.Duration // the replica does not have the value until then
+	}{
+		{"cut", func() { s.PartitionOneWay([]string{"m1"}, []string{"r1"}) }, -1},
+		{"not cut", func() { s.PartitionOneWay([]string{"r1"}, []string{"m1"}) }, 0},
+		{"lost", func() { s.DropMessages("m1", "r1", 1) }, time.Second},
+		{"late", func() { s.DelayMessages("m1", "r1", 1, 300*time.Millisecond) }, 300 * time.Millisecond},
+	} {
+		one.meet()
+		before := replica.Do("GET", "key")
+		master.Set("key", one.value)
+		switch {
+		case one.late < 0:
+			s.Clock().Advance(5 * time.Second)
+			require.Equal(t, before, replica.Do("GET", "key"), one.value)
+		case one.late > 0:
+			s.Clock().Advance(one.late - time.Millisecond)
+			require.Equal(t, before, replica.Do("GET", "key"), one.value)
+			s.Clock().Advance(time.Millisecond)
+		}
+		s.Heal()
+		replica.CheckGet(t, "key", one.value)
+	}
+}
+
 func TestVerbs(t *testing.T) {
 	s := RunCluster(t, 2, 0, Virtual(), Seed(3), Remember())
 	a := s.NodeFor("key")

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -76,16 +75,25 @@ func startReal(t *testing.T) map[string]string {
 		} else {
 			args = append(args, "--replicaof", "127.0.0.1 "+master)
 		}
-		server := exec.Command(*realServers, args...)
-		require.NoError(t, server.Start())
-		t.Cleanup(func() {
-			_ = server.Process.Signal(os.Interrupt)
-			_ = server.Wait()
-		})
+		startServer(t, *realServers, args...)
 		time.Sleep(500 * time.Millisecond)
 	}
 	time.Sleep(3 * time.Second)
 	return addresses
+}
+
+// startServer starts a redis-server that ends with the test, whatever becomes of that.
+func startServer(t *testing.T, binary string, args ...string) {
+	// The shell ends the server when this process is gone, however it ended.
+	server := exec.Command("sh",
+		append([]string{"-c", `"$@" >/dev/null & read _; kill -9 $!; wait`, "sh", binary}, args...)...)
+	in, err := server.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = server.Wait()
+	})
 }
 
 func (g *golden) client(name string) *client {

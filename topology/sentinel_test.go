@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -106,14 +105,9 @@ func realSentinels(t *testing.T, binary, master string) []*redis.SentinelClient 
 			"sentinel down-after-milliseconds mymaster 1500\nsentinel failover-timeout mymaster 10000\n",
 			own, folder, host, port)
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		cmd := exec.Command(binary, file, "--sentinel")
-		require.NoError(t, cmd.Start())
+		startServer(t, binary, file, "--sentinel")
 		client := redis.NewSentinelClient(&redis.Options{Addr: address})
-		t.Cleanup(func() {
-			_ = client.Close()
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
+		t.Cleanup(func() { _ = client.Close() })
 		require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil },
 			10*time.Second, 50*time.Millisecond)
 		clients = append(clients, client)

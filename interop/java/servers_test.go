@@ -49,7 +49,7 @@ func startRedis(t *testing.T) string {
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	// The shell ends the server when this process is gone, however it ended.
-	command := exec.Command("sh", "-c", `"$@" & read _; kill $!; wait`, "sh",
+	command := exec.Command("sh", "-c", `"$@" & read _; kill -9 $!; wait`, "sh",
 		"redis-server", "--bind", host, "--port", port, "--save", "", "--dir", t.TempDir())
 	in, err := command.StdinPipe()
 	require.NoError(t, err)

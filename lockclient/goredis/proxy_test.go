@@ -23,7 +23,9 @@ type proxy struct {
 	mu    sync.Mutex
 	seen  bytes.Buffer // what clients have sent
 	loses string       // the next reply to a command of this name is lost, with its connection
+	mute  bool         // new connections get no answer
 	conns []net.Conn
+	made  int // connections so far
 }
 
 func newProxy(t *testing.T, upstream string) *proxy {
@@ -47,6 +49,9 @@ func (p *proxy) accept() {
 		if err != nil {
 			return
 		}
+		if p.ignores(client) {
+			continue
+		}
 		server, err := net.Dial("tcp", p.upstream)
 		if err != nil {
 			client.Close()
@@ -54,11 +59,30 @@ func (p *proxy) accept() {
 		}
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
+		p.made++
 		p.mu.Unlock()
 		lossy := make(chan struct{}, 1)
 		go p.requests(client, server, lossy)
 		go p.replies(server, client, lossy)
 	}
+}
+
+// ignores leaves a new connection without an answer, if that was asked for.
+func (p *proxy) ignores(client net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mute {
+		p.conns = append(p.conns, client)
+	}
+	return p.mute
+}
+
+// silence breaks every connection, and leaves new ones without an answer.
+func (p *proxy) silence() {
+	p.mu.Lock()
+	p.mute = true
+	p.mu.Unlock()
+	p.cutAll()
 }
 
 // requests hands on what the client sends.
@@ -122,6 +146,13 @@ func (p *proxy) all() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(commandHead.FindAll(p.seen.Bytes(), -1))
+}
+
+// connections returns how many connections clients have made.
+func (p *proxy) connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.made
 }
 
 // forget starts counting anew.

@@ -28,14 +28,14 @@ type synced struct {
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
-	s, err := aside(ctx, func() (synced, error) {
+	s, err := adapter.Aside(ctx, func() (synced, error) {
 		node, err := t.master(ctx, keys[0])
 		if err != nil {
 			return synced{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 		}
-		s, err := evalReplicated(ctx, node, false, script, keys, args, limit)
+		s, err := t.evalReplicated(ctx, node, false, script, keys, args, limit)
 		if other, asking := t.redirected(ctx, err); other != nil {
-			return evalReplicated(ctx, other, asking, script, keys, args, limit)
+			return t.evalReplicated(ctx, other, asking, script, keys, args, limit)
 		}
 		return s, err
 	})
@@ -43,13 +43,13 @@ func (t *Transport) EvalReplicated(
 }
 
 // evalReplicated is EvalReplicated at one node.
-func evalReplicated(
+func (t *Transport) evalReplicated(
 	ctx context.Context, node *redis.Client, asking bool,
 	script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (s synced, err error) {
 	p := node.Conn()
 	defer p.Close()
-	if s.reply, err = eval(ctx, p, asking, script, keys, args); err != nil {
+	if s.reply, err = t.eval(ctx, p, asking, script, keys, args); err != nil {
 		return s, err
 	}
 	info, err := send(ctx, p, false, "INFO", "replication")

@@ -61,7 +61,7 @@ func startProcess(arguments func(host, port string) []string) (addr string, end 
 	host, port, err := net.SplitHostPort(addr)
 	must(err)
 	// The shell ends the server when this process is gone, however it ended.
-	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill $!; wait`, "sh", "redis-server"},
+	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill -9 $!; wait`, "sh", "redis-server"},
 		arguments(host, port)...)...)
 	in, err := command.StdinPipe()
 	must(err)

@@ -3,7 +3,6 @@ package goredis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -38,7 +37,7 @@ func (t *Transport) Subscribe(
 	return s, nil
 }
 
-// subscription is a lockclient.Subscription, on a connection of its own.
+// subscription is a lockclient.Subscription. It has a connection of its own.
 type subscription struct {
 	t       *Transport
 	channel string
@@ -59,50 +58,75 @@ func (s *subscription) Close() {
 	if !s.closed {
 		s.closed = true
 		close(s.done)
-		drop(s.pubsub)
+		go s.unsubscribe(s.pubsub)
 	}
+}
+
+// place is where connections for the channel are kept.
+func (s *subscription) place() string { return adapter.Place(s.t.topology.Cluster, s.channel) }
+
+// unsubscribe ends the subscription; keep hears of it.
+func (s *subscription) unsubscribe(pubsub *redis.PubSub) {
+	unsubscribe := pubsub.Unsubscribe
+	if s.sharded {
+		unsubscribe = pubsub.SUnsubscribe
+	}
+	if err := unsubscribe(context.Background(), s.channel); err != nil {
+		pubsub.Close()
+	}
+}
+
+func (s *subscription) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // drop closes a connection aside, as that waits while go-redis reconnects.
 func drop(pubsub *redis.PubSub) { go pubsub.Close() }
 
-// open subscribes on a new connection, and returns once that is confirmed.
+// open subscribes, and returns once that is confirmed. A spare connection that
+// does not do so, for whatever reason, stands back for a new one.
 func (s *subscription) open(ctx context.Context) (*redis.PubSub, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	if pubsub, ok := s.t.spares.Take(s.place()); ok {
+		limited, cancel := context.WithTimeout(ctx, adapter.SpareLimit)
+		defer cancel()
+		if s.subscribe(limited, pubsub) == nil {
+			return pubsub, nil
+		}
 	}
-	var pubsub *redis.PubSub
-	var err error
-	if s.sharded {
-		pubsub = s.t.client.SSubscribe(ctx)
-		err = pubsub.SSubscribe(ctx, s.channel)
-	} else {
-		pubsub = s.t.client.Subscribe(ctx)
-		err = pubsub.Subscribe(ctx, s.channel)
-	}
-	if err == nil {
-		err = confirmation(ctx, pubsub)
-	}
-	if err != nil {
-		drop(pubsub)
-		return nil, s.t.notice(ctx, adapter.Ended(ctx, outcome(err)))
+	pubsub := s.t.client.Subscribe(ctx) // to nothing, which does not connect yet
+	if err := s.subscribe(ctx, pubsub); err != nil {
+		return nil, s.t.notice(ctx, err)
 	}
 	return pubsub, nil
 }
 
-// confirmation waits for a subscription to be confirmed.
-func confirmation(ctx context.Context, pubsub *redis.PubSub) error {
-	confirmed := make(chan error, 1)
-	go func() {
-		_, err := pubsub.Receive(ctx)
-		confirmed <- err
-	}()
-	select {
-	case err := <-confirmed:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+// subscribe subscribes on a connection, and drops it if that fails.
+func (s *subscription) subscribe(ctx context.Context, pubsub *redis.PubSub) error {
+	subscribe := pubsub.Subscribe
+	if s.sharded {
+		subscribe = pubsub.SSubscribe
 	}
+	_, err := adapter.Aside(ctx, func() (confirmed bool, err error) {
+		err = subscribe(ctx, s.channel)
+		for err == nil && !confirmed {
+			var event any
+			event, err = pubsub.Receive(ctx)
+			confirmed = subscribed(event) // not the answer to a PING, or of what has ended
+		}
+		return confirmed, outcome(err)
+	})
+	if err != nil {
+		drop(pubsub)
+	}
+	return err
+}
+
+// subscribed tells whether an event confirms a subscription.
+func subscribed(event any) bool {
+	e, ok := event.(*redis.Subscription)
+	return ok && (e.Kind == "subscribe" || e.Kind == "ssubscribe")
 }
 
 // keep hands on what arrives, and subscribes anew when the connection breaks or
@@ -110,14 +134,18 @@ func confirmation(ctx context.Context, pubsub *redis.PubSub) error {
 // until Close.
 func (s *subscription) keep(pubsub *redis.PubSub) {
 	for pubsub != nil {
-		s.receive(pubsub)
+		if ended := s.receive(pubsub); ended && s.isClosed() {
+			s.t.spares.Keep(s.place(), pubsub)
+			return
+		}
 		drop(pubsub)
 		pubsub = s.again()
 	}
 }
 
-// receive hands on what arrives, until nothing more can.
-func (s *subscription) receive(pubsub *redis.PubSub) {
+// receive hands on what arrives, until the subscription has ended, or, with
+// false, the connection.
+func (s *subscription) receive(pubsub *redis.PubSub) (ended bool) {
 	for asked := false; ; {
 		event, err := pubsub.ReceiveTimeout(context.Background(), silence)
 		var quiet net.Error
@@ -127,11 +155,11 @@ func (s *subscription) receive(pubsub *redis.PubSub) {
 		case errors.As(err, &quiet) && quiet.Timeout() && !asked && pubsub.Ping(context.Background()) == nil:
 			asked = true
 		default:
-			return
+			return false
 		}
 		switch e := event.(type) {
 		case *redis.Subscription:
-			return // the server has ended it
+			return true
 		case *redis.Message:
 			s.deliver(e.Payload)
 		}

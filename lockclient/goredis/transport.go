@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,6 +16,8 @@ import (
 type Transport struct {
 	client   redis.UniversalClient
 	topology lockclient.Topology
+	scripts  adapter.Scripts
+	spares   *adapter.Spares[*redis.PubSub]
 }
 
 // Option configures a Transport.
@@ -45,7 +45,7 @@ const ofSentinels = "FailoverClient"
 // a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
 // probe), and a single server nothing. The client stays the caller's to close.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
-	t := &Transport{client: client}
+	t := &Transport{client: client, spares: adapter.NewSpares(drop)}
 	switch c := client.(type) {
 	case *redis.Client:
 		t.topology.Replicas = c.Options().Addr == ofSentinels
@@ -80,39 +80,16 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	reply, err := aside(ctx, func() (lockclient.Reply, error) {
-		return eval(ctx, t.client, false, script, keys, args)
+	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) {
+		return t.eval(ctx, t.client, false, script, keys, args)
 	})
 	return reply, t.notice(ctx, err)
 }
 
 // Do implements lockclient.Transport. A key must be the command's first argument.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
-	reply, err := aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
+	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
 	return reply, t.notice(ctx, err)
-}
-
-// aside runs f, and lets its caller go when ctx ends. go-redis may then go on
-// waiting for the reply: the connection stays in step for its next user.
-func aside[T any](ctx context.Context, f func() (T, error)) (result T, err error) {
-	if err := ctx.Err(); err != nil {
-		return result, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
-	}
-	type outcome struct {
-		result T
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		result, err := f()
-		done <- outcome{result, err}
-	}()
-	select {
-	case o := <-done:
-		return o.result, adapter.Ended(ctx, o.err)
-	case <-ctx.Done():
-		return result, ctx.Err()
-	}
 }
 
 // processor is a client, or one connection of it.
@@ -122,24 +99,18 @@ type processor interface {
 
 // eval runs a script by its SHA1, or by its text if the server does not know it;
 // with asking on one connection to a node that is about to get the slot.
-func eval(
+func (t *Transport) eval(
 	ctx context.Context, p processor, asking bool, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
 	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), args...)
-	run := func(how, what string) (lockclient.Reply, error) {
+	return t.scripts.Run(script, func(how, what string) (lockclient.Reply, error) {
 		if asking {
 			if _, err := send(ctx, p, false, "ASKING"); err != nil {
 				return lockclient.Reply{}, err
 			}
 		}
 		return send(ctx, p, false, append([]string{how, what}, tail...)...)
-	}
-	reply, err := run("EVALSHA", script.SHA)
-	var refused *lockclient.ServerError
-	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return run("EVAL", script.Text)
-	}
-	return reply, err
+	})
 }
 
 // send sends one command, once. keyed says that its first argument is a key;
@@ -174,9 +145,7 @@ func outcome(err error) error {
 	if errors.As(err, &refused) {
 		return &lockclient.ServerError{Text: refused.Error()}
 	}
-	var op *net.OpError
-	dialing := errors.As(err, &op) && op.Op == "dial"
-	if dialing || errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) ||
+	if adapter.Connecting(err) || errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) ||
 		errors.Is(err, redis.ErrPoolExhausted) {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}

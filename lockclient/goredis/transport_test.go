@@ -2,17 +2,23 @@ package goredis_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
+	adapter "minikv/lockclient/rueidis"
 )
 
 // onEachServer runs a test on each server.
@@ -68,6 +74,27 @@ func scriptsAreNotSentAgain(t *testing.T, addr string, connect connector) {
 	assert.Equal(t, 1, p.count("EVALSHA"))
 }
 
+// After a refusal for not knowing a script everybody sends its text, until that is
+// answered: the one that was refused may not come to it.
+func TestMissingScriptIsSentByAll(t *testing.T) { onEachAdapter(t, missingScript) }
+
+func missingScript(t *testing.T, addr string, connect connector) {
+	p, transport := connect(t, addr)
+	key := uniqueKey(t)
+	script := lockclient.NewScript("new", fmt.Sprintf("return %q", key))
+	ask := func() error {
+		_, err := transport.Eval(t.Context(), script, []string{key}, nil)
+		return err
+	}
+	p.lose("EVAL")
+	require.Error(t, ask())
+	require.NoError(t, ask())
+	assert.Equal(t, 1, p.count("EVALSHA"))
+	assert.Equal(t, 2, p.count("EVAL"))
+	require.NoError(t, ask())
+	assert.Equal(t, 2, p.count("EVALSHA"))
+}
+
 // On a server that knows the scripts, lock and unlock are two scripts and the
 // DEL of the latch.
 func TestCommandsOfAnUncontendedLock(t *testing.T) { onEachAdapter(t, commandsOfAnUncontendedLock) }
@@ -110,6 +137,37 @@ func reconnectionWakes(t *testing.T, addr string, connect connector) {
 	}
 }
 
+// Who waits again and again does not connect each time: a connection whose
+// subscription has ended serves the next one, unless it is broken by then.
+func TestConnectionsServeAgain(t *testing.T) { onEachAdapter(t, connectionsServeAgain) }
+
+func connectionsServeAgain(t *testing.T, addr string, connect connector) {
+	p, transport := connect(t, addr)
+	server, key := to(t, addr), uniqueKey(t)
+	heard := make(chan string, 10)
+	wait := func(channel string) {
+		sub, err := transport.Subscribe(t.Context(), channel, false, func(payload string) { heard <- payload }, func() {})
+		require.NoError(t, err)
+		require.NoError(t, server.Publish(t.Context(), channel, "to "+channel).Err())
+		assert.Equal(t, "to "+channel, <-heard)
+		sub.Close()
+		require.Eventually(t, func() bool {
+			return server.PubSubNumSub(t.Context(), channel).Val()[channel] == 0
+		}, realTime, time.Millisecond)
+	}
+	wait(key)
+	before := p.connections()
+	const rounds = 50
+	for i := range rounds {
+		wait(fmt.Sprintf("%s:%d", key, i%2))
+	}
+	made := p.connections() - before
+	assert.Less(t, made, rounds/2, "of a busy machine some come too late")
+	p.cutAll()
+	wait(key)
+	assert.Empty(t, heard)
+}
+
 func TestErrorsOfRequests(t *testing.T) { onEachAdapter(t, errorsOfRequests) }
 
 func errorsOfRequests(t *testing.T, addr string, connect connector) {
@@ -145,6 +203,58 @@ func TestContextFreesTheCaller(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.NotErrorIs(t, err, lockclient.ErrNotSent)
 	assert.Less(t, time.Since(begun), 10*time.Second)
+}
+
+// A caller whose context ends is free also while its client connects, whatever
+// time that may take.
+func TestContextFreesTheCallerFromConnecting(t *testing.T) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		t.Run("go-redis", func(t *testing.T) {
+			p := newProxy(t, addr)
+			rdb := redis.NewClient(&redis.Options{Addr: p.addr(), ReadTimeout: time.Minute, PoolTimeout: time.Minute})
+			t.Cleanup(func() { p.cutAll(); rdb.Close() })
+			freesFromConnecting(t, p, transportOf(t, rdb))
+		})
+		t.Run("rueidis", func(t *testing.T) {
+			p := newProxy(t, addr)
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.addr()},
+				ConnWriteTimeout: time.Minute, Dialer: net.Dialer{Timeout: time.Minute}})
+			require.NoError(t, err)
+			t.Cleanup(func() { p.cutAll(); client.Close() })
+			transport, err := adapter.New(t.Context(), client)
+			require.NoError(t, err)
+			freesFromConnecting(t, p, transport)
+		})
+	})
+}
+
+func freesFromConnecting(t *testing.T, p *proxy, transport lockclient.Transport) {
+	key := uniqueKey(t)
+	_, err := transport.Do(t.Context(), key, "GET", key)
+	require.NoError(t, err)
+	p.silence()
+	script := lockclient.NewScript("nothing", "return 1")
+	for what, ask := range map[string]func(ctx context.Context) error{
+		"do": func(ctx context.Context) error {
+			_, err := transport.Do(ctx, key, "GET", key)
+			return err
+		},
+		"eval replicated": func(ctx context.Context) error {
+			replicated := transport.(lockclient.Replicated)
+			_, _, _, err := replicated.EvalReplicated(ctx, script, []string{key}, nil, time.Second)
+			return err
+		},
+		"subscribe": func(ctx context.Context) error {
+			_, err := transport.Subscribe(ctx, key, false, func(string) {}, func() {})
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		begun := time.Now()
+		assert.Error(t, ask(ctx), what)
+		assert.Less(t, time.Since(begun), 20*time.Second, what)
+	}
 }
 
 // Dialing that ends a moment before its context shows as the context's end, and
@@ -184,6 +294,23 @@ func TestRefusedConnectionIsNotSent(t *testing.T) {
 	require.NoError(t, err)
 	_, err = transport.Do(t.Context(), "k", "GET", "k")
 	assert.ErrorIs(t, err, lockclient.ErrNotSent)
+}
+
+// A server that proves not to be the right one has not seen the command.
+func TestRefusedHandshakeIsNotSent(t *testing.T) {
+	encrypted := httptest.NewUnstartedServer(nil)
+	encrypted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	encrypted.StartTLS()
+	defer encrypted.Close()
+	plain := httptest.NewServer(nil)
+	defer plain.Close()
+	for _, s := range []*httptest.Server{encrypted, plain} {
+		rdb := redis.NewClient(&redis.Options{Addr: s.Listener.Addr().String(), DialerRetries: 1, TLSConfig: &tls.Config{}})
+		_, err := transportOf(t, rdb).Do(t.Context(), "k", "GET", "k")
+		assert.ErrorIs(t, err, lockclient.ErrNotSent)
+		assert.ErrorContains(t, err, "tls: ")
+		rdb.Close()
+	}
 }
 
 // A replica that lags has no key yet of a latch that was set: who asks it would

@@ -12,5 +12,10 @@
 //
 // Each channel waited on has a connection of its own. When it breaks, the
 // adapter connects and subscribes again, and tells the waiters that messages
-// may have been missed.
+// may have been missed. When nobody waits any more it is kept for 2 s, for the next
+// who waits for anything. These connections count against the client's
+// BlockingPoolSize (1024 by default), and so do for a moment those of requests
+// that replicas confirm. It must exceed the number of channels waited on, of which
+// each waiter of a fair lock has one: where they take it all, no lock is taken any
+// more, and none is renewed.
 package rueidis

@@ -19,16 +19,19 @@ import (
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
-	s, err := evalReplicated(ctx, t.client, false, script, keys, args, limit)
-	var refused *lockclient.ServerError
-	if errors.As(err, &refused) {
-		addr, asking, _ := refused.Redirect()
-		if other := t.client.Nodes()[addr]; other != nil {
-			_ = t.notice(ctx, keys[0], err)
-			s, err = evalReplicated(ctx, other, asking, script, keys, args, limit)
+	s, err := adapter.Aside(ctx, func() (synced, error) {
+		s, err := t.evalReplicated(ctx, t.client, false, script, keys, args, limit)
+		var refused *lockclient.ServerError
+		if errors.As(err, &refused) {
+			addr, asking, _ := refused.Redirect()
+			if other := t.client.Nodes()[addr]; other != nil {
+				_ = t.notice(ctx, keys[0], err)
+				s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
+			}
 		}
-	}
-	return s.reply, s.known, s.confirmed, t.notice(ctx, keys[0], err)
+		return s, t.notice(ctx, keys[0], err)
+	})
+	return s.reply, s.known, s.confirmed, err
 }
 
 // synced is what EvalReplicated returns.
@@ -38,12 +41,12 @@ type synced struct {
 }
 
 // evalReplicated is EvalReplicated at one client.
-func evalReplicated(
+func (t *Transport) evalReplicated(
 	ctx context.Context, client rueidis.Client, asking bool,
 	script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (s synced, err error) {
 	err = client.Dedicated(func(conn rueidis.DedicatedClient) (err error) {
-		if s.reply, err = eval(ctx, conn, asking, script, keys, args); err != nil {
+		if s.reply, err = t.eval(ctx, conn, asking, script, keys, args); err != nil {
 			return err
 		}
 		info, err := send(ctx, conn, []string{"INFO", "replication"}, nil, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"minikv/lockclient"
+	"minikv/lockclient/internal/adapter"
 )
 
 // reconnectPause is how long a broken subscription waits before it tries again.
@@ -20,29 +21,17 @@ const reconnectPause = 100 * time.Millisecond
 func (t *Transport) Subscribe(
 	ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func(),
 ) (lockclient.Subscription, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
-	}
 	s := &subscription{t: t, channel: channel, sharded: sharded, deliver: deliver, done: make(chan struct{})}
-	confirmed := make(chan struct{})
-	broken, err := s.open(ctx, func() { close(confirmed) })
+	l, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-confirmed:
-		go s.keep(broken, lost)
-		return s, nil
-	case err := <-broken:
-		s.Close()
-		return nil, fmt.Errorf("rueidis: subscribe: %w", err)
-	case <-ctx.Done():
-		s.Close()
-		return nil, ctx.Err()
-	}
+	s.link.Store(l)
+	go s.keep(l, lost)
+	return s, nil
 }
 
-// subscription is a lockclient.Subscription on a connection of its own.
+// subscription is a lockclient.Subscription. It has a connection of its own.
 type subscription struct {
 	t       *Transport
 	channel string
@@ -50,7 +39,24 @@ type subscription struct {
 	deliver func(payload string)
 	done    chan struct{} // closed by Close
 	closed  atomic.Bool
-	release atomic.Pointer[func()] // gives the present connection back
+	link    atomic.Pointer[link] // the present connection
+}
+
+// line is a connection for subscriptions.
+type line struct {
+	conn    rueidis.DedicatedClient
+	release func() // ends it, and gives it back
+}
+
+// drop releases a line aside.
+func (l *line) drop() { go l.release() }
+
+// link is a line that is subscribed.
+type link struct {
+	*line
+	broken <-chan error  // receives the error that ends the line
+	ended  chan struct{} // closed when the subscription has ended after Close
+	keep   func() bool   // has the line outlive the context it was subscribed with; false if it has not
 }
 
 // Close implements lockclient.Subscription.
@@ -59,79 +65,139 @@ func (s *subscription) Close() {
 		return
 	}
 	close(s.done)
-	if release := s.release.Load(); release != nil {
-		go (*release)()
+	go s.end(s.link.Load())
+}
+
+// end unsubscribes, and keeps the line for others.
+func (s *subscription) end(l *link) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockclient.DefaultTimeout)
+	defer cancel()
+	cmd := l.conn.B().Unsubscribe().Channel(s.channel).Build()
+	if s.sharded {
+		cmd = l.conn.B().Sunsubscribe().Channel(s.channel).Build()
+	}
+	if l.conn.Do(ctx, cmd).Error() != nil {
+		l.release()
+		return
+	}
+	select {
+	case <-l.ended:
+		s.t.spares.Keep(s.place(), l.line)
+	case <-l.broken:
+		l.release()
+	case <-ctx.Done():
+		l.release()
 	}
 }
 
-// open subscribes on a new connection. confirmed is called once; broken
-// receives the error that ends the connection.
-func (s *subscription) open(ctx context.Context, confirmed func()) (broken <-chan error, err error) {
-	conn, giveBack := s.t.client.Dedicate()
-	release := sync.OnceFunc(func() {
+// place is where lines for the channel are kept.
+func (s *subscription) place() string { return adapter.Place(s.t.topology.Cluster, s.channel) }
+
+// open subscribes, and returns once that is confirmed. A spare line that does not
+// do so, for whatever reason, stands back for a new one.
+func (s *subscription) open(ctx context.Context) (*link, error) {
+	if spare, ok := s.t.spares.Take(s.place()); ok {
+		limited, cancel := context.WithTimeout(ctx, adapter.SpareLimit)
+		defer cancel()
+		l, err := s.connect(limited, func() *line { return spare })
+		if err == nil {
+			return l, nil
+		}
+		spare.drop()
+	}
+	return s.connect(ctx, s.t.newLine)
+}
+
+// newLine connects.
+func (t *Transport) newLine() *line {
+	conn, giveBack := t.client.Dedicate()
+	return &line{conn, sync.OnceFunc(func() {
 		conn.Close()
 		giveBack()
-	})
-	s.release.Store(&release)
-	first := true
-	broken = conn.SetPubSubHooks(rueidis.PubSubHooks{
+	})}
+}
+
+// connect subscribes on a line that get returns.
+func (s *subscription) connect(ctx context.Context, get func() *line) (*link, error) {
+	l, err := adapter.Aside(ctx, func() (*link, error) { return s.subscribe(ctx, get()) })
+	if err == nil && !l.keep() {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// subscribe subscribes on a line, which is released with ctx unless it is kept.
+func (s *subscription) subscribe(ctx context.Context, on *line) (*link, error) {
+	l := &link{line: on, ended: make(chan struct{}), keep: context.AfterFunc(ctx, on.release)}
+	confirmed := make(chan struct{})
+	confirm := sync.OnceFunc(func() { close(confirmed) })
+	end := sync.OnceFunc(func() { close(l.ended) })
+	l.broken = on.conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) { s.deliver(m.Message) },
 		OnSubscription: func(e rueidis.PubSubSubscription) {
 			switch {
-			case strings.HasSuffix(e.Kind, "unsubscribe"): // the channel's slot has moved
-				go release() // which breaks it
-			case first:
-				first = false
-				confirmed()
+			case !strings.HasSuffix(e.Kind, "unsubscribe"):
+				confirm()
+			case s.closed.Load():
+				end()
+			default: // the channel's slot has moved
+				on.drop() // which breaks it
 			}
 		},
 	})
-	cmd := conn.B().Subscribe().Channel(s.channel).Build()
+	cmd := on.conn.B().Subscribe().Channel(s.channel).Build()
 	if s.sharded {
-		cmd = conn.B().Ssubscribe().Channel(s.channel).Build()
+		cmd = on.conn.B().Ssubscribe().Channel(s.channel).Build()
 	}
-	if err := conn.Do(ctx, cmd).Error(); err != nil {
-		release()
-		return nil, s.t.notice(ctx, s.channel, outcome(err))
+	err := outcome(on.conn.Do(ctx, cmd).Error())
+	if err == nil {
+		select {
+		case <-confirmed:
+			return l, nil
+		case err = <-l.broken:
+			err = fmt.Errorf("rueidis: subscribe: %w", err)
+		}
 	}
-	return broken, nil
+	on.release()
+	return nil, s.t.notice(ctx, s.channel, err)
 }
 
 // keep subscribes again whenever the connection breaks, until Close.
-func (s *subscription) keep(broken <-chan error, lost func()) {
-	for {
+func (s *subscription) keep(l *link, lost func()) {
+	for l != nil {
 		select {
 		case <-s.done:
 			return
-		case <-broken:
+		case <-l.broken:
 		}
-		broken = s.again(lost)
-		if broken == nil {
-			return
-		}
+		l.release()
+		l = s.again(lost)
 	}
 }
 
 // again subscribes anew, and tells when that is confirmed; nil after Close.
-func (s *subscription) again(lost func()) <-chan error {
+func (s *subscription) again(lost func()) *link {
 	for {
-		if release := s.release.Load(); release != nil {
-			(*release)()
-		}
 		select {
 		case <-s.done:
 			return nil
 		case <-time.After(reconnectPause):
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), lockclient.DefaultTimeout)
-		broken, err := s.open(ctx, lost)
+		l, err := s.open(ctx)
 		cancel()
+		if err != nil {
+			continue
+		}
+		s.link.Store(l)
 		if s.closed.Load() {
-			(*s.release.Load())() // Close may have seen the connection before
+			l.release() // Close may have seen the connection before
 			return nil
 		}
-		if err == nil {
-			return broken
-		}
+		lost()
+		return l
 	}
 }

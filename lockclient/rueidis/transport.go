@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -18,6 +17,8 @@ import (
 type Transport struct {
 	client   rueidis.Client
 	topology lockclient.Topology
+	scripts  adapter.Scripts
+	spares   *adapter.Spares[*line]
 }
 
 // Option configures a Transport.
@@ -39,7 +40,7 @@ func WithoutReplicas() Option {
 // has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's probe), and other servers
 // nothing. The client stays the caller's to close.
 func New(ctx context.Context, client rueidis.Client, opts ...Option) (*Transport, error) {
-	t := &Transport{client: client}
+	t := &Transport{client: client, spares: adapter.NewSpares((*line).drop)}
 	switch client.Mode() {
 	case rueidis.ClientModeCluster:
 		t.topology.Cluster, t.topology.Replicas = true, true
@@ -65,7 +66,9 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	return eval(ctx, t.client, false, script, keys, args)
+	return adapter.Aside(ctx, func() (lockclient.Reply, error) {
+		return t.eval(ctx, t.client, false, script, keys, args)
+	})
 }
 
 // Do implements lockclient.Transport. A key must be the command's first argument.
@@ -74,7 +77,9 @@ func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockcli
 	if key != "" {
 		keys = args[1:2]
 	}
-	return send(ctx, t.client, args[:1], keys, args[1+len(keys):])
+	return adapter.Aside(ctx, func() (lockclient.Reply, error) {
+		return send(ctx, t.client, args[:1], keys, args[1+len(keys):])
+	})
 }
 
 // sender is a client, or one connection of it.
@@ -85,23 +90,17 @@ type sender interface {
 
 // eval runs a script by its SHA1, or by its text if the server does not know it;
 // with asking on one connection to a node that is about to get the slot.
-func eval(
+func (t *Transport) eval(
 	ctx context.Context, s sender, asking bool, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
-	run := func(how, what string) (lockclient.Reply, error) {
+	return t.scripts.Run(script, func(how, what string) (lockclient.Reply, error) {
 		if asking {
 			if _, err := send(ctx, s, []string{"ASKING"}, nil, nil); err != nil {
 				return lockclient.Reply{}, err
 			}
 		}
 		return send(ctx, s, []string{how, what, strconv.Itoa(len(keys))}, keys, args)
-	}
-	reply, err := run("EVALSHA", script.SHA)
-	var refused *lockclient.ServerError
-	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT") {
-		return run("EVAL", script.Text)
-	}
-	return reply, err
+	})
 }
 
 // send sends one command, once: what Arbitrary builds is a write to rueidis,
@@ -116,7 +115,7 @@ func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.
 	}
 	message, err := s.Do(ctx, cmd).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		return lockclient.Reply{}, adapter.Ended(ctx, outcome(err))
+		return lockclient.Reply{}, outcome(err)
 	}
 	return convert(message)
 }
@@ -141,8 +140,7 @@ func outcome(err error) error {
 	if refused, ok := rueidis.IsRedisErr(err); ok {
 		return &lockclient.ServerError{Text: refused.Error()}
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrClosing) {
+	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrClosing) {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	return err

@@ -2,8 +2,10 @@ package adapter
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -15,9 +17,33 @@ import (
 // early is how far a socket's time limit may be ahead of its context's.
 const early = 50 * time.Millisecond
 
-// Ended gives ctx's error in place of a time-out of the socket or of dialing.
+// Aside runs f, and lets its caller go when ctx ends. Clients may go on waiting:
+// for a reply, so that the connection stays in step for its next user, or to
+// connect, which not all of them give up in time. f must then undo what it does.
+func Aside[T any](ctx context.Context, f func() (T, error)) (result T, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := f()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, ended(ctx, o.err)
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}
+
+// ended gives ctx's error in place of a time-out of the socket or of dialing.
 // Clients limit these by ctx's deadline, and they do not end at one instant.
-func Ended(ctx context.Context, err error) error {
+func ended(ctx context.Context, err error) error {
 	at, limited := ctx.Deadline()
 	timedOut := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 	if !limited || !timedOut || time.Until(at) > early {
@@ -28,6 +54,16 @@ func Ended(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, ctx.Err())
 	}
 	return ctx.Err()
+}
+
+// Connecting tells whether an error says that no connection was made: nothing was
+// sent then. A tls.RecordHeaderError has its Conn only before any handshake.
+func Connecting(err error) bool {
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &certificate) ||
+		errors.As(err, &header) && header.Conn != nil
 }
 
 // Afterwards hides what an error says about its own command: the script that
