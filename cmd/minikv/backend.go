@@ -22,6 +22,8 @@ type backend struct {
 	end       func()
 	verdict   func() error // on the run, after its end; nil: there is none
 	readyFile string
+
+	incomplete func() error // why its trace is; nil: there is none
 }
 
 // begin starts a backend and writes the ready file.
@@ -106,15 +108,6 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 		}
 	}
 	return b, nil
-}
-
-// writeFile writes a file that is complete or not there.
-func writeFile(name string, content []byte) error {
-	temporary := name + ".tmp"
-	if err := os.WriteFile(temporary, content, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temporary, name)
 }
 
 func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {

@@ -207,7 +207,7 @@ func compare(address, file string, steps []step, stdout io.Writer) error {
 				address, indented(want), indented(got))
 		}
 	}
-	fmt.Fprintf(stdout, "%d commands, %d replies differ\n", compared, different)
+	fmt.Fprintf(stdout, "%d of %d replies differ\n", different, compared)
 	if different > 0 {
 		return errDiffers
 	}

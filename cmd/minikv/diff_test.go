@@ -45,7 +45,7 @@ func TestDiffOfEqualServers(t *testing.T) {
 	} {
 		code, stdout, stderr := runDiff(t, startPeer(t), text)
 		assert.Empty(t, stderr)
-		assert.Regexp(t, `^[25] commands, 0 replies differ\n$`, stdout)
+		assert.Regexp(t, `^0 of [25] replies differ\n$`, stdout)
 		assert.Equal(t, exitOK, code)
 	}
 }
@@ -64,7 +64,7 @@ func TestDiffShowsWhatDiffers(t *testing.T) {
 	code, stdout, stderr := runDiff(t, address, "PING\nLRANGE k 0 -1\n")
 	assert.Empty(t, stderr)
 	assert.Equal(t, "FILE:2: LRANGE k 0 -1\n"+address+"\n  1) \"a\"\n  2) \"b\"\nminikv\n  (empty array)\n\n"+
-		"2 commands, 1 replies differ\n", stdout)
+		"1 of 2 replies differ\n", stdout)
 	assert.Equal(t, exitFailure, code)
 }
 

@@ -112,8 +112,13 @@ func execute(conf *config, opts options, command *exec.Cmd) error {
 	}
 	b.announce(conf, logs)
 	command.Env = append(os.Environ(), b.places.environment()...)
-	err = await(command)
-	return errors.Join(err, b.close())
+	err = errors.Join(await(command), b.close())
+	if b.incomplete != nil {
+		if cut := b.incomplete(); cut != nil { // nobody reads the log
+			fmt.Fprintln(command.Stderr, "minikv:", cut)
+		}
+	}
+	return err
 }
 
 // await starts the command and waits for its end; it passes signals on.

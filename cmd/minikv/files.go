@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strconv"
 )
 
 // mostText is how long a file may be that is read as a whole, and a line of a trace, in
@@ -43,4 +45,28 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 			return line, err
 		}
 	}
+}
+
+// removeFile takes away a file, if there is one; a folder stays, be it empty.
+func removeFile(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: is a directory", path)
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// writeFile writes a file that is complete or not there, and leaves nothing half done.
+func writeFile(name string, content []byte) error {
+	temporary := name + "." + strconv.Itoa(os.Getpid())
+	err := os.WriteFile(temporary, content, 0o644)
+	if err == nil {
+		err = os.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = os.Remove(temporary)
+	}
+	return err
 }

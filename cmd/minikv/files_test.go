@@ -18,6 +18,18 @@ func TestFilesWithoutAnEnd(t *testing.T) {
 	}
 }
 
+// A folder where a file is to be made stays: it is not taken for one of an earlier run.
+func TestFoldersStay(t *testing.T) {
+	for _, option := range []string{"--unixsocket", "--ready-file"} {
+		folder := t.TempDir()
+		var errs bytes.Buffer
+		code := run([]string{"--port", "0", "--exit-with-stdin", option, folder}, strings.NewReader(""), &errs, &errs)
+		require.Equal(t, 2, code, errs.String())
+		require.Contains(t, errs.String(), folder+": is a directory")
+		require.DirExists(t, folder)
+	}
+}
+
 // Lines that are longer than the reader's buffer are read as a whole.
 func TestReadLine(t *testing.T) {
 	long := strings.Repeat("a", 10_000)

@@ -64,7 +64,7 @@ func listenTCP(conf *config) (listeners []net.Listener, err error) {
 
 // listenUnix opens a socket; permissions are octal, or 0 for the usual ones.
 func listenUnix(path, permissions string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeFile(path); err != nil {
 		return nil, err
 	}
 	listener, err := net.Listen("unix", path)

@@ -32,7 +32,7 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 		return nil, listenError(err)
 	}
 	hand.begin(nodes)
-	b := &backend{done: nodes.Done(), verdict: strict.verdict, end: func() {
+	b := &backend{done: nodes.Done(), verdict: strict.verdict, incomplete: record.incomplete, end: func() {
 		nodes.Close()
 		record.end()
 	}}

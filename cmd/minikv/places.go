@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -65,19 +63,15 @@ func (p *places) write(path string) error {
 	if err != nil {
 		return err
 	}
-	temporary := path + "." + strconv.Itoa(os.Getpid())
-	if err := os.WriteFile(temporary, append(text, '\n'), 0o644); err != nil {
+	if err := writeFile(path, append(text, '\n')); err != nil {
 		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(fmt.Errorf("ready-file %s: %w", path, err), os.Remove(temporary))
 	}
 	return nil
 }
 
 // removeReadyFile takes away what an earlier run has left, or this one.
 func removeReadyFile(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeFile(path); err != nil {
 		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
 	}
 	return nil

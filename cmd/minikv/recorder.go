@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 
 	"minikv/server"
@@ -19,7 +18,7 @@ type recorder struct {
 	mu     sync.Mutex
 	file   *os.File
 	early  []topology.Event
-	failed bool
+	failed error // why it ends before the run
 }
 
 // begin makes the file anew and writes what has happened so far.
@@ -49,15 +48,26 @@ func (r *recorder) note(e topology.Event) {
 	r.write(e)
 }
 
+// write adds an event, unless one before it is missing.
 func (r *recorder) write(e topology.Event) {
+	if r.failed != nil {
+		return
+	}
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = r.file.Write(append(line, '\n'))
 	}
-	if err != nil && !r.failed {
-		r.failed = true
-		r.logs.log(server.LevelWarning, "The trace is not complete: event "+strconv.FormatUint(e.Number, 10)+": "+err.Error())
+	if err != nil {
+		r.failed = fmt.Errorf("the trace ends at event %d: %w", e.Number, err)
+		r.logs.log(server.LevelWarning, r.failed.Error())
 	}
+}
+
+// incomplete says why the trace ends before the run; nil: it does not.
+func (r *recorder) incomplete() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
 }
 
 func (r *recorder) end() {

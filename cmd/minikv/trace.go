@@ -99,7 +99,11 @@ func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) erro
 			break
 		}
 	}
-	return showOverlaps(holds, out)
+	verdict := showOverlaps(holds, out)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return verdict
 }
 
 // showOverlaps prints when locks were held by two, in the order of their keys.
