@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Action is one thing that can happen next in an untimed world.

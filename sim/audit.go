@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // books tell what the servers count as taken of a lock. A promise is never

@@ -1,6 +1,6 @@
 package sim
 
-import "minikv/internal/trace"
+import "minikv/trace"
 
 // applyCalm ends all faults: partitions heal, who stood still goes on, servers
 // that are down come back with their data or are replaced by a replica, and no

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 func checkEvict(w *Spec, s Step) error {

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Focus returns those of the actions that one actor takes part in, and the actor,

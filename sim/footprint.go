@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Footprint says what an action has touched, and how: two actions whose

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // guard is the part of a client that takes nothing: it asks again and again

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Faults that end by themselves: those with for=DURATION.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // requireNoGoroutines demands that as few goroutines are left as there were.

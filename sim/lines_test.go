@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // TestLinesChangeNothing: a run that tells which lines of scripts ran is the same

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // verb is one thing that an `at` line can do.
@@ -120,6 +120,9 @@ func (w *Spec) known(name string, kinds int) error {
 // shape checks the number of arguments and that only the named options are given.
 func (s Step) shape(args int, options ...string) error {
 	if len(s.Args) != args {
+		if args == 1 {
+			return fmt.Errorf("expected 1 argument, got %d", len(s.Args))
+		}
 		return fmt.Errorf("expected %d arguments, got %d", args, len(s.Args))
 	}
 	if len(options) == 0 && len(s.Opts) > 0 {

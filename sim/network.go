@@ -5,7 +5,7 @@ import (
 
 	"minikv/cluster"
 	"minikv/internal/resp"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // message is something on its way from one actor to another.

@@ -7,9 +7,9 @@ import (
 
 	"minikv/cluster"
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/server/engine"
+	"minikv/trace"
 )
 
 // NewLua makes the script environment that the nodes of worlds share. It is

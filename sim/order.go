@@ -9,10 +9,8 @@ import (
 
 // order reads an `order` line: actions of an untimed run, in their order.
 func (p *parser) order(words []string, line int) error {
-	if len(p.s.Order) == 0 {
-		p.s.orderLine = line
-	}
 	p.s.Order = append(p.s.Order, words...)
+	p.s.orderLines = append(p.s.orderLines, slices.Repeat([]int{line}, len(words))...)
 	return nil
 }
 
@@ -45,6 +43,20 @@ func (s *Scenario) orderText() string {
 	return b.String()
 }
 
+// badAction is the error of an action that cannot happen where the others have led.
+func (s *Scenario) badAction(i int, u *Untimed) error {
+	var could []string
+	for _, a := range u.Actions() {
+		could = append(could, a.Text(u.Names()))
+	}
+	line := 0
+	if i < len(s.orderLines) {
+		line = s.orderLines[i]
+	}
+	return &SyntaxError{s.file, line, fmt.Sprintf("action %d, %s, cannot happen here: expected one of %q", i+1,
+		s.Order[i], could)}
+}
+
 // runOrder runs the actions of the order, and nothing else.
 func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 	var kinds []string
@@ -62,7 +74,7 @@ func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 		}
 		a, bad := parseAction(word, u.r.lookUp)
 		if bad != nil || !slices.Contains(u.Actions(), a) {
-			return nil, &SyntaxError{s.Name, s.orderLine, fmt.Sprintf("action %d, %s, cannot happen here", i+1, word)}
+			return nil, s.badAction(i, u)
 		}
 		u.Do(a)
 		if err := u.Err(); err != nil {

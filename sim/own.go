@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // OwnKind is the value of lock= for a lock that a test brings.
@@ -19,11 +19,16 @@ type Own struct {
 	// Lock makes a client's lock. The clients take it as the world line says:
 	// rounds of lock, work, write to the resource, unlock, think.
 	Lock func(c *Client) Lock
-	// Run, if set, is all that a client does instead.
+	// Run, if set, is all that a client does instead. Where it returns before the run
+	// ends it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
 	// Check, if set, makes the check that is called own: it sees a run's events.
 	// The names are those of the actors.
 	Check func(names check.Names) check.Checker
+	// Alive, if set, is called by each run every few thousand steps and at its end,
+	// by several goroutines where several runs are under way: client code that
+	// blocks keeps a run from it.
+	Alive func()
 }
 
 // Lock is a lock under test.

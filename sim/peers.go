@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"minikv/cluster"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // peerLink carries the messages of one lane from one node to another, in their

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Faults is the `faults` line: which kinds of fault a run may draw. Times,

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
+	"minikv/cluster"
+	"minikv/trace"
 )
 
 // Requests of one client arrive in the order in which they were sent, unless the
@@ -38,8 +39,7 @@ func TestRequestsOfAPoolOvertake(t *testing.T) {
 	require.Greater(t, overtaken("on"), 10)
 }
 
-// A request that was sent twice arrives behind the first one also in a pool, and
-// the pool's sessions are used again.
+// A request that was sent twice arrives behind the first one also in a pool.
 func TestPool(t *testing.T) {
 	s := parsed(t, "world clients=3 lock=mutex ttl=3s hold=100ms..2s think=0s..100ms delay=1ms..5ms pool=on\n"+
 		"expect exclusion=holds\nfaults duplicate delay=10ms..100ms\nrun for=60s\n")
@@ -54,4 +54,23 @@ func TestPool(t *testing.T) {
 		require.True(t, r.AsExpected(), "seed %d: %v", seed, r.Results)
 		require.Greater(t, r.Grants, 5)
 	}
+}
+
+// The sessions of a pool are used again: there are as many as requests under way.
+func TestSessionsOfAPoolAreUsedAgain(t *testing.T) {
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1, Pool: true,
+		Delay: Range{Lo: time.Millisecond, Hi: time.Millisecond}})
+	c := oneClient(w, &Workload{Kind: "mutex"})
+	of := &Client{c: c}
+	for range 3 {
+		c.p.spawn(func() {
+			for range 20 {
+				_, err := of.Transports()[0].Do(context.Background(), "", "PING")
+				require.NoError(t, err)
+			}
+		})
+	}
+	require.NoError(t, w.Run(time.Second))
+	w.Stop()
+	require.Len(t, c.p.conns[0].ends, firstLent+3)
 }

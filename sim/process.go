@@ -1,12 +1,13 @@
 package sim
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // process is one client: its tasks, its clock, its connections. A crash ends
@@ -80,8 +81,14 @@ func (w *World) isStray(name string) bool {
 	return w.goroutine != name
 }
 
+// maxTasks is how many tasks of a client may be under way at a time.
+const maxTasks = 1 << 17
+
 // spawn makes a task that starts now. It costs no coroutine until it runs.
 func (p *process) spawn(body func()) {
+	if p.live >= maxTasks {
+		panic(fmt.Sprintf("%d functions that it gave to its Runtime's Go are still under way", p.live))
+	}
 	t := &task{proc: p, body: body, timer: -1, parked: true}
 	p.tasks = append(p.tasks, t)
 	p.live++

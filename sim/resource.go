@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // resource is what the locks protect. With fence it refuses a write whose

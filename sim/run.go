@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Checks are the names of the checks that a scenario can expect something of.
@@ -266,12 +266,27 @@ func (r *runner) later(at time.Duration, s Step) {
 // stretch is after how many steps a run looks up from its work: some milliseconds.
 const stretch = 1 << 12
 
+// standstill is how many stretches there may be at one instant, where clients are few:
+// a million that start together take a dozen steps each.
+const standstill = 32
+
 func (r *runner) run(ctx context.Context, opt Options) error {
+	still := 0
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		before := r.w.now
 		done = r.w.advance(r.s.For, stretch)
+		if still++; r.w.now > before {
+			still = 0
+		}
+		if !done && still > standstill+len(r.clients)/16 {
+			return r.w.endless()
+		}
+		if opt.Own != nil && opt.Own.Alive != nil {
+			opt.Own.Alive()
+		}
 		if opt.Tick != nil {
 			opt.Tick(r.w.now, r.w.events, r.grants.Grants)
 		}

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // clientRuntime is lockclient's Runtime on a process: virtual time, coroutines,

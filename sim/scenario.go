@@ -21,7 +21,8 @@ type Scenario struct {
 	For    time.Duration
 	Seed   uint64
 
-	orderLine int
+	file       string // that it was read from
+	orderLines []int  // of the actions in Order
 }
 
 // Spec is the `world` line.
@@ -100,7 +101,7 @@ type parser struct {
 // part of it. Errors are of type *SyntaxError.
 func ParseScenario(file, text string) (*Scenario, error) {
 	name := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".scenario")
-	p := &parser{s: &Scenario{Name: name}, seen: map[string]bool{}}
+	p := &parser{s: &Scenario{Name: name, file: file}, seen: map[string]bool{}}
 	last := 0
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -265,10 +266,13 @@ func (p *parser) expect(words []string) error {
 }
 
 func (p *parser) run(words []string) error {
-	for _, word := range words {
+	for i, word := range words {
 		o, err := option(word)
 		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(words[:i], func(other string) bool { return strings.HasPrefix(other, o.Name+"=") }) {
+			return fmt.Errorf("%s is given twice", o.Name)
 		}
 		switch o.Name {
 		case "for":

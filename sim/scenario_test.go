@@ -30,6 +30,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"expect exclusion=maybe\n":         "x.scenario:1: unknown exclusion \"maybe\": expected holds, violated",
 		"world\nrun for=1s seed=x\n":       "x.scenario:2: seed=x: expected a number from 0 to 2^64-1",
 		"world\nrun seed=1\n":              "x.scenario:2: run needs for=DURATION",
+		"world\nrun for=1s for=2s\n":       "x.scenario:2: for is given twice",
 		"world\nrun for=1s at=2\n":         "x.scenario:2: unknown run option \"at\": expected for or seed",
 		"world lock=fenced masters=2\n":    "x.scenario:1: fenced runs on one master",
 		"world delay=61m\n":                "x.scenario:1: expected a delay and lag of at most 1h",
@@ -37,6 +38,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world delay=0s hold=0s\n":         "x.scenario:1: time would stand still",
 		"expect lease=holds lease=holds\n": "x.scenario:1: lease is expected twice",
 		tiny + "at 1s drop c1 m1 next=1 next=2\nrun for=1s": "x.scenario:2: next is given twice",
+		tiny + "at 1s start\nrun for=1s\n":                  "x.scenario:2: expected 1 argument, got 0",
 		tiny + "at 1s heal now=1\nrun for=1s":               "x.scenario:2: now: expected no option",
 		tiny + "at 1s drop nemesis m1 next=1\nrun for=1s":   "x.scenario:2: unknown actor \"nemesis\"",
 		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
@@ -135,4 +137,12 @@ func FuzzScenario(f *testing.F) {
 		_, err = s.Run(context.Background(), Options{Seed: s.Seed})
 		require.NoError(t, err)
 	})
+}
+
+// An order that cannot be says at which of its lines, and what could have been.
+func TestOrderThatCannotHappen(t *testing.T) {
+	s, err := ParseScenario("a/x.scenario", "world clients=2\norder start:c1\norder start:c2 c3>m1\nrun for=1s\n")
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), Options{})
+	require.EqualError(t, err, `a/x.scenario:3: action 3, c3>m1, cannot happen here: expected one of ["c1>m1" "c2>m1"]`)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"minikv/cluster"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // State is what decides what can happen from here on, as a hash: two runs that

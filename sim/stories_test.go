@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // randomStory is a scenario with faults of every kind in any order.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"minikv/internal/trace"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Decisive picks, from all events of a run, at most limit that decided its

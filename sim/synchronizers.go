@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // provide makes what clients find: semaphores have their permits, latches

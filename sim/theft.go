@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // claims are who has what on one node: by key and field, the process whose

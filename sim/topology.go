@@ -8,7 +8,7 @@ import (
 
 	"minikv/cluster"
 	slots "minikv/internal/slot"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // setCluster reads cluster=MASTERSxREPLICAS.

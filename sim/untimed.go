@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/lockclient"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Untimed is a scenario in which time stands still until nothing else can

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // story runs a scenario's text and returns all its events as lines, without

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // worker is the part of a client that takes something, works, and gives it back.

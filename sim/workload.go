@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // Belief is a client's belief that it holds a lock: from the moment lock()

@@ -1,13 +1,14 @@
 package sim
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
 	"minikv/cluster"
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/server/engine"
+	"minikv/trace"
 )
 
 // Config is what a World is made of.
@@ -191,6 +192,19 @@ func (w *World) advance(until time.Duration, steps int) (done bool) {
 		w.step(w.queue.pop())
 	}
 	return w.err != nil
+}
+
+// endless says who lets the time stand still. The world must not run afterwards.
+func (w *World) endless() error {
+	who := "the world"
+	if _, ok := w.queue.next(); ok {
+		s := w.queue.pop()
+		if p, _ := s.owner(); p != nil {
+			who = p.name()
+		}
+	}
+	return fmt.Errorf("sim: the time stands still at %v, as %s goes on and on and never waits: "+
+		"let it sleep between two attempts", w.now, who)
 }
 
 // Stop unwinds all tasks. The world must not run afterwards.

@@ -18,6 +18,9 @@ import (
 // exhaustive is the strategy that needs no seeds.
 const exhaustive = "exhaustive"
 
+// maxBound is how many faults a schedule may have.
+const maxBound = 9
+
 // exhaust runs every schedule of a scenario within the bound.
 func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	if err := exactlyOne(cmd, args); err != nil {
@@ -28,7 +31,14 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.strategy = ""
+	if f.bound < 0 || f.bound > maxBound {
+		return fmt.Errorf("--bound %d: expected a number from 0 to %d", f.bound, maxBound)
+	}
 	if len(f.faults) == 0 && len(s.Faults.Kinds) == 0 {
+		if f.bound > 0 && cmd.Flags().Changed("bound") {
+			return fmt.Errorf("--bound %d: %s has no faults line: expected --faults as well, of %s", f.bound, s.Name,
+				strings.Join(sim.UntimedFaults(), ", "))
+		}
 		f.bound = 0
 	} else if s, err = f.withFaults(s); err != nil {
 		return err

@@ -18,7 +18,9 @@ func TestFilesThatAreNone(t *testing.T) {
 		require.Equal(t, exitUsage, code, args)
 		require.Contains(t, stderr, "/dev/zero: expected a file of at most 16 MiB", args)
 	}
-	_, _, stderr := locksim("matrix", "--rows", "2", "--store", "/dev/zero")
+	_, _, stderr := locksim("page", "/dev/zero", "--html", filepath.Join(t.TempDir(), "x.html"))
+	require.Contains(t, stderr, "/dev/zero:1: not a trace: expected lines of at most 64 MiB")
+	_, _, stderr = locksim("matrix", "--rows", "2", "--store", "/dev/zero")
 	require.Contains(t, stderr, "--store /dev/zero: expected a file")
 
 	silent, end, err := os.Pipe()
@@ -31,14 +33,36 @@ func TestFilesThatAreNone(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// Where there is no room nothing stays that is half, and what cannot be written is said
+// before a run.
+func TestNothingHalfStays(t *testing.T) {
+	folder := t.TempDir()
+	taken := filepath.Join(folder, "x.scenario")
+	require.NoError(t, os.Mkdir(taken, 0o777))
+	require.Error(t, writeFile(taken, "text"))
+	require.NoFileExists(t, taken+".part")
+
+	code, stdout, stderr := locksim("run", "contention", "--html", filepath.Join(folder, "none", "x.html"))
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--html: ")
+	require.Empty(t, stdout)
+}
+
 // A stored hunt of another build, or one that somebody has changed, is refused.
 func TestHuntsThatAreNone(t *testing.T) {
 	folder := t.TempDir()
-	const text = `"name":"x","scenario":"world rounds=1\nexpect exclusion=holds\nfaults pause\nrun for=1s\n"`
+	text := `"name":"x","build":"` + buildName() + `",` +
+		`"scenario":"world rounds=1\nexpect exclusion=holds\nfaults pause\nrun for=1s\n"`
 	for want, numbers := range map[string]string{
 		"seeds 0: expected a number from 1":          `"seeds":0,"hits":3`,
 		"hits -1: expected a number from 1":          `"seeds":9,"hits":-1`,
-		"tried -5: expected no less than 0":          `"seeds":9,"hits":3,"tried":-5`,
+		"tried -5: expected a number from 0 to 9":    `"seeds":9,"hits":3,"tried":-5`,
+		"tried 10: expected a number from 0 to 9":    `"seeds":9,"hits":3,"tried":10`,
+		"other -1: expected no less than 0":          `"seeds":9,"hits":3,"other":-1`,
+		"expected a name and a build":                `"seeds":9,"hits":3,"name":""`,
+		`need "sloth": expected pause, `:             `"seeds":9,"hits":3,"need":"sloth"`,
+		"another build of locksim made it":           `"seeds":9,"hits":3,"build":"0"`,
+		"x.scenario:1: unknown word \"w\"":           `"seeds":9,"hits":3,"scenario":"w"`,
 		"root 18446744073709551615: expected":        `"seeds":9,"hits":3,"root":18446744073709551615`,
 		"seed 1000000000 violates nothing, though":   `"seeds":9,"hits":3,"tried":7,"root":1,"found":[1000000000]`,
 		"is not a stored hunt: unexpected end of JS": `"seeds":9`,

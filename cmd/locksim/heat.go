@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -112,13 +111,8 @@ func heat(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // writeHeat writes the matrix as one file. With --pages each violation has a page
-// of its own beside it.
+// of its own in that folder, which is there.
 func (f *matrixFlags) writeHeat(w io.Writer, results []matrix.Result) error {
-	if f.pages != "" {
-		if err := os.MkdirAll(f.pages, 0o755); err != nil {
-			return err
-		}
-	}
 	var cells []cellJSON
 	for _, r := range results {
 		cells = append(cells, cellOf(r))

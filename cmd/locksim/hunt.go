@@ -7,11 +7,13 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"minikv/sim"
 	"minikv/sim/explore"
@@ -50,7 +52,7 @@ with what it has found and the command that resumes it.`,
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.strategy == exhaustive {
+			if f.strategy == exhaustive && f.resume == "" {
 				return f.exhaust(cmd, args)
 			}
 			h, err := f.hunt(cmd, args)
@@ -74,7 +76,11 @@ with what it has found and the command that resumes it.`,
 	flags.IntVar(&f.hits, "hits", 3, "how many violations to look for; the shortest story is told")
 	flags.IntVar(&f.workers, "workers", 0, "how many runs at a time (default: one for each core)")
 	flags.StringVar(&f.out, "out", ".", "folder for the files that are written")
-	flags.StringVar(&f.resume, "resume", "", "go on with the hunt that this file tells of")
+	flags.StringVar(&f.resume, "resume", "", "go on with the hunt that this file tells of; takes --workers only")
+	completeWith(cmd, "strategy", append(slices.Clone(sim.Strategies), exhaustive))
+	completeWith(cmd, "faults", append(sim.FaultKinds(), "all"))
+	completeWith(cmd, "need", sim.FaultKinds())
+	completeWith(cmd, "check", sim.Checks)
 	return cmd
 }
 
@@ -82,6 +88,9 @@ with what it has found and the command that resumes it.`,
 func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	h := &hunt{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), folder: f.out, workers: f.workers}
 	if f.resume != "" {
+		if other := changedFlag(cmd, "resume", "workers"); other != "" {
+			return nil, fmt.Errorf("--%s: a hunt is resumed as it was begun: expected --resume, and --workers at most", other)
+		}
 		return h, h.load(cmd.Context(), f.resume, args)
 	}
 	if err := exactlyOne(cmd, args); err != nil {
@@ -107,11 +116,24 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 		return nil, err
 	}
 	h.state = huntState{Name: s.Name, Scenario: s.Text(), Root: f.root, Seeds: f.seeds, Hits: f.hits,
-		Checks: f.checks, Need: f.need}
+		Checks: f.checks, Need: f.need, Build: buildName()}
 	if !cmd.Flags().Changed("root") {
 		h.state.Root = 1 + rand.Uint64N(999_999) // any will do; it is printed
 	}
+	if err := os.MkdirAll(f.out, 0o777); err != nil { // not only when something was found
+		return nil, fmt.Errorf("--out: %w", err)
+	}
 	return h, h.ready()
+}
+
+// changedFlag is the name of a flag that was given and is none of these, or "".
+func changedFlag(cmd *cobra.Command, but ...string) (name string) {
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if !slices.Contains(but, given.Name) {
+			name = given.Name
+		}
+	})
+	return name
 }
 
 // maxWorkers is how many runs there may be at a time.
@@ -178,7 +200,9 @@ type hunt struct {
 	state     huntState
 	problem   explore.Problem
 	stored    time.Time
-	resumed   bool
+	kept      bool   // it was stored on its way
+	resumed   bool   // from the file
+	from      string // which is this
 }
 
 // ready reads the state's scenario.
@@ -197,17 +221,20 @@ func (h *hunt) run(ctx context.Context) error {
 	started := time.Now()
 	h.stored = started
 	bar := newSeedProgress(h.errs, h.state.Seeds)
-	first := h.state.Tried
+	first, seeds := h.state.Tried, h.state.Seeds-h.state.Tried
+	if len(h.state.Found) >= h.state.Hits {
+		seeds = 0 // it only has to be told
+	}
 	res, err := explore.Search(ctx, h.problem, explore.Options{
-		Root: h.state.Root, First: first, Seeds: h.state.Seeds - first, Hits: h.state.Hits - len(h.state.Found),
+		Root: h.state.Root, First: first, Seeds: seeds, Hits: h.state.Hits - len(h.state.Found),
 		Need: h.state.Need, Workers: h.workers,
-		Progress: func(tried int, hits []explore.Hit) {
-			bar.tick(first+tried, len(h.state.Found)+len(hits))
-			h.storeNowAndThen(first+tried, hits)
+		Progress: func(res explore.Result) {
+			bar.tick(first+res.Tried, len(h.state.Found)+len(res.Hits))
+			h.storeNowAndThen(res)
 		},
 	})
 	bar.done()
-	h.state = h.state.after(first+res.Tried, res.Hits)
+	h.state = h.state.after(res)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -216,20 +243,18 @@ func (h *hunt) run(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx) // what was found is still told
 	}
 	violated, err := h.tell(ctx, res, time.Since(started))
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	if interrupted {
+	if interrupted || err != nil {
 		if err := h.store(); err != nil {
 			return err
 		}
 		fmt.Fprintf(h.out, "resume: locksim hunt --resume %s\n", quoteWord(h.file()))
 		return errStopped
 	}
-	if h.resumed {
-		if err := h.store(); err != nil { // its end is known too
-			return err
-		}
+	if err := h.end(); err != nil {
+		return err
 	}
 	return h.judge(violated)
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+	"minikv/sim/explore"
 )
 
 // huntable is a scenario in which a pause breaks exclusion.
@@ -90,8 +93,8 @@ func TestHuntIsResumed(t *testing.T) {
 	folder, file := writeScenario(t, strings.Replace(huntable, "hold=3s", "hold=1s", 1))
 	args := []string{"hunt", file, "--root", "5", "--out", folder, "--hits", "100", "--seeds", "40"}
 	_, whole, _ := locksim(args...)
-	state := filepath.Join(folder, "test.hunt")
-	half := `{"name":"test","scenario":` + quoted(contents(t, file)) +
+	state := filepath.Join(folder, "test-5.hunt")
+	half := `{"name":"test","build":"` + buildName() + `","scenario":` + quoted(contents(t, file)) +
 		`,"root":5,"seeds":40,"hits":100,"tried":20,"found":[`
 	found := regexp.MustCompile(`seed (50000000[01]\d):`).FindAllStringSubmatch(whole, -1)
 	require.NotEmpty(t, found, whole)
@@ -115,6 +118,53 @@ func TestHuntIsResumed(t *testing.T) {
 	code, _, errs = locksim("hunt", "--resume", state)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "the hunt was at its end")
+}
+
+// Interrupted while its story is made short, a hunt is resumed too.
+func TestHuntIsResumedAtItsStory(t *testing.T) {
+	folder, file := writeScenario(t, huntable)
+	args := []string{"hunt", file, "--root", "5", "--out", folder, "--seeds", "40", "--hits", "2"}
+	_, whole, _ := locksim(args...)
+	cut := func(s string) string { return s[strings.Index(s, "\nseed"):] }
+
+	ctx, cancel := context.WithCancel(context.Background())
+	out := &stopAfter{stop: cancel} // at its first word, which is what it found
+	require.Equal(t, exitInterrupted, run(ctx, args, out, out), out.String())
+	require.Contains(t, out.String(), "resume: locksim hunt --resume ")
+	require.NotContains(t, out.String(), "the shortest story")
+	code, rest, errs := locksim("hunt", "--resume", filepath.Join(folder, "test-5.hunt"))
+	require.Equal(t, exitExpected, code, errs)
+	require.Equal(t, cut(whole), cut(rest))
+}
+
+// What violates without the fault that is needed is counted over the interruption too,
+// and a hunt that nobody interrupts leaves no file of its own.
+func TestResumedHuntCountsTheOthers(t *testing.T) {
+	text := strings.NewReplacer("=violated", "=holds", "faults pause", "faults pause amnesia").Replace(huntable)
+	folder, file := writeScenario(t, text)
+	args := []string{"hunt", file, "--root", "5", "--out", folder, "--hits", "9", "--seeds", "60", "--need", "amnesia"}
+	_, whole, _ := locksim(args...)
+	count := regexp.MustCompile(`\d+ violations, \d+ others without amnesia`)
+	require.Regexp(t, count, whole)
+	left, err := filepath.Glob(filepath.Join(folder, "*.hunt"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	s, err := sim.ParseScenario("test.scenario", text)
+	require.NoError(t, err)
+	h := hunt{folder: folder, state: huntState{Name: "test", Scenario: text, Root: 5, Seeds: 60, Hits: 9, Need: "amnesia",
+		Build: buildName()}}
+	res, err := explore.Search(t.Context(), explore.Problem{Scenario: s}, explore.Options{Root: 5, Seeds: 20, Hits: 9,
+		Need: "amnesia"})
+	require.NoError(t, err)
+	require.Positive(t, res.Other)
+	h.storeNowAndThen(res)
+	code, rest, errs := locksim("hunt", "--resume", h.file())
+	require.Equal(t, exitDiffers, code, errs)
+	require.Equal(t, count.FindString(whole), count.FindString(rest))
+
+	require.NoError(t, h.end())
+	require.NoFileExists(t, h.file())
 }
 
 // A run that breaks what was to hold says how to make its story short.
@@ -162,6 +212,7 @@ func TestReplaySaysWhenItIsAnotherRun(t *testing.T) {
 
 func TestBadHunts(t *testing.T) {
 	folder, file := writeScenario(t, huntable)
+	exhaust := func(name string) []string { return []string{"hunt", name, "--strategy", "exhaustive", "--bound"} }
 	for want, args := range map[string][]string{
 		"hunt takes one scenario":                                    {"hunt"},
 		"--workers -1: expected a number from 0":                     {"hunt", file, "--workers", "-1"},
@@ -174,6 +225,12 @@ func TestBadHunts(t *testing.T) {
 		"explore: gate is not checked in test":                       {"hunt", file, "--check", "gate"},
 		"is not a stored hunt":                                       {"hunt", "--resume", file},
 		"expected no other, got":                                     {"hunt", file, "--resume", file},
+		"--seeds: a hunt is resumed as it was begun":                 {"hunt", "--resume", file, "--seeds", "9"},
+		"--hits many: expected a whole number":                       {"hunt", file, "--hits", "many"},
+		"--out: mkdir " + file:                                       {"hunt", file, "--out", file + "/x"},
+		"--bound -1: expected a number from 0 to 9":                  append(exhaust(file), "-1"),
+		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
+		"a schedule of more than 2000 actions":                       {"hunt", "contention", "--strategy", "exhaustive"},
 		"has no recorded hash":                                       {"replay", file},
 		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
 	} {

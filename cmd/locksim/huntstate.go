@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"minikv/sim"
 	"minikv/sim/explore"
 )
 
@@ -23,28 +26,38 @@ type huntState struct {
 	Hits     int      `json:"hits"`  // to look for
 	Tried    int      `json:"tried"`
 	Found    []uint64 `json:"found,omitempty"` // seeds that violate
+	Other    int      `json:"other,omitempty"` // how many violate without the kind of fault that is needed
+	Told     bool     `json:"told,omitempty"`  // what was found; it is at its end
+	Build    string   `json:"build"`           // with which seeds go the same way
 }
 
-// check reports a number that no hunt writes.
+// check reports what no hunt writes, or not one of this program.
 func (s *huntState) check() error {
 	switch {
+	case s.Name == "" || s.Build == "":
+		return errors.New("expected a name and a build")
+	case s.Need != "" && !slices.Contains(sim.FaultKinds(), s.Need):
+		return fmt.Errorf("need %q: expected %s", s.Need, strings.Join(sim.FaultKinds(), ", "))
 	case s.Seeds < 1 || s.Seeds > maxSeeds:
 		return fmt.Errorf("seeds %d: expected a number from 1 to %d", s.Seeds, maxSeeds)
 	case s.Hits < 1 || s.Hits > maxHits:
 		return fmt.Errorf("hits %d: expected a number from 1 to %d", s.Hits, maxHits)
 	case s.Root > maxRoot:
 		return fmt.Errorf("root %d: expected a number from 0 to %d", s.Root, uint64(maxRoot))
-	case s.Tried < 0:
-		return fmt.Errorf("tried %d: expected no less than 0", s.Tried)
+	case s.Tried < 0 || s.Tried > s.Seeds:
+		return fmt.Errorf("tried %d: expected a number from 0 to %d", s.Tried, s.Seeds)
+	case s.Other < 0:
+		return fmt.Errorf("other %d: expected no less than 0", s.Other)
 	}
 	return nil
 }
 
-// after is the state when so many seeds were tried and these hits were found since.
-func (s huntState) after(tried int, hits []explore.Hit) huntState {
-	s.Tried = tried
+// after is the state when a search that went on from s has come so far.
+func (s huntState) after(res explore.Result) huntState {
+	s.Tried += res.Tried
+	s.Other += res.Other
 	s.Found = append([]uint64(nil), s.Found...)
-	for _, h := range hits {
+	for _, h := range res.Hits {
 		s.Found = append(s.Found, h.Seed)
 	}
 	return s
@@ -53,16 +66,34 @@ func (s huntState) after(tried int, hits []explore.Hit) huntState {
 // storeEvery is how much real time of a hunt may be lost.
 const storeEvery = 5 * time.Second
 
-func (h *hunt) storeNowAndThen(tried int, hits []explore.Hit) {
+func (h *hunt) storeNowAndThen(res explore.Result) {
 	if time.Since(h.stored) < storeEvery {
 		return
 	}
-	h.stored = time.Now()
-	h.write(h.state.after(tried, hits)) // when it cannot be stored, the hunt is still worth its end
+	h.stored, h.kept = time.Now(), true
+	_ = h.write(h.state.after(res)) // when it cannot be stored, the hunt is still worth its end
 }
 
-// file is where the hunt is stored.
-func (h *hunt) file() string { return filepath.Join(h.folder, fileName(h.state.Name)+".hunt") }
+// end leaves no file of a hunt that came to its end in one go; one that was resumed
+// says that it has come to it.
+func (h *hunt) end() error {
+	switch {
+	case h.resumed:
+		h.state.Told = true
+		return h.store()
+	case h.kept:
+		_ = os.Remove(h.file()) // it may not even have been written
+	}
+	return nil
+}
+
+// file is where the hunt is stored. Hunts of other roots have other files.
+func (h *hunt) file() string {
+	if h.resumed {
+		return h.from
+	}
+	return filepath.Join(h.folder, fmt.Sprintf("%s-%d.hunt", fileName(h.state.Name), h.state.Root))
+}
 
 func (h *hunt) store() error { return h.write(h.state) }
 
@@ -86,10 +117,14 @@ func writeFile(name, text string) error {
 		return err
 	}
 	half := name + ".part"
-	if err := os.WriteFile(half, []byte(text), 0o666); err != nil {
-		return err
+	err := os.WriteFile(half, []byte(text), 0o666)
+	if err == nil {
+		err = os.Rename(half, name)
 	}
-	return os.Rename(half, name)
+	if err != nil {
+		_ = os.Remove(half) // what is on the way leaves nothing behind
+	}
+	return err
 }
 
 // load reads a stored hunt.
@@ -107,11 +142,17 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	if err := h.state.check(); err != nil {
 		return fmt.Errorf("%s is not a stored hunt: %w", file, err)
 	}
-	if h.state.Tried >= h.state.Seeds || len(h.state.Found) >= h.state.Hits {
+	if h.state.Build != buildName() {
+		return fmt.Errorf("%s: another build of locksim made it: expected a new hunt, as seeds may go another way now", file)
+	}
+	if h.state.Told {
 		return fmt.Errorf("%s: the hunt was at its end", file)
 	}
-	h.folder, h.resumed = filepath.Dir(file), true
-	return h.ready()
+	h.from, h.folder, h.resumed = file, filepath.Dir(file), true
+	if err := h.ready(); err != nil {
+		return fmt.Errorf("%s is not a stored hunt: %w", file, err)
+	}
+	return nil
 }
 
 // tell says what was found, and writes the shortest story. It returns the check
@@ -133,8 +174,8 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 	}
 	fmt.Fprintf(h.out, "hunt %s, root %d: %d of %d seeds in %.1f s, %d violations", h.state.Name, h.state.Root,
 		h.state.Tried, h.state.Seeds, took.Seconds(), len(hits))
-	if res.Other > 0 {
-		fmt.Fprintf(h.out, ", %d others without %s", res.Other, h.state.Need)
+	if h.state.Other > 0 {
+		fmt.Fprintf(h.out, ", %d others without %s", h.state.Other, h.state.Need)
 	}
 	fmt.Fprintln(h.out)
 	if len(hits) == 0 {

@@ -50,6 +50,7 @@ func main() {
 	}
 	room := make([]byte, ballast)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what takes its time after the first
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	runtime.KeepAlive(room)

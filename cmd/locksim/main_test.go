@@ -114,6 +114,29 @@ func TestTourTellsClaimTraceVerdict(t *testing.T) {
 	}
 }
 
+// A shell is offered the values of flags, one after the other where it is a list, and
+// names of scenarios and cells.
+func TestCompletion(t *testing.T) {
+	for args, want := range map[string]string{
+		"hunt --strategy ":         "timed\nanchored\ninline\nexhaustive\n:4\n",
+		"hunt --faults pause,amn":  "pause,amnesia\n:4\n",
+		"hunt --check cap":         "capacity\n:4\n",
+		"replay --trace j":         "jsonl\n:4\n",
+		"matrix --format j":        "json\n:4\n",
+		"matrix --cells 2/redis":   "2/redisson/mutex\n",
+		"run matrix:2/redis":       "matrix:2/redisson/mutex\n",
+		"explain cell:2/redis":     "cell:2/redisson/mutex\n",
+		"run cont":                 "contention\tClients that contend",
+		"run contention ":          ":4\n",
+		"step fair-acq":            "fair-acquire\n",
+		"hunt contention --out x/": ":0\n",
+	} {
+		code, out, _ := locksim(append([]string{"__complete"}, strings.Split(args, " ")...)...)
+		require.Equal(t, exitExpected, code)
+		require.Contains(t, out, want, args)
+	}
+}
+
 func TestList(t *testing.T) {
 	code, out, _ := locksim("list")
 	require.Equal(t, exitExpected, code)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -62,13 +63,17 @@ that the row's file lists with their reason.`,
 	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps what is done, for a run with the same flags to go on")
 	cmd.Flags().BoolVar(&f.orders, "orders", false,
 		"run every order of two clients and one fault as well, where what must hold has so small a world")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json", "markdown", "html"}, 0))
+	completeWith(cmd, "format", []string{"table", "json", "markdown", "html"})
+	completeWith(cmd, "cells", cellNames())
 	return cmd
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command) error {
-	if f.seeds < 1 || f.find < 0 {
-		return fmt.Errorf("--seeds %d --find %d: expected at least 1 and 0", f.seeds, f.find)
+	if f.seeds < 1 || f.seeds > maxSeeds {
+		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	}
+	if f.find < 0 || f.find > maxSeeds {
+		return fmt.Errorf("--find %d: expected a number from 0 to %d", f.find, maxSeeds)
 	}
 	if f.pages != "" && f.format != "html" {
 		return fmt.Errorf("--pages %s: expected --format html as well, which links to them", f.pages)
@@ -77,11 +82,16 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkRows(); err != nil {
+	if err := f.checkRows(cmd); err != nil {
 		return err
 	}
 	if err := checkRoot(f.root); err != nil {
 		return err
+	}
+	if f.pages != "" { // not only when all is done
+		if err := os.MkdirAll(f.pages, 0o777); err != nil {
+			return fmt.Errorf("--pages: %w", err)
+		}
 	}
 	kept, err := f.openStore()
 	if err != nil {
@@ -116,17 +126,24 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 }
 
 // checkRows refuses the number of a row, or the name of a cell, that there is not.
-func (f *matrixFlags) checkRows() error {
-	known, names := map[int]bool{}, map[string]bool{}
+func (f *matrixFlags) checkRows(cmd *cobra.Command) error {
+	known, rowOf := map[int]bool{}, map[string]int{}
 	for _, r := range matrix.Rows() {
 		known[r.Number] = true
 		for i := range r.Cells {
-			names[r.Cells[i].String()] = true
+			rowOf[r.Cells[i].String()] = r.Number
 		}
 	}
+	if cmd.Flags().Changed("cells") && len(f.cells) == 0 {
+		return errors.New("--cells: expected names, such as 7/redisson/mutex")
+	}
 	for _, name := range f.cells {
-		if !names[name] {
-			return fmt.Errorf("--cells %s: there is no such cell", name)
+		row, ok := rowOf[name]
+		if !ok {
+			return fmt.Errorf("--cells %s: there is no such cell%s", name, variantsOf(name))
+		}
+		if len(f.rows) > 0 && !slices.Contains(f.rows, row) {
+			return fmt.Errorf("--cells %s: it is in none of the rows of --rows", name)
 		}
 	}
 	for _, n := range f.rows {
@@ -135,6 +152,16 @@ func (f *matrixFlags) checkRows() error {
 		}
 	}
 	return nil
+}
+
+// cellNames are the names of the matrix's cells, in their order.
+func cellNames() (names []string) {
+	for _, r := range matrix.Rows() {
+		for i := range r.Cells {
+			names = append(names, r.Cells[i].String())
+		}
+	}
+	return names
 }
 
 // writer returns what is done with each cell at once, and with all at the end.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -37,18 +38,29 @@ func TestMatrixReplays(t *testing.T) {
 
 func TestMatrixRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"--seeds 0":     "expected at least 1",
-		"--rows 99":     "there is no such row",
-		"--cells 2/x":   "--cells 2/x: there is no such cell",
-		"--pages x":     "expected --format html as well",
-		"--format text": "expected table, json, markdown or html",
-		"more":          `unknown command "more"`,
+		"--seeds 0":                         "--seeds 0: expected a number from 1 to 1000000000",
+		"--seeds 1000000001":                "--seeds 1000000001: expected a number",
+		"--find -1":                         "--find -1: expected a number from 0",
+		"--cells=":                          "--cells: expected names, such as 7/redisson/mutex",
+		"--rows 1 --cells 2/redisson/mutex": "it is in none of the rows",
+		"--rows 99":                         "there is no such row",
+		"--cells 10/redisson/redlock":       "there is no such cell; there are 10/redisson/redlock/minority, ",
+		"--cells 2/x":                       "--cells 2/x: there is no such cell",
+		"--pages x":                         "expected --format html as well",
+		"--format text":                     "expected table, json, markdown or html",
+		"more":                              `unknown command "more"`,
 	} {
 		code, _, stderr := locksim(strings.Fields("matrix " + args)...)
 		require.Equal(t, exitUsage, code)
 		require.Contains(t, stderr, want)
 	}
-	code, _, stderr := locksim("run", "matrix:99/redisson/mutex")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o666))
+	code, stdout, stderr := locksim("matrix", "--rows", "2", "--seeds", "1", "--format", "html", "--pages", file)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--pages: mkdir ")
+	require.Empty(t, stdout, "it is said before the search")
+	code, _, stderr = locksim("run", "matrix:99/redisson/mutex")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, `there is no cell "99/redisson/mutex"`)
 }
@@ -85,6 +97,9 @@ func TestMatrixIsStored(t *testing.T) {
 		"line 2: invalid character": strings.Replace(string(stored), "\n{", "\n", 1),
 		"line 1: expected at most":  strings.Repeat(" ", mostLine+1),
 		"this is no store":          "world\n",
+		"line 1: this is no store":  string(stored[bytes.IndexByte(stored, '\n')+1:]),
+		`line 2: unknown verdict:`:  strings.Replace(string(stored), `"verdict":"violated"`, `"verdict":"broken"`, 1),
+		`line 2: there is no cell`:  strings.Replace(string(stored), `"lock":"mutex"`, `"lock":"spoon"`, 1),
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
 		code, _, stderr := locksim("matrix", "--seeds", "40", "--shrink", "--rows", "2", "--store", file)

@@ -100,6 +100,9 @@ func cellOf(r matrix.Result) cellJSON {
 
 // result is the cell that the JSON tells of.
 func (c *cellJSON) result() (matrix.Result, error) {
+	if _, known := verdictOf(c.Verdict); !known && c.Verdict != "not-applicable" {
+		return matrix.Result{}, fmt.Errorf("unknown verdict: %q", c.Verdict)
+	}
 	r := matrix.Result{Row: c.Row, Title: c.Title, Lock: c.Lock, Profile: c.Profile, Variant: c.Variant,
 		Verdict: c.Verdict, Expected: c.Expected, Code: c.Code, Reason: c.Reason, Agrees: c.Agrees, Listed: c.Listed}
 	if c.Told != nil {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync"
 
 	"minikv/sim/matrix"
 )
@@ -19,6 +21,7 @@ import (
 type matrixStore struct {
 	file  *os.File
 	cells map[string]matrix.Result
+	names []string // of all cells that there are
 }
 
 // storeHead is the first line of a store: what its cells depend on.
@@ -32,7 +35,7 @@ type storeHead struct {
 }
 
 // buildName is a name for this program: seeds go another way after a change of it.
-func buildName() string {
+var buildName = sync.OnceValue(func() string {
 	name, err := os.Executable()
 	if err != nil {
 		return ""
@@ -47,11 +50,11 @@ func buildName() string {
 		return ""
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
+})
 
 // openStore reads what the store has, and makes it if there is none.
 func (f *matrixFlags) openStore() (*matrixStore, error) {
-	s := &matrixStore{cells: map[string]matrix.Result{}}
+	s := &matrixStore{cells: map[string]matrix.Result{}, names: cellNames()}
 	if f.store == "" {
 		return s, nil
 	}
@@ -120,6 +123,9 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 		if err := json.Unmarshal(line, &was); err != nil {
 			return fmt.Errorf("this is no store of a matrix: %w", err)
 		}
+		if was.Seeds == 0 {
+			return errors.New("this is no store of a matrix: expected what it was made with")
+		}
 		if same := was; was != head {
 			if same.Build = head.Build; same == head {
 				return fmt.Errorf("another build of locksim made it: expected another file, as seeds may go another way now")
@@ -134,6 +140,9 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 		return err
 	}
 	r, err := c.result()
+	if name := nameOf(&r); err == nil && !slices.Contains(s.names, name) {
+		err = fmt.Errorf("there is no cell %q", name)
+	}
 	s.cells[nameOf(&r)] = r
 	return err
 }

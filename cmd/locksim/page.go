@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/page"
+	"minikv/trace"
 )
 
 func newPage() *cobra.Command {
@@ -63,6 +63,9 @@ func savePage(path string, p *page.Page) error {
 	}
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
+	}
+	if info, statErr := os.Lstat(path); err != nil && statErr == nil && info.Mode().IsRegular() {
+		_ = os.Remove(path) // half a page is none
 	}
 	return err
 }

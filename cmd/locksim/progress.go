@@ -16,12 +16,25 @@ import (
 type progress struct {
 	bar     *progressbar.ProgressBar
 	started time.Time
+	shown   time.Time // last
 	out     io.Writer
 	length  time.Duration
 }
 
 // patience is how long a run may take before its progress is shown.
 const patience = time.Second
+
+// showEvery is the time between two looks of a bar.
+const showEvery = 100 * time.Millisecond
+
+// due reports whether progress is to be shown now.
+func (p *progress) due() bool {
+	if p.out == nil || time.Since(p.started) < patience || time.Since(p.shown) < showEvery {
+		return false
+	}
+	p.shown = time.Now()
+	return true
+}
 
 func newProgress(out io.Writer, s *sim.Scenario, length time.Duration) *progress {
 	if length == 0 {
@@ -30,9 +43,9 @@ func newProgress(out io.Writer, s *sim.Scenario, length time.Duration) *progress
 	return &progress{started: time.Now(), length: length, out: terminal(out)}
 }
 
-// terminal is out if that is a terminal, else nil.
+// terminal is out if that is a terminal on which lines can be drawn anew, else nil.
 func terminal(out io.Writer) io.Writer {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		return out
 	}
 	return nil
@@ -44,7 +57,7 @@ func newBar(out io.Writer, length int64) *progressbar.ProgressBar {
 }
 
 func (p *progress) tick(now time.Duration, events uint64, grants int) {
-	if p.out == nil || time.Since(p.started) < patience {
+	if !p.due() {
 		return
 	}
 	if p.bar == nil {
@@ -71,7 +84,7 @@ func newSeedProgress(out io.Writer, seeds int) *seedProgress {
 }
 
 func (p *seedProgress) tick(tried, hits int) {
-	if p.out == nil || time.Since(p.started) < patience {
+	if !p.due() {
 		return
 	}
 	if p.bar == nil {
@@ -92,7 +105,7 @@ func newCounter(out io.Writer, what string) *counter {
 }
 
 func (c *counter) at(done, all int, name string) {
-	if c.out == nil || time.Since(c.started) < patience {
+	if !c.due() {
 		return
 	}
 	if c.bar == nil {

@@ -28,6 +28,7 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
 		newPage(), newServe())
+	root.SetFlagErrorFunc(sayFlag)
 	return root
 }
 

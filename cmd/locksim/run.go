@@ -5,13 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // runFlags are the flags of `locksim run`.
@@ -54,7 +56,7 @@ only, one JSON object a line, and the rest goes to standard error.`,
 	cmd.Flags().StringVar(&f.html, "html", "", "write the run to this file as a page that needs nothing else")
 	cmd.Flags().BoolVar(&f.lua, "lua", false,
 		"the trace tells which line of each script decided; jsonl has every line that ran")
-	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions([]string{"none", "text", "jsonl"}, 0))
+	completeWith(cmd, "trace", traces)
 	return cmd
 }
 
@@ -66,14 +68,6 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func completeScenario(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, s := range sim.Library() {
-		names = append(names, s.Name+"\t"+s.Claim)
-	}
-	return names, cobra.ShellCompDirectiveDefault
-}
-
 func (f *runFlags) run(cmd *cobra.Command, name string) error {
 	s, err := load(cmd.Context(), name)
 	if err != nil {
@@ -82,6 +76,9 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 	opt, err := f.options(cmd, s)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Dir(f.html)); err != nil { // before a long run, not behind it
+		return fmt.Errorf("--html: %w", err)
 	}
 	report, err := f.perform(cmd, s, opt)
 	if err != nil {

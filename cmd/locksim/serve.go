@@ -241,6 +241,9 @@ func (s *site) explain(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("%s violates nothing: there is nothing to explain", b.file.Name)
 	}
 	x := &page.Explanation{Run: b.address(), Story: e.Story, Broken: e.Broken}
+	if b.file.Name != ownName {
+		x.Name = b.file.Name
+	}
 	for _, one := range e.Remedies {
 		x.Remedies = append(x.Remedies, page.Remedy{Name: one.Name, Effect: one.Effect(e.Result.Check), Saves: one.Saves,
 			Address: "/run/" + ownName + "?" + url.Values{"file": {one.Story.Text()}}.Encode()})

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // maxBranches is how many steps may be added to a scenario.

@@ -77,3 +77,26 @@ func TestServedExplanation(t *testing.T) {
 	_, text = get(t, server.URL+"/run/contention")
 	require.NotContains(t, text, "What would have saved it")
 }
+
+// A page says what the command line says, of each story that breaks a promise; and of
+// which scenario.
+func TestExplanationsAreTheSameServed(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	space := regexp.MustCompile(`\s+`)
+	for _, name := range []string{"pause_outlives_lease", "restart_without_data_breaks_redlock",
+		"lost_latch_opens_early"} {
+		code, told, errs := locksim("explain", name)
+		require.Equal(t, exitExpected, code, errs)
+		_, text := get(t, server.URL+"/explain/"+name)
+		require.Contains(t, text, ">"+name+"</a>")
+		plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, ""))
+		plain = space.ReplaceAllString(plain, " ")
+		for line := range strings.Lines(strings.NewReplacer("What did not come true: ", "", "; ", "\n").Replace(told)) {
+			line = strings.TrimRight(strings.TrimSpace(space.ReplaceAllString(line, " ")), ".")
+			if line != "The same story again, with" {
+				require.Contains(t, plain, line, name)
+			}
+		}
+	}
+}

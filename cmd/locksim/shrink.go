@@ -120,5 +120,6 @@ run with the recorded one. Exit code 3: it went another way.`,
 		},
 	}
 	cmd.Flags().StringVar(&traced, "trace", "none", "what to print of the run: none, text or jsonl")
+	completeWith(cmd, "trace", traces)
 	return cmd
 }

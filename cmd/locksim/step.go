@@ -77,7 +77,7 @@ func (f *stepFlags) run(cmd *cobra.Command, name string) error {
 	}
 	input, fromTerminal := cmd.InOrStdin().(*os.File)
 	output, toTerminal := cmd.OutOrStdout().(*os.File)
-	if !f.json && fromTerminal && toTerminal && term.IsTerminal(int(input.Fd())) && term.IsTerminal(int(output.Fd())) {
+	if !f.json && fromTerminal && toTerminal && term.IsTerminal(int(input.Fd())) && terminal(output) != nil {
 		return view(cmd.Context(), input, output, name, walks)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())

@@ -98,6 +98,17 @@ func TestStepViewGoesBack(t *testing.T) {
 	v.draw(20, 5) // a very small terminal
 }
 
+// Keys that come at once, as when one is held, each count; so do arrows of either mode.
+func TestKeysThatComeAtOnce(t *testing.T) {
+	keys := make(chan string, 20)
+	readKeys(strings.NewReader("n\x1b[C\x1b[C\x1bOD[\x1b[1;5C\x1b"), keys)
+	var got []string
+	for key := range keys {
+		got = append(got, key)
+	}
+	require.Equal(t, []string{"n", "\x1b[C", "\x1b[C", "\x1b[D", "[", "\x1b[1;5C", "\x1b"}, got)
+}
+
 // TestHostileStep: what keys, values and scripts say does not reach the terminal
 // as a command.
 func TestHostileStep(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/server/engine"
+	"minikv/trace"
 )
 
 // recording is one run of a script, statement by statement. It is made once and

@@ -38,6 +38,8 @@ func view(ctx context.Context, in, out *os.File, name string, walks []walk) erro
 	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
 	keys := make(chan string)
 	go readKeys(in, keys)
+	resized, stop := resizes()
+	defer stop()
 	for {
 		width, height, err := term.GetSize(int(out.Fd()))
 		if err != nil {
@@ -47,6 +49,7 @@ func view(ctx context.Context, in, out *os.File, name string, walks []walk) erro
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-resized:
 		case key, ok := <-keys:
 			if !ok || key == "q" || key == "\x03" || key == "\x1b" {
 				return nil
@@ -61,14 +64,32 @@ func view(ctx context.Context, in, out *os.File, name string, walks []walk) erro
 // readKeys sends what is typed, the arrow keys as one word each.
 func readKeys(in io.Reader, keys chan<- string) {
 	defer close(keys)
-	buf := make([]byte, 16)
+	buf := make([]byte, 256)
 	for {
 		n, err := in.Read(buf)
 		if err != nil {
 			return
 		}
-		keys <- string(buf[:n])
+		for typed := string(buf[:n]); typed != ""; {
+			var key string
+			key, typed = nextKey(typed)
+			keys <- key
+		}
 	}
+}
+
+// nextKey is the first of the keys that were typed, several of which may come at once:
+// a character, or an escape sequence to its end. Arrow keys are as in cursor mode,
+// whichever a terminal sends.
+func nextKey(typed string) (key, rest string) {
+	if len(typed) < 3 || typed[0] != '\x1b' || typed[1] != '[' && typed[1] != 'O' {
+		return typed[:1], typed[1:]
+	}
+	end := 2
+	for end < len(typed)-1 && (typed[end] < '@' || typed[end] > '~') {
+		end++
+	}
+	return "\x1b[" + typed[2:end+1], typed[end+1:]
 }
 
 // choose runs walk number i.

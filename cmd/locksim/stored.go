@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -63,9 +64,19 @@ func findCell(name string) (s *sim.Scenario, ok bool, err error) {
 			}
 			return s, true, err
 		}
-		return nil, true, fmt.Errorf("cell %q is %s: there is no story of a violation", rest, c.Verdict)
+		return nil, true, fmt.Errorf("the verdict of cell %q is %s: there is no story of a violation", rest, c.Verdict)
 	}
-	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT]", rest, cellPrefix)
+	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT]%s", rest, cellPrefix,
+		variantsOf(rest))
+}
+
+// variantsOf are the cells whose names begin with one that is no cell's, for its error.
+func variantsOf(name string) string {
+	names := slices.DeleteFunc(cellNames(), func(cell string) bool { return !strings.HasPrefix(cell, name+"/") })
+	if len(names) == 0 || strings.Count(name, "/") < 2 {
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 // find returns an embedded scenario, a cell of the matrix, or the story of one.
@@ -74,6 +85,9 @@ func find(name string) (*sim.Scenario, error) {
 		return s, err
 	}
 	if s, ok, err := matrix.Find(name); ok {
+		if err != nil {
+			err = fmt.Errorf("%w%s", err, variantsOf(strings.TrimPrefix(name, "matrix:")))
+		}
 		return s, err
 	}
 	return sim.Find(name)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // tourLines is how many lines of a trace the tour shows.

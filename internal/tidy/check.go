@@ -46,7 +46,7 @@ type reporter func(line int, what string)
 var (
 	textRules   = []func(*file, reporter){checkPaths, checkProse}
 	syntaxRules = []func(*file, reporter){checkFormat, checkSizes, checkComments, checkDocs,
-		checkImports, checkPureImports}
+		checkImports, checkPureImports, checkSurface}
 	typeRules = []func(*file, reporter){checkPurity}
 )
 

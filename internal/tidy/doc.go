@@ -7,6 +7,7 @@
 //   - purity.go, order.go: no clock, no concurrency, no randomness and no map order in
 //     what the simulator must be able to replay
 //   - imports.go: imports point down, and a library has one home
+//   - surface.go: other modules can name what packages for users show
 //   - sizes.go: short files, functions and lines
 //   - docs.go: a doc.go in every package, a comment on every exported name
 //   - text.go: gofmt, no unfinished work, no path of one machine

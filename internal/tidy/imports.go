@@ -15,10 +15,10 @@ const anything = "*"
 // floors says which folders of this module each folder may import besides
 // itself. A folder that is not here belongs to the one above it.
 var floors = map[string][]string{
-	"internal/resp":  {},
-	"internal/slot":  {},
-	"internal/tidy":  {},
-	"internal/trace": {},
+	"internal/resp": {},
+	"internal/slot": {},
+	"internal/tidy": {},
+	"trace":         {},
 
 	"datastore": onGround(),
 	"luaengine": onGround(),
@@ -44,7 +44,7 @@ var floors = map[string][]string{
 
 // onGround adds the packages that every floor above may import.
 func onGround(others ...string) []string {
-	return append(others, "internal/resp", "internal/slot", "internal/trace")
+	return append(others, "internal/resp", "internal/slot", "trace")
 }
 
 // libraries says where each library may be imported; tests may import all.
@@ -57,6 +57,7 @@ var libraries = map[string][]string{
 	"github.com/redis/rueidis":          {"lockclient/rueidis", "cmd"},
 	"github.com/schollz/progressbar/v3": {"cmd"},
 	"github.com/spf13/cobra":            {"cmd"},
+	"github.com/spf13/pflag":            {"cmd"},
 	"github.com/stretchr/testify":       {"lockclient/locktest", "sim/simtest", "minikvtest"},
 	"github.com/tidwall/redcon":         {"internal/resp"},
 	"github.com/vmihailenco/msgpack/v5": {"luaengine"},

@@ -14,8 +14,8 @@ import (
 
 	"minikv/datastore"
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/lockclient"
+	"minikv/trace"
 )
 
 // walk is one way through a script of the lock client: what it is given, and

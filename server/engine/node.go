@@ -5,8 +5,8 @@ import (
 
 	"minikv/datastore"
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/luaengine"
+	"minikv/trace"
 )
 
 // Version is the redis-server release whose behaviour a node shows.

@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // pubsub is who listens to what on a node.

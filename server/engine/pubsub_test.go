@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 func TestMessagesComeInTheOrderOfSubscription(t *testing.T) {

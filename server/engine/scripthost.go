@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"minikv/internal/resp"
-	"minikv/internal/trace"
 	"minikv/luaengine"
+	"minikv/trace"
 )
 
 // scriptHost is the node as the running script sees it.

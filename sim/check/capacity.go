@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Capacity says that no more permits of a semaphore are believed taken at a

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Exclusion says that no two clients' beliefs in one exclusive lock overlap. A

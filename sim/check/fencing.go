@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Fencing says that the resource applied no stale write. Where turns have

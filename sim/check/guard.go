@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Guard says that nobody is told that a lock is free while another believes to

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Kept says that no client that lives loses a lock that it has: it is neither

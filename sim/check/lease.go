@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Lease says that the lock of a crashed holder is granted again when its TTL

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Linear says that the history of each exclusive lock is linearizable: there is
@@ -44,7 +45,7 @@ type lockOp uint8
 const (
 	lockTakes lockOp = iota
 	lockFrees
-	lockMayFree // from its call on, or never
+	lockLoosens // it may be freed from now on, or never
 )
 
 // Observe implements Checker. Times are numbers of events: their order is that
@@ -55,12 +56,17 @@ func (l *Linear) Observe(e *trace.Event) {
 	case trace.Acquire:
 		l.asked[e.Actor] = now
 	case trace.Hold:
-		l.add(e.Lock, lockCall{e.Actor, lockTakes}, l.asked[e.Actor], now)
+		asked, ok := l.asked[e.Actor]
+		if !ok { // nobody has told
+			asked = now
+		}
+		delete(l.asked, e.Actor)
+		l.add(e.Lock, lockCall{e.Actor, lockTakes}, asked, now)
 		l.held[e.Actor] = append(l.held[e.Actor], e.Lock)
 	case trace.Release:
 		l.leaving[e.Actor] = now
 	case trace.Lost:
-		l.ends(e.Actor, lockMayFree, now, forEver)
+		l.ends(e.Actor, lockLoosens, now, now)
 	case trace.Freed:
 		if called, ok := l.leaving[e.Actor]; ok {
 			l.ends(e.Actor, lockFrees, called, now)
@@ -76,13 +82,10 @@ func (l *Linear) Observe(e *trace.Event) {
 // gives ends an unlock() of which nobody knows whether it took effect.
 func (l *Linear) gives(who trace.Actor) {
 	if called, ok := l.leaving[who]; ok {
-		l.ends(who, lockMayFree, called, forEver)
+		l.ends(who, lockLoosens, called, called)
 		delete(l.leaving, who)
 	}
 }
-
-// forEver is when an operation returns of which nobody knows whether it took effect.
-const forEver = 1 << 62
 
 // ends adds the end of an actor's latest hold.
 func (l *Linear) ends(who trace.Actor, op lockOp, called, returned int64) {
@@ -100,8 +103,7 @@ func (l *Linear) add(lock int32, call lockCall, called, returned int64) {
 		l.locks = append(l.locks, lock)
 	}
 	l.ops++
-	// Every operation is a process of its own to Porcupine: those that return
-	// only at the end overlap what the same client does next.
+	// Every operation is a process of its own to Porcupine.
 	l.history[lock] = append(l.history[lock], porcupine.Operation{ClientId: l.ops, Input: call, Call: called,
 		Return: returned})
 }
@@ -109,23 +111,36 @@ func (l *Linear) add(lock int32, call lockCall, called, returned int64) {
 // lockState is who has the lock, and how often.
 type lockState struct {
 	who   trace.Actor
-	holds int
+	firm  int
+	loose int // holds that may have ended: they keep nobody else out
 }
 
-// lockModel is a re-entrant lock.
+// lockModel is a re-entrant lock. That a hold may end is one step and part of the
+// state: as an operation that takes effect at any later time, or never, it would
+// double the orders to look through.
 var lockModel = porcupine.Model{
 	Init: func() any { return lockState{} },
 	Step: func(state, input, _ any) (bool, any) {
 		s, call := state.(lockState), input.(lockCall)
 		switch {
+		case call.op == lockTakes && s.who == call.who:
+			s.firm++
+			return true, s
 		case call.op == lockTakes:
-			return s.holds == 0 || s.who == call.who, lockState{call.who, s.holds + 1}
-		case s.who != call.who || s.holds == 0:
-			return call.op == lockMayFree, s
-		case s.holds == 1:
-			return true, lockState{}
+			return s.firm == 0, lockState{who: call.who, firm: 1}
+		case s.who != call.who:
+			return call.op == lockLoosens, s
+		case call.op == lockLoosens && s.firm > 0:
+			s.firm, s.loose = s.firm-1, s.loose+1
+			return true, s
+		case call.op == lockLoosens:
+			return true, s
+		case s.firm > 0:
+			s.firm--
+			return true, s
 		}
-		return true, lockState{s.who, s.holds - 1}
+		s.loose--
+		return s.loose >= 0, s
 	},
 }
 
@@ -147,20 +162,38 @@ func (l *Linear) Result(time.Duration) Result {
 				Reason: fmt.Sprintf("%d operations on a lock, more than %d are not judged", len(history), mostOperations)}
 		}
 		if !porcupine.CheckOperations(lockModel, history) {
-			return Result{Check: "linear", Verdict: Violated, Events: l.culprits(history),
+			return Result{Check: "linear", Verdict: Violated, Events: culprit(history),
 				Reason: fmt.Sprintf("no order of the %d operations on a lock has one holder at a time", len(history))}
 		}
 	}
 	return Result{Check: "linear", Reason: fmt.Sprintf("%d operations have an order with one holder at a time", l.ops)}
 }
 
-// culprits is the event that ends the shortest beginning of a history without
-// an order: a grant.
-func (l *Linear) culprits(history []porcupine.Operation) []uint64 {
-	for n := range history {
-		if !porcupine.CheckOperations(lockModel, history[:n+1]) && history[n].Return < forEver {
-			return []uint64{uint64(history[n].Return)}
+// culprit is the event with which a history has no order any more: a grant, or an
+// unlock that succeeded.
+func culprit(history []porcupine.Operation) []uint64 {
+	var ends []int64
+	for _, o := range history {
+		if o.Input.(lockCall).op != lockLoosens {
+			ends = append(ends, o.Return)
 		}
 	}
-	return nil
+	slices.Sort(ends)
+	i := sort.Search(len(ends), func(i int) bool { return !porcupine.CheckOperations(lockModel, until(history, ends[i])) })
+	return []uint64{uint64(ends[i])}
+}
+
+// until is what of a history has returned by then, and the unlocks that were under
+// way: they may have taken effect.
+func until(history []porcupine.Operation, then int64) (known []porcupine.Operation) {
+	for _, o := range history {
+		call := o.Input.(lockCall)
+		if call.op == lockFrees && o.Call < then && then < o.Return {
+			o.Input, o.Return = lockCall{call.who, lockLoosens}, o.Call
+		}
+		if o.Return <= then {
+			known = append(known, o)
+		}
+	}
+	return known
 }

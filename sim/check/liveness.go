@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Liveness says that after the faults have ended everybody who waits gets what

@@ -3,7 +3,7 @@ package check
 import (
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // nothing is a check that nobody can make here.

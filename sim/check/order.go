@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Order says that whoever asked for a fair lock clearly before another, and

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Progress says that whoever asks for a lock gets it within a bound, unless its

@@ -1,6 +1,6 @@
 package check
 
-import "minikv/internal/trace"
+import "minikv/trace"
 
 // NewSharing makes Exclusion for a read-write lock: beliefs of readers, and of
 // writers that only read, may overlap; those of others overlap with nobody's.

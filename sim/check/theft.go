@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Theft says that no client's request ends what the server has granted to

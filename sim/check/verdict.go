@@ -3,7 +3,7 @@ package check
 import (
 	"time"
 
-	"minikv/internal/trace"
+	"minikv/trace"
 )
 
 // Verdict is what a run says about a promise.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // The assumptions that a lock makes about its world.
@@ -11,6 +12,7 @@ const (
 	oneMaster  = "there is one master at a time, and it has what was acknowledged"
 	soonBack   = "a server answers before leases end"
 	remembered = "what a server has acknowledged survives its crash"
+	upToDate   = "replicas have what was acknowledged"
 	replicated = "a promoted replica has what its master has acknowledged"
 )
 
@@ -28,10 +30,31 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 			list = append(list, a)
 		}
 	}
+	onReplicas := func(a string) bool { return a == oneMaster || a == replicated || a == upToDate }
+	isCut := func(step sim.Step) bool { return step.Verb == "partition" }
+	if slices.ContainsFunc(needed, isCut) && x.twoMasters() && !slices.ContainsFunc(list, onReplicas) {
+		list = append(list, oneMaster)
+	}
 	if len(needed) == 0 && x.checks[0] == "guard" && x.story.World.Replicas > 0 {
 		list = append(list, "who asks a replica hears what its master knows")
 	}
 	return list, nil
+}
+
+// twoMasters reports whether what was believed together was granted by two servers, of
+// which there should have been one at a time.
+func (x *explainer) twoMasters() bool {
+	if x.independent() || x.story.World.Replicas == 0 || x.checks[0] != "exclusion" {
+		return false
+	}
+	var by []trace.Actor
+	for _, n := range x.violated[0].Events {
+		if grant := x.grant(n); grant > 0 {
+			by = append(by, x.events[grant-1].Actor)
+		}
+	}
+	slices.Sort(by)
+	return len(slices.Compact(by)) > 1
 }
 
 // assumption is what a lock takes for granted and a fault takes away.
@@ -61,7 +84,7 @@ func assumption(step sim.Step) string {
 	case "promote":
 		return oneMaster
 	case "hold":
-		return "replicas have what was acknowledged"
+		return upToDate
 	case "evict", "run":
 		return "nothing takes a lock's key away before its time"
 	case "move":

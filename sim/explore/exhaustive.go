@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Bound limits an exhaustive search.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Explanation says why a run violates a check.

@@ -86,8 +86,8 @@ func TestInterruptedSearch(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	p := problem(t, questions[0].text)
-	res, err := Search(ctx, p, Options{Root: 7, Seeds: 1_000_000, Hits: 1_000_000, Progress: func(tried int, _ []Hit) {
-		if tried == 100 {
+	res, err := Search(ctx, p, Options{Root: 7, Seeds: 1_000_000, Hits: 1_000_000, Progress: func(res Result) {
+		if res.Tried == 100 {
 			stop()
 		}
 	}})

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // storyLines is how many lines of its trace a file tells.

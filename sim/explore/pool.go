@@ -163,11 +163,11 @@ func each[R any](
 	case !more:
 		return nil
 	case ctx.Err() == nil && at < n:
-		return errExited
+		return ErrExited
 	}
 	return ctx.Err()
 }
 
-// errExited says that there is no verdict.
-var errExited = errors.New("explore: client code ended the goroutine of a run (runtime.Goexit), as t.FailNow and " +
+// ErrExited says that there is no verdict, as a run did not come to its end.
+var ErrExited = errors.New("client code ended the goroutine of the run (runtime.Goexit), as t.FailNow and " +
 	"package require do: it has to return errors instead")

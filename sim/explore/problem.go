@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Problem is a question: can one of these checks be violated in this scenario?
@@ -28,7 +28,7 @@ type Options struct {
 	Need     string   // kind of fault without which a hit must not be one; "": any
 	Workers  int      // 0: one for each core
 	Engines  *Engines // nil: each search makes its own
-	Progress func(tried int, hits []Hit)
+	Progress func(Result)
 }
 
 // Result is what a search found. It is the same for any number of workers.

@@ -104,25 +104,48 @@ func withLease(s *sim.Scenario, ttl time.Duration) (*sim.Scenario, error) {
 // have ended.
 func delayedRestart(s *sim.Scenario) (*sim.Scenario, error) {
 	c := *s
-	c.Steps = slices.Clone(s.Steps)
+	c.Steps = nil
 	away := s.World.Load.TTL + time.Second
 	changed := false
-	for i, step := range c.Steps {
-		if step.Verb != "crash" || step.Args[0][0] == 'c' || !forgets(step) || !isLeased(s) {
-			continue
-		}
-		for j, o := range step.Opts {
-			if d, err := time.ParseDuration(o.Value); o.Name == "for" && err == nil && d < away {
-				c.Steps[i].Opts = slices.Clone(step.Opts)
-				c.Steps[i].Opts[j].Value = sim.DurationText(away)
-				changed = true
+	for _, step := range s.Steps {
+		server := len(step.Args) == 1 && step.Args[0][0] != 'c'
+		switch {
+		case !server || !forgets(step) || !isLeased(s):
+		case step.Verb == "crash" && has(step, "for") && lasts(step, "for") < away:
+			step.Opts = withOption(step.Opts, "for", sim.DurationText(away))
+			changed = true
+		case step.Verb == "restart" && has(step, "data"):
+			down := slices.IndexFunc(c.Steps, func(other sim.Step) bool {
+				return other.Verb == "crash" && other.Args[0] == step.Args[0] && !has(other, "for")
+			})
+			if down >= 0 && step.At-c.Steps[down].At >= away {
+				break
 			}
+			if down >= 0 {
+				step.At = c.Steps[down].At
+				c.Steps = slices.Delete(c.Steps, down, down+1)
+			}
+			step.Verb, step.Opts = "crash", withOption(step.Opts, "for", sim.DurationText(away))
+			changed = true
 		}
+		c.Steps = append(c.Steps, step)
 	}
 	if !changed {
 		return nil, errSenseless
 	}
+	inOrder(c.Steps)
 	return c.Again()
+}
+
+// has reports whether a step has an option.
+func has(step sim.Step, option string) bool {
+	return slices.ContainsFunc(step.Opts, func(o sim.Option) bool { return o.Name == option })
+}
+
+// withOption are the options with another value of one, which may be new.
+func withOption(opts []sim.Option, name, value string) []sim.Option {
+	opts = slices.DeleteFunc(slices.Clone(opts), func(o sim.Option) bool { return o.Name == name })
+	return append(opts, sim.Option{Name: name, Value: value})
 }
 
 // remedies tries what could have saved the story.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
 )
 
 // explained is what a scenario with its seed is explained by.
@@ -127,4 +129,25 @@ func TestSentences(t *testing.T) {
 			require.NotContains(t, story, test.no, name)
 		}
 	}
+}
+
+// A server that comes back empty can come back later, however its file says that it was away.
+func TestRestartsAreDelayed(t *testing.T) {
+	for _, name := range []string{"restart_without_data_breaks_redlock", "restart_without_data_grants_twice",
+		"restart_loses_the_last_second"} {
+		s, err := sim.Find(name)
+		require.NoError(t, err)
+		_, effects := explained(t, s.Text())
+		require.Regexp(t, `^exclusion is not violated, nor in \d+ variants`,
+			effects["restarts delayed by more than a lease"], name)
+	}
+}
+
+// Where Sentinels promote a replica while the old master serves, the story tells of both.
+func TestTwoMastersAreTold(t *testing.T) {
+	s, err := sim.Find("split_brain_renews_on_both_sides")
+	require.NoError(t, err)
+	e, _ := explained(t, s.Text())
+	require.Equal(t, []string{"messages arrive, and before leases end", oneMaster}, e.Broken)
+	require.Contains(t, strings.Join(e.Story, "\n"), "r1 is promoted to master")
 }

@@ -44,7 +44,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 			res.Other++
 		}
 		if opt.Progress != nil {
-			opt.Progress(res.Tried, res.Hits)
+			opt.Progress(res)
 		}
 		return len(res.Hits) < max(1, opt.Hits)
 	})

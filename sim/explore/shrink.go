@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // Shrunk is a short story of a violation.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // mostSentences is how many events a story tells at most; its conclusion comes after them.
@@ -116,6 +116,17 @@ func (t *teller) granted(n uint64, matter int) {
 		}
 	}
 	t.pick(t.opening(grant, e.Key), matter)
+	t.pick(t.promotion(grant), matter)
+}
+
+// promotion is how the server that granted became a master in the run, if it did; 0 else.
+func (t *teller) promotion(grant uint64) uint64 {
+	for n := grant - 1; n > 0; n-- {
+		if e := t.event(n); e.Kind == trace.Promote && e.Peer == t.event(grant).Actor {
+			return n
+		}
+	}
+	return 0
 }
 
 // around picks what else belongs to a violation of its check, and returns sentences
@@ -263,7 +274,7 @@ func times(n int) string {
 }
 
 // independent reports whether a lock is on several servers that know nothing of each other.
-func (t *teller) independent() bool { return t.story.World.Masters > 1 && !t.story.World.Cluster }
+func (x *explainer) independent() bool { return x.story.World.Masters > 1 && !x.story.World.Cluster }
 
 // grant is the last command that a server executed before event n and from
 // which n followed, unless it only asked what replicas have; 0: none.

@@ -8,14 +8,19 @@ import (
 	"minikv/sim"
 )
 
-// walkCount is how many schedules are run at random where one violation is enough.
-const walkCount = 5000
+// walkCount is how many schedules are run at random where one violation is enough, and
+// walkActions with how many actions in all no further one is: so long are they only in
+// worlds with too many schedules for a search.
+const (
+	walkCount   = 5000
+	walkActions = 1_000_000
+)
 
 // walks runs schedules at random until one violates. They are the same each time.
 func (e *exhaustive) walks(ctx context.Context) error {
 	defer func() { e.path = nil }()
-	for i := range uint64(walkCount) {
-		if err := ctx.Err(); err != nil {
+	for i := range uint64(min(walkCount, e.b.Schedules)) {
+		if err := ctx.Err(); err != nil || e.done.Actions > walkActions {
 			return err
 		}
 		if err := e.walk(i); err != nil || e.done.Hit != nil {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
+	"minikv/trace"
 )
 
 // What holds holds in every order as well, where the twin breaks; and where no

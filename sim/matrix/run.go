@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"minikv/internal/trace"
 	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
+	"minikv/trace"
 )
 
 // Options are how to fill the matrix.

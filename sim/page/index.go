@@ -23,7 +23,8 @@ type Entry struct {
 
 // Explanation says why a run broke a promise, and what would have saved it.
 type Explanation struct {
-	Run      string   // address of the run
+	Name     string   // of the run; "" if it has none
+	Run      string   // address of it
 	Story    []string // sentences
 	Broken   []string // assumptions that did not come true
 	Remedies []Remedy

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 //go:embed assets

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"minikv/internal/trace"
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // written is a page as a text.

@@ -14,7 +14,11 @@
 //		Own: sim.Own{Lock: func(c *sim.Client) sim.Lock { return newMyLock(c) }},
 //	})
 //
+// An invariant of your own is a [minikv/sim/check.Checker] of the run's events, for
+// the check called own (sim.Own's Check); invariant_test.go has one.
+//
 // A failed test prints the line that replays it. Client code that starts a
-// goroutine, ends its own (t.FailNow, package require), blocks on a channel or waits
-// with a context of real time is named, and so is a lock that nobody ever gets.
+// goroutine, ends its own (t.FailNow, package require), blocks on a channel, goes on
+// for ever without waiting, waits with a context of real time, or goes another way
+// when a run is repeated is named, and so is a lock that nobody ever gets.
 package simtest

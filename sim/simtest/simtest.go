@@ -2,17 +2,13 @@ package simtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"minikv/internal/trace"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/sim/explore"
@@ -42,8 +38,18 @@ func Run(t testing.TB, test Test) {
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
-	s.Seed = explore.Seed(max(1, test.Root), 0)
-	alone(t, s, &test.Own)
+	if test.Seeds == 0 {
+		test.Seeds = 1000
+	}
+	test.Root = max(1, test.Root)
+	s.Seed = explore.Seed(test.Root, 0)
+	grants := 0
+	for i := range min(watched, 1+test.Seeds/watched) {
+		grants += alone(t, s, explore.Seed(test.Root, i), &test.Own)
+	}
+	if grants == 0 && test.Own.Lock != nil {
+		inVain(t, s, &test.Own)
+	}
 	for _, e := range s.Expect {
 		look(t, s, test, e)
 	}
@@ -57,33 +63,32 @@ func unindented(text string) string {
 // look searches for a violation of one check.
 func look(t testing.TB, s *sim.Scenario, test Test, e sim.Expectation) {
 	t.Helper()
-	seeds := test.Seeds
-	if seeds == 0 {
-		seeds = 1000
-	}
-	p := explore.Problem{Scenario: s, Checks: []string{e.Check}, Own: &test.Own}
-	res, err := explore.Search(context.Background(), p, explore.Options{Root: max(1, test.Root), Seeds: seeds, Hits: 3,
-		Workers: test.Workers})
+	ctx, own := context.Background(), test.Own
+	p := explore.Problem{Scenario: s, Checks: []string{e.Check}, Own: &own}
+	var res explore.Result
+	err := newGuard(&own).call(t, nil, func() (err error) {
+		res, err = explore.Search(ctx, p, explore.Options{Root: test.Root, Seeds: test.Seeds, Hits: 3, Workers: test.Workers})
+		return err
+	})
 	switch {
 	case err != nil:
 		t.Fatalf("simtest: %v", err)
 	case e.Verdict == check.Violated.String() && len(res.Hits) == 0:
 		t.Errorf("simtest: %s was expected to be violated, and was not with %d seeds", e.Check, res.Tried)
 	case e.Verdict == check.Holds.String() && len(res.Hits) > 0:
-		tell(t, res, &test.Own)
+		tell(t, p, res)
 	}
 }
 
 // tell fails the test with the shortest story of the hits.
-func tell(t testing.TB, res explore.Result, own *sim.Own) {
+func tell(t testing.TB, p explore.Problem, res explore.Result) {
 	t.Helper()
-	ctx := context.Background()
-	short, err := explore.Shrink(ctx, res.Hits)
-	if err != nil {
-		t.Fatalf("simtest: %v", err)
-	}
-	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
-	text, err := explore.File(ctx, short.Story, own)
+	var short *explore.Shrunk
+	var text string
+	err := newGuard(p.Own).call(t, nil, func() (err error) {
+		short, text, err = shortest(p, res.Hits)
+		return err
+	})
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
@@ -93,6 +98,33 @@ func tell(t testing.TB, res explore.Result, own *sim.Own) {
 	}
 	t.Errorf("simtest: %s is violated with seed %d, after %d seeds; it needs: %s.\nThe shortest story:\n%s"+
 		"replay: %s", hit.Violated[0].Check, hit.Seed, res.Tried, needs, text, keep(t, text))
+}
+
+// shortest is the shortest story of the hits, and its text. Each of them must be
+// the same when it is run again.
+func shortest(p explore.Problem, hits []explore.Hit) (short *explore.Shrunk, text string, err error) {
+	ctx := context.Background()
+	for _, hit := range hits {
+		again, err := explore.Of(ctx, p, hit.Seed)
+		if err == nil && (again == nil || again.Hash != hit.Hash) {
+			err = differs(hit.Seed)
+		}
+		if err != nil {
+			return short, "", err
+		}
+	}
+	if short, err = explore.Shrink(ctx, hits); err != nil {
+		return short, "", err
+	}
+	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
+	if text, err = explore.File(ctx, short.Story, p.Own); err != nil {
+		return short, "", err
+	}
+	again, err := short.Story.Run(ctx, sim.Options{Seed: short.Story.Seed, Own: p.Own})
+	if hash, _ := explore.RecordedHash(text); err == nil && (again.Hash != hash || !again.AsExpected()) {
+		err = differs(short.Story.Seed)
+	}
+	return short, text, err
 }
 
 // keep writes the story to a file, and returns the command that replays it.
@@ -116,7 +148,11 @@ func replay(t testing.TB, file string, own *sim.Own) {
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
-	r, err := s.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own})
+	var r *sim.Report
+	err = newGuard(own).call(t, nil, func() (err error) {
+		r, err = s.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own})
+		return err
+	})
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
@@ -128,117 +164,4 @@ func replay(t testing.TB, file string, own *sim.Own) {
 			t.Errorf("simtest: %s is violated: %s", result.Check, result.Reason)
 		}
 	}
-}
-
-// patience is how long one run may take in real time.
-var patience = 10 * time.Second
-
-// alone runs one seed by itself and watches what client code must not do.
-func alone(t testing.TB, s *sim.Scenario, own *sim.Own) {
-	t.Helper()
-	before := goroutines()
-	done, strays := make(chan error, 1), make(chan string, 1)
-	opt := sim.Options{Seed: s.Seed, Own: own, Stray: func(_, stack string) {
-		select {
-		case strays <- stack:
-		default: // one is enough
-		}
-	}}
-	var report *sim.Report
-	go func() {
-		err := errExited
-		defer func() { done <- err }()
-		report, err = s.Run(context.Background(), opt)
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Fatalf("simtest: %v", err)
-		}
-	case stack := <-strays:
-		hasStarted(t, stack)
-	case <-time.After(patience):
-		t.Fatalf("simtest: client code blocks: it must wait through its Runtime and Transports.\n%s", blocked(before))
-	}
-	for range 100 {
-		if len(started(before)) == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond) // one that was about to end
-	}
-	if list := started(before); len(list) > 0 {
-		hasStarted(t, strings.Join(list, "\n\n"))
-	}
-	select {
-	case stack := <-strays:
-		hasStarted(t, stack)
-	default:
-	}
-	if report.Grants == 0 && own.Lock != nil {
-		inVain(t, s, own)
-	}
-}
-
-var errExited = errors.New("client code ended the goroutine of the run (runtime.Goexit), as t.FailNow and " +
-	"package require do: it has to return errors instead")
-
-func hasStarted(t testing.TB, stacks string) {
-	t.Helper()
-	t.Fatalf("simtest: client code has started a goroutine: use its Runtime's Go.\n%s", stacks)
-}
-
-// inVain fails the test if nobody ever gets the lock, even where no faults are
-// drawn: then every promise but progress holds for want of a holder.
-func inVain(t testing.TB, s *sim.Scenario, own *sim.Own) {
-	t.Helper()
-	for _, e := range s.Expect {
-		if e.Check == "progress" || e.Verdict != check.Holds.String() {
-			return
-		}
-	}
-	calm, failure := *s, "it never returned"
-	calm.Faults = sim.Faults{}
-	r, err := calm.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own, Details: true,
-		Observe: func(e *trace.Event, _ []string) {
-			if e.Kind == trace.Refused {
-				failure = "its last error: " + e.Text
-			}
-		}})
-	if err == nil && r.Grants == 0 {
-		t.Fatalf("simtest: nobody ever got the lock, even without faults, so what is expected was not put to the test; %s",
-			failure)
-	}
-}
-
-// goroutines are the stacks of all goroutines, by their numbers.
-func goroutines() map[string]string {
-	buf := make([]byte, 1<<20)
-	all := map[string]string{}
-	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		number, _, _ := strings.Cut(stack, " [")
-		all[number] = stack
-	}
-	return all
-}
-
-// started are the stacks of goroutines that were not there before, but for
-// those of the tests themselves.
-func started(before map[string]string) (stacks []string) {
-	for number, stack := range goroutines() {
-		_, old := before[number]
-		if !old && !strings.Contains(stack, "created by testing.") && !strings.Contains(stack, "simtest.goroutines") {
-			stacks = append(stacks, stack)
-		}
-	}
-	return stacks
-}
-
-// blocked is the stack of the coroutine that does not go on.
-func blocked(before map[string]string) string {
-	for _, stack := range started(before) {
-		if strings.Contains(stack, "sim.(*process).guard") && !strings.Contains(stack, "[coroutine") {
-			return stack
-		}
-	}
-	return "(no coroutine of a client was found)"
 }

@@ -129,6 +129,17 @@ func TestCodeThatLeavesTheSimulation(t *testing.T) {
 			_, _ = c.Transports()[0].Do(ctx, "", "PING")
 		},
 		"c1 panicked: out of order": func(context.Context, *sim.Client) { panic("out of order") },
+		", as c1 goes on and on and never waits": func(ctx context.Context, c *sim.Client) {
+			for c.Sleep(ctx, 0) == nil {
+			}
+		},
+		"c1 panicked: 131072 functions that it gave to its Runtime's Go are still under way": func(
+			ctx context.Context, c *sim.Client,
+		) {
+			for {
+				c.Runtime().Go(func() { _ = c.Sleep(ctx, time.Hour) })
+			}
+		},
 	} {
 		said := failing(t, simtest.Test{Scenario: world, Seeds: 5, Own: sim.Own{Run: run}})
 		require.Contains(t, said, want)
@@ -169,7 +180,79 @@ func TestCodeThatEndsItsGoroutineInAFault(t *testing.T) {
 		}
 	}
 	said = failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: loud}})
-	require.Contains(t, said, "client code ended the goroutine of a run")
+	require.Contains(t, said, "client code ended the goroutine of the run")
+}
+
+// rarely is what a client does in few runs, none of which is among those that are
+// watched one by one: the first is that of seed 1000000123.
+func rarely(does func(ctx context.Context, c *sim.Client)) sim.Own {
+	return sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		if c.Name() == "c1" && c.Draw(60) == 7 {
+			does(ctx, c)
+		}
+	}}
+}
+
+// Code that blocks in a run that the search comes to much later is named as well.
+func TestCodeThatBlocksRarely(t *testing.T) {
+	defer simtest.SetPatience(simtest.SetPatience(time.Second))
+	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
+	stop := make(chan struct{})
+	defer close(stop)
+	said := failing(t, simtest.Test{Scenario: world, Own: rarely(func(context.Context, *sim.Client) { <-stop })})
+	require.Contains(t, said, "client code blocks")
+	require.Contains(t, said, "TestCodeThatBlocksRarely")
+}
+
+// What is not the same when it is run again is no finding.
+func TestCodeThatIsNotTheSameAgain(t *testing.T) {
+	world := "world lock=own clients=2 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
+	runs := 0
+	always := sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		runs++
+		_ = c.Sleep(ctx, time.Duration(runs)*time.Millisecond)
+	}}
+	said := failing(t, simtest.Test{Scenario: world, Own: always})
+	require.Contains(t, said, "two runs with seed 1000000000 are not the same")
+	var once sync.Once
+	beside := rarely(func(ctx context.Context, c *sim.Client) {
+		once.Do(func() { hold(ctx, c) })
+	})
+	overlap := func(ctx context.Context, c *sim.Client) {
+		if c.Name() == "c2" {
+			hold(ctx, c)
+		}
+		beside.Run(ctx, c)
+	}
+	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: sim.Own{Run: overlap}})
+	require.Regexp(t, `two runs with seed 1000000\d{3} are not the same`, said)
+	require.NotContains(t, said, "violated")
+}
+
+// hold believes for three seconds that the client has the lock.
+func hold(ctx context.Context, c *sim.Client) {
+	b := c.Believes(0)
+	_ = c.Sleep(ctx, 3*time.Second)
+	c.Ends(b, false)
+}
+
+// Goroutines of a test beside are not the client's.
+func TestBesideOtherTests(t *testing.T) {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			go func() { <-stop }()
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	simtest.Run(t, simtest.Test{Scenario: late, Seeds: 200, Own: naive(true)})
+	close(stop)
+	<-ended
 }
 
 // vain is a lock that nobody gets.

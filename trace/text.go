@@ -89,7 +89,7 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		}
 		return appendWords(dst, peer, [...]string{"restarts without its data", "restarts with its data"}[e.A&1])
 	case Pause:
-		return appendWords(dst, peer, "is paused for", seconds(e.A))
+		return e.appendPause(dst, peer)
 	case Resume:
 		return appendWords(dst, actor, "goes on")
 	case Partition:
@@ -133,6 +133,15 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		return e.appendAudit(dst, peer)
 	}
 	return appendWords(dst, actor, e.Kind.String(), peer, e.Text)
+}
+
+// appendPause tells of a pause, which has no length where it ends as something else happens.
+func (e *Event) appendPause(dst []byte, whose string) []byte {
+	dst = appendWords(dst, whose, "is paused")
+	if e.A == 0 {
+		return dst
+	}
+	return appendWords(append(dst, ' '), "for", seconds(e.A))
 }
 
 // appendAudit compares the books: "of lock:1 the server counts 2 taken by c1, clients 1".

@@ -52,3 +52,12 @@ func BenchmarkHash(b *testing.B) {
 	}
 	_ = h
 }
+
+// A pause that ends when something else happens has no length.
+func TestPauseWithoutALength(t *testing.T) {
+	names := []string{"", "c1"}
+	for nanos, want := range map[int64]string{0: "c1 is paused", 5_000_000_000: "c1 is paused for 5.000s"} {
+		e := Event{N: 1, Kind: Pause, Peer: 1, A: nanos}
+		require.Equal(t, want, string(e.AppendSentence(nil, names)))
+	}
+}

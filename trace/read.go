@@ -53,6 +53,9 @@ func Read(file string, in io.Reader) ([]Event, []string, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("not a trace: expected lines of at most %d MiB", maxLine>>20)
+		}
 		return nil, nil, fmt.Errorf("%s:%d: %w", file, number+1, err)
 	}
 	if number == 0 {

@@ -1,0 +1,69 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/trace"
+)
+
+// history tells a checker of events, one after the other.
+type history struct {
+	l *Linear
+	n uint64
+}
+
+func newHistory() *history { return &history{l: NewLinear(name)} }
+
+func (h *history) happens(kind trace.Kind, who trace.Actor) uint64 {
+	h.n++
+	h.l.Observe(&trace.Event{N: h.n, Kind: kind, Actor: who, Lock: 1})
+	return h.n
+}
+
+// Holds that end without word, of clients that come again and again, do not multiply
+// the orders to look through: with 30 such holds, each of which may have ended at any
+// later time, there would be no end.
+func TestLinearOfManyLostHolds(t *testing.T) {
+	for _, ask := range []bool{false, true} {
+		h := newHistory()
+		for i := range 600 {
+			who := trace.Actor(i%3 + 1)
+			if i%9 < 3 {
+				who = c1
+			}
+			if ask {
+				h.happens(trace.Acquire, who)
+			}
+			h.happens(trace.Hold, who)
+			h.happens(trace.Lost, who)
+		}
+		require.Equal(t, Holds, h.l.Result(0).Verdict)
+		h.happens(trace.Hold, c1)
+		overlap := h.happens(trace.Hold, c2)
+		h.happens(trace.Lost, c1)
+		r := h.l.Result(0)
+		require.Equal(t, Violated, r.Verdict)
+		require.Equal(t, []uint64{overlap}, r.Events)
+	}
+}
+
+// A grant during an unlock that returns later is in order; what breaks the order is told.
+func TestLinearTellsWhatBreaksTheOrder(t *testing.T) {
+	h := newHistory()
+	h.happens(trace.Acquire, c1)
+	h.happens(trace.Acquire, c2)
+	h.happens(trace.Acquire, c3)
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Release, c1)
+	h.happens(trace.Hold, c2) // c1's unlock has taken effect
+	h.happens(trace.Freed, c1)
+	require.Equal(t, Holds, h.l.Result(0).Verdict)
+	second := h.happens(trace.Hold, c3)
+	h.happens(trace.Release, c2)
+	h.happens(trace.Freed, c2)
+	r := h.l.Result(0)
+	require.Equal(t, Violated, r.Verdict)
+	require.Equal(t, []uint64{second}, r.Events)
+}

@@ -1,0 +1,205 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/sim/explore"
+	"minikv/trace"
+)
+
+// patience is for how long client code may keep a run from going on, in real time.
+var patience = 10 * time.Second
+
+// watched is how many seeds are watched for what client code must not do, where
+// there are many.
+const watched = 20
+
+// guard watches client code. Goroutines that it starts have its label, as whatever
+// they start has: those of tests beside do not.
+type guard struct {
+	own   *sim.Own
+	label string
+	alive atomic.Bool // a run has gone on
+}
+
+// guards is how many there were.
+var guards atomic.Int64
+
+func newGuard(own *sim.Own) *guard {
+	g := &guard{own: own, label: strconv.FormatInt(guards.Add(1), 10)}
+	own.Alive = func() { g.alive.Store(true) }
+	return g
+}
+
+// call calls do, which runs the client code, and fails the test when that blocks, or
+// when strays has the stack of a goroutine that it has started. An end of do's
+// goroutine is an error.
+func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go pprof.Do(context.Background(), pprof.Labels("simtest", g.label), func(context.Context) {
+		err := explore.ErrExited
+		defer func() { done <- err }()
+		err = do()
+	})
+	late := time.NewTicker(patience)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case stack := <-strays:
+			hasStarted(t, stack)
+		case <-late.C:
+			if g.alive.Swap(false) {
+				continue
+			}
+			if stack := g.blocked(); stack != "" {
+				t.Fatalf("simtest: client code blocks: it must wait through its Runtime and Transports.\n%s", stack)
+			}
+		}
+	}
+}
+
+// alone runs one seed by itself, twice, and watches what client code must not do. It
+// returns how often somebody got the lock.
+func alone(t testing.TB, s *sim.Scenario, seed uint64, own *sim.Own) (grants int) {
+	t.Helper()
+	strays := make(chan string, 1)
+	opt := sim.Options{Seed: seed, Own: own, Stray: func(_, stack string) {
+		select {
+		case strays <- stack:
+		default: // one is enough
+		}
+	}}
+	var hashes []trace.Hash
+	run := func() error {
+		r, err := s.Run(context.Background(), opt)
+		if err == nil {
+			grants, hashes = r.Grants, append(hashes, r.Hash)
+		}
+		return err
+	}
+	g := newGuard(own)
+	if err := g.call(t, strays, run); err != nil {
+		t.Fatalf("simtest: %v", err)
+	}
+	for range 100 {
+		if g.started() == "" {
+			break
+		}
+		time.Sleep(time.Millisecond) // one that was about to end
+	}
+	if stacks := g.started(); stacks != "" {
+		hasStarted(t, stacks)
+	}
+	select {
+	case stack := <-strays:
+		hasStarted(t, stack)
+	default:
+	}
+	opt.Stray = nil
+	err := g.call(t, nil, run)
+	if err == nil && hashes[0] != hashes[1] {
+		err = differs(seed)
+	}
+	if err != nil {
+		t.Fatalf("simtest: %v", err)
+	}
+	return grants
+}
+
+// differs says that a run is not the same when it is run again.
+func differs(seed uint64) error {
+	return fmt.Errorf("two runs with seed %d are not the same: client code lets something in from outside of the "+
+		"simulation, such as time.Now, math/rand, the order of a map, or what an earlier run has left in a variable", seed)
+}
+
+func hasStarted(t testing.TB, stacks string) {
+	t.Helper()
+	t.Fatalf("simtest: client code has started a goroutine: use its Runtime's Go.\n%s", stacks)
+}
+
+// inVain fails the test if nobody ever gets the lock, even where no faults are
+// drawn: then every promise but progress holds for want of a holder.
+func inVain(t testing.TB, s *sim.Scenario, own *sim.Own) {
+	t.Helper()
+	for _, e := range s.Expect {
+		if e.Check == "progress" || e.Verdict != check.Holds.String() {
+			return
+		}
+	}
+	calm, failure := *s, "it never returned"
+	calm.Faults = sim.Faults{}
+	opt := sim.Options{Seed: s.Seed, Own: own, Details: true, Observe: func(e *trace.Event, _ []string) {
+		if e.Kind == trace.Refused {
+			failure = "its last error: " + e.Text
+		}
+	}}
+	grants := 0
+	err := newGuard(own).call(t, nil, func() error {
+		r, err := calm.Run(context.Background(), opt)
+		if err == nil {
+			grants = r.Grants
+		}
+		return err
+	})
+	if err == nil && grants == 0 {
+		t.Fatalf("simtest: nobody ever got the lock, even without faults, so what is expected was not put to the test; %s",
+			failure)
+	}
+}
+
+// stacks are those of the goroutines that the guarded code runs in, and has started.
+func (g *guard) stacks() (list [][]string) {
+	var all strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 1)
+	for stack := range strings.SplitSeq(all.String(), "\n\n") {
+		_, frames, _ := strings.Cut(stack, "\n# labels: ")
+		labels, frames, _ := strings.Cut(frames, "\n")
+		if !strings.Contains(labels, fmt.Sprintf("%q:%q", "simtest", g.label)) { // code may have labels of its own
+			continue
+		}
+		var lines []string
+		for frame := range strings.Lines(frames) {
+			if words := strings.Fields(frame); len(words) == 4 { // of which the first are no use
+				lines = append(lines, words[2]+"\n\t"+words[3])
+			}
+		}
+		list = append(list, lines)
+	}
+	return list
+}
+
+// started are the stacks of goroutines that client code has started and that have
+// not ended: no coroutines, which a test may have left where they are.
+func (g *guard) started() string {
+	var texts []string
+	for _, stack := range g.stacks() {
+		text := strings.Join(stack, "\n")
+		if !strings.Contains(text, "runtime.corostart") && !strings.Contains(text, "simtest.(*guard).call") {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// blocked is the stack of the coroutine that does not go on; "" if none was found.
+func (g *guard) blocked() string {
+	for _, stack := range g.stacks() {
+		text := strings.Join(stack, "\n")
+		if strings.Contains(text, "sim.(*process).guard") && !strings.HasPrefix(text, "iter.Pull") {
+			return text
+		}
+	}
+	return ""
+}
