@@ -67,6 +67,10 @@ func findVerb(name string) (verb, error) {
 // check validates the story against the world.
 func (p *parser) check() *SyntaxError {
 	for _, s := range p.s.Steps {
+		if s.At > p.s.For {
+			return &SyntaxError{Line: s.Line, Reason: fmt.Sprintf("at %s: the run ends at %s",
+				DurationText(s.At), DurationText(p.s.For))}
+		}
 		v, err := findVerb(s.Verb)
 		if err == nil {
 			if err = v.check(&p.s.World, s); err != nil {

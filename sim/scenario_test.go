@@ -41,6 +41,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s start\nrun for=1s\n":                  "x.scenario:2: expected 1 argument, got 0",
 		tiny + "at 1s heal now=1\nrun for=1s":               "x.scenario:2: now: expected no option",
 		tiny + "at 1s drop nemesis m1 next=1\nrun for=1s":   "x.scenario:2: unknown actor \"nemesis\"",
+		tiny + "at 9s heal\nrun for=8s\n":                   "x.scenario:2: at 9s: the run ends at 8s",
 		tiny + "at 1s\nrun for=1s\n":                        "x.scenario:2: expected: at TIME VERB …",
 		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",
 		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",

@@ -155,6 +155,7 @@ func TestBadInput(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unknown command \"rum\"":                    {"rum", "contention"},
 		"did you mean \"run\"":                       {"rum"},
+		"unknown command \"nothing\"":                {"help", "nothing"},
 		"run takes one scenario":                     {"run"},
 		"there is no scenario \"nothing\"":           {"run", "nothing"},
 		"no such file":                               {"run", "./nothing.scenario"},

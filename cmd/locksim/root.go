@@ -29,6 +29,12 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
 		newPage(), newServe())
 	root.SetFlagErrorFunc(sayFlag)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, names []string) error {
+		_, rest, _ := root.Find(names)
+		return noSubcommand(root, rest)
+	}
 	return root
 }
 

@@ -34,6 +34,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, names []string) error {
+		if about, _, _ := root.Find(names); about == root && len(names) > 0 {
+			return fmt.Errorf("unknown command %q: \"minikv --help\" shows all", names[0])
+		}
+		return nil
+	}
 	root.InitDefaultCompletionCmd() // writes to what root's output is now
 	err := dispatch(root, args)
 	var bad *configError

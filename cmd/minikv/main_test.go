@@ -139,6 +139,7 @@ func TestRefusedOptions(t *testing.T) {
 		{[]string{"--control", "maybe"}, "--control maybe: expected a port, yes or no"},
 		{[]string{"--clock", "fast"}, "--clock fast: expected real or virtual"},
 		{[]string{"--seed", "0"}, "--seed 0: expected a number from 1"},
+		{[]string{"help", "exce"}, `unknown command "exce": "minikv --help" shows all`},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, exitUsage, run(c.args, strings.NewReader(""), &stdout, &stderr), "%q", c.args)
