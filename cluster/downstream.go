@@ -1,6 +1,10 @@
 package cluster
 
-import "minikv/server/engine"
+import (
+	"slices"
+
+	"minikv/server/engine"
+)
 
 // downstream is a member's links to its replicas.
 // Source: replication.c of Redis 7.0, syncCommand and replicationCron.
@@ -59,6 +63,7 @@ func (d *downstream) start(f *feed, ask psync) {
 	if !ok {
 		copy = n.Snapshot()
 	}
+	n.CountSync(ok, !ask.first)
 	d.number++
 	f.id = d.number
 	n.AddReplica(f.id)
@@ -177,6 +182,17 @@ func (d *downstream) gone(from ID) {
 	for i := len(d.feeds) - 1; i >= 0; i-- {
 		if d.feeds[i].to == from {
 			d.remove(d.feeds[i])
+		}
+	}
+}
+
+// dropKilled closes the links that clients have ended.
+func (d *downstream) dropKilled() {
+	known := d.m.node.Replicas()
+	for i := len(d.feeds) - 1; i >= 0; i-- {
+		f := d.feeds[i]
+		if f.id != 0 && !slices.ContainsFunc(known, func(r engine.Replica) bool { return r.ID == f.id }) {
+			d.drop(f)
 		}
 	}
 }

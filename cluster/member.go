@@ -198,6 +198,9 @@ func (m *Member) Dirty() []*engine.Session {
 	for dirty := m.node.Dirty(); len(dirty) > 0; dirty = m.node.Dirty() {
 		m.dirty = append(m.dirty, m.serving.Settle(dirty)...)
 	}
+	if m.node.CutOff() {
+		m.dropKilled()
+	}
 	m.down.pump()
 	m.remember()
 	if needed := m.up.host != "" || m.down.busy(); !needed || m.hushed {
@@ -206,6 +209,14 @@ func (m *Member) Dirty() []*engine.Session {
 		m.cronAt = nextCron(m.clock.Mono())
 	}
 	return m.dirty
+}
+
+// dropKilled closes the links that clients have ended.
+func (m *Member) dropKilled() {
+	m.down.dropKilled()
+	if m.up.state == engine.LinkConnected && !m.node.HasMaster() {
+		m.up.drop()
+	}
 }
 
 // Outbox implements Process.

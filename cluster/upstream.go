@@ -22,6 +22,7 @@ type (
 		user     string // "": the default one
 		password string
 		failover bool // and first to become a master: the end of FAILOVER
+		first    bool // there is no history to go on with
 	}
 	// fullResync brings all data; goOn says that the effects after offset will follow.
 	fullResync struct{ copy *engine.Snapshot }
@@ -168,6 +169,7 @@ func (u *upstream) ask() {
 	u.m.post.Send(u.to, u.conn, psync{
 		id: u.m.node.ReplicationID(), offset: u.m.node.Offset(), host: host, port: port,
 		user: u.m.node.Parameter("masteruser"), password: u.m.node.Parameter("masterauth"), failover: u.failover,
+		first: u.m.node.Unsynced(),
 	})
 }
 

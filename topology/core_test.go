@@ -313,7 +313,7 @@ func TestOverlapAfterFailover(t *testing.T) {
 	}
 	text := strings.Join(lines, "\n")
 	for _, want := range []string{
-		`m1  client 1 SET lock a NX PX 30000 → OK`, `lock is held by a until 30.000s`, `m1  is killed`, `r1  is now master`,
+		`m1  client 2 SET lock a NX PX 30000 → OK`, `lock is held by a until 30.000s`, `m1  is killed`, `r1  is now master`,
 	} {
 		require.Contains(t, text, want)
 	}

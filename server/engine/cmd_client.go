@@ -279,11 +279,7 @@ func (f *clientFilter) matches(s *Session) bool {
 		f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.localAddr() != f.localAddr {
 		return false
 	}
-	class := "normal"
-	if s.Subscribed() {
-		class = "pubsub"
-	}
-	if f.class != "" && class != f.class {
+	if f.class != "" && s.class() != f.class {
 		return false
 	}
 	for _, id := range f.ids {
@@ -292,6 +288,20 @@ func (f *clientFilter) matches(s *Session) bool {
 		}
 	}
 	return len(f.ids) == 0
+}
+
+// class is which of CLIENT LIST's types a session is of.
+// Source: getClientType of Redis 7.0.
+func (s *Session) class() string {
+	switch {
+	case s.link == toMaster:
+		return "master"
+	case s.isReplica():
+		return "replica"
+	case s.Subscribed():
+		return "pubsub"
+	}
+	return "normal"
 }
 
 // describe is a session's line in CLIENT LIST.
@@ -372,7 +382,8 @@ func (s *Session) flagLetters() string {
 			letters = append(letters, letter)
 		}
 	}
-	add('S', s.outside.replica)
+	add('S', s.isReplica())
+	add('M', s.link == toMaster)
 	add('O', s.monitors)
 	add('P', s.Subscribed())
 	add('x', s.tx.active)

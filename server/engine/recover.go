@@ -23,7 +23,7 @@ func (n *Node) StreamDB() int {
 // append-only file. What the node does next begins a new history.
 func (n *Node) Recover(s *Snapshot, db int, streams [][]byte) {
 	n.keys.Load(s.keys)
-	n.repl.master = nil
+	n.forgetMaster()
 	for _, stream := range append([][]byte{resp.AppendCommand(nil, "SELECT", strconv.Itoa(db))}, streams...) {
 		if err := n.Apply(stream); err != nil {
 			panic("engine: recover: " + err.Error()) // a node has recorded it

@@ -21,6 +21,7 @@ type replication struct {
 
 	replicas []replica
 	outside  []*Session // those of them that are clients
+	cutOff   bool       // clients have ended links that the shell has not closed yet
 	pingAt   int64      // Unix milliseconds: when these are to hear of the master
 	asksAcks bool       // a WAIT wants to hear how far the replicas are
 	asked    int        // how often the master has asked this replica
@@ -52,6 +53,7 @@ const (
 // replica is what a master knows of one replica.
 type replica struct {
 	id      int
+	session *Session // for CLIENT LIST; nil: it is a client itself
 	host    string
 	port    int
 	state   ReplicaState
@@ -108,10 +110,7 @@ func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
 // Apply executes effects of the node's master, whole commands only. An error
 // means that stream is not such; what stood before the fault has been applied.
 func (n *Node) Apply(stream []byte) error {
-	if n.repl.master == nil {
-		n.repl.master = &Session{node: n, user: superuser, internal: true, authenticated: true, Proto: 2,
-			special: &ordinary}
-	}
+	master := n.masterSession()
 	if !n.repl.logging {
 		n.repl.logging, n.repl.first = true, n.repl.offset
 	}
@@ -127,7 +126,7 @@ func (n *Node) Apply(stream []byte) error {
 		if cmd == nil {
 			return fmt.Errorf("engine: effects at offset %d end inside a command", n.repl.offset)
 		}
-		n.Do(n.repl.master, cmd)
+		n.Do(master, cmd)
 		end := len(stream) - commands.Buffered()
 		n.repl.append(stream[done:end], n.conf.backlog)
 		done = end
@@ -152,8 +151,8 @@ func (n *Node) BecomeMaster() {
 	if !n.repl.isReplica() {
 		return
 	}
+	n.forgetMaster()
 	n.repl.masterHost, n.repl.masterPort = "", 0
-	n.repl.master = nil
 	n.repl.link, n.repl.downSince, n.repl.unsynced = "", 0, false
 	n.repl.oldID, n.repl.oldEnd = n.ReplicationID(), n.repl.offset
 	n.repl.id = ""
@@ -175,8 +174,10 @@ func (n *Node) SetMasterLink(state LinkState) {
 	switch {
 	case state == LinkConnected:
 		r.downSince, r.heardAt = 0, n.unixSeconds()
+		n.showMaster()
 	case r.link == LinkConnected:
 		r.downSince = n.unixSeconds()
+		n.hideMaster()
 	}
 	r.link = state
 }
@@ -202,7 +203,11 @@ func (n *Node) unixSeconds() int64 { return n.cfg.Clock.Wall().Unix() }
 func (n *Node) AddReplica(id int) {
 	n.RemoveReplica(id)
 	n.startLog()
-	n.repl.replicas = append(n.repl.replicas, replica{id: id, state: ReplicaOnline, ackedAt: n.unixSeconds()})
+	r := replica{id: id, state: ReplicaOnline, ackedAt: n.unixSeconds()}
+	if id > 0 {
+		r.session = n.replicaSession()
+	}
+	n.repl.replicas = append(n.repl.replicas, r)
 }
 
 // SetReplicaState says how far the master is with a replica.
@@ -236,6 +241,9 @@ func (n *Node) Replicas() []Replica {
 func (n *Node) ReplicaAddress(id int, host string, port int) {
 	if r := n.repl.find(id); r != nil {
 		r.host, r.port = host, port
+		if r.session != nil {
+			r.session.Addr = address(host, port)
+		}
 	}
 }
 
@@ -253,7 +261,10 @@ func (n *Node) Ack(id int, offset int64) {
 // RemoveReplica detaches a replica. Effects are still recorded, so that it can come back.
 func (n *Node) RemoveReplica(id int) {
 	for i := range n.repl.replicas {
-		if n.repl.replicas[i].id == id {
+		if r := &n.repl.replicas[i]; r.id == id {
+			if r.session != nil {
+				n.sessions.remove(r.session)
+			}
 			n.repl.replicas = append(n.repl.replicas[:i], n.repl.replicas[i+1:]...)
 			return
 		}
@@ -277,7 +288,7 @@ func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.repl.id, n.repl.oldID = s.id, ""
 	n.repl.offset, n.repl.first, n.repl.log = s.offset, s.offset, nil
 	n.repl.logging, n.repl.unsynced = true, false
-	n.repl.master = nil
+	n.forgetMaster()
 }
 
 // ContinueHistory goes on after the node's offset with the master's history,

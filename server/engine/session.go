@@ -33,7 +33,8 @@ type Session struct {
 	authenticated bool
 	dirty         bool // on the node's list for Dirty
 	closing       bool
-	internal      bool // applies the master's effects; nobody reads its Out
+	internal      bool // applies the master's effects, or stands for a link; nobody reads its Out
+	link          link // what of replication goes over it
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
 	reply         replyMode
@@ -79,16 +80,21 @@ const (
 
 // NewSession is a new client, connected from addr ("127.0.0.1:50000").
 func (n *Node) NewSession(addr string) *Session {
+	s := n.session(addr)
+	n.sessions.add(s)
+	n.stats.connections++
+	return s
+}
+
+// session is a new client that nobody sees yet.
+func (n *Node) session(addr string) *Session {
 	n.lastID++
 	now := n.cfg.Clock.Mono()
-	s := &Session{
+	return &Session{
 		ID: n.lastID, Addr: addr, Proto: 2, node: n, created: now, lastUsed: now,
 		user: n.access.root, authenticated: n.access.open(),
 		written: newReplyBuffer(now), special: &ordinary,
 	}
-	n.sessions.add(s)
-	n.stats.connections++
-	return s
 }
 
 // Close ends a client and leaves nothing of it behind: subscriptions, watched
@@ -180,6 +186,10 @@ func (n *Node) eachSession(do func(s *Session)) {
 
 // kick ends the connection of s; the caller's own still gets its reply.
 func (c *Call) kick(s *Session) {
+	if s.link != noLink {
+		c.Node.cut(s)
+		return
+	}
 	s.closing = true
 	c.Node.markDirty(s)
 	if s != c.Session {
@@ -187,7 +197,8 @@ func (c *Call) kick(s *Session) {
 	}
 }
 
-// sessionList is the sessions of a node in the order of their IDs.
+// sessionList is the sessions of a node in the order of their IDs, but for the one
+// to the master, which keeps its ID over interruptions.
 type sessionList struct {
 	first, last *Session
 	count       int

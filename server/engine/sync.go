@@ -35,11 +35,12 @@ func runPsync(c *Call) resp.Value {
 		return resp.Value{}
 	}
 	s.own().outside.acks = len(c.Args) > 1
-	if s.outside.acks && n.continues(s, c.Args) {
+	goesOn := s.outside.acks && n.continues(s, c.Args)
+	n.CountSync(goesOn, s.outside.acks && string(c.Args[1]) != "?")
+	if goesOn {
 		return resp.Value{}
 	}
 	n.startLog()
-	n.stats.fullSyncs++
 	file := n.File()
 	if s.outside.acks {
 		s.Out = append(s.Out, "+FULLRESYNC "+n.ReplicationID()+" "+decimal(n.repl.offset)+"\r\n"...)
@@ -55,14 +56,11 @@ func runPsync(c *Call) resp.Value {
 func (n *Node) continues(s *Session, args [][]byte) bool {
 	next, ok := parseInt(args[2])
 	if !ok || !n.HasHistory(string(args[1]), next-1) {
-		n.stats.failedSyncs += int64(flag(string(args[1]) != "?"))
 		return false
 	}
 	if _, ok = n.EffectsSince(next - 1); !ok {
-		n.stats.failedSyncs++
 		return false
 	}
-	n.stats.partSyncs++
 	s.Out = append(s.Out, "+CONTINUE "+n.ReplicationID()+"\r\n"...)
 	n.attachOutside(s, next-1)
 	return true

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+)
+
+// link says what of replication goes over a session. The sessions of links to other
+// nodes of the topology are there to be seen by clients, and to be killed: the shell
+// knows nothing of them, and moves the bytes in its own way.
+type link uint8
+
+const (
+	noLink    link = iota
+	toReplica      // from the replica, at its master
+	toMaster       // to the master, at a replica
+)
+
+// isReplica reports whether a replica is at the other end.
+func (s *Session) isReplica() bool { return s.link == toReplica || s.outside.replica }
+
+// replicaSession stands for the link of a new replica of the topology.
+func (n *Node) replicaSession() *Session {
+	s := n.NewSession("")
+	s.internal, s.link = true, toReplica
+	s.last = &table[find([]byte("REPLCONF"))]
+	return s
+}
+
+// address is the text of one.
+// Source: formatAddr of Redis 7.0.
+func address(host string, port int) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
+}
+
+// masterSession applies the master's effects. A replica keeps it, with its database,
+// until it gets a copy of the data.
+func (n *Node) masterSession() *Session {
+	if n.repl.master == nil {
+		s := n.session("")
+		s.internal, s.link = true, toMaster
+		s.user, s.authenticated = superuser, true
+		n.repl.master = s
+	}
+	return n.repl.master
+}
+
+// showMaster lists the link to the master, which is there.
+func (n *Node) showMaster() {
+	s := n.masterSession()
+	s.Addr = address(n.repl.masterHost, n.repl.masterPort)
+	n.sessions.remove(s)
+	n.sessions.add(s)
+}
+
+// hideMaster follows the end of the link to the master.
+func (n *Node) hideMaster() {
+	if n.repl.master != nil {
+		n.sessions.remove(n.repl.master)
+	}
+}
+
+// forgetMaster forgets the link to the master, and what was selected there.
+func (n *Node) forgetMaster() {
+	n.hideMaster()
+	n.repl.master = nil
+}
+
+// cut ends a link, as CLIENT KILL does.
+func (n *Node) cut(s *Session) {
+	n.sessions.remove(s)
+	for _, r := range n.repl.replicas {
+		if r.session == s {
+			n.RemoveReplica(r.id)
+			break
+		}
+	}
+	n.repl.cutOff = true
+}
+
+// CutOff reports, once, whether clients have ended links: the shell closes the
+// connection to the master, unless that is HasMaster, and those to replicas that
+// are no longer among Replicas.
+func (n *Node) CutOff() bool {
+	cut := n.repl.cutOff
+	n.repl.cutOff = false
+	return cut
+}
+
+// HasMaster reports whether the link to the master is there.
+func (n *Node) HasMaster() bool {
+	s := n.repl.master
+	return s != nil && (s.prev != nil || n.sessions.first == s)
+}
+
+// CountSync counts an answer to PSYNC, for INFO: whether the replica goes on with the
+// history that it has, and whether it has asked to.
+func (n *Node) CountSync(goesOn, asked bool) {
+	switch {
+	case goesOn:
+		n.stats.partSyncs++
+		return
+	case asked:
+		n.stats.failedSyncs++
+	}
+	n.stats.fullSyncs++
+}
+
+// Unsynced reports whether the node is a replica that has no history yet.
+func (n *Node) Unsynced() bool { return n.repl.unsynced }
