@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -324,4 +325,22 @@ func TestADeadlineThatNeverComesIsNotDue(t *testing.T) {
 	k.DB(0).SetString([]byte("k"), []byte("v"), math.MaxInt64)
 	_, ok := k.NextExpiry()
 	require.False(t, ok)
+}
+
+// Whoever watches a node must not change what it does: neither how long a key has
+// been idle, nor how often it was used, nor the draws that this takes.
+func TestDescribeIsNoAccess(t *testing.T) {
+	now, draws := int64(0), 0
+	k := newTestStore(&now)
+	k.CountUses(UseCounting{Draw: func() uint64 { draws++; return 0 }})
+	db, key := k.DB(0), []byte("k")
+	db.SetString(key, []byte("1"), 2980)
+	db.SetIdle(key, time.Hour)
+	before := draws
+	require.Equal(t, `string{1} ttl=2980ms`, db.Describe(key))
+	require.Equal(t, time.Hour, db.Idle(key))
+	require.Equal(t, before, draws)
+	now = 2981
+	require.Equal(t, "none", db.Describe(key))
+	require.Equal(t, 1, db.Len())
 }

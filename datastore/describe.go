@@ -9,10 +9,10 @@ import (
 // Describe returns the state of key in one line, such as
 // hash{a:1 b:2} ttl=2980ms; a missing key is "none". Elements come in the order
 // of the value; texts that would be misread are quoted. The same state always
-// gives the same text.
+// gives the same text. To look at a key so is no access, and removes nothing.
 func (db *DB) Describe(key []byte) string {
-	e := db.lookup(key)
-	if e == nil {
+	e := db.space.find(key, db.keyspace.opt.Shards)
+	if e == nil || db.expired(e) {
 		return None.String()
 	}
 	b := []byte(e.value.kind.String())

@@ -32,8 +32,8 @@ func TestTraceOfARun(t *testing.T) {
 	code, stdout, stderr := runTrace(file, "--key", "lock:a")
 	assert.Equal(t, exitOK, code)
 	assert.Empty(t, stderr)
-	assert.Equal(t, `#1         0.000s m1  client 1 SET lock:a c1 NX PX 30000 -> OK
-#2         0.000s m1  client 1 lock:a is held by c1 until 30.000s
+	assert.Equal(t, `#1         0.000s m1  client 2 SET lock:a c1 NX PX 30000 -> OK
+#2         0.000s m1  client 2 lock:a is held by c1 until 30.000s
 `, stdout[:strings.Index(stdout, "#4")])
 	_, all, _ := runTrace(file)
 	assert.Contains(t, all, "SET other c1 PX 5 -> OK\n")

@@ -87,6 +87,9 @@ func runFlushAll(c *Call) resp.Value {
 	}
 	c.countLazyFlush(c.Node.keys.Len())
 	c.Flush(-1)
+	if c.Node.conf.get("save") != "" { // redis-server writes its file then
+		c.Node.saved()
+	}
 	return resp.OK
 }
 

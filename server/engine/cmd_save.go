@@ -64,10 +64,15 @@ func (n *Node) save() bool {
 	if n.cfg.Save != nil && n.cfg.Save(n.File()) != nil {
 		return false
 	}
-	n.stats.dirty = 0
-	n.savedAt = n.unixSeconds()
+	n.saved()
 	n.stats.saves++
 	return true
+}
+
+// saved notes that there are no changes since the latest save, which was just now.
+func (n *Node) saved() {
+	n.stats.dirty = 0
+	n.savedAt = n.unixSeconds()
 }
 
 // lastSave is the Unix second of the latest save, or of the start.
