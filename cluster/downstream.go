@@ -10,10 +10,11 @@ import (
 // Source: replication.c of Redis 7.0, syncCommand and replicationCron.
 type downstream struct {
 	m      *Member
-	feeds  []*feed // in the order of their dialing
-	number int     // of the latest feed
-	loops  int64   // seconds that the cron has counted
-	alone  int64   // Unix seconds since when there has been no replica
+	feeds  []*feed   // in the order of their dialing
+	number int       // of the latest feed
+	loops  int64     // seconds that the cron has counted
+	alone  int64     // Unix seconds since when there has been no replica
+	held   []Message // of replicas that are not attached yet, from during a CLIENT PAUSE
 }
 
 // feed is the link to one replica.
@@ -36,6 +37,10 @@ func (d *downstream) receive(msg Message) {
 		if msg.Body != (any)(Closed{}) {
 			d.m.post.Close(msg.From, msg.Conn)
 		}
+		return
+	}
+	if _, ok := msg.Body.(Closed); !ok && f.id == 0 && d.m.node.PausedForAll() {
+		d.held = append(d.held, msg)
 		return
 	}
 	switch body := msg.Body.(type) {
@@ -113,8 +118,24 @@ func (d *downstream) acknowledged(f *feed, offset int64) {
 	d.m.node.Ack(f.id, offset)
 }
 
+// resume takes up what a pause has held back. Until it is attached a replica is a
+// client like others.
+func (d *downstream) resume() {
+	if len(d.held) == 0 || d.m.node.PausedForAll() {
+		return
+	}
+	held := d.held
+	d.held = nil
+	for _, msg := range held {
+		if d.find(msg.Conn) != nil {
+			d.receive(msg)
+		}
+	}
+}
+
 // pump sends every replica the effects that it has not been sent.
 func (d *downstream) pump() {
+	d.resume()
 	n := d.m.node
 	if n.TakeAckRequest() {
 		n.Propagate("REPLCONF", "GETACK", "*")
@@ -142,6 +163,7 @@ func (d *downstream) feed(f *feed, stream []byte) {
 
 // cron is called once a second.
 func (d *downstream) cron() {
+	d.resume()
 	n, now := d.m.node, d.m.unixSeconds()
 	d.loops++
 	replicas := n.Replicas()

@@ -71,14 +71,17 @@ func (n *Node) forgetMaster() {
 
 // cut ends a link, as CLIENT KILL does.
 func (n *Node) cut(s *Session) {
-	n.sessions.remove(s)
+	n.repl.cutOff = true
+	if s.link == toMaster {
+		n.SetMasterLink(LinkConnect)
+		return
+	}
 	for _, r := range n.repl.replicas {
 		if r.session == s {
 			n.RemoveReplica(r.id)
-			break
+			return
 		}
 	}
-	n.repl.cutOff = true
 }
 
 // CutOff reports, once, whether clients have ended links: the shell closes the

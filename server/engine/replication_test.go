@@ -252,3 +252,23 @@ func TestSnapshotBringsFunctions(t *testing.T) {
 	replica.node.BecomeReplica("10.0.0.1", 6379)
 	replica.expect(replica.session(), "FCALL_RO here 0", `"here"`, "FCALL_RO gone 0", "(error) ERR Function not found")
 }
+
+// The link to the master is down from CLIENT KILL on, before the shell closes its
+// connection: a cluster's replica counts from there how old its data is.
+func TestKilledLinkIsDownAtOnce(t *testing.T) {
+	f := newFixture(t)
+	f.node.BecomeReplica("127.0.0.1", 7000)
+	f.node.SetMasterLink(LinkConnected)
+	s := f.session()
+	f.expect(s, "CLIENT KILL TYPE master", "(integer) 1")
+	_, _, killed := f.node.MasterLink()
+	f.clock.advance(20 * time.Second)
+	require.True(t, f.node.CutOff())
+	require.False(t, f.node.CutOff())
+	require.False(t, f.node.HasMaster())
+	f.node.SetMasterLink(LinkConnect)
+	state, _, down := f.node.MasterLink()
+	require.Equal(t, LinkConnect, state)
+	require.Equal(t, killed, down)
+	require.NotZero(t, down)
+}

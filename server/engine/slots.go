@@ -138,6 +138,12 @@ func (n *Node) Paused() bool {
 	return some
 }
 
+// PausedForAll reports whether all commands of clients are held back, not writes only.
+func (n *Node) PausedForAll() bool {
+	_, all := n.blocking.paused()
+	return all
+}
+
 // settleOutside does what the end of a command does, unless one is running.
 func (n *Node) settleOutside() {
 	if n.depth == 0 {
