@@ -163,7 +163,6 @@ func (d *downstream) feed(f *feed, stream []byte) {
 
 // cron is called once a second.
 func (d *downstream) cron() {
-	d.resume()
 	n, now := d.m.node, d.m.unixSeconds()
 	d.loops++
 	replicas := n.Replicas()

@@ -214,7 +214,7 @@ func (m *Member) Dirty() []*engine.Session {
 // dropKilled closes the links that clients have ended.
 func (m *Member) dropKilled() {
 	m.down.dropKilled()
-	if m.up.state == engine.LinkConnected && !m.node.HasMaster() {
+	if state, _, _ := m.node.MasterLink(); state != m.up.state {
 		m.up.drop()
 	}
 }

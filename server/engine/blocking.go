@@ -68,7 +68,7 @@ func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, on
 }
 
 // mayBlock reports whether the session may be left waiting.
-func (c *Call) mayBlock() bool { return !c.Script && !c.InTx && !c.Session.internal }
+func (c *Call) mayBlock() bool { return !c.Script && !c.InTx && !c.Session.isLink() }
 
 // deadlineIn is now plus a timeout, 0 being for ever.
 func (n *Node) deadlineIn(timeoutMillis int64) int64 {
@@ -245,7 +245,7 @@ const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance 
 
 // holdsBack reports whether a pause keeps a command from running.
 func (b *blocking) holdsBack(c *Call) bool {
-	if !b.pausing() || c.Session.internal {
+	if !b.pausing() || c.Session.isLink() {
 		return false
 	}
 	_, all := b.paused()

@@ -31,7 +31,7 @@ func runMonitor(c *Call) resp.Value {
 // feedMonitors shows a command to the sessions that have asked for all of them,
 // unless it is an administrator's.
 func (c *Call) feedMonitors() {
-	if c.Cmd.Flags&Admin != 0 || c.Session.internal {
+	if c.Cmd.Flags&Admin != 0 || c.Session.isLink() {
 		return
 	}
 	now := c.Node.cfg.Clock.Wall()

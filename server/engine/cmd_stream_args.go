@@ -222,7 +222,7 @@ func (o *streamOptions) applyLimit(c *Call, add bool, limit int64, limited bool)
 		return "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 	case !add && !o.trims:
 		return "ERR syntax error, XTRIM must be called with a trimming strategy"
-	case c.Session.internal: // the master has made it exact
+	case c.Session.isLink(): // the master has made it exact
 	case limited && !o.trim.Approx:
 		return "ERR syntax error, LIMIT cannot be used without the special ~ option"
 	case limited:

@@ -67,7 +67,7 @@ const (
 // maxString is the longest string that a command may make, in bytes.
 // Source: checkStringLength of Redis 7.0, which lets a master's commands pass.
 func (c *Call) maxString() int64 {
-	if c.Session.internal {
+	if c.Session.isLink() {
 		return math.MaxInt64
 	}
 	return c.Node.conf.maxString

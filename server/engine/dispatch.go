@@ -49,7 +49,7 @@ func (c *Call) process() {
 func (c *Call) isPlain() bool {
 	n, s := c.Node, c.Session
 	return n.isPlain(s) && !n.repl.isReplica() && n.conf.minGood == 0 && !n.blocking.pausing() &&
-		!n.scripts.host.running && s.authenticated && !s.internal && !s.monitors && !s.tx.active && !s.asking &&
+		!n.scripts.host.running && s.authenticated && !s.isLink() && !s.monitors && !s.tx.active && !s.asking &&
 		(s.Proto == 3 || !s.Subscribed()) && c.Cmd.accepts(len(c.Args))
 }
 
@@ -145,7 +145,7 @@ func (c *Call) refusal() string {
 		return errDenied(c.Cmd.container())
 	case flags&NoAuth == 0 && !s.Authenticated():
 		return errNoAuth
-	case s.internal:
+	case s.isLink():
 		return ""
 	case s.monitors && flags&(Write|ReadOnly|MayReplicate) != 0:
 		return "ERR Replica can't interact with the keyspace"

@@ -234,7 +234,7 @@ func (n *Node) Clock() Clock { return n.cfg.Clock }
 
 // markDirty puts s on the list for Dirty.
 func (n *Node) markDirty(s *Session) {
-	if !s.dirty && !s.internal {
+	if !s.dirty && !s.isLink() {
 		s.dirty = true
 		n.dirty = append(n.dirty, s)
 	}

@@ -53,7 +53,7 @@ const (
 // replica is what a master knows of one replica.
 type replica struct {
 	id      int
-	session *Session // for CLIENT LIST; nil: it is a client itself
+	session *Session // of its connection
 	host    string
 	port    int
 	state   ReplicaState
@@ -202,12 +202,14 @@ func (n *Node) unixSeconds() int64 { return n.cfg.Clock.Wall().Unix() }
 // offset. From now on effects are recorded. It counts as online.
 func (n *Node) AddReplica(id int) {
 	n.RemoveReplica(id)
+	n.attach(id, n.replicaSession())
+}
+
+// attach makes what is at the other end of a session a replica.
+func (n *Node) attach(id int, s *Session) {
 	n.startLog()
-	r := replica{id: id, state: ReplicaOnline, ackedAt: n.unixSeconds()}
-	if id > 0 {
-		r.session = n.replicaSession()
-	}
-	n.repl.replicas = append(n.repl.replicas, r)
+	n.repl.replicas = append(n.repl.replicas,
+		replica{id: id, session: s, state: ReplicaOnline, ackedAt: n.unixSeconds()})
 }
 
 // SetReplicaState says how far the master is with a replica.
@@ -241,7 +243,7 @@ func (n *Node) Replicas() []Replica {
 func (n *Node) ReplicaAddress(id int, host string, port int) {
 	if r := n.repl.find(id); r != nil {
 		r.host, r.port = host, port
-		if r.session != nil {
+		if r.session.isLink() {
 			r.session.Addr = address(host, port)
 		}
 	}
@@ -262,7 +264,7 @@ func (n *Node) Ack(id int, offset int64) {
 func (n *Node) RemoveReplica(id int) {
 	for i := range n.repl.replicas {
 		if r := &n.repl.replicas[i]; r.id == id {
-			if r.session != nil {
+			if r.session.isLink() {
 				n.sessions.remove(r.session)
 			}
 			n.repl.replicas = append(n.repl.replicas[:i], n.repl.replicas[i+1:]...)

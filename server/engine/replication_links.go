@@ -6,8 +6,9 @@ import (
 )
 
 // link says what of replication goes over a session. The sessions of links to other
-// nodes of the topology are there to be seen by clients, and to be killed: the shell
-// knows nothing of them, and moves the bytes in its own way.
+// nodes of the topology are there to be seen by clients, and to be killed, and one of
+// them applies the master's effects: the shell knows nothing of them, moves the bytes
+// in its own way, and reads no Out.
 type link uint8
 
 const (
@@ -16,13 +17,16 @@ const (
 	toMaster       // to the master, at a replica
 )
 
+// isLink reports whether s is no client's, but stands for a link.
+func (s *Session) isLink() bool { return s.link != noLink }
+
 // isReplica reports whether a replica is at the other end.
 func (s *Session) isReplica() bool { return s.link == toReplica || s.outside.replica }
 
 // replicaSession stands for the link of a new replica of the topology.
 func (n *Node) replicaSession() *Session {
 	s := n.NewSession("")
-	s.internal, s.link = true, toReplica
+	s.link = toReplica
 	s.last = &table[find([]byte("REPLCONF"))]
 	return s
 }
@@ -41,8 +45,7 @@ func address(host string, port int) string {
 func (n *Node) masterSession() *Session {
 	if n.repl.master == nil {
 		s := n.session("")
-		s.internal, s.link = true, toMaster
-		s.user, s.authenticated = superuser, true
+		s.link, s.user, s.authenticated = toMaster, superuser, true
 		n.repl.master = s
 	}
 	return n.repl.master
@@ -85,18 +88,12 @@ func (n *Node) cut(s *Session) {
 }
 
 // CutOff reports, once, whether clients have ended links: the shell closes the
-// connection to the master, unless that is HasMaster, and those to replicas that
-// are no longer among Replicas.
+// connection to the master if MasterLink is down, and those to replicas that are no
+// longer among Replicas.
 func (n *Node) CutOff() bool {
 	cut := n.repl.cutOff
 	n.repl.cutOff = false
 	return cut
-}
-
-// HasMaster reports whether the link to the master is there.
-func (n *Node) HasMaster() bool {
-	s := n.repl.master
-	return s != nil && (s.prev != nil || n.sessions.first == s)
 }
 
 // CountSync counts an answer to PSYNC, for INFO: whether the replica goes on with the

@@ -88,7 +88,7 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 	n := c.Node
 	writes := header.Present && header.Flags&luaengine.NoWrites == 0
 	switch {
-	case c.Session.internal:
+	case c.Session.isLink():
 		return ""
 	case header.Flags&luaengine.NoCluster != 0 && n.cfg.Topology != nil:
 		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
@@ -215,7 +215,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return h.noWrites
 	case cmd.Flags&DenyOOM != 0 && h.lacksRoom():
 		return errOOM
-	case h.node.cfg.Topology != nil && !h.call.Session.internal:
+	case h.node.cfg.Topology != nil && !h.call.Session.isLink():
 		return h.slotRefusal(cmd, args)
 	}
 	return ""
@@ -225,7 +225,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 // that has written something goes on.
 func (h *scriptHost) lacksRoom() bool {
 	n := h.node
-	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote() && !h.allowsOOM && !h.call.Session.internal
+	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote() && !h.allowsOOM && !h.call.Session.isLink()
 }
 
 // writeRefusal is why the script may not write, or "". No command of a script
@@ -235,7 +235,7 @@ func (h *scriptHost) writeRefusal(readOnly bool) string {
 	switch {
 	case readOnly:
 		return errScriptRO
-	case h.call.Session.internal:
+	case h.call.Session.isLink():
 		return ""
 	case n.repl.isReplica() && !n.conf.writable:
 		return errReadOnly

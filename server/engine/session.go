@@ -33,7 +33,6 @@ type Session struct {
 	authenticated bool
 	dirty         bool // on the node's list for Dirty
 	closing       bool
-	internal      bool // applies the master's effects, or stands for a link; nobody reads its Out
 	link          link // what of replication goes over it
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
@@ -152,7 +151,7 @@ func (s *Session) send(v resp.Value) { s.sendReply(&v) }
 
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
-	if s.reply < replyOff && !s.internal {
+	if s.reply < replyOff && !s.isLink() {
 		s.Out = resp.AppendTo(s.Out, v, s.Proto)
 	}
 }
@@ -246,7 +245,7 @@ func (l *sessionList) byID(id int64) *Session {
 
 // sendArrayHeader begins an array reply whose n elements follow one by one.
 func (s *Session) sendArrayHeader(n int) {
-	if s.reply < replyOff && !s.internal {
+	if s.reply < replyOff && !s.isLink() {
 		s.Out = resp.AppendArrayHeader(s.Out, n)
 	}
 }

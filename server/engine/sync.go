@@ -75,7 +75,7 @@ func (n *Node) attachOutside(s *Session, offset int64) {
 	out := &s.own().outside
 	out.replica, out.sent = true, offset
 	n.repl.pingAt = n.nowMillis() + n.pingMillis()
-	n.AddReplica(s.outsideID())
+	n.attach(s.outsideID(), s)
 	n.ReplicaAddress(s.outsideID(), host, s.outside.port)
 	n.repl.outside = append(n.repl.outside, s)
 }
