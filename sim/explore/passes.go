@@ -99,6 +99,7 @@ func (s *shrinker) soonerEnd() {
 		if end < s.story().For && (unit == time.Second || s.best.at < time.Second) {
 			c := *s.story()
 			c.For = end
+			c.Steps = slices.DeleteFunc(slices.Clone(c.Steps), func(step sim.Step) bool { return step.At > end })
 			s.try(&c)
 		}
 	}
