@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -157,10 +159,17 @@ func (v *visitor) sees(selector, text string) {
 	}, patience, 50*time.Millisecond, "%s has no %q", selector, text)
 }
 
-// clicks is the mouse.
+// clicks is the mouse. A page that draws an element anew between two looks at it is
+// looked at again: it was not clicked yet.
 func (v *visitor) clicks(selector string) {
 	v.t.Helper()
-	v.do(chromedp.Click(selector, chromedp.ByQuery))
+	var err error
+	require.Eventually(v.t, func() bool {
+		err = chromedp.Run(v.ctx, chromedp.Click(selector, chromedp.ByQuery))
+		var refused *cdproto.Error
+		return !errors.As(err, &refused) || refused.Message != "Could not find node with given id"
+	}, patience, 50*time.Millisecond, selector)
+	require.NoError(v.t, err, selector)
 }
 
 // presses is the keyboard.
