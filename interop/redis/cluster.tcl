@@ -4,39 +4,13 @@
 set ::nodes_port $::env(NODES_PORT)
 set ::nodes_count 20
 
-proc minikv {args} {
-    if {![info exists ::nodes_control]} {
-        set ::nodes_control [redis 127.0.0.1 [expr {$::nodes_port + $::nodes_count}]]
-    }
-    $::nodes_control minikv {*}$args
-}
-
-rename exec exec_program
-proc exec {args} {
-    set node [lindex $args end]
-    if {[lindex $args 0] eq {kill} && [regexp {^[mr]\d+$} $node]} {
-        switch -- [lindex $args 1] {
-            -SIGSTOP { return [minikv freeze $node] }
-            -SIGCONT { return [minikv thaw $node] }
-        }
-        return [minikv kill $node]
-    }
-    uplevel 1 [list exec_program {*}$args]
-}
+source [file join [file dirname [info script]] control.tcl]
 
 proc node_name {id} { expr {$id < 10 ? "m[expr {$id + 1}]" : "r[expr {$id - 9}]"} }
 
-proc is_alive pid {
-    foreach node [minikv nodes] {
-        if {[lindex $node 0] eq $pid} { return [expr {[lindex $node 2] ne {down}}] }
-    }
-    return 0
-}
+proc is_alive pid { is_up $pid }
 
-proc stop_instance pid {
-    catch {minikv thaw $pid}
-    catch {minikv kill $pid}
-}
+proc stop_instance pid { end_node $pid }
 
 proc log_crashes {} {}
 

@@ -8,25 +8,7 @@ set ::nodes_free {}
 for {set i 1} {$i <= $::nodes_count} {incr i} { lappend ::nodes_free $i }
 set ::nodes_defaults {}
 
-proc minikv {args} {
-    if {![info exists ::nodes_control]} {
-        set ::nodes_control [redis 127.0.0.1 [expr {$::nodes_port + $::nodes_count}]]
-    }
-    $::nodes_control minikv {*}$args
-}
-
-rename exec exec_program
-proc exec {args} {
-    set node [lindex $args end]
-    if {[lindex $args 0] eq {kill} && [regexp {^[mr]\d+$} $node]} {
-        switch -- [lindex $args 1] {
-            -SIGSTOP { return [minikv freeze $node] }
-            -SIGCONT { return [minikv thaw $node] }
-        }
-        return [minikv kill $node]
-    }
-    uplevel 1 [list exec_program {*}$args]
-}
+source [file join [file dirname [info script]] control.tcl]
 
 proc node_client {i} { redis 127.0.0.1 [expr {$::nodes_port + $i - 1}] }
 
@@ -45,18 +27,12 @@ proc fresh_node {overrides} {
     return $i
 }
 
-proc is_alive config {
-    foreach node [minikv nodes] {
-        if {[lindex $node 0] eq [dict get $config pid]} { return [expr {[lindex $node 2] ne {down}}] }
-    }
-    return 0
-}
+proc is_alive config { is_up [dict get $config pid] }
 
 proc kill_server config {
     if {[dict exists $config client]} { catch {[dict get $config client] close} }
     set node [dict get $config pid]
-    catch {minikv thaw $node}
-    catch {minikv kill $node}
+    end_node $node
     set i [string range $node 1 end]
     if {$i ni $::nodes_free} { lappend ::nodes_free $i }
 }
