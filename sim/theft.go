@@ -1,16 +1,25 @@
 package sim
 
 import (
-	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"minikv/datastore"
 	"minikv/trace"
 )
 
-// claims are who has what on one node: by key and field, the process whose
-// request put it there. They are kept only where somebody checks for theft.
-type claims map[string]*process
+// claim is what a client has on one node: the field of a key, the token in a string,
+// or a permit.
+type claim struct{ key, of string }
+
+// claims are who has what on one node: the process whose request put it there. They
+// are kept only where somebody checks for theft.
+type claims struct {
+	owners        map[claim]*process
+	before, after []claim // the execution of the latest request
+}
 
 // watched executes a request and tells of each claim of another client that it
 // has ended, though its time had not come.
@@ -19,20 +28,21 @@ func (n *node) watched(p *process, execute func()) (stolen []*process) {
 		execute()
 		return nil
 	}
-	before := n.claimed()
-	execute()
-	after := n.claimed()
-	if n.claims == nil {
-		n.claims = claims{}
+	c := &n.claims
+	if c.owners == nil {
+		c.owners = map[claim]*process{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if owner := n.claims[name]; !after[name] && owner != nil && owner.actor != p.actor {
+	c.before = n.claimed(c.before[:0])
+	execute()
+	c.after = n.claimed(c.after[:0])
+	for _, was := range c.before {
+		if owner := c.owners[was]; owner != nil && owner.actor != p.actor && !slices.Contains(c.after, was) {
 			stolen = append(stolen, owner)
 		}
 	}
-	for name := range after { //tidy:unordered each sets its own
-		if !before[name] {
-			n.claims[name] = p
+	for _, is := range c.after {
+		if !slices.Contains(c.before, is) {
+			c.owners[is] = p
 		}
 	}
 	return stolen
@@ -45,45 +55,81 @@ func (n *node) steals(p *process, stolen []*process, cause uint64) {
 	}
 }
 
-// claimed are the names of all that is taken on the node and has not ended.
-func (n *node) claimed() map[string]bool {
-	noted := len(n.w.details)
-	defer func() { n.w.details = n.w.details[:noted] }() // nobody did what follows
-	taken := map[string]bool{}
-	for lock := int32(1); lock <= int32(n.w.cfg.Locks); lock++ {
-		keys := []string{lockName(lock)}
-		for i := range members {
-			keys = append(keys, memberName(lock, i))
-		}
-		for _, key := range keys {
-			n.claimedAt(key, taken)
-		}
+// claimed appends all that is taken on the node and has not ended, in the order of
+// the keys. To look removes nothing that has expired.
+func (n *node) claimed(taken []claim) []claim {
+	for i := range n.w.lockKeys {
+		taken = n.w.lockKeys[i].claimed(n, taken)
 	}
 	return taken
 }
 
-func (n *node) claimedAt(key string, taken map[string]bool) {
-	switch n.byHand("TYPE", key).Str {
-	case "hash":
-		for _, field := range n.byHand("HKEYS", key).List {
-			timer := "{" + key + "}:" + field.Str + ":rwlock_timeout:1"
-			reads := n.byHand("HGET", key, "mode").Str == "read"
-			if field.Str == "mode" || reads && n.byHand("EXISTS", timer).Int == 0 {
-				continue
-			}
-			taken[key+" "+field.Str] = true
-		}
-	case "string":
-		if permits := n.byHand("ZRANGEBYSCORE", "{"+key+"}:timeout",
-			"("+strconv.FormatInt(n.clock.Wall().UnixMilli(), 10), "+inf").List; len(permits) > 0 {
-			for _, id := range permits {
-				taken[key+" "+id.Str] = true
-			}
-			return
-		}
-		owner := n.byHand("GET", key).Str
-		if _, err := strconv.Atoi(owner); err != nil { // else it is a number of permits
-			taken[key+" "+owner] = true
+// lockKey is where a lock may be: its key, and that of its leases.
+type lockKey struct {
+	name        string
+	key, leases []byte
+}
+
+// lockKeys are those of a number of locks, by name.
+func lockKeys(locks int) (list []lockKey) {
+	var names []string
+	for lock := int32(1); lock <= int32(locks); lock++ {
+		names = append(names, lockName(lock))
+		for i := range members {
+			names = append(names, memberName(lock, i))
 		}
 	}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, lockKey{name, []byte(name), []byte("{" + name + "}:timeout")})
+	}
+	return list
+}
+
+func (k *lockKey) claimed(n *node, taken []claim) []claim {
+	db, first := n.engine.Keyspace().DB(0), len(taken)
+	switch living(db, k.key) {
+	case datastore.Hash:
+		mode, _, _ := db.HashGet(k.key, modeField)
+		_ = db.HashEach(k.key, func(field, _ string) {
+			if field != "mode" && (mode != "read" || living(db, k.timer(field)) != datastore.None) {
+				taken = append(taken, claim{k.name, field})
+			}
+		})
+	case datastore.String:
+		if living(db, k.leases) == datastore.ZSet {
+			from, to, _ := db.ZScoreSpan(k.leases, datastore.ScoreRange{
+				Min: float64(n.clock.Wall().UnixMilli()), AboveMin: true, Max: math.Inf(1)})
+			permits, _ := db.ZRange(k.leases, from, to)
+			for _, permit := range permits {
+				taken = append(taken, claim{k.name, permit.Name})
+			}
+		}
+		if owner, _, _ := db.String(k.key); len(taken) == first && !isNumber(owner) {
+			taken = append(taken, claim{k.name, owner})
+		}
+	}
+	slices.SortFunc(taken[first:], func(a, b claim) int { return strings.Compare(a.of, b.of) })
+	return taken
+}
+
+var modeField = []byte("mode")
+
+// timer is the key of the lease of one who reads.
+func (k *lockKey) timer(of string) []byte {
+	return []byte("{" + k.name + "}:" + of + ":rwlock_timeout:1")
+}
+
+// isNumber reports whether a lock's text is how many permits there are.
+func isNumber(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
+}
+
+// living is the kind of what is under a key and has not expired.
+func living(db *datastore.DB, key []byte) datastore.Kind {
+	if db.Stale(key) {
+		return datastore.None
+	}
+	return db.Kind(key)
 }

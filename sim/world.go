@@ -58,6 +58,7 @@ type World struct {
 	sentinels []*node
 	groups    []*group // the masters, each with its replicas; of a cluster only one, with all
 	resource  *resource
+	lockKeys  []lockKey // of locks, if Config.Thefts is set
 	nemesis   trace.Actor
 
 	running   *task        // nil while the world itself acts
@@ -101,6 +102,9 @@ func NewWorld(cfg Config) *World {
 		w.goroutine = goroutine()
 	}
 	w.nemesis = w.actor("nemesis")
+	if cfg.Thefts {
+		w.lockKeys = lockKeys(cfg.Locks)
+	}
 	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}
 	return w
