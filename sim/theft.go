@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,12 +96,10 @@ func (k *lockKey) claimed(n *node, taken []claim) []claim {
 			}
 		})
 	case datastore.String:
-		if living(db, k.leases) == datastore.ZSet {
-			from, to, _ := db.ZScoreSpan(k.leases, datastore.ScoreRange{
-				Min: float64(n.clock.Wall().UnixMilli()), AboveMin: true, Max: math.Inf(1)})
-			permits, _ := db.ZRange(k.leases, from, to)
-			for _, permit := range permits {
-				taken = append(taken, claim{k.name, permit.Name})
+		if living(db, k.leases) == datastore.ZSet { // whose scores, dates, are floating point
+			now := strconv.FormatInt(n.clock.Wall().UnixMilli(), 10)
+			for _, permit := range n.byHand("ZRANGEBYSCORE", string(k.leases), "("+now, "+inf").List {
+				taken = append(taken, claim{k.name, permit.Str})
 			}
 		}
 		if owner, _, _ := db.String(k.key); len(taken) == first && !isNumber(owner) {
