@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
@@ -47,7 +48,7 @@ type realCluster struct {
 	folder     string
 	base       int
 	parameters []string
-	servers    []*realServer // nil: stopped
+	servers    []*redisserver.Process // nil: stopped
 	clients    map[string]*realConn
 }
 
@@ -55,7 +56,7 @@ type realCluster struct {
 func newRealCluster(t *testing.T, binary string, nodes, timeout int) *realCluster {
 	c := &realCluster{
 		t: t, binary: binary, folder: t.TempDir(), base: realPorts(t), clients: map[string]*realConn{},
-		parameters: goldenParameters(timeout), servers: make([]*realServer, nodes),
+		parameters: goldenParameters(timeout), servers: make([]*redisserver.Process, nodes),
 	}
 	for i := range c.servers {
 		c.start(ID(i + 1))
@@ -75,7 +76,7 @@ func (c *realCluster) start(node ID) {
 	}
 	c.servers[node-1] = startReal(c.t, c.binary, args...)
 	info, _ := c.ask(node, "a", [][]byte{[]byte("INFO"), []byte("server")})
-	require.Contains(c.t, info.Str, fmt.Sprintf("process_id:%d\r\n", c.servers[node-1].pid),
+	require.Contains(c.t, info.Str, fmt.Sprintf("process_id:%d\r\n", c.servers[node-1].Pid),
 		"another listens at port %d", c.port(node))
 }
 
@@ -83,7 +84,7 @@ func (c *realCluster) stop(node ID) {
 	if c.servers[node-1] == nil {
 		return
 	}
-	c.servers[node-1].end()
+	c.servers[node-1].End()
 	c.servers[node-1] = nil
 	for name, client := range c.clients {
 		if name[:len(name)-len(name[1:])] == strconv.Itoa(int(node)) {

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
@@ -31,35 +30,17 @@ type realProcess struct {
 	name    string
 	args    []string
 	port    int
-	server  *realServer // nil: stopped
+	server  *redisserver.Process // nil: stopped
 	control *realConn
 	listens *realConn
 	events  []event
 }
 
-// realServer is one run of redis-server.
-type realServer struct {
-	pid int
-	end func() // kills it, however it stands; it may be called again
-}
-
 // startReal starts a redis-server that ends with the test, whatever becomes of that.
-func startReal(t *testing.T, binary string, args ...string) *realServer {
-	// The shell ends the server when this process is gone, however it ended.
-	cmd := exec.Command("sh", append([]string{"-c", `"$@" >/dev/null & echo $!; read _; kill -9 $!; wait`, "sh", binary},
-		args...)...)
-	in, err := cmd.StdinPipe()
+func startReal(t *testing.T, binary string, args ...string) *redisserver.Process {
+	s, err := redisserver.Start(binary, args...)
 	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	s := &realServer{end: sync.OnceFunc(func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	})}
-	t.Cleanup(s.end)
-	_, err = fmt.Fscan(out, &s.pid)
-	require.NoError(t, err)
+	t.Cleanup(s.End)
 	return s
 }
 
@@ -125,7 +106,7 @@ func (w *realWorld) freeze(name string)    { w.signal(name, syscall.SIGSTOP) }
 func (w *realWorld) thaw(name string)      { w.signal(name, syscall.SIGCONT) }
 
 func (w *realWorld) signal(name string, s os.Signal) {
-	p, err := os.FindProcess(w.procs[name].server.pid)
+	p, err := os.FindProcess(w.procs[name].server.Pid)
 	require.NoError(w.t, err)
 	require.NoError(w.t, p.Signal(s))
 }
@@ -135,7 +116,7 @@ func (w *realWorld) start(name string) {
 	p.server = startReal(w.t, w.binary, p.args...)
 	p.control = w.connect(p)
 	info := w.ask(name, [][]byte{[]byte("INFO"), []byte("server")}).Str
-	require.Contains(w.t, info, fmt.Sprintf("process_id:%d\r\n", p.server.pid), "another listens at port %d", p.port)
+	require.Contains(w.t, info, fmt.Sprintf("process_id:%d\r\n", p.server.Pid), "another listens at port %d", p.port)
 	if name[0] == 's' {
 		p.listens = w.connect(p)
 		p.listens.send(w.t, [][]byte{[]byte("PSUBSCRIBE"), []byte("*")})
@@ -168,7 +149,7 @@ func (w *realWorld) stop(name string) {
 		_ = p.listens.socket.Close()
 	}
 	_ = p.control.socket.Close()
-	p.server.end()
+	p.server.End()
 	p.server = nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/redisserver"
 )
 
 var realServers = flag.String("redis-server", "", "run the golden files against processes of this redis-server; "+
@@ -86,16 +86,9 @@ func startReal(t *testing.T) map[string]string {
 
 // startServer starts a redis-server that ends with the test, whatever becomes of that.
 func startServer(t *testing.T, binary string, args ...string) {
-	// The shell ends the server when this process is gone, however it ended.
-	server := exec.Command("sh",
-		append([]string{"-c", `"$@" >/dev/null & read _; kill -9 $!; wait`, "sh", binary}, args...)...)
-	in, err := server.StdinPipe()
+	server, err := redisserver.Start(binary, args...)
 	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = server.Wait()
-	})
+	t.Cleanup(server.End)
 }
 
 func (g *golden) client(name string) *client {

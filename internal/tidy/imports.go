@@ -15,10 +15,11 @@ const anything = "*"
 // floors says which folders of this module each folder may import besides
 // itself. A folder that is not here belongs to the one above it.
 var floors = map[string][]string{
-	"internal/resp": {},
-	"internal/slot": {},
-	"internal/tidy": {},
-	"trace":         {},
+	"internal/redisserver": {},
+	"internal/resp":        {},
+	"internal/slot":        {},
+	"internal/tidy":        {},
+	"trace":                {},
 
 	"datastore": onGround(),
 	"luaengine": onGround(),

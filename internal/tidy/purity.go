@@ -38,6 +38,7 @@ var freedoms = map[string]freedom{
 	"lockclient/rueidis":          everything,
 	"lockclient/slogobserver":     everything,
 	"lockclient/synclocker":       everything,
+	"internal/redisserver":        everything,
 	// The real Runtime.
 	"lockclient/system.go": everything,
 	"luaengine/step.go":    floats | coroutines,

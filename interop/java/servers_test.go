@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
@@ -48,16 +49,10 @@ func startRedis(t *testing.T) string {
 	address := freeAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	// The shell ends the server when this process is gone, however it ended.
-	command := exec.Command("sh", "-c", `"$@" & read _; kill -9 $!; wait`, "sh",
-		"redis-server", "--bind", host, "--port", port, "--save", "", "--dir", t.TempDir())
-	in, err := command.StdinPipe()
+	process, err := redisserver.Start("redis-server",
+		"--bind", host, "--port", port, "--save", "", "--dir", t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, command.Start())
-	t.Cleanup(func() {
-		in.Close()
-		_ = command.Wait()
-	})
+	t.Cleanup(process.End)
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
 	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil },

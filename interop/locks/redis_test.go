@@ -3,11 +3,12 @@ package locks
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"minikv/internal/redisserver"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,21 +36,13 @@ func startRedis(t *testing.T, _ bool) world {
 // startProcess returns when the server answers. end ends it at once, as does the
 // end of the test, or of this process however it ends.
 func startProcess(t *testing.T, socket string, options ...string) (end func()) {
-	arguments := append([]string{"-c", `"$@" & read _; kill -9 $!; wait`, "sh", "redis-server", "--port", "0",
-		"--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket),
-		"--repl-diskless-sync-delay", "0"}, options...)
-	command := exec.Command("sh", arguments...)
-	in, err := command.StdinPipe()
+	process, err := redisserver.Start("redis-server", append([]string{"--port", "0", "--unixsocket", socket,
+		"--save", "", "--dir", filepath.Dir(socket), "--repl-diskless-sync-delay", "0"}, options...)...)
 	require.NoError(t, err)
-	require.NoError(t, command.Start())
-	end = func() {
-		in.Close()
-		_ = command.Wait()
-	}
-	t.Cleanup(end)
+	t.Cleanup(process.End)
 	client := connect(t, socket)
 	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil }, soon, 5*time.Millisecond)
-	return end
+	return process.End
 }
 
 func (w *redisWorld) master() string { return w.sockets[0] }

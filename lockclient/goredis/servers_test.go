@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
@@ -60,12 +61,8 @@ func startProcess(arguments func(host, port string) []string) (addr string, end 
 	addr = freeAddress()
 	host, port, err := net.SplitHostPort(addr)
 	must(err)
-	// The shell ends the server when this process is gone, however it ended.
-	command := exec.Command("sh", append([]string{"-c", `"$@" & read _; kill -9 $!; wait`, "sh", "redis-server"},
-		arguments(host, port)...)...)
-	in, err := command.StdinPipe()
+	server, err := redisserver.Start("redis-server", arguments(host, port)...)
 	must(err)
-	must(command.Start())
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
 	for begun := time.Now(); client.Ping(context.Background()).Err() != nil; time.Sleep(10 * time.Millisecond) {
@@ -73,10 +70,7 @@ func startProcess(arguments func(host, port string) []string) (addr string, end 
 			panic("redis-server does not start")
 		}
 	}
-	return addr, func() {
-		in.Close()
-		_ = command.Wait()
-	}
+	return addr, server.End
 }
 
 // freeAddress is one of this machine at which nobody listens.
