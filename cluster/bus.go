@@ -189,8 +189,10 @@ func (b *busNode) Slot(number int) engine.SlotState {
 		return engine.SlotState{Importing: b.slots.importing[number] != nil}
 	}
 	s := engine.SlotState{Owner: owner.address, Mine: owner == b.self, MyMaster: owner == b.self.master}
-	if to := b.slots.migrating[number]; to != nil && s.Mine {
-		s.Migrating = to.address
+	if !s.Mine {
+		s.Owner = b.redirection(owner)
+	} else if to := b.slots.migrating[number]; to != nil {
+		s.Migrating = b.redirection(to)
 	}
 	s.Importing = b.slots.importing[number] != nil && !s.Mine
 	return s

@@ -36,6 +36,8 @@ type packet struct {
 	master  string   // the name of its master, "" for a master
 	slots   *slotSet // that it serves; a replica shows its master's
 
+	hostname string // PING, PONG, MEET: cluster-announce-hostname
+
 	currentEpoch uint64
 	configEpoch  uint64 // a replica shows its master's
 	offset       int64  // of replication

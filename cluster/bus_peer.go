@@ -62,6 +62,8 @@ type peer struct {
 	busPort int
 	address string // host:port
 
+	hostname string // that it has announced, for clients
+
 	link    *busLink // that this node has dialed
 	inbound *busLink // that the other node has dialed
 

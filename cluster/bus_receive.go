@@ -103,6 +103,7 @@ func (b *busNode) configuration(l *busLink, sender *peer, msg *packet) {
 	if msg.configEpoch == b.self.configEpoch {
 		b.resolveCollision(sender)
 	}
+	sender.hostname = msg.hostname
 	b.readGossip(l, msg)
 }
 

@@ -52,6 +52,7 @@ func (b *busNode) sendGossip(l *busLink, kind packetKind) {
 		l.peer.pingSent = b.now()
 	}
 	msg := b.header(kind)
+	msg.hostname = b.hostname(b.self)
 	fresh := len(b.peers) - 2 // but this node and the receiver
 	wanted := min(max(len(b.peers)/10, 3), fresh)
 	for tries := 3 * wanted; fresh > 0 && len(msg.gossip) < wanted && tries > 0; tries-- {

@@ -153,8 +153,12 @@ func (b *busNode) describe(p *peer) string {
 	if p.connected() || p == b.self {
 		link = "connected"
 	}
+	address := p.host + ":" + strconv.Itoa(p.port) + "@" + strconv.Itoa(p.busPort)
+	if name := b.hostname(p); name != "" {
+		address += "," + name
+	}
 	words := []string{
-		p.name, p.host + ":" + strconv.Itoa(p.port) + "@" + strconv.Itoa(p.busPort), p.flags.String(), master,
+		p.name, address, p.flags.String(), master,
 		strconv.FormatInt(p.pingSent, 10), strconv.FormatInt(p.pongReceived, 10),
 		strconv.FormatUint(p.head().configEpoch, 10), link,
 	}
@@ -229,10 +233,10 @@ func (b *busNode) runSlots(*engine.Call) resp.Value {
 			last++
 		}
 		if p := b.owner(first); p != nil {
-			entry := []resp.Value{resp.Int(int64(first)), resp.Int(int64(last)), endpoint(p)}
+			entry := []resp.Value{resp.Int(int64(first)), resp.Int(int64(last)), b.slotsNode(p)}
 			for _, r := range p.replicas {
 				if !r.failed() && b.offsetOf(r) != 0 {
-					entry = append(entry, endpoint(r))
+					entry = append(entry, b.slotsNode(r))
 				}
 			}
 			list = append(list, resp.List(entry...))
@@ -242,9 +246,21 @@ func (b *busNode) runSlots(*engine.Call) resp.Value {
 	return resp.List(list...)
 }
 
-// endpoint is a node in CLUSTER SLOTS.
-func endpoint(p *peer) resp.Value {
-	return resp.List(resp.Str(p.host), resp.Int(int64(p.port)), resp.Str(p.name), resp.List())
+// slotsNode is a node in CLUSTER SLOTS: the endpoint that this node prefers, and by
+// what else the node is known.
+func (b *busNode) slotsNode(p *peer) resp.Value {
+	endpoint, prefers := resp.Str(b.endpoint(p)), b.prefers()
+	if prefers == unknownEndpoint {
+		endpoint = resp.Null
+	}
+	other := []resp.Value{}
+	if prefers != ipEndpoint {
+		other = append(other, resp.Str("ip"), resp.Str(p.host))
+	}
+	if name := b.hostname(p); prefers != hostnameEndpoint && name != "" {
+		other = append(other, resp.Str("hostname"), resp.Str(name))
+	}
+	return resp.List(endpoint, resp.Int(int64(p.port)), resp.Str(p.name), resp.Pairs(other...))
 }
 
 // runShards is CLUSTER SHARDS: each master, with its slots and its replicas.
@@ -280,10 +296,15 @@ func (b *busNode) shardNode(p *peer) resp.Value {
 	case p.isReplica() && b.offsetOf(p) == 0:
 		health = "loading"
 	}
-	return resp.Pairs(
+	pairs := []resp.Value{
 		resp.Str("id"), resp.Str(p.name), resp.Str("port"), resp.Int(int64(p.port)), resp.Str("ip"), resp.Str(p.host),
-		resp.Str("endpoint"), resp.Str(p.host), resp.Str("role"), resp.Str(role),
-		resp.Str("replication-offset"), resp.Int(b.offsetOf(p)), resp.Str("health"), resp.Str(health))
+		resp.Str("endpoint"), resp.Str(b.endpoint(p)),
+	}
+	if name := b.hostname(p); name != "" {
+		pairs = append(pairs, resp.Str("hostname"), resp.Str(name))
+	}
+	return resp.Pairs(append(pairs, resp.Str("role"), resp.Str(role),
+		resp.Str("replication-offset"), resp.Int(b.offsetOf(p)), resp.Str("health"), resp.Str(health))...)
 }
 
 // runLinks is CLUSTER LINKS.
