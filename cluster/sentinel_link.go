@@ -131,7 +131,11 @@ func (s *Sentinel) reconnect(ri *instance) {
 		link.pubsubSince = now
 		s.introduce(ri, link.pubsub, "pubsub")
 		link.pubsub.Do(func(v resp.Value, ok bool) {
-			if ok {
+			switch {
+			case !ok:
+			case v.Kind == resp.Error: // as to one without a password
+				link.closePubSub()
+			default:
 				hello(v)
 			}
 		}, ri.command("SUBSCRIBE"), helloChannel)

@@ -38,6 +38,8 @@ func TestExecTellsTheCommandWhereItsServersAre(t *testing.T) {
 		{[]string{"--nodes", "2"}, `^redis://(127.0.0.1:\d+)\n\1,127.0.0.1:\d+\n\n\ntyped$`},
 		{[]string{"--sentinel", "2x1"}, `^redis://(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){3}\n` +
 			`127.0.0.1:\d+(,127.0.0.1:\d+){2}\nmymaster1,mymaster2\ntyped$`},
+		{[]string{"--sentinel", "1x0x5"},
+			`^redis://(127.0.0.1:\d+)\n\1\n127.0.0.1:\d+(,127.0.0.1:\d+){4}\nmymaster\ntyped$`},
 	} {
 		code, stdout, stderr := runExec(append(c.args, "--", "sh", "-c", show)...)
 		assert.Equal(t, 7, code, "%q", c.args)

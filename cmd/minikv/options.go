@@ -22,7 +22,7 @@ type directive struct {
 var ownDirectives = []directive{
 	{name: "nodes", takes: "N", help: "N independent masters"},
 	{name: "replicas", takes: "N", help: "a master with N replicas"},
-	{name: "sentinel", takes: "MxR", help: "M masters with R replicas each, and three Sentinels"},
+	{name: "sentinel", takes: "MxR[xS]", help: "M masters with R replicas each, and S Sentinels, else three"},
 	{name: "cluster", takes: "MxR", help: "a cluster of M masters with R replicas each"},
 	{name: "clock", takes: "real|virtual", help: "virtual: it stands still until MINIKV CLOCK moves it"},
 	{name: "control", takes: "[PORT]", alone: true,

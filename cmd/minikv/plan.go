@@ -10,7 +10,7 @@ import (
 
 // Several nodes in one process: --nodes 5, --replicas 2, --sentinel 1x2 or --cluster 3x1.
 
-// sentinels is how many Sentinels watch the masters of --sentinel.
+// sentinels is how many Sentinels watch the masters of --sentinel, if it does not say.
 const sentinels = 3
 
 // plan reads the order's value.
@@ -23,10 +23,13 @@ func (o order) plan() (plan cluster.Plan, err error) {
 		plan.Replicas, err = count(o.value)
 	case "sentinel":
 		plan.Sentinels = sentinels
-		plan.Masters, plan.Replicas, err = product(o.value)
+		err = product(o.value, "MASTERSxREPLICAS[xSENTINELS], such as 1x2", &plan.Masters, &plan.Replicas, &plan.Sentinels)
+		if err == nil && plan.Sentinels == 0 {
+			err = fmt.Errorf("expected at least one Sentinel")
+		}
 	case "cluster":
 		plan.Cluster = true
-		plan.Masters, plan.Replicas, err = product(o.value)
+		err = product(o.value, "MASTERSxREPLICAS, such as 3x1", &plan.Masters, &plan.Replicas)
 	}
 	if err == nil {
 		err = plan.Check()
@@ -42,13 +45,18 @@ func count(text string) (int, error) {
 	return n, nil
 }
 
-// product reads "3x1": masters, and replicas of each.
-func product(text string) (masters, replicas int, err error) {
-	left, right, _ := strings.Cut(strings.ToLower(text), "x")
-	masters, err1 := count(left)
-	replicas, err2 := count(right)
-	if err1 != nil || err2 != nil {
-		return 0, 0, fmt.Errorf("expected MASTERSxREPLICAS, such as 3x1")
+// product reads "3x1" into as many numbers; what lacks behind the second stays.
+func product(text, expected string, numbers ...*int) error {
+	parts := strings.Split(strings.ToLower(text), "x")
+	if len(parts) < 2 || len(parts) > len(numbers) {
+		return fmt.Errorf("expected %s", expected)
 	}
-	return masters, replicas, nil
+	for i, part := range parts {
+		n, err := count(part)
+		if err != nil {
+			return fmt.Errorf("expected %s", expected)
+		}
+		*numbers[i] = n
+	}
+	return nil
 }

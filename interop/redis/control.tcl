@@ -1,4 +1,4 @@
-# What nodes.tcl and cluster.tcl share: nodes are killed, stopped and looked at over
+# What all but the first way share: nodes are killed, stopped and looked at over
 # minikv's control port, which is the one after theirs. Kill takes their names for pids.
 
 proc minikv {args} {
@@ -11,7 +11,7 @@ proc minikv {args} {
 rename exec exec_program
 proc exec {args} {
     set node [lindex $args end]
-    if {[lindex $args 0] eq {kill} && [regexp {^[mr]\d+$} $node]} {
+    if {[lindex $args 0] eq {kill} && [regexp {^[mrs]\d+$} $node]} {
         switch -- [lindex $args 1] {
             -SIGSTOP { return [minikv freeze $node] }
             -SIGCONT { return [minikv thaw $node] }

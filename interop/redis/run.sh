@@ -1,9 +1,10 @@
 #!/bin/bash
-# Runs the tests that come with redis-server 7.0.15's source against minikv, in three ways:
+# Runs the tests that come with redis-server 7.0.15's source against minikv, in four ways:
 #
 #   server   a node that is there already; those tests that need no more
 #   nodes    the servers that a test starts are nodes of one process
 #   cluster  so are the nodes of a cluster
+#   sentinel so are five Sentinels and five masters
 #
 # run.sh runs all, run.sh cluster 05 06 some. A test that fails is shown; if it is not in
 # known.txt the exit code is 1. Needs Go, Tcl and the source: the folder REDIS_SOURCE, or
@@ -41,8 +42,11 @@ bring() {
 	done
 	cp -r "$work/server" "$work/nodes"
 	cp -r "$work/server" "$work/cluster"
+	cp -r "$work/server" "$work/sentinel"
 	echo "source $here/nodes.tcl" >>"$work/nodes/tests/support/server.tcl"
 	echo "source $here/cluster.tcl" >>"$work/cluster/tests/instances.tcl"
+	echo "source $here/sentinel.tcl" >>"$work/sentinel/tests/instances.tcl"
+	: >"$work/sentinel/tests/sentinel/tests/includes/start-init-tests.tcl" # about a file of each Sentinel
 	(cd "$here/../.." && go build -o "$work/minikv" ./cmd/minikv) || die 'minikv cannot be built'
 }
 
@@ -50,7 +54,8 @@ export NODES_PORT=${NODES_PORT:-31000}
 
 # As nodes.tcl and cluster.tcl know them.
 declare -A topology=([server]='' [nodes]='--nodes 12 --control'
-	[cluster]='--cluster 10x1 --control --enable-protected-configs yes')
+	[cluster]='--cluster 10x1 --control --enable-protected-configs yes'
+	[sentinel]='--sentinel 5x0x5 --control --enable-protected-configs yes')
 
 # run WAY UNIT runs one file of tests, and shows what fails.
 run() {
@@ -66,7 +71,7 @@ run() {
 	case $way in
 	server) args+=(--host 127.0.0.1 --port "$NODES_PORT") ;;
 	nodes) args+=(--durable) ;;
-	cluster) args=(tests/cluster/run.tcl --single "$unit") ;;
+	cluster | sentinel) args=("tests/$way/run.tcl" --single "$unit") ;;
 	esac
 	(
 		cd "$work/$way" || exit
@@ -100,15 +105,15 @@ units() {
 	server) (cd "$REDIS_SOURCE/tests" && find unit -name '*.tcl' ! -path '*moduleapi*' ! -name 'printver*' | sed 's/\.tcl$//' | sort) ;;
 	nodes) printf '%s\n' integration/{block-repl,failover,psync2-pingoff,replication,replication-2,replication-3,replication-4} \
 		unit/{bitfield,pause,pubsub,tracking,wait} ;;
-	cluster) (cd "$REDIS_SOURCE/tests/cluster/tests" && ls -- *.tcl | sed 's/\.tcl$//') ;;
+	cluster | sentinel) (cd "$REDIS_SOURCE/tests/$1/tests" && ls -- *.tcl | sed 's/\.tcl$//') ;;
 	esac
 }
 
 new=0
 bring
-ways=(server nodes cluster)
+ways=(server nodes cluster sentinel)
 if [ $# -gt 0 ]; then
-	[ -n "${topology[$1]+set}" ] || die "$1: expected server, nodes or cluster, and names of units"
+	[ -n "${topology[$1]+set}" ] || die "$1: expected server, nodes, cluster or sentinel, and names of units"
 	ways=("$1")
 	shift
 fi
