@@ -2,9 +2,14 @@ package sim
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
 )
 
 // What each of these verbs, checks and options is for, seen to hold and to break.
@@ -112,4 +117,35 @@ func TestRowVerbErrors(t *testing.T) {
 		_, err := ParseScenario("x.scenario", "world "+words+"\nrun for=1s\n")
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// What somebody has on a server is read from its keys, of whichever kind of lock they
+// are; what has expired is nobody's, and is not removed because somebody looks.
+func TestClaims(t *testing.T) {
+	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 2, Thefts: true})
+	n := w.nodes[0]
+	now := n.clock.Wall().UnixMilli()
+	until := func(d time.Duration) string { return strconv.FormatInt(now+d.Milliseconds(), 10) }
+	for _, command := range [][]string{
+		{"HSET", "lock:1", "mode", "read", "b", "1", "a", "1", "late", "1", "gone", "1"},
+		{"SET", "{lock:1}:a:rwlock_timeout:1", "1"},
+		{"SET", "{lock:1}:b:rwlock_timeout:1", "1"},
+		{"SET", "{lock:1}:late:rwlock_timeout:1", "1", "PX", "1000"},
+		{"HSET", "lock:1.1", "mode", "write", "c", "1"},
+		{"SET", "lock:1.2", "token"},
+		{"SET", "lock:1.3", "expired", "PX", "1000"},
+		{"SET", "lock:2", "3"}, // permits, which nobody has
+		{"SET", "lock:2.1", "0"},
+		{"ZADD", "{lock:2.1}:timeout", until(time.Minute), "permit", until(time.Second), "lapsed"},
+		{"SET", "elsewhere", "token"},
+	} {
+		n.byHand(command...)
+	}
+	had := []claim{{"lock:1", "a"}, {"lock:1", "b"}, {"lock:1", "late"}, {"lock:1.1", "c"}, {"lock:1.2", "token"},
+		{"lock:1.3", "expired"}, {"lock:2.1", "lapsed"}, {"lock:2.1", "permit"}}
+	require.Equal(t, had, n.claimed(nil))
+	w.now += 1001 * time.Millisecond
+	has := slices.DeleteFunc(had, func(c claim) bool { return c.of == "late" || c.of == "expired" || c.of == "lapsed" })
+	require.Equal(t, has, n.claimed(nil))
+	require.True(t, n.engine.Keyspace().DB(0).Stale([]byte("lock:1.3")), "it is still there")
 }
