@@ -31,6 +31,7 @@ func TestExhaustingScenarios(t *testing.T) {
 		"the shortest lease":  "world ttl=1ms\nrun for=3s\n",
 		"many nodes":          "world masters=99 lock=redlock clients=50 rounds=1\nrun for=1s\n",
 		"everybody at once":   "world clients=20000 rounds=1 delay=1ms hold=1h\nat 0s start all\nrun for=2ms\n",
+		"at one instant":      "world clients=20000 per-lock=1 rounds=1 delay=0s hold=1h\nat 0s start all\nrun for=1ms\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			started := time.Now()

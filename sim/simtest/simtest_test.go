@@ -103,6 +103,21 @@ func TestOwnWorkload(t *testing.T) {
 	}}})
 }
 
+// A run tells every few thousand steps, and at its end, that it goes on.
+func TestRunsGoOn(t *testing.T) {
+	s, err := sim.ParseScenario("x.scenario", "world lock=own clients=1 rounds=1\nrun for=5s\n")
+	require.NoError(t, err)
+	told := 0
+	_, err = s.Run(t.Context(), sim.Options{Own: &sim.Own{Alive: func() { told++ },
+		Run: func(ctx context.Context, c *sim.Client) {
+			for range 10_000 {
+				_ = c.Sleep(ctx, time.Microsecond)
+			}
+		}}})
+	require.NoError(t, err)
+	require.Greater(t, told, 2)
+}
+
 // What client code must not do is named.
 func TestCodeThatLeavesTheSimulation(t *testing.T) {
 	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
