@@ -66,4 +66,24 @@ func TestLinearTellsWhatBreaksTheOrder(t *testing.T) {
 	r := h.l.Result(0)
 	require.Equal(t, Violated, r.Verdict)
 	require.Equal(t, []uint64{second}, r.Events)
+
+	h = newHistory() // the unlock returns behind what breaks the order
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Release, c1)
+	h.happens(trace.Acquire, c2)
+	h.happens(trace.Hold, c2)
+	second = h.happens(trace.Hold, c3)
+	h.happens(trace.Freed, c1)
+	require.Equal(t, []uint64{second}, h.l.Result(0).Events)
+}
+
+// Who has a lock twice has it until both have ended.
+func TestLinearIsReentrant(t *testing.T) {
+	h := newHistory()
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Release, c1)
+	h.happens(trace.Freed, c1)
+	second := h.happens(trace.Hold, c2)
+	require.Equal(t, []uint64{second}, h.l.Result(0).Events)
 }
