@@ -70,6 +70,18 @@ func TestWaitsEndWithTheirBound(t *testing.T) {
 	require.Less(t, story.Story.For, 2*time.Minute)
 }
 
+// A run that is cut shorter can be written to a file: nothing in it is behind its end.
+func TestSoonerEnd(t *testing.T) {
+	start := problem(t, "world ttl=3s hold=9s renew=off profile=redisson rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 30s heal\nrun for=60s seed=1\n").Scenario
+	s := &shrinker{lab: lab{lua: sim.NewLua(), checks: []string{"exclusion"}}, ctx: t.Context()}
+	require.True(t, s.try(start))
+	s.soonerEnd()
+	require.Less(t, s.story().For, 30*time.Second)
+	_, err := s.story().Again()
+	require.NoError(t, err)
+}
+
 // Rounder times are shorter, or not much longer.
 func TestRounder(t *testing.T) {
 	for d, want := range map[time.Duration][]time.Duration{

@@ -71,6 +71,9 @@ func TestBrokenAssumptions(t *testing.T) {
 		"servers that come back with their data": {"world ttl=30s hold=60s profile=redisson lock=redlock masters=5 " +
 			"rounds=1 delay=1ms\nexpect exclusion=violated\nat 0s crash m4\n" + two +
 			"at 10s crash m1\nat 30s calm\nrun for=60s seed=1\n", "a server answers before leases end"},
+		"a client that is cut off, while there is one master": {"world ttl=3s hold=60s profile=redisson lock=mutex " +
+			"replicas=1 rounds=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 0s start c1\n" +
+			"at 500ms partition c1 m1\nat 1s start c2\nrun for=9s seed=1\n", "messages arrive, and before leases end"},
 		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
 			"at 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n",
 			"a client that takes a lock lives to give it back"},
@@ -143,6 +146,32 @@ func TestRestartsAreDelayed(t *testing.T) {
 	}
 }
 
+// What is tried is a crash at the time at which the server went, or, where no line says
+// that it went, at which it came back.
+func TestDelayedRestart(t *testing.T) {
+	for _, test := range [][2]string{
+		{"at 1s crash m1 for=2s data=lose\n", "at 1s crash m1 data=lose for=31s\n"},
+		{"at 1s crash m1\nat 2s start c2\nat 3s restart m1 data=lose\n",
+			"at 1s crash m1 data=lose for=31s\nat 2s start c2\n"},
+		{"at 1s crash m1 for=2s\nat 5s restart m1 data=lose\n",
+			"at 1s crash m1 for=2s\nat 5s crash m1 data=lose for=31s\n"},
+		{"at 1s crash m2\nat 5s restart m1 data=lose\n", "at 1s crash m2\nat 5s crash m1 data=lose for=31s\n"},
+		{"at 1s crash m1\nat 32s restart m1 data=lose\n", ""},
+		{"at 1s crash m1 for=31s data=lose\n", ""},
+		{"at 1s crash m1\nat 2s restart m1 data=keep\nat 3s crash c1 for=1s\n", ""},
+	} {
+		steps, want := test[0], test[1]
+		s := problem(t, "world masters=2 lock=redlock ttl=30s\nexpect exclusion=violated\n"+steps+"run for=60s\n").Scenario
+		c, err := delayedRestart(s)
+		if want == "" {
+			require.ErrorIs(t, err, errSenseless, steps)
+			continue
+		}
+		require.NoError(t, err)
+		require.Contains(t, c.Text(), "=violated\n"+want+"run ", steps)
+	}
+}
+
 // Where Sentinels promote a replica while the old master serves, the story tells of both.
 func TestTwoMastersAreTold(t *testing.T) {
 	s, err := sim.Find("split_brain_renews_on_both_sides")
@@ -150,4 +179,8 @@ func TestTwoMastersAreTold(t *testing.T) {
 	e, _ := explained(t, s.Text())
 	require.Equal(t, []string{"messages arrive, and before leases end", oneMaster}, e.Broken)
 	require.Contains(t, strings.Join(e.Story, "\n"), "r1 is promoted to master")
+	e, _ = explained(t, "world replicas=1 sentinels=3 down-after=5s ttl=60s hold=60s rounds=3 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s hold r1\nat 100ms start c1\nat 1s partition m1,c1 r1,s1,s2,s3,c2\n"+
+		"at 15s start c2\nrun for=30s seed=1\n")
+	require.Equal(t, []string{upToDate, "messages arrive, and before leases end"}, e.Broken, "that says it")
 }
