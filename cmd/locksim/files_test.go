@@ -46,6 +46,13 @@ func TestNothingHalfStays(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--html: ")
 	require.Empty(t, stdout)
+
+	full := filepath.Join(folder, "full.html")
+	require.NoError(t, os.Symlink("/dev/full", full))
+	_, _, stderr = locksim("run", "contention", "--for", "1s", "--html", full)
+	require.Contains(t, stderr, "no space left on device")
+	_, err := os.Lstat(full)
+	require.NoError(t, err, "what is no file of a page is not removed")
 }
 
 // A stored hunt of another build, or one that somebody has changed, is refused.

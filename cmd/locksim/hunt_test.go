@@ -101,11 +101,13 @@ func TestHuntIsResumed(t *testing.T) {
 	for i, f := range found {
 		half += strings.Repeat(",", min(i, 1)) + f[1]
 	}
-	require.NoError(t, os.WriteFile(state, []byte(half+"]}"), 0o600))
-	code, rest, errs := locksim("hunt", "--resume", state)
+	renamed := filepath.Join(folder, "mine.hunt")
+	require.NoError(t, os.WriteFile(renamed, []byte(half+"]}"), 0o600))
+	code, rest, errs := locksim("hunt", "--resume", renamed)
 	require.Equal(t, exitExpected, code, errs)
 	cut := func(s string) string { return s[strings.Index(s, "\nseed"):] }
 	require.Equal(t, cut(whole), cut(rest))
+	require.NoFileExists(t, state, "its own file says that it is at its end")
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -123,18 +125,20 @@ func TestHuntIsResumed(t *testing.T) {
 // Interrupted while its story is made short, a hunt is resumed too.
 func TestHuntIsResumedAtItsStory(t *testing.T) {
 	folder, file := writeScenario(t, huntable)
-	args := []string{"hunt", file, "--root", "5", "--out", folder, "--seeds", "40", "--hits", "2"}
-	_, whole, _ := locksim(args...)
-	cut := func(s string) string { return s[strings.Index(s, "\nseed"):] }
+	for _, enough := range []string{"--seeds 40 --hits 2", "--seeds 20 --hits 100"} { // hits, and seeds
+		args := append([]string{"hunt", file, "--root", "5", "--out", folder}, strings.Fields(enough)...)
+		_, whole, _ := locksim(args...)
+		cut := func(s string) string { return s[strings.Index(s, "\nseed"):] }
 
-	ctx, cancel := context.WithCancel(context.Background())
-	out := &stopAfter{stop: cancel} // at its first word, which is what it found
-	require.Equal(t, exitInterrupted, run(ctx, args, out, out), out.String())
-	require.Contains(t, out.String(), "resume: locksim hunt --resume ")
-	require.NotContains(t, out.String(), "the shortest story")
-	code, rest, errs := locksim("hunt", "--resume", filepath.Join(folder, "test-5.hunt"))
-	require.Equal(t, exitExpected, code, errs)
-	require.Equal(t, cut(whole), cut(rest))
+		ctx, cancel := context.WithCancel(context.Background())
+		out := &stopAfter{stop: cancel} // at its first word, which is what it found
+		require.Equal(t, exitInterrupted, run(ctx, args, out, out), out.String())
+		require.Contains(t, out.String(), "resume: locksim hunt --resume ")
+		require.NotContains(t, out.String(), "the shortest story")
+		code, rest, errs := locksim("hunt", "--resume", filepath.Join(folder, "test-5.hunt"))
+		require.Equal(t, exitExpected, code, errs)
+		require.Equal(t, cut(whole), cut(rest))
+	}
 }
 
 // What violates without the fault that is needed is counted over the interruption too,
@@ -226,9 +230,12 @@ func TestBadHunts(t *testing.T) {
 		"is not a stored hunt":                                       {"hunt", "--resume", file},
 		"expected no other, got":                                     {"hunt", file, "--resume", file},
 		"--seeds: a hunt is resumed as it was begun":                 {"hunt", "--resume", file, "--seeds", "9"},
+		"--strategy: a hunt is resumed as it was begun":              {"hunt", "--resume", file, "--strategy", "exhaustive"},
+		"is not a stored hunt: invalid character":                    {"hunt", "--resume", file, "--workers", "1"},
 		"--hits many: expected a whole number":                       {"hunt", file, "--hits", "many"},
 		"--out: mkdir " + file:                                       {"hunt", file, "--out", file + "/x"},
 		"--bound -1: expected a number from 0 to 9":                  append(exhaust(file), "-1"),
+		"--bound 10: expected a number from 0 to 9":                  append(exhaust(file), "10"),
 		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
 		"a schedule of more than 2000 actions":                       {"hunt", "contention", "--strategy", "exhaustive"},
 		"has no recorded hash":                                       {"replay", file},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -163,6 +164,10 @@ func TestBadInput(t *testing.T) {
 		"unknown flag: --sed":                        {"run", "contention", "--sed", "1"},
 		"--clients 0: expected a number":             {"run", "contention", "--clients", "0"},
 		"--for -1s: expected a duration":             {"run", "contention", "--for", "-1s"},
+		"--for 60: expected a duration such as 60s":  {"run", "contention", "--for", "60"},
+		"--seed -1: expected a number from 0 to 2^6": {"run", "contention", "--seed", "-1"},
+		"--lua maybe: expected true or false":        {"run", "contention", "--lua=maybe"},
+		"--rows x: expected whole numbers with comm": {"matrix", "--rows", "x"},
 		"--trace \"xml\": expected none, text":       {"run", "contention", "--trace", "xml"},
 		"with 1 clients, line 5 of clock_jump_break": {"run", "clock_jump_breaks_redlock", "--clients", "1"},
 	} {
@@ -182,6 +187,28 @@ func TestUnexpectedVerdict(t *testing.T) {
 	code, out, _ := locksim("run", file)
 	require.Equal(t, exitDiffers, code)
 	require.Contains(t, out, "(expected: violated)")
+}
+
+// A bar is drawn where lines can be drawn anew, after a while, and not at each step.
+func TestProgressIsShownNowAndThen(t *testing.T) {
+	p := &progress{out: &bytes.Buffer{}, started: time.Now()}
+	require.False(t, p.due())
+	p.started = time.Now().Add(-patience)
+	require.True(t, p.due())
+	p.shown = time.Now().Add(time.Hour) // or else just before
+	require.False(t, p.due())
+	p.shown = time.Now().Add(-showEvery)
+	require.True(t, p.due())
+
+	console, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = console.Close() }()
+	t.Setenv("TERM", "xterm")
+	require.NotNil(t, terminal(console))
+	t.Setenv("TERM", "dumb")
+	require.Nil(t, terminal(console))
 }
 
 func TestInterruptGivesNoVerdict(t *testing.T) {

@@ -41,11 +41,13 @@ func TestMatrixRefuses(t *testing.T) {
 		"--seeds 0":                         "--seeds 0: expected a number from 1 to 1000000000",
 		"--seeds 1000000001":                "--seeds 1000000001: expected a number",
 		"--find -1":                         "--find -1: expected a number from 0",
+		"--find 1000000001 --cells 2/x":     "--find 1000000001: expected a number",
 		"--cells=":                          "--cells: expected names, such as 7/redisson/mutex",
 		"--rows 1 --cells 2/redisson/mutex": "it is in none of the rows",
 		"--rows 99":                         "there is no such row",
 		"--cells 10/redisson/redlock":       "there is no such cell; there are 10/redisson/redlock/minority, ",
 		"--cells 2/x":                       "--cells 2/x: there is no such cell",
+		"--cells 10/redisson":               "--cells 10/redisson: there is no such cell\n", // or the list would be long
 		"--pages x":                         "expected --format html as well",
 		"--format text":                     "expected table, json, markdown or html",
 		"more":                              `unknown command "more"`,
@@ -63,6 +65,10 @@ func TestMatrixRefuses(t *testing.T) {
 	code, _, stderr = locksim("run", "matrix:99/redisson/mutex")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, `there is no cell "99/redisson/mutex"`)
+	for _, prefix := range []string{"matrix:", "cell:"} {
+		_, _, stderr = locksim("run", prefix+"10/redisson/redlock")
+		require.Contains(t, stderr, "; there are 10/redisson/redlock/minority, ", prefix)
+	}
 }
 
 // A run that is stored goes on where it ended, also after half a line, and comes

@@ -76,6 +76,10 @@ func TestServedExplanation(t *testing.T) {
 	}
 	_, text = get(t, server.URL+"/run/contention")
 	require.NotContains(t, text, "What would have saved it")
+	pause, err := sim.Find("pause_outlives_lease")
+	require.NoError(t, err)
+	_, text = get(t, server.URL+strings.Replace(ownRun(pause.Text()), "/run/", "/explain/", 1))
+	require.Contains(t, text, ">The run</a>", "it has no name")
 }
 
 // A page says what the command line says, of each story that breaks a promise; and of
