@@ -243,9 +243,9 @@ func (n *Node) releaseWaiters() {
 
 const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
 
-// holdsBack reports whether a pause keeps a command from running.
+// holdsBack reports whether a pause keeps a command from running. Replicas are never paused.
 func (b *blocking) holdsBack(c *Call) bool {
-	if !b.pausing() || c.Session.isLink() {
+	if !b.pausing() || c.Session.isLink() || c.Session.isReplica() {
 		return false
 	}
 	_, all := b.paused()

@@ -270,4 +270,47 @@ func TestKilledLinkIsDownAtOnce(t *testing.T) {
 	require.Equal(t, LinkConnect, state)
 	require.Equal(t, killed, down)
 	require.NotZero(t, down)
+
+	f.node.AddReplica(1)
+	f.node.ReplicaAddress(1, "::1", 7000)
+	f.expect(s, "CLIENT KILL [::1]:7000", "OK")
+	require.Empty(t, f.node.Replicas())
+}
+
+// A replica outside of the process is counted, listed and killed as those of the topology
+// are, no pause holds back what it acknowledges, and it may come back.
+// Source: what redis-server 7.0.15 answers to the same commands.
+func TestReplicasOutside(t *testing.T) {
+	f := newFixture(t)
+	s, r := f.session(), f.session()
+	f.expect(r, "REPLCONF listening-port 7000", "OK")
+	sync := func(r *Session, cmd, counts string) {
+		f.node.Do(r, words(strings.Fields(cmd)...))
+		r.Out = r.Out[:0]
+		require.Contains(t, f.do(s, "INFO stats"), counts, cmd)
+		require.Contains(t, f.do(s, "INFO clients"), `connected_clients:1\r\n`)
+	}
+	sync(r, "PSYNC ? -1", `sync_full:1\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\n`)
+	require.Regexp(t, `^"[^\\]* flags=S .* user=default [^\\]*\\n"$`, f.do(s, "CLIENT LIST TYPE replica"))
+	require.Regexp(t, `^"[^\\]* flags=N [^\\]*\\n"$`, f.do(s, "CLIENT LIST TYPE normal"))
+
+	f.expect(s, "SET a 1", "OK", "CLIENT PAUSE 3000", "OK")
+	f.do(r, "REPLCONF ACK 7")
+	require.False(t, r.Blocked())
+	f.clock.advance(3 * time.Second)
+	f.node.Tick()
+	require.Contains(t, f.do(s, "INFO replication"), `slave0:ip=127.0.0.1,port=7000,state=online,offset=7,lag=3\r\n`)
+
+	f.expect(s, "CLIENT KILL TYPE master", "(integer) 0", "CLIENT KILL TYPE replica", "(integer) 1")
+	require.True(t, r.Closing())
+	f.node.Close(r)
+	require.Contains(t, f.do(s, "INFO replication"), `connected_slaves:0\r\n`)
+	for _, again := range [][2]string{
+		{"PSYNC " + f.node.ReplicationID() + " 1", `sync_full:1\r\nsync_partial_ok:1\r\nsync_partial_err:0\r\n`},
+		{"PSYNC another 1", `sync_full:2\r\nsync_partial_ok:1\r\nsync_partial_err:1\r\n`},
+		{"PSYNC " + f.node.ReplicationID() + " 100000", `sync_full:3\r\nsync_partial_ok:1\r\nsync_partial_err:2\r\n`},
+		{"SYNC", `sync_full:4\r\nsync_partial_ok:1\r\nsync_partial_err:2\r\n`},
+	} {
+		sync(f.session(), again[0], again[1])
+	}
 }
