@@ -48,6 +48,18 @@ func TestLongestTTL(t *testing.T) {
 	assert.Greater(t, left, 70*365*24*time.Hour)
 }
 
+// Nor is it a short one to who waits for its end.
+func TestLongestWait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, ttl := range []int64{math.MaxInt64, math.MaxInt64/1_000_000*2 + 3} {
+			w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(ttl), nil }}
+			_, err := lockclient.New(w, lockclient.System()).Mutex("a").TryLock(t.Context(), lockclient.Wait(time.Second))
+			require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			assert.Less(t, len(w.sent(t, 0)), 5)
+		}
+	})
+}
+
 // The longest durations are no more than very long ones: nothing overflows.
 func TestLongestDurations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

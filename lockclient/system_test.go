@@ -1,6 +1,7 @@
 package lockclient_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -50,21 +51,29 @@ func TestClosedClientTakesNothing(t *testing.T) {
 	})
 }
 
-// What is granted to a client that was closed meanwhile is given back.
+// What is granted, or may be, to a client that was closed meanwhile is given back.
 func TestGrantToClosedClientIsGivenBack(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := &wire{}
-		c := lockclient.New(w, lockclient.System(), lockclient.WithID("uuid"))
-		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-			c.Close()
-			return free(script, keys)
-		}
-		_, err := c.Mutex("a").Lock(t.Context())
-		require.ErrorIs(t, err, lockclient.ErrClosed)
-		sent := w.sent(t, 2)
-		assert.Contains(t, sent[0], "mutex-acquire a | 30000 uuid:1")
-		assert.Contains(t, sent[1], "mutex-release a ")
-	})
+	for _, lost := range []error{nil, errReset} {
+		bubble(t, func(t *testing.T) {
+			w := &wire{}
+			c := lockclient.New(strictWire{w}, lockclient.System(), lockclient.WithID("uuid"))
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				c.Close()
+				reply, err := free(script, keys)
+				return reply, errors.Join(err, lost)
+			}
+			_, err := c.Mutex("a").Lock(t.Context())
+			if lost == nil {
+				require.ErrorIs(t, err, lockclient.ErrClosed)
+			} else {
+				require.ErrorIs(t, err, lockclient.ErrUnknown)
+			}
+			time.Sleep(time.Second)
+			sent := w.sent(t, 2)
+			assert.Contains(t, sent[0], "mutex-acquire a | 30000 uuid:1")
+			assert.Contains(t, sent[1], "mutex-release a ")
+		})
+	}
 }
 
 // Who waits when the client is closed is told at once, and leaves the queue.
