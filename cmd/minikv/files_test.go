@@ -3,10 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/topology"
 )
 
 // What has no end is not read for ever.
@@ -28,6 +32,46 @@ func TestFoldersStay(t *testing.T) {
 		require.Contains(t, errs.String(), folder+": is a directory")
 		require.DirExists(t, folder)
 	}
+}
+
+// A file is complete or not there, whoever reads it meanwhile, and nothing else stays.
+func TestWriteFile(t *testing.T) {
+	folder := t.TempDir()
+	name, read := filepath.Join(folder, "a"), filepath.Join(folder, "b")
+	require.NoError(t, writeFile(name, []byte("old")))
+	require.NoError(t, os.Link(name, read))
+	require.NoError(t, writeFile(name, []byte("new")))
+	for file, want := range map[string]string{name: "new", read: "old"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+	taken := filepath.Join(folder, "c")
+	require.NoError(t, os.Mkdir(taken, 0o700))
+	require.Error(t, writeFile(taken, nil))
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, left, 3)
+}
+
+// A trace has no gap: what comes behind a missing event is not written.
+func TestTraceHasNoGap(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	r := &recorder{logs: &logger{out: &bytes.Buffer{}}}
+	require.NoError(t, r.begin(file))
+	writable := r.file
+	unwritable, err := os.Open(file)
+	require.NoError(t, err)
+	r.file = unwritable
+	r.note(topology.Event{Number: 1})
+	require.NoError(t, unwritable.Close())
+	r.file = writable
+	r.note(topology.Event{Number: 2})
+	r.end()
+	require.ErrorContains(t, r.incomplete(), "the trace ends at event 1: ")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Empty(t, text)
 }
 
 // Lines that are longer than the reader's buffer are read as a whole.
