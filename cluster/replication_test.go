@@ -51,6 +51,16 @@ func TestAPauseHoldsBackQuestionsNotPings(t *testing.T) {
 	require.EqualValues(t, 3*len(pingEffect), net.members[0].Node().Offset()-before)
 }
 
+// Nor does it hold back what an attached replica acknowledges: one that has been silent
+// for repl-timeout would be sent away.
+func TestAPauseHoldsBackNoAcknowledgements(t *testing.T) {
+	net := newClusterNet(t, 1, 1)
+	net.run(3*time.Second + 50*time.Millisecond)
+	net.expect(1, "CLIENT PAUSE 100000", "OK")
+	net.run(70 * time.Second)
+	require.Len(t, net.members[0].Node().Replicas(), 1)
+}
+
 // While a replica must reach the offset of its master to take over, there is no PING,
 // which would move that; FAILOVER without an end holds none back.
 func TestAFailoverHoldsBackPings(t *testing.T) {
