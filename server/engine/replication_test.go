@@ -260,7 +260,7 @@ func TestKilledLinkIsDownAtOnce(t *testing.T) {
 	f.node.BecomeReplica("127.0.0.1", 7000)
 	f.node.SetMasterLink(LinkConnected)
 	s := f.session()
-	f.expect(s, "CLIENT KILL TYPE master", "(integer) 1")
+	f.expect(s, "CLIENT KILL TYPE master", "(integer) 1", "CLIENT LIST TYPE master", `""`)
 	_, _, killed := f.node.MasterLink()
 	f.clock.advance(20 * time.Second)
 	require.True(t, f.node.CutOff())
