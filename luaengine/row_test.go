@@ -27,6 +27,8 @@ func TestLongRows(t *testing.T) {
 		{row("return ", "1+", "1", many), "too many operators in a row"},
 		{row("local a={} return a", ".b", "", many), "too many operators in a row"},
 		{row("local a=1 ", "if a then a=1 end ", "return a", many/10), "control structure too long"},
+		{row("local a=1 ", "if a then a=1 end ", row("local f=function() end ", "if a then a=1 end ", "", many/25), many/25),
+			"control structure too long"},
 		{row("return ", "(", "1", many), "too many syntax levels"},
 		{row("return ", "{", "", many), "too many syntax levels"},
 		{row("", "do ", "", many), "too many syntax levels"},
