@@ -19,6 +19,7 @@ type outside struct {
 	port    int    // where it says that it listens
 	host    string // "": where it comes from
 	acks    bool   // it knows PSYNC, and acknowledges what it has
+	psync2  bool   // it knows that the history may have got another name
 	sent    int64  // up to which offset it has been sent the stream
 }
 
@@ -61,7 +62,11 @@ func (n *Node) continues(s *Session, args [][]byte) bool {
 	if _, ok = n.EffectsSince(next - 1); !ok {
 		return false
 	}
-	s.Out = append(s.Out, "+CONTINUE "+n.ReplicationID()+"\r\n"...)
+	answer := "+CONTINUE"
+	if s.outside.psync2 {
+		answer += " " + n.ReplicationID()
+	}
+	s.Out = append(s.Out, answer+"\r\n"...)
 	n.attachOutside(s, next-1)
 	return true
 }
@@ -168,6 +173,9 @@ func (c *Call) replConf(option, value []byte) string {
 	case is(option, "IP-ADDRESS"):
 		s.own().outside.host = strings.ToLower(string(value))
 	case is(option, "CAPA"):
+		if is(value, "PSYNC2") {
+			s.own().outside.psync2 = true
+		}
 	case is(option, "RDB-FILTER-ONLY"):
 		for _, part := range bytes.Fields(value) {
 			if !is(part, "FUNCTIONS") {
