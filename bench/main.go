@@ -95,6 +95,12 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	out := newReport(s.json, targets)
+	var begin []fact
+	if !s.quick {
+		if begin, err = beginnings(targets); err != nil {
+			return err
+		}
+	}
 	for _, r := range list {
 		results, err := measureRow(ctx, targets, r, s)
 		if err != nil {
@@ -103,7 +109,11 @@ func run(ctx context.Context, s settings) error {
 		out.row(r, results)
 	}
 	if !s.quick {
-		if err := others(ctx, targets, s, out); err != nil {
+		facts, err := simulator(ctx, targets[len(targets)-1], 4*s.length)
+		for _, f := range append(begin, facts...) {
+			out.fact(f)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -113,21 +123,18 @@ func run(ctx context.Context, s settings) error {
 	return nil
 }
 
-// others measures what is not a workload: start-up, memory, the simulator.
-func others(ctx context.Context, targets []*target, s settings, out *report) error {
+// beginnings are facts of servers that have done nothing yet: later they have memory of
+// connections that have ended, and serve new ones from it.
+func beginnings(targets []*target) (facts []fact, err error) {
 	for _, t := range targets {
-		out.fact(fact{t.name + " first answer", float64(t.startup.Microseconds()), "µs"})
 		bytes, err := perConnection(t)
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
+			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		out.fact(fact{t.name + " idle connection", bytes, "B"})
+		facts = append(facts, fact{t.name + " first answer", float64(t.startup.Microseconds()), "µs"},
+			fact{t.name + " idle connection", bytes, "B"})
 	}
-	facts, err := simulator(ctx, targets[len(targets)-1], 4*s.length)
-	for _, f := range facts {
-		out.fact(f)
-	}
-	return err
+	return facts, nil
 }
 
 // measureRow measures a row on all targets, round by round in turn.
