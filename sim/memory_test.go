@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,23 +21,41 @@ func BenchmarkMemory(b *testing.B) {
 			if clients > 10_000 && testing.Short() || clients > 100_000 && !*million {
 				b.Skip("a gigabyte for each 100,000")
 			}
-			s := parsed(b, fmt.Sprintf("world clients=%d hold=1h..1h\nexpect exclusion=holds\nrun for=3s\n", clients))
 			for b.Loop() {
-				before := inUse()
-				r := &runner{s: s.with(Options{Seed: 1})}
-				r.build(Options{})
-				made := inUse()
-				for i, c := range r.clients {
-					r.w.at(time.Duration(i)*time.Second/time.Duration(clients), c.start)
-				}
-				require.NoError(b, r.w.Run(3*time.Second))
-				waiting := inUse()
-				b.ReportMetric((made-before)/float64(clients), "B/unstarted")
-				b.ReportMetric((waiting-before)/float64(clients), "B/waiting")
-				r.w.Stop()
+				unstarted, waiting := memory(b, clients)
+				b.ReportMetric(unstarted, "B/unstarted")
+				b.ReportMetric(waiting, "B/waiting")
 			}
 		})
 	}
+}
+
+// A client that waits needs a stack of 4 KiB: the next one would be twice as large. What
+// its frames have in use decides it, some 1,200 bytes at most.
+func TestMemory(t *testing.T) {
+	if raceDetector || strconv.IntSize < 64 {
+		t.Skip("frames are others here")
+	}
+	unstarted, waiting := memory(t, 20_000)
+	require.LessOrEqual(t, unstarted, 300.)
+	require.LessOrEqual(t, waiting, 8192.)
+}
+
+// memory is how many bytes each of so many clients takes before it starts, and while it
+// waits in lock().
+func memory(t testing.TB, clients int) (unstarted, waiting float64) {
+	s := parsed(t, fmt.Sprintf("world clients=%d hold=1h..1h\nexpect exclusion=holds\nrun for=3s\n", clients))
+	before := inUse()
+	r := &runner{s: s.with(Options{Seed: 1})}
+	r.build(Options{})
+	unstarted = (inUse() - before) / float64(clients)
+	for i, c := range r.clients {
+		r.w.at(time.Duration(i)*time.Second/time.Duration(clients), c.start)
+	}
+	require.NoError(t, r.w.Run(3*time.Second))
+	waiting = (inUse() - before) / float64(clients)
+	r.w.Stop()
+	return unstarted, waiting
 }
 
 // inUse is how many bytes heap and stacks need, after a collection.

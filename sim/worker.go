@@ -58,7 +58,8 @@ type holding interface {
 // retryAfter is how long a client waits after a failed lock().
 const retryAfter = 100 * time.Millisecond
 
-// round is one lock, work, write and unlock.
+// round is one lock, work, write and unlock. While a worker waits for a lock, its stack
+// is what a client costs: what comes behind has frames of its own.
 func (p *worker) round(t *task, ctx context.Context) (more bool) {
 	b, h, err := p.take(t, ctx, false)
 	p.c.got = err == nil
@@ -67,23 +68,25 @@ func (p *worker) round(t *task, ctx context.Context) (more bool) {
 		p.c.backOff(t)
 		return true
 	}
+	p.use(t, ctx, b, h)
+	return true
+}
+
+// use is what a worker does with what it has got.
+func (p *worker) use(t *task, ctx context.Context, b *Belief, h holding) {
 	p.reenter(t, h.Context(), p.c.load.Reenter)
 	if p.c.load.Downgrade && !p.c.reads() {
 		b, h = p.downgrade(t, ctx, b, h)
 	}
 	p.work(t, b, h)
 	p.giveBack(t, ctx, b, h)
-	return true
 }
 
 // take takes what the worker takes first, or what it takes inside that.
 func (p *worker) take(t *task, ctx context.Context, inside bool) (*Belief, holding, error) {
-	c, from, reads := p.c, p.outer, trace.Actor(0)
+	c, from := p.c, p.outer
 	if inside {
 		from = p.inner
-		if p.mixed {
-			reads = c.actor
-		}
 	}
 	c.note(t, trace.Acquire)
 	var patience *timer
@@ -99,9 +102,18 @@ func (p *worker) take(t *task, ctx context.Context, inside bool) (*Belief, holdi
 	if err != nil {
 		return nil, nil, err
 	}
-	b := t.beginBelief(c.lock, h, reads)
+	return p.believes(t, h, inside), h, nil
+}
+
+// believes begins what the worker believes when it has got something.
+func (p *worker) believes(t *task, h holding, inside bool) *Belief {
+	reads := trace.Actor(0)
+	if inside && p.mixed {
+		reads = p.c.actor
+	}
+	b := t.beginBelief(p.c.lock, h, reads)
 	watchLoss(b, h)
-	return b, h, nil
+	return b
 }
 
 // impatient returns a context that is cancelled after a while, unless that is stopped.

@@ -1,0 +1,6 @@
+//go:build race
+
+package sim
+
+// raceDetector says that stacks are larger.
+const raceDetector = true
