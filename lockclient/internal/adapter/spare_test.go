@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,12 +14,12 @@ import (
 // place; one that is too many is not kept at all.
 func TestSpares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dropped := 0
-		spares := NewSpares(func(int) { dropped++ })
+		var dropped atomic.Int32 // their times end at once
+		spares := NewSpares(func(int) { dropped.Add(1) })
 		for i := range spareCount + 1 {
 			spares.Keep("a", i)
 		}
-		require.Equal(t, 1, dropped)
+		require.EqualValues(t, 1, dropped.Load())
 		_, ok := spares.Take("b")
 		assert.False(t, ok)
 		latest, ok := spares.Take("a")
@@ -27,7 +28,7 @@ func TestSpares(t *testing.T) {
 
 		time.Sleep(spareTime + time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, spareCount, dropped, "not the one that is used")
+		assert.EqualValues(t, spareCount, dropped.Load(), "not the one that is used")
 		_, ok = spares.Take("a")
 		assert.False(t, ok)
 	})
