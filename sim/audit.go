@@ -124,6 +124,6 @@ func permitsTaken(w *World, load *Workload, lock int32) int64 {
 func leasedTaken(w *World, load *Workload, lock int32) int64 {
 	m := w.groups[0].home(lockName(lock))
 	now := strconv.FormatInt(m.clock.Wall().UnixMilli(), 10)
-	ended := m.byHand("ZCOUNT", "{"+lockName(lock)+"}:timeout", "0", now)
+	ended := m.byHand("ZCOUNT", leasesOf(lockName(lock)), "0", now)
 	return int64(load.Permits) - w.left(lock) - ended.Int
 }

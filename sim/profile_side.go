@@ -118,7 +118,13 @@ func fairRelease(l *rlock, id string) request {
 		args: []string{"0", inMillis(l.lease), l.owner, l.now(), l.of.publish(), inMillis(l.of.latchTTL())}}
 }
 
-func timersOf(l *rlock) string { return "{" + l.name + "}:" + l.owner + ":rwlock_timeout" }
+func timersOf(l *rlock) string { return timersBy(l.name, l.owner) }
+
+// timersBy begins the names of the keys that end the leases of one who reads.
+func timersBy(name, owner string) string { return "{" + name + "}:" + owner + ":rwlock_timeout" }
+
+// leasesOf is the key with the leases of permits.
+func leasesOf(name string) string { return "{" + name + "}:timeout" }
 
 func readAcquire(l *rlock, lease, _ time.Duration, _ bool) request {
 	return request{script: scriptReadAcquire, keys: []string{l.name, timersOf(l)},

@@ -80,7 +80,7 @@ func lockKeys(locks int) (list []lockKey) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		list = append(list, lockKey{name, []byte(name), []byte("{" + name + "}:timeout")})
+		list = append(list, lockKey{name, []byte(name), []byte(leasesOf(name))})
 	}
 	return list
 }
@@ -113,9 +113,7 @@ func (k *lockKey) claimed(n *node, taken []claim) []claim {
 var modeField = []byte("mode")
 
 // timer is the key of the lease of one who reads.
-func (k *lockKey) timer(of string) []byte {
-	return []byte("{" + k.name + "}:" + of + ":rwlock_timeout:1")
-}
+func (k *lockKey) timer(of string) []byte { return []byte(timersBy(k.name, of) + ":1") }
 
 // isNumber reports whether a lock's text is how many permits there are.
 func isNumber(text string) bool {

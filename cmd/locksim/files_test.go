@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,8 +48,8 @@ func TestNothingHalfStays(t *testing.T) {
 	require.Contains(t, stderr, "--html: ")
 	require.Empty(t, stdout)
 
-	if _, err := os.Stat("/dev/full"); err != nil {
-		return
+	if runtime.GOOS != "linux" {
+		return // others have no file that is always full
 	}
 	full := filepath.Join(folder, "full.html")
 	require.NoError(t, os.Symlink("/dev/full", full))

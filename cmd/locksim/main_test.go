@@ -189,7 +189,7 @@ func TestUnexpectedVerdict(t *testing.T) {
 	require.Contains(t, out, "(expected: violated)")
 }
 
-// A bar is drawn where lines can be drawn anew, after a while, and not at each step.
+// A bar is drawn after a while, and not at each step.
 func TestProgressIsShownNowAndThen(t *testing.T) {
 	p := &progress{out: &bytes.Buffer{}, started: time.Now()}
 	require.False(t, p.due())
@@ -199,10 +199,13 @@ func TestProgressIsShownNowAndThen(t *testing.T) {
 	require.False(t, p.due())
 	p.shown = time.Now().Add(-showEvery)
 	require.True(t, p.due())
+}
 
+// Of terminals, one that is dumb has no bar.
+func TestTerminal(t *testing.T) {
 	console, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("this machine gives no terminal to a test: ", err)
 	}
 	defer func() { _ = console.Close() }()
 	t.Setenv("TERM", "xterm")
