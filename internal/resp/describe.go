@@ -48,7 +48,7 @@ func describe(b *strings.Builder, v Value, indent string) {
 	case Bulk:
 		b.WriteString(Quote(v.Str))
 	case Double:
-		b.WriteString("(double) " + FormatDouble(v.Float64()))
+		b.WriteString("(double) " + v.number())
 	case Bool:
 		b.WriteString("(" + strconv.FormatBool(v.Int != 0) + ")")
 	case BigNumber:
@@ -147,7 +147,7 @@ func Inline(v Value) string {
 	case Integer, Bool:
 		return strconv.FormatInt(v.Int, 10)
 	case Double:
-		return FormatDouble(v.Float64())
+		return v.number()
 	case Bulk, Verbatim:
 		return Quote(v.Str)
 	case Array, Map, Set, Push:

@@ -117,7 +117,7 @@ func (p *parser) double(start int, text []byte) (Value, bool) {
 	if err != nil && !math.IsInf(f, 0) {
 		return Value{}, p.fail(start, "invalid double")
 	}
-	return Float(f), true
+	return Number(f, string(text)), true
 }
 
 // length reads a size; -1, for RESP2's null forms, only where null is allowed.

@@ -29,8 +29,8 @@ const (
 // that is used again).
 type Value struct {
 	Kind Kind
-	Int  int64 // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"
-	Str  string
+	Int  int64  // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"
+	Str  string // a Double's: its text, "" for that of FormatDouble
 	List []Value
 }
 
@@ -63,6 +63,17 @@ func Pairs(keysAndValues ...Value) Value { return Value{Kind: Map, List: keysAnd
 
 // Float returns a double reply.
 func Float(f float64) Value { return Value{Kind: Double, Int: int64(math.Float64bits(f))} }
+
+// Number returns a double reply that RESP3 sends as text, which may have more
+// digits than f needs.
+// Source: networking.c, addReplyHumanLongDouble.
+func Number(f float64, text string) Value {
+	v := Float(f)
+	if text != FormatDouble(f) {
+		v.Str = text
+	}
+	return v
+}
 
 // VerbatimText returns a verbatim string. Of its format three bytes are sent,
 // blanks behind a shorter one.
@@ -119,6 +130,14 @@ func Flag(b bool) Value {
 
 // Float64 returns the number of a Double.
 func (v Value) Float64() float64 { return math.Float64frombits(uint64(v.Int)) }
+
+// number is the text of a Double.
+func (v Value) number() string {
+	if v.Str != "" {
+		return v.Str
+	}
+	return FormatDouble(v.Float64())
+}
 
 // IsNil reports whether v is either form of null.
 func (v Value) IsNil() bool { return v.Kind == Nil || v.Kind == NilArray }

@@ -123,7 +123,7 @@ func appendHeader(dst []byte, prefix byte, n int) []byte {
 func appendDowngraded(dst []byte, v Value) []byte {
 	switch v.Kind {
 	case Double:
-		return redcon.AppendBulkString(dst, FormatDouble(v.Float64()))
+		return redcon.AppendBulkString(dst, v.number())
 	case Bool:
 		return redcon.AppendInt(dst, v.Int)
 	}
@@ -133,7 +133,7 @@ func appendDowngraded(dst []byte, v Value) []byte {
 func appendResp3(dst []byte, v Value) []byte {
 	switch v.Kind {
 	case Double:
-		dst = append(append(dst, ','), FormatDouble(v.Float64())...)
+		dst = append(append(dst, ','), v.number()...)
 	case Bool:
 		if v.Int != 0 {
 			return append(dst, "#t\r\n"...)

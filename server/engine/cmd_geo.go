@@ -169,7 +169,7 @@ func (c *Call) coordinateReply(f float64) resp.Value {
 	text := coordinate(f)
 	if c.Proto == 3 {
 		f, _ = strconv.ParseFloat(text, 64)
-		return resp.Float(f)
+		return resp.Number(f, text)
 	}
 	return resp.Str(text)
 }
