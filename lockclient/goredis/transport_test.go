@@ -8,6 +8,8 @@ import (
 	"log"
 	"net"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -255,6 +257,49 @@ func freesFromConnecting(t *testing.T, p *proxy, transport lockclient.Transport)
 		assert.Error(t, ask(ctx), what)
 		assert.Less(t, time.Since(begun), 20*time.Second, what)
 	}
+}
+
+// Callers wait for one attempt to connect, which rueidis makes with the context of
+// the first: if that ends, the others' requests are sent all the same.
+func TestContextIsItsCallersOwn(t *testing.T) { onEachServer(t, contextIsItsCallersOwn) }
+
+func contextIsItsCallersOwn(t *testing.T, addr string) {
+	var dials atomic.Int32
+	dialing := make(chan struct{})
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{addr}, PipelineMultiplex: -1,
+		DialCtxFn: func(ctx context.Context, addr string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			if dials.Add(1) == 2 {
+				close(dialing)
+				<-ctx.Done() // too late to keep the dialer from its success
+			}
+			return dialer.Dial("tcp", addr)
+		},
+	})
+	require.NoError(t, err)
+	defer client.Close()
+	transport, err := adapter.New(t.Context(), client)
+	require.NoError(t, err)
+	key := uniqueKey(t)
+	_, err = transport.Do(t.Context(), "", "QUIT")
+	require.NoError(t, err)
+	first, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for first.Err() == nil { // the old connection may still look alive
+			_, _ = transport.Do(first, key, "EXISTS", key)
+		}
+	})
+	<-dialing
+	for range 3 {
+		wg.Go(func() {
+			_, err := transport.Do(t.Context(), key, "EXISTS", key)
+			assert.NoError(t, err)
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // they wait for the same connection
+	cancel()
+	wg.Wait()
 }
 
 // Dialing that ends a moment before its context shows as the context's end, and

@@ -103,9 +103,26 @@ func (t *Transport) eval(
 	})
 }
 
+// attempts is how many attempts of others to connect a request waits for.
+const attempts = 10
+
 // send sends one command, once: what Arbitrary builds is a write to rueidis,
-// and writes are not sent again.
-func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.Reply, error) {
+// and writes are not sent again. What was not sent because somebody else had
+// given up connecting is sent.
+func send(ctx context.Context, s sender, head, keys, args []string) (reply lockclient.Reply, err error) {
+	for range attempts {
+		if reply, err = sendOnce(ctx, s, head, keys, args); !errors.Is(err, errOthers) {
+			break
+		}
+	}
+	return reply, err
+}
+
+// errOthers is a request that waited for a connection which rueidis made with the
+// context of another one, until that context ended.
+var errOthers = fmt.Errorf("%w: whoever was connecting has given up", lockclient.ErrNotSent)
+
+func sendOnce(ctx context.Context, s sender, head, keys, args []string) (lockclient.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
@@ -114,6 +131,9 @@ func send(ctx context.Context, s sender, head, keys, args []string) (lockclient.
 		return lockclient.Reply{}, err
 	}
 	message, err := s.Do(ctx, cmd).ToMessage()
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return lockclient.Reply{}, errOthers
+	}
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return lockclient.Reply{}, outcome(err)
 	}
