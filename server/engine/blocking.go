@@ -72,7 +72,7 @@ func (c *Call) mayBlock() bool { return !c.Script && !c.InTx && !c.Session.isLin
 
 // deadlineIn is now plus a timeout, 0 being for ever.
 func (n *Node) deadlineIn(timeoutMillis int64) int64 {
-	now := n.nowMillis()
+	now := n.nextMillis()
 	if timeoutMillis == 0 || timeoutMillis > math.MaxInt64-now {
 		return math.MaxInt64
 	}

@@ -41,6 +41,19 @@ func TestBlockingTimesOutByTheWallClock(t *testing.T) {
 	require.False(t, ok)
 }
 
+// A wait that begins within a millisecond does not end before its time, nor does a
+// pause: Redis ends both behind their deadlines. Who waits for 100 ms measures it.
+func TestNoWaitIsShorterThanAskedFor(t *testing.T) {
+	for _, cmd := range []string{"BLPOP k 0.1", "XREAD BLOCK 100 STREAMS x $", "WAIT 1 100", "CLIENT PAUSE 100"} {
+		f := newFixture(t, withLua)
+		f.clock.advance(300 * time.Microsecond)
+		f.do(f.session(), cmd)
+		left, _ := f.node.NextDeadline()
+		require.GreaterOrEqual(t, left, 100*time.Millisecond, cmd)
+		require.Less(t, left, 101*time.Millisecond, cmd)
+	}
+}
+
 func TestBlockingIsNotForTransactionsAndScripts(t *testing.T) {
 	f := newFixture(t, withLua)
 	s := f.session()

@@ -111,7 +111,7 @@ func runClientPause(c *Call) resp.Value {
 	case timeout < 0:
 		return resp.Err(errNegTimeout)
 	}
-	n.Pause(PausedByClient, n.nowMillis()+timeout, all)
+	n.Pause(PausedByClient, n.nextMillis()+timeout, all)
 	return resp.OK
 }
 

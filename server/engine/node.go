@@ -335,6 +335,14 @@ func (n *Node) onExpire(db int, key string) {
 // nowMillis is the node's wall clock in Unix milliseconds.
 func (n *Node) nowMillis() int64 { return n.cfg.Clock.Wall().UnixMilli() }
 
+// nextMillis is nowMillis, or one more if that has begun already: what lasts from
+// then on for a number of milliseconds lasts no less.
+// Source: handleBlockedClientsTimeout of Redis 7.0, which ends a wait behind its
+// deadline, not at it.
+func (n *Node) nextMillis() int64 {
+	return n.cfg.Clock.Wall().Add(time.Millisecond - 1).UnixMilli()
+}
+
 // seconds is the time since the node started, in whole seconds.
 func (n *Node) seconds() int64 { return int64(n.cfg.Clock.Mono() / time.Second) }
 
