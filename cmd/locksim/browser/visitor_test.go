@@ -126,7 +126,8 @@ func (v *visitor) do(actions ...chromedp.Action) {
 func (v *visitor) opens(address string) {
 	v.t.Helper()
 	v.do(chromedp.Navigate(address))
-	v.until(`!document.getElementById('event') || document.getElementById('event').textContent !== ''`)
+	v.until(`document.readyState === 'complete' &&
+		(!document.getElementById('event') || document.getElementById('event').textContent !== '')`)
 }
 
 // asks evaluates an expression, and waits for its promise.
