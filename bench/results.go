@@ -87,8 +87,8 @@ type bar struct {
 
 const (
 	barStep   = 26
-	unitWidth = 110.0 // of a ratio of 1
-	maxRatio  = 4.0   // longer bars are cut
+	unitWidth = 90.0 // of a ratio of 1
+	maxRatio  = 5.2  // longer bars are cut
 )
 
 // draw writes the throughput of every row against redis-server's as an SVG file.
@@ -114,7 +114,7 @@ func draw(path string, on setup, lines []line) error {
 	}
 	defer file.Close()
 	if err := shape.Execute(file, map[string]any{"On": on, "Bars": bars, "Height": 70 + len(bars)*barStep,
-		"One": unitWidth}); err != nil {
+		"End": 38 + len(bars)*barStep, "One": unitWidth}); err != nil {
 		return err
 	}
 	return file.Close()
