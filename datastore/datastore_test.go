@@ -332,7 +332,7 @@ func TestADeadlineThatNeverComesIsNotDue(t *testing.T) {
 func TestDescribeIsNoAccess(t *testing.T) {
 	now, draws := int64(0), 0
 	k := newTestStore(&now)
-	k.CountUses(UseCounting{Draw: func() uint64 { draws++; return 0 }})
+	k.CountUses(UseCounting{Draw: func() uint64 { draws++; return 0 }}, 0)
 	db, key := k.DB(0), []byte("k")
 	db.SetString(key, []byte("1"), 2980)
 	db.SetIdle(key, time.Hour)
@@ -343,4 +343,31 @@ func TestDescribeIsNoAccess(t *testing.T) {
 	now = 2981
 	require.Equal(t, "none", db.Describe(key))
 	require.Equal(t, 1, db.Len())
+}
+
+// When uses begin or cease to be counted, Redis reads the 24 bits that it has of a key
+// as the other of the two: a last access in seconds, or a minute and a counter.
+func TestUsesAndLastAccessAreTheSameBits(t *testing.T) {
+	const second = 1_700_000_000 // 0x53f100 in 24 bits, and minute 21,781 in 16
+	now := int64(second*1000 + 250)
+	k := newTestStore(&now)
+	k.SetAccessTime(time.Hour)
+	db, old, fresh := k.DB(0), []byte("old"), []byte("fresh")
+	db.SetString(old, []byte("1"), NoDeadline)
+	db.SetIdle(old, 3*time.Second) // 0x53f0fd: 253 uses in minute 21,488, 293 minutes ago
+	counting := UseCounting{Draw: func() uint64 { return 0 }, Decay: 2}
+	k.CountUses(counting, now)
+	require.Equal(t, 253-293/2, db.Uses(old))
+	db.SetString(fresh, []byte("1"), NoDeadline)
+	require.Equal(t, 5, db.Uses(fresh))
+	k.CountUses(counting, now) // another setting has changed
+	require.Equal(t, 253-293/2, db.Uses(old))
+
+	k.CountUses(UseCounting{}, now)
+	require.Equal(t, int64(3), int64(db.Idle(old)/time.Second))
+	// 21,781<<8|5 is behind the clock's 0x53f100, so it is of its last round.
+	require.Equal(t, int64(0x53f100-(21781<<8|5)+(1<<24-1)), int64(db.Idle(fresh)/time.Second))
+	k.CountUses(counting, now)
+	require.Equal(t, 253-293/2, db.Uses(old))
+	require.Equal(t, 5, db.Uses(fresh))
 }

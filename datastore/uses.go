@@ -19,8 +19,59 @@ type uses struct {
 // newUses is the counter of a new key, so that it is not the first to go.
 const newUses = 5
 
-// CountUses says how uses are counted from now on.
-func (k *Keyspace) CountUses(how UseCounting) { k.counting = how }
+// CountUses says how uses are counted from now on, at a Unix time in milliseconds.
+// Redis has 24 bits for both, a key's last access in seconds, or the minute of its
+// last use and the counter: when counting begins or ends, one is read as the other.
+func (k *Keyspace) CountUses(how UseCounting, now int64) {
+	began, ended := k.counting.Draw == nil && how.Draw != nil, k.counting.Draw != nil && how.Draw == nil
+	k.counting = how
+	if !began && !ended {
+		return
+	}
+	for _, db := range k.dbs {
+		if db == nil {
+			continue
+		}
+		for _, e := range db.space.ordered() {
+			if began {
+				e.uses = k.usesFromAccess(e.accessed, now)
+			} else {
+				e.accessed = k.accessFromUses(e.uses, now)
+			}
+		}
+	}
+}
+
+const (
+	accessBits = 1<<24 - 1 // of a last access in seconds
+	minuteBits = 1<<16 - 1 // of a last use in minutes; the counter has 8
+)
+
+// usesFromAccess is what a last access looks like as uses.
+// Source: LFUTimeElapsed of Redis 7.0.
+func (k *Keyspace) usesFromAccess(at time.Duration, now int64) uses {
+	idle := now/1000 - (now-(k.accessTime-at).Milliseconds())/1000
+	bits := now/1000&accessBits - idle
+	if bits < 0 {
+		bits += accessBits
+	}
+	ago := now/60_000&minuteBits - bits>>8
+	if ago < 0 {
+		ago += minuteBits
+	}
+	return uses{uint8(bits), k.minute() - uint32(ago)}
+}
+
+// accessFromUses is what uses look like as a last access.
+// Source: estimateObjectIdleTime of Redis 7.0.
+func (k *Keyspace) accessFromUses(u uses, now int64) time.Duration {
+	minute := (now/60_000 - int64(k.minute()-u.minute)) & minuteBits
+	idle := now/1000&accessBits - (minute<<8 | int64(u.counter))
+	if idle < 0 {
+		idle += accessBits
+	}
+	return k.accessTime - time.Duration(1000*idle+now%1000)*time.Millisecond
+}
 
 // Uses is the counter of key, 0 to 255; asking is no use.
 func (db *DB) Uses(key []byte) int {

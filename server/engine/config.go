@@ -166,7 +166,7 @@ func (conf *configuration) put(name, value string) error {
 // whether new keys are to be told of.
 func (n *Node) applyLimits() {
 	n.keys.Account(n.conf.maxMemory > 0)
-	n.keys.CountUses(n.useCounting())
+	n.keys.CountUses(n.useCounting(), n.nowMillis())
 	n.keys.OnNew = nil
 	if n.conf.notify&eventNew != 0 {
 		n.keys.OnNew = func(db int, key string) { n.notify(db, "new", key) }
