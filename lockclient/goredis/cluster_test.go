@@ -2,6 +2,8 @@ package goredis_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +137,56 @@ func TestWaiterFollowsItsSlot(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A script that replicas confirm is run where its slot is, also while that is on its
+// way, and once the client was sent on it knows the way.
+func TestConfirmedScriptsFollowTheirSlots(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, top *topology.Topology, transport lockclient.Transport) {
+		key, runs := uniqueKey(t), int64(0)
+		script := lockclient.NewScript("count", "return redis.call('incr', KEYS[1])")
+		run := func(when string) {
+			runs++
+			reply, known, confirmed, err := transport.(lockclient.Replicated).EvalReplicated(
+				t.Context(), script, []string{key}, nil, 10*time.Second)
+			require.NoError(t, err, when)
+			require.Equal(t, lockclient.Reply{Kind: lockclient.IntReply, Int: runs}, reply, when)
+			require.EqualValues(t, 1, known, when)
+			require.EqualValues(t, 1, confirmed, when)
+		}
+		run("before")
+		number := slot.OfString(key)
+		to := top.Node("m1")
+		if to.OpenSlot(number) != nil { // it has the slot
+			to = top.Node("m2")
+			require.NoError(t, to.OpenSlot(number))
+		}
+		_, err := to.MoveKeys(number, 100)
+		require.NoError(t, err)
+		run("on its way")
+		require.NoError(t, to.CloseSlot(number))
+		run("moved")
+		require.Eventually(t, func() bool {
+			before := redirects(t, top)
+			run("later")
+			return redirects(t, top) == before
+		}, 10*time.Second, 10*time.Millisecond)
+	})
+}
+
+// redirects is how many requests were answered with MOVED.
+func redirects(t *testing.T, top *topology.Topology) (sum int) {
+	for _, n := range top.Nodes() {
+		info, err := n.Command("INFO", "errorstats")
+		require.NoError(t, err)
+		if _, rest, ok := strings.Cut(info.Str, "errorstat_MOVED:count="); ok {
+			count, _, _ := strings.Cut(rest, "\r\n")
+			one, err := strconv.Atoi(count)
+			require.NoError(t, err)
+			sum += one
+		}
+	}
+	return sum
 }
 
 // moveSlot moves a slot to a master that does not have it, when somebody waits

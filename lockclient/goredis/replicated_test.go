@@ -13,9 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"minikv/cluster"
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
+	"minikv/topology"
 )
 
 // A lock that no replica confirms is given back; one that a replica has, or
@@ -82,6 +84,37 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 		locked, err := c.Mutex("unconfirmed").IsLocked(t.Context())
 		return err == nil && !locked
 	}, 5*time.Second, 10*time.Millisecond)
+}
+
+// All replicas are waited for, not just the first.
+func TestAllReplicasAreAsked(t *testing.T) {
+	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	script := lockclient.NewScript("write", "return redis.call('incr', KEYS[1])")
+	for name, connect := range map[string]func(addr string) (lockclient.Transport, error){
+		"go-redis": func(addr string) (lockclient.Transport, error) {
+			client := redis.NewClient(&redis.Options{Addr: addr})
+			t.Cleanup(func() { client.Close() })
+			return goredis.New(t.Context(), client, goredis.WithReplicas())
+		},
+		"rueidis": func(addr string) (lockclient.Transport, error) {
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
+			require.NoError(t, err)
+			t.Cleanup(client.Close)
+			return adapter.New(t.Context(), client, adapter.WithReplicas())
+		},
+	} {
+		p := newProxy(t, top.Node("m1").Address())
+		transport, err := connect(p.addr())
+		require.NoError(t, err)
+		_, known, confirmed, err := transport.(lockclient.Replicated).EvalReplicated(
+			t.Context(), script, []string{"k"}, nil, 10*time.Second)
+		require.NoError(t, err, name)
+		require.EqualValues(t, 2, known, name)
+		require.EqualValues(t, 2, confirmed, name)
+		require.Equal(t, 1, p.count("WAIT\r\n$1\r\n2\r\n$5\r\n10000"), name)
+	}
 }
 
 // processID is that of a server.
