@@ -4,6 +4,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/precise"
 )
 
 // lrand48 is the generator behind math.random, which Redis brings along so that
@@ -36,9 +38,9 @@ var mathConstants = map[string]lua.LValue{
 
 // mathOfOne are the functions of one number.
 var mathOfOne = map[string]func(float64) float64{
-	"acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
-	"cos": math.Cos, "cosh": math.Cosh, "exp": preciseExp, "floor": math.Floor, "log": preciseLog,
-	"log10": preciseLog10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
+	"acos": precise.Acos, "asin": precise.Asin, "atan": math.Atan, "ceil": math.Ceil,
+	"cos": precise.Cos, "cosh": math.Cosh, "exp": precise.Exp, "floor": math.Floor, "log": precise.Log,
+	"log10": precise.Log10, "sin": precise.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
 	"tanh": math.Tanh,
 	"deg":  func(x float64) float64 { return x / (math.Pi / 180) },
 	"rad":  func(x float64) float64 { return x * (math.Pi / 180) },

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"minikv/internal/precise"
 )
 
 // parseNumber reads a text that is one number, spaces around it, up to its
@@ -238,7 +240,7 @@ func luaMod(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 // luaPow is C's pow, which takes the sign of a base that is no number to an odd
 // power as that of any other base: it is gone.
 func luaPow(a, b float64) float64 {
-	f := signNaN(precisePow(a, b), true, a, b)
+	f := signNaN(precise.Pow(a, b), true, a, b)
 	if math.IsNaN(a) && math.Signbit(a) && math.Abs(math.Mod(b, 2)) == 1 {
 		return -f
 	}

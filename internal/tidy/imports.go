@@ -15,6 +15,7 @@ const anything = "*"
 // floors says which folders of this module each folder may import besides
 // itself. A folder that is not here belongs to the one above it.
 var floors = map[string][]string{
+	"internal/precise":     {},
 	"internal/redisserver": {},
 	"internal/resp":        {},
 	"internal/slot":        {},
@@ -45,7 +46,7 @@ var floors = map[string][]string{
 
 // onGround adds the packages that every floor above may import.
 func onGround(others ...string) []string {
-	return append(others, "internal/resp", "internal/slot", "trace")
+	return append(others, "internal/precise", "internal/resp", "internal/slot", "trace")
 }
 
 // libraries says where each library may be imported; tests may import all.

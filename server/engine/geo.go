@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"minikv/datastore"
+	"minikv/internal/precise"
 )
 
 // Positions on the earth as scores of sorted sets: 52 bits, of which longitude
@@ -114,13 +115,13 @@ func degrees(radians float64) float64 { return radians / degree }
 // geoDistance is the distance of two points in metres.
 func geoDistance(a, b geoPoint) float64 {
 	long1, long2 := radians(a.long), radians(b.long)
-	v := math.Sin((long2 - long1) / 2)
+	v := precise.Sin((long2 - long1) / 2)
 	if v == 0 {
 		return earthRadius * math.Abs(radians(b.lat)-radians(a.lat))
 	}
 	lat1, lat2 := radians(a.lat), radians(b.lat)
-	u := math.Sin((lat2 - lat1) / 2)
-	return 2 * earthRadius * math.Asin(math.Sqrt(u*u+math.Cos(lat1)*math.Cos(lat2)*v*v))
+	u := precise.Sin((lat2 - lat1) / 2)
+	return 2 * earthRadius * precise.Asin(math.Sqrt(u*u+precise.Cos(lat1)*precise.Cos(lat2)*v*v))
 }
 
 // geoShape is what GEOSEARCH looks in: a circle or a rectangle, in metres.
@@ -152,8 +153,8 @@ func (s *geoShape) bounds() geoBox {
 	}
 	latDelta := degrees(height / earthRadius)
 	top, bottom := s.center.lat+latDelta, s.center.lat-latDelta
-	longTop := degrees(width / earthRadius / math.Cos(radians(top)))
-	longBottom := degrees(width / earthRadius / math.Cos(radians(bottom)))
+	longTop := degrees(width / earthRadius / precise.Cos(radians(top)))
+	longBottom := degrees(width / earthRadius / precise.Cos(radians(bottom)))
 	long := longTop
 	if s.center.lat < 0 {
 		long = longBottom

@@ -1,10 +1,6 @@
-package luaengine
+package precise
 
 import "math"
-
-// Go's logarithms and powers differ from C's in the last digits, so that
-// math.floor(math.log10(1000)) is 2. These are computed with twice the digits and
-// then rounded, as C's nearly always are.
 
 // double is the sum of two numbers, lo being less than what hi can tell.
 type double struct{ hi, lo float64 }
@@ -69,14 +65,16 @@ func logOf(x float64) double {
 // unusual reports whether x is no number above zero.
 func unusual(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
 
-func preciseLog(x float64) float64 {
+// Log is the natural logarithm of x.
+func Log(x float64) float64 {
 	if unusual(x) {
 		return math.Log(x)
 	}
 	return logOf(x).hi
 }
 
-func preciseLog10(x float64) float64 {
+// Log10 is the decimal logarithm of x.
+func Log10(x float64) float64 {
 	if unusual(x) {
 		return math.Log10(x)
 	}
@@ -86,7 +84,8 @@ func preciseLog10(x float64) float64 {
 // Between these exp is a number that is neither zero nor infinite.
 const leastExp, mostExp = -744, 709
 
-func preciseExp(x float64) float64 {
+// Exp is e to the power of x.
+func Exp(x float64) float64 {
 	if !(leastExp < x && x < mostExp) {
 		return math.Exp(x)
 	}
@@ -94,7 +93,8 @@ func preciseExp(x float64) float64 {
 	return math.Ldexp(e.hi, k)
 }
 
-func precisePow(x, y float64) float64 {
+// Pow is x to the power of y.
+func Pow(x, y float64) float64 {
 	if y == 1 || y == 2 {
 		return math.Pow(x, y)
 	}
