@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func Run(t testing.TB, test Test) {
 		replay(t, file, &test.Own)
 		return
 	}
-	s, err := sim.ParseScenario(t.Name()+".scenario", unindented(test.Scenario))
+	s, err := sim.ParseScenario(t.Name()+".scenario", test.Scenario)
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
@@ -53,11 +52,6 @@ func Run(t testing.TB, test Test) {
 	for _, e := range s.Expect {
 		look(t, s, test, e)
 	}
-}
-
-// unindented is the text without the white space before its lines.
-func unindented(text string) string {
-	return regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(strings.TrimSpace(text), "")
 }
 
 // look searches for a violation of one check.

@@ -34,36 +34,51 @@ func naive(careful bool) sim.Own {
 // recorder is a testing.TB that keeps what a failing test says.
 type recorder struct {
 	testing.TB
-	said  strings.Builder
-	fatal bool
+	name   string
+	said   strings.Builder
+	failed bool
 }
 
 func (r *recorder) Helper() {}
 
-func (r *recorder) Name() string { return "TestMine" }
+func (r *recorder) Name() string { return r.name }
 
-func (r *recorder) Errorf(format string, args ...any) { fmt.Fprintf(&r.said, format+"\n", args...) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.Logf(format, args...)
+	r.failed = true
+}
 
-func (r *recorder) Logf(format string, args ...any) { r.Errorf(format, args...) }
+func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.said, format+"\n", args...) }
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
-	r.fatal = true
 	runtime.Goexit()
 }
 
 // failing runs a test that is to fail, and returns what it says.
 func failing(t *testing.T, test simtest.Test) string {
 	t.Helper()
-	r := &recorder{TB: t}
+	return failingAs(t, "TestMine", test)
+}
+
+// failingAs is failing for a test of a name.
+func failingAs(t *testing.T, name string, test simtest.Test) string {
+	t.Helper()
+	failed, said := ran(t, name, test)
+	require.True(t, failed, "the test passed: %s", said)
+	return said
+}
+
+// ran runs a test of a name.
+func ran(t *testing.T, name string, test simtest.Test) (failed bool, said string) {
+	r := &recorder{TB: t, name: name}
 	done := make(chan bool)
 	go func() {
 		defer close(done)
 		simtest.Run(r, test)
 	}()
 	<-done
-	require.NotEmpty(t, r.said.String(), "the test passed")
-	return r.said.String()
+	return r.failed, r.said.String()
 }
 
 // A lock that is deleted with GET and DEL is caught, the one that does both in a
@@ -76,6 +91,7 @@ func TestNaiveLock(t *testing.T) {
 	require.Contains(t, said, "it needs: delay.")
 	require.Regexp(t, `at \S+ delay (m1 c|c)`, said)
 	require.Equal(t, 1, strings.Count(said, " delay "), "one fault is enough")
+	require.Regexp(t, `(?m)^# exclusion is violated: c`, said)
 
 	replay := regexp.MustCompile(`replay: SIMTEST_REPLAY=(\S+) go test -run '\^TestMine\$'`).FindStringSubmatch(said)
 	require.Len(t, replay, 2)
@@ -84,6 +100,16 @@ func TestNaiveLock(t *testing.T) {
 	require.Contains(t, again, "simtest: exclusion is violated: c")
 	require.NotContains(t, again, "not the run that was recorded")
 	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true)}) // the same story harms it not
+}
+
+// A subtest's story has a file, and its replay runs that subtest alone. The seeds are
+// those of the root.
+func TestSubtestsAndRoots(t *testing.T) {
+	said := failingAs(t, "TestMine/two_of_them", simtest.Test{Scenario: late, Own: naive(false), Root: 7})
+	require.Contains(t, said, "simtest: exclusion is violated with seed 70000000")
+	file := filepath.Join(os.TempDir(), "TestMine_two_of_them.scenario")
+	require.Contains(t, said, "SIMTEST_REPLAY="+file+" go test -run '^TestMine$/^two_of_them$'\n")
+	require.FileExists(t, file)
 }
 
 // An invariant of a test's own is checked, in a workload of its own.
@@ -229,6 +255,7 @@ func TestCodeThatIsNotTheSameAgain(t *testing.T) {
 	}}
 	said := failing(t, simtest.Test{Scenario: world, Own: always})
 	require.Contains(t, said, "two runs with seed 1000000000 are not the same")
+	require.Contains(t, failing(t, simtest.Test{Scenario: world, Own: always, Root: 2}), "seed 2000000000 are not the same")
 	var once sync.Once
 	beside := rarely(func(ctx context.Context, c *sim.Client) {
 		once.Do(func() { hold(ctx, c) })
@@ -242,6 +269,35 @@ func TestCodeThatIsNotTheSameAgain(t *testing.T) {
 	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: sim.Own{Run: overlap}})
 	require.Regexp(t, `two runs with seed 1000000\d{3} are not the same`, said)
 	require.NotContains(t, said, "violated")
+
+	later := rarely(func(ctx context.Context, c *sim.Client) { // violated each time, in another way
+		runs++
+		_ = c.Sleep(ctx, time.Duration(runs)*time.Microsecond)
+		hold(ctx, c)
+	})
+	other := func(ctx context.Context, c *sim.Client) {
+		if c.Name() == "c2" {
+			hold(ctx, c)
+		}
+		later.Run(ctx, c)
+	}
+	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: sim.Own{Run: other}})
+	require.Regexp(t, `two runs with seed 1000000\d{3} are not the same`, said)
+}
+
+// Not only the first run is watched for goroutines.
+func TestCodeThatStartsAGoroutineLater(t *testing.T) {
+	stop, runs := make(chan struct{}), 0
+	defer close(stop)
+	said := failing(t, simtest.Test{
+		Scenario: "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n",
+		Own: sim.Own{Run: func(context.Context, *sim.Client) {
+			if runs++; runs > 2 { // the first is run twice
+				go func() { <-stop }()
+			}
+		}},
+	})
+	require.Contains(t, said, "client code has started a goroutine")
 }
 
 // hold believes for three seconds that the client has the lock.
@@ -304,5 +360,7 @@ func TestBadTests(t *testing.T) {
 	text := "world lock=own\nexpect exclusion=holds\nrun for=1s\n----\nhash 1 of 2\n"
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	t.Setenv("SIMTEST_REPLAY", file)
-	require.Contains(t, failing(t, simtest.Test{Own: own}), "this is not the run that was recorded: hash ")
+	failed, said := ran(t, "TestMine", simtest.Test{Own: own})
+	require.False(t, failed, "it is as expected now")
+	require.Contains(t, said, "this is not the run that was recorded: hash ")
 }
