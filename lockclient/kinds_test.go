@@ -214,6 +214,30 @@ func TestBackoffCanBeConstant(t *testing.T) {
 	})
 }
 
+// Each pause of a spin lock is longer than the one before, up to the longest.
+func TestBackoffGrows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var asked []time.Time
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) {
+			asked = append(asked, time.Now())
+			return integer(60000), nil
+		}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithBackoff(
+			lockclient.Backoff{Initial: 10 * time.Millisecond, Max: 500 * time.Millisecond, Multiplier: 5}))
+		_, err := c.Spin("a").TryLock(t.Context(), lockclient.Wait(3*time.Second))
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		require.Greater(t, len(asked), 6)
+		pause := func(i int) time.Duration { return asked[i+2].Sub(asked[i+1]) } // it asks twice at once
+		assert.Equal(t, 10*time.Millisecond, pause(0))
+		for i, before := range []time.Duration{10 * time.Millisecond, pause(1)} {
+			assert.GreaterOrEqual(t, pause(i+1), 5*before)
+			assert.Less(t, pause(i+1), 7*before)
+		}
+		assert.Equal(t, 500*time.Millisecond, pause(3))
+		assert.Equal(t, 500*time.Millisecond, pause(4))
+	})
+}
+
 // A back-off that leaves things out, or in which they are huge, neither keeps Redis
 // busy nor waits for ever.
 func TestBackoffHasBounds(t *testing.T) {
