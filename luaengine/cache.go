@@ -78,7 +78,7 @@ func (e *Engine) Compile(text string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.compile(body, userScript, !e.noFast)
+	c, err := e.compile(body, userScript, !e.noFast, 0)
 	if err != nil {
 		return nil, errors.New(compileError(err))
 	}
@@ -125,7 +125,7 @@ func (e *Engine) fetch(s *Script) (*chunk, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.chunk, err = e.compile(body, userScript, !e.noFast); err != nil {
+		if s.chunk, err = e.compile(body, userScript, !e.noFast, 0); err != nil {
 			return nil, err
 		}
 		e.keep(s)

@@ -32,15 +32,22 @@ type param struct {
 }
 
 // compile parses text, rewrites it and has gopher-lua compile it. Errors begin
-// with the chunk's name and line.
-func (e *Engine) compile(text, name string, fast bool) (*chunk, error) {
+// with the chunk's name and line; they are Lua's if the text is not in its grammar.
+// levels is how many C calls are under way.
+func (e *Engine) compile(text, name string, fast bool, levels int) (*chunk, error) {
 	e.start()
 	c, err := e.rewriteAndCompile(text, name, fast, false)
 	if err != nil && fast {
 		// The parameters may be what was too much for the compiler.
-		return e.rewriteAndCompile(text, name, false, false)
+		c, err = e.rewriteAndCompile(text, name, false, false)
 	}
-	return c, err
+	if err == nil {
+		return c, nil
+	}
+	if fault := grammarFault(text, levels); fault != "" {
+		err = errors.New(fault)
+	}
+	return nil, fmt.Errorf("%s:%w", shortName(name, compileNameSize), err)
 }
 
 // stepping is s with a call of the step function before each statement.
@@ -51,22 +58,23 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 			return nil, err
 		}
 		if s.steps, err = e.rewriteAndCompile(body, userScript, false, true); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s:%w", shortName(userScript, compileNameSize), err)
 		}
 	}
 	return s.steps, nil
 }
 
+// rewriteAndCompile is compile once; its errors begin with the line.
 func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk, error) {
 	e.ids++
 	c := &chunk{name: name, id: strconv.Itoa(e.ids)}
 	text, err := lexicalCheck(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", shortName(name), err)
+		return nil, err
 	}
 	stmts, err := parse.Parse(strings.NewReader(text), c.id)
 	if err != nil {
-		return nil, errors.New(shortName(name) + ":" + syntaxError(err, text))
+		return nil, errors.New(syntaxError(err, text))
 	}
 	rw := &rewriter{e: e, chunk: c, steps: steps, calls: strings.Contains(text, "function")}
 	if len(text) >= manyBytes {
@@ -74,11 +82,11 @@ func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk,
 	}
 	stmts, err = rw.main(stmts, fast)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", shortName(name), err)
+		return nil, err
 	}
 	proto, err := lua.Compile(stmts, c.id)
 	if err != nil {
-		return nil, errors.New(shortName(name) + ":" + c.compilerError(err))
+		return nil, errors.New(c.compilerError(err))
 	}
 	// The script is the one function that the wrapping chunk returns.
 	main := proto.FunctionPrototypes[0]
@@ -109,10 +117,16 @@ func (c *chunk) compilerError(err error) string {
 	return fmt.Sprintf("%d: %s", c.line(at.Line), at.Message)
 }
 
+// How long the name of a chunk in an error text can be, with what is around it.
+// Source: Lua 5.1, LUA_IDSIZE of luaconf.h, MAXSRC of llex.c.
+const (
+	runtimeNameSize = 60
+	compileNameSize = 80
+)
+
 // shortName is how error texts call a chunk.
 // Source: Lua 5.1, luaO_chunkid.
-func shortName(name string) string {
-	const size = 60
+func shortName(name string, size int) string {
 	if name == "" {
 		return `[string ""]`
 	}
@@ -129,7 +143,7 @@ func shortName(name string) string {
 	if line2, _, more := strings.Cut(line, "\r"); more {
 		line, cut = line2, true
 	}
-	const room = size - len(`[string "..."]`) - 3
+	room := size - len(`[string "..."]`) - 3
 	if len(line) > room {
 		line, cut = line[:room], true
 	}

@@ -140,7 +140,7 @@ func (s *site) fail(format string, args ...any) *failure {
 	if len(args) > 0 {
 		text = fmt.Sprintf(format, args...)
 	}
-	return s.raise(lua.LString(shortName(s.source) + ":" + strconv.Itoa(s.line) + ": " + text))
+	return s.raise(lua.LString(shortName(s.source, runtimeNameSize) + ":" + strconv.Itoa(s.line) + ": " + text))
 }
 
 // typeError is the failure about operand o, whose value is v.

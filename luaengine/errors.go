@@ -124,7 +124,7 @@ func (e *Engine) prefix(L *lua.LState, level int) string {
 		return ""
 	}
 	p := f.place()
-	return shortName(p.source) + ":" + strconv.Itoa(p.line) + ": "
+	return shortName(p.source, runtimeNameSize) + ":" + strconv.Itoa(p.line) + ": "
 }
 
 // caught turns what a protected call has recovered into the raised value. L's
@@ -174,7 +174,7 @@ func (e *Engine) machineError(text string) *failure {
 	}
 	at := place{c.name, c.line(reported)}
 	message = machineText(strings.TrimPrefix(message, " "), c.node(reported))
-	whole := shortName(at.source) + ":" + strconv.Itoa(at.line) + ": " + message
+	whole := shortName(at.source, runtimeNameSize) + ":" + strconv.Itoa(at.line) + ": " + message
 	return &failure{lua.LString(whole), at}
 }
 

@@ -45,7 +45,7 @@ const (
 // error is the reply of FUNCTION LOAD.
 // Source: function_lua.c of Redis 7.0.
 func (e *Engine) LoadLibrary(code string, h Host) (functions []Function, bad string) {
-	c, err := e.compile(code, userFunction, false)
+	c, err := e.compile(code, userFunction, false, 0)
 	if err != nil {
 		return nil, "ERR Error compiling function: " + err.Error()
 	}

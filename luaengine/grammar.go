@@ -1,0 +1,296 @@
+package luaengine
+
+import "fmt"
+
+// grammarFault says what Lua 5.1 finds wrong in a text: its line, and what it is; ""
+// if that is nothing. gopher-lua's parser knows the place alone, so a text that it has
+// refused is read again, without a tree. levels is how many C calls are under way.
+// Source: Lua 5.1, lparser.c.
+func grammarFault(text string, levels int) string {
+	g := &grammar{scanner: scanner{text: text, line: 1}, levels: levels, visible: make(map[string]int)}
+	g.functions = []functionScope{{vararg: true}}
+	g.next()
+	g.chunk()
+	g.check(endOfText)
+	return g.fault
+}
+
+// grammar reads a text by recursive descent; each recursion passes enter. From the first
+// fault on all tokens are the end of the text.
+type grammar struct {
+	scanner
+	token  symbol // the one that comes
+	ahead  symbol // the one behind it, if hasAhead
+	ended  int    // the line where the token before ended; behind one that was looked at ahead, that of the next
+	word   string // the name that comes
+	levels int
+
+	hasAhead  bool
+	functions []functionScope // the innermost one last
+	variables []localVariable // of all functions
+	visible   map[string]int  // which of them a name means
+}
+
+func (g *grammar) next() {
+	g.ended = g.line
+	if g.hasAhead {
+		g.token, g.hasAhead = g.ahead, false
+	} else {
+		g.token = g.scan()
+	}
+	g.word = g.latest
+	if g.fault != "" {
+		g.stop()
+	}
+}
+
+// lookAhead returns the token behind the one that comes.
+func (g *grammar) lookAhead() symbol {
+	g.ahead, g.hasAhead = g.scan(), true
+	if g.fault != "" {
+		g.stop()
+	}
+	return g.ahead
+}
+
+// refuse is a fault at the token that comes.
+func (g *grammar) refuse(message string) {
+	g.failNear(message, g.token)
+	g.stop()
+}
+
+// stop has everything end after a fault.
+func (g *grammar) stop() { g.token, g.hasAhead = endOfText, false }
+
+func (g *grammar) expected(t symbol) { g.refuse("'" + t.String() + "' expected") }
+
+func (g *grammar) check(t symbol) {
+	if g.token != t {
+		g.expected(t)
+	}
+}
+
+// accept reads t if it comes.
+func (g *grammar) accept(t symbol) bool {
+	if g.token != t {
+		return false
+	}
+	g.next()
+	return true
+}
+
+func (g *grammar) expect(t symbol) {
+	g.check(t)
+	g.next()
+}
+
+// expectClosing reads the token that closes what another opened in a line.
+func (g *grammar) expectClosing(closing, opening symbol, line int) {
+	switch {
+	case g.accept(closing):
+	case line == g.line:
+		g.expected(closing)
+	default:
+		g.refuse(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", closing, opening, line))
+	}
+}
+
+func (g *grammar) name() string {
+	name := g.word
+	g.expect(nameToken)
+	return name
+}
+
+// enter bounds the recursion.
+func (g *grammar) enter() {
+	if g.levels++; g.levels > maxSyntaxLevels {
+		g.fail("chunk has too many syntax levels")
+		g.stop()
+	}
+}
+
+func (g *grammar) leave() { g.levels-- }
+
+// chunk reads statements up to what ends a block.
+func (g *grammar) chunk() {
+	g.enter()
+	for last := false; !last && !g.blockEnds(); {
+		last = g.statement()
+		g.accept(';')
+	}
+	g.leave()
+}
+
+func (g *grammar) blockEnds() bool {
+	switch g.token {
+	case elseToken, elseifToken, endToken, untilToken, endOfText:
+		return true
+	}
+	return false
+}
+
+// block reads a block with local variables of its own.
+func (g *grammar) block() {
+	outer := len(g.variables)
+	g.chunk()
+	g.hide(outer)
+}
+
+// statement reads one, and says whether it must be the last one of its block.
+func (g *grammar) statement() (last bool) {
+	line, token := g.line, g.token
+	switch token {
+	case ifToken:
+		g.branches(line)
+	case whileToken:
+		g.next()
+		g.expression()
+		g.expect(doToken)
+		g.loop()
+		g.expectClosing(endToken, whileToken, line)
+	case doToken:
+		g.next()
+		g.block()
+		g.expectClosing(endToken, doToken, line)
+	case forToken:
+		g.forLoop(line)
+	case repeatToken:
+		g.repeatLoop(line)
+	case functionToken:
+		g.functionStatement(line)
+	case localToken:
+		g.local()
+	case returnToken:
+		g.next()
+		if !g.blockEnds() && g.token != ';' {
+			g.expressions()
+		}
+		return true
+	case breakToken:
+		g.next()
+		if g.innermost().loops == 0 {
+			g.refuse("no loop to break")
+		}
+		return true
+	default:
+		g.callOrAssignment()
+	}
+	return false
+}
+
+// branches reads an if statement.
+func (g *grammar) branches(line int) {
+	for g.token == ifToken || g.token == elseifToken {
+		g.next()
+		g.expression()
+		g.expect(thenToken)
+		g.block()
+	}
+	if g.accept(elseToken) {
+		g.block()
+	}
+	g.expectClosing(endToken, ifToken, line)
+}
+
+// loop reads a block that break may end.
+func (g *grammar) loop() {
+	g.innermost().loops++
+	g.block()
+	g.innermost().loops--
+}
+
+func (g *grammar) forLoop(line int) {
+	outer := len(g.variables)
+	g.next()
+	first := g.name()
+	switch g.token {
+	case '=':
+		g.declare("(for index)", "(for limit)", "(for step)", first)
+		g.next()
+		g.expression()
+		g.expect(',')
+		g.expression()
+		if g.accept(',') {
+			g.expression()
+		}
+	case ',', inToken:
+		g.declare("(for generator)", "(for state)", "(for control)", first)
+		for g.accept(',') {
+			g.declare(g.name())
+		}
+		g.expect(inToken)
+		g.expressions()
+	default:
+		g.refuse("'=' or 'in' expected")
+	}
+	g.expect(doToken)
+	g.show()
+	g.loop()
+	g.hide(outer)
+	g.expectClosing(endToken, forToken, line)
+}
+
+func (g *grammar) repeatLoop(line int) {
+	outer := len(g.variables)
+	g.next()
+	g.innermost().loops++
+	g.chunk()
+	g.expectClosing(untilToken, repeatToken, line)
+	g.expression()
+	g.innermost().loops--
+	g.hide(outer)
+}
+
+func (g *grammar) functionStatement(line int) {
+	g.next()
+	g.use(g.name())
+	for g.token == '.' {
+		g.next()
+		g.name()
+	}
+	method := g.accept(':')
+	if method {
+		g.name()
+	}
+	g.functionBody(line, method)
+}
+
+func (g *grammar) local() {
+	g.next()
+	if g.accept(functionToken) {
+		g.declare(g.name())
+		g.show()
+		g.functionBody(g.line, false)
+		return
+	}
+	g.declare(g.name())
+	for g.accept(',') {
+		g.declare(g.name())
+	}
+	if g.accept('=') {
+		g.expressions()
+	}
+	g.show()
+}
+
+func (g *grammar) callOrAssignment() {
+	kind := g.suffixed()
+	if kind == callOperand {
+		return
+	}
+	limit := maxSyntaxLevels - g.levels
+	for variables := 1; ; variables++ {
+		if kind != variableOperand {
+			g.refuse("syntax error")
+		}
+		if !g.accept(',') {
+			break
+		}
+		kind = g.suffixed()
+		if variables > limit {
+			g.tooMany(g.innermost(), limit, "variables in assignment")
+		}
+	}
+	g.expect('=')
+	g.expressions()
+}
