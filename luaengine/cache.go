@@ -134,7 +134,7 @@ func (e *Engine) fetch(s *Script) (*chunk, error) {
 }
 
 func compileError(err error) string {
-	return "ERR Error compiling script (new function): " + err.Error()
+	return "ERR Error compiling script (new function): " + oneLine(err.Error())
 }
 
 // ParseHeader is what a script says of itself in its first line, if that is one.

@@ -127,6 +127,7 @@ const (
 // shortName is how error texts call a chunk.
 // Source: Lua 5.1, luaO_chunkid.
 func shortName(name string, size int) string {
+	name = cString(name)
 	if name == "" {
 		return `[string ""]`
 	}

@@ -180,7 +180,7 @@ func (g *grammar) statement() (last bool) {
 
 // branches reads an if statement.
 func (g *grammar) branches(line int) {
-	for g.token == ifToken || g.token == elseifToken {
+	for more := true; more; more = g.token == elseifToken {
 		g.next()
 		g.expression()
 		g.expect(thenToken)
