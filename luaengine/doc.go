@@ -11,5 +11,8 @@
 // can see: redis.call with a literal name becomes a call of a resolved
 // function, literal KEYS[n] and ARGV[n] become parameters.
 //
+// A text that does not compile is read once more, by a recogniser of Lua 5.1's
+// grammar (grammar.go), which says what Redis says of it.
+//
 // Source: Redis 7.0.15, eval.c, script.c, script_lua.c.
 package luaengine
