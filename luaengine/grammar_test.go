@@ -34,10 +34,13 @@ func FuzzGrammar(f *testing.F) {
 func TestLongTextsThatAreNotLua(t *testing.T) {
 	const size = 1 << 20
 	for _, c := range []struct{ head, link string }{
-		{"", "("}, {"", "a"}, {"", "a "}, {"", "if "}, {"", "if a then "}, {"", "{"}, {"", "["}, {"", "[="}, {"", "+"}, {"", "--[["},
-		{"return ", "- "}, {"return ", "a.."}, {"return ", "not "}, {"return ", "{{},"}, {"", "'"}, {"'", `\9`}, {"'", "\\\n"},
+		{"", "("}, {"", "a"}, {"", "a "}, {"", "if "}, {"", "if a then "}, {"", "{"}, {"", "["}, {"", "[="},
+		{"", "+"}, {"", "--[["},
+		{"return ", "- "}, {"return ", "a.."}, {"return ", "not "},
+		{"return ", "{{},"}, {"", "'"}, {"'", `\9`}, {"'", "\\\n"},
 		{"", "]"}, {"[[", "]"}, {"[==[", "]="}, {"", "a,"}, {"local ", "a,"}, {"", "local a "}, {"", "do local a end "},
-		{"", "function a() "}, {"", "x=function() x=a end "}, {"local a ", "f(function() return a end) "}, {"", "a.b"},
+		{"", "function a() "}, {"", "x=function() x=a end "},
+		{"local a ", "f(function() return a end) "}, {"", "a.b"},
 		{"a", ".b"}, {"a", "[1]"}, {"a", "()"}, {"a", "\n"}, {"", "\x00"}, {"", "1"}, {"", "1."}, {"", ".1 "}, {"", "\xff"},
 		{"return {", "a,"}, {"return {", "a=1,"}, {"return 1", "+1"}, {"return 1", "^1"}, {"", ";"}, {"", "a=1 "},
 	} {
