@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,6 +40,28 @@ func TestBlockingTimesOutByTheWallClock(t *testing.T) {
 	require.Equal(t, "(nil array)", f.got(s))
 	_, ok := f.node.NextDeadline()
 	require.False(t, ok)
+}
+
+// What may write is held back by a pause of writes, also a function that is not there:
+// Redis looks at the command's flags then. CLIENT LIST has the bytes of its arguments,
+// as of those of a client that waits for a key.
+func TestPauseHoldsBackWhatMayWrite(t *testing.T) {
+	f := newFixture(t, withLua)
+	a, b, c := f.session(), f.session(), f.session()
+	f.expect(a, "CLIENT PAUSE 30000 WRITE", "OK")
+	f.expect(c, "FCALL_RO nofn 0", "(error) ERR Function not found")
+	f.do(b, "FCALL nofn 0")
+	f.do(c, "BLPOP nokey 0")
+	require.True(t, b.Blocked())
+	list := f.do(a, "CLIENT LIST")
+	require.Regexp(t, fmt.Sprintf(`id=%d .* argv-mem=10 `, b.ID), list)
+	require.Regexp(t, fmt.Sprintf(`id=%d .* argv-mem=11 `, c.ID), list)
+	f.expect(a, "CLIENT UNPAUSE", "OK")
+	require.Equal(t, "(error) ERR Function not found", f.got(b))
+	f.expect(b, "MULTI", "OK", "FCALL nofn 0", "QUEUED")
+	f.expect(a, "CLIENT PAUSE 30000 WRITE", "OK")
+	f.do(b, "EXEC")
+	require.True(t, b.Blocked())
 }
 
 // A wait that begins within a millisecond does not end before its time, nor does a

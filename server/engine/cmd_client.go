@@ -309,6 +309,8 @@ func (c *Call) describe(s *Session) string {
 	var args [][]byte
 	if s == c.Session {
 		args = c.Args
+	} else if s.block != nil {
+		args = s.block.args
 	}
 	memory := s.footprint(args)
 	now := s.node.cfg.Clock.Mono()

@@ -7,11 +7,9 @@ import (
 
 // FUNCTION, its subcommands, and FCALL, https://redis.io/docs/latest/commands/function/
 
-const calling = evaluating &^ MayReplicate
-
 var functionCommands = []Command{
-	{Name: "FCALL", Arity: -3, Flags: calling, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runFCall},
-	{Name: "FCALL_RO", Arity: -3, Flags: calling | ReadOnly, Keys: numberedKeys(2), Groups: "slow scripting",
+	{Name: "FCALL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runFCall},
+	{Name: "FCALL_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2), Groups: "slow scripting",
 		Fill: runFCall},
 	{Name: "FUNCTION", Arity: -2, Groups: "slow", Sub: functionSubcommands},
 }

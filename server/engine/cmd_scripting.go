@@ -4,16 +4,20 @@ import "minikv/internal/resp"
 
 // Scripting commands, https://redis.io/docs/latest/commands/?group=scripting
 
-const evaluating = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys | MayReplicate
+// What runs scripts or functions has these flags.
+const (
+	running    = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys
+	evaluating = running | MayReplicate // if it may write
+)
 
 var scriptingCommands = []Command{
 	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
 		Groups: "slow scripting", script: true, Fill: runEval},
 	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
 		Groups: "slow scripting", script: true, Fill: runEvalSHA},
-	{Name: "EVAL_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
+	{Name: "EVAL_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2),
 		Groups: "slow scripting", script: true, Fill: runEval},
-	{Name: "EVALSHA_RO", Arity: -3, Flags: evaluating&^MayReplicate | ReadOnly, Keys: numberedKeys(2),
+	{Name: "EVALSHA_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2),
 		Groups: "slow scripting", script: true, Fill: runEvalSHA},
 	{Name: "SCRIPT", Arity: -2, Groups: "slow", Sub: scriptSubcommands},
 }

@@ -201,7 +201,7 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 		return errScriptUnknown
 	case !cmd.accepts(len(args)):
 		return errScriptArity
-	case cmd.Flags&NoScript != 0 && (!h.node.conf.scriptsCallAll || cmd.Flags&calling == calling):
+	case cmd.Flags&NoScript != 0 && (!h.node.conf.scriptsCallAll || cmd.Flags&running == running):
 		return errScriptDenied // of a script in a script Redis dies
 	case h.stale && cmd.Flags&Stale == 0:
 		return "ERR Can not execute the command on a stale replica"
