@@ -261,13 +261,7 @@ func TestCodeThatIsNotTheSameAgain(t *testing.T) {
 	beside := rarely(func(ctx context.Context, c *sim.Client) {
 		once.Do(func() { hold(ctx, c) })
 	})
-	overlap := func(ctx context.Context, c *sim.Client) {
-		if c.Name() == "c2" {
-			hold(ctx, c)
-		}
-		beside.Run(ctx, c)
-	}
-	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: sim.Own{Run: overlap}})
+	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: besideC2(beside)})
 	require.Regexp(t, `two runs with seed 1000000\d{3} are not the same`, said)
 	require.NotContains(t, said, "violated")
 
@@ -276,13 +270,7 @@ func TestCodeThatIsNotTheSameAgain(t *testing.T) {
 		_ = c.Sleep(ctx, time.Duration(runs)*time.Microsecond)
 		hold(ctx, c)
 	})
-	other := func(ctx context.Context, c *sim.Client) {
-		if c.Name() == "c2" {
-			hold(ctx, c)
-		}
-		later.Run(ctx, c)
-	}
-	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: sim.Own{Run: other}})
+	said = failing(t, simtest.Test{Scenario: world, Workers: 1, Own: besideC2(later)})
 	require.Regexp(t, `two runs with seed 1000000\d{3} are not the same`, said)
 }
 
@@ -299,6 +287,16 @@ func TestCodeThatStartsAGoroutineLater(t *testing.T) {
 		}},
 	})
 	require.Contains(t, said, "client code has started a goroutine")
+}
+
+// besideC2 is what some do while c2 has the lock.
+func besideC2(some sim.Own) sim.Own {
+	return sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		if c.Name() == "c2" {
+			hold(ctx, c)
+		}
+		some.Run(ctx, c)
+	}}
 }
 
 // hold believes for three seconds that the client has the lock.
