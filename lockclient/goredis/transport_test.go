@@ -259,6 +259,24 @@ func freesFromConnecting(t *testing.T, p *proxy, transport lockclient.Transport)
 	}
 }
 
+// A closed client sends nothing any more, and says so.
+func TestClosedClients(t *testing.T) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		rdb := redis.NewClient(&redis.Options{Addr: addr})
+		transports := map[string]lockclient.Transport{"go-redis": transportOf(t, rdb)}
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
+		require.NoError(t, err)
+		transports["rueidis"], err = adapter.New(t.Context(), client)
+		require.NoError(t, err)
+		require.NoError(t, rdb.Close())
+		client.Close()
+		for name, transport := range transports {
+			_, err := transport.Do(t.Context(), "k", "EXISTS", "k")
+			assert.ErrorIs(t, err, lockclient.ErrNotSent, name)
+		}
+	})
+}
+
 // Callers wait for one attempt to connect, which rueidis makes with the context of
 // the first: if that ends, the others' requests are sent all the same.
 func TestContextIsItsCallersOwn(t *testing.T) { onEachServer(t, contextIsItsCallersOwn) }
