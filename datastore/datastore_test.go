@@ -371,3 +371,14 @@ func TestUsesAndLastAccessAreTheSameBits(t *testing.T) {
 	require.Equal(t, 253-293/2, db.Uses(old))
 	require.Equal(t, 5, db.Uses(fresh))
 }
+
+// A last access that looks like a later minute than the clock's is of its last round.
+func TestUsesOfTheLastRound(t *testing.T) {
+	now := int64(1_698_693_720_000) // 0x400258 in 24 bits, and minute 10 in 16
+	k := newTestStore(&now)
+	k.SetAccessTime(time.Hour)
+	db, key := k.DB(0), []byte("key")
+	db.SetString(key, []byte("1"), NoDeadline) // 0x58 uses in minute 0x4002
+	k.CountUses(UseCounting{Draw: func() uint64 { return 0 }, Decay: 1000}, now)
+	require.Equal(t, 0x58-(10-0x4002+1<<16-1)/1000, db.Uses(key))
+}

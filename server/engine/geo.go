@@ -121,7 +121,9 @@ func geoDistance(a, b geoPoint) float64 {
 	}
 	lat1, lat2 := radians(a.lat), radians(b.lat)
 	u := precise.Sin((lat2 - lat1) / 2)
-	return 2 * earthRadius * precise.Asin(math.Sqrt(u*u+precise.Cos(lat1)*precise.Cos(lat2)*v*v))
+	// Each product is rounded by itself, on every processor.
+	square := float64(u*u) + float64(precise.Cos(lat1)*precise.Cos(lat2)*v*v)
+	return 2 * earthRadius * precise.Asin(math.Sqrt(square))
 }
 
 // geoShape is what GEOSEARCH looks in: a circle or a rectangle, in metres.
