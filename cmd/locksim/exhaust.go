@@ -12,17 +12,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
-// exhaustive is the strategy that needs no seeds.
-const exhaustive = "exhaustive"
+// The strategies without times: every order of what can happen, which needs no seeds,
+// and orders by random priorities (see explore.Sample).
+const (
+	exhaustive = "exhaustive"
+	pct        = "pct"
+)
 
 // maxBound is how many faults a schedule may have.
 const maxBound = 9
 
-// exhaust runs every schedule of a scenario within the bound.
-func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
+// ordered searches the orders of what can happen in a scenario, within the bound:
+// all of them, or as many at random as there are seeds.
+func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 	if err := exactlyOne(cmd, args); err != nil {
 		return err
 	}
@@ -30,6 +36,7 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	strategy := f.strategy
 	f.strategy = ""
 	if f.bound < 0 || f.bound > maxBound {
 		return fmt.Errorf("--bound %d: expected a number from 0 to %d", f.bound, maxBound)
@@ -43,8 +50,30 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 	} else if s, err = f.withFaults(s); err != nil {
 		return err
 	}
+	search := f.sample
+	if strategy == exhaustive {
+		search = f.exhaust
+	}
+	hit, result, stopped, err := search(cmd, s)
+	if err != nil {
+		return err
+	}
+	if hit != nil {
+		if err := f.writeOrder(cmd, hit, &result); err != nil {
+			return err
+		}
+	} else if stopped {
+		return errStopped
+	}
+	return f.judge(cmd, s, hit != nil, &result)
+}
+
+// exhaust runs every schedule, and says so.
+func (f *huntFlags) exhaust(
+	cmd *cobra.Command, s *sim.Scenario,
+) (hit *sim.Scenario, result check.Result, stopped bool, err error) {
 	if f.schedules < 0 {
-		return fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
+		return nil, result, false, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
 	}
 	started := time.Now()
 	bar := newSeedProgress(cmd.ErrOrStderr(), -1)
@@ -53,31 +82,60 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, args []string) error {
 		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules+e.Walks, e.Violated) },
 	})
 	bar.done()
-	interrupted := errors.Is(err, context.Canceled)
+	stopped = errors.Is(err, context.Canceled)
 	var tooMany *explore.TooManyError
 	if errors.As(err, &tooMany) && tooMany.Actions == 0 {
-		return fmt.Errorf("%w, or more --schedules", err)
+		return nil, result, false, fmt.Errorf("%w, or more --schedules, or --strategy %s", err, pct)
 	}
-	if err != nil && !interrupted {
-		return err
+	if err != nil && !stopped {
+		return nil, result, false, err
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s, %s%s: %s (and %d at random), %s in %.1f s, ", several(s.World.Clients, "client"),
-		"at most "+several(f.bound, "fault"), ofKinds(s), several(done.Schedules, "schedule"), done.Walks,
-		several(done.States, "state"), time.Since(started).Seconds())
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s (and %d at random), %s in %.1f s, ", f.within(s),
+		several(done.Schedules, "schedule"), done.Walks, several(done.States, "state"), time.Since(started).Seconds())
+	verdict := "which are all: none violates"
 	switch {
 	case done.Hit != nil:
-		fmt.Fprintf(out, "%s violated\n", done.Result.Check)
-		if err := f.writeOrder(cmd, done); err != nil {
-			return err
-		}
-	case interrupted:
-		fmt.Fprintln(out, "none of them violates, but they are not all: unknown")
-		return errStopped
-	default:
-		fmt.Fprintln(out, "which are all: none violates")
+		verdict = done.Result.Check + " violated"
+	case stopped:
+		verdict = "none of them violates, but they are not all: unknown"
 	}
-	return f.judge(cmd, s, done)
+	fmt.Fprintln(cmd.OutOrStdout(), verdict)
+	return done.Hit, done.Result, stopped, nil
+}
+
+// sample runs as many schedules at random as there are seeds, and says so.
+func (f *huntFlags) sample(
+	cmd *cobra.Command, s *sim.Scenario,
+) (hit *sim.Scenario, result check.Result, stopped bool, err error) {
+	if err := f.checkSeeds(); err != nil {
+		return nil, result, false, err
+	}
+	if !cmd.Flags().Changed("root") {
+		f.root = anyRoot()
+	}
+	started := time.Now()
+	bar := newSeedProgress(cmd.ErrOrStderr(), f.seeds)
+	done, err := explore.Sample(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Sampling{
+		Faults: f.bound, Root: f.root, Schedules: f.seeds, Workers: f.workers,
+		Progress: func(r explore.Sampled) { bar.tick(r.Schedules, 0) },
+	})
+	bar.done()
+	if stopped = errors.Is(err, context.Canceled); err != nil && !stopped {
+		return nil, result, false, err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
+		several(done.Schedules, "schedule"), several(done.Deepest, "action"), time.Since(started).Seconds())
+	if done.Hit != nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s violated by that of seed %d\n", done.Result.Check, done.Seed)
+	} else {
+		fmt.Fprintln(cmd.OutOrStdout(), "none of them violates, but they are not all")
+	}
+	return done.Hit, done.Result, stopped, nil
+}
+
+// within is the bound in words.
+func (f *huntFlags) within(s *sim.Scenario) string {
+	return several(s.World.Clients, "client") + ", at most " + several(f.bound, "fault") + ofKinds(s)
 }
 
 func ofKinds(s *sim.Scenario) string {
@@ -88,9 +146,8 @@ func ofKinds(s *sim.Scenario) string {
 }
 
 // writeOrder writes the schedule that violates.
-func (f *huntFlags) writeOrder(cmd *cobra.Command, done explore.Exhausted) error {
-	story := done.Hit
-	story.Claim = fmt.Sprintf("%s is violated: %s.", done.Result.Check, done.Result.Reason)
+func (f *huntFlags) writeOrder(cmd *cobra.Command, story *sim.Scenario, result *check.Result) error {
+	story.Claim = fmt.Sprintf("%s is violated: %s.", result.Check, result.Reason)
 	text, err := explore.File(cmd.Context(), story, nil)
 	if err != nil {
 		return err
@@ -107,12 +164,12 @@ func (f *huntFlags) writeOrder(cmd *cobra.Command, done explore.Exhausted) error
 }
 
 // judge compares with what the scenario expects.
-func (f *huntFlags) judge(cmd *cobra.Command, s *sim.Scenario, done explore.Exhausted) error {
+func (f *huntFlags) judge(cmd *cobra.Command, s *sim.Scenario, found bool, result *check.Result) error {
 	for _, e := range s.Expect {
 		if len(f.checks) > 0 && !slices.Contains(f.checks, e.Check) {
 			continue
 		}
-		violated := done.Hit != nil && done.Result.Check == e.Check
+		violated := found && result.Check == e.Check
 		if violated != (e.Verdict == "violated") {
 			fmt.Fprintf(cmd.OutOrStdout(), "expected: %s=%s\n", e.Check, e.Verdict)
 			return errDiffers

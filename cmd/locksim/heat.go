@@ -62,8 +62,11 @@ func (c *cellJSON) words() []string {
 		if one.Replay != "" {
 			lines = append(lines, "replay: "+one.Replay)
 		}
-		if o := one.Orders; o != nil && o.Complete {
+		switch o := one.Orders; {
+		case o != nil && o.Complete:
 			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d", o.Bound, o.Schedules))
+		case o != nil && o.Random:
+			lines = append(lines, fmt.Sprintf("orders were run as well (%s): %d", o.Bound, o.Schedules))
 		}
 	}
 	if c.Listed != "" {

@@ -118,6 +118,8 @@ func TestCellInWords(t *testing.T) {
 		{Check: "exclusion", Verdict: "holds", Searched: 9, Twin: "2/lockclient/mutex", Replay: "locksim run x",
 			Orders: &ordersJSON{Complete: true, Bound: "2 clients", Schedules: 7}},
 		{Check: "liveness", Verdict: "unknown", Finding: "nothing", Orders: &ordersJSON{Why: "too many"}},
+		{Check: "fencing", Verdict: "holds", Searched: 1,
+			Orders: &ordersJSON{Random: true, Bound: "5, at random", Schedules: 8}},
 	}}
 	require.Equal(t, []string{
 		"expected holds (S): why",
@@ -125,6 +127,8 @@ func TestCellInWords(t *testing.T) {
 		"replay: locksim run x",
 		"every order was run as well (2 clients): 7",
 		"liveness unknown after 0 seeds: nothing",
+		"fencing holds after 1 seeds",
+		"orders were run as well (5, at random): 8",
 		"listed: known",
 	}, c.words())
 	require.Nil(t, c.shown(), "no claim came to the cell's verdict")

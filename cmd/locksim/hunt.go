@@ -52,8 +52,8 @@ with what it has found and the command that resumes it.`,
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.strategy == exhaustive && f.resume == "" {
-				return f.exhaust(cmd, args)
+			if (f.strategy == exhaustive || f.strategy == pct) && f.resume == "" {
+				return f.ordered(cmd, args)
 			}
 			h, err := f.hunt(cmd, args)
 			if err != nil {
@@ -66,8 +66,9 @@ with what it has found and the command that resumes it.`,
 	flags.IntVar(&f.seeds, "seeds", 10_000, "how many seeds to try at most")
 	flags.Uint64Var(&f.root, "root", 0, "the seeds to try: root 7 has 7000000000, 7000000001, … (default: drawn)")
 	flags.StringVar(&f.strategy, "strategy", "", "how faults are timed: "+strings.Join(sim.Strategies, ", ")+
-		" (default: drawn for each seed); or exhaustive: every order of what can happen, within the bound")
-	flags.IntVar(&f.bound, "bound", 1, "with --strategy exhaustive: how many faults may strike")
+		" (default: drawn for each seed); or without times: exhaustive, every order of what can happen within the"+
+		" bound, or pct, as many orders by random priorities as there are seeds")
+	flags.IntVar(&f.bound, "bound", 1, "with --strategy exhaustive or pct: how many faults may strike")
 	flags.IntVar(&f.schedules, "schedules", 0, "with --strategy exhaustive: how many schedules to run before the bound"+
 		" counts as too large (default: 2 million, or fewer if there seem to be far more)")
 	flags.StringSliceVar(&f.faults, "faults", nil, "kinds of fault to draw, or all (default: the file's)")
@@ -77,7 +78,7 @@ with what it has found and the command that resumes it.`,
 	flags.IntVar(&f.workers, "workers", 0, "how many runs at a time (default: one for each core)")
 	flags.StringVar(&f.out, "out", ".", "folder for the files that are written")
 	flags.StringVar(&f.resume, "resume", "", "go on with the hunt that this file tells of; takes --workers only")
-	completeWith(cmd, "strategy", append(slices.Clone(sim.Strategies), exhaustive))
+	completeWith(cmd, "strategy", append(slices.Clone(sim.Strategies), exhaustive, pct))
 	completeWith(cmd, "faults", append(sim.FaultKinds(), "all"))
 	completeWith(cmd, "need", sim.FaultKinds())
 	completeWith(cmd, "check", sim.Checks)
@@ -100,14 +101,11 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.seeds < 1 || f.seeds > maxSeeds {
-		return nil, fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	if err := f.checkSeeds(); err != nil {
+		return nil, err
 	}
 	if f.hits < 1 || f.hits > maxHits {
 		return nil, fmt.Errorf("--hits %d: expected a number from 1 to %d", f.hits, maxHits)
-	}
-	if err := checkRoot(f.root); err != nil {
-		return nil, err
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -118,7 +116,7 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	h.state = huntState{Name: s.Name, Scenario: s.Text(), Root: f.root, Seeds: f.seeds, Hits: f.hits,
 		Checks: f.checks, Need: f.need, Build: buildName()}
 	if !cmd.Flags().Changed("root") {
-		h.state.Root = 1 + rand.Uint64N(999_999) // any will do; it is printed
+		h.state.Root = anyRoot()
 	}
 	if err := os.MkdirAll(f.out, 0o777); err != nil { // not only when something was found
 		return nil, fmt.Errorf("--out: %w", err)
@@ -139,14 +137,25 @@ func changedFlag(cmd *cobra.Command, but ...string) (name string) {
 // maxWorkers is how many runs there may be at a time.
 const maxWorkers = 1000
 
-// check checks the flags that need no scenario.
-func (f *huntFlags) check() error {
+// anyRoot is a root that will do as well as any; it is printed.
+func anyRoot() uint64 { return 1 + rand.Uint64N(999_999) }
+
+// checkSeeds checks how many seeds there are, of which root, and how many at a time.
+func (f *huntFlags) checkSeeds() error {
+	if f.seeds < 1 || f.seeds > maxSeeds {
+		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	}
 	if f.workers < 0 || f.workers > maxWorkers {
 		return fmt.Errorf("--workers %d: expected a number from 0 to %d", f.workers, maxWorkers)
 	}
+	return checkRoot(f.root)
+}
+
+// check checks the flags that need no scenario.
+func (f *huntFlags) check() error {
 	if f.strategy != "" && !slices.Contains(sim.Strategies, f.strategy) {
-		return fmt.Errorf("--strategy: unknown strategy %q: expected %s, %s", f.strategy,
-			strings.Join(sim.Strategies, ", "), exhaustive)
+		return fmt.Errorf("--strategy: unknown strategy %q: expected %s, %s, %s", f.strategy,
+			strings.Join(sim.Strategies, ", "), exhaustive, pct)
 	}
 	if f.need != "" && !slices.Contains(sim.FaultKinds(), f.need) {
 		return fmt.Errorf("--need: unknown kind of fault %q: expected %s", f.need, strings.Join(sim.FaultKinds(), ", "))

@@ -268,10 +268,39 @@ func TestExhaustiveHunt(t *testing.T) {
 	code, _, errs = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--schedules", "1", "--out", folder)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "schedules within the bound, more than 1: expected fewer faults, clients or servers, "+
-		"or more --schedules")
+		"or more --schedules, or --strategy pct")
 	code, _, errs = locksim("hunt", file, "--strategy", "exhaustive", "--schedules", "-1")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "--schedules -1: expected a number of schedules")
+}
+
+// A hunt of orders at random says how many they were, and what it found replays.
+func TestHuntByPriorities(t *testing.T) {
+	text := "# A pause is no friend of a lease.\nworld clients=2 rounds=1 ttl=2s hold=1s\n" +
+		"expect exclusion=violated\nfaults pause\nrun for=8s seed=1\n"
+	folder, file := writeScenario(t, text)
+	args := []string{"hunt", file, "--strategy", "pct", "--out", folder}
+	code, out, errs := locksim(append(args, "--root", "7", "--seeds", "2000")...)
+	require.Equal(t, exitExpected, code, errs)
+	require.Regexp(t, `^2 clients, at most 1 fault \(pause\), root 7: \d+ schedules? of up to \d+ actions at random `+
+		`in \S+ s, exclusion violated by that of seed 7000`, out)
+	code, replayed, errs := locksim(replays(out)[0]...)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, replayed, "the same run, event for event")
+
+	code, out, _ = locksim(append(args, "--bound", "0", "--seeds", "20")...)
+	require.Equal(t, exitDiffers, code)
+	require.Regexp(t, `at most 0 faults \(pause\), root \d+: 20 schedules of up to \d+ actions at random in \S+ s, `+
+		`none of them violates, but they are not all\nexpected: exclusion=violated`, out)
+	for want, more := range map[string][]string{
+		"--seeds 0: expected a number from 1":    {"--seeds", "0"},
+		"--workers -1: expected a number from 0": {"--workers", "-1"},
+		"--bound 10: expected a number from 0":   {"--bound", "10"},
+	} {
+		code, _, errs = locksim(append(args, more...)...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, want)
+	}
 }
 
 func TestExplain(t *testing.T) {

@@ -119,7 +119,7 @@ func TestTourTellsClaimTraceVerdict(t *testing.T) {
 // names of scenarios and cells.
 func TestCompletion(t *testing.T) {
 	for args, want := range map[string]string{
-		"hunt --strategy ":         "timed\nanchored\ninline\nexhaustive\n:4\n",
+		"hunt --strategy ":         "timed\nanchored\ninline\nexhaustive\npct\n:4\n",
 		"hunt --faults pause,amn":  "pause,amnesia\n:4\n",
 		"hunt --check cap":         "capacity\n:4\n",
 		"replay --trace j":         "jsonl\n:4\n",

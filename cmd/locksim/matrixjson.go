@@ -64,6 +64,7 @@ type ordersJSON struct {
 	Bound     string `json:"bound,omitempty"`
 	Faults    int    `json:"faults"`
 	Complete  bool   `json:"complete"`
+	Random    bool   `json:"random,omitempty"`
 	Schedules int    `json:"schedules"`
 	States    int    `json:"states"`
 	Violation string `json:"violation,omitempty"`
@@ -91,7 +92,8 @@ func cellOf(r matrix.Result) cellJSON {
 			j.Story, j.Faults, j.Operations = one.Story.Story.Text(), one.Story.Faults, one.Story.Asked
 		}
 		if o := one.Orders; o != nil {
-			j.Orders = &ordersJSON{o.World, o.Bound, o.Faults, o.Complete, o.Schedules, o.States, o.Violation, o.Twin, o.Why}
+			j.Orders = &ordersJSON{o.World, o.Bound, o.Faults, o.Complete, o.Random, o.Schedules, o.States, o.Violation,
+				o.Twin, o.Why}
 		}
 		c.Claims = append(c.Claims, j)
 	}
@@ -127,7 +129,7 @@ func (c *cellJSON) result() (matrix.Result, error) {
 		}
 		if o := j.Orders; o != nil {
 			one.Orders = &matrix.Orders{World: o.World, Bound: o.Bound, Faults: o.Faults, Complete: o.Complete,
-				Schedules: o.Schedules, States: o.States, Violation: o.Violation, Twin: o.Twin, Why: o.Why}
+				Random: o.Random, Schedules: o.Schedules, States: o.States, Violation: o.Violation, Twin: o.Twin, Why: o.Why}
 		}
 		r.Claims = append(r.Claims, one)
 	}

@@ -8,6 +8,9 @@
 // [Shrink] leaves out what a hit does not need: faults, then operations, then
 // clients and servers, then digits.
 //
+// In a world without time, where only the order of what happens is chosen, [Exhaust]
+// runs every order of a small one, and [Sample] orders at random of a larger one.
+//
 // Results depend on the problem and its seeds alone, not on how many workers
 // there are; only pool.go knows of them.
 package explore

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"minikv/luaengine"
 	"minikv/sim"
 	"minikv/sim/check"
 	"minikv/trace"
@@ -96,12 +95,9 @@ func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
 // do will do, nothing else is tried (persistent sets).
 // Source: Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems".
 type exhaustive struct {
-	p       Problem
-	checks  []string
-	kinds   []string
+	untimed
 	b       Bound
 	guesses bool // the bound may be given up early
-	lua     *luaengine.Engine
 	path    []choice
 	seen    map[uint64]int32 // by state: the set of what slept in each of the visits to it
 	sets    actionSets
@@ -145,35 +141,21 @@ type slept struct {
 }
 
 func newExhaustive(p Problem, b Bound) (*exhaustive, error) {
-	checks, err := p.checks()
+	world, err := newUntimed(p, b.Faults, sim.NewLua())
 	if err != nil {
 		return nil, err
-	}
-	if len(p.Scenario.Steps) > 0 {
-		return nil, fmt.Errorf("explore: %s has at lines: an exhaustive search has no times", p.Scenario.Name)
-	}
-	if b.Faults < 0 || b.Faults > 9 {
-		return nil, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", b.Faults)
 	}
 	guesses := b.Schedules == 0
 	if guesses {
 		b.Schedules = enough
 	}
-	e := &exhaustive{p: p, checks: checks, b: b, guesses: guesses, lua: sim.NewLua(), seen: map[uint64]int32{},
-		sets: actionSets{number: map[string]int32{}}}
-	for _, k := range p.Scenario.Faults.Kinds {
-		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
-			return nil, fmt.Errorf("explore: %s needs times: an exhaustive search knows %v", k.Kind, sim.UntimedFaults())
-		}
-		e.kinds = append(e.kinds, k.Kind)
-	}
-	return e, nil
+	return &exhaustive{untimed: world, b: b, guesses: guesses, seen: map[uint64]int32{},
+		sets: actionSets{number: map[string]int32{}}}, nil
 }
 
 // schedule runs one schedule and prepares the next; more is false after the last.
 func (e *exhaustive) schedule() (more bool, err error) {
-	u, err := sim.NewUntimed(e.p.Scenario, sim.UntimedOptions{Faults: e.kinds, Budget: e.b.Faults, Exact: e.plain,
-		Options: sim.Options{Seed: e.p.Scenario.Seed, Lua: e.lua, Own: e.p.Own}})
+	u, err := e.world(e.plain)
 	if err != nil {
 		return false, err
 	}
@@ -315,39 +297,22 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// violation is the first violation of a check that counts, or nil.
-func (e *exhaustive) violation(u *sim.Untimed) *check.Result {
-	for _, r := range u.Results() {
-		if r.Verdict == check.Violated && slices.Contains(e.checks, r.Check) {
-			return &r
-		}
-	}
-	return nil
-}
-
 // judge looks at what the schedule has shown.
 func (e *exhaustive) judge(u *sim.Untimed) {
 	r := e.violation(u)
 	if r != nil {
 		e.done.Violated++
 		if e.done.Hit == nil {
-			e.done.Hit, e.done.Result = e.story(u, *r), *r
+			var order []sim.Action
+			for _, c := range e.path {
+				order = append(order, c.left[0])
+			}
+			e.done.Hit, e.done.Result = e.story(u, r, order), *r
 		}
 	}
 	if e.final != nil && (r != nil || len(u.Actions()) == 0) {
 		e.final(u)
 	}
-}
-
-// story is the schedule as a scenario.
-func (e *exhaustive) story(u *sim.Untimed, r check.Result) *sim.Scenario {
-	s := *e.p.Scenario
-	s.Expect = []sim.Expectation{{Check: r.Check, Verdict: r.Verdict.String()}}
-	s.Order = nil
-	for _, c := range e.path {
-		s.Order = append(s.Order, c.left[0].Text(u.Names()))
-	}
-	return &s
 }
 
 // next goes back to the deepest level with something left to try.

@@ -187,9 +187,9 @@ func TestBoundsThatCannotBe(t *testing.T) {
 	_, err = Exhaust(ctx, p, Bound{Faults: 10})
 	require.EqualError(t, err, "explore: a bound of 10 faults: expected 0 to 9")
 	_, err = Exhaust(ctx, problem(t, "world\nexpect exclusion=holds\nfaults drift\nrun for=9s\n"), Bound{})
-	require.ErrorContains(t, err, "explore: drift needs times: an exhaustive search knows [pause freeze jump")
+	require.ErrorContains(t, err, "explore: drift needs times: a search of orders knows [pause freeze jump")
 	_, err = Exhaust(ctx, problem(t, "world\nexpect exclusion=holds\nat 1s crash c1\nrun for=9s\n"), Bound{})
-	require.ErrorContains(t, err, "has at lines: an exhaustive search has no times")
+	require.ErrorContains(t, err, "has at lines: a search of orders has no times")
 }
 
 // A confirmation that replication is too slow for is not waited for: time goes on

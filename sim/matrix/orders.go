@@ -20,6 +20,7 @@ type Orders struct {
 	Bound     string // what was all run, in words
 	Faults    int    // the bound, as --bound has it
 	Complete  bool   // every schedule within the bound was run
+	Random    bool   // so many at random were to be run, as there are too many for all
 	Schedules int
 	States    int
 	Violation string // what one of them violates, "" if none does
@@ -30,6 +31,21 @@ type Orders struct {
 // Holds reports whether all orders were run, none violates, and the twin's do.
 func (o *Orders) Holds() bool { return o.Complete && o.Violation == "" && o.Why == "" }
 
+// NotFound reports whether orders were run at random, none violates, and the twin's do.
+func (o *Orders) NotFound() bool { return o.Random && o.Violation == "" && o.Why == "" }
+
+// replay is the command that finds the violation again.
+func (o *Orders) replay() string {
+	strategy := "exhaustive"
+	if o.Random {
+		strategy = fmt.Sprintf("pct --root %d --seeds %d", ordersRoot, o.Schedules)
+	}
+	return fmt.Sprintf("locksim hunt %s --strategy %s --bound %d", o.World, strategy, o.Faults)
+}
+
+// ordersRoot is the root of orders at random.
+const ordersRoot = 1
+
 // Bound is how large the worlds are in which every order of some cells of a row is run.
 type Bound struct {
 	Profile string   // "": both
@@ -38,6 +54,7 @@ type Bound struct {
 	Clients int
 	Masters int      // 0: as many as the row has
 	Faults  int      // at most
+	Random  int      // so many orders at random; 0: all
 	World   []string // what differs from the row's world: ttl=D, lag=D
 	Why     string   // why there are no such worlds, "" if there are
 }
@@ -45,12 +62,12 @@ type Bound struct {
 // orderSchedules is how many schedules are run before a world counts as too large.
 const orderSchedules = 2_500_000
 
-// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D] [lag=D], or -: WHY.
+// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] [ttl=D] [lag=D], or -: WHY.
 func (r *Row) bound(text string) error {
 	cells, rest, ok := strings.Cut(text, ": ")
 	if !ok {
-		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [ttl=D] " +
-			"[lag=D], or -: WHY")
+		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] " +
+			"[ttl=D] [lag=D], or -: WHY")
 	}
 	b := Bound{}
 	if profile, kinds, ok := strings.Cut(cells, " "); ok && slices.Contains(Profiles(), profile) {
@@ -67,9 +84,10 @@ func (r *Row) bound(text string) error {
 			continue
 		}
 		n, err := strconv.Atoi(value)
-		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults}[name]
+		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults,
+			"random": &b.Random}[name]
 		if at == nil || err != nil {
-			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, ttl=D or lag=D", word)
+			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, random=N, ttl=D or lag=D", word)
 		}
 		*at = n
 	}
@@ -210,7 +228,7 @@ func (s *searcher) exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*
 	// Rows may share worlds, and a twin's bound is that of what it is the twin of.
 	bare := *world
 	bare.Claim = ""
-	name := fmt.Sprintf("%d %s", b.Faults, bare.Text())
+	name := fmt.Sprintf("%d %d %s", b.Faults, b.Random, bare.Text())
 	found, err := s.ordered.Find(name, func() (*Orders, error) { return exhaust(ctx, world, b) })
 	if found == nil {
 		return nil, err
@@ -230,11 +248,22 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 	if w.Replicas > 0 {
 		o.Bound += " with " + several(w.Replicas, "replica")
 		if w.Lag.Hi > 0 {
-			o.Bound += " that lags up to " + sim.DurationText(w.Lag.Hi)
+			lag := " that lag up to "
+			if w.Replicas == 1 {
+				lag = " that lags up to "
+			}
+			o.Bound += lag + sim.DurationText(w.Lag.Hi)
 		}
 	}
 	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()
+	if b.Random > 0 {
+		o.Bound += ", at random"
+		res, err := explore.Sample(ctx, explore.Problem{Scenario: world},
+			explore.Sampling{Faults: o.Faults, Root: ordersRoot, Schedules: b.Random, Workers: 1})
+		o.Random, o.Schedules, o.Violation = true, res.Schedules, res.Result.Reason
+		return o, err
+	}
 	done, err := explore.Exhaust(ctx, explore.Problem{Scenario: world},
 		explore.Bound{Faults: o.Faults, Schedules: orderSchedules, First: breaks})
 	o.Complete, o.Schedules, o.States = done.Complete, done.Schedules+done.Walks, done.States

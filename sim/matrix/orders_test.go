@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,7 +68,13 @@ func TestOrdersVerdict(t *testing.T) {
 	}
 	held := of(Orders{Complete: true, Schedules: 3})
 	require.Contains(t, OrdersMarkdown([]Result{held, held}), "| 1 | 2 clients | 2 | 6 | 3 | none violates |")
+	random := of(Orders{Random: true, Schedules: 9})
+	text := OrdersMarkdown([]Result{random, random})
+	require.Contains(t, text, "| 1 | 2 clients | 2 | 18 | 9 | none of these violates, which are not all |")
+	require.Contains(t, text, " 18 schedules for 2 claims; 0 hold in all of theirs.")
 	for want, other := range map[string]Result{
+		"not all were run, or no twin was seen: redisson fair": {Row: 1, Profile: Redisson, Lock: "fair",
+			Claims: []ClaimResult{{Orders: &Orders{World: "w", Bound: "2 clients", Random: true, Why: "no twin"}}}},
 		"not all were run, or no twin was seen: lockclient mutex": of(Orders{Schedules: 2, Why: "too many"}),
 		"violated: lockclient mutex":                              of(Orders{Complete: true, Violation: "both hold"}),
 	} {
@@ -123,4 +130,32 @@ func TestFailed(t *testing.T) {
 	require.True(t, (&Result{Claims: []ClaimResult{broken}}).Failed())
 	require.False(t, (&Result{Claims: []ClaimResult{broken}, Listed: "why"}).Failed())
 	require.False(t, (&Result{Claims: []ClaimResult{unseen, {Verdict: check.Unknown}}}).Failed())
+}
+
+// Where there are too many orders, some are run at random; of a violation that they
+// find the result says how it is found again.
+func TestOrdersAtRandom(t *testing.T) {
+	r, err := ParseRow("99.row", "# A failover.\nrow 99\nworld replicas=1 sync=off\nfaults failover=1ms..5s\n"+
+		"orders all: clients=2 faults=1 random=400\nlockclient mutex: U: why\n")
+	require.NoError(t, err)
+	c := &r.Cells[0]
+	b, ok := r.Bound(c)
+	require.True(t, ok)
+	require.Equal(t, 400, b.Random)
+	world, err := r.Orders(c, c.claims()[0], b)
+	require.NoError(t, err)
+	o, err := exhaust(context.Background(), world, b)
+	require.NoError(t, err)
+	require.True(t, o.Random)
+	require.False(t, o.Holds() || o.NotFound())
+	require.NotEmpty(t, o.Violation)
+	require.Equal(t, "2 clients, 1 master with 1 replica that lags up to 1ms, at most 1 fault, 1m15s, at random", o.Bound)
+	require.Equal(t, fmt.Sprintf("locksim hunt %s --strategy pct --root 1 --seeds %d --bound 1", world.Name, o.Schedules),
+		o.replay())
+
+	b.Faults = 0
+	o, err = exhaust(context.Background(), world, b)
+	require.NoError(t, err)
+	require.True(t, o.NotFound())
+	require.Equal(t, 400, o.Schedules)
 }

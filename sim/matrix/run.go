@@ -203,7 +203,7 @@ func (s *searcher) claim(c *Cell, one claim) (*ClaimResult, error) {
 	both.Orders, err = s.orders(s.ctx, c, one)
 	if err == nil && both.Orders.Violation != "" && both.Verdict != check.Violated {
 		both.Verdict, both.Finding = check.Violated, both.Orders.Violation
-		both.Replay = fmt.Sprintf("locksim hunt %s --strategy exhaustive --bound %d", both.Orders.World, both.Orders.Faults)
+		both.Replay = both.Orders.replay()
 	}
 	return &both, err
 }

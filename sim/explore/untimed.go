@@ -1,0 +1,66 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+
+	"minikv/luaengine"
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+// untimed is a problem whose runs have no times, only an order (see sim.Untimed).
+type untimed struct {
+	p      Problem
+	checks []string
+	kinds  []string // of fault
+	faults int      // how many may strike
+	lua    *luaengine.Engine
+}
+
+func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err error) {
+	w = untimed{p: p, faults: faults, lua: lua}
+	if w.checks, err = p.checks(); err != nil {
+		return w, err
+	}
+	if len(p.Scenario.Steps) > 0 {
+		return w, fmt.Errorf("explore: %s has at lines: a search of orders has no times", p.Scenario.Name)
+	}
+	if faults < 0 || faults > 9 {
+		return w, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", faults)
+	}
+	for _, k := range p.Scenario.Faults.Kinds {
+		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
+			return w, fmt.Errorf("explore: %s needs times: a search of orders knows %v", k.Kind, sim.UntimedFaults())
+		}
+		w.kinds = append(w.kinds, k.Kind)
+	}
+	return w, nil
+}
+
+// world is the problem's world, in which nothing has happened yet.
+func (w *untimed) world(exact bool) (*sim.Untimed, error) {
+	return sim.NewUntimed(w.p.Scenario, sim.UntimedOptions{Faults: w.kinds, Budget: w.faults, Exact: exact,
+		Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
+}
+
+// violation is the first violation of a check that counts, or nil.
+func (w *untimed) violation(u *sim.Untimed) *check.Result {
+	for _, r := range u.Results() {
+		if r.Verdict == check.Violated && slices.Contains(w.checks, r.Check) {
+			return &r
+		}
+	}
+	return nil
+}
+
+// story is a schedule that violates as a scenario with its order.
+func (w *untimed) story(u *sim.Untimed, r *check.Result, order []sim.Action) *sim.Scenario {
+	s := *w.p.Scenario
+	s.Expect = []sim.Expectation{{Check: r.Check, Verdict: r.Verdict.String()}}
+	s.Order = nil
+	for _, a := range order {
+		s.Order = append(s.Order, a.Text(u.Names()))
+	}
+	return &s
+}
