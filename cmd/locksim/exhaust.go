@@ -125,11 +125,14 @@ func (f *huntFlags) sample(
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
 		several(done.Schedules, "schedule"), several(done.Deepest, "action"), time.Since(started).Seconds())
-	if done.Hit != nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s violated by that of seed %d\n", done.Result.Check, done.Seed)
-	} else {
-		fmt.Fprintln(cmd.OutOrStdout(), "none of them violates, but they are not all")
+	verdict := "none of them violates, but they are not all"
+	switch {
+	case done.Hit != nil:
+		verdict = fmt.Sprintf("%s violated by that of seed %d", done.Result.Check, done.Seed)
+	case stopped:
+		verdict += "; another --root runs others"
 	}
+	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	return done.Hit, done.Result, stopped, nil
 }
 
