@@ -36,18 +36,19 @@ type param struct {
 // levels is how many C calls are under way.
 func (e *Engine) compile(text, name string, fast bool, levels int) (*chunk, error) {
 	e.start()
+	text, fault := recognise(text, levels)
+	if fault != "" {
+		return nil, fmt.Errorf("%s:%s", shortName(name, compileNameSize), fault)
+	}
 	c, err := e.rewriteAndCompile(text, name, fast, false)
 	if err != nil && fast {
 		// The parameters may be what was too much for the compiler.
 		c, err = e.rewriteAndCompile(text, name, false, false)
 	}
-	if err == nil {
-		return c, nil
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", shortName(name, compileNameSize), err)
 	}
-	if fault := grammarFault(text, levels); fault != "" {
-		err = errors.New(fault)
-	}
-	return nil, fmt.Errorf("%s:%w", shortName(name, compileNameSize), err)
+	return c, nil
 }
 
 // stepping is s with a call of the step function before each statement.
@@ -57,6 +58,7 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 		if err != nil {
 			return nil, err
 		}
+		body, _ = recognise(body, 0)
 		if s.steps, err = e.rewriteAndCompile(body, userScript, false, true); err != nil {
 			return nil, fmt.Errorf("%s:%w", shortName(userScript, compileNameSize), err)
 		}
@@ -64,14 +66,11 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 	return s.steps, nil
 }
 
-// rewriteAndCompile is compile once; its errors begin with the line.
+// rewriteAndCompile is compile once, of a text that is in Lua's grammar; its errors,
+// which Lua does not have, begin with the line.
 func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk, error) {
 	e.ids++
 	c := &chunk{name: name, id: strconv.Itoa(e.ids)}
-	text, err := lexicalCheck(text)
-	if err != nil {
-		return nil, err
-	}
 	stmts, err := parse.Parse(strings.NewReader(text), c.id)
 	if err != nil {
 		return nil, errors.New(syntaxError(err, text))

@@ -2,17 +2,18 @@ package luaengine
 
 import "fmt"
 
-// grammarFault says what Lua 5.1 finds wrong in a text: its line, and what it is; ""
-// if that is nothing. gopher-lua's parser knows the place alone, so a text that it has
-// refused is read again, without a tree. levels is how many C calls are under way.
+// recognise says what Lua 5.1 finds wrong in a text: its line, and what it is; "" if
+// that is nothing. It builds no tree: gopher-lua's parser does, which takes more for Lua
+// than Lua does and knows of a fault the place alone. forParser is the text as that
+// shall have it. levels is how many C calls are under way.
 // Source: Lua 5.1, lparser.c.
-func grammarFault(text string, levels int) string {
+func recognise(text string, levels int) (forParser, fault string) {
 	g := &grammar{scanner: scanner{text: text, line: 1}, levels: levels, visible: make(map[string]int)}
 	g.functions = []functionScope{{vararg: true}}
 	g.next()
 	g.chunk()
 	g.check(endOfText)
-	return g.fault
+	return g.blanked(), g.fault
 }
 
 // grammar reads a text by recursive descent; each recursion passes enter. From the first
@@ -100,6 +101,9 @@ func (g *grammar) name() string {
 	g.expect(nameToken)
 	return name
 }
+
+// maxSyntaxLevels is how deep a chunk may nest: LUAI_MAXCCALLS.
+const maxSyntaxLevels = 200
 
 // enter bounds the recursion.
 func (g *grammar) enter() {

@@ -79,6 +79,24 @@ type scanner struct {
 	saved  []byte // the latest name, number or string as an error shows it
 	latest string // name
 	fault  string // the line and what is wrong there; "" if nothing is
+	blanks []span // of the text, which gopher-lua does not know as such, in their order
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// blanked is the text with blanks in the place of what gopher-lua does not know as such.
+func (s *scanner) blanked() string {
+	if len(s.blanks) == 0 {
+		return s.text
+	}
+	text := []byte(s.text)
+	for _, b := range s.blanks {
+		for i := b.from; i < b.to; i++ {
+			text[i] = ' '
+		}
+	}
+	return string(text)
 }
 
 // fail says what is wrong.
@@ -111,6 +129,9 @@ func (s *scanner) scan() symbol {
 		case c == '\n' || c == '\r':
 			s.newline()
 		case strings.IndexByte(spaces, c) >= 0:
+			if c == '\v' || c == '\f' {
+				s.blanks = append(s.blanks, span{s.at, s.at + 1})
+			}
 			s.at++
 		case strings.HasPrefix(s.text[s.at:], "--"):
 			s.comment()
@@ -179,9 +200,12 @@ func (s *scanner) newline() {
 	s.line++
 }
 
+// comment reads a comment. One to the end of its line may begin like a long one that
+// is none, which gopher-lua would not read.
 func (s *scanner) comment() {
+	start, bracket := s.at, false
 	s.at += len("--")
-	if s.peek() == '[' {
+	if bracket = s.peek() == '['; bracket {
 		if level, is := s.separator('['); is {
 			s.long(level, "unfinished long comment")
 			return
@@ -189,6 +213,9 @@ func (s *scanner) comment() {
 	}
 	for s.at < len(s.text) && s.text[s.at] != '\n' && s.text[s.at] != '\r' {
 		s.at++
+	}
+	if bracket {
+		s.blanks = append(s.blanks, span{start, s.at})
 	}
 }
 

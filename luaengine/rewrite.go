@@ -10,9 +10,6 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// maxSyntaxLevels is how deep a chunk may nest: LUAI_MAXCCALLS.
-const maxSyntaxLevels = 200
-
 // maxRow is how many operators, indexes and calls may follow each other, and foldedRow
 // how many of them one search for constants may pass.
 const (
@@ -36,7 +33,6 @@ type rewriter struct {
 	steps  bool
 	locals []local      // visible here, innermost last
 	level  int          // functions entered
-	depth  int          // syntax levels entered
 	row    int          // expressions entered by their left ends
 	forks  int          // in this function, where one of two ways is taken
 	dots   bool         // the main function uses "..."
@@ -56,7 +52,7 @@ type local struct {
 	level int
 }
 
-// syntaxFault is the panic of a chunk that Lua 5.1 would not compile.
+// syntaxFault is the panic of a chunk that is too large for gopher-lua's compiler.
 type syntaxFault struct {
 	line int
 	text string
@@ -141,8 +137,6 @@ func (r *rewriter) block(stmts []ast.Stmt) []ast.Stmt {
 }
 
 func (r *rewriter) stmts(stmts []ast.Stmt) []ast.Stmt {
-	r.enter(lineOf(stmts))
-	defer r.leave()
 	out := stmts
 	if r.steps {
 		out = make([]ast.Stmt, 0, 2*len(stmts))
@@ -157,21 +151,6 @@ func (r *rewriter) stmts(stmts []ast.Stmt) []ast.Stmt {
 	}
 	return out
 }
-
-func lineOf(stmts []ast.Stmt) int {
-	if len(stmts) == 0 {
-		return 0
-	}
-	return stmts[0].Line()
-}
-
-func (r *rewriter) enter(line int) {
-	if r.depth++; r.depth > maxSyntaxLevels {
-		panic(syntaxFault{line, "chunk has too many syntax levels"})
-	}
-}
-
-func (r *rewriter) leave() { r.depth-- }
 
 // callOf is the statement fn().
 func (r *rewriter) callOf(fn *lua.LFunction, line int) ast.Stmt {
@@ -247,10 +226,6 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 		r.exprs(s.Exprs)
 	case *ast.BreakStmt:
 		r.breaks++
-	case *ast.LabelStmt:
-		panic(syntaxFault{s.Line(), "unexpected symbol near '::'"})
-	case *ast.GotoStmt:
-		panic(syntaxFault{s.Line(), "'=' expected near '" + s.Label + "'"})
 	}
 	return s
 }

@@ -11,9 +11,6 @@ import (
 // as it is computed, where the other values, and the rest of an "and" or "or", may
 // still read what was there before: such assignments are taken apart.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
-	if len(s.Lhs) > maxSyntaxLevels {
-		panic(syntaxFault{s.Line(), "too many variables in assignment"})
-	}
 	places := make([]ast.Expr, 0, 2*len(s.Lhs)) // never moves: the fast pass replaces elements
 	names, lines := make([]node, len(s.Lhs)), 0
 	for i := range s.Lhs {

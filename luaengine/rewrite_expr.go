@@ -184,17 +184,14 @@ func (r *rewriter) readLast(left, right ast.Expr) bool {
 	return r.find(id.Value) == byLocal
 }
 
-// nested rewrites operands. Only the last one counts as a syntax level, as in
-// Lua, whose parser recurses on the right.
+// nested rewrites operands: Lua's parser bounds how deep the last one nests.
 func (r *rewriter) nested(line int, operands ...*ast.Expr) int {
 	for i, operand := range operands {
 		if i < len(operands)-1 {
 			line = max(line, r.left(operand))
 			continue
 		}
-		r.enter(line)
 		line = max(line, r.expr(operand))
-		r.leave()
 	}
 	return line
 }
@@ -222,8 +219,6 @@ func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) int {
 
 // call rewrites a call; its line is that of the parenthesis, or near it.
 func (r *rewriter) call(x *ast.FuncCallExpr) int {
-	r.enter(x.Line())
-	defer r.leave()
 	var n node
 	line := x.Line()
 	if x.Func != nil {
@@ -271,13 +266,11 @@ func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) int {
 		x = next
 	}
 	join.Args = append(join.Args, one(x.Rhs))
-	line, depth := x.Line(), r.depth
+	line := x.Line()
 	for i := range join.Args {
 		n.chain = append(n.chain, r.describe(join.Args[i]))
 		line = max(line, r.expr(&join.Args[i]))
-		r.enter(line)
 	}
-	r.depth = depth
 	join.Func = r.constant(r.e.sand.concat, line)
 	r.place(join, line, n)
 	*slot = join

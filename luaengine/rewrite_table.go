@@ -18,8 +18,6 @@ const (
 // table rewrites a constructor. A call behind a key is adjusted to one value, since
 // gopher-lua takes all results of the last field's call for elements, key or not.
 func (r *rewriter) table(slot *ast.Expr, x *ast.TableExpr) int {
-	r.enter(x.Line())
-	defer r.leave()
 	line, elements := x.Line(), 0
 	for _, f := range x.Fields {
 		if f.Key == nil {
