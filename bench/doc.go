@@ -6,4 +6,7 @@
 // so that what it takes from the cores that it shares with the servers is little.
 //
 //	go -C bench run . [--quick] [--json] [--rounds 5] [--round 250ms]
+//
+// compare.sh times the Go benchmarks of two commits against each other;
+// instructions.sh counts what a simulated lock/unlock cycle takes.
 package main

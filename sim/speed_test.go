@@ -67,6 +67,27 @@ func BenchmarkSpeed(b *testing.B) {
 	b.ReportMetric(per(t.failover, n.failovers)/1e6, "ms/failover")
 }
 
+// BenchmarkCycle is a lock/unlock cycle of few clients and of many, whose data do not
+// fit into a cache of the processor. bench/instructions.sh counts its instructions.
+func BenchmarkCycle(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/locksim has it
+	for clients, length := range map[int]time.Duration{3: 20 * time.Second, 1000: 200 * time.Millisecond} {
+		b.Run(strconv.Itoa(clients), func(b *testing.B) {
+			s, lua := parsed(b, pureScenario), NewLua()
+			s.World.Clients = clients
+			var took time.Duration
+			var grants, events int
+			for b.Loop() {
+				r, t := timed(b, s, Options{Seed: s.Seed, Lua: lua, For: length, Own: &Own{Run: lockAndUnlock}})
+				took, grants, events = took+t, grants+r.Grants, events+int(r.Events)
+			}
+			b.ReportMetric(per(took, grants), "ns/cycle")
+			b.ReportMetric(float64(events)/float64(grants), "events/cycle")
+			b.ReportMetric(float64(grants)/float64(b.N), "cycles/op")
+		})
+	}
+}
+
 // pureScenario is cyclesScenario of clients that do nothing but lock and unlock.
 const pureScenario = "# Cycles.\nworld clients=1000 per-lock=1 lock=own ttl=30s delay=1ms..5ms\n" +
 	"expect exclusion=holds\nrun for=5s seed=1\n"
