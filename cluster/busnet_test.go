@@ -134,6 +134,8 @@ func (net *busNet) at(when time.Duration, run func()) {
 
 // settle does what a shell does after each call of a member.
 func (m *netMember) settle() {
+	for m.Unblocked() != nil {
+	}
 	m.Dirty()
 	for _, msg := range m.Outbox() {
 		m.net.deliver(msg)

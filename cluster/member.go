@@ -188,6 +188,9 @@ func sooner(a time.Duration, hasA bool) func(b time.Duration, hasB bool) (time.D
 	}
 }
 
+// Unblocked implements Process.
+func (m *Member) Unblocked() *engine.Session { return m.serving.firstOther(m.node.Unblocked) }
+
 // Dirty implements Process.
 func (m *Member) Dirty() []*engine.Session {
 	m.handover.check()

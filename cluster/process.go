@@ -10,8 +10,9 @@ import (
 
 // Process is one server process of a topology: a Redis node with its links, or
 // a Sentinel. It is a machine that besides takes and leaves messages. After each
-// call of Do, Tick, Close, Receive or Restart a shell takes first what Dirty has,
-// then what Outbox has, and asks NextDeadline. It calls Tick once at the start.
+// call of Do, Tick, Close, Receive or Restart a shell has those go on whom Unblocked
+// tells, takes first what Dirty has, then what Outbox has, and asks NextDeadline. It
+// calls Tick once at the start.
 type Process interface {
 	engine.Machine
 	// Receive takes a message that has arrived.

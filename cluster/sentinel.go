@@ -171,6 +171,9 @@ func (s *Sentinel) ShutdownRequested() *engine.Shutdown {
 	return s.node.ShutdownRequested()
 }
 
+// Unblocked implements Process.
+func (s *Sentinel) Unblocked() *engine.Session { return s.serving.firstOther(s.node.Unblocked) }
+
 // Dirty implements Process.
 func (s *Sentinel) Dirty() []*engine.Session {
 	s.dirty = s.dirty[:0]

@@ -142,6 +142,8 @@ func (p *worldProcess) wake() {
 
 // settle does what a shell does after each call.
 func (p *worldProcess) settle() {
+	for p.proc.Unblocked() != nil {
+	}
 	p.proc.Dirty()
 	p.listen()
 	for _, m := range p.proc.Outbox() {

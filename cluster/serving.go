@@ -78,6 +78,19 @@ func (v *Serving) run(c *served) {
 	}
 }
 
+// firstOther has the clients go on that are unblocked, up to the first one that is
+// not among them: it is the shell's. Without one it returns nil.
+func (v *Serving) firstOther(unblocked func() *engine.Session) *engine.Session {
+	for s := unblocked(); s != nil; s = unblocked() {
+		c := v.by[s]
+		if c == nil {
+			return s
+		}
+		v.run(c)
+	}
+	return nil
+}
+
 // Settle sends what the sessions among dirty have been left by the host, and
 // returns the other sessions, which are the shell's. It uses dirty's memory.
 func (v *Serving) Settle(dirty []*engine.Session) (rest []*engine.Session) {
@@ -92,9 +105,7 @@ func (v *Serving) Settle(dirty []*engine.Session) (rest []*engine.Session) {
 		if s.Closing() {
 			v.post.Close(c.from, c.conn)
 			v.drop(c)
-			continue
 		}
-		v.run(c)
 	}
 	return rest
 }

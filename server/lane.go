@@ -37,6 +37,7 @@ func (c *lane) serve() {
 	var t turn
 	t.begin(c.server)
 	refusal := c.join()
+	c.room = c.reader.Room()
 	t.end()
 	if refusal != nil {
 		_, _ = c.socket.Write(refusal)
@@ -44,12 +45,18 @@ func (c *lane) serve() {
 	}
 	defer c.end()
 	for {
-		err := c.fill(c.socket)
+		n, err := c.socket.Read(c.room) // outside of the gate: others may execute what came before
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// Somebody woke us: the session is unblocked, or to be closed.
-			err = c.socket.SetReadDeadline(time.Time{})
+			err = c.socket.SetReadDeadline(time.Time{}) // somebody woke us
 		}
-		if err != nil || !c.execute(&t) {
+		t.begin(c.server)
+		c.read += n
+		err = errors.Join(err, c.reader.Took(n))
+		if err != nil {
+			t.end()
+			return
+		}
+		if !c.execute(&t) {
 			return
 		}
 	}
@@ -94,6 +101,13 @@ func (c *lane) keepAlive(period time.Duration) {
 
 // wake implements carrier.
 func (c *lane) wake() { _ = c.socket.SetReadDeadline(now()) }
+
+// goOn implements carrier.
+func (c *lane) goOn(t *turn) {
+	if open := c.step(t); !open || c.treated != nil {
+		c.wake()
+	}
+}
 
 // cut implements carrier.
 func (c *lane) cut() { _ = c.socket.Close() }

@@ -129,10 +129,9 @@ func (s *Server) Unlisten(listener net.Listener) {
 // left for the sessions. f must not keep the machine.
 func (s *Server) Do(f func(Machine)) {
 	s.gate.enterAlone()
+	t := turn{server: s}
 	f(s.machine)
-	dirty := s.collect(nil)
-	s.gate.leave(false)
-	flushAll(dirty)
+	t.end()
 }
 
 // TryDo is Do, but for a machine that is frozen, which it does not wait for: it

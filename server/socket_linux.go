@@ -83,6 +83,14 @@ func (k *socket) wake() {
 	}
 }
 
+// goOn implements carrier.
+func (k *socket) goOn(t *turn) {
+	k.running = true
+	k.step(t)
+	k.running = false
+	k.wake()
+}
+
 // cut implements carrier.
 func (k *socket) cut() {
 	k.cutOff = true
@@ -141,7 +149,8 @@ func (k *socket) serve(t *turn) {
 
 // receive reads once. An error means that the peer has left, or sent too much.
 func (k *socket) receive() error {
-	err := k.conn.fill(k)
+	read, err := k.reader.Fill(k)
+	k.read += read
 	k.readable = err == nil && (k.full || k.left)
 	if err == syscall.EAGAIN {
 		return nil
@@ -189,8 +198,13 @@ func (k *socket) treatApart() {
 		return // the server is closed, and with it the socket
 	}
 	go func() {
-		var t turn
-		open := k.outside(treated) && k.execute(&t)
+		open := k.outside(treated)
+		if open {
+			var t turn
+			t.begin(s)
+			k.treat(&t)
+			open = k.execute(&t)
+		}
 		if k.abandoned {
 			return
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net"
 	"time"
 
@@ -23,15 +22,16 @@ type conn struct {
 	session *engine.Session
 
 	// Under the gate:
-	blocked   bool // the carrier reads on, but must be woken to execute
-	failed    bool // a protocol error was answered; nothing more is executed
+	failed    bool // nothing more is executed: a protocol error was answered, or the connection is cut
 	softSince time.Time
 	treated   *treated // a command that needs more than the machine; nil: none
 	dead      bool     // nothing passes any more, in either direction
 	leaving   bool     // to be closed as soon as the session is not blocked
 
-	abandoned bool // the server was closed while the command was elsewhere
-	read      int  // bytes that the session has not been told of; its carrier's
+	read int // bytes that the session has not been told of
+
+	abandoned bool   // the server was closed while the command was elsewhere
+	room      []byte // to read into, while others execute; its carrier's
 }
 
 // carrier is what a connection needs of what carries it: a socket of the
@@ -41,9 +41,11 @@ type carrier interface {
 	// keepAlive has the system ask a silent peer, after period and again, whether
 	// it is still there; 0: never.
 	keepAlive(period time.Duration)
-	// wake has what was sent be executed, as the session is not blocked any
-	// more, or has the connection end, as the session is to be closed.
+	// wake has the connection do what only its own goroutine can: treat a command
+	// apart, or end, as the session is to be closed.
 	wake()
+	// goOn has what was sent while the session was blocked be executed.
+	goOn(t *turn)
 	// cut has the connection end without its last replies.
 	cut()
 }
@@ -55,13 +57,6 @@ func newConn(s *Server, peer, own net.Addr) *conn {
 		c.path = local.Name
 	}
 	return c
-}
-
-// fill reads once from what carries the bytes.
-func (c *conn) fill(from io.Reader) error {
-	read, err := c.reader.Fill(from)
-	c.read += read
-	return err
 }
 
 // join makes the session, under the gate, unless there is a reason to send the
@@ -109,8 +104,30 @@ func (t *turn) begin(s *Server) {
 	t.dirty, t.done = t.dirty[:0], t.done[:0]
 }
 
-// collect takes what the machine has left for its sessions.
-func (t *turn) collect() { t.dirty = t.server.collect(t.dirty) }
+// collect has those go on who are not blocked any more, and takes what the machine
+// has left for its sessions, with which waits may end as well.
+func (t *turn) collect() {
+	t.goOn()
+	for again := true; again; again = t.goOn() {
+		t.dirty = t.server.collect(t.dirty)
+	}
+}
+
+// goOn has the connections that were blocked execute what they have been sent
+// meanwhile, one after the other. It reports whether there were any.
+func (t *turn) goOn() (any bool) {
+	for t.server.machine.ShutdownRequested() == nil {
+		session := t.server.machine.Unblocked()
+		if session == nil {
+			break
+		}
+		any = true
+		if c := t.server.conns[session]; c != nil {
+			c.carrier.goOn(t)
+		}
+	}
+	return any
+}
 
 // leave is for who has collected.
 func (t *turn) leave() {
@@ -133,12 +150,15 @@ func (t *turn) send() {
 }
 
 // execute runs the commands that have arrived, as far as the session is not
-// blocked, with turns of its own. It reports whether to go on reading.
+// blocked, in a turn that has begun, which it ends, and in others. It reports
+// whether to go on reading, into room.
 func (c *conn) execute(t *turn) (open bool) {
 	for {
-		t.begin(c.server)
 		open = c.step(t)
 		treated := c.treated
+		if treated == nil {
+			c.room = c.reader.Room()
+		}
 		t.end()
 		if treated == nil || !open {
 			return open
@@ -146,31 +166,29 @@ func (c *conn) execute(t *turn) (open bool) {
 		if !c.outside(treated) {
 			return false
 		}
+		t.begin(c.server)
+		c.treat(t)
 	}
 }
 
-// step is execute for a turn that has begun, up to the first command that needs a
-// treatment outside of it. It reports whether to go on reading.
+// step runs the commands that have arrived up to the first one that needs a
+// treatment outside of the turn. It reports whether to go on reading.
 func (c *conn) step(t *turn) (open bool) {
 	if c.read > 0 {
 		c.session.Received(c.read)
 		c.read = 0
 	}
-	if c.treated != nil {
-		c.treat(t)
-	}
 	if problem := c.run(t.visiting); problem != nil {
 		c.refuse(t, problem)
 	}
-	c.blocked = c.session.Blocked()
-	return !c.failed && !c.session.Closing() && (!c.leaving || c.blocked)
+	return !c.failed && !c.session.Closing() && (!c.leaving || c.session.Blocked())
 }
 
 // run executes buffered commands; it returns what the reader or the shell
 // cannot accept.
 func (c *conn) run(visiting bool) error {
 	s := c.server
-	for !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() && !c.leaving {
+	for c.treated == nil && !c.failed && !c.leaving && !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() {
 		c.reader.Unauthenticated = !c.session.Authenticated()
 		cmd, err := c.reader.Next()
 		if err != nil || cmd == nil {
@@ -230,12 +248,12 @@ func (c *conn) take() {
 		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
 			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
 				" closed for overcoming of output buffer limits.")
+			c.failed = true
 			c.out.drop()
 			c.carrier.cut()
 		}
 	}
-	if c.session.Closing() || c.blocked && !c.session.Blocked() {
-		c.blocked = false
+	if c.session.Closing() {
 		c.carrier.wake()
 	}
 }

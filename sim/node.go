@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -45,6 +44,8 @@ type node struct {
 	slow     time.Duration // that it takes for each command
 	tickAt   time.Duration // when stepTick is due; -1: not scheduled
 	tickStep int32
+
+	catchingUp bool // executes what came while a session was blocked
 
 	busyUntil time.Duration // with slow: when it has done what has arrived
 }
@@ -247,75 +248,6 @@ func (n *node) takeDetails() []trace.Detail {
 		}
 	}
 	return list
-}
-
-// settle sends what an execution left behind: replies, pushes, messages to other
-// nodes. And it
-// asks the node when it next needs attention.
-func (n *node) settle(cause uint64) {
-	w := n.w
-	n.noteRole(cause)
-	if w.cfg.Standing != nil {
-		if now := cluster.StandingOf(n.proc); now != n.standing {
-			n.standing = now
-			w.cfg.Standing(n.name, now)
-		}
-	}
-	var freed []*endpoint
-	w.following(cause, func() {
-		for _, s := range n.proc.Dirty() {
-			if end := n.end(s.ID); end != nil {
-				n.drain(end)
-				if end.isBehind() {
-					freed = append(freed, end)
-				}
-			}
-		}
-		n.post()
-	})
-	n.schedule()
-	for _, end := range freed {
-		n.catchUp(end)
-	}
-}
-
-// catchUp runs what had to wait while a session was blocked.
-func (n *node) catchUp(end *endpoint) {
-	for end.isBehind() && !end.session.Blocked() && n.end(end.session.ID) == end {
-		m := end.later.messages[0]
-		end.later.messages = end.later.messages[1:]
-		n.execute(end, m)
-	}
-}
-
-// drain turns the bytes of a session into messages to its client.
-func (n *node) drain(end *endpoint) {
-	out := end.session.Out
-	for len(out) > 0 {
-		v, size, err := resp.Parse(out)
-		if err != nil || size == 0 {
-			panic(fmt.Sprintf("sim: %s wrote a bad reply: %q: %v", n.name, out, err))
-		}
-		out = out[size:]
-		m := n.w.newMessage(msgReply)
-		m.conn, m.reply, m.place = end.conn, v, end.place
-		if end.place == pubsubPlace {
-			m.kind = msgPush
-		}
-		m.unasked = m.published() || len(end.waiting) == 0 // the slot of a subscription has gone
-		if !m.unasked {
-			m.call = end.waiting[0]
-			end.waiting = end.waiting[:copy(end.waiting, end.waiting[1:])]
-		}
-		if n.w.cfg.Details {
-			m.text = resp.Inline(v)
-		}
-		n.w.send(m, &end.conn.in, n.actor, end.conn.p.actor)
-	}
-	end.session.Out = end.session.Out[:0]
-	if n.out == nil {
-		end.session.Out, n.out = nil, end.session.Out
-	}
 }
 
 // schedule makes sure that tick is called at the node's next deadline.

@@ -27,6 +27,17 @@ func (m machine) Do(s *engine.Session, cmd [][]byte) {
 	m.node.watch.do(s, cmd)
 }
 
+// Unblocked implements server.Machine. What the session was blocked in is answered
+// before it goes on.
+func (m machine) Unblocked() *engine.Session {
+	s := m.Process.Unblocked()
+	if s != nil && m.node.watch != nil {
+		m.node.watch.sent([]*engine.Session{s})
+		m.node.watch.seen[s] = len(s.Out)
+	}
+	return s
+}
+
 // Dirty implements server.Machine.
 func (m machine) Dirty() []*engine.Session {
 	sessions := m.Process.Dirty()

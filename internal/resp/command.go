@@ -65,13 +65,28 @@ func NewCommandReader() *CommandReader {
 // Fill reads from src once, and returns what Read returned. The commands taken
 // so far become invalid.
 func (r *CommandReader) Fill(src io.Reader) (int, error) {
-	r.makeRoom()
-	n, err := src.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf = r.buf[:len(r.buf)+n]
-	if len(r.buf)-r.pos > r.MaxQuery {
-		return n, ErrQueryBuffer
+	n, err := src.Read(r.Room())
+	if full := r.Took(n); full != nil {
+		return n, full
 	}
 	return n, err
+}
+
+// Room is where the next bytes may be read into; Took says how many there are. In
+// between the commands that are here already may be taken, even while somebody
+// reads. The commands taken so far become invalid.
+func (r *CommandReader) Room() []byte {
+	r.makeRoom()
+	return r.buf[len(r.buf):cap(r.buf)]
+}
+
+// Took counts the bytes that have been read into Room.
+func (r *CommandReader) Took(n int) error {
+	r.buf = r.buf[:len(r.buf)+n]
+	if len(r.buf)-r.pos > r.MaxQuery {
+		return ErrQueryBuffer
+	}
+	return nil
 }
 
 // Feed takes bytes that are there already, as Fill does from a source.

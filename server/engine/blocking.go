@@ -19,6 +19,7 @@ type blocking struct {
 
 	waiting   []*Session // in WAIT, the longest first
 	postponed []*Session // held back by a pause, in order
+	unblocked []*Session // whose wait is over, in order, see Node.Unblocked
 	pauses    [pauseReasons]pause
 }
 
@@ -109,6 +110,10 @@ func (n *Node) unblock(s *Session) {
 	bl.waiting = without(bl.waiting, s)
 	bl.postponed = without(bl.postponed, s)
 	n.markDirty(s)
+	if !s.unblocked {
+		s.unblocked = true
+		bl.unblocked = append(bl.unblocked, s)
+	}
 }
 
 // without removes s from list, keeping the order.
@@ -140,8 +145,7 @@ func (n *Node) expireTimeouts(now int64) {
 	}
 	for i := range b.pauses {
 		if until := b.pauses[i].until; until != 0 && until <= now {
-			b.pauses[i] = pause{}
-			n.applyExpiryPolicy()
+			n.setPause(PauseReason(i), pause{})
 		}
 	}
 }
@@ -166,6 +170,7 @@ func (n *Node) endWait(s *Session, reply resp.Value) {
 	c.account(0, failureOf(&reply))
 	n.pop()
 	s.send(reply)
+	s.commandDone()
 }
 
 // serveReady tries blocked clients again, in the order in which keys changed
@@ -207,6 +212,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 			n.observeCall(c, reply)
 		}
 		s.send(reply)
+		s.commandDone()
 	}
 	n.pop()
 	n.sendOwed(s)
@@ -242,28 +248,3 @@ func (n *Node) releaseWaiters() {
 }
 
 const errUnblocked = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
-
-// holdsBack reports whether a pause keeps a command from running. Replicas are never paused.
-func (b *blocking) holdsBack(c *Call) bool {
-	if !b.pausing() || c.Session.isLink() || c.Session.isReplica() {
-		return false
-	}
-	_, all := b.paused()
-	return all || c.scriptFlags(c.flags())&(Write|MayReplicate) != 0
-}
-
-// pausing reports whether there may be a pause.
-func (b *blocking) pausing() bool {
-	until := int64(0)
-	for i := range b.pauses {
-		until |= b.pauses[i].until
-	}
-	return until != 0
-}
-
-// postpone keeps a command until the pause ends.
-func (n *Node) postpone(c *Call) {
-	b := &blocked{args: cloneArgs(c.Args), deadline: math.MaxInt64, postponed: true}
-	n.block(c.Session, b)
-	n.blocking.postponed = append(n.blocking.postponed, c.Session)
-}

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/internal/slot"
 )
 
 func TestBlockedClientsAreServedInTheirOrder(t *testing.T) {
@@ -36,7 +39,7 @@ func TestBlockingTimesOutByTheWallClock(t *testing.T) {
 	f.clock.wall = f.clock.wall.Add(time.Second) // a jump
 	left, _ = f.node.NextDeadline()
 	require.Zero(t, left)
-	f.node.Tick()
+	f.tick()
 	require.Equal(t, "(nil array)", f.got(s))
 	_, ok := f.node.NextDeadline()
 	require.False(t, ok)
@@ -128,17 +131,47 @@ func TestClientPause(t *testing.T) {
 	f.expect(s, "GET short", `"1"`, "PING", "PONG", "SET a 1", "")
 	require.True(t, s.Blocked())
 	f.clock.advance(50 * time.Millisecond)
-	f.node.Tick()
+	f.tick()
 	f.expect(admin, "EXISTS short", "(integer) 0", "DBSIZE", "(integer) 1", "PUBLISH c m", "")
 	f.clock.advance(50 * time.Millisecond)
-	f.node.Tick()
+	f.tick()
 	require.Equal(t, "OK", f.got(s))
 	require.Equal(t, "(integer) 0", f.got(admin))
-	f.node.Tick()
+	f.tick()
 	f.expect(admin, "DBSIZE", "(integer) 1", "CLIENT PAUSE 1000", "OK", "PING", "")
 	f.clock.advance(time.Second)
-	f.node.Tick()
+	f.tick()
 	require.Equal(t, "PONG", f.got(admin))
+}
+
+// What a pause holds back is asked about its slot when it runs, and is still the
+// command behind ASKING.
+func TestPauseBehindAsking(t *testing.T) {
+	f, topology := newCluster(t)
+	admin, s := f.session(), f.session()
+	topology.slots[slot.OfString("k")] = SlotState{Owner: "10.0.0.2:7001", Importing: true}
+	f.expect(admin, "CLIENT PAUSE 1000 WRITE", "OK")
+	f.expect(s, "ASKING", "OK", "SET k v", "")
+	f.expect(admin, "CLIENT UNPAUSE", "OK")
+	require.Equal(t, "OK", f.got(s))
+	f.expect(s, "SET k v", "(error) MOVED 7629 10.0.0.2:7001")
+}
+
+// As long as any pause of all commands lasts nothing goes on; behind it reads do.
+func TestPausesOfTwoKinds(t *testing.T) {
+	f := newFixture(t)
+	a, b := f.session(), f.session()
+	f.node.Pause(PausedByFailover, math.MaxInt64, false)
+	f.do(a, "APPEND k a")
+	f.node.Pause(PausedByMigration, math.MaxInt64, true)
+	f.do(b, "GET k")
+	f.node.Unpause(PausedByMigration)
+	f.goOn()
+	require.Equal(t, "(nil)", f.got(b))
+	require.True(t, a.Blocked())
+	f.node.Unpause(PausedByFailover)
+	f.goOn()
+	require.Equal(t, "(integer) 1", f.got(a))
 }
 
 func TestUnpauseRunsWhatWasHeldBack(t *testing.T) {

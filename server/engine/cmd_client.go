@@ -311,6 +311,8 @@ func (c *Call) describe(s *Session) string {
 		args = c.Args
 	} else if s.block != nil {
 		args = s.block.args
+	} else {
+		args = s.held
 	}
 	memory := s.footprint(args)
 	now := s.node.cfg.Clock.Mono()
@@ -395,6 +397,7 @@ func (s *Session) flagLetters() string {
 	add('B', s.tracking.bcast)
 	add('d', s.tx.touched)
 	add('c', s.closing)
+	add('u', s.unblocked)
 	add('U', s.unixPath() != "")
 	add('r', s.readOnly)
 	add('e', s.noEvict)

@@ -32,6 +32,7 @@ func (c *Call) process() {
 		c.reject(bad)
 	case n.blocking.holdsBack(c):
 		n.postpone(c)
+		return
 	case s.tx.active && !cmd.runsInMulti():
 		s.tx.enqueue(c)
 		s.send(queued)

@@ -18,7 +18,8 @@ type engineTarget struct {
 	node    *Node
 	clock   *manualClock
 	clients map[string]*Session
-	raw     []byte // the bytes of the latest reply or push
+	sent    map[*Session][][][]byte // what clients have sent while they were blocked
+	raw     []byte                  // the bytes of the latest reply or push
 }
 
 // manualClock goes forward when it is told to.
@@ -43,7 +44,7 @@ func newEngineTarget() *engineTarget {
 		Sleep:      func(d time.Duration) { clock.wall = clock.wall.Add(d) },
 		Parameters: map[string]string{"enable-debug-command": "yes"},
 	})
-	return &engineTarget{node: node, clock: clock, clients: map[string]*Session{}}
+	return &engineTarget{node: node, clock: clock, clients: map[string]*Session{}, sent: map[*Session][][][]byte{}}
 }
 
 func (e *engineTarget) isReal() bool { return false }
@@ -62,11 +63,31 @@ func (e *engineTarget) id(client string) string { return strconv.FormatInt(e.cli
 
 func (e *engineTarget) leave(client string) {
 	e.node.Close(e.clients[client])
+	delete(e.sent, e.clients[client])
 	delete(e.clients, client)
 }
 
-func (e *engineTarget) send(client string, cmd [][]byte) {
-	e.node.Do(e.clients[client], cmd)
+func (e *engineTarget) send(client string, commands ...[][]byte) {
+	s := e.clients[client]
+	e.sent[s] = append(e.sent[s], commands...)
+	e.run(s)
+	e.goOn()
+}
+
+// run executes what a client has sent, as far as it is not blocked.
+func (e *engineTarget) run(s *Session) {
+	for len(e.sent[s]) > 0 && !s.Blocked() {
+		cmd := e.sent[s][0]
+		e.sent[s] = e.sent[s][1:]
+		e.node.Do(s, cmd)
+	}
+}
+
+// goOn ends a turn.
+func (e *engineTarget) goOn() {
+	for s := e.node.Unblocked(); s != nil; s = e.node.Unblocked() {
+		e.run(s)
+	}
 	e.node.Dirty()
 }
 
@@ -99,7 +120,7 @@ func (e *engineTarget) sleep(d time.Duration) {
 	e.clock.wall = e.clock.wall.Add(d)
 	for {
 		e.node.Tick()
-		e.node.Dirty()
+		e.goOn()
 		if wait, ok := e.node.NextDeadline(); !ok || wait > 0 {
 			return
 		}
@@ -192,8 +213,12 @@ func (r *realTarget) leave(client string) {
 	r.settle()
 }
 
-func (r *realTarget) send(client string, cmd [][]byte) {
-	_, err := r.clients[client].socket.Write(resp.AppendCommand(nil, cmd...))
+func (r *realTarget) send(client string, commands ...[][]byte) {
+	var text []byte
+	for _, cmd := range commands {
+		text = resp.AppendCommand(text, cmd...)
+	}
+	_, err := r.clients[client].socket.Write(text)
 	require.NoError(r.t, err)
 }
 

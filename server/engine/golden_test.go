@@ -27,6 +27,8 @@ import (
 //	    by resp.Describe. A client is made when it is first named, proto counts
 //	    then. A word @NAME is that client's ID. sort: orders the elements of each reply. blocks: the command is
 //	    left waiting. quiet: what it replies is thrown away.
+//	pipe [client=NAME]
+//	    Each line is a command; they are sent at once, and nothing is waited for.
 //	recv [client=NAME]
 //	    What has come for a client that no command waited for.
 //	close [client=NAME]
@@ -107,8 +109,8 @@ func rewriting() bool {
 
 // target is what a golden file runs against.
 type target interface {
-	// send gives a client's command to the server.
-	send(client string, cmd [][]byte)
+	// send gives a client's commands to the server, which get there at once.
+	send(client string, commands ...[][]byte)
 	// settle returns when the server has done what it was sent, and what this
 	// led to has come.
 	settle()
@@ -158,6 +160,8 @@ func (g *golden) block(t *testing.T, d *datadriven.TestData) (string, error) {
 	switch d.Cmd {
 	case "do":
 		return g.do(t, d, client)
+	case "pipe":
+		return "", g.pipe(t, d, client)
 	case "recv":
 		return g.receive(client), nil
 	case "close":
@@ -174,22 +178,53 @@ func (g *golden) block(t *testing.T, d *datadriven.TestData) (string, error) {
 	return "", fmt.Errorf("unknown block %q", d.Cmd)
 }
 
-func (g *golden) do(t *testing.T, d *datadriven.TestData, client string) (string, error) {
-	if !g.clients[client] {
-		proto := 2
-		if d.HasArg("proto") {
-			d.ScanArgs(t, "proto", &proto)
-		}
-		g.target.connect(client, proto)
-		g.clients[client] = true
+// introduce makes the client if it is named for the first time.
+func (g *golden) introduce(t *testing.T, d *datadriven.TestData, client string) {
+	if g.clients[client] {
+		return
 	}
+	proto := 2
+	if d.HasArg("proto") {
+		d.ScanArgs(t, "proto", &proto)
+	}
+	g.target.connect(client, proto)
+	g.clients[client] = true
+}
+
+// command reads a line.
+func (g *golden) command(line string) ([][]byte, error) {
+	cmd, ok := resp.SplitArgs([]byte(line))
+	if !ok || len(cmd) == 0 {
+		return nil, fmt.Errorf("no command: %s", line)
+	}
+	g.nameClients(cmd)
+	return cmd, nil
+}
+
+// pipe sends commands, and returns when the server has had the time to take them.
+func (g *golden) pipe(t *testing.T, d *datadriven.TestData, client string) error {
+	g.introduce(t, d, client)
+	var commands [][][]byte
+	for _, line := range strings.Split(d.Input, "\n") {
+		cmd, err := g.command(line)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, cmd)
+	}
+	g.target.send(client, commands...)
+	g.target.settle()
+	return nil
+}
+
+func (g *golden) do(t *testing.T, d *datadriven.TestData, client string) (string, error) {
+	g.introduce(t, d, client)
 	var out strings.Builder
 	for _, line := range strings.Split(d.Input, "\n") {
-		cmd, ok := resp.SplitArgs([]byte(line))
-		if !ok || len(cmd) == 0 {
-			return "", fmt.Errorf("no command: %s", line)
+		cmd, err := g.command(line)
+		if err != nil {
+			return "", err
 		}
-		g.nameClients(cmd)
 		g.target.send(client, cmd)
 		due := repliesDue(cmd)
 		switch {

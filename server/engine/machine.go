@@ -10,6 +10,7 @@ type Machine interface {
 	Do(s *Session, cmd [][]byte)
 	Tick()
 	NextDeadline() (wait time.Duration, ok bool)
+	Unblocked() *Session
 	Dirty() []*Session
 	Close(s *Session)
 	// Parameter is the value of a redis.conf parameter, as CONFIG GET shows it,

@@ -150,8 +150,9 @@ func (n *Node) Restart(keepData bool) {
 
 // Do runs one command of a client, cmd[0] being its name. It appends replies
 // and pushes to the Out of any session, in the order of execution, and may
-// leave s blocked; a blocked session must not send another command. cmd is
-// read during the call only. An empty cmd does nothing, as in Redis.
+// leave s blocked; a blocked session must not send another command. Those who then
+// are not blocked any more are told by Unblocked. cmd is read during the call only.
+// An empty cmd does nothing, as in Redis.
 //
 // While Do runs a script, the shell may call it again for another session from
 // within Config.Limit: that client is then told BUSY, and can kill the script.
@@ -161,14 +162,19 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 	}
 	n.markDirty(s)
 	s.lastUsed = n.cfg.Clock.Mono()
-	n.keys.SetAccessTime(s.lastUsed)
-	n.slow.since = s.lastUsed
 	s.query.complete()
 	if s.lastUsed >= n.stats.rates.next {
 		n.sampleRates()
 	}
+	n.perform(s, cmd, s.lastUsed)
+}
+
+// perform runs one command of s and does what follows from it. now is the time.
+func (n *Node) perform(s *Session, cmd [][]byte, now time.Duration) {
+	n.keys.SetAccessTime(now)
+	n.slow.since = now
 	n.serve(s, cmd)
-	n.markDirty(s) // once more: while a script ran, another client's output may have been fetched
+	n.markDirty(s) // while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
 		n.settle(s)
 		if s.closing {
@@ -178,7 +184,8 @@ func (n *Node) Do(s *Session, cmd [][]byte) {
 }
 
 // Tick does what is due at the node's present time: it ends blocking
-// commands, WAIT and PAUSE, and removes expired keys.
+// commands, WAIT and PAUSE, and removes expired keys. Like Do it may leave
+// sessions unblocked.
 func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
@@ -264,38 +271,26 @@ func (n *Node) serve(s *Session, cmd [][]byte) {
 	c := n.push(s)
 	c.Args = cmd
 	c.process()
-	c.forgetCaching()
+	if s.block == nil || !s.block.postponed {
+		c.forgetCaching()
+	}
 	n.pop()
 	if n.depth == 0 && n.tracking.owed != nil {
 		n.sendOwed(s)
 	}
-	s.commandDone()
+	if s.block == nil { // else it is not done yet
+		s.commandDone()
+	}
 }
 
-// settle finishes a top-level command of s (nil: Tick), and those that a pause
-// has held back, if it is over.
+// settle finishes a top-level command of s (nil: Tick): it moves its effects to the
+// replication log and serves blocked clients whose keys became ready, whose effects
+// are others.
 func (n *Node) settle(s *Session) {
-	if s != nil && n.effects.ops == 0 && len(n.blocking.ready) == 0 && len(n.blocking.postponed) == 0 {
+	if s != nil && n.effects.ops == 0 && len(n.blocking.ready) == 0 {
 		s.writtenTo = n.repl.offset // all that there is to do
 		return
 	}
-	n.finish(s)
-	for len(n.blocking.postponed) > 0 {
-		if some, _ := n.blocking.paused(); some {
-			return
-		}
-		late := n.blocking.postponed[0]
-		args := late.block.args
-		n.unblock(late)
-		n.slow.since = n.cfg.Clock.Mono()
-		n.serve(late, args)
-		n.finish(late)
-	}
-}
-
-// finish moves the effects of a command to the replication log and serves blocked
-// clients whose keys became ready, whose effects are others.
-func (n *Node) finish(s *Session) {
 	n.flushEffects(s == nil || s.last == nil || !s.last.anyKeys)
 	n.serveReady()
 	if s != nil {

@@ -52,7 +52,19 @@ func (f *fixture) do(s *Session, line string) string {
 	args, ok := resp.SplitArgs([]byte(line))
 	require.True(f.t, ok, line)
 	f.node.Do(s, args)
+	f.goOn()
 	return f.got(s)
+}
+
+// goOn has clients go on that are not blocked any more: what a pause had held back runs.
+func (f *fixture) goOn() {
+	for f.node.Unblocked() != nil {
+	}
+}
+
+func (f *fixture) tick() {
+	f.node.Tick()
+	f.goOn()
 }
 
 // got is what a session was sent since the last look, one reply after another.

@@ -298,7 +298,7 @@ func TestReplicasOutside(t *testing.T) {
 	f.do(r, "REPLCONF ACK 7")
 	require.False(t, r.Blocked())
 	f.clock.advance(3 * time.Second)
-	f.node.Tick()
+	f.tick()
 	require.Contains(t, f.do(s, "INFO replication"), `slave0:ip=127.0.0.1,port=7000,state=online,offset=7,lag=3\r\n`)
 
 	f.expect(s, "CLIENT KILL TYPE master", "(integer) 0", "CLIENT KILL TYPE replica", "(integer) 1")

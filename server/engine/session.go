@@ -42,6 +42,7 @@ type Session struct {
 	written   replyBuffer
 	subs      subscriptions
 	block     *blocked // nil: not blocked
+	unblocked bool     // on the node's list for Unblocked
 	writtenTo int64    // replication offset after its last write: what WAIT waits for
 	*special           // read at any time; written after own has been called
 }
@@ -50,6 +51,7 @@ type Session struct {
 // may be hundreds of thousands of them.
 type special struct {
 	tx       transaction
+	held     [][]byte // the command that a pause held back; nil: none, or it still does
 	tracking trackingState
 	outside  outside
 	monitors bool // MONITOR: is shown all commands
@@ -103,6 +105,10 @@ func (n *Node) Close(s *Session) {
 	if s.block != nil {
 		n.unblock(s)
 	}
+	if s.unblocked {
+		s.unblocked = false
+		n.blocking.unblocked = without(n.blocking.unblocked, s)
+	}
 	n.unsubscribeAll(s)
 	n.unwatch(s)
 	n.stopMonitoring(s)
@@ -112,9 +118,9 @@ func (n *Node) Close(s *Session) {
 	n.sessions.remove(s)
 }
 
-// Blocked reports whether s waits inside a command; its later commands must
-// wait too.
-func (s *Session) Blocked() bool { return s.block != nil }
+// Blocked reports whether s waits inside a command, or a command of s for its turn;
+// its later commands must wait too.
+func (s *Session) Blocked() bool { return s.block != nil || s.held != nil }
 
 // Closing reports whether the shell must close the connection once Out is
 // sent: after QUIT, CLIENT KILL.
@@ -183,7 +189,8 @@ func (n *Node) eachSession(do func(s *Session)) {
 	}
 }
 
-// kick ends the connection of s; the caller's own still gets its reply.
+// kick ends the connection of s; the caller's own still gets its reply, another one's
+// loses those of this turn.
 func (c *Call) kick(s *Session) {
 	if s.link != noLink {
 		c.Node.cut(s)
@@ -193,6 +200,7 @@ func (c *Call) kick(s *Session) {
 	c.Node.markDirty(s)
 	if s != c.Session {
 		c.Node.Close(s)
+		s.Out = s.Out[:0]
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"minikv/datastore"
 	"minikv/internal/resp"
 	"minikv/internal/slot"
 )
@@ -77,6 +76,7 @@ func (n *Node) RedirectBlocked() {
 		if bad := n.redirectBlocked(s); bad != "" {
 			n.unblock(s)
 			s.send(resp.Err(bad))
+			s.commandDone()
 		}
 	}
 }
@@ -99,73 +99,9 @@ func (n *Node) redirectBlocked(s *Session) string {
 	return movedTo(number, state.Owner)
 }
 
-// PauseReason is why commands are held back. Each reason has a pause of its own.
-type PauseReason uint8
-
-// The reasons.
-const (
-	PausedByClient    PauseReason = iota // CLIENT PAUSE
-	PausedByFailover                     // the node hands over to a replica
-	PausedByMigration                    // MIGRATE waits for the other node
-	pauseReasons
-)
-
-// pause is how long, and whether reads are held back as well.
-type pause struct {
-	until int64 // Unix milliseconds; 0: not paused
-	all   bool
-}
-
-// Pause holds back commands that write, or all, until a date in Unix
-// milliseconds or until Unpause. A pause for the same reason is made longer and
-// stricter, never less.
-func (n *Node) Pause(reason PauseReason, until int64, all bool) {
-	p := &n.blocking.pauses[reason]
-	p.until, p.all = max(p.until, until), p.all || all
-	n.applyExpiryPolicy()
-}
-
-// Unpause ends a pause, and runs what was held back if no other one is left.
-func (n *Node) Unpause(reason PauseReason) {
-	n.blocking.pauses[reason] = pause{}
-	n.applyExpiryPolicy()
-	n.settleOutside()
-}
-
-// Paused reports whether commands are held back, for whatever reason.
-func (n *Node) Paused() bool {
-	some, _ := n.blocking.paused()
-	return some
-}
-
-// PausedForAll reports whether all commands of clients are held back, not writes only.
-func (n *Node) PausedForAll() bool {
-	_, all := n.blocking.paused()
-	return all
-}
-
 // settleOutside does what the end of a command does, unless one is running.
 func (n *Node) settleOutside() {
 	if n.depth == 0 {
 		n.settle(nil)
 	}
-}
-
-// paused reports whether commands are held back, and whether reads are.
-func (b *blocking) paused() (some, all bool) {
-	for i := range b.pauses {
-		some = some || b.pauses[i].until != 0
-		all = all || b.pauses[i].all
-	}
-	return some, all
-}
-
-// expiryPolicy is what a node does about expired keys: a replica hides what a
-// master removes; so does a master while commands are held back and nothing may
-// change.
-func (n *Node) expiryPolicy() datastore.ExpiryPolicy {
-	if some, _ := n.blocking.paused(); some || n.repl.isReplica() {
-		return datastore.HideExpired
-	}
-	return datastore.RemoveExpired
 }
