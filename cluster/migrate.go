@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"minikv/datastore"
 	"minikv/internal/resp"
 	"minikv/server/engine"
 )
@@ -30,19 +29,11 @@ type migration struct {
 	left     int      // replies to RESTORE still to come
 	failed   string   // what the other process has said first of an error, or ""
 	shut     bool     // it has refused AUTH or SELECT, so that nothing counts
-	restores []restore
+	restores []engine.Restore
 }
 
-// restore is the command that brings one key.
-type restore struct {
-	key  string
-	args []string
-}
-
-// errMigrateRead is MIGRATE's reply when the other process does not answer.
-const errMigrateRead = "IOERR error or timeout reading to target instance"
-
-// run is MIGRATE. In a transaction or a script nothing can wait.
+// run is MIGRATE. In a transaction or a script nothing can wait for another process of
+// the topology; for a server outside of it the node stands still, as redis-server does.
 func (s *migrations) run(c *engine.Call) resp.Value {
 	parsed, reply, done := engine.ParseMigrate(c)
 	if done {
@@ -53,9 +44,9 @@ func (s *migrations) run(c *engine.Call) resp.Value {
 	port, err := strconv.Atoi(parsed.Port)
 	to := s.m.dir.Resolve(parsed.Host, port)
 	if err != nil || to == 0 {
-		return resp.Err(engine.ErrMigrateWrite)
+		return engine.MigrateOutside(c, parsed)
 	}
-	s.prepare(m, now)
+	m.restores = parsed.Restores(s.m.node, m.db)
 	if len(m.restores) == 0 {
 		return resp.OK
 	}
@@ -70,30 +61,6 @@ func (s *migrations) run(c *engine.Call) resp.Value {
 	return suspended
 }
 
-// prepare makes the commands for the keys that have not expired.
-func (s *migrations) prepare(m *migration, now int64) {
-	word := "RESTORE"
-	if s.m.bus != nil {
-		word = "RESTORE-ASKING"
-	}
-	db := s.m.node.Keyspace().DB(m.db)
-	for _, key := range m.Keys {
-		ttl := int64(0)
-		if at, has := db.Deadline([]byte(key)); has && at != datastore.NoDeadline {
-			ttl = max(at-now, 1)
-		}
-		payload, ok := db.Dump([]byte(key), s.m.node.Parameter("rdbcompression") == "yes")
-		if !ok {
-			continue
-		}
-		args := []string{word, key, strconv.FormatInt(ttl, 10), string(payload)}
-		if m.Replace {
-			args = append(args, "REPLACE")
-		}
-		m.restores = append(m.restores, restore{key, args})
-	}
-}
-
 // send puts all commands on their way.
 func (s *migrations) send(m *migration) {
 	refused := func(v resp.Value, ok bool) { m.shut = m.note(v, ok) || m.shut }
@@ -105,7 +72,7 @@ func (s *migrations) send(m *migration) {
 	}
 	m.left = len(m.restores)
 	for _, one := range m.restores {
-		m.caller.Do(func(v resp.Value, ok bool) { s.restored(m, one.key, v, ok) }, one.args...)
+		m.caller.Do(func(v resp.Value, ok bool) { s.restored(m, one.Key, v, ok) }, one.Args...)
 	}
 }
 
@@ -123,7 +90,7 @@ func (s *migrations) restored(m *migration, key string, v resp.Value, ok bool) {
 	m.left--
 	switch {
 	case !ok:
-		s.finish(m, resp.Err(errMigrateRead))
+		s.finish(m, resp.Err(engine.ErrMigrateRead))
 		return
 	case !m.note(v, ok) && !m.shut:
 		m.moved = append(m.moved, key)
@@ -170,7 +137,7 @@ func (s *migrations) tick() {
 	now := s.m.unixMillis()
 	for _, one := range append([]*migration(nil), s.running...) {
 		if now >= one.until {
-			s.finish(one, resp.Err(errMigrateRead))
+			s.finish(one, resp.Err(engine.ErrMigrateRead))
 		}
 	}
 }

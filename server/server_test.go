@@ -32,6 +32,9 @@ func start(t *testing.T, parameters ...string) (s *server.Server, address string
 		return engine.New(engine.Config{
 			Clock: server.NewWallClock(), Random: rand.Uint64, Lua: luaengine.New(engine.Resolve),
 			Limit: limit, Parameters: values,
+			Dial: func(host string, port int, timeout time.Duration) (engine.Peer, error) {
+				return s.Reach(host, port, timeout)
+			},
 		})
 	}})
 	t.Cleanup(s.Close)

@@ -371,3 +371,24 @@ func TestDialContext(t *testing.T) {
 	_, err = top.DialContext(t.Context(), "tcp", "127.0.0.1:9")
 	require.ErrorContains(t, err, "unknown node")
 }
+
+// A key moves to a server that is no node of the topology, and its replica hears of
+// that. In memory nobody outside can be reached.
+func TestMigrateToAnotherTopology(t *testing.T) {
+	target := start(t, Config{Plan: cluster.Plan{Masters: 1}}).Node("m1")
+	host, port, err := net.SplitHostPort(target.Address())
+	require.NoError(t, err)
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}})
+	m, r := dial(t, top.Node("m1")), dial(t, top.Node("r1"))
+	m.do("SET a 1")
+	require.Equal(t, "(integer) 1", m.do("WAIT 1 5000"))
+	require.Equal(t, "OK", m.do("MIGRATE "+host+" "+port+" a 0 5000"))
+	r.eventually("GET a", "(nil)")
+	require.Equal(t, `"1"`, dial(t, target).do("GET a"))
+
+	inMemory := start(t, Config{Plan: cluster.Plan{Masters: 1}, InMemory: true}).Node("m1")
+	_, err = inMemory.Command("SET", "b", "2")
+	require.NoError(t, err)
+	_, err = inMemory.Command("MIGRATE", host, port, "b", "0", "5000")
+	require.ErrorContains(t, err, "IOERR error or timeout writing to target instance")
+}

@@ -123,6 +123,11 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 		return ""
 	}
 	base.Log = func(level int, text string) { log(n.name, level, text) }
+	if !n.topology.cfg.InMemory {
+		base.Dial = func(host string, port int, timeout time.Duration) (engine.Peer, error) {
+			return n.server.Reach(host, port, timeout)
+		}
+	}
 	return base
 }
 

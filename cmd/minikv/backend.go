@@ -85,6 +85,9 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 		Machine: func(limit func() string) server.Machine {
 			cfg := nodeConfig(conf, limit, logs)
 			cfg.Rebind = doors.rebind
+			cfg.Dial = func(host string, port int, timeout time.Duration) (engine.Peer, error) {
+				return doors.shell.Reach(host, port, timeout)
+			}
 			if conf.file != "" {
 				cfg.Rewrites = systemFile(conf.file)
 			}

@@ -335,3 +335,16 @@ func TestServesACluster(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	p.expectExit(exitOK)
 }
+
+func TestMovesKeysToAnotherProcess(t *testing.T) {
+	var ports [2]string
+	for i := range ports {
+		ports[i] = freePort(t)
+		launch(t, "--port", ports[i], "--bind", "127.0.0.1").expectLine("Ready to accept connections")
+	}
+	from, to := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
+	require.Equal(t, "+OK\r\n", ask(t, "tcp", from, "SET", "a", "1"))
+	require.Equal(t, "+OK\r\n", ask(t, "tcp", from, "MIGRATE", "127.0.0.1", ports[1], "a", "0", "5000"))
+	require.Equal(t, "$-1\r\n", ask(t, "tcp", from, "GET", "a"))
+	require.Equal(t, "$1\r\n1\r\n", ask(t, "tcp", to, "GET", "a"))
+}

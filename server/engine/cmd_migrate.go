@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"strconv"
+
+	"minikv/datastore"
 	"minikv/internal/resp"
 )
 
@@ -15,8 +18,12 @@ type Migration struct {
 	Keys          []string // those that are there
 }
 
-// ErrMigrateWrite is MIGRATE's reply when nobody listens at the address.
-const ErrMigrateWrite = "IOERR error or timeout writing to target instance"
+// What MIGRATE replies when it does not get through: when nobody listens at the
+// address, or takes what is sent; and when no answer comes.
+const (
+	ErrMigrateWrite = "IOERR error or timeout writing to target instance"
+	ErrMigrateRead  = "IOERR error or timeout reading to target instance"
+)
 
 // ParseMigrate reads MIGRATE host port key|"" destination-db timeout [COPY]
 // [REPLACE] [AUTH password|AUTH2 username password] [KEYS key [key ...]]. When
@@ -74,10 +81,42 @@ func (m *Migration) options(args [][]byte) (keys [][]byte, bad string) {
 	return keys, ""
 }
 
-// runMigrateAlone is MIGRATE on a node that nobody else can be reached from.
+// Restore is the command by which another server gets a key.
+type Restore struct {
+	Key  string
+	Args []string
+}
+
+// Restores are the commands for the keys that have not expired.
+func (m *Migration) Restores(n *Node, db int) (list []Restore) {
+	word := "RESTORE"
+	if n.cfg.Topology != nil {
+		word = "RESTORE-ASKING"
+	}
+	now, data := n.nowMillis(), n.keys.DB(db)
+	for _, key := range m.Keys {
+		ttl := int64(0)
+		if at, has := data.Deadline([]byte(key)); has && at != datastore.NoDeadline {
+			ttl = max(at-now, 1)
+		}
+		payload, ok := data.Dump([]byte(key), n.Parameter("rdbcompression") == "yes")
+		if !ok {
+			continue
+		}
+		args := []string{word, key, strconv.FormatInt(ttl, 10), string(payload)}
+		if m.Replace {
+			args = append(args, "REPLACE")
+		}
+		list = append(list, Restore{key, args})
+	}
+	return list
+}
+
+// runMigrateAlone is MIGRATE on a node without a topology.
 func runMigrateAlone(c *Call) resp.Value {
-	if _, reply, done := ParseMigrate(c); done {
+	m, reply, done := ParseMigrate(c)
+	if done {
 		return reply
 	}
-	return resp.Err(ErrMigrateWrite)
+	return MigrateOutside(c, m)
 }

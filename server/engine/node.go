@@ -35,6 +35,7 @@ type Config struct {
 	Log      func(level int, text string)
 	Save     func(file []byte) error // writes all data, as redis-server's data file has it; nil: nobody does
 	Rebind   func(port int) error    // has clients connect to another port; nil: CONFIG SET only keeps it
+	Dial     Dial                    // other servers, for MIGRATE; nil: none can be reached
 	Sleep    func(time.Duration)     // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
 	Step     func(luaengine.Step)    // scripts run in steps and tell each; Observe hears which begins; nil: they do not
 	Shards   int                     // of the keyspace; 0: 1. It changes no answer.
