@@ -34,6 +34,10 @@ func TestLivenessCountsFromTheCalm(t *testing.T) {
 		"who has died waits no more":              {[]trace.Event{ask, calm, crashed(52, c1, 0)}, Unknown},
 		"who has ended waits no more":             {[]trace.Event{ask, calm, at(52, trace.End, c1)}, Unknown},
 		"one that could still be in time is open": {[]trace.Event{calm, at(95, trace.Acquire, c1)}, Unknown},
+		"as long as the bound":                    {[]trace.Event{ask, calm, at(60, trace.Hold, c1)}, Holds},
+		"nobody has waited since":                 {[]trace.Event{ask, at(2, trace.Hold, c1), calm}, Unknown},
+		"nor does a long wait before it count": {[]trace.Event{ask, at(30, trace.Hold, c1), calm,
+			at(51, trace.Acquire, c1), at(52, trace.Hold, c1)}, Holds},
 	} {
 		require.Equal(t, c.want, judged(NewLiveness(name, 10*time.Second), c.list...).Verdict, reason)
 	}

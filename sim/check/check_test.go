@@ -111,6 +111,8 @@ var checkTests = []struct {
 	{"refused writes are not applied", fencing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), send(2, c2),
 		written(2, c2, 3, 2), send(3, c1), at(4, trace.Reject, resource)},
 		9, Holds, "1 writes applied, none stale; 1 refused", nil},
+	{"a higher token of an earlier turn", fencing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), send(3, c2),
+		written(3, c2, 3, 1), send(4, c1), written(4, c1, 5, 2)}, 9, Holds, "2 writes applied, none stale; 0 refused", nil},
 
 	{"nobody asked", progress, events{}, 9, Unknown, "nobody asked for a lock and got it", nil},
 	{"the run ends before its time", progress, events{at(8, trace.Acquire, c1)}, 9, Unknown,
@@ -130,6 +132,10 @@ var checkTests = []struct {
 	{"one that has ended waits no more", progress, events{at(1, trace.Acquire, c1), at(2, trace.Hold, c1), at(3,
 		trace.Acquire, c2),
 		at(4, trace.Refused, c2), at(4, trace.End, c2)}, 99, Holds, "nobody waited longer than 1s; the bound is 5s", nil},
+	{"as long as the bound", progress, events{at(1, trace.Acquire, c1), at(6, trace.Hold, c1)}, 99, Holds,
+		"nobody waited longer than 5s; the bound is 5s", nil},
+	{"who finds a latch open waits no more", progress, events{at(1, trace.Acquire, c1), at(3, trace.Opened, c1)}, 99,
+		Holds, "nobody waited longer than 2s; the bound is 5s", nil},
 
 	{"readers may overlap", sharing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Release, c1),
 		at(4, trace.Release, c2), at(5, trace.Hold, c3)}, 9, Holds, "3 grants, no two beliefs overlap", nil},
@@ -159,8 +165,12 @@ var checkTests = []struct {
 		trace.Hold, c3)}, 9, Holds, "at most 2 of 2 permits were taken", nil},
 	{"one too many", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Hold, c3)}, 9, Violated,
 		"at 3.000 c3 got a permit although all 2 were taken", []uint64{3}},
+	{"one more than the only one", single, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2)}, 9, Violated,
+		"at 2.000 c2 got a permit although the only one was taken", []uint64{2}},
 	{"each semaphore has its own", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), inLock(2, at(3,
 		trace.Hold, c3))}, 9, Holds, "at most 2 of 2 permits were taken", nil},
+	{"a loss gives back", capacity, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Lost, c1), at(4,
+		trace.Hold, c3)}, 9, Holds, "at most 2 of 2 permits were taken", nil},
 
 	{"nobody waited", gate, events{at(1, trace.CountDown, c1)}, 9, Unknown, "nobody found the latch open", nil},
 	{"after the count", gate, events{at(1, trace.CountDown, c1), at(2, trace.CountDown, c2), at(2, trace.Opened, c3)},
@@ -180,8 +190,14 @@ var checkTests = []struct {
 		"1 grants, each in its turn", nil},
 	{"who re-enters passes nobody", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2, trace.Acquire,
 		c2), at(5, trace.Acquire, c1), at(5, trace.Hold, c1)}, 9, Holds, "2 grants, each in its turn", nil},
+	{"nor does who re-enters wait", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2, trace.Acquire,
+		c1), at(2, trace.Hold, c1), at(5, trace.Acquire, c2), at(6, trace.Hold, c2)}, 9, Holds,
+		"3 grants, each in its turn", nil},
 	{"who has given back waits again", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2,
 		trace.Acquire, c2), at(3, trace.Release, c1), at(5, trace.Acquire, c1), at(5, trace.Hold, c1)}, 9, Violated,
+		"c2, which asked at 2.000, was passed by c1 at 5.000", []uint64{3, 6}},
+	{"who has lost it waits again", order, events{at(1, trace.Acquire, c1), at(1, trace.Hold, c1), at(2,
+		trace.Acquire, c2), at(3, trace.Lost, c1), at(5, trace.Acquire, c1), at(5, trace.Hold, c1)}, 9, Violated,
 		"c2, which asked at 2.000, was passed by c1 at 5.000", []uint64{3, 6}},
 
 	{"no audit", holds, events{numbers(3, 3, at(1, trace.Audit, nemesis))}, 9, Unknown,
@@ -218,6 +234,21 @@ var checkTests = []struct {
 	{"never, but nobody is left who waits", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3,
 		trace.Acquire, c2), crashed(4, c2, 0)},
 		99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"never, but who waited has given up", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3,
+		trace.Acquire, c2), at(4, trace.Refused, c2)},
+		99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"never, but who waited had it before", lease, events{at(1, trace.Acquire, c2), at(1, trace.Hold, c2), at(2,
+		trace.Release, c2), at(3, trace.Hold, c1), crashed(4, c1, 5)},
+		99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"not yet, a second later", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2)},
+		8, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"whoever has given it back is no holder", lease, events{at(1, trace.Hold, c1), at(2, trace.Release, c1),
+		crashed(3, c1, 5), at(4, trace.Acquire, c2), at(4, trace.Hold, c2)},
+		99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"with nothing left of its lease", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 0), at(3, trace.Acquire, c2),
+		at(9, trace.Hold, c2)}, 99, Unknown, "no lock of a crashed holder was granted again", nil},
+	{"a second later is soon enough", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2),
+		at(8, trace.Hold, c2)}, 99, Holds, "the lock of c1 was free at 7.000, c2 had it at 8.000", nil},
 	{"whoever has released or lost a lock is no holder", lease, events{at(1, trace.Hold, c1), at(2, trace.Lost, c1),
 		crashed(3, c1, 5),
 		at(3, trace.Acquire, c2), at(4, trace.Hold, c2)}, 9, Unknown, "no lock of a crashed holder was granted again", nil},
@@ -232,6 +263,7 @@ func sharing() Checker {
 }
 func kept() Checker      { return NewKept(name) }
 func capacity() Checker  { return NewCapacity(name, 2) }
+func single() Checker    { return NewCapacity(name, 1) }
 func gate() Checker      { return NewGate(name, 2) }
 func order() Checker     { return NewOrder(name, time.Second) }
 func holds() Checker     { return NewHoldings(name) }
@@ -270,5 +302,42 @@ func TestLeaseTellsTheFirstCrash(t *testing.T) {
 			}
 		}
 		require.Equal(t, []uint64{11, 11}, l.Result(time.Minute).Events)
+	}
+}
+
+// Of several that waited equally long the first is told, in every run.
+func TestTheFirstOfThoseWhoWaitIsTold(t *testing.T) {
+	for range 50 {
+		require.Equal(t, []uint64{1}, judged(NewProgress(name, time.Second), at(1, trace.Acquire, c1),
+			at(1, trace.Acquire, c2), at(1, trace.Acquire, c3)).Events)
+		require.Equal(t, []uint64{1}, judged(NewLiveness(name, time.Second), at(1, trace.Acquire, c1),
+			at(1, trace.Acquire, c2), at(1, trace.Acquire, c3)).Events)
+	}
+}
+
+// What breaks a promise again changes nothing of what is told.
+func TestTheFirstViolationIsTold(t *testing.T) {
+	asks, free := at(2, trace.Asks, c2), at(3, trace.Told, c2)
+	for reason, c := range map[string]struct {
+		checker Checker
+		list    events
+		want    []uint64
+	}{
+		"capacity": {capacity(), events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), at(3, trace.Hold, c3),
+			at(4, trace.Hold, c1)}, []uint64{3}},
+		"fencing": {fencing(), events{at(1, trace.Hold, c1), written(1, c1, 9, 7), written(2, c1, 9, 6),
+			written(3, c1, 9, 5)}, []uint64{3}},
+		"gate":  {gate(), events{at(1, trace.Opened, c1), at(2, trace.CountDown, c2), at(3, trace.Opened, c3)}, []uint64{1}},
+		"guard": {NewGuard(name), events{at(1, trace.Hold, c1), asks, free, asks, free}, []uint64{3}},
+		"holds": {holds(), events{of(c1, numbers(2, 1, at(1, trace.Audit, nemesis))),
+			of(c1, numbers(3, 1, at(2, trace.Audit, nemesis)))}, []uint64{1}},
+		"kept": {kept(), events{at(1, trace.Hold, c1), at(2, trace.Lost, c1), at(3, trace.Lost, c1)}, []uint64{2}},
+		"leak": {leak(), events{numbers(2, 1, at(1, trace.Audit, nemesis)), numbers(3, 1, at(2, trace.Audit, nemesis))},
+			[]uint64{1}},
+		"order": {order(), events{at(1, trace.Acquire, c1), at(3, trace.Acquire, c2), at(4, trace.Hold, c2),
+			at(4, trace.Acquire, c3), at(5, trace.Hold, c3)}, []uint64{1, 3}},
+		"theft": {NewTheft(name), events{of(c1, at(1, trace.Steal, c2)), of(c2, at(2, trace.Steal, c1))}, []uint64{1}},
+	} {
+		require.Equal(t, c.want, judged(c.checker, c.list...).Events, reason)
 	}
 }

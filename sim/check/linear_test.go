@@ -17,8 +17,13 @@ type history struct {
 func newHistory() *history { return &history{l: NewLinear(name)} }
 
 func (h *history) happens(kind trace.Kind, who trace.Actor) uint64 {
+	return h.observes(trace.Event{Kind: kind, Actor: who, Lock: 1})
+}
+
+func (h *history) observes(e trace.Event) uint64 {
 	h.n++
-	h.l.Observe(&trace.Event{N: h.n, Kind: kind, Actor: who, Lock: 1})
+	e.N = h.n
+	h.l.Observe(&e)
 	return h.n
 }
 
@@ -86,4 +91,60 @@ func TestLinearIsReentrant(t *testing.T) {
 	h.happens(trace.Freed, c1)
 	second := h.happens(trace.Hold, c2)
 	require.Equal(t, []uint64{second}, h.l.Result(0).Events)
+}
+
+// An unlock that has failed, or whose client has died in it, may have taken effect: the
+// next who has the lock is in order, and so is the client that had it, when it has it again.
+func TestLinearDoesNotKnowWhetherAnUnlockTookEffect(t *testing.T) {
+	for _, end := range []trace.Event{at(1, trace.Failed, c1), crashed(1, c1, 0), {Kind: trace.Told}} {
+		h := newHistory()
+		h.happens(trace.Hold, c1)
+		h.happens(trace.Release, c1)
+		h.observes(end) // or the run ends before it returns
+		h.happens(trace.Hold, c2)
+		if end.Kind != trace.Told {
+			h.happens(trace.Release, c2)
+			h.happens(trace.Freed, c2)
+			h.happens(trace.Hold, c1)
+			h.happens(trace.Release, c1)
+			h.happens(trace.Freed, c1)
+			h.happens(trace.Hold, c2)
+		}
+		require.Equal(t, Holds, h.l.Result(0).Verdict, end.Kind)
+	}
+}
+
+// What fails after an unlock that has failed is no second unlock.
+func TestLinearEndsOneHoldForEachUnlock(t *testing.T) {
+	h := newHistory()
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Hold, c1)
+	h.happens(trace.Release, c1)
+	h.happens(trace.Failed, c1)
+	h.happens(trace.Failed, c1)
+	second := h.happens(trace.Hold, c2)
+	require.Equal(t, []uint64{second}, h.l.Result(0).Events)
+}
+
+// Of two locks a client gives back the one that it took last.
+func TestLinearOfTwoLocks(t *testing.T) {
+	h := newHistory()
+	h.happens(trace.Hold, c1)
+	h.observes(inLock(2, at(1, trace.Hold, c1)))
+	h.observes(inLock(2, at(1, trace.Release, c1)))
+	h.observes(inLock(2, at(1, trace.Freed, c1)))
+	h.observes(inLock(2, at(1, trace.Hold, c2)))
+	require.Equal(t, Holds, h.l.Result(0).Verdict)
+	second := h.happens(trace.Hold, c3)
+	require.Equal(t, []uint64{second}, h.l.Result(0).Events)
+}
+
+// A history that is too long is not judged.
+func TestLinearOfTooMany(t *testing.T) {
+	h := newHistory()
+	for range mostOperations/2 + 1 {
+		h.happens(trace.Hold, c1)
+		h.happens(trace.Lost, c1)
+	}
+	require.Equal(t, "2002 operations on a lock, more than 2000 are not judged", h.l.Result(0).Reason)
 }
