@@ -20,6 +20,24 @@ func TestClockRateAndJump(t *testing.T) {
 	require.Equal(t, 201*time.Second, c.Mono(), "a jump leaves the monotonic clock alone")
 }
 
+// However often a clock jumps, it stays within what dates can be.
+func TestClockJumpsOnlySoFar(t *testing.T) {
+	for _, d := range []time.Duration{MaxDuration, -MaxDuration} {
+		c := Clock{w: &World{}}
+		for range 250 {
+			c.jump(d)
+		}
+		require.Equal(t, 100*d, c.offset)
+	}
+}
+
+// A clock that is a billionth fast shows a second, rounded down, no instant sooner than a true one.
+func TestClockUntilRoundsUp(t *testing.T) {
+	c := Clock{w: &World{}}
+	c.setRate(1)
+	require.Equal(t, time.Second, c.until(time.Second))
+}
+
 // until is the first instant at which a timer is due: not a nanosecond sooner or later.
 func TestClockUntilIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -50,6 +50,9 @@ func TestFaultsThatEnd(t *testing.T) {
 		"a slow node takes one request after the other": {
 			"world clients=2 per-lock=1 delay=1ms\nat 0s slow m1 for=1s by=50ms\nat 0s start all\nrun for=3s\n",
 			[]string{`^0.000 m1 takes 0.050s for each command`, `^0.051 m1 `, `^0.101 m1 `, `^1.000 m1 is no longer slow`}},
+		"a node that is slow for two reasons is slow until both have ended": {
+			"world clients=1 delay=1ms\nat 0s slow m1 for=1s by=50ms\nat 0s slow m1 for=3s by=200ms\nat 2s start c1\n" +
+				"run for=9s\n", []string{`^2.000 c1 send m1`, `^2.201 m1 `}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, _ := story(t, test.text)

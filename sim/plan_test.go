@@ -4,10 +4,13 @@ import (
 	"context"
 	"flag"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/trace"
 )
 
 // planned are worlds that draw every kind of fault.
@@ -40,6 +43,73 @@ func planned(t *testing.T) (list []*Scenario) {
 		}
 	}
 	return list
+}
+
+// planOf is the planner of a world with some kinds of fault.
+func planOf(t *testing.T, kinds string, seed uint64) *planner {
+	t.Helper()
+	s, err := ParseScenario("x.scenario", "world masters=5 lock=redlock\nfaults "+kinds+"\nrun for=9s\n")
+	require.NoError(t, err)
+	opt := Options{Seed: seed}
+	r := &runner{s: s.with(opt)}
+	r.build(opt)
+	return newPlanner(r)
+}
+
+// A fault that repeats the one before strikes the next server, and so on round.
+func TestFaultsThatRepeatStrikeOthers(t *testing.T) {
+	p := planOf(t, "outage", 1)
+	p.echoes = 4 // always
+	c := p.next()
+	first := c.target(fieldOther, 5)
+	for n := uint64(1); n < 7; n++ {
+		c = p.after(c)
+		require.Equal(t, n, c.echo)
+		require.Equal(t, (first+n)%5, c.target(fieldOther, 5))
+	}
+}
+
+// Of many kinds of fault a run may have some; of one or two it has all.
+func TestSwarms(t *testing.T) {
+	sizes := map[int]bool{}
+	for seed := range uint64(20) {
+		require.Len(t, planOf(t, "outage drop", seed).kinds, 2)
+		sizes[len(planOf(t, "outage drop pause", seed).kinds)] = true
+	}
+	require.Equal(t, map[int]bool{1: true, 2: true, 3: true}, sizes)
+}
+
+// A turn is a grant to one while another waits, who has not given up and lives.
+func TestTurns(t *testing.T) {
+	for kind, waits := range map[trace.Kind]bool{trace.Crash: false, trace.Refused: false, trace.Failed: false,
+		trace.Release: true} {
+		p := planOf(t, "outage", 1)
+		for _, e := range []trace.Event{{Kind: trace.Acquire, Actor: 1}, {Kind: trace.Acquire, Actor: 2},
+			{Kind: kind, Actor: 2, Peer: 2}} {
+			require.False(t, p.turn(&e))
+		}
+		require.Equal(t, waits, p.turn(&trace.Event{Kind: trace.Hold, Actor: 1}), kind)
+		require.Equal(t, false, p.turn(&trace.Event{Kind: trace.Hold, Actor: 2}))
+	}
+}
+
+// A plan has no more faults than it may have, however they are timed, and each strikes once.
+func TestPlansEndWithTheirMost(t *testing.T) {
+	lua := NewLua()
+	for _, strategy := range Strategies {
+		s, err := ParseScenario("x.scenario", "world clients=2 ttl=1s hold=100ms\nfaults pause=1s most=2 strategy="+strategy+
+			"\nrun for=30s\n")
+		require.NoError(t, err)
+		most := 0
+		for seed := range uint64(10) {
+			r, err := s.Run(context.Background(), Options{Seed: seed, Lua: lua})
+			require.NoError(t, err)
+			faults := len(slices.DeleteFunc(r.Steps, func(s Step) bool { return s.Fault == "" }))
+			require.LessOrEqual(t, faults, 2, "%s seed %d", strategy, seed)
+			most = max(most, faults)
+		}
+		require.Equal(t, 2, most, strategy)
+	}
 }
 
 var pairs = flag.Int("pairs", 100, "how many pairs of world and seed the tests of hashes run")

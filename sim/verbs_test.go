@@ -74,6 +74,9 @@ var verbTests = []struct {
 		"world clients=1 rounds=1 delay=1ms\nat 0s pause m1 for=8s\nat 1s restart m1 data=keep\nat 2s start c1\nrun for=9s\n",
 		[]string{`^1.000 m1 crashes`, `^1.000 m1 restarts`, `^2.... c1 holds`}, []string{`goes on`}, ``},
 
+	{"crash client: who is dead does not come back from a second crash",
+		"world clients=1\nat 1s crash c1\nat 2s crash c1 for=1s\nrun for=5s\n",
+		[]string{`^1.000 c1 crashes`}, []string{`c1 (crashes|start)`}, ``},
 	{"crash client: in the middle of lock(), what it has sent is executed, and nothing follows",
 		"world clients=2 rounds=1 delay=5ms ttl=2s\nat 0s start c1\nat 24ms crash c1\nat 1s start c2\nrun for=9s\n",
 		[]string{`^0.020 c1 send m1 .*acquire`, `^0.024 c1 crashes$`, `^0.025 m1 .*acquire.* = nil`, `c2 holds`},
@@ -205,6 +208,28 @@ var verbTests = []struct {
 	{"run: a node that is down runs nothing",
 		"world clients=1\nat 0s crash m1\nat 1s run m1 DEL lock:1\nrun for=3s\n", []string{`m1 crashes`},
 		[]string{`somebody`}, ``},
+	{"evict: keys go by name, counted round, and a replica removes none by itself",
+		"world clients=1 replicas=1\nat 0s start c1\nat 0s crash c1\nat 1s run m1 SET b 1\nat 1s run m1 SET c 1\n" +
+			"at 1s run m1 SET a 1\nat 2s evict r1 key=1\nat 3s evict m1 key=5\nat 4s evict m1 key=3\nat 5s evict m1 key=1\n" +
+			"at 6s evict m1 key=1\nrun for=9s\n",
+		[]string{`^3.000 m1 makes room: it evicts b$`, `^4.000 m1 .*evicts a$`, `^5.000 m1 .*evicts c$`},
+		[]string{`evicts`}, `r1 makes room`},
+	{"evict spare=on: a master that is down agrees with nobody",
+		"world masters=3 clients=1 lock=redlock delay=1ms ttl=10s hold=9s\nat 0s start c1\nat 1s crash m3\n" +
+			"at 2s evict m1 key=1 spare=on\nat 3s restart m3 data=keep\nat 4s evict m1 key=1 spare=on\nrun for=5s\n",
+		[]string{`^0.0.. c1 holds`, `^4.000 m1 makes room: it evicts lock:1`}, nil, `^2.* evicts`},
+	{"evict spare=on: of a lock that nobody has no word is needed",
+		"world clients=1\nat 0s start c1\nat 0s crash c1\nat 1s run m1 SET a 1\nat 2s evict m1 key=1 spare=on\nrun for=3s\n",
+		[]string{`^2.000 m1 makes room: it evicts a`}, nil, ``},
+	{"calm: a replica that lives takes the place of its master",
+		"world clients=1 replicas=1\nat 1s crash m1\nat 2s calm\nrun for=3s\n",
+		[]string{`^1.000 m1 crashes`, `^2.000 r1 is promoted`}, []string{`m1 restarts`}, ``},
+	{"calm: replication that was held back goes on",
+		"world clients=1 replicas=1\nat 1s hold r1\nat 2s calm\nrun for=3s\n",
+		[]string{`^1.000 replication to r1 is held back`, `^2.000 replication to r1 goes on`, `r1 applied`}, nil, ``},
+	{"calm: without one the master comes back, with its data",
+		"world clients=1 replicas=1\nat 1s crash r1\nat 1s crash m1\nat 2s calm\nrun for=3s\n",
+		[]string{`^2.000 m1 restarts with its data`}, []string{`r1 is promoted`}, ``},
 	{"restart: the latest is lost, and what came before is there",
 		"world clients=2 rounds=1 delay=1ms hold=3s ttl=20s\nat 1s start c1\nat 2s restart m1 lose=1500ms\n" +
 			"at 2500ms start c2\nrun for=9s\n",
