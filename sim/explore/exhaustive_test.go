@@ -163,8 +163,29 @@ func TestExhaust(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, r.AsExpected())
 			require.Equal(t, done.Result, r.Results[0])
+			again.Order = again.Order[:len(again.Order)-1] // it ends with what breaks the promise
+			r, err = again.Run(ctx, sim.Options{})
+			require.NoError(t, err)
+			require.False(t, r.AsExpected())
 		})
 	}
+}
+
+// Of all schedules that violate the first is told.
+func TestTheFirstHitIsTold(t *testing.T) {
+	p := problem(t, "world clients=2 lock=simple renew=off wait=1ms rounds=1 ttl=1s hold=0s\nexpect exclusion=holds\n"+
+		"faults jump\nrun for=4s\n")
+	all, err := Exhaust(context.Background(), p, Bound{Faults: 1})
+	require.NoError(t, err)
+	require.Greater(t, all.Violated, 1)
+	e, err := newExhaustive(p, Bound{Faults: 1})
+	require.NoError(t, err)
+	for e.done.Hit == nil {
+		_, err = e.schedule()
+		require.NoError(t, err)
+	}
+	require.Less(t, e.done.Schedules, all.Schedules)
+	require.Equal(t, e.done.Hit.Text(), all.Hit.Text())
 }
 
 func TestBoundsThatCannotBe(t *testing.T) {

@@ -82,6 +82,30 @@ func TestSoonerEnd(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The end is a full second, but of what is over within one a tenth.
+func TestSoonerEndIsRound(t *testing.T) {
+	for ttl, want := range map[string]time.Duration{"3s": 4 * time.Second, "1500ms": 2 * time.Second, "300ms": 400e6} {
+		start := problem(t, "world ttl="+ttl+" hold=9s renew=off profile=redisson rounds=1 delay=1ms lag=1ms\n"+
+			"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nrun for=60s seed=1\n").Scenario
+		s := &shrinker{lab: lab{lua: sim.NewLua(), checks: []string{"exclusion"}}, ctx: t.Context()}
+		require.True(t, s.try(start))
+		s.soonerEnd()
+		require.Equal(t, want, s.story().For, ttl)
+	}
+}
+
+// Of masters that share their fate about as large a part is left as they were.
+func TestMergedMasters(t *testing.T) {
+	steps := problem(t, "world masters=5 lock=redlock\nexpect exclusion=violated\nat 0s partition c1 m1,m2,m3,m5\n"+
+		"at 1s crash m5\nrun for=9s\n").Scenario.Steps
+	steps = mergedMasters(steps, 5, 3)
+	require.Equal(t, []string{"c1", "m1,m2,m4"}, steps[0].Args)
+	require.Equal(t, []string{"m4"}, steps[1].Args, "m3 is the one that nothing happens to")
+	steps = mergedMasters(problem(t, "world masters=5 lock=redlock\nexpect exclusion=violated\n"+
+		"at 0s partition c1 m1,m2,m3\nrun for=9s\n").Scenario.Steps, 5, 3)
+	require.Equal(t, []string{"c1", "m1,m2"}, steps[0].Args)
+}
+
 // Rounder times are shorter, or not much longer.
 func TestRounder(t *testing.T) {
 	for d, want := range map[time.Duration][]time.Duration{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -183,4 +184,43 @@ func TestTwoMastersAreTold(t *testing.T) {
 		"expect exclusion=violated\nat 0s hold r1\nat 100ms start c1\nat 1s partition m1,c1 r1,s1,s2,s3,c2\n"+
 		"at 15s start c2\nrun for=30s seed=1\n")
 	require.Equal(t, []string{upToDate, "messages arrive, and before leases end"}, e.Broken, "that says it")
+}
+
+// A fault that comes later takes those behind it with it; none comes before another.
+func TestRetimed(t *testing.T) {
+	s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s hold r1\nat 2s start c1\nat 3s crash m1\n"+
+		"at 5s promote r1\nrun for=9s\n").Scenario
+	for _, test := range []struct {
+		line int
+		at   time.Duration
+		want string
+	}{
+		{0, 2 * time.Second, "at 2s hold r1\nat 2s start c1\nat 4s crash m1\nat 6s promote r1\n"},
+		{1, 4 * time.Second, "at 1s hold r1\nat 3s crash m1\nat 4s start c1\nat 5s promote r1\n"},
+		{2, 1500 * time.Millisecond, "at 1s hold r1\nat 1.5s crash m1\nat 2s start c1\nat 3.5s promote r1\n"},
+	} {
+		require.Contains(t, retimed(s, test.line, test.at).story.Text(), "=violated\n"+test.want+"run ")
+	}
+	require.Nil(t, retimed(s, 3, 2*time.Second))
+}
+
+// What each fault takes away, as far as its line says.
+func TestAssumptions(t *testing.T) {
+	for line, want := range map[string]string{
+		"restart m1 lose=1s": remembered, "restart m1 data=synced": remembered, "restart m1 data=keep": soonBack,
+		"crash m1 for=1s data=lose": remembered, "crash m1 for=1s": soonBack, "pause m1 for=1s": soonBack,
+		"slow m1 for=1s": soonBack, "promote r1": oneMaster, "hold r1": upToDate,
+		"pause c1 for=1s":             "no client stands still for longer than what is left of its lease",
+		"stall c1 for=1s":             "no client stands still for longer than what is left of its lease",
+		"clock c1 jump=+1s":           "clients' clocks agree with the servers'",
+		"clock m1 jump=+1s":           "a server's clock measures a lease as true time does",
+		"crash c1":                    "a client that takes a lock lives to give it back",
+		"evict m1 key=1":              "nothing takes a lock's key away before its time",
+		"duplicate c1 m1 next=1":      "a request is executed once",
+		"partition c1 m1":             "messages arrive, and before leases end",
+		"delay c1 m1 next=1 by=100ms": "messages arrive, and before leases end",
+	} {
+		s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s "+line+"\nrun for=9s\n").Scenario
+		require.Equal(t, want, assumption(s.Steps[0]), line)
+	}
 }
