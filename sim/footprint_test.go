@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/trace"
+)
+
+// What two requests to one server, two answers to one client, or anything else have to
+// share for their order to matter.
+func TestFootprintsConflict(t *testing.T) {
+	const client, server, other = trace.Actor(1), trace.Actor(2), trace.Actor(3)
+	at := func(f Footprint) Footprint {
+		f.at, f.actors = server, 1<<server
+		return f
+	}
+	answer := func(vote uint64) Footprint { return Footprint{actors: 1 << client, at: client, vote: vote} }
+	read, write := at(Footprint{reads: true, args: []string{"GET", "a"}}), at(Footprint{args: []string{"SET", "a"}})
+	latch := at(Footprint{args: []string{"DEL", "latch:{a}:77"}, single: "latch:{a}:77"})
+	names := at(Footprint{args: []string{"EVAL", "text", "77"}})
+	told := at(Footprint{reads: true, told: 1 << client})
+	subscribed := func(channel string) Footprint {
+		return at(Footprint{reads: true, args: []string{"SUBSCRIBE", channel}, channel: channel})
+	}
+	publishes := at(Footprint{args: []string{"PUBLISH", "news"}})
+	for name, c := range map[string]struct {
+		f, g      Footprint
+		conflicts bool
+	}{
+		"elsewhere":                             {footprintOf(client), footprintOf(server), false},
+		"at one actor":                          {footprintOf(client), footprintOf(client), true},
+		"the whole world":                       {everything(), footprintOf(other), true},
+		"a request and a fault":                 {read, footprintOf(server), true},
+		"two that only read":                    {read, read, false},
+		"one that writes":                       {read, write, true},
+		"two that write":                        {write, write, true},
+		"two that tell one":                     {told, told, true},
+		"one that tells":                        {told, read, false},
+		"a key that nobody else names":          {latch, write, false},
+		"a key that somebody could make up":     {latch, names, true},
+		"the same answer":                       {answer(7), answer(7), false},
+		"another answer":                        {answer(7), answer(8), true},
+		"an answer that nobody looks at":        {answer(7), answer(unheeded), false},
+		"an answer that did something":          {answer(7), answer(0), true},
+		"what is published where one listens":   {subscribed("news:1"), publishes, true},
+		"what is published elsewhere":           {subscribed("olds"), publishes, false},
+		"two that listen":                       {subscribed("news"), subscribed("news:1"), false},
+		"beside the actor, the order of belief": {addBelief(read), addBelief(read), true},
+	} {
+		require.Equal(t, c.conflicts, c.f.Conflicts(c.g), name)
+		require.Equal(t, c.conflicts, c.g.Conflicts(c.f), name)
+	}
+}
+
+func addBelief(f Footprint) Footprint {
+	f.actors |= 1 << footprintBeliefs
+	return f
+}
+
+// A fault of one actor reaches no further, though faults share their budget.
+func TestFootprintsReachBeyond(t *testing.T) {
+	own := footprintOf(1)
+	require.False(t, own.Beyond(1))
+	require.True(t, own.Beyond(2))
+	require.True(t, addBelief(own).Beyond(1))
+	own.actors |= 1 << footprintBudget
+	require.False(t, own.Beyond(1))
+}
