@@ -235,3 +235,21 @@ func TestTimeGoesOnWhileReplicasLag(t *testing.T) {
 		require.Equal(t, passes, slices.Contains(left, sim.Action{Verb: sim.Elapse}), lag)
 	}
 }
+
+// A search ends with the last schedule that it may have, or sooner where it was not told
+// how many and there seem to be far more.
+func TestEstimate(t *testing.T) {
+	for _, c := range []struct {
+		guesses   bool
+		schedules int
+		covered   uint64
+		refused   bool
+	}{
+		{true, probe, 1, true}, {false, probe, 1, false}, {true, probe - 1, 1, false}, {true, probe, whole / 2, false},
+		{false, enough - 1, whole / 2, false}, {false, enough, whole / 2, true},
+	} {
+		e := &exhaustive{guesses: c.guesses, b: Bound{Schedules: enough}, covered: c.covered}
+		e.done.Schedules = c.schedules
+		require.Equal(t, c.refused, e.estimate() != nil, c)
+	}
+}
