@@ -6,7 +6,7 @@ var serverMutations = []mutation{
 	{"late_unlock_frees_nobody", "theft: a release looks for its owner", []edit{{
 		"scripts/mutex_release.lua", "if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then", "if false then"}}},
 	{"replica_does_not_expire_by_itself", "exclusion: a replica waits for its master's DEL", []edit{{
-		"../server/engine/slots.go", "some || n.repl.isReplica() {", "some {"}}},
+		"../server/engine/pause.go", "some || n.repl.isReplica() {", "some {"}}},
 	{"deleted_lock_is_told", "kept: a renewal revives nothing", []edit{{
 		"scripts/mutex_renew.lua", "redis.call('hexists', KEYS[i], ARGV[i + 1])\n",
 		"redis.call('hincrby', KEYS[i], ARGV[i + 1], 0) * 0 + 1\n"}}},
