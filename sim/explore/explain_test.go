@@ -4,10 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim"
+	"minikv/trace"
 )
 
 // Every embedded scenario that violates something is explained in four to eight
@@ -76,4 +78,37 @@ func TestExplanations(t *testing.T) {
 	r, err := delayed.Story.Run(context.Background(), sim.Options{Seed: delayed.Story.Seed})
 	require.NoError(t, err)
 	require.Equal(t, "holds", r.Results[0].Verdict.String(), delayed.Story.Text())
+}
+
+// What an event tells is what a step did: of its kind, about whom it names, in its time.
+func TestEventsOfSteps(t *testing.T) {
+	const c1, m1, c2 = trace.Actor(1), trace.Actor(2), trace.Actor(3)
+	x := &explainer{names: []string{"nemesis", "c1", "m1", "c2"}}
+	at := func(seconds int, kind trace.Kind, actor, peer trace.Actor) trace.Event {
+		return trace.Event{At: time.Duration(seconds) * time.Second, Kind: kind, Actor: actor, Peer: peer}
+	}
+	for line, test := range map[string]struct{ of, others []trace.Event }{
+		"pause c1 for=2s": {[]trace.Event{at(3, trace.Pause, 0, c1), at(5, trace.Resume, c1, 0)},
+			[]trace.Event{at(4, trace.Pause, 0, c1), at(3, trace.Pause, 0, c2), at(2, trace.Resume, c1, 0)}},
+		"stall c1 for=0s": {[]trace.Event{at(4, trace.Pause, 0, c1), at(9, trace.Resume, c1, 0)},
+			[]trace.Event{at(4, trace.Pause, 0, c2), {Kind: trace.Pause, Peer: c1, A: 1}, at(3, trace.Crash, 0, c1)}},
+		"crash m1 for=2s": {[]trace.Event{at(3, trace.Crash, 0, m1), at(5, trace.Restart, 0, m1)},
+			[]trace.Event{at(4, trace.Crash, 0, m1), at(2, trace.Restart, 0, m1), at(5, trace.Restart, 0, c1)}},
+		"partition c1 m1 for=2s": {[]trace.Event{at(3, trace.Partition, 0, 0), at(5, trace.Heal, 0, 0)},
+			[]trace.Event{at(4, trace.Partition, 0, 0), at(6, trace.Heal, 0, 0), at(2, trace.Heal, 0, 0)}},
+		"slow m1 for=2s": {[]trace.Event{at(3, trace.Slow, 0, m1), at(5, trace.Slow, 0, m1)},
+			[]trace.Event{at(6, trace.Slow, 0, m1), at(3, trace.Slow, 0, c2), at(3, trace.Evict, 0, m1)}},
+		"drop c1 m1 next=1": {[]trace.Event{at(4, trace.Drop, c1, m1)},
+			[]trace.Event{at(2, trace.Drop, c1, m1), at(4, trace.Drop, m1, c1), at(4, trace.Duplicate, c1, m1)}},
+		"duplicate c1 m1 next=1": {[]trace.Event{at(4, trace.Duplicate, c1, m1)},
+			[]trace.Event{at(2, trace.Duplicate, c1, m1), at(4, trace.Drop, c1, m1)}},
+	} {
+		step := problem(t, "world\nexpect exclusion=violated\nat 3s "+line+"\nrun for=9s\n").Scenario.Steps[0]
+		for _, e := range test.of {
+			require.True(t, x.isWhat(&e, step), "%s: %v", line, e)
+		}
+		for _, e := range test.others {
+			require.False(t, x.isWhat(&e, step), "%s: %v", line, e)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim"
+	"minikv/sim/check"
 )
 
 // explained is what a scenario with its seed is explained by.
@@ -222,5 +223,17 @@ func TestAssumptions(t *testing.T) {
 	} {
 		s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s "+line+"\nrun for=9s\n").Scenario
 		require.Equal(t, want, assumption(s.Steps[0]), line)
+	}
+}
+
+// Only what holds is kept; of what is unknown a remedy learns why.
+func TestKeeps(t *testing.T) {
+	x := &explainer{lab: &lab{checks: []string{"exclusion"}}}
+	for verdict, why := range map[check.Verdict]string{check.Holds: "", check.Violated: "", check.Unknown: "a reason"} {
+		var r Remedy
+		o := &outcome{report: &sim.Report{Results: []check.Result{{Check: "fencing", Verdict: check.Holds},
+			{Check: "exclusion", Verdict: verdict, Reason: "a reason"}}}}
+		require.Equal(t, verdict == check.Holds, x.keeps(&r, o), verdict)
+		require.Equal(t, why, r.Why, verdict)
 	}
 }
