@@ -264,9 +264,8 @@ func (u *Untimed) isOver(c *client) bool {
 			return false
 		}
 	}
-	q := &u.w.queue
-	return !slices.ContainsFunc(q.heap, func(s slot) bool {
-		p, _ := q.slab[s.id].owner()
+	return !slices.ContainsFunc(u.w.queue.slab, func(s queued) bool {
+		p, _ := s.owner()
 		return p == c.p
 	})
 }

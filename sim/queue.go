@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -50,140 +51,226 @@ func (s *step) owner() (p *process, n *node) {
 	return nil, nil
 }
 
-// grow makes room for n steps more.
-func (q *queue) grow(n int) {
-	q.heap, q.slab = slices.Grow(q.heap, n), slices.Grow(q.slab, n)
-}
-
 // slot is a heap entry: ordered by (time, sequence), never by anything else.
 type slot struct {
 	at  time.Duration
 	seq uint64
-	id  int32
+	id  int32 // the first of a chain
 }
 
-// queue is the world's one event queue: a 4-ary heap over a slab of steps, so
-// that sifting moves 24 bytes.
+// queue is the world's one event queue: a 4-ary heap over a slab of steps. Most
+// steps share their instant with others: they make a chain, of which the heap has
+// the first. What is far away is in a list beside the heap until it comes near:
+// most of that are time limits of requests, which are cancelled long before.
 type queue struct {
-	heap  []slot
-	slab  []step
-	free  []int32
-	seq   uint64
-	stale int     // cancelled steps still in the heap
-	soon  []ready // steps of this instant, which pass by the heap; those before first are done
-	first int
+	heap   []slot
+	slab   []queued      // what is far is a ring in it, which begins and ends at 0
+	free   []int32       // places in slab
+	latest [256]int32    // the first steps of chains, by a hash of their instant
+	near   time.Duration // what is due from then on is far
+	reach  time.Duration // the window of the moment
+	seq    uint64
+	stale  int // cancelled steps in chains
 }
 
-// ready is a step that the heap never holds.
-type ready struct {
-	slot
-	step step
+// queued is a step in the queue.
+type queued struct {
+	step
+	at         time.Duration
+	seq        uint64
+	prev, next int32 // in the ring or, 0 being none, in the chain; prev of a chain's first is its last
+	far        bool
 }
 
-// pushNow adds a step at the present time: no step of an earlier time is left,
-// and none that was added so is later. It cannot be cancelled.
-func (q *queue) pushNow(now time.Duration, s step) {
-	if q.first > 1024 && q.first > len(q.soon)/2 {
-		q.soon, q.first = q.soon[:copy(q.soon, q.soon[q.first:])], 0
-	}
-	q.seq++
-	q.soon = append(q.soon, ready{slot{at: now, seq: q.seq}, s})
-}
+// window is how far what comes near at once reaches, at least.
+const window = 100 * time.Millisecond
+
+// grow makes room for n steps more.
+func (q *queue) grow(n int) { q.slab = slices.Grow(q.slab, n) }
 
 // push adds a step at time at and returns its id, for cancel.
-func (q *queue) push(at time.Duration, s step) int32 {
-	var id int32
+func (q *queue) push(at time.Duration, s step) (id int32) {
 	if n := len(q.free); n > 0 {
 		id = q.free[n-1]
 		q.free = q.free[:n-1]
-		q.slab[id] = s
 	} else {
-		id = int32(len(q.slab))
-		q.slab = append(q.slab, s)
+		id = q.extend()
 	}
 	q.seq++
-	q.heap = append(q.heap, slot{at, q.seq, id})
-	q.up(len(q.heap) - 1)
+	p := &q.slab[id]
+	p.step, p.at, p.seq, p.next = s, at, q.seq, 0
+	if at < q.near {
+		q.arrange(id, p)
+		return id
+	}
+	ring := &q.slab[0]
+	p.far, p.prev = true, ring.prev
+	q.slab[ring.prev].next, ring.prev = id, id
 	return id
+}
+
+// extend makes a place in the slab.
+func (q *queue) extend() int32 {
+	if len(q.slab) == 0 {
+		q.slab = append(q.slab, queued{at: -1})
+	}
+	q.slab = append(q.slab, queued{})
+	return int32(len(q.slab) - 1)
+}
+
+// arrange puts a step that is near at the end of the chain of its instant, if that
+// is found. If not, it begins another one, later than those that there are.
+func (q *queue) arrange(id int32, p *queued) {
+	found := q.chain(p.at)
+	if first := &q.slab[*found]; first.at == p.at {
+		q.slab[first.prev].next, first.prev = id, id
+		return
+	}
+	*found, p.prev = id, id
+	q.heap = append(q.heap, slot{p.at, p.seq, id})
+	q.up(len(q.heap) - 1)
+}
+
+// chain is where the latest chain of an instant is found, unless another one's is.
+func (q *queue) chain(at time.Duration) *int32 {
+	return &q.latest[uint64(at)*0x9e3779b97f4a7c15>>56]
 }
 
 // fewStale is how many cancelled steps are not worth sweeping.
 const fewStale = 32
 
-// cancel makes the step a no-op. The heap is swept once a third of it is stale.
+// cancel removes a step. Chains are swept once a third of all is stale.
 func (q *queue) cancel(id int32) {
-	q.slab[id] = step{}
+	p := &q.slab[id]
+	if p.far {
+		q.leave(p)
+		q.release(id, p)
+		return
+	}
+	p.step = step{}
 	q.stale++
-	if q.stale > fewStale && q.stale > len(q.heap)/3 {
+	if q.stale > fewStale && q.stale > len(q.slab)/3 {
 		q.sweep()
 	}
 }
 
+// leave takes a step out of the ring.
+func (q *queue) leave(p *queued) {
+	q.slab[p.prev].next, q.slab[p.next].prev = p.next, p.prev
+	p.far = false
+}
+
+// release frees the place of a step.
+func (q *queue) release(id int32, p *queued) {
+	p.step, p.at = step{}, -1
+	q.free = append(q.free, id)
+}
+
 // next returns the time of the earliest live step.
 func (q *queue) next() (time.Duration, bool) {
-	for len(q.heap) > 0 {
-		top := &q.heap[0]
-		if q.first < len(q.soon) && q.soon[q.first].before(top) {
-			break
+	for {
+		for len(q.heap) > 0 {
+			top := &q.heap[0]
+			first := &q.slab[top.id]
+			if first.kind != stepFree {
+				return top.at, true
+			}
+			q.skip(top, first)
 		}
-		if q.slab[top.id].kind != stepFree {
-			return top.at, true
+		if len(q.slab) == 0 || q.slab[0].next == 0 {
+			return 0, false
 		}
-		q.stale--
+		q.approach()
+	}
+}
+
+// skip removes the first step of a chain.
+func (q *queue) skip(top *slot, first *queued) {
+	id := top.id
+	if found := q.chain(top.at); *found == id {
+		*found = first.next
+	}
+	if first.next == 0 {
 		q.drop()
+	} else {
+		top.id, q.slab[first.next].prev = first.next, first.prev
 	}
-	if q.first < len(q.soon) {
-		return q.soon[q.first].at, true
-	}
-	return 0, false
+	q.stale--
+	q.release(id, first)
 }
 
-// pop removes the step whose time next has returned.
+// pop removes the step whose time next has returned. Its chain stays, for those
+// that follow at once.
 func (q *queue) pop() step {
-	if q.first < len(q.soon) && (len(q.heap) == 0 || q.soon[q.first].before(&q.heap[0])) {
-		return q.popNow()
-	}
-	id := q.heap[0].id
-	s := q.slab[id]
-	q.slab[id] = step{}
-	q.drop()
+	p := &q.slab[q.heap[0].id]
+	s := p.step
+	p.step = step{}
+	q.stale++
 	return s
 }
 
-func (q *queue) popNow() step {
-	r := &q.soon[q.first]
-	s := r.step
-	r.step = step{}
-	if q.first++; q.first == len(q.soon) {
-		q.soon, q.first = q.soon[:0], 0
+// approach has the earliest of what is far come near, and what follows it within
+// the window. That is wider while few steps are in it, as all are looked at.
+func (q *queue) approach() {
+	far, moved := 0, 0
+	q.near = farAway
+	for id := q.slab[0].next; id != 0; id = q.slab[id].next {
+		q.near = min(q.near, q.slab[id].at)
+		far++
 	}
-	return s
+	q.reach = max(q.reach, window)
+	q.near += q.reach
+	for id := q.slab[0].next; id != 0; {
+		p := &q.slab[id]
+		next := p.next
+		if p.at < q.near {
+			q.leave(p)
+			p.next = 0
+			q.arrange(id, p)
+			moved++
+		}
+		id = next
+	}
+	switch {
+	case moved < far/8:
+		q.reach = min(2*q.reach, MaxDuration)
+	case moved > far/2:
+		q.reach /= 2
+	}
 }
 
-// drop removes the heap's top and frees its slab entry.
+// sweep removes what is stale.
+func (q *queue) sweep() {
+	var live []int32
+	for _, s := range q.heap {
+		for id := s.id; id != 0; {
+			p := &q.slab[id]
+			next := p.next
+			if p.kind == stepFree {
+				q.release(id, p)
+			} else {
+				live = append(live, id)
+			}
+			id = next
+		}
+	}
+	slices.SortFunc(live, func(a, b int32) int { return cmp.Compare(q.slab[a].seq, q.slab[b].seq) })
+	q.heap, q.stale = q.heap[:0], 0
+	clear(q.latest[:])
+	for _, id := range live {
+		p := &q.slab[id]
+		p.next = 0
+		q.arrange(id, p)
+	}
+}
+
+// drop removes the heap's top.
 func (q *queue) drop() {
-	q.free = append(q.free, q.heap[0].id)
 	last := len(q.heap) - 1
 	q.heap[0] = q.heap[last]
 	q.heap = q.heap[:last]
 	if last > 1 {
 		q.down(0)
-	}
-}
-
-func (q *queue) sweep() {
-	live := q.heap[:0]
-	for _, s := range q.heap {
-		if q.slab[s.id].kind == stepFree {
-			q.free = append(q.free, s.id)
-			continue
-		}
-		live = append(live, s)
-	}
-	q.heap = live
-	q.stale = 0
-	for i := (len(live)+2)/4 - 1; i >= 0; i-- {
-		q.down(i)
 	}
 }
 

@@ -216,16 +216,14 @@ func (u *Untimed) pair(client, node trace.Actor) int { return int(client)*len(u.
 
 // timers is a hash of all that is set for a time, but for nodes: by whom, and when.
 func (u *Untimed) timers() (sum uint64) {
-	q := &u.w.queue
-	for _, s := range q.heap {
-		st := &q.slab[s.id]
-		p, n := st.owner()
+	for _, s := range u.w.queue.slab {
+		p, n := s.owner()
 		switch {
-		case st.kind == stepFree, n != nil, p != nil && p.dead:
+		case s.kind == stepFree, n != nil, p != nil && p.dead:
 		case p != nil:
-			sum += fold(uint64(s.at), uint64(st.kind), uint64(p.actor))
+			sum += fold(uint64(s.at), uint64(s.kind), uint64(p.actor))
 		default:
-			sum += fold(uint64(s.at), uint64(st.kind))
+			sum += fold(uint64(s.at), uint64(s.kind))
 		}
 	}
 	return sum

@@ -153,10 +153,5 @@ func (t *task) ready(cause uint64) {
 		t.timer = -1
 	}
 	w := t.proc.w
-	s := step{kind: stepReady, on: t, gen: t.gen}
-	if w.untimed != nil { // which looks for it in the heap
-		w.queue.push(w.now, s)
-		return
-	}
-	w.queue.pushNow(w.now, s)
+	w.queue.push(w.now, step{kind: stepReady, on: t, gen: t.gen})
 }

@@ -259,14 +259,22 @@ func (u *Untimed) still(a trace.Actor) bool {
 
 // due returns the earliest step of an actor whose time has come.
 func (u *Untimed) due(a trace.Actor) (id int32, ok bool) {
-	q := &u.w.queue
-	first := slot{seq: ^uint64(0), at: farAway}
-	for _, s := range q.heap {
-		if s.at <= u.w.now && s.before(&first) && q.slab[s.id].isTimerOf(a) {
-			first, ok = s, true
+	return u.first(func(s *step) bool { return s.isTimerOf(a) })
+}
+
+// first returns the earliest step of a sort whose time has come.
+func (u *Untimed) first(isOne func(s *step) bool) (id int32, ok bool) {
+	slab := u.w.queue.slab
+	for i := range slab {
+		s := &slab[i]
+		if s.kind == stepFree || s.at > u.w.now || !isOne(&s.step) {
+			continue
+		}
+		if best := &slab[id]; !ok || s.at < best.at || s.at == best.at && s.seq < best.seq {
+			id, ok = int32(i), true
 		}
 	}
-	return first.id, ok
+	return id, ok
 }
 
 // isTimerOf tells whether the step is a timer of an actor that lives.
@@ -283,13 +291,11 @@ func (s *step) isTimerOf(a trace.Actor) bool {
 
 // later is when the next timer fires that has not come yet.
 func (u *Untimed) later() (at time.Duration, ok bool) {
-	q := &u.w.queue
-	for _, s := range q.heap {
-		st := &q.slab[s.id]
-		if st.kind == stepFree || s.at <= u.w.now || ok && s.at >= at {
+	for _, s := range u.w.queue.slab {
+		if s.kind == stepFree || s.at <= u.w.now || ok && s.at >= at {
 			continue
 		}
-		if p, _ := st.owner(); p != nil && p.dead {
+		if p, _ := s.owner(); p != nil && p.dead {
 			continue
 		}
 		at, ok = s.at, true
@@ -301,18 +307,12 @@ func (u *Untimed) later() (at time.Duration, ok bool) {
 // without replicas do when keys end. As a key has ended for whoever asks, removed
 // or not, nobody can tell when that is done. Those that are gone do nothing.
 func (u *Untimed) settle() {
-	q := &u.w.queue
 	for u.w.err == nil {
-		first := slot{seq: ^uint64(0), at: farAway}
-		for _, s := range q.heap {
-			if s.at <= u.w.now && s.before(&first) && u.isAtOnce(&q.slab[s.id]) {
-				first = s
-			}
-		}
-		if first.at == farAway {
+		first, ok := u.first(u.isAtOnce)
+		if !ok {
 			return
 		}
-		u.perform(first.id)
+		u.perform(first)
 	}
 }
 
@@ -330,7 +330,7 @@ func (u *Untimed) isAtOnce(s *step) bool {
 
 // perform does a step that is in the queue.
 func (u *Untimed) perform(id int32) {
-	s := u.w.queue.slab[id]
+	s := u.w.queue.slab[id].step
 	u.w.queue.cancel(id)
 	u.w.step(s)
 }
