@@ -266,11 +266,11 @@ func (c *Client) observe(e Event) {
 }
 
 // randomHex returns n random bytes as lower-case hexadecimal.
-func (c *Client) randomHex(n int) string {
+func (c *Client) randomHex(n int) []byte {
 	p := make([]byte, 3*n)
 	c.rt.Random(p[2*n:])
 	hex.Encode(p, p[2*n:])
-	return string(p[:2*n])
+	return p[:2*n]
 }
 
 // randomUUID returns a UUID of version 4 (RFC 9562).

@@ -100,7 +100,7 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q *call, read
 // lock that has a queue also wakes who is now its head, as a wake-up may have
 // come to the one that leaves.
 func (l *hashLock) withdraw(r *request, err error) {
-	c, id := l.client, l.client.requestID()
+	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
 	alone := r.hold == nil && !r.named
 	back := errors.Is(err, ErrReplication) || alone && (queued || isDoubtful(err))
@@ -120,9 +120,9 @@ func (l *hashLock) withdraw(r *request, err error) {
 		if !back {
 			return nil
 		}
-		_, err := l.unlock(ctx, r.owner, r.lease, id)
+		_, err := l.unlock(ctx, r.owner, r.lease, latch)
 		if err == nil {
-			id = c.requestID() // under its old name a repetition does nothing
+			latch = c.record(l.key) // under its old name a repetition does nothing
 		}
 		return err
 	})
@@ -146,9 +146,8 @@ func (l *hashLock) extension(owner string, lease time.Duration) call {
 
 // unlock runs the release script once, and when the reply has come deletes the
 // latch, in which the script left its outcome for repetitions.
-func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration, id string) (Reply, error) {
+func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration, latch string) (Reply, error) {
 	c := l.client
-	latch := latchKey(l.key, id)
 	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch))
 	if err == nil && reply.Kind != NilReply && !c.compat316 {
 		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })

@@ -19,6 +19,7 @@ type Held struct {
 	renewed  bool  // the watchdog serves it
 	whole    *Held // the acquisition of a Multi that it is part of, or nil
 	released bool
+	first    hold // what hold points to, unless that is re-entered
 }
 
 // Key returns the lock's name, see Lock.Key.

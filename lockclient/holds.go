@@ -71,14 +71,16 @@ func (c *Client) unreserve(h *hold, doubtful bool) {
 
 // grant makes a Held of an acquisition that the server granted.
 func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held, error) {
-	h := a.hold
+	held := &Held{lock: a.lock, hold: a.hold, renewed: a.renewal != nil, token: ans.token, members: ans.members,
+		since: c.rt.Mono()}
+	h := held.hold
 	if h == nil {
-		h = &hold{key: a.lock.key, owner: a.owner, named: a.named,
+		h = &held.first
+		held.hold = h
+		*h = hold{key: a.lock.key, owner: a.owner, named: a.named,
 			renewal: a.lock.kind.renewal(), composed: ans.members != nil, count: 1, index: -1, round: ans.round}
 		h.held = h.first[:0]
 	}
-	held := &Held{lock: a.lock, hold: h, renewed: a.renewal != nil, token: ans.token, members: ans.members,
-		since: c.rt.Mono()}
 	if n := len(ans.members); n > 0 {
 		ctx = ans.members[n-1].ctx // which ends with each of them
 	}

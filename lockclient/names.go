@@ -28,11 +28,11 @@ func suffixed(name, suffix string) string { return tagged(name) + ":" + suffix }
 func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }
 
 // latchKey remembers the outcome of one unlock, so that repeating it is harmless.
-func latchKey(name, requestID string) string {
+func latchKey(name string, requestID []byte) string {
 	if strings.Contains(name, "{") {
-		return "redisson_unlock_latch:" + name + ":" + requestID
+		return "redisson_unlock_latch:" + name + ":" + string(requestID)
 	}
-	return "redisson_unlock_latch:{" + name + "}:" + requestID
+	return "redisson_unlock_latch:{" + name + "}:" + string(requestID)
 }
 
 // tokenKey counts the fencing tokens of a lock. It never expires.

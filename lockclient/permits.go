@@ -145,7 +145,7 @@ func (p permits) renewal() *renewal {
 }
 
 func (p permits) newOwner(context.Context, string) (string, error) {
-	return p.client.randomHex(16), nil
+	return string(p.client.randomHex(16)), nil
 }
 
 // id is a permit's name on the wire: 16 bytes, or with 3.16 their text.

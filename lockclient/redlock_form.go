@@ -30,7 +30,7 @@ type node struct {
 // plainForm is that of the Redis documentation: a string, the owner.
 type plainForm struct{}
 
-func (plainForm) newOwner(c *Client) string { return c.randomHex(20) } // the documentation's 20 bytes
+func (plainForm) newOwner(c *Client) string { return string(c.randomHex(20)) } // the documentation's 20 bytes
 
 func (plainForm) acquire(ctx context.Context, n node, lease time.Duration) NodeResult {
 	reply, err := n.client.do(ctx, n.limit, n.key, "SET", n.key, n.owner, "NX", "PX", millis(lease))
@@ -82,7 +82,7 @@ func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, 
 func (hashForm) release(ctx context.Context, n node) (bool, error) {
 	ctx, cancel := n.limited(ctx)
 	defer cancel()
-	reply, err := n.lock().unlock(ctx, n.owner, n.client.watchdog, n.client.requestID())
+	reply, err := n.lock().unlock(ctx, n.owner, n.client.watchdog, n.client.record(n.key))
 	return reply.Kind != NilReply, err
 }
 

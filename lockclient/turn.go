@@ -25,8 +25,11 @@ func (l limit) remaining(rt Runtime) time.Duration {
 type turn struct {
 	limit
 	client   *Client
-	attempts int // so far
 	asker    asker
+	attempts int // so far
+
+	done bool          // what the latest attempt said, see asker
+	hint time.Duration // and when to make the next one
 }
 
 // asker is what a turn is for.
@@ -42,8 +45,7 @@ type asker interface {
 // succeeds, fails, or the wait is over (ErrNotAcquired). The attempt after
 // joining closes the gap in which a wake-up could be missed.
 func (t *turn) run(ctx context.Context) error {
-	done, hint, err := t.try(ctx)
-	if done || err != nil {
+	if err := t.try(ctx); t.done || err != nil {
 		return err
 	}
 	if t.left() == 0 {
@@ -55,14 +57,11 @@ func (t *turn) run(ctx context.Context) error {
 	}
 	defer place.leave()
 	for {
-		err := place.attempt(func() (err error) {
-			done, hint, err = t.try(ctx)
-			return err
-		})
-		if done || err != nil {
+		err := place.attempt(func() error { return t.try(ctx) })
+		if t.done || err != nil {
 			return err
 		}
-		woken, err := place.park(ctx, t.pause(hint))
+		woken, err := place.park(ctx, t.pause())
 		if err != nil {
 			return contextError(ctx)
 		}
@@ -73,15 +72,16 @@ func (t *turn) run(ctx context.Context) error {
 }
 
 // try makes one attempt, unless ctx has ended or the client is closed.
-func (t *turn) try(ctx context.Context) (done bool, hint time.Duration, err error) {
+func (t *turn) try(ctx context.Context) (err error) {
 	switch {
 	case ctx.Err() != nil:
-		return false, 0, contextError(ctx)
+		return contextError(ctx)
 	case t.client.isClosed():
-		return false, 0, ErrClosed
+		return ErrClosed
 	}
 	t.attempts++
-	return t.asker.attempt(ctx)
+	t.done, t.hint, err = t.asker.attempt(ctx)
+	return err
 }
 
 // enter joins the waiters, within the wait that is left.
@@ -104,9 +104,9 @@ func (t *turn) enter(ctx context.Context) (waiting, error) {
 	return nil, fmt.Errorf("subscribe: %w", err)
 }
 
-// pause is how long to park for a hint.
-func (t *turn) pause(hint time.Duration) time.Duration {
-	hint = max(hint, time.Millisecond) // a TTL of 0 is about to end
+// pause is how long to park after an attempt.
+func (t *turn) pause() time.Duration {
+	hint := max(t.hint, time.Millisecond) // a TTL of 0 is about to end
 	if left := t.left(); left >= 0 {
 		hint = min(hint, left)
 	}

@@ -9,9 +9,9 @@ import (
 // request to the last repetition.
 type unlocking struct {
 	leaving
-	lock *hashLock
-	hold *hold
-	id   string // of all its requests
+	lock  *hashLock
+	hold  *hold
+	latch string // of all its requests
 	// until is the Mono time from which it is not repeated any more.
 	until time.Duration
 }
@@ -25,7 +25,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 		return ErrLost // what the server has in this name may be a later hold's
 	}
 	sent := c.rt.Mono()
-	u := unlocking{leaving: lv, lock: l, hold: h, id: c.requestID(), until: noEnd}
+	u := unlocking{leaving: lv, lock: l, hold: h, latch: c.record(l.key), until: noEnd}
 	if lv.left == 0 {
 		u.until = lv.until
 	}
@@ -58,7 +58,7 @@ func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
 func (u *unlocking) try(ctx context.Context) error {
 	c := u.lock.client
 	sent := c.rt.Mono()
-	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.id)
+	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.latch)
 	if err != nil {
 		if !u.alone() && !notRun(err) {
 			u.until = min(u.until, sent+c.latchWindow())
@@ -85,7 +85,7 @@ func (u *unlocking) settle(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.requestID())
+		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.record(l.key))
 	}
 	return err
 }
@@ -175,6 +175,3 @@ func (c *Client) patience(alone bool, lease time.Duration) time.Duration {
 	}
 	return min(c.latchWindow(), lease)
 }
-
-// requestID names one unlock and its repetitions.
-func (c *Client) requestID() string { return c.randomHex(16) }
