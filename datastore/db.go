@@ -208,8 +208,10 @@ func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
 // replace puts a new entry without a value under key, over what is there.
 func (db *DB) replace(key []byte) *entry {
 	k := db.keyspace
-	db.peek(key) // tells of it if it is expired
-	old := db.space.find(key, k.opt.Shards)
+	old := db.peek(key) // tells of it if it is expired
+	if old == nil && k.policy == HideExpired {
+		old = db.space.find(key, k.opt.Shards)
+	}
 	used := k.unused()
 	if old != nil {
 		if k.counting.Draw != nil {

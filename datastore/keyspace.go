@@ -42,7 +42,7 @@ type Keyspace struct {
 	frozenAt int64
 	account  bool   // sizes of entries are kept, see Account
 	seq      uint64 // of the newest entry
-	dbs      []*DB  // nil until used
+	dbs      []*DB  // up to the last that was used; nil: this one was not
 	pool     pool
 
 	accessTime time.Duration
@@ -57,7 +57,7 @@ func New(opt Options) *Keyspace {
 	if opt.Shards == 0 {
 		opt.Shards = 1
 	}
-	return &Keyspace{opt: opt, limits: DefaultLimits, dbs: make([]*DB, opt.Databases)}
+	return &Keyspace{opt: opt, limits: DefaultLimits}
 }
 
 // Databases is the number of databases.
@@ -74,8 +74,11 @@ func (k *Keyspace) DB(index int) *DB {
 
 // open makes a database that was not in use yet.
 func (k *Keyspace) open(index int) *DB {
-	if index < 0 || index >= len(k.dbs) {
-		panic(fmt.Sprintf("datastore: no database %d of %d", index, len(k.dbs)))
+	if index < 0 || index >= k.opt.Databases {
+		panic(fmt.Sprintf("datastore: no database %d of %d", index, k.opt.Databases))
+	}
+	for len(k.dbs) <= index {
+		k.dbs = append(k.dbs, nil)
 	}
 	k.dbs[index] = &DB{keyspace: k, index: index}
 	return k.dbs[index]
