@@ -40,8 +40,8 @@ func (c *Client) forget(record string) {
 	c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, record, "PEXPIRE", record, soon) })
 }
 
-// record names what one request leaves that changes a count, or gives a lock back, so that it changes nothing
-// when it is sent again: what it did.
+// record names what one request leaves that changes a count, or gives a lock back, so
+// that it changes nothing when it is sent again: what it did.
 func (c *Client) record(key string) string { return latchKey(key, c.randomHex(16)) }
 
 // recordTTL is the TTL of records: none ends while its request may be repeated.
