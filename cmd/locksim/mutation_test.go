@@ -33,7 +33,7 @@ type edit struct{ file, old, new string }
 // mutations, the first of which every test run tries.
 var mutations = []mutation{
 	{"repeated_unlock_counts_once", "the latch: repetitions of an unlock have one name", []edit{{
-		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.id = c.requestID()\n\t\t\terr = u.try(c.base)\n"}}},
+		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.latch = c.record(u.lock.key)\n\t\t\terr = u.try(c.base)\n"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
 		"client.go", "known > 0 && confirmed == 0", "known > 0 && confirmed < 0"}}},
 	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
@@ -100,11 +100,11 @@ var mutations = []mutation{
 	{"writer_that_reads_on_lets_readers_in", "a writer that reads on tells readers", []edit{{
 		"scripts/write_release.lua", "'mode', 'read')\nend\n", "'mode', 'read')\n  return 1\nend\n"}}},
 	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{
-		"unlocking.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+		"counting.go", "latchKey(key, c.randomHex(16))", `latchKey(key, []byte("0"))`}}},
 	{"failover_brings_a_stale_record_back", "each unlock has a name of its own", []edit{{
-		"unlocking.go", "requestID() string { return c.randomHex(16) }", "requestID() string { return \"0\" }"}}},
+		"counting.go", "latchKey(key, c.randomHex(16))", `latchKey(key, []byte("0"))`}}},
 	{"unlock_record_outlives_a_failover", "the latch: repetitions of an unlock have one name", []edit{{
-		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.id = c.requestID()\n\t\t\terr = u.try(c.base)\n"}}},
+		"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.latch = c.record(u.lock.key)\n\t\t\terr = u.try(c.base)\n"}}},
 	{"unlock_waits_for_its_slot_not_its_lease", "an unlock is repeated as long as its lease lasts", []edit{{
 		"unlocking.go", "u.until = max(u.until, sent+c.latchTTL())", "u.until = sent + c.latchTTL()"}}},
 	{"matrix:6/lockclient/redlock/within-drift/exclusion --seed 1000000012", "validity leaves out the drift", []edit{{
