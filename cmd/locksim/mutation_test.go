@@ -75,7 +75,7 @@ var mutations = []mutation{
 		{"multi.go", "slices.SortStableFunc(sorted,", "slices.SortStableFunc(slices.Clone(sorted),"},
 		{"multi.go", "wait = max(0, until-rt.Mono())", "wait = max(-1, -until)"}}},
 	{"unlock_before_the_subscription_is_not_missed", "the attempt after subscribing", []edit{{
-		"turn.go", "\tdefer place.leave()\n", "\tdefer place.leave()\n\t_, _ = place.park(ctx, t.pause(hint))\n"}}},
+		"turn.go", "\tdefer place.leave()\n", "\tdefer place.leave()\n\t_, _ = place.park(ctx, t.pause())\n"}}},
 	{"redlock_waiters_are_woken_by_messages", "messages of a majority wake", []edit{{
 		"redlock_wait.go", "if free, _ := w.count(); free >= w.last.round.need {", "if false {"}}},
 	{"semaphore_without_message_polls", "waiters of a semaphore look again", []edit{{
