@@ -8,8 +8,7 @@ import (
 )
 
 // settle sends what an execution left behind: replies, pushes, messages to other
-// nodes. And it
-// asks the node when it next needs attention.
+// nodes. And it asks the node when it next needs attention.
 func (n *node) settle(cause uint64) {
 	w := n.w
 	n.noteRole(cause)

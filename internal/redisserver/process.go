@@ -3,8 +3,19 @@ package redisserver
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"sync"
 )
+
+// Version is the redis-server whose behaviour minikv has.
+const Version = "7.0.15"
+
+// Installed reports whether redis-server is there, in that version: others answer
+// otherwise.
+func Installed() bool {
+	text, err := exec.Command("redis-server", "--version").Output()
+	return err == nil && strings.Contains(string(text), "v="+Version+" ")
+}
 
 // Process is a redis-server that was started.
 type Process struct {

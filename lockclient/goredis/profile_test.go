@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/redisserver"
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
@@ -132,8 +133,8 @@ func waits(t *testing.T, top *topology.Topology) (n int) {
 // A service may refuse WAIT. No lock is granted there that should be checked, and
 // what was taken is given back; one that need not be checked is.
 func TestServerWithoutWait(t *testing.T) {
-	if !hasRedis() {
-		t.Skip("needs redis-server " + redisVersion)
+	if !redisserver.Installed() {
+		t.Skip("needs redis-server " + redisserver.Version)
 	}
 	spawn := func(options ...string) string {
 		addr, end := startRedis(t.TempDir(), options...)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/redisserver"
 	"minikv/internal/slot"
 	"minikv/lockclient"
 )
@@ -34,8 +35,8 @@ type real struct {
 // replicas, wake their waiters, and are held after a failover that loses nothing.
 // It takes a while, so it wants REDIS_BINARY to be set.
 func TestRealTopologies(t *testing.T) {
-	if os.Getenv("REDIS_BINARY") == "" || !hasRedis() {
-		t.Skip("REDIS_BINARY is not set, or redis-server " + redisVersion + " is not installed")
+	if os.Getenv("REDIS_BINARY") == "" || !redisserver.Installed() {
+		t.Skip("REDIS_BINARY is not set, or redis-server " + redisserver.Version + " is not installed")
 	}
 	for _, r := range []real{
 		{mode{name: "cluster", plan: cluster.Plan{Cluster: true}, goRedis: toCluster}, realCluster, failoverOfCluster},

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/redisserver"
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
@@ -23,8 +24,8 @@ import (
 // A lock that no replica confirms is given back; one that a replica has, or
 // whose master has no replica, is granted.
 func TestReplicaConfirms(t *testing.T) {
-	if !hasRedis() {
-		t.Skip("needs redis-server " + redisVersion)
+	if !redisserver.Installed() {
+		t.Skip("needs redis-server " + redisserver.Version)
 	}
 	t.Run("go-redis", func(t *testing.T) {
 		replicaConfirms(t, func(rdb *redis.Client) lockclient.Transport {

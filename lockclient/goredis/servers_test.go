@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,28 +17,19 @@ import (
 	"minikv/server/engine"
 )
 
-// redisVersion is the redis-server that minikv answers as.
-const redisVersion = "7.0.15"
-
 // redisAddr is where a redis-server listens for all tests, "" if there is none:
 // the one that REDIS_SERVER names, or one of ours if it is installed.
 var redisAddr = os.Getenv("REDIS_SERVER")
 
 func TestMain(m *testing.M) {
 	end := func() {}
-	if redisAddr == "" && hasRedis() {
+	if redisAddr == "" && redisserver.Installed() {
 		redisAddr, end = startRedis(os.TempDir())
 	}
 	go countStalls()
 	code := m.Run()
 	end()
 	os.Exit(code)
-}
-
-// hasRedis tells whether the right redis-server is installed.
-func hasRedis() bool {
-	version, err := exec.Command("redis-server", "--version").Output()
-	return err == nil && strings.Contains(string(version), "v="+redisVersion+" ")
 }
 
 // startRedis starts a redis-server, and panics if that does not work.
@@ -99,7 +88,7 @@ func servers(t *testing.T) []backend {
 	require.NoError(t, err)
 	all := []backend{{"minikv", addr.String()}}
 	if redisAddr == "" {
-		t.Log("redis-server " + redisVersion + " is not installed, and REDIS_SERVER=host:port is not set")
+		t.Log("redis-server " + redisserver.Version + " is not installed, and REDIS_SERVER=host:port is not set")
 		return all
 	}
 	return append(all, backend{"redis-server", redisAddr})
