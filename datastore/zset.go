@@ -46,6 +46,17 @@ func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
 	return z.set(name, score), nil
 }
 
+// ZReserve makes a sorted set that will have so many members, with names of at most
+// size bytes: it has the encoding for them from the first one on, in which -0 is kept
+// or not. It replaces nothing.
+func (db *DB) ZReserve(key []byte, members, size int) error {
+	e, err := db.ensure(key, ZSet)
+	if err == nil {
+		e.value.grow(members, size, db.keyspace.limits.ZSetEntries, db.keyspace.limits.ZSetValue)
+	}
+	return err
+}
+
 // ZRemove removes a member and reports whether it was there.
 func (db *DB) ZRemove(key, name []byte) (bool, error) {
 	e, err := db.find(key, ZSet)

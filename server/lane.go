@@ -80,6 +80,7 @@ func (c *lane) end() {
 	t.begin(c.server)
 	c.part()
 	t.end()
+	c.out.flush() // what another goroutine's turn has left us is perhaps not yet written
 	c.out.mu.Lock()
 	drained := c.drained
 	c.out.mu.Unlock()

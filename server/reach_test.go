@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"net"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,9 +16,8 @@ import (
 // startRedis starts a redis-server, or skips the test without it.
 func startRedis(t *testing.T, args ...string) (address string) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed")
+	if !redisserver.Installed() {
+		t.Skip("redis-server " + redisserver.Version + " is not installed")
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -27,7 +25,7 @@ func startRedis(t *testing.T, args ...string) (address string) {
 	require.NoError(t, free.Close())
 	_, port, _ := net.SplitHostPort(address)
 	args = append([]string{"--port", port, "--save", "", "--dir", t.TempDir()}, args...)
-	process, err := redisserver.Start(path, args...)
+	process, err := redisserver.Start("redis-server", args...)
 	require.NoError(t, err)
 	t.Cleanup(process.End)
 	require.Eventually(t, func() bool {

@@ -290,10 +290,5 @@ func (q *geoQuery) storeFound(c *Call, found []geoFound) resp.Value {
 			members[i].Score = f.distance / q.unit
 		}
 	}
-	c.store(q.store, event, len(members), func() {
-		for _, m := range members {
-			_, _ = c.DB.ZSet(q.store, []byte(m.Name), m.Score)
-		}
-	})
-	return resp.Int(int64(len(members)))
+	return c.storeMembers(q.store, event, members, len(members), longestName(members))
 }

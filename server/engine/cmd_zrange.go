@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"minikv/datastore"
 	"minikv/internal/resp"
@@ -80,7 +81,14 @@ func runZRangeStore(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	return storeMembers(c, c.Args[1], members)
+	count := len(members)
+	if opt.kind != byRank {
+		count = 0 // Redis does not know it yet when it makes the set
+	}
+	if opt.reverse {
+		slices.Reverse(members) // which of them are stored while the set is small matters to -0
+	}
+	return c.storeMembers(c.Args[1], c.Cmd.full, members, count, 0)
 }
 
 // members are those in the range between two bounds as the client gave them,

@@ -90,17 +90,28 @@ func zcombineStore(c *Call, combine algebra, weighed bool) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	return storeMembers(c, c.Args[1], combine(c, opt))
+	members := combine(c, opt)
+	return c.storeMembers(c.Args[1], c.Cmd.full, members, len(members), longestName(members))
 }
 
-// storeMembers replaces a key by a sorted set, and replies its size.
-func storeMembers(c *Call, target []byte, members []datastore.Member) resp.Value {
-	c.store(target, c.Cmd.full, len(members), func() {
+// storeMembers replaces a key by a sorted set, and replies its size. The set is made
+// for that many members with names of that size; those that are stored may be more.
+func (c *Call) storeMembers(target []byte, event string, members []datastore.Member, count, size int) resp.Value {
+	c.store(target, event, len(members), func() {
+		_ = c.DB.ZReserve(target, count, size)
 		for _, m := range members {
 			_, _ = c.DB.ZSet(target, []byte(m.Name), m.Score)
 		}
 	})
 	return resp.Int(int64(len(members)))
+}
+
+// longestName is the size of the longest name, in bytes.
+func longestName(members []datastore.Member) (size int) {
+	for _, m := range members {
+		size = max(size, len(m.Name))
+	}
+	return size
 }
 
 // runZInterCard is ZINTERCARD numkeys key [key ...] [LIMIT limit].

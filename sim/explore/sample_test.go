@@ -111,12 +111,18 @@ func TestPriorities(t *testing.T) {
 
 // At depth 0 all is equally likely at each action.
 func TestUniform(t *testing.T) {
-	won := map[sim.Action]int{}
+	won, mixed := map[sim.Action]int{}, 0
 	for seed := range uint64(100) {
+		one := map[sim.Action]bool{}
 		for _, a := range chosen(newChooser(seed, 0, 10, 0), 9, first, second, third) {
 			won[a]++
+			one[a] = true
+		}
+		if len(one) == 3 {
+			mixed++
 		}
 	}
+	require.Greater(t, mixed, 80, "a schedule prefers none")
 	for _, a := range []sim.Action{first, second, third} {
 		require.InDelta(t, 300, won[a], 60)
 	}
