@@ -153,17 +153,22 @@ func (g *clusterGolden) run(d *datadriven.TestData, start func(nodes, timeout in
 		nodes = masters * (1 + replicas)
 	}
 	g.target = start(nodes, timeout)
+	g.nameNodes(nodes)
+	if !alone {
+		g.form(masters, replicas)
+	}
+}
+
+// nameNodes has the nodes' ids and ports be shown as names.
+func (g *clusterGolden) nameNodes(nodes int) {
 	g.names = namer{}
-	for id := ID(1); int(id) <= nodes; id++ { // before the ports, which may occur in ids
+	for id := ID(1); int(id) <= nodes; id++ {
 		g.names.add(g.one(id, "CLUSTER MYID").Str, fmt.Sprintf("#n%d", id))
 	}
 	for id := ID(1); int(id) <= nodes; id++ {
 		name := fmt.Sprintf("n%d", id)
 		g.names.add(strconv.Itoa(g.target.port(id)+busPortOffset), "bus")
 		g.names.add(strconv.Itoa(g.target.port(id)), name)
-	}
-	if !alone {
-		g.form(masters, replicas)
 	}
 }
 

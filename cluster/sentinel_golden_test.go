@@ -288,12 +288,26 @@ func sortElements(v resp.Value, names namer) {
 }
 
 // namer shows ports and ids as the names of processes.
-type namer struct{ pairs [][2]string }
+type namer struct{ pairs [][2]string } // the longest texts first: a port may occur in an id
 
 func (n *namer) add(text, name string) {
-	if text != "" && n.name(text) == "" {
-		n.pairs = append(n.pairs, [2]string{text, name})
+	if text == "" || n.name(text) != "" {
+		return
 	}
+	at := slices.IndexFunc(n.pairs, func(pair [2]string) bool { return len(pair[0]) < len(text) })
+	if at < 0 {
+		at = len(n.pairs)
+	}
+	n.pairs = slices.Insert(n.pairs, at, [2]string{text, name})
+}
+
+func TestNamerKnowsIDsWithPortsInThem(t *testing.T) {
+	names := namer{}
+	names.add("21540", "m1")
+	names.add("295099273c1c25b21540b4bc1c596b59f4f04eb5", "#s1")
+	names.add("21541", "s1")
+	require.Equal(t, "#s1 at s1, m1", names.mask("295099273c1c25b21540b4bc1c596b59f4f04eb5 at 21541, 21540"))
+	require.Equal(t, "21540 295099273c1c25b21540b4bc1c596b59f4f04eb5", names.unmask("@m1 #s1"))
 }
 
 func (n *namer) name(text string) string {

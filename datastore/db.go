@@ -21,7 +21,7 @@ func (db *DB) Len() int { return db.keys }
 func (db *DB) Exists(key []byte) bool { return db.peek(key) != nil }
 
 // Kept reports whether key is there, expired or not.
-func (db *DB) Kept(key []byte) bool { return db.space.find(key, db.keyspace.opt.Shards) != nil }
+func (db *DB) Kept(key []byte) bool { return db.KeptKind(key) != None }
 
 // Stale reports whether key has expired and is still kept.
 func (db *DB) Stale(key []byte) bool {
@@ -60,9 +60,34 @@ func (db *DB) Kind(key []byte) Kind {
 	return None
 }
 
+// KeptKind is Kind of a key that may have expired.
+func (db *DB) KeptKind(key []byte) Kind {
+	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil {
+		return e.value.kind
+	}
+	return None
+}
+
+// LiveKind is Kind, but leaves a key that has expired where it is.
+func (db *DB) LiveKind(key []byte) Kind {
+	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil && !db.expired(e) {
+		return e.value.kind
+	}
+	return None
+}
+
 // Delete removes key and reports whether it was there.
 func (db *DB) Delete(key []byte) bool {
 	e := db.lookup(key)
+	if e != nil {
+		db.drop(e, key)
+	}
+	return e != nil
+}
+
+// Remove removes key, expired or not, and reports whether it was kept.
+func (db *DB) Remove(key []byte) bool {
+	e := db.space.find(key, db.keyspace.opt.Shards)
 	if e != nil {
 		db.drop(e, key)
 	}

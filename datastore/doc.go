@@ -22,6 +22,5 @@
 //     Hence no method hands out a pointer into the keyspace, but for streams,
 //     which are not used again.
 //
-// A Keyspace is not safe for concurrent use, and the callback OnExpire must not
-// call back into it.
+// A Keyspace is not safe for concurrent use, and its callbacks must not change it.
 package datastore

@@ -65,7 +65,9 @@ func (w *dumpWriter) database(db *DB) {
 
 // Reload passes everything through the format of data files, as a server that
 // is started again does. A key that has expired is gone, without a word.
-func (k *Keyspace) Reload(compress bool) {
+func (k *Keyspace) Reload(compress bool) { k.Quietly(func() { k.reload(compress) }) }
+
+func (k *Keyspace) reload(compress bool) {
 	for _, db := range k.dbs {
 		if db == nil {
 			continue

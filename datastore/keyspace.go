@@ -28,11 +28,11 @@ const (
 // Keyspace is all the databases of one node.
 type Keyspace struct {
 	// OnExpire is called after a key was removed because its deadline had
-	// passed. It may be nil, and must not call back into the keyspace.
+	// passed. It may be nil, and must not change the keyspace.
 	OnExpire func(db int, key string)
 
-	// OnNew is called after a key was made where there was none. It may be nil,
-	// and must not call back into the keyspace.
+	// OnNew is called after a key was made where there was none, before there is a value;
+	// not by Load and Reload. It may be nil, and must not call back into the keyspace.
 	OnNew func(db int, key string)
 
 	opt      Options
@@ -58,6 +58,14 @@ func New(opt Options) *Keyspace {
 		opt.Shards = 1
 	}
 	return &Keyspace{opt: opt, limits: DefaultLimits}
+}
+
+// Quietly calls do, and OnNew is told of no key that it makes.
+func (k *Keyspace) Quietly(do func()) {
+	tell := k.OnNew
+	k.OnNew = nil
+	defer func() { k.OnNew = tell }()
+	do()
 }
 
 // Databases is the number of databases.

@@ -4,9 +4,12 @@ package datastore
 // the last element that was visited, or 0 at both ends. Numbers only grow, so
 // whatever is there from the first call to the last is visited.
 
-// Scan visits up to count keys behind cursor, in order of their creation, and
-// returns the next cursor. Expired keys are counted, but not visited; a master removes them.
-func (db *DB) Scan(cursor uint64, count int, visit func(key string, kind Kind)) (next uint64) {
+// Scan visits those among count keys behind cursor that are wanted, in order of their
+// creation, and returns the next cursor. Expired keys are counted, but not visited; a
+// master removes those that are wanted.
+func (db *DB) Scan(cursor uint64, count int, want func(key string) bool, visit func(key string, kind Kind)) (
+	next uint64,
+) {
 	places := make([]int, len(db.shards))
 	for i := range db.shards {
 		places[i] = db.shards[i].search(func(e *slotted[*entry]) bool { return e.val.seq > cursor })
@@ -23,9 +26,11 @@ func (db *DB) Scan(cursor uint64, count int, visit func(key string, kind Kind)) 
 			return 0
 		}
 		cursor = e.seq
-		if !db.expired(e) {
+		switch {
+		case !want(e.key):
+		case !db.expired(e):
 			visit(e.key, e.value.kind)
-		} else if db.keyspace.policy == RemoveExpired {
+		case db.keyspace.policy == RemoveExpired:
 			stale = append(stale, e.key)
 		}
 	}

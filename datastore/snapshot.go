@@ -34,7 +34,9 @@ func (k *Keyspace) Snapshot() *Snapshot {
 // many databases as the one it was taken of; the policy stays.
 func (k *Keyspace) Load(s *Snapshot) {
 	k.FlushAll()
-	for _, saved := range s.keys {
-		k.DB(saved.db).put([]byte(saved.key), saved.value.clone(), saved.deadline)
-	}
+	k.Quietly(func() {
+		for _, saved := range s.keys {
+			k.DB(saved.db).put([]byte(saved.key), saved.value.clone(), saved.deadline)
+		}
+	})
 }

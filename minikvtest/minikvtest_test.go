@@ -353,12 +353,13 @@ func TestFaultsInWords(t *testing.T) {
 
 // A cluster of three masters and three replicas starts and ends in less than 20 ms.
 func TestStartIsCheap(t *testing.T) {
+	const limit, tries = slower * 20 * time.Millisecond, 200 // other programs may disturb some
 	fastest := time.Hour
-	for range 20 { // other programs may disturb some
+	for i := 0; i < tries && fastest >= limit; i++ {
 		begun := time.Now()
 		watch(t, func(tb testing.TB) { RunCluster(tb, 3, 1) })
 		fastest = min(fastest, time.Since(begun))
 	}
 	t.Log("a cluster 3x1:", fastest)
-	require.Less(t, fastest, slower*20*time.Millisecond)
+	require.Less(t, fastest, limit)
 }

@@ -151,7 +151,7 @@ func TestProtocolErrors(t *testing.T) {
 		"PING\r\n*1\r\nPING\r\n":        "+PONG\r\n-ERR Protocol error: expected '$', got 'P'\r\n",
 		"*1\r\n$536870913\r\n":          "-ERR Protocol error: invalid bulk length\r\n",
 		"PING 'a\r\nPING\r\n":           "-ERR Protocol error: unbalanced quotes in request\r\n",
-		"GET / HTTP/1.1\r\nHost: x\r\n": "-ERR wrong number of arguments for 'get' command\r\n",
+		"GET / HTTP/1.1\r\nHost: x\r\n": "", // the reply to GET is not yet written
 		"POST / HTTP/1.1\r\n":           "",
 	} {
 		c := dial(t, address)

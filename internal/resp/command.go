@@ -103,21 +103,21 @@ func (r *CommandReader) Feed(p []byte) error {
 func (r *CommandReader) Buffered() int { return len(r.buf) - r.start }
 
 // Next takes the next whole command, or returns nil when more bytes are
-// needed. The arguments are views into the reader's buffer and, like the slice
-// that holds them, valid until the next call of Next or Fill. After an error,
-// always a [ProtocolError], the reader must not be used again.
+// needed. A request without arguments, such as an empty line, is an empty slice.
+// The arguments are views into the reader's buffer and, like the slice that holds
+// them, valid until the next call of Next or Fill. After an error, always a
+// [ProtocolError], the reader must not be used again.
 func (r *CommandReader) Next() ([][]byte, error) {
 	for r.pos < len(r.buf) {
 		if r.left == 0 {
 			if r.buf[r.pos] != '*' {
-				args, done, err := r.inline()
-				if len(args) > 0 || !done || err != nil {
-					return args, err
-				}
-				continue
+				return r.inline()
 			}
 			if done, err := r.multibulkHeader(); !done || err != nil {
 				return nil, err
+			}
+			if r.left == 0 {
+				return noArgs, nil
 			}
 			continue
 		}
@@ -194,23 +194,29 @@ func (r *CommandReader) lineEnd(terminator byte, behind int, tooBig ProtocolErro
 	return end, found >= 0 && end+behind < len(r.buf), nil
 }
 
-// inline reads a command typed as a line; an empty line is no command.
-func (r *CommandReader) inline() (args [][]byte, done bool, err error) {
+// inline reads a command typed as a line.
+func (r *CommandReader) inline() ([][]byte, error) {
 	end, ok, err := r.lineEnd('\n', 0, "too big inline request")
 	if !ok || err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	line := bytes.TrimSuffix(r.buf[r.pos:end], []byte("\r"))
-	args, ok = SplitArgs(line)
+	args, ok := SplitArgs(line)
 	if !ok {
-		return nil, false, ProtocolError("unbalanced quotes in request")
+		return nil, ProtocolError("unbalanced quotes in request")
 	}
 	r.advance(end + 1)
 	r.start = r.pos
-	return args, true, nil
+	if len(args) == 0 {
+		return noArgs, nil
+	}
+	return args, nil
 }
 
-// multibulkHeader reads *N. Counts of zero and less are no command.
+// noArgs is a request without arguments.
+var noArgs = [][]byte{}
+
+// multibulkHeader reads *N. Counts of zero and less are a request without arguments.
 func (r *CommandReader) multibulkHeader() (done bool, err error) {
 	end, ok, err := r.lineEnd('\r', 1, "too big mbulk count string")
 	if !ok || err != nil {

@@ -22,8 +22,10 @@ func readAll(r *CommandReader, src io.Reader) (commands []string, err error) {
 		if err != nil {
 			return commands, err
 		}
-		if cmd != nil {
+		if len(cmd) > 0 {
 			commands = append(commands, string(bytes.Join(cmd, []byte("|"))))
+		}
+		if cmd != nil {
 			continue
 		}
 		if _, err := r.Fill(src); err != nil {

@@ -3,13 +3,13 @@ package engine
 import (
 	flags "flag"
 	"math/rand"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
@@ -18,10 +18,7 @@ var diffUsers = flags.Int("diff.users", 300, "how many random users are compared
 // TestAccessAgainstRedis gives random rules to a user of the engine and of the
 // server at REDIS_SERVER, and compares what is said of it and what it may do.
 func TestAccessAgainstRedis(t *testing.T) {
-	address := os.Getenv("REDIS_SERVER")
-	if address == "" {
-		t.Skip("REDIS_SERVER is not set")
-	}
+	address := redisserver.Address(t)
 	seed := seedOfRun()
 	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestAccessAgainstRedis -diff.seed=%d -diff.users=%d",
 		address, seed, *diffUsers)
@@ -179,10 +176,7 @@ func randomRule(random *rand.Rand, ofSelector bool) string {
 // TestCommandsAgainstRedis compares what COMMAND INFO says of every command but
 // for the tips, and ACL CAT of every category.
 func TestCommandsAgainstRedis(t *testing.T) {
-	address := os.Getenv("REDIS_SERVER")
-	if address == "" {
-		t.Skip("REDIS_SERVER is not set")
-	}
+	address := redisserver.Address(t)
 	real, ours := newRealTarget(t, address), newEngineTarget()
 	ours.connect(control, 2)
 	both := func(words ...string) (want, got resp.Value) {

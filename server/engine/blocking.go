@@ -12,10 +12,11 @@ import (
 // blocking is the clients that wait inside a command, and the commands that
 // CLIENT PAUSE holds back.
 type blocking struct {
-	keys  map[watchKey][]*Session // who waits for a key, the longest first; nil until used
-	ready []watchKey              // keys that changed since blocked clients were last tried
-	timed []*Session              // blocked sessions with a deadline, the earliest first
-	count int                     // blocked sessions
+	keys   map[watchKey][]*Session   // who waits for a key, the longest first; nil until used
+	ready  []watchKey                // keys that became ready since blocked clients were last tried
+	timed  []*Session                // blocked sessions with a deadline, the earliest first
+	count  int                       // blocked sessions
+	byKind [datastore.Stream + 1]int // of these, how many wait for a key of a kind
 
 	waiting   []*Session // in WAIT, the longest first
 	postponed []*Session // held back by a pause, in order
@@ -37,12 +38,12 @@ type blocked struct {
 	suspended bool // by Suspend
 }
 
-// Block makes the session wait until one of keys changes and is of the given
-// kind, and returns what the handler must return. The handler then runs again,
-// with Again and Ready set, and may block again; it keeps its place and its
-// deadline. When timeoutMillis (0: for ever) have passed, the client gets
-// onTimeout. Where blocking is not possible, in transactions and scripts, that
-// is returned at once.
+// Block makes the session wait until one of keys is made and is of the given kind (a
+// stream: until it gets an entry), and returns what the handler must return. The
+// handler then runs again, with Again and Ready set, and may block again; it keeps
+// its place and its deadline. When timeoutMillis (0: for ever) have passed, the client
+// gets onTimeout. Where blocking is not possible, in transactions and scripts, that is
+// returned at once.
 func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, onTimeout resp.Value) resp.Value {
 	if !c.mayBlock() {
 		return onTimeout
@@ -55,6 +56,7 @@ func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, on
 	b.deadline = n.deadlineIn(timeoutMillis)
 	if n.blocking.keys == nil {
 		n.blocking.keys = make(map[watchKey][]*Session)
+		n.hearOfNew()
 	}
 	for _, key := range keys {
 		k := watchKey{s.DB, string(key)}
@@ -84,6 +86,7 @@ func (n *Node) deadlineIn(timeoutMillis int64) int64 {
 func (n *Node) block(s *Session, b *blocked) {
 	s.block = b
 	n.blocking.count++
+	n.blocking.byKind[b.kind]++
 	if b.deadline == math.MaxInt64 {
 		return
 	}
@@ -97,6 +100,7 @@ func (n *Node) unblock(s *Session) {
 	b, bl := s.block, &n.blocking
 	s.block = nil
 	bl.count--
+	bl.byKind[b.kind]--
 	for _, key := range b.keys {
 		bl.keys[key] = without(bl.keys[key], s)
 		if len(bl.keys[key]) == 0 {
@@ -105,6 +109,7 @@ func (n *Node) unblock(s *Session) {
 	}
 	if len(bl.keys) == 0 {
 		bl.keys = nil
+		n.hearOfNew()
 	}
 	bl.timed = without(bl.timed, s)
 	bl.waiting = without(bl.waiting, s)
@@ -167,13 +172,74 @@ func (n *Node) endWait(s *Session, reply resp.Value) {
 	n.unblock(s)
 	c := n.push(s)
 	c.Cmd, c.Args = s.last, args
-	c.account(0, failureOf(&reply))
+	c.accountWaited(0, failureOf(&reply))
 	n.pop()
 	s.send(reply)
 	s.commandDone()
 }
 
-// serveReady tries blocked clients again, in the order in which keys changed
+// hearOfNew has the keyspace tell of new keys if somebody wants to know.
+func (n *Node) hearOfNew() {
+	n.keys.OnNew = nil
+	if n.blocking.keys != nil || n.conf.notify&eventNew != 0 {
+		n.keys.OnNew = n.onNew
+	}
+}
+
+// onNew is the keyspace's report that it made a key where there was none.
+func (n *Node) onNew(db int, key string) {
+	n.ready(db, key)
+	n.notify(db, "new", key)
+}
+
+// waitsInGroup reports whether a blocked client waits for entries as a member of a group.
+func (s *Session) waitsInGroup() bool { return s.block.onGone.Kind != resp.None }
+
+// ready has the clients be tried again that are blocked on a key.
+// Source: signalKeyAsReady of Redis 7.0.
+func (n *Node) ready(db int, key string) {
+	if k := (watchKey{db, key}); len(n.blocking.keys[k]) > 0 {
+		n.blocking.ready = append(n.blocking.ready, k)
+	}
+}
+
+// readyGroups has the clients be tried again that wait in groups of streams of a
+// database (-1: of all), because all its keys are removed, for a moment at least.
+// Source: scanDatabaseForDeletedStreams of Redis 7.0.
+func (n *Node) readyGroups(db int) {
+	n.readyIf(db, func(s *Session, _ watchKey) bool { return s.waitsInGroup() })
+}
+
+// readySwapped has the clients be tried again that are blocked on a key of a database
+// which has got other keys, where there is what somebody waits for, expired or not, or no
+// stream any more.
+// Source: scanDatabaseForReadyKeys of Redis 7.0.
+func (n *Node) readySwapped(db int) {
+	n.readyIf(db, func(s *Session, k watchKey) bool {
+		kind := n.keys.DB(db).KeptKind([]byte(k.key))
+		return n.blocking.byKind[kind] > 0 || s.waitsInGroup() && kind != datastore.Stream
+	})
+}
+
+// readyIf has the clients be tried again that are blocked on keys of a database (-1: of
+// all) which are due.
+func (n *Node) readyIf(db int, due func(s *Session, k watchKey) bool) {
+	if n.blocking.keys == nil {
+		return
+	}
+	for s := n.sessions.first; s != nil; s = s.next {
+		if s.block == nil {
+			continue
+		}
+		for _, k := range s.block.keys {
+			if (db < 0 || k.db == db) && due(s, k) {
+				n.ready(k.db, k.key)
+			}
+		}
+	}
+}
+
+// serveReady tries blocked clients again, in the order in which keys became ready
 // and, for each key, in which clients came. What they do may ready more keys.
 func (n *Node) serveReady() {
 	for len(n.blocking.ready) > 0 {
@@ -185,7 +251,7 @@ func (n *Node) serveReady() {
 				case s.block == nil:
 				case n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind:
 					n.tryAgain(s, []byte(key.key))
-				case s.block.onGone.Kind != resp.None:
+				case s.waitsInGroup():
 					n.endWait(s, s.block.onGone)
 				default:
 					n.flushEffects(true) // the key may just have been found expired
@@ -207,7 +273,7 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	if reply.Kind != resp.None {
 		n.unblock(s)
 		c.propagate()
-		c.account(n.cfg.Clock.Mono()-began, failureOf(&reply))
+		c.accountWaited(n.cfg.Clock.Mono()-began, failureOf(&reply))
 		if n.cfg.Observe != nil {
 			n.observeCall(c, reply)
 		}

@@ -141,6 +141,7 @@ func runClientUnblock(c *Call) resp.Value {
 	if withError {
 		c.Node.endWait(s, resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
 	} else {
+		c.Node.stats.of(s.last).failed++ // though it was told nothing of a failure
 		c.Node.timeOut(s)
 	}
 	return resp.One

@@ -73,7 +73,10 @@ func runReset(c *Call) resp.Value {
 	n.stopMonitoring(s)
 	n.stopTracking(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
-	s.reply, s.asking, s.readOnly = replyOn, false, false
+	s.asking, s.readOnly = false, false
+	if s.reply != replySkip { // which Redis forgets
+		s.reply = replyOn
+	}
 	s.user, s.authenticated = n.access.root, n.access.open()
 	return resp.Simple("RESET")
 }

@@ -107,24 +107,9 @@ func runSwapDB(c *Call) resp.Value {
 	n.touchReplaced(n.keys.DB(a), n.keys.DB(b))
 	n.touchReplaced(n.keys.DB(b), n.keys.DB(a))
 	n.keys.SwapDB(a, b)
-	n.readyAll(a)
-	n.readyAll(b)
+	n.readySwapped(a)
+	n.readySwapped(b)
 	return resp.OK
-}
-
-// readyAll tries again the clients that are blocked on a key of a database
-// (-1: of all), because everything there has changed.
-func (n *Node) readyAll(db int) {
-	for s := n.sessions.first; s != nil; s = s.next {
-		if s.block == nil {
-			continue
-		}
-		for _, k := range s.block.keys {
-			if db < 0 || k.db == db {
-				n.blocking.ready = append(n.blocking.ready, k)
-			}
-		}
-	}
 }
 
 // checkDatabase is why a number is not that of a database, or "".

@@ -230,8 +230,7 @@ func runDebugReload(c *Call) resp.Value {
 	if !flush && !merge && (n.functions.count() > 0 || n.keys.Len() > 0) {
 		return resp.Err("ERR Error trying to load the RDB dump") // of keys a redis-server dies
 	}
-	n.touchPresent(-1)
-	n.invalidateAll()
+	n.tellEmptied(-1)
 	n.keys.Reload(n.compresses())
 	return resp.OK
 }
@@ -240,8 +239,7 @@ func runDebugReload(c *Call) resp.Value {
 // file is that of the latest BGREWRITEAOF.
 func runDebugLoadAOF(c *Call) resp.Value {
 	n := c.Node
-	n.touchPresent(-1)
-	n.invalidateAll()
+	n.tellEmptied(-1)
 	if n.conf.get("appendonly") != "yes" {
 		n.keys.FlushAll()
 		if n.rewritten != nil {

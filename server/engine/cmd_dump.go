@@ -52,6 +52,7 @@ func runRestore(c *Call) resp.Value {
 	case !c.DB.Loadable(payload):
 		return resp.Err("ERR Bad data format")
 	}
+	replaced := opt.replace && c.DB.Remove(key)
 	deadline, now := datastore.NoDeadline, c.NowMillis()
 	if ttl > 0 {
 		deadline = ttl
@@ -59,7 +60,7 @@ func runRestore(c *Call) resp.Value {
 			deadline += now
 		}
 		if deadline <= now && !c.Node.repl.isReplica() {
-			if c.DB.Delete(key) {
+			if replaced {
 				c.Changed(key, "del")
 				c.Replicate([]byte("DEL"), key)
 			}

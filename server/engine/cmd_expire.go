@@ -101,7 +101,9 @@ func expire(c *Call, reply *resp.Value, unit, base int64) {
 		return
 	}
 	c.Changed(key, "expire")
-	c.ReplicateDeadline(key, deadline)
+	if !is(c.Args[0], "PEXPIREAT") { // that goes as it came
+		c.ReplicateDeadline(key, deadline, c.Args[3:]...)
+	}
 	reply.SetInt(1)
 }
 
@@ -158,7 +160,8 @@ func alreadyPast(c *Call, deadline int64) bool {
 // runPersist is PERSIST key.
 func runPersist(c *Call) resp.Value { return flagReply(persist(c, c.Args[1]), nil) }
 
-// persist takes a key's deadline away and reports whether it had one.
+// persist takes a key's deadline away and reports whether it had one. What replicas are
+// told is the caller's matter.
 func persist(c *Call, key []byte) bool {
 	c.DB.Touch(key)
 	deadline, exists := c.DB.Deadline(key)
@@ -167,7 +170,6 @@ func persist(c *Call, key []byte) bool {
 	}
 	c.DB.SetDeadline(key, datastore.NoDeadline)
 	c.Changed(key, "persist")
-	c.Replicate([]byte("PERSIST"), key)
 	return true
 }
 

@@ -50,7 +50,7 @@ func runFunctionLoad(c *Call) resp.Value {
 	last := len(c.Args) - 1
 	for _, arg := range c.Args[2:last] {
 		if !is(arg, "REPLACE") {
-			return resp.Err(oneLine([]byte("ERR Unknown option given: " + string(arg))))
+			return resp.Err(oneLine([]byte("ERR Unknown option given: " + string(clip(arg, len(arg))))))
 		}
 	}
 	name, bad := c.Node.functions.load(c.Node, string(c.Args[last]), last > 2)

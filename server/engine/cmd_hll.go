@@ -215,7 +215,7 @@ func (c *Call) makeDense(key []byte, h *datastore.HyperLogLog) (bad string) {
 		return errInvalidHLL
 	}
 	c.DB.SetRaw(key, h.Bytes(), datastore.KeepDeadline)
-	c.changedUnseen(key, "")
+	c.changedUntold(c.DB.Index(), key, "")
 	return ""
 }
 

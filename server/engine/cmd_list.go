@@ -115,13 +115,24 @@ func move(c *Call, from, to datastore.End) resp.Value {
 		return failed(err)
 	}
 	c.Changed(target, pushEvent(to))
-	c.Changed(source, popEvent(from))
+	c.popped(source, popEvent(from))
 	c.Amounts(0) // both are one change
 	if c.Again {
 		c.Amounts(0)
 	}
 	notifyIfGone(c, source)
 	return resp.Str(text)
+}
+
+// popped is Changed for a list that the command has taken something from. What was
+// pushed for a blocked client is taken as a part of that push, which was told already.
+// Source: serveClientsBlockedOnListKey of Redis 7.0.
+func (c *Call) popped(key []byte, event string) {
+	if c.Again {
+		c.changedUntold(c.DB.Index(), key, event)
+	} else {
+		c.Changed(key, event)
+	}
 }
 
 // parseEnd reads LEFT or RIGHT.
@@ -205,7 +216,7 @@ func popElements(c *Call, key []byte, end datastore.End, n int) ([]resp.Value, e
 		}
 		texts = append(texts, resp.Str(text))
 	}
-	c.Changed(key, popEvent(end))
+	c.popped(key, popEvent(end))
 	c.Amounts(n)
 	notifyIfGone(c, key)
 	return texts, nil

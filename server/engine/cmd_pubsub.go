@@ -40,6 +40,9 @@ var pubsubSubcommands = []Command{
 // confirmations are its reply.
 func runSubscribe(k *kind) func(*Call) resp.Value {
 	return func(c *Call) resp.Value {
+		if c.InTx && k == &shardKind {
+			return resp.Err("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+		}
 		c.Node.subscribe(c.Session, k, c.Args[1:])
 		return resp.Value{}
 	}

@@ -45,8 +45,8 @@ func runScan(c *Call) resp.Value {
 		return resp.Err(bad)
 	}
 	found := []resp.Value{}
-	next := c.DB.Scan(cursor, opt.count, func(key string, kind datastore.Kind) {
-		if opt.wants(key) && (!opt.typed || opt.kind == kind.String()) {
+	next := c.DB.Scan(cursor, opt.count, opt.wants, func(key string, kind datastore.Kind) {
+		if !opt.typed || opt.kind == kind.String() {
 			found = append(found, resp.Str(key))
 		}
 	})

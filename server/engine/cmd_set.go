@@ -128,13 +128,12 @@ func listReply(names []string) resp.Value {
 func runSMove(c *Call) resp.Value {
 	from, to, name := c.Args[1], c.Args[2], c.Args[3]
 	n, err := c.DB.SetLen(from)
-	if err != nil || n == 0 {
-		return countReply(0, err)
-	}
-	there, err := c.DB.SetHas(to, name)
+	there, badTo := c.DB.SetHas(to, name) // it may find that it has expired
 	switch {
-	case err != nil:
-		return failed(err)
+	case err != nil || n == 0:
+		return countReply(0, err)
+	case badTo != nil:
+		return failed(badTo)
 	case string(from) == string(to):
 		return flagReply(there, nil)
 	}

@@ -1,6 +1,9 @@
 package engine
 
-import "minikv/internal/resp"
+import (
+	"minikv/datastore"
+	"minikv/internal/resp"
+)
 
 // Intersection, union and difference of sets.
 
@@ -50,24 +53,28 @@ func combineStore(c *Call, operation setOperation, event string) resp.Value {
 }
 
 // store replaces what is under target by the n elements that fill puts there,
-// or removes it if there are none.
+// or removes it if there are none, even if it has expired: Redis does not look.
 func (c *Call) store(target []byte, event string, n int, fill func()) {
+	if n == 0 {
+		if c.DB.Remove(target) {
+			c.Changed(target, "del")
+		}
+		return
+	}
+	if c.Node.blocking.byKind[datastore.Stream] > 0 && c.DB.Kind(target) == datastore.Stream {
+		c.Node.ready(c.DB.Index(), string(target)) // for whoever waits for what there will be
+	}
 	used := c.DB.Uses(target)
 	existed := c.DB.Delete(target)
-	if n > 0 {
-		tell := c.Node.keys.OnNew
-		if existed {
-			c.Node.keys.OnNew = nil // what is replaced is no new key
-		}
+	if existed {
+		c.Node.keys.Quietly(fill) // what is replaced is no new key
+	} else {
 		fill()
-		c.Node.keys.OnNew = tell
-		if existed && c.Node.tracksFrequency() {
-			c.DB.SetUses(target, used) // a key that is overwritten keeps them
-		}
-		c.Changed(target, event)
-	} else if existed {
-		c.Changed(target, "del")
 	}
+	if existed && c.Node.tracksFrequency() {
+		c.DB.SetUses(target, used) // a key that is overwritten keeps them
+	}
+	c.Changed(target, event)
 }
 
 // checkSets reports whether a key holds anything but a set.

@@ -78,6 +78,7 @@ func runXAdd(c *Call) resp.Value {
 		return resp.Err(errStreamTop)
 	}
 	c.Changed(key, "xadd")
+	c.Node.ready(c.DB.Index(), string(key))
 	effect := append([][]byte(nil), c.Args...)
 	if opt.trims {
 		if s.Trim(opt.trim) > 0 {
@@ -85,7 +86,9 @@ func runXAdd(c *Call) resp.Value {
 		}
 		opt.makeExact(effect, s)
 	}
-	effect[opt.next] = []byte(id.String())
+	if !opt.idGiven || !opt.seqGiven {
+		effect[opt.next] = []byte(id.String())
+	}
 	if opt.trims && opt.trim.Approx || !opt.idGiven || !opt.seqGiven {
 		c.Replicate(effect...)
 	}
@@ -290,18 +293,8 @@ func runXSetID(c *Call) resp.Value {
 	if deleted != datastore.FirstStreamID {
 		s.MaxDeletedID = deleted
 	}
-	c.changedUnseen(c.Args[1], "xsetid")
+	c.changedUntold(c.DB.Index(), c.Args[1], "xsetid")
 	return resp.OK
-}
-
-// changedUnseen is Changed for what Redis does not tell to those who watch or
-// track the key, or are blocked on it: a stream's groups.
-func (c *Call) changedUnseen(key []byte, event string) {
-	c.countUnseen(key)
-	c.forced = true
-	if event != "" {
-		c.Notify(key, event)
-	}
 }
 
 // countUnseen counts a change of which the effects are sent one by one.

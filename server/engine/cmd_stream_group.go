@@ -56,7 +56,7 @@ func runXGroupCreate(c *Call) resp.Value {
 		return resp.Err("BUSYGROUP Consumer Group name already exists")
 	}
 	s.CreateGroup(c.Args[3], id, read)
-	c.changedUnseen(key, "xgroup-create")
+	c.changedUntold(c.DB.Index(), key, "xgroup-create")
 	return resp.OK
 }
 
@@ -124,7 +124,7 @@ func runXGroupSetID(c *Call) resp.Value {
 		}
 	}
 	g.LastID, g.EntriesRead = id, read
-	c.changedUnseen(c.Args[2], "xgroup-setid")
+	c.changedUntold(c.DB.Index(), c.Args[2], "xgroup-setid")
 	return resp.OK
 }
 
@@ -139,10 +139,8 @@ func runXGroupDestroy(c *Call) resp.Value {
 	case !s.DeleteGroup(c.Args[3]):
 		return resp.Zero
 	}
-	c.changedUnseen(key, "xgroup-destroy")
-	if k := (watchKey{c.DB.Index(), string(key)}); len(c.Node.blocking.keys[k]) > 0 {
-		c.Node.blocking.ready = append(c.Node.blocking.ready, k)
-	}
+	c.changedUntold(c.DB.Index(), key, "xgroup-destroy")
+	c.Node.ready(c.DB.Index(), string(key))
 	return resp.One
 }
 
@@ -173,7 +171,7 @@ func runXGroupDelConsumer(c *Call) resp.Value {
 	}
 	pending := consumer.PendingCount()
 	g.DeleteConsumer(consumer)
-	c.changedUnseen(c.Args[2], "xgroup-delconsumer")
+	c.changedUntold(c.DB.Index(), c.Args[2], "xgroup-delconsumer")
 	return resp.Int(int64(pending))
 }
 
@@ -197,7 +195,7 @@ func runXAck(c *Call) resp.Value {
 		}
 	}
 	if acknowledged > 0 {
-		c.changedUnseen(c.Args[1], "")
+		c.changedUntold(c.DB.Index(), c.Args[1], "")
 	}
 	return resp.Int(int64(acknowledged))
 }

@@ -267,12 +267,12 @@ type autoClaim struct {
 // It replies where to go on, what was claimed, and what was found deleted.
 func runXAutoClaim(c *Call) resp.Value {
 	const attemptsPerEntry = 10
+	key := c.Args[1]
+	s, err := c.DB.Stream(key) // it may find that it has expired
 	opt, bad := parseAutoClaim(c.Args)
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	key := c.Args[1]
-	s, err := c.DB.Stream(key)
 	if err != nil {
 		return failed(err)
 	}

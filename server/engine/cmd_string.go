@@ -188,7 +188,9 @@ func runGetEx(c *Call) resp.Value {
 	}
 	switch {
 	case opt.persist:
-		persist(c, key)
+		if persist(c, key) {
+			c.Replicate([]byte("PERSIST"), key)
+		}
 	case opt.absolute() && alreadyPast(c, deadline):
 		c.DB.Delete(key)
 		c.Changed(key, "del")

@@ -167,10 +167,7 @@ func (conf *configuration) put(name, value string) error {
 func (n *Node) applyLimits() {
 	n.keys.Account(n.conf.maxMemory > 0)
 	n.keys.CountUses(n.useCounting(), n.nowMillis())
-	n.keys.OnNew = nil
-	if n.conf.notify&eventNew != 0 {
-		n.keys.OnNew = func(db int, key string) { n.notify(db, "new", key) }
-	}
+	n.hearOfNew()
 	if n.conf.changed == nil {
 		return
 	}

@@ -17,15 +17,18 @@ import (
 type diffForm struct {
 	words   []string
 	exact   bool
+	brief   bool     // it gives a lifetime that ends at once
 	clients []string // one of which sends it
 }
 
 // The clients of the random commands: "2" and "3" speak these protocols; the
-// listeners and the one that watches are never waited for.
+// blockers, the listeners and the one that watches are never waited for.
 var (
 	talkers   = []string{"2", "3"}
+	blockers  = []string{"blocker 2", "blocker 3"}
 	listeners = []string{"listener 2", "listener 3"}
 	watchers  = []string{"monitor 2"}
+	everybody = slices.Concat(talkers, blockers, listeners, watchers)
 )
 
 var diffMatch = flags.String("diff.match", "", "regular expression: only these forms are used")
@@ -47,6 +50,10 @@ func readForms(t *testing.T) (forms []diffForm) {
 		switch words[0] {
 		case "exact":
 			form.words, form.exact = words[1:], true
+		case "brief":
+			form.words, form.exact, form.brief = words[1:], true, true
+		case "block":
+			form.words, form.exact, form.clients = words[1:], true, blockers
 		case "listen":
 			form.words, form.exact, form.clients = words[1:], true, listeners
 		case "monitor":
@@ -162,11 +169,18 @@ func diffWord(random *rand.Rand, kind string) string {
 		return pick("u8", "i8", "u1", "i1", "u5", "i13", "u63", "i64", "u64", "i65", "x")
 	case "P":
 		return pick("*", "key*", "?", "[a-c]", "*1", "x*")
+	case "WHO":
+		return "@" + strings.ReplaceAll(pick(everybody...), " ", "")
+	case "EAR": // not one that writes: in some commands Redis replies before it tells of the change
+		return "@" + strings.ReplaceAll(pick(listeners...), " ", "")
 	case "Q":
 		return strconv.Quote(diffEvals[random.Intn(len(diffEvals))])
 	}
 	return familyWord(random, kind)
 }
+
+// text is the form as it stands in the file, but for who sends it.
+func (f *diffForm) text() string { return strings.Join(f.words, " ") }
 
 // hasLifetime reports whether a word is a time to live.
 func (f *diffForm) hasLifetime() bool {
@@ -188,7 +202,7 @@ func (f *diffForm) command(random *rand.Rand) diffStep {
 		choices := strings.Split(word, "|")
 		words = append(words, diffWord(random, choices[random.Intn(len(choices))]))
 	}
-	step := diffStep{client: f.clients[random.Intn(len(f.clients))]}
+	step := diffStep{client: f.clients[random.Intn(len(f.clients))], brief: f.brief}
 	switch at := random.Intn(len(words)); {
 	case f.exact:
 	case random.Intn(60) == 0:
@@ -203,6 +217,9 @@ func (f *diffForm) command(random *rand.Rand) diffStep {
 			break // a cursor that was not given out, or a part of a hash table, which has no order
 		}
 		words[at] = diffWord(random, []string{"V", "N", "D", "K"}[random.Intn(4)])
+	}
+	if random.Intn(40) == 0 {
+		words[0] = strings.ToLower(words[0])
 	}
 	if !f.exact && random.Intn(40) == 0 {
 		words = append([]string{"EVAL", strconv.Quote(viaScript), "0"}, words...)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
@@ -31,30 +32,41 @@ var (
 // clients receives. Episodes begin with empty servers; one that shows a
 // difference is made as short as possible.
 func TestRandomCommandsAgainstRedis(t *testing.T) {
-	address := os.Getenv("REDIS_SERVER")
-	if address == "" {
-		t.Skip("REDIS_SERVER is not set")
-	}
-	seed := seedOfRun()
-	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestRandomCommandsAgainstRedis -diff.seed=%d "+
-		"-diff.commands=%d", address, seed, *diffCommands)
-	d := &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
+	d, seed := newDiffer(t)
+	d.compareRandom(seed, readForms(t), *diffCommands)
+}
+
+// newDiffer prepares the server at REDIS_SERVER, and tells how the run is repeated.
+func newDiffer(t *testing.T) (d *differ, seed int64) {
+	address := redisserver.Address(t)
+	seed = seedOfRun()
+	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run %s -diff.seed=%d -diff.commands=%d",
+		address, t.Name(), seed, *diffCommands)
+	d = &differ{t: t, real: newRealTarget(t, address), rules: readRules(t), counts: map[string]int{}}
 	d.real.ask(control, "CONFIG", "SET", "hz", "500") // its timeouts end at ticks
 	t.Cleanup(d.leave)
+	return d, seed
+}
+
+// compareRandom sends so many random commands in episodes.
+func (d *differ) compareRandom(seed int64, forms []diffForm, commands int) {
 	random := rand.New(rand.NewSource(seed))
-	forms := readForms(t)
 	const size, progress, most = 200, 100_000, 5
 	differences := 0
-	for sent := 0; sent < *diffCommands && differences < most; sent += size {
+	for sent := 0; sent < commands && differences < most; sent += size {
 		steps := episode(random, forms, size)
 		if sent > 0 && sent%progress == 0 {
-			t.Logf("%d commands, %d differences", sent, differences)
+			d.t.Logf("%d commands, %d differences", sent, differences)
 		}
-		if found := d.run(steps, true); found != nil {
+		found := d.run(steps, true)
+		if found != nil && slices.ContainsFunc(steps, func(s diffStep) bool { return s.brief }) {
+			d.t.Logf("%s: redis-server %s, engine %s", steps[found.at].line, found.want, found.got)
+			found = d.run(steps, false) // a busy machine may let a brief lifetime end too soon
+		}
+		if found != nil {
 			differences++
-			t.Logf("%s: redis-server %s, engine %s; shrinking", steps[found.at].line, found.want, found.got)
 			short, found := d.shrink(steps[:found.at+1], found)
-			t.Errorf("a difference, after\n%s\nredis-server:\n%s\nengine:\n%s", text(short), found.want, found.got)
+			d.t.Errorf("a difference, after\n%s\nredis-server:\n%s\nengine:\n%s", text(short), found.want, found.got)
 			if *diffKeep {
 				d.keep(short, fmt.Sprintf("testdata/found_%d_%d.txt", seed, differences))
 			}
@@ -72,7 +84,10 @@ func seedOfRun() int64 {
 }
 
 // diffStep is one command of one client.
-type diffStep struct{ client, line string }
+type diffStep struct {
+	client, line string
+	brief        bool // it gives a lifetime that ends at once
+}
 
 // text shows steps.
 func text(steps []diffStep) string {
@@ -100,6 +115,9 @@ type differ struct {
 	rules  []diffRule
 	counts map[string]int
 	queues map[string][][][]byte // of the transactions, by client
+	ids    map[string]string     // of the clients, by their names in commands
+
+	replicas *replicaPair // what replicas are told is compared as well; nil: there are none
 }
 
 // diffDefaults are the parameters that random commands change.
@@ -112,6 +130,12 @@ const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack
 const diffLimited = "ACL SETUSER limited reset on nopass +@all -@hyperloglog -lrange -config|get &ch1 &new* " +
 	"~key[0-4] %R~key5 %W~key6 ~names* ~hll* ~[^k]* (+get +set ~key7) (+lrange %R~key[67])"
 
+// briefly is longer than any brief lifetime.
+const briefly = 7 * time.Millisecond
+
+// diffLazy has keys expire when they are met, and not when a server has time.
+const diffLazy = "DEBUG SET-ACTIVE-EXPIRE 0"
+
 // leave makes the server what it was before, for the tests that come after.
 func (d *differ) leave() {
 	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
@@ -120,7 +144,7 @@ func (d *differ) leave() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "CONFIG SET hz 10 slowlog-log-slower-than 10000", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH",
-		"ACL LOG RESET",
+		"ACL LOG RESET", "DEBUG SET-ACTIVE-EXPIRE 1",
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
@@ -148,52 +172,98 @@ func (d *differ) begin() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET",
-		"ACL LOG RESET", diffLimited,
+		"ACL LOG RESET", diffLazy, diffLimited,
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
 	d.ours.send(control, bytesOf(strings.Fields(diffLimited)))
+	d.ours.send(control, bytesOf(strings.Fields(diffLazy)))
 	for client, c := range d.real.clients { //tidy:unordered each is closed
 		if client != control {
 			_ = c.socket.Close()
 		}
 	}
 	d.real.settle()
-	d.queues = map[string][][][]byte{}
-	for _, client := range slices.Concat(talkers, listeners, watchers) {
+	d.queues, d.ids = map[string][][][]byte{}, map[string]string{}
+	if d.replicas != nil {
+		d.replicas.begin(d.ours.node)
+	}
+	for _, client := range everybody {
 		d.connect(client)
 	}
 }
 
+// connect gives a client the same ID at both servers.
 func (d *differ) connect(client string) {
 	proto := (&diffStep{client: client}).proto()
 	d.real.connect(client, proto)
+	d.real.settle() // it has accepted the connection
+	id, err := strconv.ParseInt(d.real.id(client), 10, 64)
+	require.NoError(d.t, err)
+	d.ours.node.lastID = id - 1
 	d.ours.connect(client, proto)
+	d.ids["@"+strings.ReplaceAll(client, " ", "")] = strconv.FormatInt(id, 10)
+}
+
+// reconnect connects the clients anew that a command has killed, or that have left.
+func (d *differ) reconnect(at int) *mismatch {
+	for _, client := range everybody {
+		if !d.ours.clients[client].Closing() {
+			continue
+		}
+		if found := d.received(client, at); found != nil {
+			return found
+		}
+		if !d.real.isClosed(client) {
+			return &mismatch{at, client + " is still there", client + " is gone"}
+		}
+		d.ours.leave(client)
+		d.connect(client)
+	}
+	return nil
 }
 
 // run plays steps on empty servers and returns the first difference, or nil.
 func (d *differ) run(steps []diffStep, count bool) *mismatch {
 	d.begin()
+	brief := false
 	for i, step := range steps {
 		cmd, ok := resp.SplitArgs([]byte(step.line))
 		require.True(d.t, ok, step.line)
+		for k, word := range cmd {
+			if id, ok := d.ids[string(word)]; ok {
+				cmd[k] = []byte(id)
+			}
+		}
+		if brief && is(withoutScript(cmd)[0], "RANDOMKEY") {
+			continue // any key may then expire
+		}
 		if count {
 			d.count(cmd)
 		}
 		d.ours.clock.wall = time.Now()
 		d.real.send(step.client, cmd)
 		d.ours.send(step.client, cmd)
-		if !slices.Contains(talkers, step.client) {
+		var want, got string
+		switch {
+		case slices.Contains(talkers, step.client):
+			want, got = d.replies(step.client, cmd)
+		default:
 			d.real.settle()
-			d.ours.awaken(d.ours.clients[step.client]) // from a pause
-			continue
+			if d.ours.wait(d.ours.clients[step.client]) {
+				const pause = 10 * time.Millisecond // longer than any of CLIENT PAUSE, and than a tick
+				d.real.sleep(pause)
+				d.real.settle()
+			}
 		}
-		if want, got := d.replies(step.client, cmd); want != got {
+		if want != got {
 			return &mismatch{i, want, got}
 		}
-		if is(cmd[0], "QUIT") {
-			d.ours.leave(step.client)
-			d.connect(step.client)
+		if found := d.reconnect(i); found != nil {
+			return found
+		}
+		if brief = brief || step.brief; step.brief || brief && is(cmd[0], "EXEC") {
+			time.Sleep(briefly)
 		}
 	}
 	return d.leftovers(len(steps) - 1)
@@ -255,19 +325,78 @@ var monitored = regexp.MustCompile(`(?m)^\(status\) "\d+\.\d+ \[(\d+) [\d.]+:\d+
 // leftovers compares what the clients received that no reply was waited for.
 func (d *differ) leftovers(at int) *mismatch {
 	d.real.settle()
-	for _, client := range slices.Concat(talkers, listeners, watchers) {
-		want, got := d.drain(d.real, client), d.drain(d.ours, client)
-		for i := range max(len(want), len(got)) {
-			var a, b string
-			if i < len(want) {
-				a = want[i]
+	for _, client := range everybody {
+		if found := d.received(client, at); found != nil {
+			return found
+		}
+	}
+	if want, got := d.statistics(); want != got {
+		return &mismatch{at, want, got}
+	}
+	if d.replicas != nil {
+		if want, got := d.replicas.compare(); want != got {
+			return &mismatch{at, "told its replica " + want, "told its replica " + got}
+		}
+	}
+	return nil
+}
+
+// comparedStatistics are the lines of INFO that are compared, but for what the test
+// itself sends to a server, and for times.
+var comparedStatistics = regexp.MustCompile(`(?m)^(expired_keys|evicted_keys|total_error_replies|` +
+	`tracking_total_\w+|pubsub\w+|cmdstat_[^:]*|errorstat_\w+|db\d):.*$`)
+
+var (
+	volatile   = regexp.MustCompile(`,(usec|usec_per_call|avg_ttl)=[\d.]+`)
+	sentByTest = regexp.MustCompile(
+		`^cmdstat_(slowlog|client|config|acl|publish|hello|info|debug|script|function|flushall)`)
+)
+
+// statistics compares what the servers have counted: the first line that differs.
+func (d *differ) statistics() (want, got string) {
+	lines := func(tg target) (list []string) {
+		for ok := !tg.isReal(); ok; { // what nobody has read
+			_, ok = tg.next(control, false)
+		}
+		tg.send(control, bytesOf([]string{"INFO", "everything"}))
+		v, ok := tg.next(control, true)
+		require.True(d.t, ok)
+		for _, line := range comparedStatistics.FindAllString(v.Str, -1) {
+			line = volatile.ReplaceAllString(strings.TrimSpace(line), "")
+			if !sentByTest.MatchString(line) {
+				list = append(list, line)
 			}
-			if i < len(got) {
-				b = got[i]
-			}
-			if a != b {
-				return &mismatch{at, client + " received " + a, client + " received " + b}
-			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	a, b := lines(d.real), lines(d.ours)
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return "nothing", b[i]
+		case i >= len(b):
+			return a[i], "nothing"
+		case a[i] != b[i]:
+			return a[i], b[i]
+		}
+	}
+	return "", ""
+}
+
+// received compares what a client has received.
+func (d *differ) received(client string, at int) *mismatch {
+	want, got := d.drain(d.real, client), d.drain(d.ours, client)
+	for i := range max(len(want), len(got)) {
+		var a, b string
+		if i < len(want) {
+			a = want[i]
+		}
+		if i < len(got) {
+			b = got[i]
+		}
+		if a != b {
+			return &mismatch{at, client + " received " + a, client + " received " + b}
 		}
 	}
 	return nil
@@ -325,8 +454,12 @@ func (d *differ) keep(steps []diffStep, file string) {
 	}
 	for _, step := range steps {
 		block("do", step.line, step.client, step.proto())
+		if step.brief {
+			time.Sleep(briefly)
+			fmt.Fprintf(&b, "\nsleep %d\n----\n", briefly.Milliseconds())
+		}
 	}
-	for _, client := range slices.Concat(talkers, listeners, watchers) {
+	for _, client := range everybody {
 		if g.clients[strings.ReplaceAll(client, " ", "")] {
 			block("recv", "", client, 0)
 		}

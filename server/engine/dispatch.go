@@ -105,7 +105,8 @@ func (c *Call) execute(reply *resp.Value) {
 		c.countLookups(reply)
 	}
 	switch {
-	case reply.Kind == resp.None && c.Session.Blocked(): // it is accounted for when its wait ends
+	case reply.Kind == resp.None && c.Session.Blocked(): // the rest is accounted for when its wait ends
+		n.stats.of(c.Cmd).calls++
 	case c.Script && !n.conf.timesScripts:
 		n.stats.count(c, failureOf(reply))
 	default:
@@ -138,10 +139,11 @@ func failureOf(reply *resp.Value) string {
 // refusal is why a command may not run now, or "".
 func (c *Call) refusal() string {
 	n, s := c.Node, c.Session
-	flags := c.flags()
-	switch {
-	case !c.Cmd.accepts(len(c.Args)):
+	if !c.Cmd.accepts(len(c.Args)) {
 		return errArity(c.Cmd.full)
+	}
+	flags := c.scriptFlags(c.flags())
+	switch {
 	case flags&Protected != 0 && !c.permits("enable-"+c.Cmd.container()+"-command"):
 		return errDenied(c.Cmd.container())
 	case flags&NoAuth == 0 && !s.Authenticated():
@@ -170,7 +172,7 @@ func (c *Call) refusal() string {
 		if n.depth == 1 {
 			n.sendOwed(s) // of what was evicted it hears before the reply
 		}
-		if n.outOfMemory && c.refusesForMemory(c.scriptFlags(flags)) {
+		if n.outOfMemory && c.refusesForMemory(flags) {
 			return errOOM
 		}
 	}
@@ -198,22 +200,34 @@ func (c *Call) flags() Flag {
 }
 
 // reject answers with an error before the command has run; an open transaction
-// is spoiled by it.
+// is spoiled by it, or if it is EXEC's, discarded.
 func (c *Call) reject(text string) {
 	s := c.Session
-	c.Node.stats.reject(c.Cmd, text)
-	if c.Cmd != nil && c.Cmd.Name == "EXEC" {
-		c.Node.discard(s)
-		s.send(resp.Err("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")))
-		if c.Node.monitors != nil { // who saw the MULTI sees that it is over
-			c.feedMonitors()
-		}
-		return
+	isExec := c.Cmd != nil && c.Cmd.Name == "EXEC"
+	aborts := isExec && !isRedirection(text)
+	if aborts {
+		text = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")
 	}
-	if s.tx.active {
+	c.Node.stats.reject(c.Cmd, text)
+	switch {
+	case isExec:
+		c.Node.discard(s)
+	case s.tx.active:
 		s.tx.spoiled = true
 	}
 	s.send(resp.Err(text))
+	if aborts && c.Node.monitors != nil { // who saw the MULTI sees that it is over
+		c.feedMonitors()
+	}
+}
+
+// isRedirection reports whether an error is one of those of Call.redirect.
+func isRedirection(text string) bool {
+	switch code, _, _ := strings.Cut(text, " "); code {
+	case "MOVED", "ASK", "TRYAGAIN", "CROSSSLOT", "CLUSTERDOWN":
+		return true
+	}
+	return false
 }
 
 // runsInMulti reports whether a command runs at once inside MULTI.

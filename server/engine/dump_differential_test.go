@@ -3,12 +3,12 @@ package engine
 import (
 	"fmt"
 	"math/rand"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
@@ -17,10 +17,7 @@ import (
 // which have no order in Redis. Each side then restores the other's payload
 // and must have the same value.
 func TestDumpsAgainstRedis(t *testing.T) {
-	address := os.Getenv("REDIS_SERVER")
-	if address == "" {
-		t.Skip("REDIS_SERVER is not set")
-	}
+	address := redisserver.Address(t)
 	const values = 1000
 	real, ours := newRealTarget(t, address), newEngineTarget()
 	ask := func(tg target, words ...string) resp.Value {

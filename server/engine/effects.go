@@ -37,16 +37,23 @@ func (c *Call) Changed(key []byte, event string) {
 // ChangedIn is Changed for a key of another database.
 func (c *Call) ChangedIn(db int, key []byte, event string) {
 	n := c.Node
-	c.changes++
-	n.stats.dirty++
-	if n.conf.maxMemory > 0 {
-		n.keys.DB(db).Resize(key)
-	}
 	if n.watched != nil || n.blocking.keys != nil {
 		n.touch(db, string(key))
 	}
 	if n.tracking.inUse() {
 		n.invalidate(string(key), c.writer())
+	}
+	c.changedUntold(db, key, event)
+}
+
+// changedUntold is ChangedIn for what those are not told of who watch or track the key,
+// or are blocked on it.
+func (c *Call) changedUntold(db int, key []byte, event string) {
+	n := c.Node
+	c.changes++
+	n.stats.dirty++
+	if n.conf.maxMemory > 0 {
+		n.keys.DB(db).Resize(key)
 	}
 	if event != "" && n.conf.notify != 0 {
 		n.notify(db, event, string(key))
@@ -82,14 +89,21 @@ func (c *Call) Notify(key []byte, event string) {
 func (c *Call) Flush(db int) {
 	n := c.Node
 	c.forced = true
-	n.touchPresent(db)
-	n.invalidateAll()
-	n.readyAll(db)
+	n.tellEmptied(db)
 	if db < 0 {
 		n.stats.dirty += int64(n.keys.FlushAll())
 	} else {
 		n.stats.dirty += int64(n.keys.DB(db).Flush())
 	}
+}
+
+// tellEmptied tells who watches, tracks or waits in groups that a database (-1: all) is
+// going to be emptied, if only for a moment.
+// Source: signalFlushedDb and emptyData of Redis 7.0.
+func (n *Node) tellEmptied(db int) {
+	n.touchPresent(db)
+	n.invalidateAll()
+	n.readyGroups(db)
 }
 
 // Replicate sends args to replicas in place of the command itself; several
@@ -107,17 +121,13 @@ func (c *Call) ReplicateNothing() { c.replicated = true }
 // PUBLISH wants.
 func (c *Call) ReplicateAnyway() { c.forced = true }
 
-// ReplicateDeadline sends PEXPIREAT key unixMillis: how every deadline is replicated.
-func (c *Call) ReplicateDeadline(key []byte, unixMillis int64) {
+// ReplicateDeadline sends PEXPIREAT key unixMillis [option ...] in place of a command
+// that gives key a deadline.
+func (c *Call) ReplicateDeadline(key []byte, unixMillis int64, options ...[]byte) {
 	c.replicated = true
 	if c.Node.repl.logging {
-		c.replicateDeadline(key, unixMillis)
+		c.Replicate(append([][]byte{[]byte("PEXPIREAT"), key, strconv.AppendInt(nil, unixMillis, 10)}, options...)...)
 	}
-}
-
-func (c *Call) replicateDeadline(key []byte, unixMillis int64) {
-	var digits [20]byte
-	c.Replicate([]byte("PEXPIREAT"), key, strconv.AppendInt(digits[:0], unixMillis, 10))
 }
 
 // propagate sends the command itself, if it has changed something and nothing

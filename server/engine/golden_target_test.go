@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"net"
+	"os"
 	"regexp"
 	"strconv"
 	"testing"
@@ -19,6 +21,7 @@ type engineTarget struct {
 	clock   *manualClock
 	clients map[string]*Session
 	sent    map[*Session][][][]byte // what clients have sent while they were blocked
+	got     map[*Session][]byte     // what clients were sent and have not looked at
 	raw     []byte                  // the bytes of the latest reply or push
 }
 
@@ -44,7 +47,9 @@ func newEngineTarget() *engineTarget {
 		Sleep:      func(d time.Duration) { clock.wall = clock.wall.Add(d) },
 		Parameters: map[string]string{"enable-debug-command": "yes"},
 	})
-	return &engineTarget{node: node, clock: clock, clients: map[string]*Session{}, sent: map[*Session][][][]byte{}}
+	return &engineTarget{
+		node: node, clock: clock, clients: map[string]*Session{}, sent: map[*Session][][][]byte{}, got: map[*Session][]byte{},
+	}
 }
 
 func (e *engineTarget) isReal() bool { return false }
@@ -55,7 +60,7 @@ func (e *engineTarget) connect(client string, proto int) {
 	e.clients[client] = e.node.NewSession("127.0.0.1:50000")
 	if proto == 3 {
 		e.send(client, [][]byte{[]byte("HELLO"), []byte("3")})
-		e.clients[client].Out = nil
+		delete(e.got, e.clients[client])
 	}
 }
 
@@ -64,6 +69,7 @@ func (e *engineTarget) id(client string) string { return strconv.FormatInt(e.cli
 func (e *engineTarget) leave(client string) {
 	e.node.Close(e.clients[client])
 	delete(e.sent, e.clients[client])
+	delete(e.got, e.clients[client])
 	delete(e.clients, client)
 }
 
@@ -88,7 +94,10 @@ func (e *engineTarget) goOn() {
 	for s := e.node.Unblocked(); s != nil; s = e.node.Unblocked() {
 		e.run(s)
 	}
-	e.node.Dirty()
+	for _, s := range e.node.Dirty() {
+		e.got[s] = append(e.got[s], s.Out...)
+		s.Out = s.Out[:0]
+	}
 }
 
 func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
@@ -96,18 +105,29 @@ func (e *engineTarget) next(client string, patient bool) (resp.Value, bool) {
 	if patient {
 		e.awaken(s)
 	}
-	v, n, err := resp.Parse(s.Out)
+	v, n, err := resp.Parse(e.got[s])
 	if n == 0 || err != nil {
 		return resp.Value{}, false
 	}
-	e.raw = append(e.raw[:0], s.Out[:n]...)
-	s.Out = s.Out[n:]
+	e.raw = append(e.raw[:0], e.got[s][:n]...)
+	e.got[s] = e.got[s][n:]
 	return v, true
 }
 
 // awaken lets the time pass that a blocked client waits.
-func (e *engineTarget) awaken(s *Session) {
-	for s.Blocked() {
+func (e *engineTarget) awaken(s *Session) { e.passWhile(s.Blocked) }
+
+// wait lets the time pass for which a pause holds a client's command back, and reports
+// whether one does.
+func (e *engineTarget) wait(s *Session) (paused bool) {
+	held := func() bool { return s.block != nil && s.block.postponed }
+	paused = held()
+	e.passWhile(held)
+	return paused
+}
+
+func (e *engineTarget) passWhile(waits func() bool) {
+	for waits() {
 		wait, ok := e.node.NextDeadline()
 		if !ok || wait > time.Hour {
 			break // some key's deadline, far away: nobody waits for that
@@ -255,6 +275,15 @@ func (r *realTarget) read(client string, wait time.Duration) (resp.Value, bool) 
 		}
 		c.in = append(c.in, chunk[:n]...)
 	}
+}
+
+// isClosed reports whether the server has closed a client's connection, of which
+// everything was read.
+func (r *realTarget) isClosed(client string) bool {
+	socket := r.clients[client].socket
+	require.NoError(r.t, socket.SetReadDeadline(time.Now().Add(time.Second)))
+	_, err := socket.Read(make([]byte, 1))
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 func (r *realTarget) sleep(d time.Duration) { time.Sleep(d) }

@@ -230,7 +230,7 @@ func (n *Node) infoCPU(t *strings.Builder) {
 
 func (n *Node) infoCommandStats(t *strings.Builder) {
 	show := func(cmd *Command) {
-		if one := n.stats.of(cmd); one.calls+one.rejected > 0 {
+		if one := n.stats.of(cmd); one.calls+one.rejected+one.failed > 0 {
 			line(t, "cmdstat_%s:calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
 				cmd.full, one.calls, one.taken.Microseconds(),
 				float64(one.taken.Microseconds())/float64(max(one.calls, 1)), one.rejected, one.failed)

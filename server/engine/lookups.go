@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"minikv/datastore"
 	"minikv/internal/resp"
 )
 
@@ -61,9 +62,13 @@ func (c *Call) countLookups(reply *resp.Value) {
 		return
 	}
 	read, _ := c.Cmd.keys(c.Args)
+	refused := reply.Kind == resp.Error && strings.HasPrefix(reply.Str, "WRONGTYPE")
 	for _, key := range read {
-		if c.DB.Exists(key) {
+		if kind := c.DB.LiveKind(key); kind != datastore.None {
 			n.stats.hits++
+			if refused && !c.Cmd.reads(kind) {
+				return // it did not look any further
+			}
 			continue
 		}
 		n.stats.misses++
@@ -71,6 +76,19 @@ func (c *Call) countLookups(reply *resp.Value) {
 			n.notify(c.DB.Index(), "keymiss", string(key))
 		}
 	}
+}
+
+// reads reports whether one of several keys of the command may hold a value of a kind.
+func (cmd *Command) reads(kind datastore.Kind) bool {
+	switch cmd.Name[0] {
+	case 'Z':
+		return kind == datastore.ZSet || kind == datastore.Set
+	case 'S':
+		return kind == datastore.Set
+	case 'X':
+		return kind == datastore.Stream
+	}
+	return kind == datastore.String
 }
 
 // lookedUp reports whether a command that failed had looked at its keys before:

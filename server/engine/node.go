@@ -130,6 +130,7 @@ func (n *Node) Restart(keepData bool) {
 	}
 	n.dirty, n.handed = nil, nil
 	n.blocking = blocking{}
+	n.hearOfNew()
 	n.tracking = tracking{}
 	n.scripts = scripting{}
 	n.effects = effects{}
@@ -153,12 +154,17 @@ func (n *Node) Restart(keepData bool) {
 // and pushes to the Out of any session, in the order of execution, and may
 // leave s blocked; a blocked session must not send another command. Those who then
 // are not blocked any more are told by Unblocked. cmd is read during the call only.
-// An empty cmd does nothing, as in Redis.
+// An empty cmd does nothing but end what a command before was said to be followed by:
+// ASKING, CLIENT REPLY SKIP and CLIENT CACHING.
 //
 // While Do runs a script, the shell may call it again for another session from
 // within Config.Limit: that client is then told BUSY, and can kill the script.
 func (n *Node) Do(s *Session, cmd [][]byte) {
-	if len(cmd) == 0 || s.closing {
+	if s.closing {
+		return
+	}
+	if len(cmd) == 0 {
+		s.emptyDone()
 		return
 	}
 	n.markDirty(s)

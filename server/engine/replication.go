@@ -282,8 +282,7 @@ func (n *Node) Snapshot() *Snapshot {
 
 // LoadSnapshot replaces the node's data and history by those of its master.
 func (n *Node) LoadSnapshot(s *Snapshot) {
-	n.touchPresent(-1)
-	n.invalidateAll()
+	n.tellEmptied(-1)
 	n.keys.Load(s.keys)
 	n.functions.loadAll(n, s.libraries)
 	n.touchPresent(-1)

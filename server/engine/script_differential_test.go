@@ -2,22 +2,19 @@ package engine
 
 import (
 	"math/rand"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/internal/resp"
 )
 
 // TestScriptsAgainstRedis sends random Lua programs to the engine and to the
 // server at REDIS_SERVER and compares the replies, in RESP2 and RESP3.
 func TestScriptsAgainstRedis(t *testing.T) {
-	address := os.Getenv("REDIS_SERVER")
-	if address == "" {
-		t.Skip("REDIS_SERVER is not set")
-	}
+	address := redisserver.Address(t)
 	seed, programs := seedOfRun(), *diffScripts
 	t.Logf("replay: REDIS_SERVER=%s go test ./server/engine -run TestScriptsAgainstRedis -diff.seed=%d -diff.scripts=%d",
 		address, seed, programs)

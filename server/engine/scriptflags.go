@@ -26,7 +26,7 @@ func (c *Call) scriptFlags(flags Flag) Flag {
 
 // declared is what the script of a command says of itself, if there is one that does.
 func (c *Call) declared() (header luaengine.Header, known bool) {
-	if len(c.Args) < 3 {
+	if len(c.Args) < 3 || c.Cmd.Flags&SkipMonitor == 0 { // as all that run scripts have
 		return header, false
 	}
 	switch c.Cmd.Name {

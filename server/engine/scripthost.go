@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ type scriptHost struct {
 	node      *Node
 	call      *Call         // the commands of the script, one after the other
 	noWrites  string        // why the script may not write, or ""
-	failure   string        // the latest error that a call of the script met, or ""
+	failures  []string      // errors that calls of the script have met, no two the same
 	slot      int           // cluster: the only slot it may use; -1: not known yet
 	stale     bool          // a replica out of touch, which must not answer from what it has
 	function  string        // its name, "" for EVAL
@@ -22,7 +23,7 @@ type scriptHost struct {
 	started   time.Duration // by the monotonic clock
 	loading   bool          // it is a library that registers its functions
 	allowsOOM bool          // it may write although there is no room
-	declared  bool          // the script has a shebang line
+	oneSlot   bool          // cluster: it may use the keys of one slot only
 	changed   bool          // it had changed something before the running call
 	running   bool
 	killed    bool // by SCRIPT KILL
@@ -48,7 +49,7 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 	h := &n.scripts.host
 	h.reset()
 	h.node, h.call, h.running, h.slot = n, n.pushIn(c.Session, selected), true, -1
-	h.declared = header.Present
+	h.oneSlot = header.Present && header.Flags&luaengine.AllowCrossSlotKeys == 0
 	h.call.Script, h.call.InTx = true, c.InTx
 	h.allowsOOM = header.Flags&luaengine.AllowOOM != 0
 	if h.function = script.FunctionName(); h.function != "" {
@@ -71,13 +72,48 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 	n.pop()
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false
-	c.counted = h.failure != "" && strings.HasPrefix(reply.Str, h.failure)
+	switch reply.Kind {
+	case resp.Error:
+		c.counted = slices.ContainsFunc(h.failures, func(text string) bool { return strings.HasPrefix(reply.Str, text) })
+	case resp.Array, resp.Map, resp.Set:
+		c.countErrorsIn(reply.List)
+	}
+}
+
+// failed notes the error of a call. A script meets few that differ.
+func (h *scriptHost) failed(text string) {
+	const most = 64
+	if len(h.failures) < most && !slices.Contains(h.failures, text) {
+		h.failures = append(h.failures, text)
+	}
+}
+
+// countErrorsIn counts the errors in a list that a script replies: those that its calls
+// have met are counted as errors already.
+// Source: afterErrorReply of Redis 7.0.
+func (c *Call) countErrorsIn(list []resp.Value) {
+	stats := &c.Node.stats
+	fresh := false
+	for i := range list {
+		switch v := &list[i]; {
+		case v.Kind == resp.Error && slices.Contains(c.Node.scripts.host.failures, v.Str):
+			stats.of(c.Cmd).failed++
+		case v.Kind == resp.Error:
+			stats.countError(v.Str)
+			fresh = true
+		case len(v.List) > 0:
+			c.countErrorsIn(v.List)
+		}
+	}
+	if fresh {
+		stats.of(c.Cmd).failed++
+	}
 }
 
 // reset forgets the script before.
 func (h *scriptHost) reset() {
 	// Member by member, because a literal would be made elsewhere and copied.
-	h.noWrites, h.failure, h.command, h.started = "", "", nil, 0
+	h.noWrites, h.failures, h.command, h.started = "", h.failures[:0], nil, 0
 	h.stale, h.loading, h.changed, h.killed = false, false, false, false
 }
 
@@ -136,7 +172,7 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	}
 	if reply.Kind == resp.Error {
 		stats.count(c, reply.Str)
-		h.failure = reply.Str
+		h.failed(reply.Str)
 		return
 	}
 	stats.of(cmd).calls++
@@ -168,7 +204,7 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
 		h.node.stats.reject(cmd, bad)
-		h.failure = bad
+		h.failed(bad)
 		*reply = resp.Err(bad)
 		return
 	}
@@ -176,7 +212,7 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 	c.next(cmd, args, proto)
 	c.execute(reply)
 	if reply.Kind == resp.Error {
-		h.failure = reply.Str
+		h.failed(reply.Str)
 	}
 	if c.DB.Index() != c.Session.DB {
 		c.DB = c.Session.db()
@@ -263,7 +299,7 @@ func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
 		return "ERR Script attempted to access a non local key in a cluster node"
 	}
 	number := slotOf(keys)
-	if h.declared && h.slot >= 0 && h.slot != number {
+	if h.oneSlot && h.slot >= 0 && h.slot != number {
 		return "ERR Script attempted to access keys that do not hash to the same slot"
 	}
 	h.slot = number

@@ -155,6 +155,9 @@ func (s *Session) open() *datastore.DB {
 // send appends a reply, unless CLIENT REPLY has silenced the session.
 func (s *Session) send(v resp.Value) { s.sendReply(&v) }
 
+// Reply sends a reply to what is no request, which the node is not told of.
+func (s *Session) Reply(v resp.Value) { s.send(v) }
+
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
 	if s.reply < replyOff && !s.isLink() {
@@ -177,6 +180,16 @@ func (s *Session) commandDone() {
 	case replySkip:
 		s.reply = replyOn
 	}
+}
+
+// emptyDone is what is left of a request without arguments.
+// Source: resetClient of Redis 7.0.
+func (s *Session) emptyDone() {
+	s.asking = s.asking && s.tx.active
+	if s.tracking.caching && !s.tx.active {
+		s.tracking.caching = false
+	}
+	s.commandDone()
 }
 
 // eachSession calls do for every session, in the order of their IDs. It may

@@ -41,8 +41,7 @@ func (n *Node) RemoveMigrated(db int, keys []string) {
 
 // RemoveAll empties the node without telling its replicas: it has left its master.
 func (n *Node) RemoveAll() {
-	n.touchPresent(-1)
-	n.invalidateAll()
+	n.tellEmptied(-1)
 	n.keys.FlushAll()
 }
 

@@ -53,6 +53,12 @@ func (c *Call) account(taken time.Duration, failure string) {
 	}
 }
 
+// accountWaited is account for a command that has waited, and was counted when it began to.
+func (c *Call) accountWaited(taken time.Duration, failure string) {
+	c.Node.stats.of(c.Cmd).calls--
+	c.account(taken, failure)
+}
+
 // note keeps that the command took so long, where that is to be noted.
 func (c *Call) note(taken time.Duration) {
 	n := c.Node

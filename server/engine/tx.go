@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"minikv/datastore"
 	"minikv/internal/resp"
 )
@@ -189,8 +191,8 @@ func (n *Node) findExpiredWatches(s *Session) {
 	}
 }
 
-// touch marks a key as changed: transactions that watch it will fail, clients
-// blocked on it are tried again.
+// touch marks a key as changed: transactions that watch it will fail, and if it was a
+// stream and is none any more, clients blocked on its groups are told.
 // Source: touchWatchedKey of Redis 7.0.
 func (n *Node) touch(db int, key string) {
 	k := watchKey{db, key}
@@ -202,8 +204,9 @@ func (n *Node) touch(db int, key string) {
 			one.stale = false
 		}
 	}
-	if len(n.blocking.keys[k]) > 0 {
-		n.blocking.ready = append(n.blocking.ready, k)
+	waiting := n.blocking.keys[k]
+	if slices.ContainsFunc(waiting, (*Session).waitsInGroup) && n.keys.DB(db).Kind([]byte(key)) != datastore.Stream {
+		n.ready(db, key)
 	}
 }
 

@@ -2,6 +2,8 @@ package simtest_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -190,6 +192,20 @@ func TestCodeThatLeavesTheSimulation(t *testing.T) {
 	said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: func(context.Context, *sim.Client) { <-stop }}})
 	require.Contains(t, said, "client code blocks: it must wait through its Runtime and Transports.")
 	require.Contains(t, said, "TestCodeThatLeavesTheSimulation")
+}
+
+// Code that computes for long does not block.
+func TestCodeThatComputes(t *testing.T) {
+	defer simtest.SetPatience(simtest.SetPatience(50 * time.Millisecond))
+	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
+	began, sum := time.Now(), [sha256.Size]byte{}
+	own := sim.Own{Run: func(context.Context, *sim.Client) {
+		for time.Since(began) < 400*time.Millisecond {
+			sum = sha256.Sum256([]byte(hex.EncodeToString(sum[:])))
+		}
+	}}
+	failed, said := ran(t, "TestMine", simtest.Test{Scenario: world, Seeds: 1, Own: own})
+	require.False(t, failed, said)
 }
 
 // listen has deliver called by the world itself.
