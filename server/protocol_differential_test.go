@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,7 +92,30 @@ func answers(t *testing.T, address string, pieces []string) string {
 	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
 		t.Fatalf("%q: %v after %q", pieces, err, all)
 	}
-	return string(all)
+	return inOrder(string(all))
+}
+
+// unsubscribed is a run of what says that a channel is left.
+var unsubscribed = regexp.MustCompile(`(?s)(?:\*3\r\n\$11\r\nunsubscribe\r\n\$\d+\r\n.*?\r\n:\d+\r\n)+`)
+
+// inOrder is a reply in which channels that are left one after the other have the order
+// of their names. UNSUBSCRIBE leaves all in the order of a hash table, whose seed is another
+// one in each process of redis-server.
+func inOrder(reply string) string {
+	return unsubscribed.ReplaceAllStringFunc(reply, func(run string) string {
+		const begin = "*3\r\n$11\r\nunsubscribe\r\n"
+		var names, counts []string
+		for _, one := range strings.Split(run, begin)[1:] {
+			at := strings.LastIndex(one, "\r\n:")
+			names, counts = append(names, one[:at]), append(counts, one[at:])
+		}
+		slices.Sort(names)
+		var b strings.Builder
+		for i := range names {
+			b.WriteString(begin + names[i] + counts[i])
+		}
+		return b.String()
+	})
 }
 
 // conversation makes the pieces of what a client sends: mostly requests, with a fault now
