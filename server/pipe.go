@@ -166,8 +166,8 @@ func (s *stream) leave(note func(*stream)) {
 
 // timeLimit is a deadline of one end of a stream, under the stream's lock.
 type timeLimit struct {
-	at    time.Time // zero: none
-	timer *time.Timer
+	at    time.Time   // zero: none
+	timer *time.Timer // wakes who waits; made for the first deadline, used for all
 }
 
 // passed reports whether the deadline is over.
@@ -176,27 +176,30 @@ func (l *timeLimit) passed() bool { return !l.at.IsZero() && !now().Before(l.at)
 func (l *timeLimit) set(s *stream, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.stop()
 	if l.at = at; at.IsZero() {
+		l.stop()
 		return
 	}
 	present := now()
 	wait := at.Sub(present)
 	l.at = present.Add(wait) // on the monotonic clock, as the timer's
-	if wait <= 0 {
+	switch {
+	case wait <= 0:
+		l.stop()
 		s.change.Broadcast()
-		return
+	case l.timer == nil:
+		l.timer = time.AfterFunc(wait, func() { // what it wakes looks at the time itself
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.change.Broadcast()
+		})
+	default:
+		l.timer.Reset(wait)
 	}
-	l.timer = time.AfterFunc(wait, func() { // what it wakes looks at the time itself
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.change.Broadcast()
-	})
 }
 
 func (l *timeLimit) stop() {
 	if l.timer != nil {
 		l.timer.Stop()
-		l.timer = nil
 	}
 }

@@ -42,18 +42,18 @@ func (w *watch) lockKeys(s *engine.Session, cmd [][]byte) []string {
 	return keys
 }
 
-// lockStates reads the keys as locks.
-func (w *watch) lockStates(db int, keys []string) []Lock {
+// lockStates reads the keys as locks. changes is the node's count of them.
+func (w *watch) lockStates(db int, keys []string) (states []Lock, changes int64) {
 	if len(keys) == 0 {
-		return nil
+		return nil, 0
 	}
 	node := w.node.process.(*cluster.Member).Node()
 	now := node.Clock().Wall().UnixMilli()
-	states := make([]Lock, len(keys))
+	states = make([]Lock, len(keys))
 	for i, key := range keys {
 		states[i], _ = decodeLock(node.Keyspace().DB(db), key, "", now)
 	}
-	return states
+	return states, node.Changes()
 }
 
 // holdsChanged tells what a command has done to locks. What is read as a lock

@@ -92,7 +92,7 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	delete(w.struck, s)
 	db := s.DB
 	keys := w.lockKeys(s, cmd)
-	before := w.lockStates(db, keys)
+	before, changes := w.lockStates(db, keys)
 	from := len(s.Out)
 	w.node.process.Do(s, cmd)
 	w.checkSupport(cmd, s.Out[min(from, len(s.Out)):])
@@ -102,7 +102,11 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 		w.open[s] = true
 	}
 	if len(keys) > 0 {
-		w.holdsChanged(e, s, cmd, db, keys, before, w.lockStates(db, keys))
+		after := before
+		if w.node.process.(*cluster.Member).Node().Changes() != changes {
+			after, _ = w.lockStates(db, keys)
+		}
+		w.holdsChanged(e, s, cmd, db, keys, before, after)
 	}
 }
 

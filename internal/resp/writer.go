@@ -51,6 +51,14 @@ func AppendArrayHeader(dst []byte, n int) []byte { return redcon.AppendArray(dst
 
 // AppendCommand appends a request: an array of bulk strings.
 func AppendCommand[T ~string | ~[]byte](dst []byte, args ...T) []byte {
+	if dst == nil {
+		const header = 6 // the sign, three digits, the end of the line
+		size := header
+		for _, arg := range args {
+			size += header + len(arg) + len("\r\n")
+		}
+		dst = make([]byte, 0, size)
+	}
 	dst = redcon.AppendArray(dst, len(args))
 	for _, arg := range args {
 		dst = appendHeader(dst, '$', len(arg))

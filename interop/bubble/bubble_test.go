@@ -44,7 +44,7 @@ func TestRedsync(t *testing.T) {
 	}
 	const goal = 10 * time.Millisecond
 	fastest := time.Hour
-	for round := 0; round < 5 || round < 300 && fastest >= goal; round++ { // other programs may disturb some
+	for round := 0; round < 5 || round < 2000 && fastest >= goal; round++ { // other programs may disturb many
 		begun := time.Now()
 		synctest.Test(t, lease)
 		fastest = min(fastest, time.Since(begun))
