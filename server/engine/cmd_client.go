@@ -68,13 +68,13 @@ func runClientReply(c *Call) resp.Value {
 	s := c.Session
 	switch {
 	case is(c.Args[2], "ON"):
-		s.reply = replyOn
+		s.reply &= replySkipNext
 		return resp.OK
 	case is(c.Args[2], "OFF"):
-		s.reply = replyOff
+		s.reply |= replyOff
 	case is(c.Args[2], "SKIP"):
-		if s.reply != replyOff {
-			s.reply = replySkipNext
+		if s.reply&replyOff == 0 {
+			s.reply |= replySkipNext
 		}
 	default:
 		return resp.Err(errSyntax)

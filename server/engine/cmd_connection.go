@@ -74,9 +74,7 @@ func runReset(c *Call) resp.Value {
 	n.stopTracking(s)
 	s.DB, s.Proto, s.Name = 0, 2, ""
 	s.asking, s.readOnly = false, false
-	if s.reply != replySkip { // which Redis forgets
-		s.reply = replyOn
-	}
+	s.reply &= replySkip // which Redis forgets
 	s.user, s.authenticated = n.access.root, n.access.open()
 	return resp.Simple("RESET")
 }

@@ -71,7 +71,7 @@ func (c *Call) executePlain() {
 		one.taken += taken
 		one.times.note(taken)
 	}
-	if c.reply.Kind == resp.Integer && s.reply == replyOn {
+	if c.reply.Kind == resp.Integer && s.reply == 0 {
 		s.Out = resp.AppendInteger(s.Out, c.reply.Int)
 	} else {
 		s.sendReply(&c.reply)

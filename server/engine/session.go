@@ -69,15 +69,18 @@ func (s *Session) own() *special {
 	return s.special
 }
 
-// replyMode is what CLIENT REPLY has chosen.
+// replyMode is what CLIENT REPLY has chosen: any of the following, or nothing.
+// Source: CLIENT_REPLY_OFF, _SKIP and _SKIP_NEXT of Redis 7.0.
 type replyMode uint8
 
 const (
-	replyOn       replyMode = iota
-	replySkipNext           // CLIENT REPLY SKIP has just run; in EXEC other commands come behind it
-	replyOff                // from here on replies are silenced
-	replySkip               // the current command's is
+	replyOff      replyMode = 1 << iota // replies are silenced
+	replySkip                           // the current command's is
+	replySkipNext                       // the next one's will be; in EXEC it is the one behind EXEC
 )
+
+// silenced reports whether there is to be no reply.
+func (m replyMode) silenced() bool { return m&(replyOff|replySkip) != 0 }
 
 // NewSession is a new client, connected from addr ("127.0.0.1:50000").
 func (n *Node) NewSession(addr string) *Session {
@@ -160,7 +163,7 @@ func (s *Session) Reply(v resp.Value) { s.send(v) }
 
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
-	if s.reply < replyOff && !s.isLink() {
+	if !s.reply.silenced() && !s.isLink() {
 		s.Out = resp.AppendTo(s.Out, v, s.Proto)
 	}
 }
@@ -174,11 +177,12 @@ func (s *Session) push(v resp.Value) {
 
 // commandDone moves CLIENT REPLY SKIP on by one command.
 func (s *Session) commandDone() {
-	switch s.reply {
-	case replySkipNext:
-		s.reply = replySkip
-	case replySkip:
-		s.reply = replyOn
+	if s.reply != 0 {
+		skip := s.reply&replySkipNext != 0
+		s.reply &= replyOff
+		if skip {
+			s.reply |= replySkip
+		}
 	}
 }
 
@@ -266,7 +270,7 @@ func (l *sessionList) byID(id int64) *Session {
 
 // sendArrayHeader begins an array reply whose n elements follow one by one.
 func (s *Session) sendArrayHeader(n int) {
-	if s.reply < replyOff && !s.isLink() {
+	if !s.reply.silenced() && !s.isLink() {
 		s.Out = resp.AppendArrayHeader(s.Out, n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,12 +201,29 @@ func TestCodeThatComputes(t *testing.T) {
 	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
 	began, sum := time.Now(), [sha256.Size]byte{}
 	own := sim.Own{Run: func(context.Context, *sim.Client) {
-		for time.Since(began) < 400*time.Millisecond {
+		for time.Since(began) < 200*time.Millisecond {
 			sum = sha256.Sum256([]byte(hex.EncodeToString(sum[:])))
 		}
 	}}
 	failed, said := ran(t, "TestMine", simtest.Test{Scenario: world, Seeds: 1, Own: own})
 	require.False(t, failed, said)
+}
+
+// Code that computes for ever does not let the run go on either.
+func TestCodeThatComputesForEver(t *testing.T) {
+	defer simtest.SetPatience(simtest.SetPatience(20 * time.Millisecond))
+	var enough atomic.Bool
+	defer enough.Store(true)
+	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
+	own := sim.Own{Run: func(context.Context, *sim.Client) {
+		for sum := [sha256.Size]byte{}; !enough.Load(); {
+			sum = sha256.Sum256([]byte(hex.EncodeToString(sum[:])))
+		}
+	}}
+	failed, said := ran(t, "TestMine", simtest.Test{Scenario: world, Seeds: 1, Own: own})
+	require.True(t, failed)
+	require.Contains(t, said, "client code blocks")
+	require.Contains(t, said, "TestCodeThatComputesForEver")
 }
 
 // listen has deliver called by the world itself.

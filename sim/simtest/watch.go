@@ -20,7 +20,7 @@ import (
 // times as long while it is seen to compute, which on a busy machine takes a while.
 var patience = 10 * time.Second
 
-const computing = 20 // times patience
+const computing = 6 // times patience
 
 // watched is how many seeds are watched for what client code must not do, where
 // there are many.
