@@ -169,6 +169,18 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 	return nil, fmt.Errorf("--trace %q: expected none, text or jsonl", f.trace)
 }
 
+// meant guesses which scenario was meant.
+func meant(name string) string {
+	names := &cobra.Command{SuggestionsMinimumDistance: 3}
+	for _, s := range sim.Library() {
+		names.AddCommand(&cobra.Command{Use: s.Name, Run: func(*cobra.Command, []string) {}})
+	}
+	if near := names.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Sprintf(": did you mean %q?", near[0])
+	}
+	return ""
+}
+
 // load finds an embedded scenario, or reads a file.
 func load(ctx context.Context, name string) (*sim.Scenario, error) {
 	if cell := strings.HasPrefix(name, "matrix:") || strings.HasPrefix(name, cellPrefix); cell {
@@ -177,7 +189,8 @@ func load(ctx context.Context, name string) (*sim.Scenario, error) {
 	if !strings.ContainsAny(name, "/\\.") {
 		s, err := sim.Find(name)
 		if err != nil {
-			return nil, fmt.Errorf("%w; \"locksim list\" shows them all, a file's name has a dot or a slash", err)
+			return nil, fmt.Errorf("%w%s; \"locksim list\" shows them all, a file's name has a dot or a slash",
+				err, meant(name))
 		}
 		return s, nil
 	}
