@@ -186,7 +186,10 @@ func (s *Sentinel) runIsMasterDown(c *engine.Call) resp.Value {
 	if !ok1 || !ok2 {
 		return resp.Err(errNotInt)
 	}
-	m := s.masters.find(string(c.Args[2]), int(port), "")
+	var m *instance
+	if host := string(c.Args[2]); host != "" && (s.options.resolveHostnames || s.resolves(host)) {
+		m = s.masters.find(host, int(port), "")
+	}
 	down, leader, leaderEpoch := resp.Zero, "", uint64(0)
 	if m != nil && m.is(instSDown) && !s.tilt {
 		down = resp.One

@@ -107,6 +107,7 @@ func TestClosingABlockedClientLeavesNothing(t *testing.T) {
 	f.node.Close(s)
 	f.expect(w, "RPUSH k v", "(integer) 1", "LLEN k", "(integer) 1")
 	require.Nil(t, f.node.blocking.keys)
+	require.Nil(t, f.node.keys.OnNew, "nobody wants to hear of new keys")
 	require.Empty(t, f.node.blocking.timed)
 	require.Zero(t, f.node.blocking.count)
 	require.Equal(t, 1, f.node.sessions.count)

@@ -130,7 +130,6 @@ func (n *Node) Restart(keepData bool) {
 	}
 	n.dirty, n.handed = nil, nil
 	n.blocking = blocking{}
-	n.hearOfNew()
 	n.tracking = tracking{}
 	n.scripts = scripting{}
 	n.effects = effects{}
