@@ -203,7 +203,7 @@ func (b *busNode) lookup(name []byte) (p *peer, bad string) {
 	if p := b.byName[string(name)]; p != nil {
 		return p, ""
 	}
-	return nil, "ERR Unknown node " + string(name)
+	return nil, "ERR Unknown node " + resp.CString(name)
 }
 
 // runCountFailureReports is CLUSTER COUNT-FAILURE-REPORTS node.

@@ -150,17 +150,17 @@ func (b *busNode) runMeet(c *engine.Call) resp.Value {
 	}
 	port, ok := integer(c.Args[3])
 	if !ok {
-		return resp.Err("ERR Invalid TCP base port specified: " + string(c.Args[3]))
+		return resp.Err("ERR Invalid TCP base port specified: " + resp.CString(c.Args[3]))
 	}
 	busPort := port + busPortOffset
 	if len(c.Args) == 5 {
 		if busPort, ok = integer(c.Args[4]); !ok {
-			return resp.Err("ERR Invalid TCP bus port specified: " + string(c.Args[4]))
+			return resp.Err("ERR Invalid TCP bus port specified: " + resp.CString(c.Args[4]))
 		}
 	}
 	host := string(c.Args[2])
 	if !isIP(host) || port <= 0 || port > 65535 || busPort <= 0 || busPort > 65535 {
-		return resp.Err("ERR Invalid node address specified: " + string(c.Args[2]) + ":" + string(c.Args[3]))
+		return resp.Err("ERR Invalid node address specified: " + resp.CString(c.Args[2]) + ":" + resp.CString(c.Args[3]))
 	}
 	for _, p := range b.peers {
 		if p.inHandshake() && p.host == host && int64(p.busPort) == busPort {

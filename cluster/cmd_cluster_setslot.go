@@ -76,7 +76,7 @@ func (b *busNode) mover(name []byte) (p *peer, bad string) {
 	p = b.byName[string(name)]
 	switch {
 	case p == nil:
-		return nil, "ERR I don't know about node " + string(name)
+		return nil, "ERR I don't know about node " + resp.CString(name)
 	case p.isReplica():
 		return nil, errNotMaster
 	}

@@ -94,7 +94,7 @@ func (s *Sentinel) runPublish(c *engine.Call) resp.Value {
 	if string(c.Args[1]) != helloChannel {
 		return resp.Err("ERR Only HELLO messages are accepted by Sentinel instances.")
 	}
-	s.processHello(string(c.Args[2]))
+	s.processHello(resp.CString(c.Args[2]))
 	return resp.One
 }
 
@@ -170,7 +170,7 @@ func (s *Sentinel) runMyID(*engine.Call) resp.Value { return resp.Str(s.id) }
 
 // runMasterAddress is SENTINEL GET-MASTER-ADDR-BY-NAME name.
 func (s *Sentinel) runMasterAddress(c *engine.Call) resp.Value {
-	m := s.masters.byName(string(c.Args[2]))
+	m := s.masters.byName(resp.CString(c.Args[2]))
 	if m == nil {
 		return resp.NullList
 	}
@@ -187,14 +187,14 @@ func (s *Sentinel) runIsMasterDown(c *engine.Call) resp.Value {
 		return resp.Err(errNotInt)
 	}
 	var m *instance
-	if host := string(c.Args[2]); host != "" && (s.options.resolveHostnames || s.resolves(host)) {
+	if host := resp.CString(c.Args[2]); host != "" && (s.options.resolveHostnames || s.resolves(host)) {
 		m = s.masters.find(host, int(port), "")
 	}
 	down, leader, leaderEpoch := resp.Zero, "", uint64(0)
 	if m != nil && m.is(instSDown) && !s.tilt {
 		down = resp.One
 	}
-	if candidate := string(c.Args[5]); m != nil && candidate != "*" {
+	if candidate := resp.CString(c.Args[5]); m != nil && candidate != "*" {
 		leader, leaderEpoch = s.vote(m, uint64(epoch), candidate)
 	}
 	if leader == "" {
@@ -208,7 +208,7 @@ func (s *Sentinel) runIsMasterDown(c *engine.Call) resp.Value {
 func (s *Sentinel) runReset(c *engine.Call) resp.Value {
 	count := int64(0)
 	for _, m := range s.masters {
-		if engine.MatchGlob(string(c.Args[2]), m.name) {
+		if engine.MatchGlob(resp.CString(c.Args[2]), m.name) {
 			s.resetMaster(m, false)
 			s.eventf("+reset-master", m, "%@")
 			count++
@@ -244,8 +244,8 @@ func (s *Sentinel) runMonitor(c *engine.Call) resp.Value {
 	if !ok {
 		return resp.Err("ERR Invalid port")
 	}
-	host := string(c.Args[3])
-	m, bad := s.addMaster(string(c.Args[2]), host, int(port), int(quorum))
+	host := resp.CString(c.Args[3])
+	m, bad := s.addMaster(resp.CString(c.Args[2]), host, int(port), int(quorum))
 	if bad != "" {
 		return resp.Err(bad)
 	}

@@ -29,7 +29,7 @@ func (s *Sentinel) runSet(c *engine.Call) resp.Value {
 // setOption sets the option that args begin with. It returns how many words it
 // took and how the event shows them, or an error text.
 func (s *Sentinel) setOption(m *instance, args [][]byte) (used int, shown, bad string) {
-	option := string(args[0])
+	option := resp.CString(args[0])
 	name := strings.ToLower(option)
 	words := 2
 	if name == "rename-command" {
@@ -38,7 +38,7 @@ func (s *Sentinel) setOption(m *instance, args [][]byte) (used int, shown, bad s
 	if len(args) < words || !isSetOption(name) {
 		return 0, "", "ERR Unknown option or number of arguments for SENTINEL SET '" + option + "'"
 	}
-	value := string(args[1])
+	value := resp.CString(args[1])
 	shown = option + " " + value
 	badValue := -1
 	switch name {
@@ -53,15 +53,15 @@ func (s *Sentinel) setOption(m *instance, args [][]byte) (used int, shown, bad s
 		return 0, "", "ERR Reconfiguration of scripts path is denied for security reasons. Check the " +
 			"deny-scripts-reconfig configuration directive in your Sentinel configuration"
 	case "rename-command":
-		badValue = m.rename(value, string(args[2]))
-		shown += " " + string(args[2])
+		badValue = m.rename(value, resp.CString(args[2]))
+		shown += " " + resp.CString(args[2])
 	default:
 		if !s.setNumber(m, name, args[1]) {
 			badValue = 1
 		}
 	}
 	if badValue > 0 {
-		return 0, "", "ERR Invalid argument '" + string(args[badValue]) + "' for SENTINEL SET '" + option + "'"
+		return 0, "", "ERR Invalid argument '" + resp.CString(args[badValue]) + "' for SENTINEL SET '" + option + "'"
 	}
 	return words, shown, ""
 }
@@ -135,10 +135,10 @@ func (s *Sentinel) dropReplicas(m *instance) {
 
 // runConfig is SENTINEL CONFIG GET pattern, or SENTINEL CONFIG SET option value.
 func (s *Sentinel) runConfig(c *engine.Call) resp.Value {
-	verb := strings.ToLower(string(c.Args[2]))
+	verb := strings.ToLower(resp.CString(c.Args[2]))
 	switch {
 	case verb == "get" && len(c.Args) == 4:
-		return s.getConfig(string(c.Args[3]))
+		return s.getConfig(resp.CString(c.Args[3]))
 	case verb == "set" && len(c.Args) == 5:
 		return s.setConfig(c)
 	}
@@ -169,7 +169,7 @@ func (s *Sentinel) getConfig(pattern string) resp.Value {
 
 // setConfig sets one option.
 func (s *Sentinel) setConfig(c *engine.Call) resp.Value {
-	option, value := string(c.Args[3]), string(c.Args[4])
+	option, value := resp.CString(c.Args[3]), resp.CString(c.Args[4])
 	o, ok := &s.options, true
 	yes := strings.EqualFold(value, "yes")
 	yesNo := yes || strings.EqualFold(value, "no")
@@ -223,7 +223,7 @@ func (s *Sentinel) runDebug(c *engine.Call) resp.Value {
 		return s.showPeriods()
 	}
 	for args := c.Args[2:]; len(args) > 0; args = args[2:] {
-		option := string(args[0])
+		option := resp.CString(args[0])
 		var period *int64
 		for _, one := range s.periods.table() {
 			if strings.EqualFold(one.name, option) {
@@ -235,7 +235,7 @@ func (s *Sentinel) runDebug(c *engine.Call) resp.Value {
 		}
 		n, ok := datastore.ParseInteger(args[1])
 		if !ok || n <= 0 {
-			return resp.Err("ERR Invalid argument '" + string(args[1]) + "' for SENTINEL DEBUG '" + option + "'")
+			return resp.Err("ERR Invalid argument '" + resp.CString(args[1]) + "' for SENTINEL DEBUG '" + option + "'")
 		}
 		*period = n
 	}
@@ -255,7 +255,7 @@ func (s *Sentinel) showPeriods() resp.Value {
 func (s *Sentinel) runSimulateFailure(c *engine.Call) resp.Value {
 	s.failure = 0
 	for _, arg := range c.Args[2:] {
-		switch strings.ToLower(string(arg)) {
+		switch strings.ToLower(resp.CString(arg)) {
 		case "crash-after-election":
 			s.failure |= crashAfterElection
 			s.log(logWarning, "Failure simulation: this Sentinel will crash after being successfully elected as "+

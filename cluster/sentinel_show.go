@@ -143,7 +143,7 @@ func (s *Sentinel) runInfoCache(c *engine.Call) resp.Value {
 	for _, m := range s.masters {
 		asked := false
 		for _, name := range c.Args[2:] {
-			asked = asked || string(name) == m.name
+			asked = asked || resp.CString(name) == m.name
 		}
 		if !asked {
 			continue

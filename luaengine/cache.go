@@ -150,7 +150,7 @@ func parseHeader(text string) (h Header, body string, err error) {
 	if !strings.HasPrefix(text, "#!") {
 		return h, text, nil
 	}
-	line, _, found := strings.Cut(text, "\n")
+	line, _, found := strings.Cut(resp.CString(text), "\n")
 	if !found {
 		return h, "", errors.New("ERR Invalid script shebang")
 	}
@@ -158,14 +158,15 @@ func parseHeader(text string) (h Header, body string, err error) {
 	if !ok || len(words) == 0 {
 		return h, "", errors.New("ERR Invalid engine in script shebang")
 	}
-	if string(words[0]) != "#!lua" {
-		return h, "", errors.New("ERR Unexpected engine in script shebang: " + string(words[0]))
+	if engine := resp.CString(words[0]); engine != "#!lua" {
+		return h, "", errors.New("ERR Unexpected engine in script shebang: " + engine)
 	}
 	h.Present = true
 	for _, word := range words[1:] {
-		names, ok := strings.CutPrefix(string(word), "flags=")
+		option := resp.CString(word)
+		names, ok := strings.CutPrefix(option, "flags=")
 		if !ok {
-			return h, "", errors.New("ERR Unknown lua shebang option: " + string(word))
+			return h, "", errors.New("ERR Unknown lua shebang option: " + option)
 		}
 		if names == "" {
 			continue

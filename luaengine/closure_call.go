@@ -246,11 +246,7 @@ func (k *commandCall) run(a *activation) *failure {
 	if k.word == nil {
 		handle = k.handleOf(textView(words[0]), a)
 	}
-	if handle == NoCommand {
-		a.reply = resp.Err(errNoCommand)
-	} else {
-		r.host.Call(handle, words, r.proto, &a.reply)
-	}
+	r.host.Call(handle, words, r.proto, &a.reply)
 	r.digits = r.digits[:digits]
 	return nil
 }
@@ -312,8 +308,6 @@ func (k *commandCall) runAny(a *activation) *failure {
 		a.reply = resp.Err(errArgumentType)
 	case len(words) == 0:
 		a.reply = resp.Err(errNoArguments)
-	case handle == NoCommand:
-		a.reply = resp.Err(errNoCommand)
 	default:
 		r.host.Call(handle, words, r.proto, &a.reply)
 	}

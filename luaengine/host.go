@@ -22,8 +22,8 @@ type Resolver func(name string) Handle
 type Host interface {
 	// Call runs one command for the script and sets reply to its reply, errors
 	// as values of kind resp.Error with their full text ("WRONGTYPE …"). The
-	// host checks arity, flags and keys. args[0] is the name as the script wrote
-	// it. args and what they point to are valid only during the call. proto is
+	// host checks arity, flags and keys, and tells of NoCommand. args[0] is the name as
+	// the script wrote it. args and what they point to are valid only during the call. proto is
 	// 2, or 3 after redis.setresp(3). (A Value is seven words: handing it up from
 	// call to call is a sixth of the cost of a lock script.)
 	Call(cmd Handle, args [][]byte, proto int, reply *resp.Value)

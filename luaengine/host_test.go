@@ -175,6 +175,9 @@ func (h *fakeHost) Call(cmd Handle, args [][]byte, proto int, reply *resp.Value)
 }
 
 func (h *fakeHost) answer(cmd Handle, args [][]byte, proto int) resp.Value {
+	if cmd == NoCommand {
+		return resp.Err("ERR Unknown Redis command called from script")
+	}
 	c := fakeCommands[cmd]
 	v := resp.Err("ERR Wrong number of args calling Redis command from script")
 	if len(args) == c.arity || c.arity < 0 && len(args) >= -c.arity {

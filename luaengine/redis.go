@@ -12,7 +12,6 @@ import (
 const (
 	errNoArguments  = "ERR Please specify at least one argument for this redis lib call"
 	errArgumentType = "ERR Lua redis lib command arguments must be strings or integers"
-	errNoCommand    = "ERR Unknown Redis command called from script"
 )
 
 // redisConstants are the members of redis that are no functions.
@@ -131,9 +130,6 @@ func (r *run) push(v lua.LValue) bool {
 
 // invoke has the host run run.args and pushes the reply.
 func (e *Engine) invoke(L *lua.LState, cmd Handle, protect bool) int {
-	if cmd == NoCommand {
-		return e.giveError(L, errorTable(L, errNoCommand), protect)
-	}
 	v := &e.activation.reply
 	e.run.host.Call(cmd, e.run.args, e.run.proto, v)
 	if v.Kind == resp.Error {

@@ -128,7 +128,7 @@ func (s *selector) allowsChannel(channel string, isPattern bool) bool {
 
 func matchesChannel(patterns []string, channel string, isPattern bool) bool {
 	for _, pattern := range patterns {
-		if isPattern && pattern == cString(channel) || !isPattern && matchGlob(pattern, channel) {
+		if isPattern && pattern == resp.CString(channel) || !isPattern && matchGlob(pattern, channel) {
 			return true
 		}
 	}

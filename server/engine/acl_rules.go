@@ -42,7 +42,7 @@ func mergeSelectors(words []string) (merged []string, unmatched int) {
 		case strings.HasPrefix(word, "(") && !closes:
 			begun, at = word, i
 		case at >= 0:
-			begun += " " + cString(word)
+			begun += " " + resp.CString(word)
 			if closes {
 				merged, at = append(merged, begun), -1
 			}
@@ -113,7 +113,7 @@ func (r *aclRules) setUserOther(u *user, rule string) (bad string) {
 // empty, as in Redis.
 func (r *aclRules) addSelector(u *user, text string) (bad string) {
 	s := r.newSelector()
-	rules, ok := resp.SplitArgs([]byte(cString(text)))
+	rules, ok := resp.SplitArgs([]byte(resp.CString(text)))
 	for _, rule := range rules {
 		if !ok {
 			break
@@ -175,7 +175,7 @@ func (r *aclRules) setSelector(s *selector, rule string) (bad string) {
 // setSelectorOther is setSelector for the rules that name something.
 func (r *aclRules) setSelectorOther(s *selector, rule string) (bad string) {
 	allow := rule[0] == '+'
-	switch name := cString(rule[1:]); {
+	switch name := resp.CString(rule[1:]); {
 	case rule[0] == '~' || rule[0] == '%':
 		return s.addPattern(rule)
 	case rule[0] == '&':
@@ -341,15 +341,9 @@ func isHash(text string) bool {
 // hasSpaces reports whether a name or pattern has blanks or zero bytes in it.
 func hasSpaces(text string) bool { return strings.ContainsAny(text, " \t\n\v\f\r\x00") }
 
-// cString is text up to its first zero byte, which ends a string of C.
-func cString(text string) string {
-	text, _, _ = strings.Cut(text, "\x00")
-	return text
-}
-
 // lowered is a word as C compares it when case does not matter.
 func lowered(text string) string {
-	low := []byte(cString(text))
+	low := []byte(resp.CString(text))
 	for i, b := range low {
 		if 'A' <= b && b <= 'Z' {
 			low[i] = b + 'a' - 'A'

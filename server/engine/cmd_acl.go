@@ -69,7 +69,7 @@ func runACLSetUser(c *Call) resp.Value {
 	merged, unmatched := mergeSelectors(words)
 	if unmatched >= 0 {
 		return resp.Err(blanked([]byte("ERR Unmatched parenthesis in acl selector starting at '" +
-			cString(words[unmatched]) + "'.")))
+			resp.CString(words[unmatched]) + "'.")))
 	}
 	rules, u := n.aclRules(), n.access.find(name)
 	changed := rules.newUser(name)
@@ -78,7 +78,7 @@ func runACLSetUser(c *Call) resp.Value {
 	}
 	for _, rule := range merged {
 		if bad := rules.setUser(changed, rule); bad != "" {
-			return resp.Err(blanked([]byte("ERR Error in ACL SETUSER modifier '" + cString(rule) + "': " + bad)))
+			return resp.Err(blanked([]byte("ERR Error in ACL SETUSER modifier '" + resp.CString(rule) + "': " + bad)))
 		}
 	}
 	if u == nil {
@@ -135,7 +135,7 @@ func (s *Session) listensBeside(patterns []string) bool {
 func runACLDelUser(c *Call) resp.Value {
 	a := &c.Node.access
 	for _, name := range c.Args[2:] {
-		if cString(string(name)) == a.root.name {
+		if resp.CString(name) == a.root.name {
 			return resp.Err("ERR The 'default' user cannot be removed")
 		}
 	}
@@ -200,12 +200,12 @@ func runACLDryRun(c *Call) resp.Value {
 	args := c.Args[3:]
 	u := c.Node.access.find(string(c.Args[2]))
 	if u == nil {
-		return resp.Err(oneLine([]byte("ERR User '" + cString(string(c.Args[2])) + "' not found")))
+		return resp.Err(oneLine([]byte("ERR User '" + resp.CString(c.Args[2]) + "' not found")))
 	}
 	cmd, _ := c.Node.lookup(args)
 	switch {
 	case cmd == nil:
-		return resp.Err(oneLine([]byte("ERR Command '" + cString(string(args[0])) + "' not found")))
+		return resp.Err(oneLine([]byte("ERR Command '" + resp.CString(args[0]) + "' not found")))
 	case cmd.Arity > 0 && len(args) != cmd.Arity || len(args) < -cmd.Arity:
 		return resp.Err(errArity(cmd.full))
 	}
@@ -217,9 +217,9 @@ func runACLDryRun(c *Call) resp.Value {
 	case deniedCommand:
 		return resp.Str(denied + "run the '" + cmd.full + "' command")
 	case deniedKey:
-		return resp.Str(denied + "access the '" + cString(string(args[at])) + "' key")
+		return resp.Str(denied + "access the '" + resp.CString(args[at]) + "' key")
 	default:
-		return resp.Str(denied + "access the '" + cString(string(args[at])) + "' channel")
+		return resp.Str(denied + "access the '" + resp.CString(args[at]) + "' channel")
 	}
 }
 

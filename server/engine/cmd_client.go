@@ -220,7 +220,7 @@ func (c *Call) killFilter() (filter clientFilter, bad string) {
 			filter.localAddr = value
 		case is(args[0], "USER"):
 			if filter.user = c.Node.access.find(value); filter.user == nil {
-				return filter, oneLine([]byte("ERR No such user '" + cString(value) + "'"))
+				return filter, oneLine([]byte("ERR No such user '" + resp.CString(value) + "'"))
 			}
 		case is(args[0], "SKIPME") && is(args[1], "YES"):
 			filter.skip = c.Session
@@ -270,7 +270,7 @@ func (f *clientFilter) setType(name []byte) (bad string) {
 	case is(name, "REPLICA"), is(name, "SLAVE"):
 		f.class = "replica"
 	default:
-		return "ERR Unknown client type '" + string(name) + "'"
+		return "ERR Unknown client type '" + resp.CString(name) + "'"
 	}
 	return ""
 }

@@ -105,16 +105,19 @@ func (t *trackingState) refusal(options trackingOptions, prefixes []string) stri
 // the first is among them: otherwise 7.0.15 sends the error and goes on.
 // Source: checkPrefixCollisionsOrReply of Redis 7.0.
 func (t *trackingState) overlap(prefixes []string) (bad string, refused bool) {
-	const end = "'. Prefixes for a single client must not overlap."
+	says := func(prefix, kind, other string) string {
+		return "ERR Prefix '" + resp.CString(prefix) + "' overlaps with " + kind + " prefix '" + resp.CString(other) +
+			"'. Prefixes for a single client must not overlap."
+	}
 	for i, prefix := range prefixes {
 		overlaps := func(other string) bool {
 			return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
 		}
 		if at := slices.IndexFunc(t.prefixes, overlaps); at >= 0 {
-			return "ERR Prefix '" + prefix + "' overlaps with an existing prefix '" + t.prefixes[at] + end, true
+			return says(prefix, "an existing", t.prefixes[at]), true
 		}
 		if at := slices.IndexFunc(prefixes[i+1:], overlaps); at >= 0 {
-			return "ERR Prefix '" + prefix + "' overlaps with another provided prefix '" + prefixes[i+1+at] + end, i == 0
+			return says(prefix, "another provided", prefixes[i+1+at]), i == 0
 		}
 	}
 	return "", false

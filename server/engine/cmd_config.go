@@ -22,7 +22,7 @@ var configCommands = []Command{
 func runConfigGet(c *Call) resp.Value {
 	var names []string
 	for _, arg := range c.Args[2:] {
-		name, pattern := string(arg), cString(string(arg))
+		name, pattern := string(arg), resp.CString(arg)
 		if !strings.ContainsAny(pattern, "[*?") {
 			if findParameter(name) != nil {
 				names = append(names, name)

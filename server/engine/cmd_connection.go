@@ -171,7 +171,7 @@ func (c *Call) helloOptions() (name []byte, bad string) {
 			}
 			i++
 		default:
-			return nil, "ERR Syntax error in HELLO option '" + string(c.Args[i]) + "'"
+			return nil, "ERR Syntax error in HELLO option '" + resp.CString(c.Args[i]) + "'"
 		}
 	}
 	return name, ""

@@ -180,7 +180,7 @@ func runDebugPopulate(c *Call) resp.Value {
 	count, ok := parseInt(c.Args[2])
 	prefix, size := "key", int64(0)
 	if len(c.Args) > 3 {
-		prefix = string(clip(c.Args[3], len(c.Args[3])))
+		prefix = resp.CString(c.Args[3])
 	}
 	if len(c.Args) > 4 && ok {
 		size, ok = parseInt(c.Args[4])

@@ -132,7 +132,7 @@ func parseExpireOptions(args [][]byte) (opt expireOptions, bad string) {
 		case is(arg, "LT"):
 			opt.lt = true
 		default:
-			return opt, oneLine([]byte("ERR Unsupported option " + string(clip(arg, len(arg)))))
+			return opt, oneLine([]byte("ERR Unsupported option " + resp.CString(arg)))
 		}
 	}
 	switch {

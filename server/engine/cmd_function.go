@@ -50,7 +50,7 @@ func runFunctionLoad(c *Call) resp.Value {
 	last := len(c.Args) - 1
 	for _, arg := range c.Args[2:last] {
 		if !is(arg, "REPLACE") {
-			return resp.Err(oneLine([]byte("ERR Unknown option given: " + string(clip(arg, len(arg))))))
+			return resp.Err(oneLine([]byte("ERR Unknown option given: " + resp.CString(arg))))
 		}
 	}
 	name, bad := c.Node.functions.load(c.Node, string(c.Args[last]), last > 2)
@@ -106,7 +106,7 @@ func runFunctionList(c *Call) resp.Value {
 			pattern, named = string(args[0]), true
 		default:
 			// Line ends at its end stay, as blanks: 7.0 does not trim this text.
-			return resp.Err("ERR Unknown argument " + blanked(clip(args[0], len(args[0]))))
+			return resp.Err("ERR Unknown argument " + blanked([]byte(resp.CString(args[0]))))
 		}
 	}
 	list := []resp.Value{}

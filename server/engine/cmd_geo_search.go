@@ -190,7 +190,7 @@ func (q *geoQuery) parseSearch(c *Call, args [][]byte, missing bool) (used int, 
 
 // conflict is why the options do not go together, or "".
 func (q *geoQuery) conflict(c *Call) string {
-	name := string(clip(c.Args[0], len(c.Args[0])))
+	name := resp.CString(c.Args[0])
 	switch {
 	case q.store != nil && (q.withDist || q.withHash || q.withCoord):
 		who := "STORE option in GEORADIUS"

@@ -203,7 +203,7 @@ func runPFDebug(c *Call) resp.Value {
 		}
 		return resp.Zero
 	}
-	return resp.Err(oneLine([]byte("ERR Unknown PFDEBUG subcommand '" + string(clip(c.Args[1], len(c.Args[1]))) + "'")))
+	return resp.Err(oneLine([]byte("ERR Unknown PFDEBUG subcommand '" + resp.CString(c.Args[1]) + "'")))
 }
 
 // makeDense gives up the runs of a sparse one, which is propagated.

@@ -99,7 +99,7 @@ func histogramReply(h *histogram) resp.Value {
 func runLatencyGraph(c *Call) resp.Value {
 	event := c.Node.findLatency(string(c.Args[2]))
 	if event == nil {
-		return resp.Err(oneLine([]byte("ERR No samples available for event '" + cString(string(c.Args[2])) + "'")))
+		return resp.Err(oneLine([]byte("ERR No samples available for event '" + resp.CString(c.Args[2]) + "'")))
 	}
 	const columns = 80
 	low, high := event.samples[0].millis, event.samples[0].millis

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
 
 	"minikv/datastore"
+	"minikv/internal/resp"
 )
 
 const (
@@ -21,7 +21,7 @@ func parseStreamID(arg []byte, missing uint64) (id datastore.StreamID, bad strin
 	if !hasSeq && bad == "" {
 		return id, errStreamID
 	}
-	if bytes.IndexByte(clip(arg, len(arg)), '-') < 0 {
+	if !strings.Contains(resp.CString(arg), "-") {
 		id.Seq = missing
 	}
 	return id, bad
@@ -34,7 +34,7 @@ func parseNewStreamID(arg []byte) (id datastore.StreamID, hasSeq bool, bad strin
 	if len(arg) > longest {
 		return id, true, errStreamID
 	}
-	millis, seq, split := strings.Cut(string(clip(arg, len(arg))), "-")
+	millis, seq, split := strings.Cut(resp.CString(arg), "-")
 	var okMillis, okSeq bool
 	id.Millis, okMillis = parseUnsigned(millis)
 	switch {
@@ -79,7 +79,7 @@ func parseUnsigned(text string) (uint64, bool) {
 
 // parseAnyStreamID is parseStreamID that also knows the ends, - and +.
 func parseAnyStreamID(arg []byte, missing uint64) (id datastore.StreamID, bad string) {
-	switch string(clip(arg, len(arg))) {
+	switch resp.CString(arg) {
 	case "-":
 		return datastore.FirstStreamID, ""
 	case "+":

@@ -40,7 +40,7 @@ func runXGroupCreate(c *Call) resp.Value {
 		return resp.Err(errSubSyntax("XGROUP", c.Args[1]))
 	}
 	var id datastore.StreamID
-	if string(clip(c.Args[4], len(c.Args[4]))) != "$" {
+	if resp.CString(c.Args[4]) != "$" {
 		if id, bad = parseStreamID(c.Args[4], 0); bad != "" {
 			return resp.Err(bad)
 		}
@@ -100,8 +100,8 @@ func (c *Call) findGroup() (s *datastore.StreamData, g *datastore.Group, bad res
 
 // errNoGroupForKey is the error of a group that a stream does not have.
 func errNoGroupForKey(key, group []byte) string {
-	return oneLine([]byte("NOGROUP No such consumer group '" + string(clip(group, len(group))) + "' for key name '" +
-		string(clip(key, len(key))) + "'"))
+	return oneLine([]byte("NOGROUP No such consumer group '" + resp.CString(group) + "' for key name '" +
+		resp.CString(key) + "'"))
 }
 
 // runXGroupSetID is XGROUP SETID key group id|$ [ENTRIESREAD n].
@@ -118,7 +118,7 @@ func runXGroupSetID(c *Call) resp.Value {
 		return resp.Err(errSubSyntax("XGROUP", c.Args[1]))
 	}
 	id := s.LastID
-	if string(clip(c.Args[4], len(c.Args[4]))) != "$" {
+	if resp.CString(c.Args[4]) != "$" {
 		if id, bad = parseAnyStreamID(c.Args[4], 0); bad != "" {
 			return resp.Err(bad)
 		}

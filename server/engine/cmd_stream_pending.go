@@ -250,7 +250,7 @@ func parseClaim(args [][]byte, now int64) (opt claim, bad string) {
 				return opt, bad
 			}
 		default:
-			return opt, oneLine([]byte("ERR Unrecognized XCLAIM option '" + string(clip(args[i], len(args[i]))) + "'"))
+			return opt, oneLine([]byte("ERR Unrecognized XCLAIM option '" + resp.CString(args[i]) + "'"))
 		}
 	}
 	return opt, ""

@@ -110,7 +110,7 @@ func parseStreamTimeout(c *Call, arg []byte) (millis int64, bad string) {
 	millis, ok := parseInt(arg)
 	switch {
 	case c.Script:
-		return 0, oneLine([]byte("ERR " + string(clip(c.Args[0], len(c.Args[0]))) +
+		return 0, oneLine([]byte("ERR " + resp.CString(c.Args[0]) +
 			" command is not allowed with BLOCK option from scripts"))
 	case !ok:
 		return 0, errTimeoutInt
@@ -135,7 +135,7 @@ func (r *streamRead) resolve(c *Call) (bad string) {
 			}
 			r.groups[i] = s.Group(r.group)
 		}
-		switch text := string(clip(r.ids[i], len(r.ids[i]))); {
+		switch text := resp.CString(r.ids[i]); {
 		case text == "$" && r.group != nil:
 			return "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this " +
 				"consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return " +
@@ -159,8 +159,8 @@ func (r *streamRead) resolve(c *Call) (bad string) {
 
 // errNoGroup is the error of a key or a group that is not there.
 func errNoGroup(key, group []byte) string {
-	return oneLine([]byte("NOGROUP No such key '" + string(clip(key, len(key))) + "' or consumer group '" +
-		string(clip(group, len(group))) + "'"))
+	return oneLine([]byte("NOGROUP No such key '" + resp.CString(key) + "' or consumer group '" +
+		resp.CString(group) + "'"))
 }
 
 // ready reports whether there is something to reply about stream i, and sets

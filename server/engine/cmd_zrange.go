@@ -261,9 +261,9 @@ func parseNameBound(arg []byte) (bound datastore.NameBound, ok bool) {
 	switch {
 	case len(arg) == 0:
 		return bound, false
-	case string(arg) == "-":
+	case resp.CString(arg) == "-":
 		return datastore.NameBound{Side: -1}, true
-	case string(arg) == "+":
+	case resp.CString(arg) == "+":
 		return datastore.NameBound{Side: 1}, true
 	}
 	exclusive := arg[0] == '('

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minikv/datastore"
+	"minikv/internal/resp"
 )
 
 // configuration is a node's redis.conf.
@@ -63,6 +64,7 @@ type parameter struct {
 	hidden    bool   // CONFIG GET shows it by its full name only
 	unbounded bool   // of a memoryParameter: up to 2^64-1
 	percent   bool   // of a memoryParameter: it may be a percentage
+	binary    bool   // of a textParameter: a zero byte does not end it
 }
 
 // ValidateParameter checks a redis.conf parameter as redis-server does when it
@@ -240,6 +242,9 @@ func findParameter(name string) *parameter {
 
 // canonical is the value in the form in which CONFIG GET shows it.
 func (p *parameter) canonical(value string) (text, bad string) {
+	if p.kind != numberParameter && !p.binary {
+		value = resp.CString(value)
+	}
 	switch p.kind {
 	case boolParameter:
 		value = strings.ToLower(value)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"minikv/internal/resp"
 )
 
 // Parameters whose values have a form of their own.
@@ -30,12 +32,45 @@ func (p *parameter) checkText(value string) (text, bad string) {
 		return canonicalShutdown(value)
 	case "cluster-announce-hostname":
 		return value, checkHostname(value)
+	case "proc-title-template":
+		if !isTitleTemplate(value) {
+			return "", "template format is invalid or contains unknown variables"
+		}
 	case "dbfilename":
 		if strings.Contains(value, "/") {
 			return "", "dbfilename can't be a path, just a filename"
 		}
 	}
 	return value, ""
+}
+
+// isTitleTemplate reports whether a template makes a process title: its variables, such as
+// {port}, are known, and there is more than those that are empty. {{ is a brace.
+// Source: sdstemplate and validateProcTitleTemplate of Redis 7.0.
+func isTitleTemplate(template string) bool {
+	var title strings.Builder
+	for {
+		text, rest, more := strings.Cut(template, "{")
+		title.WriteString(text)
+		if !more {
+			return strings.Trim(title.String(), " ") != ""
+		}
+		if after, ok := strings.CutPrefix(rest, "{"); ok {
+			title.WriteByte('{')
+			template = after
+			continue
+		}
+		name, after, ended := strings.Cut(rest, "}")
+		switch {
+		case !ended:
+			return false
+		case name == "listen-addr", name == "port", name == "tls-port":
+			title.WriteString(name) // in place of its value, which is not empty
+		case name != "title" && name != "server-mode" && name != "unixsocket" && name != "config-file":
+			return false
+		}
+		template = after
+	}
 }
 
 // separated splits a value of several words, which one blank each stands between.
@@ -80,7 +115,7 @@ func MergeOutputLimits(now string, words []string) (text, bad string) {
 		}
 		hard, ok1 := ParseMemory(words[1])
 		soft, ok2 := ParseMemory(words[2])
-		seconds, err := strconv.ParseInt(words[3], 10, 64)
+		seconds, err := strconv.ParseInt(resp.CString(words[3]), 10, 64)
 		if !ok1 || !ok2 || err != nil || seconds < 0 {
 			return "", "Error in hard, soft or soft_seconds setting in buffer limit configuration."
 		}

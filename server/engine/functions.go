@@ -105,7 +105,7 @@ func parseLibraryHeader(code string) (name, body, bad string) {
 	if !bytes.HasPrefix([]byte(code), []byte("#!")) {
 		return "", "", "ERR Missing library metadata"
 	}
-	end := bytes.IndexByte([]byte(code), '\n')
+	end := strings.IndexByte(resp.CString(code), '\n')
 	if end < 0 {
 		return "", "", "ERR Invalid library metadata"
 	}
@@ -118,7 +118,7 @@ func parseLibraryHeader(code string) (name, body, bad string) {
 		const option = "NAME="
 		switch {
 		case len(word) < len(option) || !is(word[:len(option)], option):
-			return "", "", oneLine([]byte("ERR Invalid metadata value given: " + string(word)))
+			return "", "", oneLine([]byte("ERR Invalid metadata value given: " + resp.CString(word)))
 		case named:
 			return "", "", "ERR Invalid metadata value, name argument was given multiple times"
 		}
@@ -130,7 +130,7 @@ func parseLibraryHeader(code string) (name, body, bad string) {
 		return "", "", "ERR Library name was not given"
 	case !luaengine.ValidName(name):
 		return "", "", "ERR " + luaengine.InvalidName
-	case !is([]byte(engine), "LUA"):
+	case !strings.EqualFold(engine, "lua"):
 		return "", "", oneLine([]byte("ERR Engine '" + engine + "' not found"))
 	}
 	return name, code[end:], ""

@@ -62,11 +62,11 @@ func (c *Call) countLookups(reply *resp.Value) {
 		return
 	}
 	read, _ := c.Cmd.keys(c.Args)
-	refused := reply.Kind == resp.Error && strings.HasPrefix(reply.Str, "WRONGTYPE")
+	refused := reply.Kind == resp.Error
 	for _, key := range read {
 		if kind := c.DB.LiveKind(key); kind != datastore.None {
 			n.stats.hits++
-			if refused && !c.Cmd.reads(kind) {
+			if refused && !c.reads(key, kind) {
 				return // it did not look any further
 			}
 			continue
@@ -78,15 +78,19 @@ func (c *Call) countLookups(reply *resp.Value) {
 	}
 }
 
-// reads reports whether one of several keys of the command may hold a value of a kind.
-func (cmd *Command) reads(kind datastore.Kind) bool {
-	switch cmd.Name[0] {
+// reads reports whether a command that reads several keys can do so with the value of one,
+// of a kind.
+func (c *Call) reads(key []byte, kind datastore.Kind) bool {
+	switch c.Cmd.Name[0] {
 	case 'Z':
 		return kind == datastore.ZSet || kind == datastore.Set
 	case 'S':
 		return kind == datastore.Set
 	case 'X':
 		return kind == datastore.Stream
+	case 'P': // PFCOUNT
+		_, _, bad := c.mergedRegisters([][]byte{key})
+		return bad == ""
 	}
 	return kind == datastore.String
 }

@@ -179,7 +179,7 @@ func (c *Call) replConf(option, value []byte) string {
 	case is(option, "RDB-FILTER-ONLY"):
 		for _, part := range bytes.Fields(value) {
 			if !is(part, "FUNCTIONS") {
-				return "ERR Unsupported rdb-filter-only option: " + string(part)
+				return "ERR Unsupported rdb-filter-only option: " + resp.CString(part)
 			}
 		}
 	case is(option, "RDB-ONLY"):
@@ -196,7 +196,7 @@ func (c *Call) replConf(option, value []byte) string {
 		}
 		return ""
 	default:
-		return "ERR Unrecognized REPLCONF option: " + string(option)
+		return "ERR Unrecognized REPLCONF option: " + resp.CString(option)
 	}
 	return resp.OK.Str
 }
