@@ -53,7 +53,7 @@ func (s *Sentinel) setOption(m *instance, args [][]byte) (used int, shown, bad s
 		return 0, "", "ERR Reconfiguration of scripts path is denied for security reasons. Check the " +
 			"deny-scripts-reconfig configuration directive in your Sentinel configuration"
 	case "rename-command":
-		badValue = m.rename(value, resp.CString(args[2]))
+		badValue = m.rename(string(args[1]), string(args[2]))
 		shown += " " + resp.CString(args[2])
 	default:
 		if !s.setNumber(m, name, args[1]) {

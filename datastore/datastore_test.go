@@ -260,9 +260,12 @@ func TestSnapshotIsIndependent(t *testing.T) {
 	snapshot := store.Snapshot()
 	write("two")
 	for range 2 {
-		copied := newTestStore(&now)
+		copied, made := newTestStore(&now), []string(nil)
+		copied.OnNew = func(_ int, key string) { made = append(made, key) }
 		copied.Load(snapshot)
 		to := copied.DB(2)
+		to.SetString([]byte("new"), []byte("1"), NoDeadline)
+		require.Equal(t, []string{"new"}, made, "those of the snapshot are not new")
 		require.Equal(t, "hash{f:one} list{one} zset{one:1} ttl=77ms set{one}",
 			to.Describe(h)+" "+to.Describe(l)+" "+to.Describe(z)+" "+to.Describe(s))
 		to.ListPush(l, Head, []byte("three"))

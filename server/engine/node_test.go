@@ -121,3 +121,38 @@ func TestCallBeginsEmpty(t *testing.T) {
 	c.reply = resp.Value{}
 	require.Equal(t, Call{Node: f.node, Session: s, DB: s.db(), Proto: s.Proto}, *c)
 }
+
+// An empty request ends what the one before was said to be followed by, but not in MULTI.
+func TestAnEmptyRequest(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	s.asking = true
+	f.node.Do(s, nil)
+	require.False(t, s.asking)
+	f.expect(s, "MULTI", "OK")
+	s.asking = true
+	f.node.Do(s, [][]byte{})
+	require.True(t, s.asking)
+}
+
+// Who watches a key or waits in a group is told of all that empties the node.
+func TestWhatEmptiesTheNode(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) { cfg.Parameters = map[string]string{"enable-debug-command": "yes"} })
+	console := f.session()
+	for name, empty := range map[string]func(){
+		"RemoveAll":     f.node.RemoveAll,
+		"LoadSnapshot":  func() { f.node.LoadSnapshot(newFixture(t).node.Snapshot()) },
+		"DEBUG LOADAOF": func() { f.do(console, "DEBUG LOADAOF") },
+		"FLUSHALL":      func() { f.do(console, "FLUSHALL") },
+	} {
+		watcher, member := f.session(), f.session()
+		f.expect(watcher, "SET k v", "OK", "XGROUP CREATE log g $ MKSTREAM", "OK", "WATCH k", "OK")
+		f.do(member, "XREADGROUP GROUP g c BLOCK 0 STREAMS log >")
+		empty()
+		f.goOn()
+		f.expect(watcher, "EXISTS k", "(integer) 0", "MULTI", "OK", "PING", "QUEUED", "EXEC", "(nil array)")
+		f.do(console, "PING") // serves who is ready
+		require.False(t, member.Blocked(), name)
+		f.expect(watcher, "FLUSHALL", "OK")
+	}
+}
