@@ -95,7 +95,7 @@ func TestNameSpan(t *testing.T) {
 		"backwards": {NameRange{NameBound{Side: 1}, NameBound{Side: -1}}, 4, 0},
 	}
 	for name, test := range tests {
-		from, to, err := db.ZNameSpan([]byte("z"), test.r)
+		from, to, err := db.ZNameSpan([]byte("z"), test.r, false)
 		require.NoError(t, err)
 		require.Equal(t, []int{test.from, test.to}, []int{from, to}, name)
 	}

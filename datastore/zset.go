@@ -101,11 +101,45 @@ func (db *DB) ZScoreSpan(key []byte, r ScoreRange) (from, to int, err error) {
 		func(m Member) bool { return m.Score < r.Max || !r.BelowMax && m.Score == r.Max })
 }
 
-// ZNameSpan is ZScoreSpan for a range of names.
-func (db *DB) ZNameSpan(key []byte, r NameRange) (from, to int, err error) {
-	return db.zspan(key,
-		func(m Member) bool { return r.Min.above(m.Name, r.Min.Exclusive) },
-		func(m Member) bool { return r.Max.above(m.Name, !r.Max.Exclusive) })
+// ZNameSpan is ZScoreSpan for a range of names, of members of one score. Where the scores
+// differ Redis promises nothing; what it does with a listpack, which it reads from one
+// end or the other, is done here.
+// Source: zzlFirstInLexRange and zzlLastInLexRange of Redis 7.0.
+func (db *DB) ZNameSpan(key []byte, r NameRange, fromEnd bool) (from, to int, err error) {
+	before := func(m Member) bool { return r.Min.above(m.Name, r.Min.Exclusive) }
+	within := func(m Member) bool { return r.Max.above(m.Name, !r.Max.Exclusive) }
+	if !db.Compact(key) {
+		return db.zspan(key, before, within)
+	}
+	e, err := db.find(key, ZSet)
+	if e == nil {
+		return 0, 0, err
+	}
+	n := e.value.zset.len()
+	first, last := e.value.zset.span(0, 1)[0], e.value.zset.span(n-1, n)[0]
+	if first.Score == last.Score {
+		return db.zspan(key, before, within)
+	}
+	if before(last) || !within(first) {
+		return 0, 0, nil
+	}
+	members := e.value.zset.span(0, n)
+	if fromEnd {
+		for to = n; !within(members[to-1]); {
+			to--
+		}
+		for from = to; from > 0 && !before(members[from-1]); {
+			from--
+		}
+		return from, to, nil
+	}
+	for before(members[from]) {
+		from++
+	}
+	for to = from; to < n && within(members[to]); {
+		to++
+	}
+	return from, to, nil
 }
 
 // ZRange returns the members of ranks from, up to but not including to; both

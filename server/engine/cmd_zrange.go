@@ -97,7 +97,7 @@ func (o *rangeOptions) members(c *Call, key, low, high []byte) (members []datast
 	if o.reverse && o.kind != byRank {
 		low, high = high, low
 	}
-	from, to, bad := zspan(c, key, o.kind, low, high)
+	from, to, bad := zspan(c, key, o.kind, low, high, o.reverse)
 	if bad != "" {
 		return nil, bad
 	}
@@ -176,7 +176,7 @@ func runZCount(c *Call) resp.Value { return zcount(c, byScore) }
 func runZLexCount(c *Call) resp.Value { return zcount(c, byLex) }
 
 func zcount(c *Call, kind rangeKind) resp.Value {
-	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3])
+	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3], false)
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -193,7 +193,7 @@ func runZRemRangeByRank(c *Call, reply *resp.Value) { zremove(c, reply, byRank) 
 func runZRemRangeByLex(c *Call, reply *resp.Value) { zremove(c, reply, byLex) }
 
 func zremove(c *Call, reply *resp.Value, kind rangeKind) {
-	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3])
+	from, to, bad := zspan(c, c.Args[1], kind, c.Args[2], c.Args[3], false)
 	if bad != "" {
 		*reply = resp.Err(bad)
 		return
@@ -208,7 +208,7 @@ func zremove(c *Call, reply *resp.Value, kind rangeKind) {
 
 // zspan reads two bounds and returns the ranks they include in the sorted set
 // under key, to excluded; none if from >= to.
-func zspan(c *Call, key []byte, kind rangeKind, low, high []byte) (from, to int, bad string) {
+func zspan(c *Call, key []byte, kind rangeKind, low, high []byte, reverse bool) (from, to int, bad string) {
 	var err error
 	switch kind {
 	case byScore:
@@ -228,7 +228,7 @@ func zspan(c *Call, key []byte, kind rangeKind, low, high []byte) (from, to int,
 		if !okMin || !okMax {
 			return 0, 0, errLexRange
 		}
-		from, to, err = c.DB.ZNameSpan(key, r)
+		from, to, err = c.DB.ZNameSpan(key, r, reverse)
 	default:
 		start, okStart := parseInt(low)
 		stop, okStop := parseInt(high)
