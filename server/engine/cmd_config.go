@@ -87,6 +87,7 @@ func (c *Call) rebind(pairs [][]byte) (bad string) {
 			continue
 		}
 		if c.Node.cfg.Rebind(int(port)) != nil {
+			c.putBack(pairs)
 			return errConfigSet(string(pairs[i]), "Unable to listen on this port. Check server logs.")
 		}
 	}
@@ -115,10 +116,24 @@ func (c *Call) checkConfigSet(pairs [][]byte) string {
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])
 		if _, bad := findParameter(name).canonical(string(pairs[i+1])); bad != "" {
+			c.putBack(pairs[:i+2])
 			return errConfigSet(name, bad)
 		}
 	}
 	return ""
+}
+
+// putBack is what is left of parameters that were set before CONFIG SET met a fault: they
+// are set to what CONFIG GET shows, which makes a difference to events alone.
+// Source: restoreBackupConfig of Redis 7.0.
+func (c *Call) putBack(pairs [][]byte) {
+	const events = "notify-keyspace-events"
+	for i := 0; i < len(pairs); i += 2 {
+		if findParameter(string(pairs[i])).name == events {
+			_ = c.Node.conf.set(events, c.Node.conf.notify.shown())
+			c.Node.applyLimits()
+		}
+	}
 }
 
 func errConfigSet(name, why string) string {
