@@ -145,12 +145,13 @@ func runXClaim(c *Call) resp.Value {
 		opt.delivered = now
 	}
 	list := []resp.Value{}
-	for _, id := range opt.ids {
+	for i, id := range opt.ids {
+		shown := string(c.Args[5+i])
 		p := g.Pending(id)
 		if !s.Has(id) {
 			if p != nil {
 				c.countUnseen(key)
-				c.replicateClaim(key, g, id, p)
+				c.replicateClaim(key, g, shown, p)
 				g.Acknowledge(id)
 				unsent = false
 			}
@@ -166,7 +167,7 @@ func runXClaim(c *Call) resp.Value {
 		g.Assign(id, p, c.claimer(key, g))
 		list = append(list, claimedReply(s, id, opt.justID))
 		c.countUnseen(key)
-		c.replicateClaim(key, g, id, p)
+		c.replicateClaim(key, g, shown, p)
 		unsent = false
 	}
 	if unsent {
@@ -292,7 +293,7 @@ func runXAutoClaim(c *Call) resp.Value {
 		switch {
 		case !s.Has(id):
 			c.countUnseen(key)
-			c.replicateClaim(key, g, id, p)
+			c.replicateClaim(key, g, id.String(), p)
 			g.Acknowledge(id)
 			deleted = append(deleted, resp.Str(id.String()))
 			count--
@@ -304,7 +305,7 @@ func runXAutoClaim(c *Call) resp.Value {
 			g.Assign(id, p, c.claimer(key, g))
 			list = append(list, claimedReply(s, id, opt.justID))
 			c.countUnseen(key)
-			c.replicateClaim(key, g, id, p)
+			c.replicateClaim(key, g, id.String(), p)
 			count--
 		}
 		return true

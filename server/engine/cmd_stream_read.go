@@ -237,7 +237,7 @@ func (r *streamRead) deliverNew(
 			}
 			g.Assign(id, p, consumer)
 			p.DeliveredMillis, p.Deliveries = c.NowMillis(), 1
-			c.replicateClaim(key, g, id, p)
+			c.replicateClaim(key, g, id.String(), p)
 		}
 		return int64(len(list)) != r.count
 	})
@@ -314,9 +314,10 @@ func (c *Call) createConsumer(key []byte, g *datastore.Group, name []byte) *data
 	return g.CreateConsumer(name, c.NowMillis())
 }
 
-// replicateClaim sends the state of a pending entry.
-func (c *Call) replicateClaim(key []byte, g *datastore.Group, id datastore.StreamID, p *datastore.Pending) {
-	c.Replicate([]byte("XCLAIM"), key, []byte(g.Name), []byte(p.Consumer.Name), []byte("0"), []byte(id.String()),
+// replicateClaim sends the state of a pending entry, whose ID is shown as the client did, or
+// as it is.
+func (c *Call) replicateClaim(key []byte, g *datastore.Group, id string, p *datastore.Pending) {
+	c.Replicate([]byte("XCLAIM"), key, []byte(g.Name), []byte(p.Consumer.Name), []byte("0"), []byte(id),
 		[]byte("TIME"), []byte(decimal(p.DeliveredMillis)), []byte("RETRYCOUNT"), []byte(decimal(p.Deliveries)),
 		[]byte("FORCE"), []byte("JUSTID"), []byte("LASTID"), []byte(g.LastID.String()))
 }
