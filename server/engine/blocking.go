@@ -203,11 +203,16 @@ func (n *Node) ready(db int, key string) {
 	}
 }
 
-// readyGroups has the clients be tried again that wait in groups of streams of a
-// database (-1: of all), because all its keys are removed, for a moment at least.
+// readyStreams has the clients be tried again that are blocked on streams of a database (-1:
+// of all), because all its keys are going to be removed, for a moment at least.
 // Source: scanDatabaseForDeletedStreams of Redis 7.0.
-func (n *Node) readyGroups(db int) {
-	n.readyIf(db, func(s *Session, _ watchKey) bool { return s.waitsInGroup() })
+func (n *Node) readyStreams(db int) {
+	if n.blocking.byKind[datastore.Stream] == 0 {
+		return
+	}
+	n.readyIf(db, func(_ *Session, k watchKey) bool {
+		return n.keys.DB(k.db).KeptKind([]byte(k.key)) == datastore.Stream
+	})
 }
 
 // readySwapped has the clients be tried again that are blocked on a key of a database

@@ -97,13 +97,13 @@ func (c *Call) Flush(db int) {
 	}
 }
 
-// tellEmptied tells who watches, tracks or waits in groups that a database (-1: all) is
+// tellEmptied tells who watches, tracks or waits for streams that a database (-1: all) is
 // going to be emptied, if only for a moment.
 // Source: signalFlushedDb and emptyData of Redis 7.0.
 func (n *Node) tellEmptied(db int) {
 	n.touchPresent(db)
 	n.invalidateAll()
-	n.readyGroups(db)
+	n.readyStreams(db)
 }
 
 // Replicate sends args to replicas in place of the command itself; several
