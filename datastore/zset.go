@@ -108,22 +108,19 @@ func (db *DB) ZScoreSpan(key []byte, r ScoreRange) (from, to int, err error) {
 func (db *DB) ZNameSpan(key []byte, r NameRange, fromEnd bool) (from, to int, err error) {
 	before := func(m Member) bool { return r.Min.above(m.Name, r.Min.Exclusive) }
 	within := func(m Member) bool { return r.Max.above(m.Name, !r.Max.Exclusive) }
-	if !db.Compact(key) {
-		return db.zspan(key, before, within)
-	}
 	e, err := db.find(key, ZSet)
 	if e == nil {
 		return 0, 0, err
 	}
-	n := e.value.zset.len()
-	first, last := e.value.zset.span(0, 1)[0], e.value.zset.span(n-1, n)[0]
-	if first.Score == last.Score {
-		return db.zspan(key, before, within)
-	}
-	if before(last) || !within(first) {
+	z, n := e.value.zset, e.value.zset.len()
+	first, last := z.span(0, 1)[0], z.span(n-1, n)[0]
+	switch {
+	case e.value.form != formPlain, first.Score == last.Score:
+		return z.rank(before), z.rank(within), nil
+	case before(last), !within(first):
 		return 0, 0, nil
 	}
-	members := e.value.zset.span(0, n)
+	members := z.span(0, n)
 	if fromEnd {
 		for to = n; !within(members[to-1]); {
 			to--

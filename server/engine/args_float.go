@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 
+	"minikv/internal/resp"
 	"minikv/luaengine"
 )
 
@@ -13,7 +14,7 @@ import (
 // before it, and the text ends at its first zero byte. rest is what stands
 // behind the number, or the whole text if there is none; no number is 0.
 func strtod(text string) (f float64, rest string) {
-	text, _, _ = strings.Cut(text, "\x00")
+	text = resp.CString(text)
 	body := strings.TrimLeft(text, " \t\n\v\f\r")
 	f, length := luaengine.ScanNumber(body)
 	if length == 0 {

@@ -209,7 +209,7 @@ func (o *sortOptions) compare(a, b sortElement) int {
 // 0. A decimal number so small that its digits do not all count is out of range.
 func parseWeight(text string) (float64, bool) {
 	const smallestNormal = 0x1p-1022
-	text, _, _ = strings.Cut(text, "\x00")
+	text = resp.CString(text)
 	f, rest := strtod(text)
 	subnormal := f != 0 && math.Abs(f) < smallestNormal && !strings.ContainsAny(text, "xX")
 	return f, rest == "" && !math.IsNaN(f) && !subnormal && !overflowed(text, f)

@@ -332,7 +332,7 @@ func percentText(n int64) string { return strconv.FormatInt(-n, 10) + "%" }
 // Source: util.c, memtoull of Redis 7.0.
 func ParseMemory(text string) (n uint64, ok bool) {
 	const mostDigits = 127
-	text, _, _ = strings.Cut(text, "\x00")
+	text = resp.CString(text)
 	unit := strings.TrimLeft(text, "0123456789")
 	factor, known := memoryUnits[strings.ToLower(unit)]
 	digits := text[:len(text)-len(unit)]

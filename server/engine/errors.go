@@ -90,12 +90,7 @@ func errSubSyntax(container string, sub []byte) string {
 
 // clip returns at most n bytes of arg, ended at a NUL as C does.
 func clip(arg []byte, n int) []byte {
-	for i, b := range arg {
-		if b == 0 {
-			arg = arg[:i]
-			break
-		}
-	}
+	arg, _, _ = bytes.Cut(arg, []byte{0})
 	return arg[:min(n, len(arg))]
 }
 
