@@ -281,6 +281,8 @@ func TestChecks(t *testing.T) {
 			for i, e := range tt.events {
 				e.N = uint64(i + 1)
 				c.Observe(&e)
+				c.Result(e.At) // asking changes nothing
+				c.Result(time.Duration(tt.end) * time.Second)
 			}
 			r := c.Result(time.Duration(tt.end) * time.Second)
 			require.Equal(t, tt.reason, r.Reason)

@@ -78,8 +78,12 @@ func (l *Lease) granted(e *trace.Event) {
 
 func (l *Lease) fail(crashed, granted uint64, reason string) {
 	if l.result.Verdict != Violated {
-		l.result = Result{Check: "lease", Verdict: Violated, Reason: reason, Events: []uint64{crashed, granted}}
+		l.result = broken(crashed, granted, reason)
 	}
+}
+
+func broken(crashed, granted uint64, reason string) Result {
+	return Result{Check: "lease", Verdict: Violated, Reason: reason, Events: []uint64{crashed, granted}}
 }
 
 // Result implements Checker.
@@ -88,9 +92,13 @@ func (l *Lease) Result(end time.Duration) Result {
 	for _, lock := range l.waiting { //tidy:unordered a set is made
 		wanted[lock] = true
 	}
+	if l.result.Verdict == Violated {
+		return l.result
+	}
 	for _, c := range l.open {
 		if wanted[c.lock] && end > c.freeAt+grace {
-			l.fail(c.event, c.event, fmt.Sprintf("nobody got the lock of %s although its TTL had passed", l.name(c.holder)))
+			return broken(c.event, c.event,
+				fmt.Sprintf("nobody got the lock of %s although its TTL had passed", l.name(c.holder)))
 		}
 	}
 	return l.result

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ type Liveness struct {
 	bound   time.Duration
 	calm    time.Duration
 	waiting map[trace.Actor]pending
-	waits   int // that ended after the calm, or did not
+	waits   int // that ended after the calm
 	longest wait
 }
 
@@ -35,7 +36,10 @@ func (l *Liveness) Observe(e *trace.Event) {
 			l.waiting[e.Actor] = pending{e.At, e.N}
 		}
 	case trace.Hold, trace.Opened:
-		l.waited(e.Actor, e.At)
+		if _, waits := l.waiting[e.Actor]; waits {
+			l.longest = l.waited(l.longest, e.Actor, e.At)
+			l.waits++
+		}
 		delete(l.waiting, e.Actor)
 	case trace.Crash:
 		delete(l.waiting, e.Peer)
@@ -44,34 +48,28 @@ func (l *Liveness) Observe(e *trace.Event) {
 	}
 }
 
-func (l *Liveness) waited(actor trace.Actor, until time.Duration) {
-	asked, waits := l.waiting[actor]
-	if !waits {
-		return
+// waited is the longer of a wait and an actor's until then, from the calm on.
+func (l *Liveness) waited(longest wait, actor trace.Actor, until time.Duration) wait {
+	asked := l.waiting[actor]
+	if d := until - max(asked.at, l.calm); d > longest.d {
+		return wait{actor, d, asked.event}
 	}
-	l.waits++
-	if d := until - max(asked.at, l.calm); d > l.longest.d {
-		l.longest = wait{actor, d, asked.event}
-	}
+	return longest
 }
 
 // Result implements Checker.
 func (l *Liveness) Result(end time.Duration) Result {
-	var waiting []trace.Actor
-	for actor := range l.waiting { //tidy:unordered sorted below
-		waiting = append(waiting, actor)
+	worst := l.longest
+	for _, actor := range slices.Sorted(maps.Keys(l.waiting)) {
+		worst = l.waited(worst, actor, end)
 	}
-	slices.Sort(waiting)
-	for _, actor := range waiting {
-		l.waited(actor, end)
-	}
-	longest := l.longest.d.Round(time.Millisecond)
+	longest := worst.d.Round(time.Millisecond)
 	switch {
-	case l.longest.d > l.bound:
-		return Result{Check: "liveness", Verdict: Violated, Events: []uint64{l.longest.event},
-			Reason: fmt.Sprintf("%s waited %v after the faults had ended, more than %v", l.name(l.longest.actor),
+	case worst.d > l.bound:
+		return Result{Check: "liveness", Verdict: Violated, Events: []uint64{worst.event},
+			Reason: fmt.Sprintf("%s waited %v after the faults had ended, more than %v", l.name(worst.actor),
 				longest, l.bound)}
-	case l.waits == 0 || len(waiting) > 0:
+	case l.waits == 0 || len(l.waiting) > 0:
 		return Result{Check: "liveness", Verdict: Unknown, Reason: "nobody waited, or the run ended too soon"}
 	}
 	return Result{Check: "liveness", Reason: fmt.Sprintf("nobody waited longer than %v after the faults; the bound is %v",

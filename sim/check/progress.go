@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ func (p *Progress) Observe(e *trace.Event) {
 			p.waits++
 		}
 	case trace.Hold, trace.Opened:
-		p.waited(e.Actor, e.At)
+		p.longest = p.waited(p.longest, e.Actor, e.At)
 		delete(p.since, e.Actor)
 	case trace.Crash:
 		delete(p.since, e.Peer)
@@ -54,28 +55,26 @@ func (p *Progress) Observe(e *trace.Event) {
 	}
 }
 
-func (p *Progress) waited(actor trace.Actor, until time.Duration) {
-	if asked := p.since[actor]; until-asked.at > p.longest.d {
-		p.longest = wait{actor, until - asked.at, asked.event}
+// waited is the longer of a wait and an actor's until then.
+func (p *Progress) waited(longest wait, actor trace.Actor, until time.Duration) wait {
+	if asked, waits := p.since[actor]; waits && until-asked.at > longest.d {
+		return wait{actor, until - asked.at, asked.event}
 	}
+	return longest
 }
 
 // Result implements Checker.
 func (p *Progress) Result(end time.Duration) Result {
 	got := p.waits - len(p.since)
-	var waiting []trace.Actor
-	for actor := range p.since { //tidy:unordered sorted below
-		waiting = append(waiting, actor)
+	worst := p.longest
+	for _, actor := range slices.Sorted(maps.Keys(p.since)) {
+		worst = p.waited(worst, actor, end)
 	}
-	slices.Sort(waiting)
-	for _, actor := range waiting {
-		p.waited(actor, end)
-	}
-	longest := p.longest.d.Round(time.Millisecond)
+	longest := worst.d.Round(time.Millisecond)
 	switch {
-	case p.longest.d > p.bound:
-		return Result{Check: "progress", Verdict: Violated, Events: []uint64{p.longest.event},
-			Reason: fmt.Sprintf("%s waited %v, more than %v", p.name(p.longest.actor), longest, p.bound)}
+	case worst.d > p.bound:
+		return Result{Check: "progress", Verdict: Violated, Events: []uint64{worst.event},
+			Reason: fmt.Sprintf("%s waited %v, more than %v", p.name(worst.actor), longest, p.bound)}
 	case got == 0:
 		return Result{Check: "progress", Verdict: Unknown, Reason: "nobody asked for a lock and got it"}
 	}

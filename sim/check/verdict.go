@@ -31,8 +31,9 @@ type Result struct {
 type Checker interface {
 	// Observe is called for each event, in order; e is valid only during the call.
 	Observe(e *trace.Event)
-	// Result is called once, at the end of the run. A promise about something
-	// that never happened in the run is Unknown.
+	// Result is the verdict on a run that ends now. It may be asked for at any time,
+	// and again: asking changes nothing. A promise about something that never happened
+	// in the run is Unknown.
 	Result(end time.Duration) Result
 }
 
