@@ -168,15 +168,16 @@ func (u *Untimed) lagsUntil(a Action) time.Duration {
 }
 
 // isAllOver reports whether nothing that matters can happen any more: all clients
-// have come to their end, and nothing of theirs is under way.
+// have come to their end, and nothing of theirs is under way but the end of a connection.
 func (u *Untimed) isAllOver() bool {
 	for _, c := range u.r.clients {
 		if !c.started || !c.p.dead && c.p.live > 0 {
 			return false
 		}
 	}
+	matters := func(s step) bool { return s.on.(*message).kind != msgClose }
 	for i := range u.lines {
-		if len(u.lines[i].steps) > 0 {
+		if slices.ContainsFunc(u.lines[i].steps, matters) {
 			return false
 		}
 	}

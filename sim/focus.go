@@ -97,7 +97,7 @@ func (u *Untimed) isAside(a Action) bool {
 // difference, nor a clock that jumps, as nobody looks at one.
 func (u *Untimed) takes(b, a Action) bool {
 	switch {
-	case !b.Fault() || b.To != a.To || b.Verb == Leap:
+	case !b.Fault() || b.To != a.To:
 		return false
 	case b.Verb == Kill:
 		return u.node(a.To) != nil

@@ -23,7 +23,8 @@ type Own struct {
 	// ends it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
 	// Check, if set, makes the check that is called own: it sees a run's events.
-	// The names are those of the actors.
+	// The names are those of the actors. A search of orders then leaves hardly any
+	// order out, as the check may look at all of them: it takes small worlds.
 	Check func(names check.Names) check.Checker
 	// Alive, if set, is called by each run every few thousand steps and at its end,
 	// by several goroutines where several runs are under way: client code that

@@ -34,7 +34,8 @@ type Untimed struct {
 	counts  bool      // clients count the answers of independent masters
 	alike   bool      // and ask all of them at once: no master differs from another but by what has happened
 	told    uint64    // actors to whom something was sent in the present action
-	beliefs uint64    // what clients believed and the resource accepted, in order
+	beliefs uint64    // what clients believed and the resource accepted, in order, and what checks heed besides
+	heeds   uint64    // the kinds of event whose order matters to checks, one bit for each
 	over    uint64    // clients that will never do anything again, in the present state
 	touched bool      // the present action has changed beliefs
 	back    []comeback
@@ -79,6 +80,7 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 		return nil, errors.New("a world without time knows no pool=on: messages of a connection are first in first out")
 	}
 	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
+	u.heed(s, opt.Options.Own)
 	opt.Options.Chooser = Replay{}
 	u.r = &runner{s: s.with(opt.Options), untimed: u}
 	u.r.s.Steps, u.r.s.Faults = nil, Faults{}
@@ -219,12 +221,39 @@ func (u *Untimed) sweep() {
 	}
 }
 
-// observe notes what concerns everybody: the order of beliefs.
+// heeded are, for checks to which the order of beliefs does not tell enough, the
+// events whose order they look at besides.
+var heeded = map[string][]trace.Kind{
+	"order":  {trace.Acquire, trace.Refused, trace.Crash},
+	"lease":  {trace.Acquire, trace.Refused, trace.Crash},
+	"linear": {trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
+	"guard":  {trace.Asks, trace.Told},
+}
+
+// heed notes what the scenario's checks look at. A test's own may look at everything.
+func (u *Untimed) heed(s *Scenario, own *Own) {
+	for _, e := range s.Expect {
+		for _, kind := range heeded[e.Check] {
+			u.heeds |= 1 << kind
+		}
+		if e.Check == "own" && own != nil && own.Check != nil {
+			u.heeds, u.exact = ^uint64(0), true
+		}
+	}
+}
+
+// observe notes what concerns everybody: the order of beliefs, and of what checks heed.
 func (u *Untimed) observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Hold, trace.Release, trace.Lost, trace.Opened, trace.CountDown, trace.Write, trace.Reject:
 		u.touched = true
 		u.beliefs = fold(u.beliefs, uint64(e.Kind), uint64(e.Actor), uint64(e.Lock), uint64(e.A))
+	default:
+		if u.heeds&(1<<e.Kind) != 0 {
+			u.touched = true
+			u.beliefs = fold(u.beliefs, uint64(e.Kind), uint64(e.Actor), uint64(e.Peer), uint64(e.Lock), uint64(e.A),
+				uint64(e.At))
+		}
 	}
 }
 
@@ -344,9 +373,9 @@ func (u *Untimed) areInterchangeable() bool {
 // Outcome is a hash of what a run has come to: what clients believed, in its
 // order, and what servers have, by whatever names if they are interchangeable, and
 // whatever the random names of requests are. Of a server that is lost it tells
-// nothing, nor then of the time, which goes on while something is under way to it.
+// nothing, nor then of the time, which goes on while something is under way to it;
+// nor how many faults have struck: one that took what nobody waited for is none.
 func (u *Untimed) Outcome() uint64 {
-	h := fold(u.beliefs, uint64(u.budget))
 	all := uint64(0)
 	if !slices.ContainsFunc(u.w.nodes, u.isLost) {
 		all = uint64(u.w.now)
@@ -361,7 +390,7 @@ func (u *Untimed) Outcome() uint64 {
 			all = fold(all, n.content(withoutRequest))
 		}
 	}
-	return fold(h, all)
+	return fold(u.beliefs, all)
 }
 
 // acquaint makes a script known to all servers for good: that each must be told

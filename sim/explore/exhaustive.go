@@ -102,9 +102,10 @@ type exhaustive struct {
 	seen    map[uint64]int32 // by state: the set of what slept in each of the visits to it
 	sets    actionSets
 	done    Exhausted
-	covered uint64 // parts of whole that the schedules so far cover
-	naive   bool   // no sleep sets and no states: for the test that compares
-	plain   bool   // no sleep sets, and states that tell every order: likewise
+	covered uint64             // parts of whole that the schedules so far cover
+	naive   bool               // no sleep sets and no states: for the test that compares
+	plain   bool               // no sleep sets, and states that tell every order: likewise
+	look    func(*sim.Untimed) // is called after each action: likewise
 	final   func(*sim.Untimed)
 }
 
@@ -187,6 +188,9 @@ func (e *exhaustive) do(u *sim.Untimed, c *choice) {
 	c.print = u.Do(a)
 	c.widen(a, c.print)
 	e.done.Actions++
+	if e.look != nil {
+		e.look(u)
+	}
 }
 
 // deeper adds the level of the state that the world is in, if there is

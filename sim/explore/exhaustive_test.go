@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/trace"
 )
 
 type tinyWorld struct {
@@ -251,5 +253,44 @@ func TestEstimate(t *testing.T) {
 		e := &exhaustive{guesses: c.guesses, b: Bound{Schedules: enough}, covered: c.covered}
 		e.done.Schedules = c.schedules
 		require.Equal(t, c.refused, e.estimate() != nil, c)
+	}
+}
+
+// orderIs is violated by a run in which things happen in an order: those of the
+// clients that it names, in a kind of event each.
+type orderIs struct {
+	want, got string
+	name      check.Names
+}
+
+func (o *orderIs) Observe(e *trace.Event) {
+	switch e.Kind {
+	case trace.Execute:
+		o.got += "m1:" + o.name(e.Peer) + " "
+	case trace.End:
+		o.got += o.name(e.Actor) + " "
+	}
+}
+
+func (o *orderIs) Result(time.Duration) check.Result {
+	if o.got == o.want {
+		return check.Result{Check: "own", Verdict: check.Violated}
+	}
+	return check.Result{Check: "own"}
+}
+
+// A check that a test brings is shown every order, also of what has nothing to do with
+// each other.
+func TestExhaustOfATestsOwnCheck(t *testing.T) {
+	p := problem(t, "world clients=2 rounds=1 lock=own hold=0s think=0s ttl=1s\nexpect own=holds\nrun for=4s\n")
+	for _, want := range []string{"m1:c1 m1:c2 c1 c2 ", "m1:c1 m1:c2 c2 c1 ", "m1:c2 m1:c1 c1 c2 ",
+		"m1:c2 m1:c1 c2 c1 ", "m1:c1 c1 m1:c2 c2 "} {
+		p.Own = &sim.Own{
+			Run:   func(ctx context.Context, c *sim.Client) { _, _ = c.Transports()[0].Do(ctx, c.Key(), "GET", c.Key()) },
+			Check: func(name check.Names) check.Checker { return &orderIs{want: want, name: name} },
+		}
+		done, err := Exhaust(context.Background(), p, Bound{})
+		require.NoError(t, err)
+		require.Positive(t, done.Violated, want)
 	}
 }

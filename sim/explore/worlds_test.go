@@ -1,0 +1,219 @@
+package explore
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+	"minikv/sim/check"
+)
+
+var (
+	worldsSeed  = flag.Uint64("worlds.seed", 1, "of the worlds of TestReducedSearchOfRandomWorlds")
+	worldsCount = flag.Int("worlds.count", 60, "how many worlds it compares")
+	worldsSize  = flag.Int("worlds.size", 1500, "how many schedules a world may have in which no order is left out")
+)
+
+// What the reduction leaves out leads to nothing new in worlds that nobody has
+// chosen: to no other end, and to the violation of no other promise.
+func TestReducedSearchOfRandomWorlds(t *testing.T) {
+	for i, left := uint64(0), *worldsCount; left > 0; i++ {
+		w := drawWorld(rand.New(rand.NewPCG(*worldsSeed, i)))
+		var tooMany *TooManyError
+		seen, err := w.ends(t, *worldsSize/10, false)
+		if errors.As(err, &tooMany) {
+			continue
+		}
+		require.NoError(t, err, w.text())
+		all, err := w.ends(t, *worldsSize, true)
+		if errors.As(err, &tooMany) {
+			continue
+		}
+		require.NoError(t, err, w.text())
+		if missed, invented := without(all, seen), without(seen, all); missed+invented != "" {
+			t.Errorf("world %d of seed %d, at most %d faults:\n%s\nmissed:\n%s\ninvented:\n%s", i, *worldsSeed, w.faults,
+				w.text(), missed, invented)
+		}
+		left--
+	}
+}
+
+// drawnWorld is a world with checks beside those that need no more orders.
+type drawnWorld struct {
+	tinyWorld
+	checks []string
+}
+
+// without are those of a that are not in b, and how each came about.
+func without(a, b map[string]string) string {
+	var list []string
+	for what, order := range a {
+		if b[what] == "" {
+			list = append(list, what+" by "+order)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+// text is the world as a scenario.
+func (w drawnWorld) text() string {
+	text := "world " + w.world + "\nexpect"
+	always := []string{"exclusion", "capacity", "gate", "fencing", "kept", "theft", "progress", "liveness"}
+	for _, name := range append(always, w.checks...) {
+		text += " " + name + "=holds"
+	}
+	if w.kinds != "" {
+		text += "\nfaults " + w.kinds
+	}
+	return text + "\nrun for=4s\n"
+}
+
+// ends runs every schedule: what they come to and what is violated on the way, with
+// the first order of each. A violation is no end.
+func (w drawnWorld) ends(t *testing.T, schedules int, plain bool) (found map[string]string, err error) {
+	t.Helper()
+	e, err := newExhaustive(problem(t, w.text()), Bound{Faults: w.faults, Schedules: schedules})
+	require.NoError(t, err, w.text())
+	e.plain, e.checks = plain, nil
+	found = map[string]string{}
+	find := func(u *sim.Untimed, what string) {
+		if found[what] == "" {
+			found[what] = e.order(u)
+		}
+	}
+	e.look = func(u *sim.Untimed) {
+		for _, r := range u.Results() {
+			if r.Verdict == check.Violated {
+				find(u, r.Check+" violated")
+			}
+		}
+	}
+	e.final = func(u *sim.Untimed) { find(u, fmt.Sprintf("%016x", u.Outcome())) }
+	for more := true; more && err == nil; {
+		more, err = e.schedule()
+	}
+	return found, err
+}
+
+// order is what has happened.
+func (e *exhaustive) order(u *sim.Untimed) string {
+	var words []string
+	for _, c := range e.path {
+		words = append(words, c.left[0].Text(u.Names()))
+	}
+	return strings.Join(words, " ")
+}
+
+// draw is a world that is being drawn.
+type draw struct {
+	*rand.Rand
+	words []string
+}
+
+func (d *draw) pick(of ...string) string { return of[d.IntN(len(of))] }
+
+// once in n times
+func (d *draw) in(n int) bool { return d.IntN(n) == 0 }
+
+func (d *draw) say(of ...string) { d.words = append(d.words, d.pick(of...)) }
+
+// drawWorld draws a world with one or two clients.
+func drawWorld(r *rand.Rand) drawnWorld {
+	d := &draw{Rand: r}
+	kind := d.pick("mutex", "mutex", "simple", "simple", "fenced", "fair", "nonreentrant", "nonreentrant-fair", "spin",
+		"rw", "semaphore", "permits", "latch", "redlock", "redlock", "redlock-hash", "redlock-hash", "multi")
+	rounds, hold := "rounds=1", "hold=0s"
+	switch {
+	case d.in(6) && kind != "latch":
+		rounds = "rounds=2"
+	case d.in(8):
+		hold = "hold=500ms"
+	}
+	d.words = []string{"lock=" + kind, rounds, hold, "ttl=1s"}
+	d.say("clients=1", "clients=2")
+	replicas := d.servers(kind)
+	if !d.in(5) {
+		d.say("renew=off")
+	}
+	switch d.IntN(4) {
+	case 0:
+		d.say("wait=1ms")
+	case 1, 2:
+		d.say("once=on")
+	}
+	d.kindOf(kind)
+	w := drawnWorld{tinyWorld: tinyWorld{world: strings.Join(d.words, " ")}}
+	if d.in(3) {
+		w.checks = []string{d.pick("order", "lease", "linear")} // whose world has more orders
+	}
+	w.kinds, w.faults = d.faults(replicas)
+	return w
+}
+
+// servers draws how many servers there are.
+func (d *draw) servers(kind string) (replicas bool) {
+	switch {
+	case kind == "redlock" || kind == "redlock-hash":
+		d.say("masters=1", "masters=2", "masters=2", "masters=3")
+		return false
+	case kind == "multi":
+		d.say("masters=1", "masters=2", "replicas=1")
+	case d.in(3):
+		d.say("replicas=1", "replicas=1", "replicas=2")
+	}
+	if !strings.HasPrefix(d.words[len(d.words)-1], "replicas") {
+		return false
+	}
+	d.say("sync=on", "sync=off")
+	if d.in(3) {
+		d.say("lag=0s..2s")
+	}
+	return true
+}
+
+// kindOf draws what only some kinds of lock have.
+func (d *draw) kindOf(kind string) {
+	switch kind {
+	case "rw":
+		d.say("readers=0", "readers=1", "readers=2")
+		if d.in(3) {
+			d.say("downgrade=on")
+		}
+	case "latch":
+		d.say("count=1", "count=2")
+		d.say("waiters=0", "waiters=1")
+	case "semaphore", "permits":
+		d.say("permits=1", "permits=2")
+	case "mutex", "fair", "fenced", "redlock", "multi":
+		switch {
+		case d.in(4):
+			d.say("profile=redisson")
+		case d.in(8) && kind != "redlock" && kind != "multi":
+			d.say("reenter=1")
+		}
+	}
+}
+
+// faults draws kinds of fault, and how many may strike.
+func (d *draw) faults(replicas bool) (kinds string, budget int) {
+	all := slices.DeleteFunc(sim.UntimedFaults(), func(kind string) bool {
+		return !replicas && (kind == "failover" || kind == "split")
+	})
+	if d.in(5) {
+		return "", 0
+	}
+	d.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	budget = 1
+	if d.in(6) {
+		budget = 2
+	}
+	return strings.Join(all[:1+d.IntN(4)], " "), budget
+}
