@@ -93,13 +93,13 @@ func (u *Untimed) isAside(a Action) bool {
 }
 
 // takes reports whether an action is a fault that strikes a message that is aside, or
-// whom it is for. That of a client that dies is none, as it would hear what makes no
-// difference, nor a clock that jumps, as nobody looks at one.
+// whom it is for. That of a client that dies, or whose clock jumps, is none, as it would
+// hear what makes no difference.
 func (u *Untimed) takes(b, a Action) bool {
 	switch {
 	case !b.Fault() || b.To != a.To:
 		return false
-	case b.Verb == Kill:
+	case b.Verb == Kill || b.Verb == Leap:
 		return u.node(a.To) != nil
 	}
 	return b.From == 0 || b.From == a.From
