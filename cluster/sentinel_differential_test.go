@@ -224,12 +224,7 @@ func (r *randomSentinel) reply(line string) string {
 	for i := range v.List {
 		hideUnsettled(v.List[i])
 	}
-	switch { // what Redis keeps in hash tables
-	case line == "SENTINEL MASTERS", strings.HasPrefix(line, "SENTINEL CONFIG GET"):
-		sortElements(v, r.names)
-	case line == "ROLE":
-		sortElements(v.List[1], r.names)
-	}
+	sortHashes(line, v, r.names)
 	return r.names.mask(resp.Describe(v))
 }
 

@@ -57,9 +57,9 @@ type sentinelTarget interface {
 //
 //	run [replicas=N] [sentinels=N] [quorum=N] [down-after=MS] [failover-timeout=MS]
 //	    Starts a master m1, its replicas r1 …, Sentinels s1 …, and waits until all know each other.
-//	do [at=NAME] [sort] [proto=3]
+//	do [at=NAME]
 //	    Each line is a command in redis-cli's quoting. @NAME stands for the port of a process,
-//	    #NAME for its id. sort: orders the elements of each reply.
+//	    #NAME for its id. What Redis keeps in hash tables is shown in order (sortHashes).
 //	stop NAME, start NAME, freeze NAME, thaw NAME
 //	    Kills a process, starts it again; holds it, lets it go on.
 //	sleep MILLISECONDS
@@ -211,9 +211,7 @@ func (g *sentinelGolden) do(t *testing.T, d *datadriven.TestData, at string) str
 		v := g.target.ask(at, cmd)
 		hideVolatile(v)
 		hideOffsets(v)
-		if d.HasArg("sort") {
-			sortElements(v, g.names)
-		}
+		sortHashes(line, v, g.names)
 		text := g.names.mask(resp.Describe(v))
 		text = infoText.ReplaceAllString(text, `"(INFO)"`)
 		out.WriteString(text + "\n")
@@ -280,7 +278,20 @@ func hideOffsets(v resp.Value) {
 	}
 }
 
-// sortElements orders the elements of an array, which Redis keeps in a hash table.
+// sortHashes orders what Redis keeps in hash tables, whose order is another one in each
+// process.
+func sortHashes(line string, v resp.Value, names namer) {
+	switch words := append(strings.Fields(strings.ToUpper(line)), "", ""); words[0] + " " + words[1] {
+	case "SENTINEL MASTERS", "SENTINEL REPLICAS", "SENTINEL SLAVES", "SENTINEL SENTINELS", "COMMAND LIST":
+		sortElements(v, names)
+	case "ROLE ":
+		if len(v.List) == 2 {
+			sortElements(v.List[1], names)
+		}
+	}
+}
+
+// sortElements orders the elements of an array.
 func sortElements(v resp.Value, names namer) {
 	sort.SliceStable(v.List, func(i, j int) bool {
 		return names.mask(resp.Describe(v.List[i])) < names.mask(resp.Describe(v.List[j]))
