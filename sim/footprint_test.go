@@ -68,3 +68,15 @@ func TestFootprintsReachBeyond(t *testing.T) {
 	own.actors |= 1 << footprintBudget
 	require.False(t, own.Beyond(1))
 }
+
+// For each check it is known what it looks at, but for a test's own, which may look at
+// everything.
+func TestWhatChecksHeed(t *testing.T) {
+	for _, name := range Checks {
+		_, known := heeded[name]
+		require.Equal(t, name != "own", known, name)
+		for _, kind := range heeded[name] {
+			require.NotZero(t, uint64(1)<<kind, "%s: a bit for each kind", name)
+		}
+	}
+}

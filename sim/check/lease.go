@@ -88,12 +88,12 @@ func broken(crashed, granted uint64, reason string) Result {
 
 // Result implements Checker.
 func (l *Lease) Result(end time.Duration) Result {
+	if l.result.Verdict == Violated {
+		return l.result
+	}
 	wanted := map[int32]bool{}
 	for _, lock := range l.waiting { //tidy:unordered a set is made
 		wanted[lock] = true
-	}
-	if l.result.Verdict == Violated {
-		return l.result
 	}
 	for _, c := range l.open {
 		if wanted[c.lock] && end > c.freeAt+grace {

@@ -36,8 +36,8 @@ func (l *Liveness) Observe(e *trace.Event) {
 			l.waiting[e.Actor] = pending{e.At, e.N}
 		}
 	case trace.Hold, trace.Opened:
-		if _, waits := l.waiting[e.Actor]; waits {
-			l.longest = l.waited(l.longest, e.Actor, e.At)
+		if asked, waits := l.waiting[e.Actor]; waits {
+			l.longest = l.longest.or(e.Actor, asked.event, e.At-max(asked.at, l.calm))
 			l.waits++
 		}
 		delete(l.waiting, e.Actor)
@@ -48,20 +48,12 @@ func (l *Liveness) Observe(e *trace.Event) {
 	}
 }
 
-// waited is the longer of a wait and an actor's until then, from the calm on.
-func (l *Liveness) waited(longest wait, actor trace.Actor, until time.Duration) wait {
-	asked := l.waiting[actor]
-	if d := until - max(asked.at, l.calm); d > longest.d {
-		return wait{actor, d, asked.event}
-	}
-	return longest
-}
-
 // Result implements Checker.
 func (l *Liveness) Result(end time.Duration) Result {
 	worst := l.longest
 	for _, actor := range slices.Sorted(maps.Keys(l.waiting)) {
-		worst = l.waited(worst, actor, end)
+		asked := l.waiting[actor]
+		worst = worst.or(actor, asked.event, end-max(asked.at, l.calm))
 	}
 	longest := worst.d.Round(time.Millisecond)
 	switch {

@@ -32,6 +32,14 @@ type wait struct {
 	event uint64 // of the asking
 }
 
+// or is the longer of two waits.
+func (w wait) or(actor trace.Actor, event uint64, d time.Duration) wait {
+	if d > w.d {
+		return wait{actor, d, event}
+	}
+	return w
+}
+
 // NewProgress makes the checker for a bound.
 func NewProgress(name Names, bound time.Duration) *Progress {
 	return &Progress{name: name, bound: bound, since: map[trace.Actor]pending{}}
@@ -46,7 +54,9 @@ func (p *Progress) Observe(e *trace.Event) {
 			p.waits++
 		}
 	case trace.Hold, trace.Opened:
-		p.longest = p.waited(p.longest, e.Actor, e.At)
+		if asked, waits := p.since[e.Actor]; waits {
+			p.longest = p.longest.or(e.Actor, asked.event, e.At-asked.at)
+		}
 		delete(p.since, e.Actor)
 	case trace.Crash:
 		delete(p.since, e.Peer)
@@ -55,20 +65,13 @@ func (p *Progress) Observe(e *trace.Event) {
 	}
 }
 
-// waited is the longer of a wait and an actor's until then.
-func (p *Progress) waited(longest wait, actor trace.Actor, until time.Duration) wait {
-	if asked, waits := p.since[actor]; waits && until-asked.at > longest.d {
-		return wait{actor, until - asked.at, asked.event}
-	}
-	return longest
-}
-
 // Result implements Checker.
 func (p *Progress) Result(end time.Duration) Result {
 	got := p.waits - len(p.since)
 	worst := p.longest
 	for _, actor := range slices.Sorted(maps.Keys(p.since)) {
-		worst = p.waited(worst, actor, end)
+		asked := p.since[actor]
+		worst = worst.or(actor, asked.event, end-asked.at)
 	}
 	longest := worst.d.Round(time.Millisecond)
 	switch {
