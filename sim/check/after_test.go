@@ -9,11 +9,13 @@ import (
 	"minikv/trace"
 )
 
-// judged shows events to a checker, numbered, and returns its result.
+// judged shows events to a checker, numbered, and returns its result. To be asked on
+// the way changes nothing.
 func judged(c Checker, list ...trace.Event) Result {
 	for i := range list {
 		list[i].N = uint64(i + 1)
 		c.Observe(&list[i])
+		c.Result(100 * time.Second)
 	}
 	return c.Result(100 * time.Second)
 }
@@ -34,6 +36,7 @@ func TestLivenessCountsFromTheCalm(t *testing.T) {
 		"who has died waits no more":              {[]trace.Event{ask, calm, crashed(52, c1, 0)}, Unknown},
 		"who has ended waits no more":             {[]trace.Event{ask, calm, at(52, trace.End, c1)}, Unknown},
 		"one that could still be in time is open": {[]trace.Event{calm, at(95, trace.Acquire, c1)}, Unknown},
+		"who waits on has as long from then on":   {[]trace.Event{ask, at(95, trace.Calm, nemesis)}, Unknown},
 		"as long as the bound":                    {[]trace.Event{ask, calm, at(60, trace.Hold, c1)}, Holds},
 		"nobody has waited since":                 {[]trace.Event{ask, at(2, trace.Hold, c1), calm}, Unknown},
 		"nor does a long wait before it count": {[]trace.Event{ask, at(30, trace.Hold, c1), calm,
