@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"minikv/trace"
@@ -29,16 +30,22 @@ func (g *Guard) Observe(e *trace.Event) {
 	case trace.Hold:
 		g.held[e.Lock] = append(g.held[e.Lock], *e)
 	case trace.Release, trace.Lost:
-		for i, h := range g.held[e.Lock] {
-			if h.Actor == e.Actor {
-				g.held[e.Lock] = append(g.held[e.Lock][:i:i], g.held[e.Lock][i+1:]...)
-				break
-			}
-		}
+		g.ends(e)
 	case trace.Asks:
 		g.since[e.Actor] = e.At
 	case trace.Told:
 		g.told(e)
+	}
+}
+
+// ends closes the actor's latest belief.
+func (g *Guard) ends(e *trace.Event) {
+	list := g.held[e.Lock]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Actor == e.Actor {
+			g.held[e.Lock] = slices.Delete(list, i, i+1)
+			return
+		}
 	}
 }
 

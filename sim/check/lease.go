@@ -9,14 +9,14 @@ import (
 )
 
 // Lease says that the lock of a crashed holder is granted again when its TTL
-// on the server has passed, and no sooner: at most a second later while
-// somebody waits for it.
+// on the server has passed, and no sooner: nobody waits for it more than a second
+// longer. Attempts that fail and are repeated are part of a wait.
 type Lease struct {
 	name    Names
-	holders map[trace.Actor]int32 // the lock in which an actor believes
-	waiting map[trace.Actor]int32 // the lock for which an actor waits
-	open    []crash               // whose lock nobody got since
-	result  Result                // Unknown until a lock was granted again
+	held    map[trace.Actor][]int32 // the locks in which an actor believes, in their order
+	waiting map[trace.Actor]asked   // the lock for which an actor waits, and since when
+	open    []crash                 // whose lock nobody got since
+	result  Result                  // Unknown until a lock was granted again
 }
 
 type crash struct {
@@ -26,12 +26,12 @@ type crash struct {
 	event  uint64
 }
 
-// grace is how long after its TTL a lock may stay free while somebody waits.
+// grace is how long somebody may wait for a lock that is free.
 const grace = time.Second
 
 // NewLease makes the checker.
 func NewLease(name Names) *Lease {
-	return &Lease{name: name, holders: map[trace.Actor]int32{}, waiting: map[trace.Actor]int32{},
+	return &Lease{name: name, held: map[trace.Actor][]int32{}, waiting: map[trace.Actor]asked{},
 		result: Result{Check: "lease", Verdict: Unknown, Reason: "no lock of a crashed holder was granted again"}}
 }
 
@@ -39,21 +39,56 @@ func NewLease(name Names) *Lease {
 func (l *Lease) Observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Acquire:
-		l.waiting[e.Actor] = e.Lock
+		if a, waits := l.waiting[e.Actor]; !waits || a.lock != e.Lock {
+			l.leaves(e.Actor, e.At)
+			l.waiting[e.Actor] = asked{e.Actor, e.At, e.N, e.Lock}
+		}
 	case trace.Refused:
-		delete(l.waiting, e.Actor)
+		if len(l.held[e.Actor]) > 0 { // what it asked for inside that, it does without
+			l.leaves(e.Actor, e.At)
+		}
 	case trace.Hold:
-		delete(l.waiting, e.Actor)
-		l.holders[e.Actor] = e.Lock
+		l.held[e.Actor] = append(l.held[e.Actor], e.Lock)
 		l.granted(e)
+		delete(l.waiting, e.Actor)
 	case trace.Release, trace.Lost:
-		delete(l.holders, e.Actor)
+		l.ends(e)
 	case trace.Crash:
-		delete(l.waiting, e.Peer)
-		if lock := l.holders[e.Peer]; lock != 0 && e.A > 0 {
-			l.open = append(l.open, crash{e.Peer, lock, e.At + time.Duration(e.A), e.N})
+		l.leaves(e.Peer, e.At)
+		if held := l.held[e.Peer]; len(held) > 0 && e.A > 0 {
+			l.open = append(l.open, crash{e.Peer, held[0], e.At + time.Duration(e.A), e.N})
+		}
+	case trace.End:
+		l.leaves(e.Actor, e.At)
+	}
+}
+
+// ends closes the actor's latest belief.
+func (l *Lease) ends(e *trace.Event) {
+	held := l.held[e.Actor]
+	for i := len(held) - 1; i >= 0; i-- {
+		if held[i] == e.Lock {
+			l.held[e.Actor] = slices.Delete(held, i, i+1)
+			return
 		}
 	}
+}
+
+// leaves ends the wait of an actor that got nothing.
+func (l *Lease) leaves(who trace.Actor, now time.Duration) {
+	l.result = l.Result(now)
+	delete(l.waiting, who)
+}
+
+// inVain is how long somebody has waited for a crashed holder's lock since its TTL
+// has passed.
+func (l *Lease) inVain(c crash, now time.Duration) (longest time.Duration) {
+	for _, a := range l.waiting { //tidy:unordered the most of all
+		if a.lock == c.lock {
+			longest = max(longest, now-max(c.freeAt, a.at))
+		}
+	}
+	return longest
 }
 
 func (l *Lease) granted(e *trace.Event) {
@@ -63,13 +98,14 @@ func (l *Lease) granted(e *trace.Event) {
 	}
 	c := l.open[i]
 	l.open = slices.Delete(l.open, i, i+1)
-	switch early := c.freeAt - e.At; {
-	case early > 0:
+	late := l.inVain(c, e.At)
+	switch {
+	case e.At < c.freeAt:
 		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s %v before its TTL had passed",
-			l.name(e.Actor), l.name(c.holder), early))
-	case early < -grace:
-		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s only %v after its TTL had passed",
-			l.name(e.Actor), l.name(c.holder), -early))
+			l.name(e.Actor), l.name(c.holder), c.freeAt-e.At))
+	case late > grace:
+		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s only after it had been free, and waited for, for %v",
+			l.name(e.Actor), l.name(c.holder), late))
 	case l.result.Verdict != Violated:
 		l.result = Result{Check: "lease", Reason: fmt.Sprintf("the lock of %s was free at %s, %s had it at %s",
 			l.name(c.holder), stamp(c.freeAt), l.name(e.Actor), stamp(e.At))}
@@ -91,12 +127,8 @@ func (l *Lease) Result(end time.Duration) Result {
 	if l.result.Verdict == Violated {
 		return l.result
 	}
-	wanted := map[int32]bool{}
-	for _, lock := range l.waiting { //tidy:unordered a set is made
-		wanted[lock] = true
-	}
 	for _, c := range l.open {
-		if wanted[c.lock] && end > c.freeAt+grace {
+		if l.inVain(c, end) > grace {
 			return broken(c.event, c.event,
 				fmt.Sprintf("nobody got the lock of %s although its TTL had passed", l.name(c.holder)))
 		}

@@ -26,6 +26,7 @@ type asked struct {
 	actor trace.Actor
 	at    time.Duration
 	event uint64
+	lock  int32
 }
 
 // NewOrder makes the checker.
@@ -38,7 +39,7 @@ func (o *Order) Observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Acquire:
 		if o.held[holder{e.Actor, e.Lock}] == 0 {
-			o.waiting[e.Lock] = append(o.waiting[e.Lock], asked{e.Actor, e.At, e.N})
+			o.waiting[e.Lock] = append(o.waiting[e.Lock], asked{e.Actor, e.At, e.N, e.Lock})
 		}
 	case trace.Release, trace.Lost:
 		o.held[holder{e.Actor, e.Lock}]--

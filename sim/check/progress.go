@@ -10,12 +10,12 @@ import (
 )
 
 // Progress says that whoever asks for a lock gets it within a bound, unless its
-// process ends. An attempt that failed and is repeated is part of the wait.
+// process ends, however long it had waited. An attempt that failed and is repeated is part of the wait.
 type Progress struct {
 	name    Names
 	bound   time.Duration
 	since   map[trace.Actor]pending
-	waits   int // that began
+	got     int // how often somebody got what it waited for
 	longest wait
 }
 
@@ -51,11 +51,11 @@ func (p *Progress) Observe(e *trace.Event) {
 	case trace.Acquire:
 		if _, waits := p.since[e.Actor]; !waits {
 			p.since[e.Actor] = pending{e.At, e.N}
-			p.waits++
 		}
 	case trace.Hold, trace.Opened:
 		if asked, waits := p.since[e.Actor]; waits {
 			p.longest = p.longest.or(e.Actor, asked.event, e.At-asked.at)
+			p.got++
 		}
 		delete(p.since, e.Actor)
 	case trace.Crash:
@@ -67,7 +67,6 @@ func (p *Progress) Observe(e *trace.Event) {
 
 // Result implements Checker.
 func (p *Progress) Result(end time.Duration) Result {
-	got := p.waits - len(p.since)
 	worst := p.longest
 	for _, actor := range slices.Sorted(maps.Keys(p.since)) {
 		asked := p.since[actor]
@@ -78,7 +77,7 @@ func (p *Progress) Result(end time.Duration) Result {
 	case worst.d > p.bound:
 		return Result{Check: "progress", Verdict: Violated, Events: []uint64{worst.event},
 			Reason: fmt.Sprintf("%s waited %v, more than %v", p.name(worst.actor), longest, p.bound)}
-	case got == 0:
+	case p.got == 0:
 		return Result{Check: "progress", Verdict: Unknown, Reason: "nobody asked for a lock and got it"}
 	}
 	return Result{Check: "progress", Reason: fmt.Sprintf("nobody waited longer than %v; the bound is %v", longest,
