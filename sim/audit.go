@@ -3,6 +3,7 @@ package sim
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"minikv/internal/resp"
 	"minikv/trace"
@@ -30,25 +31,38 @@ var (
 )
 
 // applyAudit compares what servers count with what clients believe: for each
-// lock, and for each client that waits for no answer. A lock of several masters
-// counts as taken when one of them says so.
+// client that waits for no answer now, and for each lock as soon as none of its
+// clients does.
 func applyAudit(r *runner, _ Step) {
-	b := findKind(r.s.World.Load.Kind).books
+	by := findKind(r.s.World.Load.Kind).books.by
 	for lock := int32(1); lock <= int32(r.s.World.Locks()); lock++ {
-		believed := int64(0)
 		for _, c := range r.clients {
-			if c.lock != lock {
-				continue
-			}
-			p := c.process()
-			own := int64(len(p.holding))
-			believed += own
-			if b.by != nil && !p.dead && !p.waits() {
-				r.audit(lock, p.actor, b.by(r.w, lock, p.id()), own)
+			if p := c.process(); by != nil && c.lock == lock && !p.dead && !p.waits() {
+				r.audit(lock, p.actor, by(r.w, lock, p.id()), int64(len(p.holding)))
 			}
 		}
-		r.audit(lock, 0, b.taken(r.w, &r.s.World.Load, lock), believed)
+		r.auditLock(lock, time.Millisecond)
 	}
+}
+
+// auditLock looks at what is taken of a lock by whomever. What is under way may have
+// been done or not: so long it looks again a little later. A lock of several masters
+// counts as taken when one of them says so.
+func (r *runner) auditLock(lock int32, later time.Duration) {
+	believed := int64(0)
+	for _, c := range r.clients {
+		p := c.process()
+		switch {
+		case c.lock != lock:
+		case !p.dead && p.waits():
+			r.w.at(r.w.now+later, func() { r.auditLock(lock, min(2*later, time.Second)) })
+			return
+		default:
+			believed += int64(len(p.holding))
+		}
+	}
+	load := &r.s.World.Load
+	r.audit(lock, 0, findKind(load.Kind).books.taken(r.w, load, lock), believed)
 }
 
 func (r *runner) audit(lock int32, whose trace.Actor, taken, believed int64) {

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"minikv/datastore"
 	"minikv/trace"
 )
 
@@ -132,22 +135,49 @@ func (p *process) crash() {
 
 // leaseLeft is for how long the server will keep the lock that the process
 // holds, in ns of true time. It is 0 where that cannot be said: the process
-// holds nothing, there are several masters, or a request is under way that may
-// change it.
+// holds nothing, or believes so and the server has another's lock, there are several
+// masters, or a request is under way that may change it.
 func (p *process) leaseLeft() int64 {
 	if len(p.holding) == 0 || len(p.w.groups) != 1 {
 		return 0
 	}
-	m := p.w.groups[0].home(lockName(p.holding[0].lock))
+	lock := p.holding[0].lock
+	key := lockName(lock)
+	m := p.w.groups[0].home(key)
 	if m.index < len(p.conns) && p.conns[m.index] != nil && len(p.conns[m.index].pending) > 0 {
 		return 0
 	}
-	deadline, ok := m.engine.Keyspace().DB(0).Deadline([]byte(lockName(p.holding[0].lock)))
-	if !ok {
+	db := m.engine.Keyspace().DB(0)
+	deadline, ok := db.Deadline([]byte(key))
+	if !ok || p.isAnothers(db, lock) {
 		return 0
 	}
 	left := time.UnixMilli(deadline).Sub(m.clock.Wall())
 	return int64(m.clock.until(m.clock.Mono()+left) - p.w.now)
+}
+
+// isAnothers reports whether a lock is another client's: it names that one as its
+// owner, in a hash's field or as its text, or somebody else believes to have it. Where
+// it names this one it is this one's.
+func (p *process) isAnothers(db *datastore.DB, lock int32) bool {
+	key, mine := []byte(lockName(lock)), false
+	others := slices.ContainsFunc(p.w.procs, func(o *process) bool {
+		return o != nil && o != p && slices.ContainsFunc(o.holding, func(b *Belief) bool { return b.lock == lock })
+	})
+	names := func(owner, _ string) {
+		id, _, _ := strings.Cut(owner, ":")
+		name, _, _ := strings.Cut(id, ".") // of any of its lives
+		mine = mine || id == p.id()
+		others = others || slices.Contains(p.w.names, name)
+	}
+	switch living(db, key) {
+	case datastore.Hash:
+		_ = db.HashEach(key, names)
+	case datastore.String:
+		text, _, _ := db.String(key)
+		names(text, "")
+	}
+	return others && !mine
 }
 
 // pause stops the process for d: what reaches it waits. Pauses may overlap.

@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim/check"
+	"minikv/trace"
+)
+
+// verdicts are those of a scenario's run with a seed, by check.
+func verdicts(t *testing.T, s *Scenario, seed uint64) map[string]check.Verdict {
+	t.Helper()
+	r, err := s.Run(context.Background(), Options{Seed: seed})
+	require.NoError(t, err)
+	all := map[string]check.Verdict{}
+	for _, result := range r.Results {
+		all[result.Check] = result.Verdict
+	}
+	return all
+}
+
+// A request that is under way when somebody looks has taken nothing for ever.
+func TestAuditsOfBusyLocks(t *testing.T) {
+	s := parsed(t, "# Busy.\nworld clients=3 lock=mutex ttl=10s hold=20ms think=10ms delay=1ms..5ms\n"+
+		"expect holds=holds leak=holds\nat 1s audit\nat 2s audit\nat 3s audit\nrun for=5s\n")
+	for seed := range uint64(40) {
+		require.Equal(t, map[string]check.Verdict{"holds": check.Holds, "leak": check.Holds}, verdicts(t, s, seed), seed)
+	}
+}
+
+// A client that has slept through its lease, and dies, leaves no lease to wait for.
+func TestLeaseOfWhoHasLostIt(t *testing.T) {
+	const story = "# Asleep.\nworld clients=3 rounds=1 lock=%s ttl=5s renew=off hold=4s delay=1ms..5ms\n" +
+		"expect lease=holds\nat 0s start c1\nat 100ms start c2\nat 200ms start c3\nat 1s pause c1 for=20s\n" +
+		"at %s crash c1\nrun for=30s\n"
+	for _, kind := range []string{"mutex", "simple", "fair", "redlock"} {
+		for crash, want := range map[string]check.Verdict{"3s": check.Holds, "8s": check.Unknown} {
+			got := verdicts(t, parsed(t, fmt.Sprintf(story, kind, crash)), 1)
+			require.Equal(t, want, got["lease"], "%s, %s", kind, crash)
+		}
+	}
+}
+
+// Nor does it when another has got the lock and does not know that yet.
+func TestLeaseThatAnotherHasUnknowingly(t *testing.T) {
+	const story = "# Unknowing.\nworld clients=2 rounds=1 lock=mutex ttl=5s renew=off hold=4s delay=1ms..5ms\n" +
+		"expect lease=holds\nat 0s start c1\nat 1s pause c1 for=20s\nat 6s start c2\nat %dms crash c1\nrun for=7s\n"
+	for at := 6000; at < 6020; at++ {
+		crashed := false
+		_, err := parsed(t, fmt.Sprintf(story, at)).Run(context.Background(), Options{Observe: func(e *trace.Event, _ []string) {
+			crashed = crashed || e.Kind == trace.Crash
+			require.False(t, e.Kind == trace.Crash && e.A != 0, "%d ms", at)
+		}})
+		require.NoError(t, err)
+		require.True(t, crashed)
+	}
+}
