@@ -51,7 +51,8 @@ func TestLeaseThatAnotherHasUnknowingly(t *testing.T) {
 		"expect lease=holds\nat 0s start c1\nat 1s pause c1 for=20s\nat 6s start c2\nat %dms crash c1\nrun for=7s\n"
 	for at := 6000; at < 6020; at++ {
 		crashed := false
-		_, err := parsed(t, fmt.Sprintf(story, at)).Run(context.Background(), Options{Observe: func(e *trace.Event, _ []string) {
+		s := parsed(t, fmt.Sprintf(story, at))
+		_, err := s.Run(context.Background(), Options{Observe: func(e *trace.Event, _ []string) {
 			crashed = crashed || e.Kind == trace.Crash
 			require.False(t, e.Kind == trace.Crash && e.A != 0, "%d ms", at)
 		}})
