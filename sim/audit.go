@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,22 +87,24 @@ func (p *process) waits() bool {
 // hash reads a hash on a master: fields and values in turn.
 func (g *group) hash(key string) []resp.Value { return g.home(key).byHand("HGETALL", key).List }
 
-// holds adds up the hold counts of a lock's hash for owners that begin with a
-// prefix.
-func (g *group) holds(key, prefix string) (n int64) {
+// holds adds up the hold counts of a lock's hash for the clients that count.
+func (g *group) holds(key string, counts func(client string) bool) (n int64) {
 	fields := g.hash(key)
 	for i := 0; i+1 < len(fields); i += 2 {
-		if count, ok := toReply(&fields[i+1]).Integer(); ok && strings.HasPrefix(fields[i].Str, prefix) {
+		client, _, _ := strings.Cut(fields[i].Str, ":")
+		if count, ok := toReply(&fields[i+1]).Integer(); ok && counts(client) {
 			n += count
 		}
 	}
 	return n
 }
 
-func hashTaken(w *World, _ *Workload, lock int32) int64 { return w.groups[0].holds(lockName(lock), "") }
+func hashTaken(w *World, _ *Workload, lock int32) int64 {
+	return w.groups[0].holds(lockName(lock), func(string) bool { return true })
+}
 
 func hashTakenBy(w *World, lock int32, client string) int64 {
-	return w.groups[0].holds(lockName(lock), client+":")
+	return w.groups[0].holds(lockName(lock), func(owner string) bool { return owner == client })
 }
 
 func stringTaken(w *World, _ *Workload, lock int32) int64 {
@@ -112,10 +115,17 @@ func stringTaken(w *World, _ *Workload, lock int32) int64 {
 	return taken
 }
 
+// multiTaken leaves out members of who still asks for others of them.
 func multiTaken(w *World, _ *Workload, lock int32) int64 {
+	asks := func(c *client, id string) bool {
+		return c.process().asking && !c.process().dead && c.process().id() == id
+	}
+	hasAll := func(id string) bool {
+		return !slices.ContainsFunc(w.clients, func(c *client) bool { return asks(c, id) })
+	}
 	taken := int64(0)
 	for i := range members {
-		taken = max(taken, w.groups[i%len(w.groups)].holds(memberName(lock, i), ""))
+		taken = max(taken, w.groups[i%len(w.groups)].holds(memberName(lock, i), hasAll))
 	}
 	return taken
 }

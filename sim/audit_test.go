@@ -60,3 +60,26 @@ func TestLeaseThatAnotherHasUnknowingly(t *testing.T) {
 		require.True(t, crashed)
 	}
 }
+
+// Who asks for several locks has some of them meanwhile: nothing of that is left behind.
+func TestAuditsOfWhoAsksForSeveral(t *testing.T) {
+	s := parsed(t, "# Several.\nworld clients=2 lock=multi rounds=1 ttl=1s profile=redisson delay=1ms lag=1ms\n"+
+		"expect leak=holds\nat 0s start c1\nat 0s start c2\nat 10s audit\nrun for=11s\n")
+	require.Equal(t, check.Holds, verdicts(t, s, 0)["leak"])
+}
+
+// A check says nothing of locks that make no such promise.
+func TestPromisesThatNobodyMakes(t *testing.T) {
+	for world, want := range map[string]map[string]check.Verdict{
+		"lock=semaphore permits=2": {"exclusion": check.Unknown, "capacity": check.Holds},
+		"lock=permits permits=2":   {"exclusion": check.Unknown, "capacity": check.Holds},
+		"lock=semaphore permits=1": {"exclusion": check.Holds, "capacity": check.Holds},
+		"lock=rw readers=2":        {"exclusion": check.Holds, "capacity": check.Unknown},
+		"lock=mutex reenter=1":     {"exclusion": check.Holds, "capacity": check.Unknown},
+		"lock=mutex permits=2":     {"exclusion": check.Holds, "capacity": check.Unknown},
+	} {
+		text := "# Promises.\nworld clients=2 rounds=2 " + world + "\nexpect exclusion=holds capacity=holds\nrun for=20s\n"
+		s := parsed(t, text)
+		require.Equal(t, want, verdicts(t, s, 0), world)
+	}
+}

@@ -153,6 +153,7 @@ func (r *runner) build(opt Options) {
 
 func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
 	spec := &r.s.World
+	semaphore := slices.Contains([]string{"semaphore", "permits", "own"}, spec.Load.Kind)
 	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind)
 	switch name {
 	case "own":
@@ -166,6 +167,9 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 		}
 		return check.NewLinear(names)
 	case "exclusion":
+		if semaphore && spec.Load.Permits > 1 {
+			return check.NewNothing(name, "several may have a permit at a time: the promise is capacity")
+		}
 		return r.grants
 	case "fencing":
 		if shared {
@@ -188,6 +192,9 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 	case "kept":
 		return check.NewKept(names)
 	case "capacity":
+		if !semaphore {
+			return check.NewNothing(name, "only semaphores have permits")
+		}
 		return check.NewCapacity(names, spec.Load.Permits)
 	case "gate":
 		return check.NewGate(names, spec.Load.Count)

@@ -112,3 +112,14 @@ func TestEventsOfSteps(t *testing.T) {
 		}
 	}
 }
+
+// Of a lock that is lost it is told how its client had got it.
+func TestExplanationOfALoss(t *testing.T) {
+	p := problem(t, "world clients=1 rounds=1 hold=4s ttl=3s renew=off delay=1ms\nexpect kept=violated\nrun for=5s\n")
+	e, err := Explain(context.Background(), p)
+	require.NoError(t, err)
+	require.Len(t, e.Story, 4)
+	require.Contains(t, e.Story[0], "c1 has lock:1")
+	require.Contains(t, e.Story[1], "c1 holds lock:1")
+	require.Contains(t, e.Story[2], "c1 lost lock:1")
+}

@@ -145,6 +145,14 @@ func (t *teller) around(v *check.Result) []string {
 				t.pick(t.taken(by, d.Key, e.Actor), spare)
 			}
 		}
+	case "kept":
+		for n := e.N - 1; n > 0; n-- {
+			if held := t.event(n); held.Kind == trace.Hold && held.Actor == e.Actor && held.Lock == e.Lock {
+				t.pick(n, helpful)
+				t.granted(n, spare)
+				break
+			}
+		}
 	case "capacity", "guard":
 		for _, n := range t.believed(e) {
 			t.pick(n, helpful)
