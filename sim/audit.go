@@ -74,8 +74,12 @@ func (r *runner) audit(lock int32, whose trace.Actor, taken, believed int64) {
 	r.w.emit(e)
 }
 
-// waits reports whether a request of p has no answer yet.
+// waits reports whether a request of p has no answer yet, or one that came this very
+// moment, by which p has yet to go.
 func (p *process) waits() bool {
+	if slices.ContainsFunc(p.tasks, func(t *task) bool { return !t.parked && !t.ended }) {
+		return true
+	}
 	for _, c := range p.conns {
 		if c != nil && len(c.pending) > 0 {
 			return true

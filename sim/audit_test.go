@@ -83,3 +83,10 @@ func TestPromisesThatNobodyMakes(t *testing.T) {
 		require.Equal(t, want, verdicts(t, s, 0), world)
 	}
 }
+
+// An answer that has come this very moment is not heeded yet.
+func TestAuditsInTheMomentOfAnAnswer(t *testing.T) {
+	s := parsed(t, "# Now.\nworld clients=2 lock=rw hold=20ms ttl=1s readers=0 lag=1ms\n"+
+		"expect leak=holds\nat 0s start c1\nat 0s start c2\nat 20s audit\nrun for=21s\n")
+	require.Equal(t, check.Holds, verdicts(t, s, 1)["leak"])
+}
