@@ -31,7 +31,10 @@ var (
 // its deadline and holds up those behind it, see WithFairWait; with Wait the
 // limit of the wait stands in for that setting. Deadlines are in Unix time by
 // the waiters' own clocks, so a clock that is wrong by more than that may cost
-// a waiter its place, never exclusion. TryLock without Wait does not queue.
+// a waiter its place, never exclusion. They follow from each other and do not move
+// on with the time: where somebody waits without a break for longer than that setting
+// and a lease together, they pass, and the order is lost until nobody waits, as
+// with Redisson. TryLock without Wait does not queue.
 func (c *Client) Fair(key string) *Lock {
 	return c.fair(key, true)
 }
