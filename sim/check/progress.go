@@ -10,7 +10,8 @@ import (
 )
 
 // Progress says that whoever asks for a lock gets it within a bound, unless its
-// process ends, however long it had waited. An attempt that failed and is repeated is part of the wait.
+// process ends, however long it had waited. An attempt that failed and is repeated
+// is part of the wait.
 type Progress struct {
 	name    Names
 	bound   time.Duration
