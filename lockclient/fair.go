@@ -31,10 +31,10 @@ var (
 // its deadline and holds up those behind it, see WithFairWait; with Wait the
 // limit of the wait stands in for that setting. Deadlines are in Unix time by
 // the waiters' own clocks, so a clock that is wrong by more than that may cost
-// a waiter its place, never exclusion. They follow from each other and do not move
-// on with the time: where somebody waits without a break for longer than that setting
-// and a lease together, they pass, and the order is lost until nobody waits, as
-// with Redisson. TryLock without Wait does not queue.
+// a waiter its place, never exclusion. Who asks again, as each does who waits,
+// moves its deadline on; Redisson's waiters do not, and lose their order where
+// somebody waits without a break for longer than that setting and a lease
+// together. TryLock without Wait does not queue.
 func (c *Client) Fair(key string) *Lock {
 	return c.fair(key, true)
 }
@@ -48,7 +48,8 @@ func (c *Client) fair(key string, reentrant bool) *Lock {
 // fairLock is the kind of Fair and NonReentrantFair.
 type fairLock struct{ hashLock }
 
-// acquire bounds the time until the next attempt from both sides. The replies
+// acquire bounds the time until the next attempt from both sides: a waiter that
+// asks too late has lost its place. The replies
 // of 3.16 count down from what the holder's lease once was, and say nothing
 // when that is over; the lock's TTL does.
 func (l *fairLock) acquire(ctx context.Context, r *request, ans *answer) error {
@@ -64,7 +65,7 @@ func (l *fairLock) acquire(ctx context.Context, r *request, ans *answer) error {
 	if ans.hint <= 0 {
 		ans.hint = fairPause
 	}
-	ans.hint = min(ans.hint, c.watchdog, c.fairWait)
+	ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)
 	return nil
 }
 

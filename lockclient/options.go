@@ -30,8 +30,9 @@ func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = 
 
 // WithFairWait sets how much longer than the waiter before it a waiter in a fair
 // queue keeps its place without asking again: so long a waiter that died holds
-// up the others. One that lives asks earlier, and comes last if its place is
-// gone. Redisson calls it fairLockWaitTimeout. The default is DefaultFairWait.
+// up the others. One that lives asks after half of that at the latest, and comes
+// last only if its place is gone all the same. Redisson calls it
+// fairLockWaitTimeout. The default is DefaultFairWait.
 func WithFairWait(d time.Duration) Option {
 	return func(c *Client) { c.fairWait = wholeMillis(d) }
 }

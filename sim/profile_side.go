@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"minikv/lockclient"
@@ -47,7 +48,7 @@ var (
 	scriptMutexAcquire  = lockclient.Shipped("mutex_acquire")
 	scriptMutexRelease  = lockclient.Shipped("mutex_release")
 	scriptFencedAcquire = lockclient.Shipped("fenced_acquire")
-	scriptFairAcquire   = lockclient.Shipped("fair_acquire")
+	scriptFairAcquire   = keepsDeadline(lockclient.Shipped("fair_acquire"))
 	scriptFairTry       = lockclient.Shipped("fair_try")
 	scriptFairWithdraw  = lockclient.Shipped("fair_withdraw")
 	scriptFairRelease   = lockclient.Shipped("fair_release")
@@ -56,6 +57,15 @@ var (
 	scriptWriteAcquire  = lockclient.Shipped("write_acquire")
 	scriptWriteRelease  = lockclient.Shipped("write_release")
 )
+
+// keepsDeadline is lockclient's script for a fair lock with what Redisson's answers
+// one who waits already, whose deadline it leaves where it is.
+func keepsDeadline(s *lockclient.Script) *lockclient.Script {
+	const theirs = "if redis.call('zscore', KEYS[3], ARGV[2]) ~= false then\n" +
+		"  return math.max(0, redis.call('pttl', KEYS[1]))\nend\n\n"
+	from, to := strings.Index(s.Text, "local mine ="), strings.Index(s.Text, "local last,")
+	return lockclient.NewScript(s.Name, s.Text[:from]+theirs+s.Text[to:])
+}
 
 // prefixedKey is a helper key that shares the lock's slot. The names of the
 // world's locks have no braces.

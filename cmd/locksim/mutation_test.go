@@ -59,9 +59,9 @@ var mutations = []mutation{
 	{"unreachable_server_ends_belief_in_time", "belief ends with the lease by the local clock", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + 2*lease"}}},
 	{"fair_waiter_outlives_its_place", "waiters of a fair lock ask again by themselves", []edit{{
-		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait)", "ans.hint = time.Hour"}}},
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}}},
 	{"dead_fair_waiters_cost_their_places", "waiters of a fair lock ask again by themselves", []edit{{
-		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait)", "ans.hint = time.Hour"}}},
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}}},
 	{"fair_waiter_that_gives_up_leaves_the_queue", "who gives up leaves the queue", []edit{{
 		"fair.go", "millis(f.keep(r))}}, r.wait != 0", "millis(f.keep(r))}}, false"}}},
 	{"fair_queue_survives_without_deadlines", "a place without deadline is nobody's", []edit{
@@ -69,6 +69,8 @@ var mutations = []mutation{
 			"if deadline == false or tonumber(deadline) >"},
 		{"scripts/fair_release.lua", "if deadline ~= false and tonumber(deadline) >",
 			"if deadline == false or tonumber(deadline) >"}}},
+	{"fair_queue_that_never_empties_keeps_its_order", "who asks again moves its deadline on", []edit{{
+		"scripts/fair_acquire.lua", "if deadline > tonumber(mine) then", "if false then"}}},
 	{"fair_unlock_tells_of_a_loss", "the release script tells of a vanished lock", []edit{{
 		"scripts/fair_release.lua", "'px', ARGV[6])\n  return nil", "'px', ARGV[6])\n  return 1"}}},
 	{"multi_in_opposite_orders", "one order for all, and no member is held while another is waited for", []edit{
@@ -110,7 +112,7 @@ var mutations = []mutation{
 	{"matrix:6/lockclient/redlock/within-drift/exclusion --seed 1000000012", "validity leaves out the drift", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + lease"}}},
 	{"matrix:20/lockclient/fair/liveness --seed 1000000011", "waiters of a fair lock ask again by themselves", []edit{{
-		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait)", "ans.hint = 100 * time.Hour"}}},
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = 100 * time.Hour"}}},
 }
 
 // Without a mutation the matrix's cells of the table are as they expect: with the

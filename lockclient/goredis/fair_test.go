@@ -2,6 +2,8 @@ package goredis_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,4 +149,63 @@ func fairLockKeepsThePlace(t *testing.T, addr string) {
 	_, err = c.Fair(q.key).TryLock(t.Context(), lockclient.Wait(50*time.Millisecond))
 	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
 	assert.Equal(t, []string{"java:1"}, q.owners(1))
+}
+
+// Who waits and asks again has the deadline of one who joined just now in its place,
+// or the one that it had, if that is later.
+func TestWhoAsksAgainMovesItsDeadlineOn(t *testing.T) {
+	onEachServer(t, func(t *testing.T, addr string) {
+		for _, file := range []string{"fair_acquire", "fair_acquire_316"} {
+			movedDeadlines(t, addr, lockclient.Shipped(file))
+		}
+	})
+}
+
+func movedDeadlines(t *testing.T, addr string, acquire *lockclient.Script) {
+	_, transport := connect(t, addr)
+	const lease = 10 * time.Minute
+	for _, c := range []struct {
+		name   string
+		queue  []time.Duration // the deadlines from now; 0: there is none
+		holder bool
+		want   time.Duration // of the last in the queue
+	}{
+		{"first", []time.Duration{time.Minute}, true, lease + time.Hour},
+		{"first, of a free lock", []time.Duration{time.Minute}, false, 0},
+		{"third", []time.Duration{time.Minute, time.Minute, time.Minute}, true, lease + 3*time.Hour},
+		{"third, of a free lock", []time.Duration{time.Minute, time.Minute, time.Minute}, false, 3 * time.Hour},
+		{"behind one who is kept for longer", []time.Duration{8 * time.Hour, time.Minute}, true, 9 * time.Hour},
+		{"behind one without a deadline", []time.Duration{time.Minute, 0, time.Minute}, true, lease + 3*time.Hour},
+		{"with a later deadline", []time.Duration{time.Minute, 20 * time.Hour}, true, 20 * time.Hour},
+	} {
+		t.Run(acquire.Name+"/"+c.name, func(t *testing.T) {
+			q := newQueue(t, addr)
+			if c.holder {
+				require.NoError(t, q.rdb.HSet(t.Context(), q.key, "holder", 1).Err())
+				require.NoError(t, q.rdb.PExpire(t.Context(), q.key, lease).Err())
+			}
+			owner := ""
+			for i, d := range c.queue {
+				owner = strconv.Itoa(i)
+				q.push(owner, d)
+			}
+			now := strconv.FormatInt(time.Now().UnixMilli(), 10)
+			reply, err := transport.Eval(t.Context(), acquire, []string{q.key, q.list(), q.deadlines()},
+				[]string{"30000", owner, strconv.Itoa(int(time.Hour / time.Millisecond)), now})
+			require.NoError(t, err)
+			if c.want == 0 {
+				assert.Equal(t, lockclient.NilReply, reply.Kind, "it takes the lock")
+				return
+			}
+			q.kept(owner, c.want)
+			hint := lease
+			switch {
+			case strings.HasSuffix(acquire.Name, "316"):
+				hint = c.want - time.Hour // until the deadline of the one before
+			case !c.holder:
+				hint = 0
+			}
+			assert.InDelta(t, hint.Milliseconds(), reply.Int, 20_000)
+		})
+	}
 }

@@ -62,6 +62,7 @@ func Contracts() []Contract {
 		{"waiters_come_in_turn", queued, order},
 		{"a_waiter_that_leaves_holds_up_nobody", queued, leaving},
 		{"a_waiter_that_died_holds_up_others_for_a_time", queued, deadWaiter},
+		{"waiters_keep_their_places_as_long_as_they_ask", queued, keptPlaces},
 		{"a_waiter_that_lost_its_place_still_comes", queued, lostPlace},
 		{"tokens_grow", fenced, tokens},
 		{"readers_share_and_writers_exclude", shared, sharing},

@@ -92,16 +92,37 @@ func deadWaiter(r *run) {
 	r.ok("unlock", next.Unlock(r.ctx))
 }
 
+func keptPlaces(r *run) {
+	a, b := r.process(), r.process(lockclient.WithFairWait(short/3))
+	c := r.process(lockclient.WithFairWait(long))
+	h := r.take(a, lockclient.Lease(r.brief))
+	first := r.waiter(b)
+	r.queue(1)
+	second := r.waiter(c)
+	r.queue(2)
+	r.ok("extend", h.Extend(r.ctx, long))
+	r.sleep(r.brief + short) // past the deadline that the first had when it came
+	r.ok("unlock", h.Unlock(r.ctx))
+	next := r.await(first)
+	r.ok("unlock", next.Unlock(r.ctx))
+	last := r.await(second)
+	r.ok("unlock", last.Unlock(r.ctx))
+}
+
 func lostPlace(r *run) {
 	a, b := r.process(), r.process(lockclient.WithFairWait(short/3))
-	h := r.take(a, lockclient.Lease(r.brief))
+	h := r.take(a, lockclient.Lease(long))
 	waiter := r.waiter(b)
 	r.queue(1)
-	r.ok("extend", h.Extend(r.ctx, long))
-	r.sleep(r.brief + short) // past the waiter's deadline
+	for _, key := range []string{"redisson_lock_queue", "redisson_lock_timeout"} {
+		key += ":{" + r.key + "}"
+		_, err := r.processes[0].faults[0].Transport.Do(r.ctx, key, "DEL", key)
+		r.ok("delete the queue", err)
+	}
+	r.queue(1) // again
 	unlocked := r.rt.Mono()
 	r.ok("unlock", h.Unlock(r.ctx))
 	next := r.await(waiter)
-	r.within(short, unlocked, "from the unlock to a waiter without a place")
+	r.within(short, unlocked, "from the unlock to a waiter that has lost its place")
 	r.ok("unlock", next.Unlock(r.ctx))
 }

@@ -42,8 +42,26 @@ if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
   redis.call('pexpire', KEYS[1], ARGV[1])
   return nil
 end
-if redis.call('zscore', KEYS[3], ARGV[2]) ~= false then
-  return math.max(0, redis.call('pttl', KEYS[1]))
+local mine = redis.call('zscore', KEYS[3], ARGV[2])
+if mine ~= false then
+  -- Who asks again is alive: its deadline is at least that of one who joined just
+  -- now, in its place.
+  local ttl, keep = math.max(0, redis.call('pttl', KEYS[1])), tonumber(ARGV[3])
+  local queue, place = redis.call('lrange', KEYS[2], 0, -1), 0
+  for i, waiter in ipairs(queue) do
+    if waiter == ARGV[2] then
+      place = i
+      break
+    end
+  end
+  local deadline = ARGV[4] + ttl + place * keep
+  if place > 1 then
+    deadline = math.max(deadline, (redis.call('zscore', KEYS[3], queue[place - 1]) or 0) + keep)
+  end
+  if deadline > tonumber(mine) then
+    redis.call('zadd', KEYS[3], deadline, ARGV[2])
+  end
+  return ttl
 end
 
 local last, deadline = redis.call('lindex', KEYS[2], -1), false
