@@ -6,7 +6,8 @@
 #
 # First other people's lock libraries, on redis-server too if it is there; then
 # Redisson and lockclient on the same locks. Both print a table of
-# docs/interop.md, and with -rewrite write it there. Then a test command of each
+# docs/interop.md, and with -rewrite write it there. With the latter Redisson is
+# compared with the simulator's model of it. Then a test command of each
 # language under minikv exec. Then all clients through failovers, crashes,
 # restarts and slot moves; this prints how long each was without a lock.
 # INTEROP_CLIENTS=redis-py,ioredis takes only these through the latter.
@@ -44,7 +45,7 @@ fi
 failed=0
 # Without a package's name go test shows the progress and the tables.
 (cd locks && INTEROP_LOCKS=1 go test -count=1 -timeout 4m -parallel 12 "$@") || failed=1
-[ -z "$jdk" ] || (cd java && INTEROP_JAVA=1 go test -count=1 -timeout 4m "$@") || failed=1
+[ -z "$jdk" ] || (cd java && INTEROP_JAVA=1 go test -count=1 -timeout 8m "$@") || failed=1
 (cd bubble && go test -count=1 -timeout 2m ./...) || failed=1
 (cd exec && INTEROP_EXEC=1 go test -count=1 -v -timeout 2m) || failed=1
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1

@@ -39,6 +39,27 @@ func TestWhatHasEndedIsNotReentered(t *testing.T) {
 	})
 }
 
+// Who unlocks and locks again, time after time, has no more renewals for it.
+func TestRenewalsOfAHotLock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		renewals := 0
+		c := lockclient.New(&wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-renew" {
+				renewals++
+			}
+			return free(script, keys)
+		}}, lockclient.System(), lockclient.WithWatchdog(3*time.Second))
+		for range 600 { // a minute
+			h, err := c.Mutex("a").Lock(t.Context())
+			require.NoError(t, err)
+			time.Sleep(100 * time.Millisecond)
+			require.NoError(t, h.Unlock(t.Context()))
+		}
+		assert.LessOrEqual(t, renewals, 60)
+		c.Close()
+	})
+}
+
 // A key that somebody has overwritten, or one whose slot is on its way, costs no
 // lock but its own.
 func TestOneKeySpoilsNoOther(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 // The model of Redisson's client: what it does around the same scripts. It is
 // written from Redisson's protocol after release 4.7.0, and has nothing of
 // lockclient: nobody is told of a loss, a renewal that is refused ends silently,
-// and time is looked at where Redisson looks at it.
+// and time is looked at where Redisson looks at it. TestProfile of interop/java holds
+// it to what Redisson 4.7.0 does in the same stories.
 
 // Redisson's defaults.
 const (
@@ -44,8 +45,9 @@ type redisson struct {
 	root     *simCtx
 	watchdog time.Duration
 	fairWait time.Duration
-	broken   bool        // releases look at no owner
-	renewals [2]renewals // of plain locks, of read locks
+	broken   bool            // releases look at no owner
+	replicas map[*node]int64 // of each master, as far as known
+	renewals [2]renewals     // of plain locks, of read locks
 }
 
 // redissons makes the process's instances, one for each master.
@@ -53,7 +55,8 @@ func (c *client) redissons() []*redisson {
 	var list []*redisson
 	for _, g := range c.p.w.groups {
 		r := &redisson{transport: &transport{p: c.p, group: g}, root: &simCtx{p: c.p, parent: context.Background()},
-			watchdog: c.load.TTL, fairWait: fairWaitTimeout, broken: c.load.Broken}
+			watchdog: c.load.TTL, fairWait: fairWaitTimeout, broken: c.load.Broken,
+			replicas: map[*node]int64{}}
 		if c.load.FairWait > 0 {
 			r.fairWait = c.load.FairWait
 		}
@@ -86,19 +89,52 @@ func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
 	return reply, err
 }
 
-func (r *redisson) sendOnce(q request) (reply lockclient.Reply, err error) {
+func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
+	if r.Topology().Replicas {
+		return r.sendSynced(q)
+	}
 	ctx, cancel := r.limited(responseTimeout)
 	defer cancel()
-	var known, confirmed int64
-	if r.Topology().Replicas {
-		reply, known, confirmed, err = r.EvalReplicated(ctx, q.script, q.keys, q.args, syncTimeout)
-	} else {
-		reply, err = r.Eval(ctx, q.script, q.keys, q.args)
+	reply, err := r.Eval(ctx, q.script, q.keys, q.args)
+	return reply, answerError(err)
+}
+
+// sendSynced runs a script and waits for as many replicas as the master has said that
+// it has: it is asked only if that is not known, or if another number has confirmed.
+func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
+	n := r.p.server(r.group, first(q.keys))
+	c := r.p.conn(n)
+	l := lane{r.transport, c, c.borrow(), first(q.keys)}
+	known, ok := r.replicas[n]
+	if !ok {
+		ctx, cancel := r.limited(responseTimeout)
+		defer cancel()
+		if known, err = l.replicas(ctx); err != nil {
+			return reply, answerError(err)
+		}
+		r.replicas[n] = known
+	}
+	limit := responseTimeout
+	if known > 0 {
+		limit += syncTimeout
+	}
+	ctx, cancel := r.limited(limit)
+	defer cancel()
+	var confirmed int64
+	reply, err = l.eval(ctx, &scriptCall{q.script, q.keys, q.args})
+	if err == nil && known > 0 {
+		confirmed, err = l.wait(ctx, known, syncTimeout)
+	}
+	if ctx.Err() == nil {
+		c.giveBack(l.place)
 	}
 	switch {
 	case err != nil:
 		return reply, answerError(err)
-	case known > 0 && confirmed == 0:
+	case confirmed != known:
+		delete(r.replicas, n)
+	}
+	if known > 0 && confirmed == 0 {
 		return reply, errNotSynced
 	}
 	return reply, nil
@@ -144,7 +180,7 @@ func answerError(err error) error {
 func (r *redisson) execute(f func() error) error {
 	err := f()
 	for attempt := 0; err == errNotSynced && attempt < retryAttempts; attempt++ {
-		r.sleep(r.retryDelay(attempt))
+		r.sleep(r.retryDelay(attempt + 1))
 		err = f()
 	}
 	return err
@@ -157,7 +193,8 @@ func (r *redisson) limited(d time.Duration) (context.Context, context.CancelFunc
 
 func (r *redisson) sleep(d time.Duration) { r.p.running().sleep(r.root, d) }
 
-// retryDelay is 1 s, then 2 s, a random half of it less.
+// retryDelay is 1 s, then 2 s, a random half of it less. What no replica has confirmed
+// is repeated after the second.
 func (r *redisson) retryDelay(attempt int) time.Duration {
 	d := min(time.Second<<attempt, 2*time.Second)
 	return d/2 + r.below(d/2)

@@ -37,7 +37,7 @@ func (l *rlock) try(lease, wait time.Duration, once bool) (a attempt, err error)
 			a = l.side.read(reply)
 		}
 		if err == errNotSynced && a.taken && !l.side.token {
-			_, _ = l.of.send(l.side.release(l, l.of.requestID())) // the hold is given back
+			_, _ = l.giveBack(l.of.requestID())
 		}
 		if err == errNotSynced && !a.taken {
 			return nil
@@ -152,7 +152,7 @@ func (l *rlock) unlock() error {
 	id := l.of.requestID()
 	var reply lockclient.Reply
 	err := l.of.execute(func() (err error) {
-		reply, err = l.of.send(l.side.release(l, id))
+		reply, err = l.giveBack(id)
 		return err
 	})
 	l.of.unregister(l)
@@ -162,8 +162,16 @@ func (l *rlock) unlock() error {
 	if reply.Kind == lockclient.NilReply {
 		return errMonitorState
 	}
-	l.of.p.spawn(func() { _, _ = l.of.command("DEL", latchOf(l, id)) })
 	return nil
+}
+
+// giveBack gives back one hold under a name, and has the record of it removed.
+func (l *rlock) giveBack(id string) (lockclient.Reply, error) {
+	reply, err := l.of.send(l.side.release(l, id))
+	if err == nil {
+		l.of.p.spawn(func() { _, _ = l.of.command("DEL", latchOf(l, id)) })
+	}
+	return reply, err
 }
 
 // entry is a subscription with its permits: a message of 0 is one permit,

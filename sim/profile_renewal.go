@@ -15,7 +15,7 @@ const (
 // renewals are the locks that one task of the watchdog renews.
 type renewals struct {
 	list    []*renewed
-	running bool
+	running bool // until the list is empty
 }
 
 // renewed is a lock of which the process's thread has holds.
@@ -24,19 +24,22 @@ type renewed struct {
 	holds int
 }
 
-// register has the watchdog renew a lock, once more.
+// register has the watchdog renew a lock, once more. The first lock starts a timer,
+// also where one still runs that an earlier lock has started: its end stops none. A
+// timer that finds something to renew goes on for ever, so that who unlocks and locks
+// in less than a period has one more each time.
 func (r *redisson) register(l *rlock) {
 	w := &r.renewals[l.side.task]
 	i := w.index(l)
 	if i < 0 {
 		i = len(w.list)
 		w.list = append(w.list, &renewed{lock: l})
+		if !w.running {
+			w.running = true
+			r.schedule(w)
+		}
 	}
 	w.list[i].holds++
-	if !w.running {
-		w.running = true
-		r.p.spawn(func() { r.renewFor(w) })
-	}
 }
 
 // unregister is the end of a hold, however its unlock went. A read lock's ends
@@ -60,22 +63,30 @@ func (w *renewals) drop(l *rlock) {
 	if w.list[i].holds--; w.list[i].holds == 0 {
 		w.list = slices.Delete(w.list, i, i+1)
 	}
+	w.running = len(w.list) > 0
 }
 
-// renewFor is the task: it runs for as long as there is something to renew, a
-// third of the watchdog's time after the previous pass. Errors are logged, which
-// nobody reads; a lock that the server does not know is dropped without a word.
-func (r *redisson) renewFor(w *renewals) {
-	for len(w.list) > 0 {
-		r.sleep(r.watchdog / 3)
-		if len(w.list) == 0 {
-			break
+// schedule starts a timer of the task: for as long as there is something to renew, it
+// goes off a third of the watchdog's time after the previous pass. Errors are logged,
+// which nobody reads; a lock that the server does not know is dropped without a word.
+func (r *redisson) schedule(w *renewals) {
+	if !w.running {
+		return
+	}
+	r.p.after(r.p.clock.Mono()+r.watchdog/3, func() {
+		if len(w.list) > 0 {
+			r.p.spawn(func() { r.pass(w) })
 		}
+	})
+}
+
+func (r *redisson) pass(w *renewals) {
+	if len(w.list) > 0 { // still
 		for _, batch := range r.batches(w.list) {
 			r.renew(w, batch)
 		}
 	}
-	w.running = false
+	r.schedule(w)
 }
 
 // batches are the locks that one script of the watchdog names each: in a cluster

@@ -144,20 +144,31 @@ func first(keys []string) string {
 // confirm counts the master's replicas, and those that have what was written in
 // the lane's session. Its errors do not say that nothing was sent: the script was.
 func (l *lane) confirm(ctx context.Context, limit time.Duration) (known, confirmed int64, err error) {
-	info, err := l.do(ctx, "INFO", "replication")
-	if err != nil {
-		return 0, 0, fmt.Errorf("after the script: %v", err)
+	if known, err = l.replicas(ctx); err == nil && known > 0 {
+		confirmed, err = l.wait(ctx, known, limit)
 	}
-	_, count, _ := strings.Cut(info.Text, "\nconnected_slaves:")
-	count, _, _ = strings.Cut(count, "\r\n")
-	if known, err = strconv.ParseInt(count, 10, 64); err != nil || known == 0 {
-		return 0, 0, err
-	}
-	acked, err := l.do(ctx, "WAIT", count, strconv.FormatInt(limit.Milliseconds(), 10))
 	if err != nil {
 		err = fmt.Errorf("after the script: %v", err)
 	}
-	return known, acked.Int, err
+	return known, confirmed, err
+}
+
+// replicas asks a master how many it has.
+func (l *lane) replicas(ctx context.Context) (int64, error) {
+	info, err := l.do(ctx, "INFO", "replication")
+	if err != nil {
+		return 0, err
+	}
+	_, count, _ := strings.Cut(info.Text, "\nconnected_slaves:")
+	count, _, _ = strings.Cut(count, "\r\n")
+	return strconv.ParseInt(count, 10, 64)
+}
+
+// wait waits until so many replicas have confirmed, for as long as limit, and returns
+// how many have.
+func (l *lane) wait(ctx context.Context, replicas int64, limit time.Duration) (int64, error) {
+	acked, err := l.do(ctx, "WAIT", strconv.FormatInt(replicas, 10), strconv.FormatInt(limit.Milliseconds(), 10))
+	return acked.Int, err
 }
 
 // answer is the answer to a request for lockclient.

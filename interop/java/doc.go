@@ -10,4 +10,7 @@
 //   - A party is one who takes part: lockclient here, or Redisson there. Both obey
 //     the same requests, so a contract is written once.
 //   - A duel is one contract between a party that holds and one that waits.
+//   - A story is what happens to one thread of Redisson, over a wire that notes its
+//     requests and does something to them, and to the simulator's model of Redisson:
+//     both must do the same.
 package java

@@ -42,6 +42,7 @@ func build(t *testing.T, folder string) redisson {
 
 // jvm is the party of a JVM with Redisson.
 type jvm struct {
+	end   func()        // has it end
 	ended chan struct{} // closed at the end of its output
 
 	mu      sync.Mutex
@@ -63,11 +64,12 @@ func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) 
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	j := &jvm{in: in, ended: make(chan struct{}), answers: map[string]chan string{"ready": make(chan string, 1)}}
+	j := &jvm{in: in, end: func() { in.Close() }, ended: make(chan struct{}),
+		answers: map[string]chan string{"ready": make(chan string, 1)}}
 	ready := j.answers["ready"]
 	go j.listen(out)
 	t.Cleanup(func() {
-		in.Close()
+		j.end()
 		select {
 		case <-j.ended:
 		case <-time.After(callLimit):

@@ -24,7 +24,7 @@ import java.util.concurrent.Executors;
 public final class Agent {
     private Agent() {}
 
-    /** Takes the watchdog's lease in milliseconds, and the address of each independent master. */
+    /** Takes the watchdog's lease in milliseconds, and the address of each independent master, +REPLICA behind it. */
     public static void main(String[] args) throws IOException {
         Primitives primitives = Primitives.connect(args);
         System.out.println("ready");

@@ -13,6 +13,7 @@ import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
+import org.redisson.config.MasterSlaveServersConfig;
 
 /** Redisson's locks and synchronizers, by kind and name, and what can be done with each, by verb. */
 final class Primitives {
@@ -27,7 +28,15 @@ final class Primitives {
             Config config = new Config();
             config.setLockWatchdogTimeout(Long.parseLong(args[0]));
             config.setCodec(StringCodec.INSTANCE); // locks have their own; the default one opens up java.base
-            config.useSingleServer().setAddress("redis://" + args[i]);
+            String[] nodes = args[i].split("\\+"); // a master, and its replicas
+            if (nodes.length == 1) {
+                config.useSingleServer().setAddress("redis://" + nodes[0]);
+            } else {
+                MasterSlaveServersConfig servers = config.useMasterSlaveServers().setMasterAddress("redis://" + nodes[0]);
+                for (int j = 1; j < nodes.length; j++) {
+                    servers.addSlaveAddress("redis://" + nodes[j]);
+                }
+            }
             primitives.masters.add(Redisson.create(config));
         }
         return primitives;
@@ -59,18 +68,24 @@ final class Primitives {
             case "write" -> client.getReadWriteLock(name).writeLock();
             case "spin" -> client.getSpinLock(name);
             case "multi" -> client.getMultiLock(client.getLock(name + ":a"), client.getLock(name + ":b"));
+            case "several" -> client.getMultiLock(
+                    client.getLock(name + ".1"), client.getLock(name + ".2"), client.getLock(name + ".3"));
             case "redlock" -> new RedissonRedLock(masters.stream().map(m -> m.getLock(name)).toArray(RLock[]::new));
             default -> LaterLocks.find(client, kind, name);
         };
     }
 
-    private static Object lock(RLock lock, String verb, String argument) {
+    private static Object lock(RLock lock, String verb, String argument) throws InterruptedException {
         switch (verb) {
             case "lock":
                 lock.lock(Long.parseLong(argument), MILLISECONDS); // lockAndGetToken would forget the lease
                 return LaterLocks.token(lock);
+            case "lockForToken":
+                return LaterLocks.lockForToken(lock);
             case "tryLock":
                 return LaterLocks.tryLock(lock);
+            case "waitLock":
+                return lock.tryLock(Long.parseLong(argument), MILLISECONDS);
             case "unlock":
                 lock.unlock();
                 return "";

@@ -16,6 +16,10 @@ final class LaterLocks {
         return 0;
     }
 
+    static long lockForToken(RLock lock) {
+        throw new IllegalArgumentException("this Redisson has no tokens");
+    }
+
     static boolean tryLock(RLock lock) {
         return lock.tryLock();
     }

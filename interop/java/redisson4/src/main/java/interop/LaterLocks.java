@@ -23,6 +23,10 @@ final class LaterLocks {
         return lock instanceof RFencedLock fenced ? fenced.getToken() : 0;
     }
 
+    static long lockForToken(RLock lock) {
+        return ((RFencedLock) lock).lockAndGetToken();
+    }
+
     static boolean tryLock(RLock lock) {
         if (lock instanceof RFencedLock fenced) {
             return fenced.tryLockAndGetToken(0, TimeUnit.SECONDS) != null; // without arguments it waits

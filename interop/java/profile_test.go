@@ -1,0 +1,368 @@
+package java
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+	"minikv/lockclient"
+	"minikv/sim"
+	"minikv/topology"
+	"minikv/trace"
+)
+
+// tellings is how often a story may be told, as a machine can be busy with something else.
+const tellings = 3
+
+// TestProfile tells the same stories to Redisson and to sim's model of it, on which the
+// simulator's verdicts on Redisson rest: the same requests at about the same times, and
+// the same outcome.
+func TestProfile(t *testing.T) {
+	if os.Getenv("INTEROP_JAVA") == "" {
+		t.Skip("interop/run.sh builds Redisson and runs this")
+	}
+	built := build(t, "redisson4")
+	wrong := map[string][]string{} // by story
+	untold := stories
+	for range tellings {
+		var again []story
+		for _, s := range perform(t, built, untold) {
+			if wrong[s.name] = s.differences(t); len(wrong[s.name]) > 0 {
+				again = append(again, s.story)
+			}
+		}
+		untold = again
+	}
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) { assert.Empty(t, strings.Join(wrong[s.name], "\n")) })
+	}
+}
+
+// perform tells stories, all at once when all agents have started.
+func perform(t *testing.T, built redisson, stories []story) []*stage {
+	stages := make([]*stage, len(stories))
+	for i, s := range stories {
+		stages[i] = newStage(t, s, built)
+	}
+	var wg sync.WaitGroup
+	for _, s := range stages {
+		wg.Go(s.play)
+	}
+	wg.Wait()
+	for _, s := range stages {
+		s.agent.end()
+		s.topology.Close()
+	}
+	return stages
+}
+
+// stage is where a story is told to Redisson.
+type stage struct {
+	story
+	topology *topology.Topology
+	servers  []*redis.Client
+	wires    []*wire
+	agent    *jvm
+	others   []*lockclient.Client // one for each server
+	begun    time.Time
+	results  []sight
+}
+
+const lockKey = "lock:1"
+
+func newStage(t *testing.T, s story, built redisson) *stage {
+	st := &stage{story: s}
+	var addresses []string
+	plan := cluster.Plan{Masters: 1}
+	if s.kind == "redlock" {
+		plan.Masters = masters
+	}
+	if s.replicated {
+		plan.Replicas = 1
+	}
+	top, err := topology.Start(topology.Config{Plan: plan})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	st.topology = top
+	for i := range plan.Masters {
+		master := st.node("m%d", i)
+		w := newWire(t, master.Address())
+		through := w.address
+		server := redis.NewClient(&redis.Options{Addr: master.Address()})
+		t.Cleanup(func() { server.Close() })
+		st.wires, st.servers = append(st.wires, w), append(st.servers, server)
+		st.others = append(st.others, connect(t, master.Address(), false))
+		if s.replicated {
+			through += "+" + st.node("r%d", i).Address()
+		}
+		addresses = append(addresses, through)
+	}
+	st.agent = built.start(t, watchdog, addresses)
+	return st
+}
+
+// node is one of a number that counts from 0.
+func (s *stage) node(name string, i int) *topology.Node {
+	return s.topology.Node(fmt.Sprintf(name, i+1))
+}
+
+// play tells the story.
+func (s *stage) play() {
+	s.ask("warm", "lock", "-1")
+	time.Sleep(watchdog / 2)
+	s.ask("warm", "unlock", "")
+	time.Sleep(watchdog / 2) // until its last timer has found nothing to renew
+	for _, w := range s.wires {
+		w.forget()
+	}
+	if s.held {
+		s.other(s.hold)
+	}
+	s.begun = time.Now().Add(ahead)
+	for _, m := range s.mishaps {
+		w, replica := s.wires[m.master], s.node("r%d", m.master)
+		from := s.begun.Add(m.at)
+		if does := map[string]func(){
+			"late":    func() { w.strike(wireFault{from: from, after: m.after, by: m.by}) },
+			"lost":    func() { w.strike(wireFault{from: from, after: m.after, cut: true}) },
+			"unheard": func() { w.strike(wireFault{from: from, after: m.after, message: true}) },
+		}[m.what]; does != nil {
+			does()
+			continue
+		}
+		time.AfterFunc(time.Until(from), map[string]func(){
+			"deleted": func() { s.servers[m.master].Del(context.Background(), lockKey) },
+			"held":    func() { replica.HoldReplication() },
+			"flows":   func() { replica.ReleaseReplication() },
+			"crashed": func() { replica.Kill() },
+			"down":    w.down,
+			"up":      w.up,
+		}[m.what])
+	}
+	time.Sleep(ahead)
+	go s.tell()
+	time.Sleep(time.Until(s.begun.Add(s.length)))
+}
+
+// other takes the lock for d, on one master after the other.
+func (s *stage) other(d time.Duration) {
+	var held []*lockclient.Held
+	for i, c := range s.others {
+		locks := map[string]*lockclient.Lock{
+			"read": c.RW(lockKey).W(), "write": c.RW(lockKey).W(), "fair": c.Fair(lockKey), "fenced": c.Fenced(lockKey),
+			"several": lockclient.Multi(c.Mutex(lockKey+".1"), c.Mutex(lockKey+".2"), c.Mutex(lockKey+".3")),
+		}
+		lock := cmp.Or(locks[s.kind], c.Mutex(lockKey))
+		h, err := lock.Lock(context.Background(), lockclient.Lease(watchdog))
+		if err != nil {
+			s.result(fmt.Sprint("master ", i+1, ": ", err))
+			return
+		}
+		held = append(held, h)
+	}
+	time.AfterFunc(d, func() {
+		for _, h := range held {
+			_ = h.Unlock(context.Background())
+			time.Sleep(10 * ms)
+		}
+	})
+}
+
+// tell is what the thread does.
+func (s *stage) tell() {
+	verb, argument := "lock", "-1"
+	switch {
+	case s.kind == "fenced":
+		verb = "lockForToken"
+	case s.wait > 0:
+		verb, argument = "waitLock", fmt.Sprint(s.wait.Milliseconds())
+	}
+	for range max(s.rounds, 1) {
+		if answer := s.ask(lockKey, verb, argument); !strings.HasPrefix(answer, "ok") || answer == "ok false" {
+			s.result("refused")
+			continue
+		}
+		s.result("hold")
+		time.Sleep(s.hold)
+		s.result("release")
+		outcome := "failed"
+		if strings.HasPrefix(s.ask(lockKey, "unlock", ""), "ok") {
+			outcome = "freed"
+		}
+		s.result(outcome)
+	}
+}
+
+func (s *stage) ask(key, verb, argument string) string {
+	answer, err := s.agent.ask(request{"main", s.kind, key, verb, argument})
+	if err != nil {
+		return err.Error()
+	}
+	return <-answer
+}
+
+func (s *stage) result(name string) {
+	s.wires[0].mu.Lock()
+	defer s.wires[0].mu.Unlock()
+	s.results = append(s.results, sight{name, time.Now()})
+}
+
+// moment is something that happened, and how long after the beginning.
+type moment struct {
+	name string
+	at   time.Duration
+}
+
+// observed is what Redisson did.
+func (s *stage) observed() (list []moment) {
+	for i, w := range s.wires {
+		w.mu.Lock()
+		for _, seen := range w.seen {
+			list = append(list, moment{fmt.Sprintf("m%d %s", i+1, seen.name), seen.at.Sub(s.begun)})
+		}
+		w.mu.Unlock()
+	}
+	s.wires[0].mu.Lock()
+	defer s.wires[0].mu.Unlock()
+	for _, r := range s.results {
+		list = append(list, moment{r.name, r.at.Sub(s.begun)})
+	}
+	slices.SortStableFunc(list, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	for len(list) > 0 && list[len(list)-1].at > s.length {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// expected is what the model does with a seed.
+func (s *story) expected(t *testing.T, seed uint64) (list []moment) {
+	parsed, err := sim.ParseScenario("story.scenario", s.scenario())
+	require.NoError(t, err)
+	_, err = parsed.Run(t.Context(), sim.Options{Seed: seed, Details: true, Observe: func(e *trace.Event, names []string) {
+		name := modelName(e, names)
+		if name != "" {
+			list = append(list, moment{name, e.At - ahead})
+		}
+	}})
+	require.NoError(t, err)
+	return list
+}
+
+func modelName(e *trace.Event, names []string) string {
+	if names[e.Actor] == "c1" {
+		switch e.Kind {
+		case trace.Hold:
+			return "hold"
+		case trace.Release:
+			return "release"
+		case trace.Refused:
+			return "refused"
+		case trace.Freed:
+			return "freed"
+		case trace.Failed:
+			return "failed"
+		}
+	}
+	if e.Kind != trace.Execute || names[e.Peer] != "c1" {
+		return ""
+	}
+	name, _, _ := strings.Cut(strings.ReplaceAll(e.Text, "(", " "), " ")
+	if name == "SCRIPT" || name == "INFO" || strings.Contains(e.Text, "NOSCRIPT") {
+		return ""
+	}
+	return names[e.Actor] + " " + name
+}
+
+// seeds is how many runs of the model tell what happens and when: it draws the pauses
+// between tries.
+const seeds = 100
+
+// early is how much earlier than in any of these runs something may happen in the JVM,
+// and late how much later; its timers lag, and what they start is later each time.
+const early = 200 * ms
+
+func late(at time.Duration) time.Duration { return 500*ms + at/10 }
+
+// differences are what Redisson did that the model does in no run, or at another time
+// than in any run that went the same way until then.
+func (s *stage) differences(t *testing.T) (list []string) {
+	runs := make([]map[string][]moment, seeds)
+	for i := range runs {
+		runs[i] = channels(s.expected(t, uint64(i+1)))
+	}
+	observed := channels(s.observed())
+	for channel := range runs[0] {
+		observed[channel] = append([]moment(nil), observed[channel]...) // also what the model alone does
+	}
+	for channel, got := range observed {
+		same := slices.ContainsFunc(runs, func(run map[string][]moment) bool {
+			return len(run[channel]) == len(got) && alike(run[channel], got) == len(got)
+		})
+		if !same {
+			list = append(list, fmt.Sprintf("Redisson's %s:\n%sand the model's:\n%s",
+				channel, text(got), text(runs[0][channel])))
+			continue
+		}
+		for i, m := range got {
+			from, to := s.length, -ahead
+			for _, run := range runs {
+				if want := run[channel]; alike(want, got) > i {
+					from, to = min(from, want[i].at), max(to, want[i].at)
+				}
+			}
+			if m.at < from-early || m.at > to+late(to) {
+				list = append(list, fmt.Sprintf("%s, number %d of Redisson's %s, at %v: the model has it between %v and %v",
+					m.name, i+1, channel, m.at, from, to))
+			}
+		}
+	}
+	return list
+}
+
+// alike is how many moments two lists have in common from their beginning.
+func alike(a, b []moment) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n].name == b[n].name {
+		n++
+	}
+	return n
+}
+
+// channels separates what may come in any order: what nobody waits for.
+func channels(list []moment) map[string][]moment {
+	sorted := map[string][]moment{}
+	for _, m := range list {
+		channel := "requests"
+		switch {
+		case !strings.Contains(m.name, " "):
+			channel = "outcomes"
+		case strings.HasSuffix(m.name, "-renew"):
+			channel = "renewals of " + m.name[:len("m1")]
+		case strings.HasSuffix(m.name, " DEL"):
+			channel = "deletions"
+		case strings.HasSuffix(m.name, " UNSUBSCRIBE"):
+			channel = "ends of subscriptions"
+		}
+		sorted[channel] = append(sorted[channel], m)
+	}
+	return sorted
+}
+
+func text(list []moment) string {
+	var b strings.Builder
+	for _, m := range list {
+		fmt.Fprintf(&b, "%7.3f %s\n", m.at.Seconds(), m.name)
+	}
+	return b.String()
+}

@@ -1,0 +1,173 @@
+package java
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// story is what happens to one thread that takes a lock once, holds it and gives it
+// back, as it is told to Redisson and to the simulator's model of it.
+type story struct {
+	name       string
+	kind       string        // by the agent's names
+	replicated bool          // the master has a replica
+	wait       time.Duration // of tryLock(); 0: lock()
+	hold       time.Duration
+	held       bool // somebody else has it first, for as long
+	rounds     int  // how often, one after the other; 0: once
+	mishaps    []mishap
+	length     time.Duration
+}
+
+// mishap is what happens to a story.
+type mishap struct {
+	master int // 0: the first
+	at     time.Duration
+	// late or lost: a reply; unheard: a message; deleted: the lock; down, up: the server;
+	// held, flows, crashed: the replica.
+	what  string
+	after int           // so many replies, or messages, are left alone first
+	fresh bool          // the server does not know the script: in the simulator it is loaded then
+	by    time.Duration // how late
+}
+
+// ahead is how long before a story somebody else takes the lock who has it first.
+const ahead = 100 * time.Millisecond
+
+const ms = time.Millisecond
+
+var stories = []story{
+	{name: "nothing happens", kind: "mutex", hold: 2500 * ms, length: 6000 * ms},
+	{name: "it is locked again at once", kind: "mutex", hold: 2300 * ms, rounds: 3, length: 12000 * ms},
+	{name: "it is locked again and again", kind: "mutex", hold: 150 * ms, rounds: 10, length: 6000 * ms},
+	{name: "a late grant", kind: "mutex", hold: 2500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{what: "late", fresh: true, by: 5000 * ms}}},
+	{name: "a lost grant", kind: "mutex", hold: 2500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{what: "lost", fresh: true}}},
+	{name: "a late release", kind: "mutex", hold: 500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 300 * ms, what: "late", fresh: true, by: 5000 * ms}}},
+	{name: "a lost release", kind: "mutex", hold: 500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 300 * ms, what: "lost", fresh: true}}},
+	{name: "a lost renewal", kind: "mutex", hold: 7500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 500 * ms, what: "lost", fresh: true}}},
+	{name: "a lost renewal of a lock taken twice", kind: "mutex", hold: 4500 * ms, rounds: 2, length: 12000 * ms,
+		mishaps: []mishap{{at: 5300 * ms, what: "lost"}}},
+	{name: "a server that is down when it is locked", kind: "mutex", hold: 2500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: -ahead / 2, what: "down"}, {at: 2000 * ms, what: "up"}}},
+	{name: "a server that is down for long", kind: "mutex", hold: 2500 * ms, length: 14000 * ms,
+		mishaps: []mishap{{at: -ahead / 2, what: "down"}}},
+	{name: "a server that is down at a renewal", kind: "mutex", hold: 6500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 500 * ms, what: "down"}, {at: 2000 * ms, what: "up"}}},
+	{name: "a server that is down at a release", kind: "mutex", hold: 1500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 1300 * ms, what: "down"}, {at: 3000 * ms, what: "up"}}},
+	{name: "a server that is down while one waits", kind: "mutex", hold: 2500 * ms, held: true, length: 14000 * ms,
+		mishaps: []mishap{{at: 500 * ms, what: "down"}, {at: 550 * ms, what: "up"}}},
+	{name: "a deleted lock", kind: "mutex", hold: 4500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 1500 * ms, what: "deleted"}}},
+	{name: "a wait", kind: "mutex", hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "an unheard message", kind: "mutex", hold: 2500 * ms, held: true, length: 8000 * ms,
+		mishaps: []mishap{{at: 500 * ms, what: "unheard"}}},
+	{name: "a wait that ends", kind: "mutex", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 4000 * ms},
+	{name: "a lost second answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
+		mishaps: []mishap{{what: "lost", after: 2}}},
+	{name: "a lost first answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
+		mishaps: []mishap{{what: "lost"}}},
+	{name: "a fair lock", kind: "fair", hold: 2500 * ms, length: 6000 * ms},
+	{name: "a fair wait", kind: "fair", hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "a fair wait that ends", kind: "fair", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 4000 * ms},
+	{name: "a lost withdrawal", kind: "fair", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
+		mishaps: []mishap{{at: 800 * ms, what: "lost", fresh: true}}},
+	{name: "a fenced lock", kind: "fenced", hold: 2500 * ms, length: 6000 * ms},
+	{name: "a fenced wait", kind: "fenced", hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "writing", kind: "write", hold: 2500 * ms, length: 6000 * ms},
+	{name: "reading", kind: "read", hold: 2500 * ms, length: 6000 * ms},
+	{name: "a wait to write", kind: "write", hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "a wait to read", kind: "read", hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "a deleted lock of who reads", kind: "read", hold: 4500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 1500 * ms, what: "deleted"}}},
+	{name: "several locks", kind: "several", hold: 2500 * ms, length: 6000 * ms},
+	{name: "several locks that another has", kind: "several", hold: 2500 * ms, held: true, length: 8000 * ms},
+	{name: "a lost grant of one of several", kind: "several", hold: 1500 * ms, length: 10000 * ms,
+		mishaps: []mishap{{what: "lost", after: 1, fresh: true}}},
+	{name: "a lost release of one of several", kind: "several", hold: 1500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 1300 * ms, what: "lost", fresh: true}}},
+	{name: "a wait for several that ends", kind: "several", wait: 1000 * ms, hold: 2500 * ms, held: true,
+		length: 6000 * ms},
+	{name: "a Redlock", kind: "redlock", hold: 2500 * ms, length: 6000 * ms},
+	{name: "a Redlock with a lost grant", kind: "redlock", hold: 1500 * ms, length: 10000 * ms,
+		mishaps: []mishap{{master: 1, what: "lost", fresh: true}}},
+	{name: "a Redlock with two lost grants", kind: "redlock", hold: 1500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 0, what: "lost", fresh: true}, {master: 1, what: "lost", fresh: true}}},
+	{name: "a Redlock with a lost release", kind: "redlock", hold: 1500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{master: 1, at: 1300 * ms, what: "lost", fresh: true}}},
+	{name: "a wait for a Redlock that ends", kind: "redlock", wait: 1200 * ms, hold: 2500 * ms, held: true,
+		length: 6000 * ms},
+	{name: "a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "a replica that stands still", kind: "mutex", replicated: true, hold: 2500 * ms, length: 21000 * ms,
+		mishaps: []mishap{{what: "held"}}},
+	{name: "a replica that stands still for a while", kind: "mutex", replicated: true, hold: 2500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{what: "held"}, {at: 3000 * ms, what: "flows"}}},
+	{name: "a replica that stands still at a renewal", kind: "mutex", replicated: true, hold: 6500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{at: 500 * ms, what: "held"}, {at: 4500 * ms, what: "flows"}}},
+	{name: "a replica that stands still at a release", kind: "mutex", replicated: true, hold: 1500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "held"}, {at: 4000 * ms, what: "flows"}}},
+	{name: "a replica that is gone", kind: "mutex", replicated: true, hold: 2500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{what: "crashed"}}},
+	{name: "a replica that stands still for a fenced lock", kind: "fenced", replicated: true, hold: 2500 * ms,
+		length: 8000 * ms, mishaps: []mishap{{what: "held"}}},
+	{name: "a lost grant with a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 16000 * ms,
+		mishaps: []mishap{{what: "lost", fresh: true}}},
+	{name: "a lost release with a replica", kind: "mutex", replicated: true, hold: 1500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 1300 * ms, what: "lost", fresh: true}}},
+}
+
+// scenario is the story for the simulator.
+func (s *story) scenario() string {
+	kind, more := s.kind, ""
+	switch kind {
+	case "redlock":
+		more = fmt.Sprint(" masters=", masters)
+	case "write":
+		kind, more = "rw", " readers=0"
+	case "read":
+		kind, more = "rw", " readers=1" // the first, c1
+	case "several":
+		kind, more = "multi", " one-order=on"
+	}
+	world := fmt.Sprintf("world clients=2 lock=%s profile=redisson ttl=%v hold=%v rounds=%d delay=500us..1ms pool=on%s",
+		kind, watchdog, s.hold, max(s.rounds, 1), more)
+	if s.replicated {
+		world += " replicas=1 sync=on"
+	}
+	if s.wait > 0 {
+		world += fmt.Sprint(" wait=", s.wait)
+	}
+	lines := []string{world, "expect exclusion=holds"}
+	if s.held {
+		lines = append(lines, "at 0s start c2")
+	}
+	lines = append(lines, fmt.Sprintf("at %v start c1", ahead))
+	for _, m := range s.mishaps {
+		after := m.after
+		if m.fresh {
+			after += 2 // that the script is unknown, and that it is loaded
+		}
+		if s.replicated && m.at == 0 {
+			after++ // how many replicas there are
+		}
+		line := map[string]string{
+			"late":    fmt.Sprintf("delay m%d c1 next=1 after=%d by=%v", m.master+1, after, m.by),
+			"lost":    fmt.Sprintf("drop m%d c1 next=1 after=%d what=reply", m.master+1, after),
+			"unheard": fmt.Sprintf("drop m%d c1 next=1 after=%d what=message", m.master+1, after),
+			"deleted": fmt.Sprintf("run m%d DEL %s", m.master+1, lockKey),
+			"held":    fmt.Sprintf("hold r%d", m.master+1),
+			"flows":   fmt.Sprintf("release r%d", m.master+1),
+			"crashed": fmt.Sprintf("crash r%d", m.master+1),
+			"down":    fmt.Sprintf("crash m%d", m.master+1),
+			"up":      fmt.Sprintf("restart m%d data=keep", m.master+1),
+		}[m.what]
+		lines = append(lines, fmt.Sprintf("at %v %s", ahead+m.at, line))
+	}
+	return strings.Join(append(lines, fmt.Sprintf("run for=%v seed=1", ahead+s.length)), "\n") + "\n"
+}
