@@ -13,11 +13,11 @@ import (
 	"minikv/lockclient"
 )
 
-// The model of Redisson's client: what it does around the same scripts. It is
-// written from Redisson's protocol after release 4.7.0, and has nothing of
-// lockclient: nobody is told of a loss, a renewal that is refused ends silently,
-// and time is looked at where Redisson looks at it. TestProfile of interop/java holds
-// it to what Redisson 4.7.0 does in the same stories.
+// The model of Redisson's client. It is written from Redisson's protocol after release
+// 4.7.0, and has nothing of lockclient but scripts that the two have in common: nobody is
+// told of a loss, a renewal that is refused ends silently, and time is looked at where
+// Redisson looks at it. In interop/java, TestProfile holds it to what Redisson 4.7.0 does
+// in the same stories, TestScripts its scripts to Redisson's.
 
 // Redisson's defaults.
 const (

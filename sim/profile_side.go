@@ -2,7 +2,6 @@ package sim
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"minikv/lockclient"
@@ -20,27 +19,15 @@ type side struct {
 	token   bool // its acquisitions draw one
 }
 
-// plainRenew renews as Redisson's script does: the lease is set, also where it was longer.
-const plainRenew = `
-local renewed = {}
-for i = 1, #KEYS do
-  renewed[i] = redis.call('hexists', KEYS[i], ARGV[i + 1])
-  if renewed[i] == 1 then
-    redis.call('pexpire', KEYS[i], ARGV[1])
-  end
-end
-return renewed
-`
-
 // Constant after initialisation.
 var (
-	plainSide = &side{renew: lockclient.NewScript("mutex-renew", plainRenew), acquire: plainAcquire, release: plainRelease,
+	plainSide = &side{renew: redissonScript("mutex_renew"), acquire: plainAcquire, release: plainRelease,
 		fail: stays, channel: plainChannel}
 	fencedSide = &side{renew: plainSide.renew, acquire: fencedAcquire, release: plainRelease, fail: stays,
 		channel: plainChannel, token: true}
 	fairSide = &side{renew: plainSide.renew, acquire: fairAcquire, release: fairRelease, fail: leavesQueue,
 		channel: ownChannel}
-	readSide = &side{task: readRenewal, renew: lockclient.Shipped("read_renew"), acquire: readAcquire,
+	readSide = &side{task: readRenewal, renew: redissonScript("read_renew"), acquire: readAcquire,
 		release: readRelease, fail: stays, channel: sharedChannel}
 	writeSide = &side{renew: plainSide.renew, suffix: ":write", acquire: writeAcquire, release: writeRelease,
 		fail: stays, channel: sharedChannel}
@@ -48,24 +35,15 @@ var (
 	scriptMutexAcquire  = lockclient.Shipped("mutex_acquire")
 	scriptMutexRelease  = lockclient.Shipped("mutex_release")
 	scriptFencedAcquire = lockclient.Shipped("fenced_acquire")
-	scriptFairAcquire   = keepsDeadline(lockclient.Shipped("fair_acquire"))
-	scriptFairTry       = lockclient.Shipped("fair_try")
+	scriptFairAcquire   = redissonScript("fair_acquire")
+	scriptFairTry       = redissonScript("fair_try")
 	scriptFairWithdraw  = lockclient.Shipped("fair_withdraw")
-	scriptFairRelease   = lockclient.Shipped("fair_release")
-	scriptReadAcquire   = lockclient.Shipped("read_acquire")
-	scriptReadRelease   = lockclient.Shipped("read_release")
-	scriptWriteAcquire  = lockclient.Shipped("write_acquire")
-	scriptWriteRelease  = lockclient.Shipped("write_release")
+	scriptFairRelease   = redissonScript("fair_release")
+	scriptReadAcquire   = redissonScript("read_acquire")
+	scriptReadRelease   = redissonScript("read_release")
+	scriptWriteAcquire  = redissonScript("write_acquire")
+	scriptWriteRelease  = redissonScript("write_release")
 )
-
-// keepsDeadline is lockclient's script for a fair lock with what Redisson's answers
-// one who waits already, whose deadline it leaves where it is.
-func keepsDeadline(s *lockclient.Script) *lockclient.Script {
-	const theirs = "if redis.call('zscore', KEYS[3], ARGV[2]) ~= false then\n" +
-		"  return math.max(0, redis.call('pttl', KEYS[1]))\nend\n\n"
-	from, to := strings.Index(s.Text, "local mine ="), strings.Index(s.Text, "local last,")
-	return lockclient.NewScript(s.Name, s.Text[:from]+theirs+s.Text[to:])
-}
 
 // prefixedKey is a helper key that shares the lock's slot. The names of the
 // world's locks have no braces.

@@ -185,6 +185,8 @@ func (s *stage) tell() {
 	switch {
 	case s.kind == "fenced":
 		verb = "lockForToken"
+	case s.once:
+		verb, argument = "tryLock", ""
 	case s.wait > 0:
 		verb, argument = "waitLock", fmt.Sprint(s.wait.Milliseconds())
 	}

@@ -13,6 +13,7 @@ type story struct {
 	kind       string        // by the agent's names
 	replicated bool          // the master has a replica
 	wait       time.Duration // of tryLock(); 0: lock()
+	once       bool          // tryLock() without a wait
 	hold       time.Duration
 	held       bool // somebody else has it first, for as long
 	rounds     int  // how often, one after the other; 0: once
@@ -78,6 +79,11 @@ var stories = []story{
 	{name: "a fair wait that ends", kind: "fair", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 4000 * ms},
 	{name: "a lost withdrawal", kind: "fair", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
 		mishaps: []mishap{{at: 800 * ms, what: "lost", fresh: true}}},
+	{name: "a fair lock that is not waited for", kind: "fair", once: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "a fair lock that another has and that is not waited for", kind: "fair", once: true, hold: 1500 * ms,
+		held: true, length: 3000 * ms},
+	{name: "a deleted fair lock", kind: "fair", hold: 4500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 1500 * ms, what: "deleted"}}},
 	{name: "a fenced lock", kind: "fenced", hold: 2500 * ms, length: 6000 * ms},
 	{name: "a fenced wait", kind: "fenced", hold: 2500 * ms, held: true, length: 6000 * ms},
 	{name: "writing", kind: "write", hold: 2500 * ms, length: 6000 * ms},
@@ -142,6 +148,9 @@ func (s *story) scenario() string {
 	}
 	if s.wait > 0 {
 		world += fmt.Sprint(" wait=", s.wait)
+	}
+	if s.once {
+		world += " once=on"
 	}
 	lines := []string{world, "expect exclusion=holds"}
 	if s.held {

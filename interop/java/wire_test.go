@@ -26,6 +26,7 @@ type wire struct {
 	listener net.Listener // nil: nobody can connect
 	seen     []sight
 	texts    map[string]string // of scripts, by SHA1
+	calls    [][]string        // of scripts, with their arguments
 	faults   []wireFault
 	conns    []net.Conn
 }
@@ -210,9 +211,18 @@ func (w *wire) nameOf(args [][]byte) string {
 	case "EVALSHA":
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		w.calls = append(w.calls, plainWords(args))
 		return scriptName(w.texts[string(args[1])])
 	}
 	return ""
+}
+
+func plainWords(args [][]byte) []string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = string(arg)
+	}
+	return words
 }
 
 func shaOf(text string) string {

@@ -1,0 +1,58 @@
+-- Takes a fair lock, takes it once more for its owner, or joins its queue.
+-- KEYS[1] the lock: a hash of owner to hold count   KEYS[2] the queue: a list of owners
+-- KEYS[3] the waiters' deadlines: a sorted set, in Unix milliseconds
+-- ARGV[1] lease in milliseconds   ARGV[2] owner
+-- ARGV[3] how many milliseconds longer than its predecessor's a place is kept
+-- ARGV[4] now in Unix milliseconds, by the caller's clock
+-- Replies nil when taken; for who joins the queue the milliseconds until its
+-- predecessor's deadline or the lock's TTL; for who waits already, whose deadline
+-- stays where it is, the lock's TTL, 0 if it is free.
+
+-- Waiters whose deadline is over are dead; one without a deadline is in the way.
+while true do
+  local head = redis.call('lindex', KEYS[2], 0)
+  if head == false then
+    break
+  end
+  local deadline = redis.call('zscore', KEYS[3], head)
+  if deadline == false or tonumber(deadline) > tonumber(ARGV[4]) then
+    break
+  end
+  redis.call('zrem', KEYS[3], head)
+  redis.call('lpop', KEYS[2])
+end
+
+local head = redis.call('lindex', KEYS[2], 0)
+if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
+  redis.call('lpop', KEYS[2])
+  redis.call('zrem', KEYS[3], ARGV[2])
+  for _, waiter in ipairs(redis.call('zrange', KEYS[3], 0, -1)) do
+    redis.call('zincrby', KEYS[3], -tonumber(ARGV[3]), waiter)
+  end
+  redis.call('hset', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+  redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+if redis.call('zscore', KEYS[3], ARGV[2]) ~= false then
+  return math.max(0, redis.call('pttl', KEYS[1]))
+end
+
+local last, deadline = redis.call('lindex', KEYS[2], -1), false
+if last ~= false and last ~= ARGV[2] then
+  deadline = redis.call('zscore', KEYS[3], last)
+end
+local ttl
+if deadline ~= false then
+  ttl = tonumber(deadline) - tonumber(ARGV[4])
+else
+  ttl = redis.call('pttl', KEYS[1])
+end
+if redis.call('zadd', KEYS[3], ttl + tonumber(ARGV[3]) + tonumber(ARGV[4]), ARGV[2]) == 1 then
+  redis.call('rpush', KEYS[2], ARGV[2])
+end
+return ttl

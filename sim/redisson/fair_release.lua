@@ -1,0 +1,54 @@
+-- Gives back one hold of a fair lock and wakes the head of the queue. Repeating it
+-- with the same latch changes nothing.
+-- KEYS[1] the lock   KEYS[2] the queue   KEYS[3] the waiters' deadlines
+-- KEYS[4] the lock's channel: a waiter's own is that, a colon and the owner
+-- KEYS[5] the latch of this request
+-- ARGV[1] message for the waiter   ARGV[2] lease in milliseconds while still held
+-- ARGV[3] owner   ARGV[4] now in Unix milliseconds, by the caller's clock
+-- ARGV[5] PUBLISH or SPUBLISH   ARGV[6] TTL of the latch in milliseconds
+-- Replies nil when somebody else holds the lock, 0 when the owner still does, 1 when
+-- the lock is free, also if it had vanished.
+local before = redis.call('get', KEYS[5])
+if before ~= false then
+  return tonumber(before)
+end
+
+-- Waiters whose deadline is over are dead; one without a deadline is in the way.
+while true do
+  local head = redis.call('lindex', KEYS[2], 0)
+  if head == false then
+    break
+  end
+  local deadline = redis.call('zscore', KEYS[3], head)
+  if deadline == false or tonumber(deadline) > tonumber(ARGV[4]) then
+    break
+  end
+  redis.call('zrem', KEYS[3], head)
+  redis.call('lpop', KEYS[2])
+end
+
+local function wake()
+  local head = redis.call('lindex', KEYS[2], 0)
+  if head ~= false then
+    redis.call(ARGV[5], KEYS[4] .. ':' .. head, ARGV[1])
+  end
+end
+
+if redis.call('exists', KEYS[1]) == 0 then
+  redis.call('set', KEYS[5], 1, 'px', ARGV[6])
+  wake()
+  return 1
+end
+if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  return nil
+end
+local left = redis.call('hincrby', KEYS[1], ARGV[3], -1)
+if left > 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  redis.call('set', KEYS[5], 0, 'px', ARGV[6])
+  return 0
+end
+redis.call('del', KEYS[1])
+redis.call('set', KEYS[5], 1, 'px', ARGV[6])
+wake()
+return 1
