@@ -28,6 +28,9 @@ const (
 	fairWaitTimeout     = 5 * time.Minute         // fairLockWaitTimeout
 )
 
+// refusals are the errors of a server after which a request is sent again.
+var refusals = []string{"BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "NOREPLICAS", "READONLY", "TRYAGAIN"}
+
 var (
 	// errResponseTimeout is RedisResponseTimeoutException.
 	errResponseTimeout = errors.New("no response in time")
@@ -76,17 +79,27 @@ type request struct {
 // response timeout, also if it must not be: the batch is made so. The error is
 // errNotSynced if that is checked and no replica has confirmed it.
 func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
+	err = r.again(q.resend || r.p.w.cfg.Sync, func() (err error) {
+		reply, err = r.sendOnce(q)
+		return err
+	})
+	return reply, err
+}
+
+// again asks again where the server has refused, or was not reached, and with resend
+// where it has not answered.
+func (r *redisson) again(resend bool, ask func() error) (err error) {
 	for attempt := range retryAttempts + 1 {
 		if attempt > 0 {
 			r.sleep(r.retryDelay(attempt - 1))
 		}
-		reply, err = r.sendOnce(q)
+		err = ask()
 		unsent := errors.Is(err, lockclient.ErrNotSent) || laterAgain(err)
-		if !unsent && !(err == errResponseTimeout && (q.resend || r.p.w.cfg.Sync)) {
+		if !unsent && !(err == errResponseTimeout && resend) {
 			break
 		}
 	}
-	return reply, err
+	return err
 }
 
 func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
@@ -121,9 +134,13 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 	ctx, cancel := r.limited(limit)
 	defer cancel()
 	var confirmed int64
+	var refused *lockclient.ServerError
 	reply, err = l.eval(ctx, &scriptCall{q.script, q.keys, q.args})
-	if err == nil && known > 0 {
-		confirmed, err = l.wait(ctx, known, syncTimeout)
+	if known > 0 && (err == nil || errors.As(err, &refused)) { // one batch, which ends as a whole
+		var lost error
+		if confirmed, lost = l.wait(ctx, known, syncTimeout); lost != nil {
+			err = lost
+		}
 	}
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
@@ -148,7 +165,7 @@ func laterAgain(err error) bool {
 		return false
 	}
 	code, _, _ := strings.Cut(refused.Text, " ")
-	return slices.Contains([]string{"BUSY", "CLUSTERDOWN", "LOADING", "TRYAGAIN"}, code)
+	return slices.Contains(refusals, code)
 }
 
 // publish is the command that scripts wake with: in a cluster to channels of its slots.
@@ -160,11 +177,14 @@ func (r *redisson) publish() string {
 }
 
 // command runs a plain command; its first argument is a key.
-func (r *redisson) command(name string, args ...string) (lockclient.Reply, error) {
-	ctx, cancel := r.limited(responseTimeout)
-	defer cancel()
-	reply, err := r.Do(ctx, args[0], append([]string{name}, args...)...)
-	return reply, answerError(err)
+func (r *redisson) command(name string, args ...string) (reply lockclient.Reply, err error) {
+	err = r.again(true, func() (err error) {
+		ctx, cancel := r.limited(responseTimeout)
+		defer cancel()
+		reply, err = r.Do(ctx, args[0], append([]string{name}, args...)...)
+		return answerError(err)
+	})
+	return reply, err
 }
 
 // answerError makes a response timeout of everything that leaves the outcome open.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,6 +50,26 @@ func TestStoredMatrix(t *testing.T) {
 	}
 	require.Greater(t, violated, 100)
 	require.Equal(t, expected, stored, storeAgain)
+}
+
+// TestListedDisagreements: what docs/matrix.md lists with its replay line is violated.
+func TestListedDisagreements(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "matrix.md"))
+	require.NoError(t, err)
+	_, list, found := strings.Cut(string(text), "\n## Where runs disagree with what was expected\n")
+	require.True(t, found)
+	list, _, _ = strings.Cut(list, "\n## ")
+	lines := regexp.MustCompile("`locksim run (matrix:\\S+) --seed (\\d+)`").FindAllStringSubmatch(list, -1)
+	require.Len(t, lines, 10)
+	for _, line := range lines {
+		s, err := find(line[1])
+		require.NoError(t, err)
+		seed, err := strconv.ParseUint(line[2], 10, 64)
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), sim.Options{Seed: seed})
+		require.NoError(t, err)
+		require.Equal(t, "violated", r.Results[0].Verdict.String(), line[0])
+	}
 }
 
 // TestServedMatrix: each cell that was run leads to a run of it, which can be branched.

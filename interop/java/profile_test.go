@@ -126,6 +126,11 @@ func (s *stage) play() {
 	for _, w := range s.wires {
 		w.forget()
 	}
+	if s.needed {
+		for _, server := range s.servers {
+			server.ConfigSet(context.Background(), "min-replicas-to-write", "1")
+		}
+	}
 	if s.held {
 		s.other(s.hold)
 	}

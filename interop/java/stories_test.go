@@ -12,6 +12,7 @@ type story struct {
 	name       string
 	kind       string        // by the agent's names
 	replicated bool          // the master has a replica
+	needed     bool          // without which the master takes no writes
 	wait       time.Duration // of tryLock(); 0: lock()
 	once       bool          // tryLock() without a wait
 	hold       time.Duration
@@ -50,6 +51,8 @@ var stories = []story{
 		mishaps: []mishap{{at: 300 * ms, what: "late", fresh: true, by: 5000 * ms}}},
 	{name: "a lost release", kind: "mutex", hold: 500 * ms, length: 8000 * ms,
 		mishaps: []mishap{{at: 300 * ms, what: "lost", fresh: true}}},
+	{name: "a lost deletion of a release's record", kind: "mutex", hold: 500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 300 * ms, what: "lost", after: 1, fresh: true}}},
 	{name: "a lost renewal", kind: "mutex", hold: 7500 * ms, length: 12000 * ms,
 		mishaps: []mishap{{at: 500 * ms, what: "lost", fresh: true}}},
 	{name: "a lost renewal of a lock taken twice", kind: "mutex", hold: 4500 * ms, rounds: 2, length: 12000 * ms,
@@ -120,6 +123,10 @@ var stories = []story{
 		length: 12000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "held"}, {at: 4000 * ms, what: "flows"}}},
 	{name: "a replica that is gone", kind: "mutex", replicated: true, hold: 2500 * ms, length: 12000 * ms,
 		mishaps: []mishap{{what: "crashed"}}},
+	{name: "a replica that is gone, without which nothing is written", kind: "mutex", replicated: true, needed: true,
+		hold: 1500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "crashed"}}},
+	{name: "a replica that is gone at a release, without which nothing is written", kind: "mutex", replicated: true,
+		needed: true, hold: 1500 * ms, length: 14000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "crashed"}}},
 	{name: "a replica that stands still for a fenced lock", kind: "fenced", replicated: true, hold: 2500 * ms,
 		length: 8000 * ms, mishaps: []mishap{{what: "held"}}},
 	{name: "a lost grant with a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 16000 * ms,
@@ -145,6 +152,9 @@ func (s *story) scenario() string {
 		kind, watchdog, s.hold, max(s.rounds, 1), more)
 	if s.replicated {
 		world += " replicas=1 sync=on"
+	}
+	if s.needed {
+		world += " min-replicas=1"
 	}
 	if s.wait > 0 {
 		world += fmt.Sprint(" wait=", s.wait)
