@@ -43,6 +43,7 @@ func build(t *testing.T, folder string) redisson {
 // jvm is the party of a JVM with Redisson.
 type jvm struct {
 	end   func()        // has it end
+	ready <-chan string // gets its first line
 	ended chan struct{} // closed at the end of its output
 
 	mu      sync.Mutex
@@ -53,6 +54,13 @@ type jvm struct {
 
 // start starts an agent, and ends it with the test.
 func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) *jvm {
+	j := r.launch(t, watchdog, masters)
+	j.await(t)
+	return j
+}
+
+// launch begins to start an agent.
+func (r redisson) launch(t *testing.T, watchdog time.Duration, masters []string) *jvm {
 	arguments := append([]string{"-cp", r.classpath, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"interop.Agent", strconv.FormatInt(watchdog.Milliseconds(), 10)}, masters...)
@@ -66,7 +74,7 @@ func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) 
 	require.NoError(t, command.Start())
 	j := &jvm{in: in, end: func() { in.Close() }, ended: make(chan struct{}),
 		answers: map[string]chan string{"ready": make(chan string, 1)}}
-	ready := j.answers["ready"]
+	j.ready = j.answers["ready"]
 	go j.listen(out)
 	t.Cleanup(func() {
 		j.end()
@@ -80,14 +88,18 @@ func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) 
 			t.Logf("Redisson %s said:\n%s", r.version, &complaints)
 		}
 	})
+	return j
+}
+
+// await returns when it has started.
+func (j *jvm) await(t *testing.T) {
 	select {
-	case <-ready:
+	case <-j.ready:
 	case <-j.ended:
 		require.FailNow(t, "the JVM ended")
 	case <-time.After(startLimit):
 		require.FailNow(t, "the JVM does not start")
 	}
-	return j
 }
 
 // listen hands the answers to those who asked.

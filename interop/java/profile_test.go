@@ -22,6 +22,9 @@ import (
 	"minikv/trace"
 )
 
+// startedAtOnce is how many JVMs may be starting.
+const startedAtOnce = 3
+
 // tellings is how often a story may be told, as a machine can be busy with something else.
 const tellings = 3
 
@@ -54,6 +57,12 @@ func perform(t *testing.T, built redisson, stories []story) []*stage {
 	stages := make([]*stage, len(stories))
 	for i, s := range stories {
 		stages[i] = newStage(t, s, built)
+		if i >= startedAtOnce {
+			stages[i-startedAtOnce].agent.await(t)
+		}
+	}
+	for _, s := range stages[max(0, len(stages)-startedAtOnce):] {
+		s.agent.await(t)
 	}
 	var wg sync.WaitGroup
 	for _, s := range stages {
@@ -108,7 +117,7 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 		}
 		addresses = append(addresses, through)
 	}
-	st.agent = built.start(t, watchdog, addresses)
+	st.agent = built.launch(t, watchdog, addresses)
 	return st
 }
 
