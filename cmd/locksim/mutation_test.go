@@ -141,6 +141,7 @@ func TestScenariosNeedTheirGuards(t *testing.T) {
 	}
 	for _, m := range list {
 		t.Run(m.scenario+": "+m.guard, func(t *testing.T) {
+			t.Parallel()
 			program := m.build(t)
 			args := append([]string{"run", "--trace", "none"}, strings.Fields(m.scenario)...)
 			out, err := exec.Command(program, args...).CombinedOutput()
@@ -187,7 +188,7 @@ func (m *mutation) build(t *testing.T) (program string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, content, 0o600))
 	program = filepath.Join(dir, "locksim")
-	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
