@@ -275,7 +275,7 @@ func (n *Node) restart(process func()) error {
 func listenAgain(address string) (listener net.Listener, err error) {
 	const tries, pause = 20, 5 * time.Millisecond
 	for range tries {
-		if listener, err = net.Listen("tcp", address); err == nil {
+		if listener, err = server.Bind("tcp", address); err == nil {
 			return listener, nil
 		}
 		time.Sleep(pause)

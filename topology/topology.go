@@ -11,6 +11,7 @@ import (
 
 	"minikv/cluster"
 	"minikv/internal/resp"
+	"minikv/server"
 	"minikv/server/engine"
 )
 
@@ -201,7 +202,7 @@ func listen(cfg Config, count int) (addresses []*net.TCPAddr, listeners []net.Li
 			addresses = append(addresses, &net.TCPAddr{IP: net.ParseIP(cfg.Host), Port: next})
 			continue
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(next)))
+		listener, err := server.Bind("tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(next)))
 		if err != nil {
 			closeAll(listeners)
 			return nil, nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)

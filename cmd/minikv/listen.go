@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"minikv/server"
 )
 
 // errNowhere is redis-server's.
@@ -49,7 +51,7 @@ func listenTCP(conf *config) (listeners []net.Listener, err error) {
 	for _, address := range strings.Fields(conf.get("bind")) {
 		optional := strings.HasPrefix(address, "-")
 		network, host := bindAddress(strings.TrimPrefix(address, "-"))
-		listener, err := net.Listen(network, net.JoinHostPort(host, conf.get("port")))
+		listener, err := server.Bind(network, net.JoinHostPort(host, conf.get("port")))
 		if err != nil && optional && isUnavailable(err) {
 			continue
 		}
@@ -111,7 +113,7 @@ func oneHost(addresses []string) (host string, err error) {
 	case len(addresses) == 0:
 		return "", errNowhere
 	case len(addresses) == 2 && addresses[0] == "*" && strings.TrimPrefix(addresses[1], "-") == "::*":
-		if probe, err := net.Listen("tcp6", "[::]:0"); err == nil {
+		if probe, err := server.Bind("tcp6", "[::]:0"); err == nil {
 			_ = probe.Close()
 			return "::", nil // the IPv4 ones too
 		}

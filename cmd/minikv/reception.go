@@ -19,7 +19,7 @@ var controlMode = engine.NewMode("control",
 // serve answers at a port of its own, which no fault strikes and which lives as
 // long as the process; port 0 is a free one.
 func (c *control) serve(conf *config, host string, port int, logs *logger) (*server.Server, string, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	listener, err := server.Bind("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, "", listenError(err)
 	}
