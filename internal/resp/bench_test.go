@@ -45,3 +45,22 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkParse is the replies and messages that clients of locks get.
+func BenchmarkParse(b *testing.B) {
+	var sent []byte
+	for _, v := range []Value{Null, One, Int(29_999), OK, List(Str("subscribe"), Str("redisson_lock__channel:{lock:1}"), One),
+		List(Str("message"), Str("redisson_lock__channel:{lock:1}"), Str("0"))} {
+		sent = Append(sent, v, 2)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for rest := sent; len(rest) > 0; {
+			_, n, err := Parse(rest)
+			if err != nil || n == 0 {
+				b.Fatal(n, err)
+			}
+			rest = rest[n:]
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package resp
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -68,6 +67,9 @@ func (p *parser) value(depth int) (Value, bool) {
 	prefix, rest := line[0], line[1:]
 	switch prefix {
 	case '+':
+		if string(rest) == "OK" {
+			return OK, true
+		}
 		return Simple(string(rest)), true
 	case '-':
 		return Err(string(rest)), true
@@ -95,16 +97,20 @@ func (p *parser) value(depth int) (Value, bool) {
 
 // line takes the bytes up to the next CRLF.
 func (p *parser) line() ([]byte, bool) {
-	i := bytes.Index(p.buf[p.pos:], []byte("\r\n"))
-	if i < 0 {
-		return nil, false
+	rest := p.buf[p.pos:]
+	for i := 1; i < len(rest); i++ { // few lines have more than three bytes
+		if rest[i] == '\n' && rest[i-1] == '\r' {
+			p.pos += i + 1
+			return rest[:i-1], true
+		}
 	}
-	line := p.buf[p.pos : p.pos+i]
-	p.pos += i + 2
-	return line, true
+	return nil, false
 }
 
 func (p *parser) integer(start int, text []byte) (int64, bool) {
+	if len(text) == 1 && text[0]-'0' <= 9 { // most are one digit
+		return int64(text[0] - '0'), true
+	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		return 0, p.fail(start, "invalid integer")
