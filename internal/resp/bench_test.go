@@ -48,9 +48,11 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkParse is the replies and messages that clients of locks get.
 func BenchmarkParse(b *testing.B) {
+	channel := Str("redisson_lock__channel:{lock:1}")
 	var sent []byte
-	for _, v := range []Value{Null, One, Int(29_999), OK, List(Str("subscribe"), Str("redisson_lock__channel:{lock:1}"), One),
-		List(Str("message"), Str("redisson_lock__channel:{lock:1}"), Str("0"))} {
+	for _, v := range []Value{
+		Null, One, Int(29_999), OK, List(Str("subscribe"), channel, One), List(Str("message"), channel, Str("0")),
+	} {
 		sent = Append(sent, v, 2)
 	}
 	b.ReportAllocs()
