@@ -27,6 +27,9 @@ type conn struct {
 	retrying bool  // it will
 
 	lent *[]bool // by place, from firstLent on; nil: none was
+
+	askingPlace int           // where the latest ASKING went
+	askingAt    time.Duration // when it, or what followed it there, arrives
 }
 
 // The places of a connection's sessions.

@@ -175,8 +175,15 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) (at time.
 	if !alone {
 		at = max(at, ch.last)
 	}
+	behind := alone && m.kind == msgRequest && m.place == m.conn.askingPlace // ASKING, or the request that it is for
+	if behind {
+		at = max(at, m.conn.askingAt)
+	}
 	if m.kind == msgRequest {
 		at = m.conn.n.busy(at)
+	}
+	if behind {
+		m.conn.askingAt = at
 	}
 	if !alone {
 		ch.last = at

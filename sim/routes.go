@@ -122,6 +122,7 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 
 // sendAsking sends what must come before a request that was pointed here for once.
 func (c *conn) sendAsking(place int) {
+	c.askingPlace, c.askingAt = place, 0
 	m := c.p.w.newMessage(msgRequest)
 	m.setArgs("ASKING")
 	m.text, m.conn, m.place, m.life = "ASKING", c, place, c.life
