@@ -285,6 +285,9 @@ func (c *conn) push(m *message) {
 // movedAway follows the news that the slot of a subscription is served by
 // another node: those that the node has ended, and those it refuses, are broken.
 func (c *conn) movedAway(ended []resp.Value) {
+	if c.p.ownWays().slots.scanned {
+		return // it takes no notice
+	}
 	for _, s := range c.subs {
 		if !s.closed && len(ended) > 1 && s.channel == ended[1].Str {
 			s.again = true

@@ -337,8 +337,15 @@ func applyRun(r *runner, s Step) {
 	if n.down {
 		return
 	}
-	n.meddle(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor, Text: strings.Join(s.Args[1:], " ")},
-		s.Args[1:]...)
+	args := s.Args[1:]
+	e := trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor, Text: strings.Join(args, " ")}
+	if e.Text == "SCRIPT LOAD all" {
+		for _, script := range allScripts() {
+			args = []string{"SCRIPT", "LOAD", script.Text}
+			n.byHand(args...)
+		}
+	}
+	n.meddle(e, args...)
 }
 
 func checkClock(w *Spec, s Step) error {

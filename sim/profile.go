@@ -48,9 +48,10 @@ type redisson struct {
 	root     *simCtx
 	watchdog time.Duration
 	fairWait time.Duration
-	broken   bool            // releases look at no owner
-	replicas map[*node]int64 // of each master, as far as known
-	renewals [2]renewals     // of plain locks, of read locks
+	broken   bool               // releases look at no owner
+	replicas map[*node]int64    // of each master, as far as known
+	renewals [2]renewals        // of plain locks, of read locks
+	loaded   map[scriptAt]int32 // the life of the connection in which it was; of a cluster
 }
 
 // redissons makes the process's instances, one for each master.
@@ -64,6 +65,9 @@ func (c *client) redissons() []*redisson {
 			r.fairWait = c.load.FairWait
 		}
 		list = append(list, r)
+	}
+	if list[0].clustered() {
+		list[0].connect()
 	}
 	return list
 }
@@ -79,6 +83,9 @@ type request struct {
 // response timeout, also if it must not be: the batch is made so. The error is
 // errNotSynced if that is checked and no replica has confirmed it.
 func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
+	if r.clustered() {
+		return r.sendInCluster(q)
+	}
 	err = r.again(q.resend || r.p.w.cfg.Sync, func() (err error) {
 		reply, err = r.sendOnce(q)
 		return err
@@ -178,6 +185,11 @@ func (r *redisson) publish() string {
 
 // command runs a plain command; its first argument is a key.
 func (r *redisson) command(name string, args ...string) (reply lockclient.Reply, err error) {
+	if r.clustered() {
+		return r.aimed(aim{}, args[0], func(ctx context.Context, l *lane) (lockclient.Reply, error) {
+			return l.do(ctx, append([]string{name}, args...)...)
+		})
+	}
 	err = r.again(true, func() (err error) {
 		ctx, cancel := r.limited(responseTimeout)
 		defer cancel()

@@ -188,11 +188,17 @@ type entry struct {
 // when the connection breaks is not noticed.
 func (l *rlock) subscribe(limit time.Duration) (*entry, error) {
 	e := &entry{of: l.of, gate: clientRuntime{l.of.p}.NewGate()}
+	if l.of.clustered() {
+		return e, l.subscribeInCluster(e, limit)
+	}
+	return e, l.subscribeWithin(e, limit)
+}
+
+func (l *rlock) subscribeWithin(e *entry, limit time.Duration) (err error) {
 	ctx, cancel := l.of.limited(limit)
 	defer cancel()
-	var err error
 	e.sub, err = l.of.Subscribe(ctx, l.side.channel(l), l.of.Topology().Sharded, e.deliver, func() {})
-	return e, err
+	return err
 }
 
 func (e *entry) deliver(payload string) {

@@ -22,3 +22,18 @@ func redissonScript(file string) *lockclient.Script {
 	}
 	return lockclient.NewScript(strings.ReplaceAll(file, "_", "-"), string(text))
 }
+
+// allScripts are all that clients of locks run, of either profile.
+func allScripts() (list []*lockclient.Script) {
+	for _, file := range lockclient.ShippedNames() {
+		list = append(list, lockclient.Shipped(file))
+	}
+	own, err := redissonFiles.ReadDir("redisson")
+	if err != nil {
+		panic(err) // the folder is missing from this package
+	}
+	for _, file := range own {
+		list = append(list, redissonScript(strings.TrimSuffix(file.Name(), ".lua")))
+	}
+	return list
+}

@@ -76,6 +76,30 @@ func TestRedissonLooksAtTheWait(t *testing.T) {
 	}
 }
 
+// A slot whose keys have moved and that stays open: Redisson's renewal is pointed to a
+// master that does not know its script, and never arrives there.
+func TestRedissonInAnOpenSlot(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	world := "cluster=3x0 clients=2 lock=mutex ttl=3s hold=20s rounds=1 delay=1ms..5ms"
+	story := "expect exclusion=holds\nat 0s start c1\nat 500ms move lock:1 m2 step=open for=10s keys=0s\n" +
+		"at 1s start c2\nrun for=30s\n"
+	known := "at 0s run m2 SCRIPT LOAD all\n"
+	require.Equal(t, "violated", judge(t, opt, world, story, "redisson")["exclusion"])
+	require.Equal(t, "holds", judge(t, opt, world, known+story, "redisson")["exclusion"])
+	require.Equal(t, "holds", judge(t, opt, world, story, "lockclient")["exclusion"])
+}
+
+// The subscription to a slot that moves is never made again: who waits gets the lock
+// when its lease would have ended, and others know of the release at once.
+func TestRedissonWaitsThroughAMove(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	world := "cluster=3x0 clients=2 lock=mutex ttl=60s hold=3s rounds=1 delay=1ms..5ms bound=30s"
+	story := "expect progress=holds\nat 0s run m2 SCRIPT LOAD all\nat 0s start c1\nat 1s start c2\n" +
+		"at 2s move lock:1 m2\nrun for=90s\n"
+	require.Equal(t, "violated", judge(t, opt, world, story, "redisson")["progress"])
+	require.Equal(t, "holds", judge(t, opt, world, story, "lockclient")["progress"])
+}
+
 // With a fixed lease RedissonRedLock believes what has ended before it was complete.
 func TestRedissonMeasuresNoValidity(t *testing.T) {
 	got := judge(t, Options{Seed: 1, Lua: NewLua()},

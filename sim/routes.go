@@ -14,11 +14,13 @@ import (
 
 // How a process finds the server for a key, as go-redis does: by the slot table
 // of a cluster, asked for again when a server points elsewhere or is gone; by
-// what Sentinels say; or by the announcement of a promotion.
+// what Sentinels say; or by the announcement of a promotion. What Redisson does in a
+// cluster is in profile_cluster.go.
 
 // slotMap is a process's idea of who serves which slot.
 type slotMap struct {
 	ranges  []slotRange // nil: as the cluster was made
+	scanned bool        // it is asked for now and then alone, as Redisson does
 	asking  bool        // a task is asking for a new one
 	askedAt time.Duration
 	next    int // the node to ask next
@@ -68,7 +70,12 @@ func (w *World) redirected(v *resp.Value) (to *node, asking bool) {
 	if v.Kind != resp.Error {
 		return nil, false
 	}
-	words := strings.Fields(v.Str)
+	return w.pointed(v.Str)
+}
+
+// pointed is redirected for the text of an error.
+func (w *World) pointed(text string) (to *node, asking bool) {
+	words := strings.Fields(text)
 	if len(words) == 3 && (words[0] == "MOVED" || words[0] == "ASK") {
 		return w.nodeAt(words[2]), words[0] == "ASK"
 	}
@@ -142,7 +149,7 @@ func (p *process) askForSlots() {
 		return
 	}
 	s := &p.ownWays().slots
-	if s.asking || s.askedAt > 0 && p.clock.Mono() < s.askedAt+slotsPeriod {
+	if s.scanned || s.asking || s.askedAt > 0 && p.clock.Mono() < s.askedAt+slotsPeriod {
 		return
 	}
 	s.asking = true
@@ -186,14 +193,19 @@ func (p *process) learnSlots(t *task, n *node) bool {
 	return true
 }
 
-// rehome moves each subscription whose channel another node serves now.
+// rehome moves each subscription whose channel another node serves now; Redisson's end.
 func (p *process) rehome() {
 	for _, c := range append([]*conn(nil), p.conns...) {
 		if c == nil {
 			continue
 		}
 		for _, s := range append([]*subscription(nil), c.subs...) {
-			if to := p.server(s.group, s.channel); s.group != nil && to != c.n {
+			to := p.server(s.group, s.channel)
+			switch {
+			case s.group == nil || to == c.n:
+			case p.ways.slots.scanned:
+				s.abandon()
+			default:
 				c.moveSubscription(s, p.conn(to))
 			}
 		}

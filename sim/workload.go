@@ -96,6 +96,9 @@ func (w *World) addClients(count, locks int, load *Workload, own *Own) {
 	list := make([]client, count)
 	w.clients, w.procs = make([]*client, count), make([]*process, count)
 	w.names = slices.Grow(w.names, count)
+	if load.Redisson && w.cfg.Plan.Cluster {
+		w.layout = w.slotsNow()
+	}
 	for i := range list {
 		w.clients[i] = &list[i]
 		list[i] = client{w: w, load: load, own: own, actor: w.actor("c" + strconv.Itoa(i+1)), number: i + 1,

@@ -56,7 +56,8 @@ type World struct {
 	nodes     []*node         // masters, then replicas in their masters' order
 	directory cluster.Directory
 	sentinels []*node
-	groups    []*group // the masters, each with its replicas; of a cluster only one, with all
+	groups    []*group    // the masters, each with its replicas; of a cluster only one, with all
+	layout    []slotRange // of a cluster, as it was made, for clients of Redisson
 	resource  *resource
 	lockKeys  []lockKey // of locks, if Config.Thefts is set
 	nemesis   trace.Actor

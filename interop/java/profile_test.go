@@ -92,30 +92,45 @@ const lockKey = "lock:1"
 
 func newStage(t *testing.T, s story, built redisson) *stage {
 	st := &stage{story: s}
-	var addresses []string
-	plan := cluster.Plan{Masters: 1}
-	if s.kind == "redlock" {
-		plan.Masters = masters
+	var addresses, direct []string
+	cfg := topology.Config{Plan: cluster.Plan{Masters: 1}}
+	switch {
+	case s.kind == "redlock":
+		cfg.Plan.Masters = masters
+	case s.replicated:
+		cfg.Plan.Replicas = 1
+	case s.cluster:
+		cfg.Plan.Masters, cfg.Plan.Cluster, cfg.Grown, cfg.Announce = masters, true, true, wireHost
 	}
-	if s.replicated {
-		plan.Replicas = 1
-	}
-	top, err := topology.Start(topology.Config{Plan: plan})
+	top, err := topology.Start(cfg)
 	require.NoError(t, err)
 	t.Cleanup(top.Close)
 	st.topology = top
-	for i := range plan.Masters {
+	for i := range cfg.Plan.Masters {
 		master := st.node("m%d", i)
-		w := newWire(t, master.Address())
+		address, at := master.Address(), "127.0.0.1:0"
+		if s.cluster { // the wire is where the node says it is
+			address, at = behindWire(address), address
+		}
+		w := newWire(t, address, at)
+		if s.strange {
+			w.slow = 5 * ms
+		}
 		through := w.address
-		server := redis.NewClient(&redis.Options{Addr: master.Address()})
+		server := redis.NewClient(&redis.Options{Addr: address})
 		t.Cleanup(func() { server.Close() })
-		st.wires, st.servers = append(st.wires, w), append(st.servers, server)
-		st.others = append(st.others, connect(t, master.Address(), false))
+		st.wires, st.servers, direct = append(st.wires, w), append(st.servers, server), append(direct, address)
 		if s.replicated {
 			through += "+" + st.node("r%d", i).Address()
 		}
 		addresses = append(addresses, through)
+	}
+	if s.cluster {
+		st.others = []*lockclient.Client{connectCluster(t, direct)}
+		addresses = []string{strings.Join(addresses, ",")}
+	}
+	for i := 0; !s.cluster && i < len(direct); i++ {
+		st.others = append(st.others, connect(t, direct[i], false))
 	}
 	st.agent = built.launch(t, watchdog, addresses)
 	return st
@@ -128,9 +143,13 @@ func (s *stage) node(name string, i int) *topology.Node {
 
 // play tells the story.
 func (s *stage) play() {
-	s.ask("warm", "lock", "-1")
+	for _, key := range s.warm() {
+		s.ask(key, s.verb(), "-1")
+	}
 	time.Sleep(watchdog / 2)
-	s.ask("warm", "unlock", "")
+	for _, key := range s.warm() {
+		s.ask(key, "unlock", "")
+	}
 	time.Sleep(watchdog / 2) // until its last timer has found nothing to renew
 	for _, w := range s.wires {
 		w.forget()
@@ -160,8 +179,12 @@ func (s *stage) play() {
 			"held":    func() { replica.HoldReplication() },
 			"flows":   func() { replica.ReleaseReplication() },
 			"crashed": func() { replica.Kill() },
-			"down":    w.down,
-			"up":      w.up,
+			"opened":  func() { s.openSlot(m.master) },
+			"taken":   func() { s.openSlot(m.master); s.moveKeys(m.master) },
+			"closed":  func() { s.closeSlot(m.master) },
+			"moved":   func() { s.openSlot(m.master); s.closeSlot(m.master) },
+			"down":    func() { s.end(m.master) },
+			"up":      func() { s.begin(m.master) },
 		}[m.what])
 	}
 	time.Sleep(ahead)
@@ -195,10 +218,8 @@ func (s *stage) other(d time.Duration) {
 
 // tell is what the thread does.
 func (s *stage) tell() {
-	verb, argument := "lock", "-1"
+	verb, argument := s.verb(), "-1"
 	switch {
-	case s.kind == "fenced":
-		verb = "lockForToken"
 	case s.once:
 		verb, argument = "tryLock", ""
 	case s.wait > 0:
@@ -218,6 +239,14 @@ func (s *stage) tell() {
 		}
 		s.result(outcome)
 	}
+}
+
+// verb is what takes the lock however long that takes.
+func (s *stage) verb() string {
+	if s.kind == "fenced" {
+		return "lockForToken"
+	}
+	return "lock"
 }
 
 func (s *stage) ask(key, verb, argument string) string {
@@ -261,16 +290,20 @@ func (s *stage) observed() (list []moment) {
 	return list
 }
 
+// compiled is the Lua that all runs of the model share.
+var compiled = sim.NewLua()
+
 // expected is what the model does with a seed.
 func (s *story) expected(t *testing.T, seed uint64) (list []moment) {
 	parsed, err := sim.ParseScenario("story.scenario", s.scenario())
 	require.NoError(t, err)
-	_, err = parsed.Run(t.Context(), sim.Options{Seed: seed, Details: true, Observe: func(e *trace.Event, names []string) {
-		name := modelName(e, names)
-		if name != "" {
-			list = append(list, moment{name, e.At - ahead})
-		}
-	}})
+	_, err = parsed.Run(t.Context(), sim.Options{Seed: seed, Details: true, Lua: compiled,
+		Observe: func(e *trace.Event, names []string) {
+			name := modelName(e, names)
+			if name != "" {
+				list = append(list, moment{name, e.At - ahead})
+			}
+		}})
 	require.NoError(t, err)
 	return list
 }
@@ -294,7 +327,8 @@ func modelName(e *trace.Event, names []string) string {
 		return ""
 	}
 	name, _, _ := strings.Cut(strings.ReplaceAll(e.Text, "(", " "), " ")
-	if name == "SCRIPT" || name == "INFO" || strings.Contains(e.Text, "NOSCRIPT") {
+	aside := []string{"SCRIPT", "INFO", "CLUSTER", "ASKING"}
+	if slices.Contains(aside, name) || strings.Contains(e.Text, "NOSCRIPT") {
 		return ""
 	}
 	return names[e.Actor] + " " + name
@@ -315,9 +349,9 @@ func late(at time.Duration) time.Duration { return 500*ms + at/10 }
 func (s *stage) differences(t *testing.T) (list []string) {
 	runs := make([]map[string][]moment, seeds)
 	for i := range runs {
-		runs[i] = channels(s.expected(t, uint64(i+1)))
+		runs[i] = s.channels(s.expected(t, uint64(i+1)))
 	}
-	observed := channels(s.observed())
+	observed := s.channels(s.observed())
 	for channel := range runs[0] {
 		observed[channel] = append([]moment(nil), observed[channel]...) // also what the model alone does
 	}
@@ -355,8 +389,9 @@ func alike(a, b []moment) int {
 	return n
 }
 
-// channels separates what may come in any order: what nobody waits for.
-func channels(list []moment) map[string][]moment {
+// channels separates what may come in any order: what nobody waits for. Of what comes
+// again and again without a pause there are the first and the last.
+func (s *story) channels(list []moment) map[string][]moment {
 	sorted := map[string][]moment{}
 	for _, m := range list {
 		channel := "requests"
@@ -367,10 +402,15 @@ func channels(list []moment) map[string][]moment {
 			channel = "renewals of " + m.name[:len("m1")]
 		case strings.HasSuffix(m.name, " DEL"):
 			channel = "deletions"
-		case strings.HasSuffix(m.name, " UNSUBSCRIBE"):
+		case strings.HasSuffix(m.name, "UNSUBSCRIBE"):
 			channel = "ends of subscriptions"
 		}
-		sorted[channel] = append(sorted[channel], m)
+		so := sorted[channel]
+		if n := len(so); s.strange && n > 1 && so[n-2].name == m.name && so[n-1].name == m.name {
+			so[n-1] = m
+			continue
+		}
+		sorted[channel] = append(so, m)
 	}
 	return sorted
 }

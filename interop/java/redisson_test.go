@@ -195,7 +195,10 @@ func (m meeting) renew(pairs []pair) {
 // connect makes a client of lockclient that speaks Redisson's old or present
 // protocol.
 func connect(t *testing.T, address string, old bool) *lockclient.Client {
-	rdb := redis.NewClient(&redis.Options{Addr: address})
+	return clientOver(t, redis.NewClient(&redis.Options{Addr: address}), old)
+}
+
+func clientOver(t *testing.T, rdb redis.UniversalClient, old bool) *lockclient.Client {
 	t.Cleanup(func() { rdb.Close() })
 	transport, err := goredis.New(t.Context(), rdb)
 	require.NoError(t, err)

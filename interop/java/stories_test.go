@@ -12,6 +12,8 @@ type story struct {
 	name       string
 	kind       string        // by the agent's names
 	replicated bool          // the master has a replica
+	cluster    bool          // of three masters, the first of which has the lock
+	strange    bool          // no master but the first knows the scripts
 	needed     bool          // without which the master takes no writes
 	wait       time.Duration // of tryLock(); 0: lock()
 	once       bool          // tryLock() without a wait
@@ -26,8 +28,9 @@ type story struct {
 type mishap struct {
 	master int // 0: the first
 	at     time.Duration
-	// late or lost: a reply; unheard: a message; deleted: the lock; down, up: the server;
-	// held, flows, crashed: the replica.
+	// opened, closed: the lock's slot, towards the master, and its keys move; taken: opened,
+	// and they move; moved: opened and closed; late or lost: a reply; unheard: a message;
+	// deleted: the lock; down, up: the server; held, flows, crashed: the replica.
 	what  string
 	after int           // so many replies, or messages, are left alone first
 	fresh bool          // the server does not know the script: in the simulator it is loaded then
@@ -133,6 +136,30 @@ var stories = []story{
 		mishaps: []mishap{{what: "lost", fresh: true}}},
 	{name: "a lost release with a replica", kind: "mutex", replicated: true, hold: 1500 * ms, length: 12000 * ms,
 		mishaps: []mishap{{at: 1300 * ms, what: "lost", fresh: true}}},
+	{name: "a cluster", kind: "mutex", cluster: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "a lost grant in a cluster", kind: "mutex", cluster: true, hold: 2500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{what: "lost", fresh: true}}},
+	{name: "a master that is down when it is locked", kind: "mutex", cluster: true, hold: 2500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: -ahead / 2, what: "down"}, {at: 2000 * ms, what: "up"}}},
+	{name: "a wait in a cluster", kind: "mutex", cluster: true, hold: 2500 * ms, held: true, length: 6000 * ms},
+	{name: "a slot that moves while its lock is held", kind: "mutex", cluster: true, hold: 7500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: 500 * ms, what: "moved"}}},
+	{name: "a slot that moves while one waits", kind: "mutex", cluster: true, hold: 2500 * ms, held: true,
+		length: 10000 * ms, mishaps: []mishap{{master: 1, at: 500 * ms, what: "moved"}}},
+	{name: "a slot that has moved before one waits", kind: "mutex", cluster: true, hold: 2500 * ms, held: true,
+		length: 12000 * ms, mishaps: []mishap{{master: 1, at: -ahead / 2, what: "moved"}}},
+	{name: "a slot that moves slowly to a master that knows no script", kind: "mutex", cluster: true, strange: true,
+		hold: 5500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: 500 * ms, what: "taken"}, {master: 1, at: 4500 * ms, what: "closed"}}},
+	{name: "a slot that is open at an acquisition", kind: "fenced", cluster: true, hold: 1500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: -ahead / 2, what: "opened"}, {master: 1, at: 2000 * ms, what: "closed"}}},
+	{name: "a slot that is open at a renewal", kind: "read", cluster: true, hold: 4500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: 500 * ms, what: "opened"}, {master: 1, at: 3500 * ms, what: "closed"}}},
+	{name: "a slot that is open at a release", kind: "mutex", cluster: true, hold: 1500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: 500 * ms, what: "opened"}, {master: 1, at: 3000 * ms, what: "closed"}}},
+	{name: "a fair wait whose slot moves", kind: "fair", cluster: true, hold: 2500 * ms, held: true, length: 12000 * ms,
+		mishaps: []mishap{{master: 1, at: 500 * ms, what: "moved"}}},
+	{name: "several slots", kind: "several", cluster: true, hold: 2500 * ms, length: 6000 * ms},
 }
 
 // scenario is the story for the simulator.
@@ -148,10 +175,17 @@ func (s *story) scenario() string {
 	case "several":
 		kind, more = "multi", " one-order=on"
 	}
-	world := fmt.Sprintf("world clients=2 lock=%s profile=redisson ttl=%v hold=%v rounds=%d delay=500us..1ms pool=on%s",
-		kind, watchdog, s.hold, max(s.rounds, 1), more)
+	delay := "500us..1ms"
+	if s.strange {
+		delay = "5ms..10ms" // of so many requests
+	}
+	world := fmt.Sprintf("world clients=2 lock=%s profile=redisson ttl=%v hold=%v rounds=%d delay=%s pool=on%s",
+		kind, watchdog, s.hold, max(s.rounds, 1), delay, more)
 	if s.replicated {
 		world += " replicas=1 sync=on"
+	}
+	if s.cluster {
+		world += " cluster=3x0"
 	}
 	if s.needed {
 		world += " min-replicas=1"
@@ -163,6 +197,9 @@ func (s *story) scenario() string {
 		world += " once=on"
 	}
 	lines := []string{world, "expect exclusion=holds"}
+	for i := 0; s.cluster && !s.strange && i < masters; i++ {
+		lines = append(lines, fmt.Sprintf("at 0s run m%d SCRIPT LOAD all", i+1))
+	}
 	if s.held {
 		lines = append(lines, "at 0s start c2")
 	}
@@ -171,6 +208,9 @@ func (s *story) scenario() string {
 		after := m.after
 		if m.fresh {
 			after += 2 // that the script is unknown, and that it is loaded
+		}
+		if m.fresh && s.cluster {
+			after-- // it is loaded first
 		}
 		if s.replicated && m.at == 0 {
 			after++ // how many replicas there are
@@ -184,6 +224,10 @@ func (s *story) scenario() string {
 			"flows":   fmt.Sprintf("release r%d", m.master+1),
 			"crashed": fmt.Sprintf("crash r%d", m.master+1),
 			"down":    fmt.Sprintf("crash m%d", m.master+1),
+			"opened":  fmt.Sprintf("move %s m%d step=open", lockKey, m.master+1),
+			"taken":   fmt.Sprintf("move %s m%d step=open for=1h keys=0s", lockKey, m.master+1),
+			"closed":  fmt.Sprintf("move %s m%d", lockKey, m.master+1),
+			"moved":   fmt.Sprintf("move %s m%d", lockKey, m.master+1),
 			"up":      fmt.Sprintf("restart m%d data=keep", m.master+1),
 		}[m.what]
 		lines = append(lines, fmt.Sprintf("at %v %s", ahead+m.at, line))

@@ -21,6 +21,7 @@ type wire struct {
 	t        *testing.T
 	upstream string
 	address  string
+	slow     time.Duration // how late each reply is; constant once anybody connects
 
 	mu       sync.Mutex
 	listener net.Listener // nil: nobody can connect
@@ -47,8 +48,9 @@ type wireFault struct {
 	message bool
 }
 
-func newWire(t *testing.T, upstream string) *wire {
-	w := &wire{t: t, upstream: upstream, address: "127.0.0.1:0", texts: map[string]string{}}
+// newWire makes a wire that listens at an address.
+func newWire(t *testing.T, upstream, address string) *wire {
+	w := &wire{t: t, upstream: upstream, address: address, texts: map[string]string{}}
 	w.up()
 	t.Cleanup(w.down)
 	return w
@@ -138,6 +140,7 @@ func (w *wire) replies(server, client net.Conn, asked <-chan sight) {
 			if size == 0 {
 				break
 			}
+			time.Sleep(w.slow)
 			struck, ok := w.replied(v, asked)
 			if ok && struck.cut {
 				return
@@ -157,7 +160,10 @@ func (w *wire) replies(server, client net.Conn, asked <-chan sight) {
 
 // replied notes a reply, and returns what strikes it.
 func (w *wire) replied(v resp.Value, asked <-chan sight) (struck wireFault, ok bool) {
-	message := v.Kind == resp.Array && len(v.List) > 0 && v.List[0].Str == "message"
+	message := isPush(v, "message") || isPush(v, "smessage")
+	if isPush(v, "sunsubscribe") && len(asked) == 0 {
+		return struck, false // the slot has gone: nobody has asked
+	}
 	var request sight
 	if !message {
 		request = <-asked
@@ -183,6 +189,10 @@ func (w *wire) replied(v resp.Value, asked <-chan sight) (struck wireFault, ok b
 	return struck, false
 }
 
+func isPush(v resp.Value, kind string) bool {
+	return v.Kind == resp.Array && len(v.List) > 0 && v.List[0].Str == kind
+}
+
 // forget forgets what it has seen.
 func (w *wire) forget() {
 	w.mu.Lock()
@@ -201,7 +211,7 @@ func (w *wire) strike(f wireFault) {
 func (w *wire) nameOf(args [][]byte) string {
 	name := strings.ToUpper(string(args[0]))
 	switch name {
-	case "SUBSCRIBE", "UNSUBSCRIBE", "DEL", "PEXPIRE", "WAIT":
+	case "SUBSCRIBE", "UNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE", "DEL", "PEXPIRE", "WAIT":
 		return name
 	case "SCRIPT":
 		text := string(args[2])

@@ -24,7 +24,10 @@ import java.util.concurrent.Executors;
 public final class Agent {
     private Agent() {}
 
-    /** Takes the watchdog's lease in milliseconds, and the address of each independent master, +REPLICA behind it. */
+    /**
+     * Takes the watchdog's lease in milliseconds, and the address of each independent master, +REPLICA behind it; or
+     * those of a cluster's nodes, with commas.
+     */
     public static void main(String[] args) throws IOException {
         Primitives primitives = Primitives.connect(args);
         System.out.println("ready");

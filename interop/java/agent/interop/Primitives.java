@@ -29,7 +29,11 @@ final class Primitives {
             config.setLockWatchdogTimeout(Long.parseLong(args[0]));
             config.setCodec(StringCodec.INSTANCE); // locks have their own; the default one opens up java.base
             String[] nodes = args[i].split("\\+"); // a master, and its replicas
-            if (nodes.length == 1) {
+            if (args[i].contains(",")) {
+                for (String node : args[i].split(",")) {
+                    config.useClusterServers().addNodeAddress("redis://" + node);
+                }
+            } else if (nodes.length == 1) {
                 config.useSingleServer().setAddress("redis://" + nodes[0]);
             } else {
                 MasterSlaveServersConfig servers = config.useMasterSlaveServers().setMasterAddress("redis://" + nodes[0]);

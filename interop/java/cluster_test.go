@@ -1,0 +1,89 @@
+package java
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+
+	"minikv/cluster"
+	"minikv/internal/slot"
+	"minikv/lockclient"
+)
+
+// wireHost is the host that the nodes of a cluster announce: there are the wires, and
+// the nodes on the same ports of 127.0.0.1.
+const wireHost = "127.0.0.2"
+
+func behindWire(address string) string { return strings.Replace(address, wireHost, "127.0.0.1", 1) }
+
+// connectCluster connects to nodes of a cluster beside their wires.
+func connectCluster(t *testing.T, addresses []string) *lockclient.Client {
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses,
+		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, behindWire(address))
+		}})
+	return clientOver(t, rdb, false)
+}
+
+// warm are keys that have each master learn the scripts.
+func (s *stage) warm() (keys []string) {
+	if !s.cluster {
+		return []string{"warm"}
+	}
+	for i := range s.wires {
+		if s.strange && i > 0 {
+			break
+		}
+		key := ""
+		for n := 0; key == "" || !s.owns(i, key); n++ {
+			key = fmt.Sprint("warm:", n)
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// owns reports whether a master of a cluster has the slot of a key.
+func (s *stage) owns(master int, key string) (mine bool) {
+	s.node("m%d", master).Do(func(p cluster.Process) {
+		mine = p.(*cluster.Member).Topology().Slot(slot.OfString(key)).Mine
+	})
+	return mine
+}
+
+// end has a master be down: behind its wire, and in a cluster also for the others.
+func (s *stage) end(master int) {
+	s.wires[master].down()
+	if s.cluster {
+		s.node("m%d", master).Kill()
+	}
+}
+
+func (s *stage) begin(master int) {
+	if s.cluster {
+		_ = s.node("m%d", master).Restart(true)
+	}
+	s.wires[master].up()
+}
+
+// The steps of moving the lock's slot to a master. The end of it takes along the keys
+// that are left.
+
+func (s *stage) openSlot(master int) {
+	assert.NoError(s.wires[0].t, s.node("m%d", master).OpenSlot(slot.OfString(lockKey)))
+}
+
+func (s *stage) moveKeys(master int) {
+	_, err := s.node("m%d", master).MoveKeys(slot.OfString(lockKey), 1000)
+	assert.NoError(s.wires[0].t, err)
+}
+
+func (s *stage) closeSlot(master int) {
+	s.moveKeys(master)
+	assert.NoError(s.wires[0].t, s.node("m%d", master).CloseSlot(slot.OfString(lockKey)))
+}

@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	slots "minikv/internal/slot"
+	"minikv/lockclient"
+)
+
+// Redisson's client in a cluster. Who serves which slot it asks every five seconds, and
+// learns from no redirection: until then each request goes where the slot was, and from
+// there where that server points. Repeated it is where it was sent last.
+
+// scanInterval is scanInterval.
+const scanInterval = 5 * time.Second
+
+// errRedirects says that a server has sent a request back to itself.
+var errRedirects = errors.New("MOVED redirection loop detected")
+
+func (r *redisson) clustered() bool { return r.p.w.cfg.Plan.Cluster }
+
+// connect asks for the slots, and has it done now and then. A client of the world's
+// beginning has connected before it, so that chance says when it asks next.
+func (r *redisson) connect() {
+	s, next := &r.p.ownWays().slots, scanInterval
+	s.scanned, r.loaded = true, map[scriptAt]int32{}
+	if r.p.life == 1 {
+		s.ranges, next = r.p.w.layout, r.below(scanInterval)
+	} else {
+		for !r.learnSlots() {
+			r.sleep(time.Second)
+		}
+	}
+	r.scanAfter(next)
+}
+
+func (r *redisson) scanAfter(d time.Duration) {
+	r.p.after(r.p.clock.Mono()+d, func() {
+		r.p.spawn(func() {
+			_ = r.learnSlots() // else it knows what it knew
+			r.scanAfter(scanInterval)
+		})
+	})
+}
+
+// learnSlots asks one node after the other, the first of them by chance.
+func (r *redisson) learnSlots() bool {
+	nodes := r.p.w.nodes
+	from := int(r.below(time.Duration(len(nodes))))
+	for i := range nodes {
+		if r.p.learnSlots(r.p.running(), nodes[(from+i)%len(nodes)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// slotsNow is who serves which slots, by what the first node knows.
+func (w *World) slotsNow() (ranges []slotRange) {
+	view := w.groups[0].first.member.Topology()
+	for number := range slots.Count {
+		master := w.nodeAt(view.Slot(number).Owner)
+		if last := len(ranges) - 1; last >= 0 && ranges[last].master == master {
+			ranges[last].last = number
+			continue
+		}
+		ranges = append(ranges, slotRange{number, number, master})
+	}
+	return ranges
+}
+
+// aim is where a request goes.
+type aim struct {
+	n             *node // nil: the server of its key
+	moved, asking bool  // what pointed there
+}
+
+// sendInCluster runs a script. Where the server to which it was pointed does not know
+// it, it is loaded by the server of its key and sent there again: the two take turns,
+// without a pause, until the client has asked for the slots.
+func (r *redisson) sendInCluster(q request) (lockclient.Reply, error) {
+	for {
+		home := r.p.server(r.group, first(q.keys))
+		if err := r.load(home, q.script); err != nil {
+			return lockclient.Reply{}, err
+		}
+		reply, err := r.aimed(aim{n: home}, first(q.keys), func(ctx context.Context, l *lane) (lockclient.Reply, error) {
+			return answer(l.run(ctx, "EVALSHA", q.script.SHA, &scriptCall{q.script, q.keys, q.args}))
+		})
+		var refused *lockclient.ServerError
+		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
+			return reply, err
+		}
+		delete(r.loaded, scriptAt{home, q.script.SHA})
+	}
+}
+
+// scriptAt is a script at a server.
+type scriptAt struct {
+	n   *node
+	sha string
+}
+
+// load has a server learn a script, unless it did so in this life of the connection.
+func (r *redisson) load(n *node, s *lockclient.Script) error {
+	at, life := scriptAt{n, s.SHA}, r.p.conn(n).life
+	if r.loaded[at] == life {
+		return nil
+	}
+	_, err := r.aimed(aim{n: n}, "", func(ctx context.Context, l *lane) (lockclient.Reply, error) {
+		return l.do(ctx, "SCRIPT", "LOAD", s.Text)
+	})
+	if err == nil {
+		r.loaded[at] = r.p.conn(n).life
+	}
+	return err
+}
+
+// aimed sends a request to the server at which it is aimed, and to those to which it is
+// pointed, each time over a connection of its own.
+func (r *redisson) aimed(
+	to aim, key string, ask func(context.Context, *lane) (lockclient.Reply, error),
+) (reply lockclient.Reply, err error) {
+	err = r.again(true, func() (err error) {
+		for {
+			n := to.n
+			if n == nil {
+				n = r.p.server(r.group, key)
+			}
+			reply, err = r.askAt(n, to.asking, key, ask)
+			var refused *lockclient.ServerError
+			if !errors.As(err, &refused) {
+				return err
+			}
+			next, asking := r.p.w.pointed(refused.Text)
+			switch {
+			case next == nil:
+				return err
+			case to.moved && to.n == next:
+				return errRedirects
+			}
+			to = aim{next, !asking, asking}
+		}
+	})
+	return reply, err
+}
+
+func (r *redisson) askAt(
+	n *node, asking bool, key string, ask func(context.Context, *lane) (lockclient.Reply, error),
+) (lockclient.Reply, error) {
+	c := r.p.conn(n)
+	l := &lane{r.transport, c, c.borrow(), key}
+	ctx, cancel := r.limited(responseTimeout)
+	defer cancel()
+	if asking {
+		c.sendAsking(l.place)
+	}
+	reply, err := ask(ctx, l)
+	if ctx.Err() == nil {
+		c.giveBack(l.place)
+	}
+	return reply, answerError(err)
+}
+
+// abandon ends a subscription whose channel another node serves now. The client means to
+// subscribe there, and fails: who waits hears nothing more.
+// Source: PublishSubscribeService.reattachPubSub, whose codec is null for such a channel.
+func (s *subscription) abandon() {
+	if s.call.done { // else the end of its time is awaited first
+		s.Close()
+	}
+}
+
+// subscribeInCluster subscribes. A server that does not serve the channel's slot confirms
+// neither the beginning nor the end, and the client waits for both; where it has learned
+// in between that the slot is elsewhere, it waits for the latter twice.
+func (l *rlock) subscribeInCluster(e *entry, limit time.Duration) error {
+	at := l.of.p.server(l.of.group, l.side.channel(l))
+	first := min(limit, responseTimeout)
+	err := l.subscribeWithin(e, first)
+	if err == nil {
+		return nil
+	}
+	rest := limit - first
+	if at == l.of.p.server(l.of.group, l.side.channel(l)) {
+		rest = min(rest, responseTimeout)
+	}
+	l.of.sleep(rest)
+	return err
+}
