@@ -55,19 +55,20 @@ type Bound struct {
 	Masters int      // 0: as many as the row has
 	Faults  int      // at most
 	Random  int      // so many orders at random; 0: all
-	World   []string // what differs from the row's world: ttl=D, lag=D
+	World   []string // what differs from the row's world: ttl=D, lag=D, hold=D
 	Why     string   // why there are no such worlds, "" if there are
 }
 
 // orderSchedules is how many schedules are run before a world counts as too large.
 const orderSchedules = 2_500_000
 
-// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] [ttl=D] [lag=D], or -: WHY.
+// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] [ttl=D] [lag=D] [hold=D], or
+// -: WHY. Clients hold for no time unless it says for how long.
 func (r *Row) bound(text string) error {
 	cells, rest, ok := strings.Cut(text, ": ")
 	if !ok {
 		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] " +
-			"[ttl=D] [lag=D], or -: WHY")
+			"[ttl=D] [lag=D] [hold=D], or -: WHY")
 	}
 	b := Bound{}
 	if profile, kinds, ok := strings.Cut(cells, " "); ok && slices.Contains(Profiles(), profile) {
@@ -79,7 +80,7 @@ func (r *Row) bound(text string) error {
 	}
 	for _, word := range strings.Fields(rest) {
 		name, value, _ := strings.Cut(word, "=")
-		if name == "ttl" || name == "lag" {
+		if slices.Contains([]string{"ttl", "lag", "hold"}, name) {
 			b.World = append(b.World, word)
 			continue
 		}
@@ -87,7 +88,7 @@ func (r *Row) bound(text string) error {
 		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults,
 			"random": &b.Random}[name]
 		if at == nil || err != nil {
-			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, random=N, ttl=D or lag=D", word)
+			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, random=N, ttl=D, lag=D or hold=D", word)
 		}
 		*at = n
 	}
@@ -194,7 +195,9 @@ func (s *searcher) ahead(ctx context.Context, c *Cell) error {
 }
 
 // orders runs every order of a claim that is expected to hold within its row's
-// bound, and looks for a twin that breaks in such a world.
+// bound, and looks for a twin that breaks in such a world. Where the other profile's
+// lock is expected to break in the row, with its one master, it must break as well:
+// else the bound is too small for what the row is about.
 func (s *searcher) orders(ctx context.Context, c *Cell, one claim) (*Orders, error) {
 	b, ok := s.row(c).Bound(c)
 	if !ok {
@@ -209,18 +212,34 @@ func (s *searcher) orders(ctx context.Context, c *Cell, one claim) (*Orders, err
 		return o, err
 	}
 	for _, twin := range s.twins(c, one.of(c.Kind)) {
+		opposite := twin.cell.isOpposite(c) && world.World.Masters == 1
+		if !opposite && (o.Twin != "" || nearness(c, twin.cell) < sameKind) {
+			continue
+		}
 		world, why := s.row(twin.cell).Orders(twin.cell, twin.claim, b)
-		if why != nil || nearness(c, twin.cell) < sameKind {
+		if why != nil {
 			continue
 		}
 		broken, err := s.exhaust(ctx, world, b)
-		if err != nil || broken.Violation != "" {
-			o.Twin = twin.cell.String()
+		switch {
+		case err != nil:
 			return o, err
+		case broken.Violation == "" && opposite:
+			o.Why = "what breaks " + twin.cell.String() + " was not seen in such a bound"
+			return o, nil
+		case broken.Violation != "" && (opposite || o.Twin == ""):
+			o.Twin = twin.cell.String()
 		}
 	}
-	o.Why = "nothing was seen to break in such a bound"
+	if o.Twin == "" {
+		o.Why = "nothing was seen to break in such a bound"
+	}
 	return o, nil
+}
+
+// isOpposite reports whether a cell is that of the same lock, row and variant in the other profile.
+func (c *Cell) isOpposite(other *Cell) bool {
+	return c.Row == other.Row && c.Variant == other.Variant && c.Kind == other.Kind && c.Profile != other.Profile
 }
 
 // exhaust runs every order of a world. What was found is kept.
@@ -254,6 +273,9 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 			}
 			o.Bound += lag + sim.DurationText(w.Lag.Hi)
 		}
+	}
+	if w.Load.Hold.Hi > 0 {
+		o.Bound += ", held for " + sim.DurationText(w.Load.Hold.Hi)
 	}
 	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()

@@ -28,7 +28,7 @@ func TestOrders(t *testing.T) {
 	require.Nil(t, orders["2/redisson/mutex"], "what must break is not searched like this")
 	o := orders["12/lockclient/simple"]
 	require.True(t, o.Holds(), o)
-	require.Equal(t, "2 clients, 1 master, at most 1 fault, 7.5s", o.Bound)
+	require.Equal(t, "2 clients, 1 master, held for 8s, at most 1 fault, 15s", o.Bound)
 	require.Equal(t, "2/lockclient/simple", o.Twin)
 	require.Equal(t, "matrix:12/lockclient/simple/exclusion/orders", o.World)
 	world, ok, err := Find(o.World)
@@ -39,8 +39,31 @@ func TestOrders(t *testing.T) {
 	require.Equal(t, "how long a master is away is the point", orders["14/lockclient/redlock/delayed"].Why)
 	require.True(t, orders["20/lockclient/latch/counts"].Holds())
 	text := Table(results)
-	require.Contains(t, text, "| 12 | 2 clients, 1 master, at most 1 fault, 7.5s | 1 | ")
+	require.Contains(t, text, "| 12 | 2 clients, 1 master, held for 8s, at most 1 fault, 15s | 1 | ")
 	require.Contains(t, text, " claims; 3 hold in all of theirs. ")
+}
+
+// A bound in which the row's own trouble breaks nothing says nothing: clients that hold
+// for no time have no lease that could end while they hold.
+func TestOrdersSeeWhatTheRowIsAbout(t *testing.T) {
+	s := &searcher{ctx: t.Context(), rows: Rows(), lua: sim.NewLua()}
+	for _, r := range s.rows {
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if c.String() != "12/lockclient/mutex" {
+				continue
+			}
+			o, err := s.orders(s.ctx, c, c.claims()[0])
+			require.NoError(t, err)
+			require.True(t, o.Holds(), o)
+			require.Equal(t, "12/redisson/mutex", o.Twin)
+			r.Bounds = append(r.Bounds, Bound{Variant: "any", Clients: 2, Faults: 1})
+			o, err = s.orders(s.ctx, c, c.claims()[0])
+			require.NoError(t, err)
+			require.False(t, o.Holds())
+			require.Equal(t, "what breaks 12/redisson/mutex was not seen in such a bound", o.Why)
+		}
+	}
 }
 
 // It makes no difference how many work at it, nor that rows share a world.
