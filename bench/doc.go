@@ -7,6 +7,9 @@
 //
 //	go -C bench run . [--quick] [--json] [--rounds 5] [--round 250ms]
 //
+// Without --quick it also measures a server that does nothing but answer, which no server
+// can be much faster than, start-up, memory and the simulator.
+//
 // compare.sh times the Go benchmarks of two commits against each other;
 // instructions.sh counts what a simulated lock/unlock cycle takes.
 package main

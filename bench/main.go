@@ -17,6 +17,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, serveMiniredis(addr))
 		os.Exit(1)
 	}
+	if addr := os.Getenv(asNothing); addr != "" {
+		fmt.Fprintln(os.Stderr, serveNothing(addr))
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	defer stop()
 	if err := newCommand().ExecuteContext(ctx); err != nil {
@@ -109,7 +113,12 @@ func run(ctx context.Context, s settings) error {
 		out.row(r, results)
 	}
 	if !s.quick {
+		bounds, err := limit(ctx, targets, s)
+		if err != nil {
+			return err
+		}
 		facts, err := simulator(ctx, targets[len(targets)-1], 4*s.length)
+		begin = append(begin, bounds...)
 		for _, f := range append(begin, facts...) {
 			out.fact(f)
 		}
