@@ -47,12 +47,14 @@ func TestOrders(t *testing.T) {
 // for no time have no lease that could end while they hold.
 func TestOrdersSeeWhatTheRowIsAbout(t *testing.T) {
 	s := &searcher{ctx: t.Context(), rows: Rows(), lua: sim.NewLua()}
+	seen := false
 	for _, r := range s.rows {
 		for i := range r.Cells {
 			c := &r.Cells[i]
 			if c.String() != "12/lockclient/mutex" {
 				continue
 			}
+			seen = true
 			o, err := s.orders(s.ctx, c, c.claims()[0])
 			require.NoError(t, err)
 			require.True(t, o.Holds(), o)
@@ -64,6 +66,7 @@ func TestOrdersSeeWhatTheRowIsAbout(t *testing.T) {
 			require.Equal(t, "what breaks 12/redisson/mutex was not seen in such a bound", o.Why)
 		}
 	}
+	require.True(t, seen)
 }
 
 // It makes no difference how many work at it, nor that rows share a world.
