@@ -37,7 +37,7 @@ func verbs() []verb {
 		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", checkDelay, applyDelay},
 		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
-		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT|SET ARGUMENT…", checkRun, applyRun},
+		{"run", "run MASTER DEL|PERSIST|PEXPIRE|SCRIPT|SET|SPUBLISH ARGUMENT…", checkRun, applyRun},
 		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
 		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
 		{"calm", "calm", checkNothing, applyCalm},
@@ -222,9 +222,9 @@ func checkReplica(w *Spec, s Step) error {
 	return w.known(s.Args[0], aReplica)
 }
 
-// checkPromote refuses where the servers themselves decide who is master.
+// checkPromote refuses where Sentinels decide who is master.
 func checkPromote(w *Spec, s Step) error {
-	if w.Cluster || w.Watched > 0 {
+	if w.Watched > 0 {
 		return errGoverned
 	}
 	return checkReplica(w, s)
@@ -232,7 +232,20 @@ func checkPromote(w *Spec, s Step) error {
 
 var errGoverned = errors.New("the servers of this world fail over by themselves: crash a master")
 
-func applyPromote(r *runner, s Step) { r.node(s.Args[0]).promote() }
+// applyPromote makes a replica master. In a cluster it is told to take over, whatever the
+// others say.
+func applyPromote(r *runner, s Step) {
+	n := r.node(s.Args[0])
+	if !r.w.cfg.Plan.Cluster {
+		n.promote()
+		return
+	}
+	if !n.down {
+		takeOver := []string{"CLUSTER", "FAILOVER", "TAKEOVER"}
+		n.meddle(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: n.actor,
+			Text: strings.Join(takeOver, " ")}, takeOver...)
+	}
+}
 
 func applyRelease(r *runner, s Step) { r.node(s.Args[0]).holdReplication(false) }
 
@@ -326,7 +339,8 @@ func checkRun(w *Spec, s Step) error {
 	if len(s.Args) < 3 || len(s.Opts) > 0 {
 		return fmt.Errorf("expected a master and a command with its arguments")
 	}
-	if _, err := oneOf(Option{"command", s.Args[1]}, []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT", "SET"}); err != nil {
+	known := []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT", "SET", "SPUBLISH"}
+	if _, err := oneOf(Option{"command", s.Args[1]}, known); err != nil {
 		return err
 	}
 	return w.known(s.Args[0], aMaster|aReplica)

@@ -25,6 +25,7 @@ const (
 	retryAttempts       = 4                       // retryAttempts
 	syncTimeout         = time.Second             // slavesSyncTimeout
 	subscriptionTimeout = 7500 * time.Millisecond // subscriptionTimeout
+	poolSize            = 64                      // slaveConnectionPoolSize
 	fairWaitTimeout     = 5 * time.Minute         // fairLockWaitTimeout
 )
 
@@ -52,6 +53,8 @@ type redisson struct {
 	replicas map[*node]int64    // of each master, as far as known
 	renewals [2]renewals        // of plain locks, of read locks
 	loaded   map[scriptAt]int32 // the life of the connection in which it was; of a cluster
+	replaced map[*node]*node    // masters that have no slot any more: who has their last one
+	lent     map[*node]int      // connections to replicas that never came back
 }
 
 // redissons makes the process's instances, one for each master.
@@ -134,34 +137,55 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 		}
 		r.replicas[n] = known
 	}
-	limit := responseTimeout
-	if known > 0 {
-		limit += syncTimeout
-	}
-	ctx, cancel := r.limited(limit)
+	ctx, cancel := r.limited(batchTimeout(known))
 	defer cancel()
-	var confirmed int64
-	var refused *lockclient.ServerError
-	reply, err = l.eval(ctx, &scriptCall{q.script, q.keys, q.args})
-	if known > 0 && (err == nil || errors.As(err, &refused)) { // one batch, which ends as a whole
-		var lost error
-		if confirmed, lost = l.wait(ctx, known, syncTimeout); lost != nil {
-			err = lost
-		}
-	}
+	confirmed := int64(0)
+	reply, err = l.batch(ctx, known, &confirmed, func() (lockclient.Reply, error) {
+		return l.eval(ctx, &scriptCall{q.script, q.keys, q.args})
+	})
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return reply, answerError(err)
-	case confirmed != known:
+	}
+	return reply, r.checkSynced(n, known, confirmed)
+}
+
+// batch asks and waits until so many replicas have confirmed that, if any shall. It ends
+// as a whole, by the first refusal.
+func (l *lane) batch(
+	ctx context.Context, known int64, confirmed *int64, ask func() (lockclient.Reply, error),
+) (reply lockclient.Reply, err error) {
+	var refused *lockclient.ServerError
+	reply, err = ask()
+	if known > 0 && (err == nil || errors.As(err, &refused)) {
+		var unconfirmed error
+		*confirmed, unconfirmed = l.wait(ctx, known, syncTimeout)
+		if err == nil || unconfirmed != nil && !errors.As(unconfirmed, &refused) {
+			err = unconfirmed
+		}
+	}
+	return reply, err
+}
+
+// batchTimeout is how long an answer that so many replicas shall confirm is waited for.
+func batchTimeout(known int64) time.Duration {
+	if known > 0 {
+		return responseTimeout + syncTimeout
+	}
+	return responseTimeout
+}
+
+// checkSynced looks at how many replicas of a master have confirmed.
+func (r *redisson) checkSynced(n *node, known, confirmed int64) error {
+	if confirmed != known {
 		delete(r.replicas, n)
 	}
 	if known > 0 && confirmed == 0 {
-		return reply, errNotSynced
+		return errNotSynced
 	}
-	return reply, nil
+	return nil
 }
 
 // laterAgain reports whether the server has refused a request that is sent again

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,16 @@ var errRedirects = errors.New("MOVED redirection loop detected")
 func (r *redisson) clustered() bool { return r.p.w.cfg.Plan.Cluster }
 
 // connect asks for the slots, and has it done now and then. A client of the world's
-// beginning has connected before it, so that chance says when it asks next.
+// beginning has connected before it, and taken locks, so that chance says when it asks next.
 func (r *redisson) connect() {
 	s, next := &r.p.ownWays().slots, scanInterval
 	s.scanned, r.loaded = true, map[scriptAt]int32{}
+	r.replaced, r.lent = map[*node]*node{}, map[*node]int{}
 	if r.p.life == 1 {
 		s.ranges, next = r.p.w.layout, r.below(scanInterval)
+		for _, is := range s.ranges {
+			r.replicas[is.master] = int64(r.p.w.cfg.Plan.Replicas)
+		}
 	} else {
 		for !r.learnSlots() {
 			r.sleep(time.Second)
@@ -48,14 +53,49 @@ func (r *redisson) scanAfter(d time.Duration) {
 
 // learnSlots asks one node after the other, the first of them by chance.
 func (r *redisson) learnSlots() bool {
-	nodes := r.p.w.nodes
+	nodes, before := r.p.w.nodes, r.p.ownWays().slots.ranges
 	from := int(r.below(time.Duration(len(nodes))))
 	for i := range nodes {
 		if r.p.learnSlots(r.p.running(), nodes[(from+i)%len(nodes)]) {
+			r.follow(before)
 			return true
 		}
 	}
 	return false
+}
+
+// follow is what new slots bring about. Of a master that has none any more nothing is
+// left: its subscriptions are made anew at once. Of one that has others they end, where
+// their slots have gone: the client means to make these anew as well, and fails.
+// Source: ClusterConnectionManager.shutdownEntry, and PublishSubscribeService.reattachPubSub,
+// whose codec is null for such a channel.
+func (r *redisson) follow(before []slotRange) {
+	for _, is := range r.p.ways.slots.ranges {
+		delete(r.replaced, is.master)
+		delete(r.lent, is.master)
+	}
+	for _, was := range before {
+		if r.p.ways.slots.has(was.master) {
+			continue
+		}
+		r.replaced[was.master] = r.p.slotOwner(was.last)
+		delete(r.replicas, was.master)
+	}
+	for _, c := range slices.Clone(r.p.conns) {
+		if c == nil {
+			continue
+		}
+		for _, s := range slices.Clone(c.subs) {
+			to := r.p.server(s.group, s.channel)
+			switch {
+			case to == c.n:
+			case r.replaced[c.n] != nil:
+				c.moveSubscription(s, r.p.conn(to))
+			case s.call.done: // else the end of its time is awaited first
+				s.Close()
+			}
+		}
+	}
 }
 
 // slotsNow is who serves which slots, by what the first node knows.
@@ -74,8 +114,9 @@ func (w *World) slotsNow() (ranges []slotRange) {
 
 // aim is where a request goes.
 type aim struct {
-	n             *node // nil: the server of its key
-	moved, asking bool  // what pointed there
+	n             *node         // nil: the server of its key
+	moved, asking bool          // what pointed there
+	limit         time.Duration // for an answer
 }
 
 // sendInCluster runs a script. Where the server to which it was pointed does not know
@@ -84,18 +125,49 @@ type aim struct {
 func (r *redisson) sendInCluster(q request) (lockclient.Reply, error) {
 	for {
 		home := r.p.server(r.group, first(q.keys))
-		if err := r.load(home, q.script); err != nil {
+		known, err := r.replicasOf(home)
+		if err == nil {
+			err = r.load(home, q.script)
+		}
+		if err != nil {
 			return lockclient.Reply{}, err
 		}
-		reply, err := r.aimed(aim{n: home}, first(q.keys), func(ctx context.Context, l *lane) (lockclient.Reply, error) {
-			return answer(l.run(ctx, "EVALSHA", q.script.SHA, &scriptCall{q.script, q.keys, q.args}))
+		confirmed := int64(0)
+		to := aim{n: home, limit: batchTimeout(known)}
+		reply, err := r.aimed(to, first(q.keys), func(ctx context.Context, l *lane) (lockclient.Reply, error) {
+			return l.batch(ctx, known, &confirmed, func() (lockclient.Reply, error) {
+				return answer(l.run(ctx, "EVALSHA", q.script.SHA, &scriptCall{q.script, q.keys, q.args}))
+			})
 		})
 		var refused *lockclient.ServerError
-		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Text, "NOSCRIPT") {
+		switch {
+		case errors.As(err, &refused) && strings.HasPrefix(refused.Text, "NOSCRIPT"):
+			delete(r.loaded, scriptAt{home, q.script.SHA})
+		case err != nil:
 			return reply, err
+		default:
+			return reply, r.checkSynced(home, known, confirmed)
 		}
-		delete(r.loaded, scriptAt{home, q.script.SHA})
 	}
+}
+
+// replicasOf is how many replicas shall confirm what a master does.
+func (r *redisson) replicasOf(n *node) (known int64, err error) {
+	if !r.Topology().Replicas {
+		return 0, nil
+	}
+	known, ok := r.replicas[n]
+	if ok {
+		return known, nil
+	}
+	_, err = r.aimed(aim{n: n}, "", func(ctx context.Context, l *lane) (reply lockclient.Reply, err error) {
+		known, err = l.replicas(ctx)
+		return reply, err
+	})
+	if err == nil {
+		r.replicas[n] = known
+	}
+	return known, err
 }
 
 // scriptAt is a script at a server.
@@ -124,14 +196,14 @@ func (r *redisson) load(n *node, s *lockclient.Script) error {
 func (r *redisson) aimed(
 	to aim, key string, ask func(context.Context, *lane) (lockclient.Reply, error),
 ) (reply lockclient.Reply, err error) {
+	to.limit = max(to.limit, responseTimeout)
 	err = r.again(true, func() (err error) {
 		for {
-			n := to.n
-			if n == nil {
-				n = r.p.server(r.group, key)
-			}
-			reply, err = r.askAt(n, to.asking, key, ask)
+			reply, err = r.askAt(to, key, ask)
 			var refused *lockclient.ServerError
+			if errors.Is(err, lockclient.ErrNotSent) && r.replaced[to.n] != nil {
+				to.n = r.replaced[to.n]
+			}
 			if !errors.As(err, &refused) {
 				return err
 			}
@@ -142,20 +214,26 @@ func (r *redisson) aimed(
 			case to.moved && to.n == next:
 				return errRedirects
 			}
-			to = aim{next, !asking, asking}
+			to.n, to.moved, to.asking = next, !asking, asking
 		}
 	})
 	return reply, err
 }
 
 func (r *redisson) askAt(
-	n *node, asking bool, key string, ask func(context.Context, *lane) (lockclient.Reply, error),
+	to aim, key string, ask func(context.Context, *lane) (lockclient.Reply, error),
 ) (lockclient.Reply, error) {
-	c := r.p.conn(n)
+	if to.n == nil {
+		to.n = r.p.server(r.group, key)
+	}
+	if !r.connects(to) {
+		return lockclient.Reply{}, lockclient.ErrNotSent
+	}
+	c := r.p.conn(to.n)
 	l := &lane{r.transport, c, c.borrow(), key}
-	ctx, cancel := r.limited(responseTimeout)
+	ctx, cancel := r.limited(to.limit)
 	defer cancel()
-	if asking {
+	if to.asking {
 		c.sendAsking(l.place)
 	}
 	reply, err := ask(ctx, l)
@@ -165,13 +243,19 @@ func (r *redisson) askAt(
 	return reply, answerError(err)
 }
 
-// abandon ends a subscription whose channel another node serves now. The client means to
-// subscribe there, and fails: who waits hears nothing more.
-// Source: PublishSubscribeService.reattachPubSub, whose codec is null for such a channel.
-func (s *subscription) abandon() {
-	if s.call.done { // else the end of its time is awaited first
-		s.Close()
+// connects reports whether there is a connection: not to a master that has no slots any
+// more, and to what the client takes for a replica, where it is pointed, only so often:
+// those connections never come back to where they are taken from.
+// Source: MasterSlaveEntry.releaseWrite, which gives them to the master, where nobody knows them.
+func (r *redisson) connects(to aim) bool {
+	switch {
+	case r.p.ways.slots.has(to.n):
+		return true
+	case !to.moved && !to.asking || r.lent[to.n] == poolSize:
+		return false
 	}
+	r.lent[to.n]++
+	return true
 }
 
 // subscribeInCluster subscribes. A server that does not serve the channel's slot confirms

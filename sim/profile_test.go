@@ -2,9 +2,12 @@ package sim
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/trace"
 )
 
 // judge runs a scenario once in each profile and returns the verdicts of its checks.
@@ -98,6 +101,35 @@ func TestRedissonWaitsThroughAMove(t *testing.T) {
 		"at 2s move lock:1 m2\nrun for=90s\n"
 	require.Equal(t, "violated", judge(t, opt, world, story, "redisson")["progress"])
 	require.Equal(t, "holds", judge(t, opt, world, story, "lockclient")["progress"])
+}
+
+// A failover of a cluster is noticed when the client asks for the slots next: a renewal
+// that meets it comes after a short lease.
+func TestRedissonInAFailover(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	story := "expect exclusion=holds\nat 0s start c1\nat 500ms crash m1\nat 600ms promote r1\nat 4s start c2\nrun for=60s\n"
+	for ttl, want := range map[string]string{"3s": "violated", "30s": "holds"} {
+		world := "cluster=3x1 clients=2 lock=mutex hold=40s rounds=1 delay=1ms..5ms sync=on ttl=" + ttl
+		require.Equal(t, want, judge(t, opt, world, story, "redisson")["exclusion"], ttl)
+		require.Equal(t, "holds", judge(t, opt, world, story, "lockclient")["exclusion"], ttl)
+	}
+}
+
+// A master that has lost its slots to its replica points there. For each request that it
+// follows Redisson takes a connection out of a pool, for good, and once all are gone
+// sends nothing until it has asked for the slots.
+func TestRedissonRunsOutOfConnections(t *testing.T) {
+	s, err := ParseScenario("pool.scenario", "world profile=redisson cluster=3x1 clients=1 lock=mutex ttl=51s hold=20s"+
+		" rounds=1 delay=1ms\nexpect exclusion=holds\nat 0s start c1\nat 16s promote r1\nrun for=30s\n")
+	require.NoError(t, err)
+	renewals := 0
+	_, err = s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: func(e *trace.Event, names []string) {
+		if e.Kind == trace.Execute && names[e.Actor] == "m1" && strings.HasPrefix(e.Text, "mutex-renew(") {
+			renewals++
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, poolSize+1, renewals)
 }
 
 // With a fixed lease RedissonRedLock believes what has ended before it was complete.

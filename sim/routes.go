@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,11 @@ type slotMap struct {
 	next    int // the node to ask next
 }
 
+// has reports whether a node serves any slot.
+func (s *slotMap) has(n *node) bool {
+	return slices.ContainsFunc(s.ranges, func(r slotRange) bool { return r.master == n })
+}
+
 // slotRange is slots that one node serves.
 type slotRange struct {
 	first, last int
@@ -38,17 +44,24 @@ func (p *process) server(g *group, key string) *node {
 		return p.masterOf(g)
 	}
 	number := slots.OfString(key)
-	s := &p.ownWays().slots
-	for _, r := range s.ranges {
+	if master := p.slotOwner(number); master != nil {
+		return master
+	}
+	at := g.first.member.Topology().Slot(number).Owner
+	if p.ownWays().slots.ranges == nil && p.w.nodeAt(at) != nil {
+		return p.w.nodeAt(at)
+	}
+	return g.first
+}
+
+// slotOwner is who serves a slot by what p has learned; nil: it has not.
+func (p *process) slotOwner(number int) *node {
+	for _, r := range p.ownWays().slots.ranges {
 		if r.first <= number && number <= r.last {
 			return r.master
 		}
 	}
-	at := g.first.member.Topology().Slot(number).Owner
-	if s.ranges == nil && p.w.nodeAt(at) != nil {
-		return p.w.nodeAt(at)
-	}
-	return g.first
+	return nil
 }
 
 // nodeAt is the node with an address, or nil.
@@ -189,11 +202,13 @@ func (p *process) learnSlots(t *task, n *node) bool {
 		ranges = append(ranges, slotRange{int(r.List[0].Int), int(r.List[1].Int), at})
 	}
 	p.ownWays().slots.ranges = ranges
-	p.rehome()
+	if !p.ways.slots.scanned {
+		p.rehome()
+	}
 	return true
 }
 
-// rehome moves each subscription whose channel another node serves now; Redisson's end.
+// rehome moves each subscription whose channel another node serves now.
 func (p *process) rehome() {
 	for _, c := range append([]*conn(nil), p.conns...) {
 		if c == nil {
@@ -201,11 +216,7 @@ func (p *process) rehome() {
 		}
 		for _, s := range append([]*subscription(nil), c.subs...) {
 			to := p.server(s.group, s.channel)
-			switch {
-			case s.group == nil || to == c.n:
-			case p.ways.slots.scanned:
-				s.abandon()
-			default:
+			if s.group != nil && to != c.n {
 				c.moveSubscription(s, p.conn(to))
 			}
 		}

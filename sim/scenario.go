@@ -218,8 +218,8 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
 	case w.Cluster && !w.clustered():
 		return fmt.Errorf("cluster: a lock=%s is not one of a cluster", w.Load.Kind)
-	case w.Watched > 0 && w.Load.Redisson, w.Cluster && w.Load.Redisson && w.Sync:
-		return fmt.Errorf("profile=redisson: expected no sentinels, and in a cluster sync=off")
+	case w.Watched > 0 && w.Load.Redisson:
+		return fmt.Errorf("profile=redisson: expected no sentinels")
 	case (w.Watched > 0 || w.Cluster) && w.Load.Guards > 0:
 		return fmt.Errorf("sentinels and clusters: expected no guards")
 	case w.Quorum > w.Watched:

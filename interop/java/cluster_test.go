@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"minikv/cluster"
 	"minikv/internal/slot"
 	"minikv/lockclient"
+	"minikv/topology"
 )
 
 // wireHost is the host that the nodes of a cluster announce: there are the wires, and
@@ -35,7 +37,7 @@ func (s *stage) warm() (keys []string) {
 	if !s.cluster {
 		return []string{"warm"}
 	}
-	for i := range s.wires {
+	for i := range masters {
 		if s.strange && i > 0 {
 			break
 		}
@@ -56,11 +58,54 @@ func (s *stage) owns(master int, key string) (mine bool) {
 	return mine
 }
 
+// scanInterval is scanInterval, as Redisson has it by default.
+const scanInterval = 5 * time.Second
+
+// beginning is when the story begins: so that Redisson asks for the slots when it shall.
+func (s *stage) beginning() time.Time {
+	soon := time.Now().Add(ahead)
+	if s.scan == 0 {
+		return soon
+	}
+	begun := s.lastScan().Add(scanInterval - s.scan)
+	if begun.Before(soon) {
+		begun = begun.Add(scanInterval)
+	}
+	return begun
+}
+
+// lastScan is when it has asked for the slots last.
+func (s *stage) lastScan() (last time.Time) {
+	for _, w := range s.wires {
+		w.mu.Lock()
+		if w.scanned.After(last) {
+			last = w.scanned
+		}
+		w.mu.Unlock()
+	}
+	return last
+}
+
 // end has a master be down: behind its wire, and in a cluster also for the others.
 func (s *stage) end(master int) {
 	s.wires[master].down()
 	if s.cluster {
 		s.node("m%d", master).Kill()
+	}
+}
+
+// promote has a replica be master, whoever else is: nothing of what the nodes notice by
+// themselves is as punctual.
+func (s *stage) promote(replica *topology.Node) {
+	_, err := replica.Command("CLUSTER", "FAILOVER", "TAKEOVER")
+	assert.NoError(s.wires[0].t, err)
+}
+
+// free ends the lock on a node, and tells those who wait for it.
+func (s *stage) free(n *topology.Node) {
+	for _, command := range [][]string{{"DEL", lockKey}, {"SPUBLISH", lockChannel, "0"}} {
+		_, err := n.Command(command...)
+		assert.NoError(s.wires[0].t, err)
 	}
 }
 

@@ -81,14 +81,17 @@ type stage struct {
 	story
 	topology *topology.Topology
 	servers  []*redis.Client
-	wires    []*wire
+	wires    []*wire // before the masters, and in a cluster before their replicas too
 	agent    *jvm
 	others   []*lockclient.Client // one for each server
 	begun    time.Time
 	results  []sight
 }
 
-const lockKey = "lock:1"
+const (
+	lockKey     = "lock:1"
+	lockChannel = "redisson_lock__channel:{" + lockKey + "}"
+)
 
 func newStage(t *testing.T, s story, built redisson) *stage {
 	st := &stage{story: s}
@@ -97,10 +100,11 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 	switch {
 	case s.kind == "redlock":
 		cfg.Plan.Masters = masters
-	case s.replicated:
-		cfg.Plan.Replicas = 1
 	case s.cluster:
 		cfg.Plan.Masters, cfg.Plan.Cluster, cfg.Grown, cfg.Announce = masters, true, true, wireHost
+	}
+	if s.replicated {
+		cfg.Plan.Replicas = 1
 	}
 	top, err := topology.Start(cfg)
 	require.NoError(t, err)
@@ -108,24 +112,20 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 	st.topology = top
 	for i := range cfg.Plan.Masters {
 		master := st.node("m%d", i)
-		address, at := master.Address(), "127.0.0.1:0"
-		if s.cluster { // the wire is where the node says it is
-			address, at = behindWire(address), address
-		}
-		w := newWire(t, address, at)
-		if s.strange {
-			w.slow = 5 * ms
-		}
-		through := w.address
-		server := redis.NewClient(&redis.Options{Addr: address})
+		w := st.addWire(t, master)
+		server := redis.NewClient(&redis.Options{Addr: w.upstream})
 		t.Cleanup(func() { server.Close() })
-		st.wires, st.servers, direct = append(st.wires, w), append(st.servers, server), append(direct, address)
-		if s.replicated {
+		st.servers, direct = append(st.servers, server), append(direct, w.upstream)
+		through := w.address
+		if s.replicated && !s.cluster {
 			through += "+" + st.node("r%d", i).Address()
 		}
 		addresses = append(addresses, through)
 	}
 	if s.cluster {
+		for i := range cfg.Plan.Masters * cfg.Plan.Replicas {
+			st.addWire(t, st.node("r%d", i))
+		}
 		st.others = []*lockclient.Client{connectCluster(t, direct)}
 		addresses = []string{strings.Join(addresses, ",")}
 	}
@@ -134,6 +134,20 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 	}
 	st.agent = built.launch(t, watchdog, addresses)
 	return st
+}
+
+// addWire puts a wire before a node; in a cluster it is where the node says it is.
+func (s *stage) addWire(t *testing.T, n *topology.Node) *wire {
+	upstream, at := n.Address(), "127.0.0.1:0"
+	if s.cluster {
+		upstream, at = behindWire(upstream), upstream
+	}
+	w := newWire(t, n.Name(), upstream, at)
+	if s.strange {
+		w.slow = 5 * ms
+	}
+	s.wires = append(s.wires, w)
+	return w
 }
 
 // node is one of a number that counts from 0.
@@ -159,10 +173,11 @@ func (s *stage) play() {
 			server.ConfigSet(context.Background(), "min-replicas-to-write", "1")
 		}
 	}
+	s.begun = s.beginning()
+	time.Sleep(time.Until(s.begun.Add(-ahead)))
 	if s.held {
 		s.other(s.hold)
 	}
-	s.begun = time.Now().Add(ahead)
 	for _, m := range s.mishaps {
 		w, replica := s.wires[m.master], s.node("r%d", m.master)
 		from := s.begun.Add(m.at)
@@ -175,19 +190,21 @@ func (s *stage) play() {
 			continue
 		}
 		time.AfterFunc(time.Until(from), map[string]func(){
-			"deleted": func() { s.servers[m.master].Del(context.Background(), lockKey) },
-			"held":    func() { replica.HoldReplication() },
-			"flows":   func() { replica.ReleaseReplication() },
-			"crashed": func() { replica.Kill() },
-			"opened":  func() { s.openSlot(m.master) },
-			"taken":   func() { s.openSlot(m.master); s.moveKeys(m.master) },
-			"closed":  func() { s.closeSlot(m.master) },
-			"moved":   func() { s.openSlot(m.master); s.closeSlot(m.master) },
-			"down":    func() { s.end(m.master) },
-			"up":      func() { s.begin(m.master) },
+			"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
+			"held":     func() { replica.HoldReplication() },
+			"flows":    func() { replica.ReleaseReplication() },
+			"crashed":  func() { replica.Kill() },
+			"promoted": func() { s.promote(replica) },
+			"freed":    func() { s.free(replica) },
+			"opened":   func() { s.openSlot(m.master) },
+			"taken":    func() { s.openSlot(m.master); s.moveKeys(m.master) },
+			"closed":   func() { s.closeSlot(m.master) },
+			"moved":    func() { s.openSlot(m.master); s.closeSlot(m.master) },
+			"down":     func() { s.end(m.master) },
+			"up":       func() { s.begin(m.master) },
 		}[m.what])
 	}
-	time.Sleep(ahead)
+	time.Sleep(time.Until(s.begun))
 	go s.tell()
 	time.Sleep(time.Until(s.begun.Add(s.length)))
 }
@@ -207,6 +224,9 @@ func (s *stage) other(d time.Duration) {
 			return
 		}
 		held = append(held, h)
+	}
+	if s.left {
+		return
 	}
 	time.AfterFunc(d, func() {
 		for _, h := range held {
@@ -271,10 +291,10 @@ type moment struct {
 
 // observed is what Redisson did.
 func (s *stage) observed() (list []moment) {
-	for i, w := range s.wires {
+	for _, w := range s.wires {
 		w.mu.Lock()
 		for _, seen := range w.seen {
-			list = append(list, moment{fmt.Sprintf("m%d %s", i+1, seen.name), seen.at.Sub(s.begun)})
+			list = append(list, moment{w.node + " " + seen.name, seen.at.Sub(s.begun)})
 		}
 		w.mu.Unlock()
 	}
@@ -400,6 +420,8 @@ func (s *story) channels(list []moment) map[string][]moment {
 			channel = "outcomes"
 		case strings.HasSuffix(m.name, "-renew"):
 			channel = "renewals of " + m.name[:len("m1")]
+		case s.strange && strings.HasSuffix(m.name, " WAIT"):
+			channel = "confirmations of " + m.name[:len("m1")]
 		case strings.HasSuffix(m.name, " DEL"):
 			channel = "deletions"
 		case strings.HasSuffix(m.name, "UNSUBSCRIBE"):

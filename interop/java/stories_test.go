@@ -11,7 +11,7 @@ import (
 type story struct {
 	name       string
 	kind       string        // by the agent's names
-	replicated bool          // the master has a replica
+	replicated bool          // each master has a replica
 	cluster    bool          // of three masters, the first of which has the lock
 	strange    bool          // no master but the first knows the scripts
 	needed     bool          // without which the master takes no writes
@@ -19,8 +19,10 @@ type story struct {
 	once       bool          // tryLock() without a wait
 	hold       time.Duration
 	held       bool // somebody else has it first, for as long
+	left       bool // who has it first never gives it back, and renews nothing
 	rounds     int  // how often, one after the other; 0: once
 	mishaps    []mishap
+	scan       time.Duration // when it asks for a cluster's slots, which it does every 5 s; 0: at any time
 	length     time.Duration
 }
 
@@ -30,7 +32,8 @@ type mishap struct {
 	at     time.Duration
 	// opened, closed: the lock's slot, towards the master, and its keys move; taken: opened,
 	// and they move; moved: opened and closed; late or lost: a reply; unheard: a message;
-	// deleted: the lock; down, up: the server; held, flows, crashed: the replica.
+	// deleted: the lock; down, up: the server; held, flows, crashed, promoted: the replica;
+	// freed: the lock there, and who waits is told.
 	what  string
 	after int           // so many replies, or messages, are left alone first
 	fresh bool          // the server does not know the script: in the simulator it is loaded then
@@ -160,6 +163,33 @@ var stories = []story{
 	{name: "a fair wait whose slot moves", kind: "fair", cluster: true, hold: 2500 * ms, held: true, length: 12000 * ms,
 		mishaps: []mishap{{master: 1, at: 500 * ms, what: "moved"}}},
 	{name: "several slots", kind: "several", cluster: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "a cluster with replicas", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "a cluster's replica that stands still", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms,
+		length: 21000 * ms, mishaps: []mishap{{what: "held"}}},
+	{name: "a failover while a lock is held", kind: "mutex", cluster: true, replicated: true, hold: 7500 * ms,
+		length: 14000 * ms, scan: 1200 * ms, mishaps: []mishap{
+			{at: 500 * ms, what: "down"}, {at: 600 * ms, what: "promoted"}, {at: 3000 * ms, what: "up"}}},
+	{name: "a failover that is noticed late", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms,
+		length: 14000 * ms, scan: 5000 * ms, mishaps: []mishap{
+			{at: 500 * ms, what: "down"}, {at: 600 * ms, what: "promoted"}}},
+	{name: "a failover at an acquisition", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms,
+		length: 14000 * ms, scan: 1200 * ms, mishaps: []mishap{
+			{at: -ahead / 2, what: "down"}, {at: 50 * ms, what: "promoted"}}},
+	{name: "a failover at a release", kind: "mutex", cluster: true, replicated: true, hold: 1500 * ms,
+		length: 14000 * ms, scan: 2200 * ms, mishaps: []mishap{
+			{at: 1300 * ms, what: "down"}, {at: 1400 * ms, what: "promoted"}}},
+	{name: "a failover while one waits", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms, held: true,
+		left: true, length: 14000 * ms, scan: 1200 * ms, mishaps: []mishap{
+			{at: 500 * ms, what: "down"}, {at: 600 * ms, what: "promoted"}}},
+	{name: "a release after a failover while one waits", kind: "mutex", cluster: true, replicated: true,
+		hold: 4500 * ms, held: true, left: true, length: 14000 * ms, scan: 1200 * ms, mishaps: []mishap{
+			{at: 500 * ms, what: "down"}, {at: 600 * ms, what: "promoted"}, {at: 2200 * ms, what: "freed"},
+			{at: 3500 * ms, what: "up"}}},
+	{name: "a master that is replaced while a lock is held", kind: "mutex", cluster: true, replicated: true, strange: true,
+		hold: 7500 * ms, length: 14000 * ms, scan: 4500 * ms, mishaps: []mishap{{at: 500 * ms, what: "promoted"}}},
+	{name: "a master that is replaced while one waits", kind: "mutex", cluster: true, replicated: true,
+		hold: 2500 * ms, held: true, left: true, length: 14000 * ms, scan: 1200 * ms, mishaps: []mishap{
+			{at: 500 * ms, what: "promoted"}, {at: 2200 * ms, what: "freed"}}},
 }
 
 // scenario is the story for the simulator.
@@ -181,10 +211,12 @@ func (s *story) scenario() string {
 	}
 	world := fmt.Sprintf("world clients=2 lock=%s profile=redisson ttl=%v hold=%v rounds=%d delay=%s pool=on%s",
 		kind, watchdog, s.hold, max(s.rounds, 1), delay, more)
-	if s.replicated {
+	switch {
+	case s.cluster && s.replicated:
+		world += " cluster=3x1 sync=on"
+	case s.replicated:
 		world += " replicas=1 sync=on"
-	}
-	if s.cluster {
+	case s.cluster:
 		world += " cluster=3x0"
 	}
 	if s.needed {
@@ -203,34 +235,44 @@ func (s *story) scenario() string {
 	if s.held {
 		lines = append(lines, "at 0s start c2")
 	}
+	if s.left {
+		lines = append(lines, fmt.Sprintf("at %v crash c2", ahead/2))
+	}
 	lines = append(lines, fmt.Sprintf("at %v start c1", ahead))
 	for _, m := range s.mishaps {
-		after := m.after
-		if m.fresh {
-			after += 2 // that the script is unknown, and that it is loaded
-		}
-		if m.fresh && s.cluster {
-			after-- // it is loaded first
-		}
-		if s.replicated && m.at == 0 {
-			after++ // how many replicas there are
-		}
-		line := map[string]string{
-			"late":    fmt.Sprintf("delay m%d c1 next=1 after=%d by=%v", m.master+1, after, m.by),
-			"lost":    fmt.Sprintf("drop m%d c1 next=1 after=%d what=reply", m.master+1, after),
-			"unheard": fmt.Sprintf("drop m%d c1 next=1 after=%d what=message", m.master+1, after),
-			"deleted": fmt.Sprintf("run m%d DEL %s", m.master+1, lockKey),
-			"held":    fmt.Sprintf("hold r%d", m.master+1),
-			"flows":   fmt.Sprintf("release r%d", m.master+1),
-			"crashed": fmt.Sprintf("crash r%d", m.master+1),
-			"down":    fmt.Sprintf("crash m%d", m.master+1),
-			"opened":  fmt.Sprintf("move %s m%d step=open", lockKey, m.master+1),
-			"taken":   fmt.Sprintf("move %s m%d step=open for=1h keys=0s", lockKey, m.master+1),
-			"closed":  fmt.Sprintf("move %s m%d", lockKey, m.master+1),
-			"moved":   fmt.Sprintf("move %s m%d", lockKey, m.master+1),
-			"up":      fmt.Sprintf("restart m%d data=keep", m.master+1),
-		}[m.what]
-		lines = append(lines, fmt.Sprintf("at %v %s", ahead+m.at, line))
+		lines = append(lines, fmt.Sprintf("at %v %s", ahead+m.at, s.step(m)))
 	}
 	return strings.Join(append(lines, fmt.Sprintf("run for=%v seed=1", ahead+s.length)), "\n") + "\n"
+}
+
+// step is a mishap for the simulator.
+func (s *story) step(m mishap) string {
+	after := m.after
+	if m.fresh {
+		after += 2 // that the script is unknown, and that it is loaded
+	}
+	if m.fresh && s.cluster {
+		after-- // it is loaded first
+	}
+	if s.replicated && !s.cluster && m.at == 0 {
+		after++ // how many replicas there are
+	}
+	return map[string]string{
+		"late":     fmt.Sprintf("delay m%d c1 next=1 after=%d by=%v", m.master+1, after, m.by),
+		"lost":     fmt.Sprintf("drop m%d c1 next=1 after=%d what=reply", m.master+1, after),
+		"unheard":  fmt.Sprintf("drop m%d c1 next=1 after=%d what=message", m.master+1, after),
+		"deleted":  fmt.Sprintf("run m%d DEL %s", m.master+1, lockKey),
+		"held":     fmt.Sprintf("hold r%d", m.master+1),
+		"flows":    fmt.Sprintf("release r%d", m.master+1),
+		"crashed":  fmt.Sprintf("crash r%d", m.master+1),
+		"promoted": fmt.Sprintf("promote r%d", m.master+1),
+		"freed": fmt.Sprintf("run r%d DEL %s\nat %v run r%[1]d SPUBLISH %[4]s 0",
+			m.master+1, lockKey, ahead+m.at, lockChannel),
+		"down":   fmt.Sprintf("crash m%d", m.master+1),
+		"opened": fmt.Sprintf("move %s m%d step=open", lockKey, m.master+1),
+		"taken":  fmt.Sprintf("move %s m%d step=open for=1h keys=0s", lockKey, m.master+1),
+		"closed": fmt.Sprintf("move %s m%d", lockKey, m.master+1),
+		"moved":  fmt.Sprintf("move %s m%d", lockKey, m.master+1),
+		"up":     fmt.Sprintf("restart m%d data=keep", m.master+1),
+	}[m.what]
 }

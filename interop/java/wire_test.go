@@ -19,6 +19,7 @@ import (
 // server has answered, and can do something to the reply to one.
 type wire struct {
 	t        *testing.T
+	node     string // its name
 	upstream string
 	address  string
 	slow     time.Duration // how late each reply is; constant once anybody connects
@@ -26,6 +27,7 @@ type wire struct {
 	mu       sync.Mutex
 	listener net.Listener // nil: nobody can connect
 	seen     []sight
+	scanned  time.Time         // when it was asked last for a cluster's slots
 	texts    map[string]string // of scripts, by SHA1
 	calls    [][]string        // of scripts, with their arguments
 	faults   []wireFault
@@ -49,8 +51,8 @@ type wireFault struct {
 }
 
 // newWire makes a wire that listens at an address.
-func newWire(t *testing.T, upstream, address string) *wire {
-	w := &wire{t: t, upstream: upstream, address: address, texts: map[string]string{}}
+func newWire(t *testing.T, node, upstream, address string) *wire {
+	w := &wire{t: t, node: node, upstream: upstream, address: address, texts: map[string]string{}}
 	w.up()
 	t.Cleanup(w.down)
 	return w
@@ -132,8 +134,9 @@ func (w *wire) replies(server, client net.Conn, asked <-chan sight) {
 			return
 		}
 		held = append(held, buf[:n]...)
+		done := 0 // what came together goes on together: Redisson can tell
 		for {
-			v, size, err := resp.Parse(held)
+			v, size, err := resp.Parse(held[done:])
 			if err != nil {
 				return
 			}
@@ -142,19 +145,25 @@ func (w *wire) replies(server, client net.Conn, asked <-chan sight) {
 			}
 			time.Sleep(w.slow)
 			struck, ok := w.replied(v, asked)
-			if ok && struck.cut {
+			if !ok {
+				done += size
+				continue
+			}
+			if _, err := client.Write(held[:done]); err != nil || struck.cut {
 				return
 			}
-			if ok {
+			held, done = held[done:], 0
+			if struck.by > 0 {
 				time.Sleep(struck.by)
-			}
-			if !ok || struck.by > 0 {
-				if _, err := client.Write(held[:size]); err != nil {
-					return
-				}
+				done = size
+				continue
 			}
 			held = held[size:]
 		}
+		if _, err := client.Write(held[:done]); err != nil {
+			return
+		}
+		held = held[done:]
 	}
 }
 
@@ -213,6 +222,10 @@ func (w *wire) nameOf(args [][]byte) string {
 	switch name {
 	case "SUBSCRIBE", "UNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE", "DEL", "PEXPIRE", "WAIT":
 		return name
+	case "CLUSTER":
+		w.mu.Lock()
+		w.scanned = time.Now()
+		w.mu.Unlock()
 	case "SCRIPT":
 		text := string(args[2])
 		w.mu.Lock()
