@@ -311,7 +311,7 @@ func (c *conn) ask(s *subscription, command string, k *call) {
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 }
 
-// reconnectDelay is how long a client waits before it subscribes again; each
+// reconnectDelay is how long go-redis waits before it subscribes again; each
 // time that it fails it waits twice as long, at most 64 times that.
 const reconnectDelay = 100 * time.Millisecond
 
@@ -328,7 +328,11 @@ func (c *conn) resubscribeLater() {
 	}
 	c.retrying = true
 	p := c.p
-	p.after(p.clock.Mono()+reconnectDelay<<min(c.retries, 6), func() {
+	pause := reconnectDelay << min(c.retries, 6)
+	if p.reconnects != nil {
+		pause = p.reconnects(c.retries)
+	}
+	p.after(p.clock.Mono()+pause, func() {
 		c.retrying = false
 		c.retries++
 		for _, s := range c.subs {

@@ -32,8 +32,9 @@ type process struct {
 	paused  time.Duration // 0: running; else the true time at which it resumes
 
 	toResource *conn
-	ways       *ways     // nil: as the world was made
-	deferred   *deferred // what reached it while it was paused
+	reconnects func(attempt int32) time.Duration // Redisson's pauses before it connects again; nil: go-redis's
+	ways       *ways                             // nil: as the world was made
+	deferred   *deferred                         // what reached it while it was paused
 }
 
 // deferred is what waits for the end of a pause.

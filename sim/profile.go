@@ -69,6 +69,7 @@ func (c *client) redissons() []*redisson {
 		}
 		list = append(list, r)
 	}
+	c.p.reconnects = list[0].reconnectDelay
 	if list[0].clustered() {
 		list[0].connect()
 	}
@@ -252,9 +253,18 @@ func (r *redisson) sleep(d time.Duration) { r.p.running().sleep(r.root, d) }
 // retryDelay is 1 s, then 2 s, a random half of it less. What no replica has confirmed
 // is repeated after the second.
 func (r *redisson) retryDelay(attempt int) time.Duration {
-	d := min(time.Second<<attempt, 2*time.Second)
-	return d/2 + r.below(d/2)
+	return r.jittered(min(time.Second<<attempt, 2*time.Second))
 }
+
+// reconnectDelay is how long a connection that has broken stays so, each time that
+// another cannot be made: 100 ms, and twice as long each time, up to 10 s, a random half
+// of it less.
+func (r *redisson) reconnectDelay(attempt int32) time.Duration {
+	return r.jittered(min(100*time.Millisecond<<min(attempt, 7), 10*time.Second))
+}
+
+// jittered is d, a random half of it less.
+func (r *redisson) jittered(d time.Duration) time.Duration { return d/2 + r.below(d/2) }
 
 // below draws a duration less than d.
 func (r *redisson) below(d time.Duration) time.Duration {

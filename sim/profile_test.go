@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,7 +109,8 @@ func TestRedissonWaitsThroughAMove(t *testing.T) {
 // that meets it comes after a short lease.
 func TestRedissonInAFailover(t *testing.T) {
 	opt := Options{Seed: 1, Lua: NewLua()}
-	story := "expect exclusion=holds\nat 0s start c1\nat 500ms crash m1\nat 600ms promote r1\nat 4s start c2\nrun for=60s\n"
+	story := "expect exclusion=holds\nat 0s start c1\nat 500ms crash m1\nat 600ms promote r1\n" +
+		"at 4s start c2\nrun for=60s\n"
 	for ttl, want := range map[string]string{"3s": "violated", "30s": "holds"} {
 		world := "cluster=3x1 clients=2 lock=mutex hold=40s rounds=1 delay=1ms..5ms sync=on ttl=" + ttl
 		require.Equal(t, want, judge(t, opt, world, story, "redisson")["exclusion"], ttl)
@@ -123,13 +126,36 @@ func TestRedissonRunsOutOfConnections(t *testing.T) {
 		" rounds=1 delay=1ms\nexpect exclusion=holds\nat 0s start c1\nat 16s promote r1\nrun for=30s\n")
 	require.NoError(t, err)
 	renewals := 0
-	_, err = s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: func(e *trace.Event, names []string) {
+	count := func(e *trace.Event, names []string) {
 		if e.Kind == trace.Execute && names[e.Actor] == "m1" && strings.HasPrefix(e.Text, "mutex-renew(") {
 			renewals++
 		}
-	}})
+	}
+	_, err = s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: count})
 	require.NoError(t, err)
 	require.Equal(t, poolSize+1, renewals)
+}
+
+// A connection that has broken is made again after pauses that grow: of a server that is
+// down for a second who waits can hear nothing for 2.6 s.
+func TestRedissonSubscribesAgain(t *testing.T) {
+	s, err := ParseScenario("again.scenario", "world profile=redisson clients=2 lock=mutex ttl=60s hold=20s rounds=1"+
+		" delay=1ms\nexpect exclusion=holds\nat 0s start c1\nat 1s start c2\nat 5s crash m1 for=1s\nrun for=15s\n")
+	require.NoError(t, err)
+	var waited []time.Duration // since the crash
+	note := func(e *trace.Event, _ []string) {
+		if e.Kind == trace.Execute && strings.HasPrefix(e.Text, "SUBSCRIBE ") && e.At > 5*time.Second {
+			waited = append(waited, e.At-5*time.Second)
+		}
+	}
+	for lua, seed := NewLua(), uint64(0); seed < 50; seed++ {
+		_, err = s.Run(t.Context(), Options{Seed: seed, Lua: lua, Details: true, Observe: note})
+		require.NoError(t, err)
+	}
+	require.Len(t, waited, 50)
+	require.Greater(t, slices.Min(waited), time.Second)
+	require.Less(t, slices.Max(waited), 2610*time.Millisecond)
+	require.Greater(t, slices.Max(waited), 2*time.Second)
 }
 
 // With a fixed lease RedissonRedLock believes what has ended before it was complete.

@@ -227,6 +227,9 @@ func (s *subscription) Close() {
 		}
 	}
 	sharesChannel := func(o *subscription) bool { return o.channel == s.channel && o.sharded == s.sharded }
+	if s.again && s.conn.p.reconnects != nil {
+		return // Redisson writes it into the connection that has broken
+	}
 	if !slices.ContainsFunc(s.conn.subs, sharesChannel) {
 		s.conn.ask(s, "UNSUBSCRIBE", nil)
 	}

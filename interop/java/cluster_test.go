@@ -17,11 +17,15 @@ import (
 	"minikv/topology"
 )
 
-// wireHost is the host that the nodes of a cluster announce: there are the wires, and
-// the nodes on the same ports of 127.0.0.1.
-const wireHost = "127.0.0.2"
+// The host that nodes announce, where their wires are, and the one where they are
+// themselves, on the same ports. No connection comes from either, so that what listens
+// there finds its port free when it comes back.
+const (
+	wireHost = "127.0.0.2"
+	nodeHost = "127.0.0.3"
+)
 
-func behindWire(address string) string { return strings.Replace(address, wireHost, "127.0.0.1", 1) }
+func behindWire(address string) string { return strings.Replace(address, wireHost, nodeHost, 1) }
 
 // connectCluster connects to nodes of a cluster beside their wires.
 func connectCluster(t *testing.T, addresses []string) *lockclient.Client {

@@ -72,6 +72,9 @@ func perform(t *testing.T, built redisson, stories []story) []*stage {
 	for _, s := range stages {
 		s.agent.end()
 		s.topology.Close()
+		for _, w := range s.wires {
+			w.down()
+		}
 	}
 	return stages
 }
@@ -96,12 +99,12 @@ const (
 func newStage(t *testing.T, s story, built redisson) *stage {
 	st := &stage{story: s}
 	var addresses, direct []string
-	cfg := topology.Config{Plan: cluster.Plan{Masters: 1}}
+	cfg := topology.Config{Plan: cluster.Plan{Masters: 1}, Host: nodeHost, Announce: wireHost}
 	switch {
 	case s.kind == "redlock":
 		cfg.Plan.Masters = masters
 	case s.cluster:
-		cfg.Plan.Masters, cfg.Plan.Cluster, cfg.Grown, cfg.Announce = masters, true, true, wireHost
+		cfg.Plan.Masters, cfg.Plan.Cluster, cfg.Grown = masters, true, true
 	}
 	if s.replicated {
 		cfg.Plan.Replicas = 1
@@ -118,7 +121,7 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 		st.servers, direct = append(st.servers, server), append(direct, w.upstream)
 		through := w.address
 		if s.replicated && !s.cluster {
-			through += "+" + st.node("r%d", i).Address()
+			through += "+" + behindWire(st.node("r%d", i).Address())
 		}
 		addresses = append(addresses, through)
 	}
@@ -136,13 +139,9 @@ func newStage(t *testing.T, s story, built redisson) *stage {
 	return st
 }
 
-// addWire puts a wire before a node; in a cluster it is where the node says it is.
+// addWire puts a wire before a node, where the node says it is.
 func (s *stage) addWire(t *testing.T, n *topology.Node) *wire {
-	upstream, at := n.Address(), "127.0.0.1:0"
-	if s.cluster {
-		upstream, at = behindWire(upstream), upstream
-	}
-	w := newWire(t, n.Name(), upstream, at)
+	w := newWire(t, n.Name(), behindWire(n.Address()), n.Address())
 	if s.strange {
 		w.slow = 5 * ms
 	}
