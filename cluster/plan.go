@@ -15,6 +15,7 @@ import (
 type Plan struct {
 	Masters  int  // at least 1
 	Replicas int  // of each master
+	Only     ID   // of this master alone; 0: of each
 	Cluster  bool // the masters share the slots; otherwise they are independent
 
 	Sentinels       int           // that watch every master; none in a cluster
@@ -33,6 +34,9 @@ func (p Plan) Check() error {
 		return fmt.Errorf("cluster: %d masters: expected at least 1", p.Masters)
 	case p.Replicas < 0:
 		return fmt.Errorf("cluster: %d replicas: expected at least 0", p.Replicas)
+	case p.Only < 0 || int(p.Only) > p.Masters || p.Only > 0 && p.Cluster:
+		return fmt.Errorf("cluster: replicas of master %d only: expected one of %d masters, outside of a cluster",
+			p.Only, p.Masters)
 	case p.Sentinels < 0:
 		return fmt.Errorf("cluster: %d sentinels: expected at least 0", p.Sentinels)
 	case max(p.Masters, p.Replicas, p.Sentinels) > maxProcesses || p.Size() > maxProcesses:
@@ -48,7 +52,15 @@ func (p Plan) Check() error {
 }
 
 // Size is the number of processes.
-func (p Plan) Size() int { return p.Masters*(1+p.Replicas) + p.Sentinels }
+func (p Plan) Size() int { return p.Masters + p.AllReplicas() + p.Sentinels }
+
+// AllReplicas is the number of replicas of all masters.
+func (p Plan) AllReplicas() int {
+	if p.Only > 0 {
+		return p.Replicas
+	}
+	return p.Masters * p.Replicas
+}
 
 // Names are the names of the processes.
 func (p Plan) Names() []string {
@@ -59,18 +71,21 @@ func (p Plan) Names() []string {
 		}
 	}
 	add("m", p.Masters)
-	add("r", p.Masters*p.Replicas)
+	add("r", p.AllReplicas())
 	add("s", p.Sentinels)
 	return names
 }
 
 // IsSentinel reports whether a process is a Sentinel.
-func (p Plan) IsSentinel(id ID) bool { return int(id) > p.Masters*(1+p.Replicas) }
+func (p Plan) IsSentinel(id ID) bool { return int(id) > p.Masters+p.AllReplicas() }
 
 // MasterOf is the master that a node follows at the start; a master's is itself.
 func (p Plan) MasterOf(id ID) ID {
-	if int(id) <= p.Masters {
+	switch {
+	case int(id) <= p.Masters:
 		return id
+	case p.Only > 0:
+		return p.Only
 	}
 	return ID((int(id)-p.Masters-1)/p.Replicas + 1)
 }

@@ -172,8 +172,7 @@ func (c record) node(field uint64) string {
 }
 
 func (c record) replica() string {
-	w := &c.p.r.s.World
-	all := w.Masters * w.Replicas
+	all := c.p.r.s.World.Plan().AllReplicas()
 	if few := c.p.r.s.Faults.Servers; few > 0 && few < all {
 		return fmt.Sprintf("r%d", 1+(c.p.firstServer+c.target(fieldOther, few))%uint64(all))
 	}

@@ -103,7 +103,7 @@ func (w *Spec) known(name string, kinds int) error {
 	}{
 		{aClient, 'c', "client", w.Clients},
 		{aMaster, 'm', "master", w.Masters},
-		{aReplica, 'r', "replica", w.Masters * w.Replicas},
+		{aReplica, 'r', "replica", w.Plan().AllReplicas()},
 		{aSentinel, 's', "sentinel", w.Watched},
 	} {
 		if name == "" || name[0] != k.letter {

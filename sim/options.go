@@ -16,6 +16,7 @@ func worldOptions() []worldOption {
 	return []worldOption{
 		{"masters", count(1, 99, func(w *Spec) *int { return &w.Masters })},
 		{"replicas", count(0, 9, func(w *Spec) *int { return &w.Replicas })},
+		{"replicated", count(0, 99, func(w *Spec) *int { return &w.Replicated })},
 		{"cluster", setCluster},
 		{"sentinels", count(0, 99, func(w *Spec) *int { return &w.Watched })},
 		{"quorum", count(1, 99, func(w *Spec) *int { return &w.Quorum })},

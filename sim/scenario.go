@@ -27,25 +27,26 @@ type Scenario struct {
 
 // Spec is the `world` line.
 type Spec struct {
-	Masters  int           // masters=1
-	Replicas int           // replicas=0, of each master
-	Cluster  bool          // cluster=3x1: masters that share the slots, with replicas of each
-	Watched  int           // sentinels=0: Sentinels that watch the masters
-	Quorum   int           // quorum=…: of the Sentinels; default: more than half
-	Silence  time.Duration // down-after=…: after which a server is taken for dead, by Sentinels or in a cluster
-	Failover time.Duration // failover-timeout=…: of Sentinels
-	MinGood  int           // min-replicas=0: without so many that follow closely a master refuses writes
-	Clients  int           // clients=2
-	PerLock  int           // per-lock=100: that many clients share a lock
-	Delay    Range         // delay=1ms..5ms, of a message, one way
-	Lag      Range         // lag=1ms..5ms, of replication; default: delay
-	Bound    time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
-	Load     Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
-	Fence    bool          // fence=on: the resource checks tokens; default: on for lock=fenced
-	Pool     bool          // pool=on: each request of a client goes over a connection of its own, and may overtake others
-	Sync     bool          // sync=on: acquisitions are checked with WAIT
-	EverySec bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
-	Words    []Option      // the line as it was given
+	Masters    int           // masters=1
+	Replicas   int           // replicas=0, of each master
+	Replicated int           // replicated=0: the only master with replicas, counted from 1; 0: each has them
+	Cluster    bool          // cluster=3x1: masters that share the slots, with replicas of each
+	Watched    int           // sentinels=0: Sentinels that watch the masters
+	Quorum     int           // quorum=…: of the Sentinels; default: more than half
+	Silence    time.Duration // down-after=…: after which a server is taken for dead, by Sentinels or in a cluster
+	Failover   time.Duration // failover-timeout=…: of Sentinels
+	MinGood    int           // min-replicas=0: without so many that follow closely a master refuses writes
+	Clients    int           // clients=2
+	PerLock    int           // per-lock=100: that many clients share a lock
+	Delay      Range         // delay=1ms..5ms, of a message, one way
+	Lag        Range         // lag=1ms..5ms, of replication; default: delay
+	Bound      time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
+	Load       Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
+	Fence      bool          // fence=on: the resource checks tokens; default: on for lock=fenced
+	Pool       bool          // pool=on: each request of a client goes over a connection of its own
+	Sync       bool          // sync=on: acquisitions are checked with WAIT
+	EverySec   bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
+	Words      []Option      // the line as it was given
 }
 
 // Expectation is one `check=verdict` of the `expect` line.
@@ -214,6 +215,9 @@ func (w *Spec) sensible() error {
 	switch {
 	case many && w.Replicas > 0 && w.Load.Kind != "multi":
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
+	case w.Replicated > w.Masters, w.Replicated > 0 && (w.Cluster || w.Replicas == 0):
+		return fmt.Errorf("replicated=%d: expected replicas, and one of %d masters, outside of a cluster",
+			w.Replicated, w.Masters)
 	case w.Cluster && w.Watched > 0:
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
 	case w.Cluster && !w.clustered():

@@ -72,6 +72,8 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s slow m1\nrun for=1s":            "x.scenario:2: for=: expected a duration",
 		tiny + "at 1s failover r1\nrun for=1s":        "x.scenario:2: outage=: expected a duration",
 
+		"world replicated=1\n":                                   "x.scenario:1: replicated=1: expected replicas, and",
+		"world lock=multi masters=2 replicas=1 replicated=3\n":   "x.scenario:1: replicated=3: expected replicas, and",
 		"world lock=fair masters=2\n":                            "x.scenario:1: fair runs on one master",
 		"world sync=maybe\n":                                     "x.scenario:1: unknown sync \"maybe\": expected on, off",
 		"world lock=fair downgrade=on\n":                         "x.scenario:1: downgrade=on: expected lock=rw",

@@ -32,7 +32,7 @@ func (w *Spec) clustered() bool {
 
 // Plan is which servers the world has.
 func (w *Spec) Plan() cluster.Plan {
-	p := cluster.Plan{Masters: w.Masters, Replicas: w.Replicas, Cluster: w.Cluster}
+	p := cluster.Plan{Masters: w.Masters, Replicas: w.Replicas, Only: cluster.ID(w.Replicated), Cluster: w.Cluster}
 	if !w.Cluster {
 		p.Sentinels, p.Quorum, p.DownAfter, p.FailoverTimeout = w.Watched, w.Quorum, w.Silence, w.Failover
 	}

@@ -69,7 +69,7 @@ type size []int
 
 func cost(s *Shrunk) size {
 	w := &s.Story.World
-	return size{s.Faults, s.Asked, w.Clients, w.Masters * (1 + w.Replicas), len(s.Story.Steps), len(s.Story.Text())}
+	return size{s.Faults, s.Asked, w.Clients, w.Masters + w.Plan().AllReplicas(), len(s.Story.Steps), len(s.Story.Text())}
 }
 
 // ShorterThan reports whether a story is shorter: by faults, then operations, then
