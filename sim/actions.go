@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -264,7 +265,7 @@ func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
 
 // Do has an action happen. It must be one of Actions.
 func (u *Untimed) Do(a Action) Footprint {
-	u.touched, u.told = false, 0
+	u.touched, u.told, u.renewed, u.sends = false, 0, 0, 0
 	u.w.cursor = 0
 	print := footprintOf(a.To)
 	switch a.Verb {
@@ -278,9 +279,7 @@ func (u *Untimed) Do(a Action) Footprint {
 		u.settle()
 		print = u.arrived(known)
 	case Fire:
-		id, _ := u.due(a.To)
-		u.reached(a.To, a.To, uint64(a.Verb))
-		u.perform(id)
+		u.fire(a)
 	case Elapse:
 		u.w.now, _ = u.later()
 		print = everything()
@@ -300,6 +299,26 @@ func (u *Untimed) Do(a Action) Footprint {
 		print.actors |= 1 << footprintBeliefs
 	}
 	return print
+}
+
+// fire has an actor's timer fire.
+func (u *Untimed) fire(a Action) {
+	id, _ := u.due(a.To)
+	p := u.process(a.To)
+	if p == nil {
+		u.reached(a.To, a.To, uint64(a.Verb))
+		u.perform(id)
+		return
+	}
+	before := u.quiet(p)
+	u.perform(id)
+	u.settle()
+	after := before.and(1 + u.sends) // that it wakes, and what it sends
+	if to := u.renewed; to == u.told && bits.OnesCount64(to) == 1 && u.isQuietSince(p, after) {
+		u.renewal(a.To, trace.Actor(bits.TrailingZeros64(to)), uint64(a.Verb))
+		return
+	}
+	u.reached(a.To, a.To, uint64(a.Verb))
 }
 
 // upset has a fault strike, or end.

@@ -65,6 +65,7 @@ type call struct {
 
 	done     bool
 	unheeded bool // the task ends with the answer, whatever that is, where time stands still
+	renews   bool // it is a renewal, likewise
 }
 
 // errReset says that the connection broke while an answer was awaited.
@@ -108,7 +109,7 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (*resp.Value, error) {
 	m.life = c.life
 	c.pending = append(c.pending, k)
 	if u := w.untimed; u != nil {
-		k.asks, k.unheeded = u.sum(m), isUnheeded(m.args)
+		k.asks, k.unheeded, k.renews = u.sum(m), isUnheeded(m.args), u.renews(m)
 	}
 	w.send(m, &c.out, c.p.actor, c.n.actor)
 	for !k.done {

@@ -146,12 +146,18 @@ func (a Action) concerns(who trace.Actor) bool {
 }
 
 // isLocal reports whether what happens in the world from here on happens to one actor
-// each: of a master and its replica, once neither can strike the other any more.
+// each, but for the promotion of a replica.
 func (u *Untimed) isLocal() bool {
-	if slices.Contains(u.kinds, "client-restart") || u.may(Depose, aReplica) || u.may(Promote, aReplica) {
+	if slices.Contains(u.kinds, "client-restart") {
 		return false
 	}
 	return !slices.ContainsFunc(u.w.nodes, func(n *node) bool { return !u.isTold(n) })
+}
+
+// maySwitch reports whether a node's replica, or the node as one, may yet be promoted: all
+// clients hear of that.
+func (u *Untimed) maySwitch(n *node) bool {
+	return !n.alone() && (u.may(Depose, aReplica) || u.may(Promote, aReplica))
 }
 
 // may reports whether a kind of fault with that verb may still strike.
@@ -171,7 +177,7 @@ func (u *Untimed) hearsNoMore(p *process) bool {
 		waits := u.waits(n.actor, p.actor)
 		asked := u.isAsking(p, n) || u.isListening(p, n)
 		switch {
-		case asked && (cuts || !waits):
+		case u.maySwitch(n), asked && (cuts || !waits):
 			return false
 		case crashes && (!waits || u.strangers(n)&footprintOf(p.actor).actors != 0):
 			return false
@@ -185,7 +191,7 @@ func (u *Untimed) hearsNoMore(p *process) bool {
 // thing that reaches a server on any of its lines, until it does something itself.
 func (u *Untimed) isAskedNoMore(n *node) bool {
 	isHere := func(m link) bool { return m.to == n.actor }
-	if u.may(Cut, aMaster) || slices.ContainsFunc(u.mends, isHere) {
+	if u.may(Cut, aMaster) || u.maySwitch(n) || slices.ContainsFunc(u.mends, isHere) {
 		return false
 	}
 	for _, other := range n.group.nodes {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"minikv/lockclient"
 	"minikv/trace"
 )
 
@@ -164,6 +165,7 @@ type arrival struct {
 	sum     uint64 // of the message; 0: it changes nothing that is not seen elsewhere
 	vote    uint64 // 0: it is no answer that may only be counted
 	apart   bool   // it concerns nobody but the client and that master
+	renews  bool   // it answers a renewal
 	node    *node  // of a request to a server without replicas
 	changes int64  // of its keys so far
 	process *process
@@ -194,6 +196,8 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		case a.process == nil || a.process.dead || m.kind != msgReply || m.call == nil:
 		case m.call.unheeded && !m.call.done && !due && !u.exact:
 			a.vote, a.sum, a.before = unheeded, 0, u.quiet(a.process)
+		case m.call.renews:
+			a.renews, a.before = true, u.quiet(a.process)
 		case u.counts:
 			a.vote, a.before = fold(sum, m.call.asks), u.quiet(a.process)
 			a.apart = u.isWindingUp(a.process)
@@ -243,6 +247,8 @@ func (u *Untimed) arrived(a arrival) Footprint {
 	a.print.reads = a.node != nil && a.node.engine.Changes() == a.changes
 	counts := a.vote != 0 && u.isQuiet(a)
 	switch {
+	case a.renews && u.told == 0 && u.isQuietSince(a.process, a.before.and(1)):
+		u.renewal(a.to, a.from, a.sum)
 	case a.vote == unheeded && !counts:
 		panic("sim: " + u.w.names[a.to] + " heeds an answer that it was not to look at")
 	case a.vote > unheeded:
@@ -264,7 +270,30 @@ func (u *Untimed) arrived(a arrival) Footprint {
 
 // isQuiet reports whether nothing has come of an answer.
 func (u *Untimed) isQuiet(a arrival) bool {
-	after := a.before
-	after.events++ // the arrival itself
-	return u.told == 0 && !u.touched && u.quiet(a.process) == after
+	return u.told == 0 && !u.touched && u.quiet(a.process) == a.before.and(1)
+}
+
+// isQuietSince reports whether a client has done nothing since then but set timers.
+func (u *Untimed) isQuietSince(p *process, then quiet) bool {
+	now := u.quiet(p)
+	now.armed = then.armed
+	return !u.touched && now == then
+}
+
+// and is q with some events more.
+func (q quiet) and(events uint64) quiet {
+	q.events += events
+	return q
+}
+
+// renews reports whether a request is a renewal by a client of several masters. It has a
+// watchdog for each, so what it hears of the renewals on one has nothing to do with what
+// it hears of those on another, until it does something else.
+func (u *Untimed) renews(m *message) bool {
+	if u.exact || u.alike || len(u.w.groups) == 1 || u.r.s.World.Load.Kind == OwnKind || len(m.args) < 2 {
+		return false
+	}
+	return slices.ContainsFunc(u.scripts, func(s *lockclient.Script) bool {
+		return s.SHA == string(m.args[1]) && strings.Contains(s.Name, "-renew")
+	})
 }

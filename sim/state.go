@@ -267,7 +267,23 @@ func (u *Untimed) reached(a, from trace.Actor, what uint64) {
 		h.past = fold(h.past, what, u.date(a), h.phases)
 		return
 	}
-	h.past, h.counted = fold(h.past, h.counted, what, uint64(from), u.date(a)), 0
+	h.past, h.counted = fold(h.past, h.counted, u.renewals(a), what, uint64(from), u.date(a)), 0
+}
+
+// renewal notes something of a client's renewals on a master: among those on others its
+// place does not matter.
+func (u *Untimed) renewal(client, master trace.Actor, what uint64) {
+	part := &u.parts[u.pair(client, master)]
+	*part = fold(*part, what, u.date(client))
+}
+
+// renewals is a hash of what was noted of them since it was asked for last.
+func (u *Untimed) renewals(client trace.Actor) (h uint64) {
+	for _, n := range u.w.nodes {
+		part := &u.parts[u.pair(client, n.actor)]
+		h, *part = fold(h, *part), 0
+	}
+	return h
 }
 
 // date is what an actor's clocks show: what it does with what it hears may go by that.

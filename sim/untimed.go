@@ -29,11 +29,13 @@ type Untimed struct {
 	end     time.Duration
 	lines   []line
 	history []history // of each actor: what has reached it
-	parts   []uint64  // for each client and node: what of the client's history is of that node
+	parts   []uint64  // for each client and node: what of the client's history is of that node alone
 	exact   bool      // see UntimedOptions
 	counts  bool      // clients count the answers of independent masters
 	alike   bool      // and ask all of them at once: no master differs from another but by what has happened
 	told    uint64    // actors to whom something was sent in the present action
+	renewed uint64    // those to whom a renewal was, and nothing else
+	sends   uint64    // how much was sent
 	beliefs uint64    // what clients believed and the resource accepted, in order, and what checks heed besides
 	heeds   uint64    // the kinds of event whose order matters to checks, one bit for each
 	over    uint64    // clients that will never do anything again, in the present state
@@ -140,7 +142,14 @@ func (u *Untimed) enqueue(s step, lane uint8) {
 	if p != nil && (p.dead || u.isVoid(m)) || m.kind == msgClose && u.isUnnoticed(m, l) {
 		return
 	}
-	u.told |= 1 << min(m.to, footprintBudget)
+	to := uint64(1) << min(m.to, footprintBudget)
+	if n != nil && u.renews(m) {
+		u.renewed |= to &^ u.told
+	} else {
+		u.renewed &^= to
+	}
+	u.told |= to
+	u.sends++
 	l.sent++
 	sum := u.sum(m)
 	l.steps, l.sums, l.since = append(l.steps, s), append(l.sums, sum), append(l.since, u.w.now)

@@ -74,6 +74,13 @@ var smallWorlds = []tinyWorld{
 	{"an answer of a pair gets lost", "replicas=1 clients=1 lock=fenced sync=on renew=off once=on", "drop", 1},
 	{"a client of a pair stands still", "replicas=1 clients=1 lock=mutex sync=on renew=off once=on", "pause", 1},
 	{"Redisson's multi", "masters=2 clients=1 lock=multi profile=redisson renew=off once=on", "crash", 1},
+	{"renewals of two", "masters=2 clients=1 lock=multi hold=400ms once=on", "", 0},
+	{"Redisson's renewals of two", "masters=2 clients=1 lock=multi profile=redisson hold=400ms once=on", "", 0},
+	{"renewals end with their client", "masters=2 clients=1 lock=multi hold=400ms once=on", "crash", 1},
+	{"a clock jumps past renewals", "masters=2 clients=1 lock=multi hold=400ms once=on", "jump", 1},
+	{"a clock jumps past Redisson's", "masters=2 clients=1 lock=multi profile=redisson hold=400ms once=on", "jump", 1},
+	{"one of two splits", "masters=2 replicas=1 replicated=2 clients=1 lock=multi profile=redisson renew=off once=on",
+		"split", 1},
 	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
 }
 
@@ -82,7 +89,10 @@ func search(
 	t *testing.T, w tinyWorld, set func(*exhaustive), outcome func(*sim.Untimed) uint64,
 ) (finals map[uint64]bool, schedules int) {
 	t.Helper()
-	text := "world rounds=1 ttl=1s hold=0s " + w.world + "\nexpect exclusion=holds\n"
+	text := "world rounds=1 ttl=1s " + w.world + "\nexpect exclusion=holds\n"
+	if !strings.Contains(text, " hold=") {
+		text = strings.Replace(text, "world", "world hold=0s", 1)
+	}
 	if w.kinds != "" {
 		text += "faults " + w.kinds + "\n"
 	}

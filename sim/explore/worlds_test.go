@@ -189,11 +189,11 @@ func (d *draw) servers(kind string) (replicas bool) {
 		d.say("masters=1", "masters=2", "masters=2", "masters=3")
 		return false
 	case kind == "multi":
-		d.say("masters=1", "masters=2", "replicas=1")
+		d.say("masters=1", "masters=2", "masters=2 replicas=1 replicated=1", "masters=2 replicas=1 replicated=2")
 	case d.in(3):
 		d.say("replicas=1", "replicas=1", "replicas=2")
 	}
-	if !strings.HasPrefix(d.words[len(d.words)-1], "replicas") {
+	if !strings.Contains(d.words[len(d.words)-1], "replicas") {
 		return false
 	}
 	d.say("sync=on", "sync=off")

@@ -55,6 +55,8 @@ type Bound struct {
 	Masters int      // 0: as many as the row has
 	Faults  int      // at most
 	Random  int      // so many orders at random; 0: all
+	Each    bool     // a world for each master, which alone has replicas: where one is struck, others need none
+	Only    int      // the master of such a world, counted from 1; 0: each has replicas
 	World   []string // what differs from the row's world: ttl=D, lag=D, hold=D
 	Why     string   // why there are no such worlds, "" if there are
 }
@@ -62,13 +64,15 @@ type Bound struct {
 // orderSchedules is how many schedules are run before a world counts as too large.
 const orderSchedules = 2_500_000
 
-// bound reads [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] [ttl=D] [lag=D] [hold=D], or
-// -: WHY. Clients hold for no time unless it says for how long.
+// boundForm is what a bound looks like.
+const boundForm = "orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] " +
+	"[replicated=each] [ttl=D] [lag=D] [hold=D], or -: WHY"
+
+// bound reads what boundForm says. Clients hold for no time unless it says for how long.
 func (r *Row) bound(text string) error {
 	cells, rest, ok := strings.Cut(text, ": ")
 	if !ok {
-		return errors.New("expected: orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] " +
-			"[ttl=D] [lag=D] [hold=D], or -: WHY")
+		return errors.New("expected: " + boundForm)
 	}
 	b := Bound{}
 	if profile, kinds, ok := strings.Cut(cells, " "); ok && slices.Contains(Profiles(), profile) {
@@ -84,11 +88,15 @@ func (r *Row) bound(text string) error {
 			b.World = append(b.World, word)
 			continue
 		}
+		if word == "replicated=each" {
+			b.Each = true
+			continue
+		}
 		n, err := strconv.Atoi(value)
 		at := map[string]*int{"clients": &b.Clients, "masters": &b.Masters, "faults": &b.Faults,
 			"random": &b.Random}[name]
 		if at == nil || err != nil {
-			return fmt.Errorf("%q: expected clients=N, masters=N, faults=N, random=N, ttl=D, lag=D or hold=D", word)
+			return fmt.Errorf("%q: expected: %s", word, boundForm)
 		}
 		*at = n
 	}
@@ -107,14 +115,33 @@ func (r *Row) Bound(c *Cell) (b Bound, ok bool) {
 }
 
 // ordersName ends the names of worlds without time; a number says how many
-// masters they have instead.
+// masters they have instead, and -mN that only that one has replicas.
 const ordersName = "/orders"
 
-func ordersTail(masters int) string {
-	if masters == 0 {
-		return ordersName[1:]
+// tail is how the name of a world of this size ends.
+func (b *Bound) tail() string {
+	tail := ordersName[1:]
+	if b.Masters > 0 {
+		tail += strconv.Itoa(b.Masters)
 	}
-	return ordersName[1:] + strconv.Itoa(masters)
+	if b.Only > 0 {
+		tail += "-m" + strconv.Itoa(b.Only)
+	}
+	return tail
+}
+
+// sized reads the end of a name, behind ordersName.
+func (b *Bound) sized(tail string) error {
+	masters, only, one := strings.Cut(tail, "-m")
+	b.Masters, b.Only = 0, 0
+	var err error
+	if masters != "" {
+		b.Masters, err = strconv.Atoi(masters)
+	}
+	if one && err == nil {
+		b.Only, err = strconv.Atoi(only)
+	}
+	return err
 }
 
 // Orders is the smallest world of a claim within a bound, for an exhaustive
@@ -153,6 +180,9 @@ func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 		words.add("masters=" + strconv.Itoa(b.Masters))
 	}
 	words.add(b.World...)
+	if b.Only > 0 {
+		words.add("replicated=" + strconv.Itoa(b.Only))
+	}
 	s := *timed
 	s.Steps, s.For = nil, 5*words.duration("ttl")/2
 	s.World.Words = words.options()
@@ -163,8 +193,24 @@ func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 	if small, err = small.Again(); err != nil {
 		return nil, fmt.Errorf("cell %s: %w", c, err)
 	}
-	small.Name = timed.Name + "/" + ordersTail(b.Masters)
+	small.Name = timed.Name + "/" + b.tail()
 	return small, nil
+}
+
+// worlds are those of a claim within a bound, see Orders: one, or one for each master.
+func (r *Row) worlds(c *Cell, one claim, b Bound) (list []*sim.Scenario, err error) {
+	first, err := r.Orders(c, one, b)
+	if err != nil || !b.Each || first.World.Masters == 1 || first.World.Replicas == 0 {
+		return []*sim.Scenario{first}, err
+	}
+	for b.Only = 1; b.Only <= first.World.Masters; b.Only++ {
+		world, err := r.Orders(c, one, b)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, world)
+	}
+	return list, nil
 }
 
 // fewer are the options of a kind's smallest world.
@@ -203,24 +249,24 @@ func (s *searcher) orders(ctx context.Context, c *Cell, one claim) (*Orders, err
 	if !ok {
 		b.Why = "its row states no bound"
 	}
-	world, why := s.row(c).Orders(c, one, b)
+	worlds, why := s.row(c).worlds(c, one, b)
 	if why != nil {
 		return &Orders{Why: why.Error()}, nil
 	}
-	o, err := s.exhaust(ctx, world, b)
+	o, err := s.exhaustAll(ctx, worlds, b)
 	if err != nil || o.Why != "" || o.Violation != "" {
 		return o, err
 	}
 	for _, twin := range s.twins(c, one.of(c.Kind)) {
-		opposite := twin.cell.isOpposite(c) && world.World.Masters == 1
+		opposite := twin.cell.isOpposite(c) && worlds[0].World.Masters == 1
 		if !opposite && (o.Twin != "" || nearness(c, twin.cell) < sameKind) {
 			continue
 		}
-		world, why := s.row(twin.cell).Orders(twin.cell, twin.claim, b)
+		worlds, why := s.row(twin.cell).worlds(twin.cell, twin.claim, b)
 		if why != nil {
 			continue
 		}
-		broken, err := s.exhaust(ctx, world, b)
+		broken, err := s.exhaustAll(ctx, worlds, b)
 		switch {
 		case err != nil:
 			return o, err
@@ -240,6 +286,25 @@ func (s *searcher) orders(ctx context.Context, c *Cell, one claim) (*Orders, err
 // isOpposite reports whether a cell is that of the same lock, row and variant in the other profile.
 func (c *Cell) isOpposite(other *Cell) bool {
 	return c.Row == other.Row && c.Variant == other.Variant && c.Kind == other.Kind && c.Profile != other.Profile
+}
+
+// exhaustAll runs every order of some worlds, up to the first that violates or of which
+// nothing can be said.
+func (s *searcher) exhaustAll(ctx context.Context, worlds []*sim.Scenario, b Bound) (*Orders, error) {
+	sum := Orders{}
+	for _, world := range worlds {
+		o, err := s.exhaust(ctx, world, b)
+		if err != nil {
+			return nil, err
+		}
+		schedules, states := sum.Schedules+o.Schedules, sum.States+o.States
+		sum = *o
+		sum.Schedules, sum.States = schedules, states
+		if o.Violation != "" || o.Why != "" {
+			break
+		}
+	}
+	return &sum, nil
 }
 
 // exhaust runs every order of a world. What was found is kept.
@@ -265,6 +330,9 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 	w := &world.World
 	o.Bound = several(w.Clients, "client") + ", " + several(w.Masters, "master")
 	if w.Replicas > 0 {
+		if w.Replicated > 0 {
+			o.Bound += ", one of them"
+		}
 		o.Bound += " with " + several(w.Replicas, "replica")
 		if w.Lag.Hi > 0 {
 			lag := " that lag up to "

@@ -47,26 +47,17 @@ func TestOrders(t *testing.T) {
 // for no time have no lease that could end while they hold.
 func TestOrdersSeeWhatTheRowIsAbout(t *testing.T) {
 	s := &searcher{ctx: t.Context(), rows: Rows(), lua: sim.NewLua()}
-	seen := false
-	for _, r := range s.rows {
-		for i := range r.Cells {
-			c := &r.Cells[i]
-			if c.String() != "12/lockclient/mutex" {
-				continue
-			}
-			seen = true
-			o, err := s.orders(s.ctx, c, c.claims()[0])
-			require.NoError(t, err)
-			require.True(t, o.Holds(), o)
-			require.Equal(t, "12/redisson/mutex", o.Twin)
-			r.Bounds = append(r.Bounds, Bound{Variant: "any", Clients: 2, Faults: 1})
-			o, err = s.orders(s.ctx, c, c.claims()[0])
-			require.NoError(t, err)
-			require.False(t, o.Holds())
-			require.Equal(t, "what breaks 12/redisson/mutex was not seen in such a bound", o.Why)
-		}
-	}
-	require.True(t, seen)
+	r, c := rowAndCell(t, "12/lockclient/mutex")
+	s.rows = []*Row{r}
+	o, err := s.orders(s.ctx, c, c.claims()[0])
+	require.NoError(t, err)
+	require.True(t, o.Holds(), o)
+	require.Equal(t, "12/redisson/mutex", o.Twin)
+	r.Bounds = append(r.Bounds, Bound{Variant: "any", Clients: 2, Faults: 1})
+	o, err = s.orders(s.ctx, c, c.claims()[0])
+	require.NoError(t, err)
+	require.False(t, o.Holds())
+	require.Equal(t, "what breaks 12/redisson/mutex was not seen in such a bound", o.Why)
 }
 
 // It makes no difference how many work at it, nor that rows share a world.
@@ -130,6 +121,45 @@ func TestOrdersOfFewerMasters(t *testing.T) {
 	require.Equal(t, 3, world.World.Masters)
 	_, _, err = Find("matrix:1/lockclient/mutex/exclusion/orders3")
 	require.ErrorContains(t, err, "it has no more masters anyway")
+}
+
+// Where one master alone can be struck, each has a world in which only it has replicas.
+func TestOrdersOfEachMaster(t *testing.T) {
+	r, c := rowAndCell(t, "7/lockclient/multi")
+	b, ok := r.Bound(c)
+	require.True(t, ok)
+	worlds, err := r.worlds(c, c.claims()[0], b)
+	require.NoError(t, err)
+	require.Len(t, worlds, 3)
+	for i, w := range worlds {
+		require.Equal(t, i+1, w.World.Replicated)
+		found, ok, err := Find(w.Name)
+		require.True(t, ok)
+		require.NoError(t, err)
+		require.Equal(t, w.Text(), found.Text())
+	}
+	r, c = rowAndCell(t, "7/lockclient/mutex")
+	worlds, err = r.worlds(c, c.claims()[0], b)
+	require.NoError(t, err)
+	require.Len(t, worlds, 1)
+	require.Zero(t, worlds[0].World.Replicated)
+	_, _, err = Find("matrix:7/lockclient/multi/exclusion/orders-m4")
+	require.ErrorContains(t, err, "replicated=4: expected replicas, and one of 3 masters, outside of a cluster")
+	_, _, err = Find("matrix:7/lockclient/multi/exclusion/orders-x")
+	require.ErrorContains(t, err, "expected orders, orders2 or orders-m1")
+}
+
+func rowAndCell(t *testing.T, name string) (*Row, *Cell) {
+	t.Helper()
+	for _, r := range Rows() {
+		for i := range r.Cells {
+			if r.Cells[i].String() == name {
+				return r, &r.Cells[i]
+			}
+		}
+	}
+	require.Fail(t, name)
+	return nil, nil
 }
 
 // A violation that is another one when it is run again is told, and fails.

@@ -95,7 +95,7 @@ func TestRowErrors(t *testing.T) {
 		"# x\nrow 1\nredisson mutex: L(soon): y":          `x.row:3: time: invalid duration "soon"`,
 		"# x\nrow 1\nstory all: much: y":                  `x.row:3: "much": expected FAULTS+OPERATIONS`,
 		"# x\nrow 1\norders all":                          `x.row:3: expected: orders [PROFILE]`,
-		"# x\nrow 1\norders all: seeds=2":                 `x.row:3: "seeds=2": expected clients=N`,
+		"# x\nrow 1\norders all: seeds=2":                 `x.row:3: "seeds=2": expected: orders`,
 		"# x\nrow 1\nstory all":                           `x.row:3: expected: story [KINDS]`,
 		"# x\nrow 1\nredisson mutex S":                    `x.row:3: expected: PROFILE KINDS [in VARIANT]: CODE: REASON`,
 		"# x\nrow 1\nvariant a b\nredisson mutex in a: S": `x.row:3: "b": expected name=value`,

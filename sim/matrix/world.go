@@ -3,7 +3,6 @@ package matrix
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -201,7 +200,9 @@ func (r *Row) world(c *Cell, one claim, tail string) (*sim.Scenario, error) {
 	if size, ok := strings.CutPrefix(tail, check+ordersName[1:]); ok {
 		b, _ := r.Bound(c)
 		b.Clients, b.Faults = max(b.Clients, 2), max(b.Faults, 1) // of a twin, whose row need not state a bound
-		b.Masters, _ = strconv.Atoi(strings.TrimSuffix(size, "/"))
+		if err := b.sized(strings.TrimSuffix(size, "/")); err != nil {
+			return nil, fmt.Errorf("%q: expected %s, %s2 or %s-m1", tail, ordersName[1:], ordersName[1:], ordersName[1:])
+		}
 		return r.Orders(c, one, b)
 	}
 	if tail == "" || tail == check {
