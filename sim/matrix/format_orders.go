@@ -16,7 +16,7 @@ type ordersGroup struct {
 	bound     string
 	claims    int
 	schedules int
-	most      int      // schedules of one world
+	most      int      // schedules of one claim
 	random    bool     // not all of them, and none violates
 	violated  []string // cells that do not hold
 	open      []string // cells of which nothing can be said, and why
@@ -81,7 +81,7 @@ func OrdersMarkdown(results []Result) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("| row | bound | claims | schedules | most in a world | |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| row | bound | claims | schedules | most of a claim | |\n|---|---|---|---|---|---|\n")
 	claims, schedules, all := 0, 0, 0
 	for _, g := range groups {
 		fmt.Fprintf(&b, "| %d | %s | %d | %d | %d | %s |\n", g.row, g.bound, g.claims, g.schedules, g.most, g.verdict())
