@@ -16,7 +16,7 @@ import (
 
 // Orders is what running every order of a small world of a cell has shown.
 type Orders struct {
-	World     string // its name: `locksim hunt WORLD --strategy exhaustive` does it again
+	World     string // its name, or those of several: `locksim hunt WORLD --strategy exhaustive` does it again
 	Bound     string // what was all run, in words
 	Faults    int    // the bound, as --bound has it
 	Complete  bool   // every schedule within the bound was run
@@ -291,19 +291,20 @@ func (c *Cell) isOpposite(other *Cell) bool {
 // exhaustAll runs every order of some worlds, up to the first that violates or of which
 // nothing can be said.
 func (s *searcher) exhaustAll(ctx context.Context, worlds []*sim.Scenario, b Bound) (*Orders, error) {
-	sum := Orders{}
+	var sum Orders
+	var names []string
 	for _, world := range worlds {
 		o, err := s.exhaust(ctx, world, b)
 		if err != nil {
 			return nil, err
 		}
-		schedules, states := sum.Schedules+o.Schedules, sum.States+o.States
-		sum = *o
-		sum.Schedules, sum.States = schedules, states
-		if o.Violation != "" || o.Why != "" {
-			break
+		names = append(names, o.World)
+		o.Schedules, o.States = o.Schedules+sum.Schedules, o.States+sum.States
+		if sum = *o; o.Violation != "" || o.Why != "" {
+			return &sum, nil
 		}
 	}
+	sum.World = strings.Join(names, ", ")
 	return &sum, nil
 }
 

@@ -149,6 +149,31 @@ func TestOrdersOfEachMaster(t *testing.T) {
 	require.ErrorContains(t, err, "expected orders, orders2 or orders-m1")
 }
 
+// What the worlds of a claim have shown is one result.
+func TestOrdersOfSeveralWorlds(t *testing.T) {
+	s := &searcher{ctx: t.Context(), lua: sim.NewLua()}
+	var all []*sim.Scenario
+	sum, bound := Orders{}, Bound{Clients: 2, Faults: 1}
+	for _, name := range []string{"20/lockclient/mutex", "24/lockclient/fenced", "7/lockclient/mutex"} {
+		r, c := rowAndCell(t, name)
+		worlds, err := r.worlds(c, c.claims()[0], bound)
+		require.NoError(t, err)
+		one, err := s.exhaustAll(s.ctx, worlds, bound)
+		require.NoError(t, err)
+		require.Equal(t, worlds[0].Name, one.World)
+		all, sum.Schedules = append(all, worlds[0]), sum.Schedules+one.Schedules
+		both, err := s.exhaustAll(s.ctx, all, bound)
+		require.NoError(t, err)
+		require.Equal(t, sum.Schedules, both.Schedules)
+		require.Equal(t, one.Complete, both.Complete)
+		if sum.World += ", " + one.World; one.Violation != "" {
+			sum.World = ", " + one.World // it is what can be run again
+		}
+		require.Equal(t, sum.World[len(", "):], both.World)
+		require.Equal(t, one.Violation, both.Violation)
+	}
+}
+
 func rowAndCell(t *testing.T, name string) (*Row, *Cell) {
 	t.Helper()
 	for _, r := range Rows() {
