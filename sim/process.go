@@ -145,7 +145,8 @@ func (p *process) leaseLeft() int64 {
 	lock := p.holding[0].lock
 	key := lockName(lock)
 	m := p.w.groups[0].home(key)
-	if m.index < len(p.conns) && p.conns[m.index] != nil && len(p.conns[m.index].pending) > 0 {
+	mayChange := func(k *call) bool { return !k.unheeded }
+	if m.index < len(p.conns) && p.conns[m.index] != nil && slices.ContainsFunc(p.conns[m.index].pending, mayChange) {
 		return 0
 	}
 	db := m.engine.Keyspace().DB(0)

@@ -50,6 +50,8 @@ func TestReducedSearchOfWorldsThatWereDrawn(t *testing.T) {
 			[]string{"order"}},
 		{tinyWorld{"passed while the server stood still", "clients=2 lock=simple once=on", "freeze", 1}, []string{"order"}},
 		{tinyWorld{"how long a latch lasts", "clients=2 lock=latch renew=off once=on count=2 waiters=0", "jump", 1}, nil},
+		{tinyWorld{"the end of who waits for no answer that counts",
+			"clients=1 replicas=1 sync=off lock=rw readers=0 downgrade=on renew=off", "crash", 1}, []string{"linear"}},
 		{tinyWorld{"the end of a connection", "clients=1 lock=simple renew=off wait=1ms", "freeze crash", 2}, nil},
 	} {
 		w.world = "rounds=1 ttl=1s hold=0s " + w.world
