@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"minikv/cluster"
@@ -98,7 +99,7 @@ func (u *Untimed) clientsState() (h uint64) {
 	for _, l := range u.lines {
 		if len(l.sums) > 0 && u.node(l.link.from) == nil && u.node(l.link.to) == nil {
 			h = fold(h, uint64(l.link.from), uint64(l.link.to))
-			h = fold(h, l.sums...)
+			h = fold(h, u.sums(l)...)
 		}
 	}
 	return fold(h, u.timers())
@@ -157,29 +158,30 @@ func (u *Untimed) nodeState(n *node) uint64 {
 	return h
 }
 
-// sums are those of the messages on a line. What one of a pair tells the other goes by
-// where that one stands now.
+// sums are those of the messages on a line. What one of a group tells another goes by
+// where that one stands now; an answer to a question that was given up, or answered
+// before, is another than one that is waited for.
 func (u *Untimed) sums(l line) []uint64 {
 	to := u.node(l.link.to)
-	if to == nil || to.alone() || !u.isTold(to) {
-		return l.sums
-	}
 	list := slices.Clone(l.sums)
 	for i, s := range l.steps {
-		if m := s.on.(*message); m.kind == msgPeer {
+		switch m := s.on.(*message); {
+		case m.kind == msgPeer && u.isTold(to):
 			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
 				list[i] = fold(uint64(NewStream(text)), uint64(l.since[i]))
 			}
+		case u.exact && to == nil && m.call != nil && m.call.done: // else it is not under way, see isVoid
+			list[i] = fold(list[i], 1)
 		}
 	}
 	return list
 }
 
 // isTold reports whether the state tells all of a node that matters: of one that is
-// alone, and of a master and its only replica where neither comes back.
+// alone, and of a master and its replicas where none comes back.
 func (u *Untimed) isTold(n *node) bool {
 	returns := func(kind string) bool { f := untimedFaults[kind]; return f.verb == Kill && f.targets&aMaster != 0 }
-	return n.alone() || !u.exact && len(n.group.nodes) == 2 && !slices.ContainsFunc(u.kinds, returns)
+	return n.alone() || !u.exact && !slices.ContainsFunc(u.kinds, returns)
 }
 
 // isGone reports whether a node has crashed for good: but for what is under way nothing
@@ -191,13 +193,16 @@ func (u *Untimed) isLost(n *node) bool {
 	return n.down && !slices.ContainsFunc(u.back, func(b comeback) bool { return b.actor == n.actor })
 }
 
-// replicationState is a hash of what a node of a pair knows of the other, and of the
-// clients that wait for the other to have something.
+// replicationState is a hash of what a node of a group knows of the others, and of the
+// clients that wait for others to have something.
 func (u *Untimed) replicationState(n *node) uint64 {
 	if n.alone() {
 		return 0
 	}
 	h := fold(b2u(n.group.master == n), b2u(n.leads), uint64(NewStream(n.engine.ReplicationState())))
+	if len(n.group.nodes) > 2 { // behind a failover others go on with a history that they have the beginning of
+		h = fold(h, uint64(NewStream(n.engine.HistoryState(u.oldest(n.group)))), uint64(NewStream(n.member.LinksState())))
+	}
 	for _, p := range u.w.procs {
 		if u.isForgotten(p.actor) || n.index >= len(p.conns) || p.conns[n.index] == nil {
 			continue
@@ -209,6 +214,17 @@ func (u *Untimed) replicationState(n *node) uint64 {
 		}
 	}
 	return h
+}
+
+// oldest is the offset of who is furthest behind in a group.
+func (u *Untimed) oldest(g *group) (offset int64) {
+	offset = math.MaxInt64
+	for _, n := range g.nodes {
+		if !u.isGone(n) {
+			offset = min(offset, n.engine.Offset())
+		}
+	}
+	return offset
 }
 
 // pair is where something of a client and a node is kept.

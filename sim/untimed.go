@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"minikv/cluster"
 	"minikv/internal/resp"
 	"minikv/lockclient"
 	"minikv/sim/check"
@@ -184,7 +185,7 @@ func (l *line) drop(i int) {
 }
 
 // isVoid reports whether a message will change nothing, whenever it arrives: between two
-// nodes of which one is gone and the other follows nobody; to a client an answer to a
+// nodes over a link that was given up; to a client an answer to a
 // question that was given up, or to the end of a subscription, the end of what ended
 // before, news for who will listen no more.
 func (u *Untimed) isVoid(m *message) bool {
@@ -194,7 +195,13 @@ func (u *Untimed) isVoid(m *message) bool {
 	switch m.kind {
 	case msgPeer:
 		from, to := u.node(m.from), u.node(m.to)
-		return u.isTold(to) && (u.isGone(from) && !to.engine.IsReplica() || u.isGone(to) && !from.engine.IsReplica())
+		switch {
+		case !u.isTold(to):
+			return false
+		case u.isGone(to):
+			return !from.member.Heeds(cluster.Nobody(m.peer))
+		}
+		return !to.member.Heeds(m.peer)
 	case msgReply, msgWritten, msgRefused:
 		return m.call == nil || m.call.done
 	case msgHangup:
@@ -460,6 +467,9 @@ func (u *Untimed) sum(m *message) uint64 {
 	h := fold(uint64(m.kind), uint64(m.life), uint64(m.place), uint64(m.write.lock), uint64(m.write.token))
 	switch m.kind {
 	case msgPeer: // what a node tells another is what it knows
+		if n := u.node(m.from); u.isTold(n) && cluster.BringsCopy(m.peer) {
+			return fold(h, n.content(asItIs), uint64(NewStream(n.engine.HistoryState(n.engine.Offset()))))
+		}
 		return fold(h, u.history[m.from].past, u.line(link{m.from, m.to}, 0).sent)
 	case msgRequest:
 		for _, a := range m.args {

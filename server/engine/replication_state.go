@@ -14,6 +14,21 @@ func (n *Node) ReplicationState() string {
 	return text
 }
 
+// HistoryState tells, for who compares states, what others that stand no further back than
+// an offset can learn of the node's history: its names, and the effects since then.
+func (n *Node) HistoryState(since int64) string {
+	r := &n.repl
+	text := fmt.Sprint(r.id, " ", r.logging, r.offset-since)
+	if r.oldID != "" {
+		text += fmt.Sprint(" ", r.oldID, r.oldEnd-since)
+	}
+	if r.first > since {
+		text += fmt.Sprint(" from ", r.first-since)
+	}
+	stream, _ := n.EffectsSince(max(since, r.first))
+	return text + " " + string(stream)
+}
+
 // ReplicationState tells, like that of the node, what s may wait for with WAIT, and what
 // it waits for: nothing if all replicas have all that it has written.
 func (s *Session) ReplicationState() string {

@@ -18,6 +18,7 @@ import (
 var (
 	worldsSeed  = flag.Uint64("worlds.seed", 1, "of the worlds of TestReducedSearchOfRandomWorlds")
 	worldsCount = flag.Int("worlds.count", 60, "how many worlds it compares")
+	worldsWalks = flag.Int("worlds.walks", 2000, "how many orders are run at random in a world too large for all")
 	worldsSize  = flag.Int("worlds.size", 1500, "how many schedules a world may have in which no order is left out")
 )
 
@@ -52,15 +53,86 @@ func TestReducedSearchOfWorldsThatWereDrawn(t *testing.T) {
 		{tinyWorld{"how long a latch lasts", "clients=2 lock=latch renew=off once=on count=2 waiters=0", "jump", 1}, nil},
 		{tinyWorld{"the end of who waits for no answer that counts",
 			"clients=1 replicas=1 sync=off lock=rw readers=0 downgrade=on renew=off", "crash", 1}, []string{"linear"}},
+		{tinyWorld{"an answer to a question that was answered before",
+			"clients=1 lock=fenced renew=off once=on hold=500ms reenter=1", "duplicate amnesia lost-reply", 1}, []string{"linear"}},
 		{tinyWorld{"the end of a connection", "clients=1 lock=simple renew=off wait=1ms", "freeze crash", 2}, nil},
 	} {
-		w.world = "rounds=1 ttl=1s hold=0s " + w.world
+		w.world = small(w.world)
 		seen, err := w.ends(t, 100_000, false)
 		require.NoError(t, err, w.name)
 		all, err := w.ends(t, 100_000, true)
 		require.NoError(t, err, w.name)
 		w.compare(t, seen, all)
 	}
+}
+
+// small is the world with what makes it so, where it does not say otherwise.
+func small(world string) string {
+	if !strings.Contains(world, "hold=") {
+		world = "hold=0s " + world
+	}
+	return "rounds=1 ttl=1s " + world
+}
+
+// Orders at random come to nothing that a search does not come to, in worlds that are too
+// large to be searched without leaving out any.
+func TestRandomOrdersComeToWhatAReducedSearchSees(t *testing.T) {
+	const one, two = "replicas=2 renew=off once=on clients=1 ", "replicas=2 renew=off once=on clients=2 "
+	for _, w := range []drawnWorld{
+		{tinyWorld{"of two replicas one takes over", one + "lock=simple", "failover", 1}, []string{"order"}},
+		{tinyWorld{"one that was asked takes over", one + "lock=mutex sync=on", "failover", 1}, nil},
+		{tinyWorld{"one that may lag", one + "lock=latch count=1 waiters=0 sync=on lag=0s..2s", "failover", 1}, nil},
+		{tinyWorld{"one takes over from a master that lives", one + "lock=simple", "split", 1}, nil},
+		{tinyWorld{"one of two stands still", one + "lock=spin sync=on", "freeze", 1}, nil},
+		{tinyWorld{"two clients", two + "lock=latch count=2 waiters=0", "failover", 1}, nil},
+		{tinyWorld{"a group of three and a master", one + "masters=2 replicated=1 lock=multi", "failover", 1}, nil},
+		{tinyWorld{"Redisson's", one + "masters=2 replicated=2 lock=multi profile=redisson", "failover", 1}, nil},
+	} {
+		t.Run(w.name, func(t *testing.T) {
+			w.world = small(w.world)
+			seen, err := w.ends(t, 1_000_000, false)
+			require.NoError(t, err)
+			found := w.walk(t, *worldsWalks)
+			missed := without(found, seen)
+			t.Logf("%d ends, at random %d of them", len(seen), len(found))
+			require.Empty(t, missed, w.text())
+		})
+	}
+}
+
+// walk runs orders at random, in none of which anything is left out, and collects what
+// ends does.
+func (w drawnWorld) walk(t *testing.T, orders int) (found map[string]string) {
+	t.Helper()
+	world, err := newUntimed(problem(t, w.text()), w.faults, sim.NewLua())
+	require.NoError(t, err)
+	length, err := world.length()
+	require.NoError(t, err)
+	found = map[string]string{}
+	for i := range orders {
+		u, err := world.world(true)
+		require.NoError(t, err)
+		c := newChooser(uint64(i), i%depths, length, w.faults)
+		var words []string
+		for {
+			a, more := c.choose(u.Actions(), len(words))
+			if !more {
+				break
+			}
+			words = append(words, a.Text(u.Names()))
+			u.Do(a)
+		}
+		require.NoError(t, u.Err())
+		order := strings.Join(words, " ")
+		for _, r := range u.Results() {
+			if r.Verdict == check.Violated {
+				found[r.Check+" violated"] = order
+			}
+		}
+		found[fmt.Sprintf("%016x", u.Outcome())] = order
+		u.Close()
+	}
+	return found
 }
 
 // compare fails if what was seen is not all.
