@@ -18,7 +18,7 @@ import (
 var (
 	worldsSeed  = flag.Uint64("worlds.seed", 1, "of the worlds of TestReducedSearchOfRandomWorlds")
 	worldsCount = flag.Int("worlds.count", 60, "how many worlds it compares")
-	worldsWalks = flag.Int("worlds.walks", 2000, "how many orders are run at random in a world too large for all")
+	worldsWalks = flag.Int("worlds.walks", 1000, "how many orders are run at random in a world too large for all")
 	worldsSize  = flag.Int("worlds.size", 1500, "how many schedules a world may have in which no order is left out")
 )
 
@@ -54,7 +54,8 @@ func TestReducedSearchOfWorldsThatWereDrawn(t *testing.T) {
 		{tinyWorld{"the end of who waits for no answer that counts",
 			"clients=1 replicas=1 sync=off lock=rw readers=0 downgrade=on renew=off", "crash", 1}, []string{"linear"}},
 		{tinyWorld{"an answer to a question that was answered before",
-			"clients=1 lock=fenced renew=off once=on hold=500ms reenter=1", "duplicate amnesia lost-reply", 1}, []string{"linear"}},
+			"clients=1 lock=fenced renew=off once=on hold=500ms reenter=1", "duplicate amnesia lost-reply", 1},
+			[]string{"linear"}},
 		{tinyWorld{"the end of a connection", "clients=1 lock=simple renew=off wait=1ms", "freeze crash", 2}, nil},
 	} {
 		w.world = small(w.world)
