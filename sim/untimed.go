@@ -185,7 +185,7 @@ func (l *line) drop(i int) {
 }
 
 // isVoid reports whether a message will change nothing, whenever it arrives: between two
-// nodes over a link that was given up; to a client an answer to a
+// nodes, of which one is gone, over a link that was given up; to a client an answer to a
 // question that was given up, or to the end of a subscription, the end of what ended
 // before, news for who will listen no more.
 func (u *Untimed) isVoid(m *message) bool {
@@ -201,7 +201,7 @@ func (u *Untimed) isVoid(m *message) bool {
 		case u.isGone(to):
 			return !from.member.Heeds(cluster.Nobody(m.peer))
 		}
-		return !to.member.Heeds(m.peer)
+		return u.isGone(from) && !to.member.Heeds(m.peer) // of who lives it is under way, and time goes on meanwhile
 	case msgReply, msgWritten, msgRefused:
 		return m.call == nil || m.call.done
 	case msgHangup:
