@@ -163,14 +163,18 @@ func (u *Untimed) nodeState(n *node) uint64 {
 // before, is another than one that is waited for.
 func (u *Untimed) sums(l line) []uint64 {
 	to := u.node(l.link.to)
+	if toGroup := to != nil && !to.alone() && u.isTold(to); !toGroup && !(u.exact && to == nil) {
+		return l.sums
+	}
 	list := slices.Clone(l.sums)
 	for i, s := range l.steps {
 		switch m := s.on.(*message); {
-		case m.kind == msgPeer && u.isTold(to):
+		case m.kind == msgPeer:
 			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
-				list[i] = fold(uint64(NewStream(text)), uint64(l.since[i]))
+				list[i] = uint64(NewStream(text))
 			}
-		case u.exact && to == nil && m.call != nil && m.call.done: // else it is not under way, see isVoid
+			list[i] = fold(list[i], uint64(l.since[i]))
+		case u.exact && m.call != nil && m.call.done: // else it is not under way, see isVoid
 			list[i] = fold(list[i], 1)
 		}
 	}
