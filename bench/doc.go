@@ -11,5 +11,6 @@
 // can be much faster than, start-up, memory and the simulator.
 //
 // compare.sh times the Go benchmarks of two commits against each other;
-// instructions.sh counts what a simulated lock/unlock cycle takes.
+// instructions.sh counts what a simulated lock/unlock cycle takes; profile.sh renews
+// the profiles by which minikv and locksim are compiled, cmd/*/default.pgo.
 package main

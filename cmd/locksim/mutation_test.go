@@ -188,7 +188,8 @@ func (m *mutation) build(t *testing.T) (program string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, content, 0o600))
 	program = filepath.Join(dir, "locksim")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", program, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-pgo=off", "-ldflags=-s -w", "-overlay", overlay, "-o", program, ".")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
