@@ -164,6 +164,7 @@ func (d *differ) forgetUsers() {
 func (d *differ) begin() {
 	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
 	d.ours = newEngineTarget()
+	d.ours.node.lastID = 1 << 40 // no command names the ID of control or of a replica
 	d.ours.connect(control, 2)
 	d.ours.send(control, defaults)
 	d.forgetUsers()
