@@ -305,7 +305,7 @@ func (c *conn) ask(s *subscription, command string, k *call) {
 	}
 	m := c.p.w.newMessage(msgRequest)
 	m.conn, m.place, m.call, m.life = c, pubsubPlace, k, c.life
-	m.setArgs(command, s.channel)
+	m.addArgs(command, s.channel)
 	if c.p.w.cfg.Details {
 		m.text = command + " " + s.channel
 	}

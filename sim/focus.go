@@ -85,7 +85,7 @@ func (u *Untimed) isAside(a Action) bool {
 	}
 	names := func(s step) bool {
 		sent := s.on.(*message)
-		return sent != m && Footprint{args: sent.words()}.names(string(m.args[1]))
+		return sent != m && Footprint{args: sent.args}.names(m.args[1])
 	}
 	return !slices.ContainsFunc(u.lines, func(l line) bool {
 		return l.link.to == a.To && slices.ContainsFunc(l.steps, names)

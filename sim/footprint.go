@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -31,9 +30,8 @@ const anyAnswer = 2
 
 // isUnheeded reports whether a client looks at no answer to a request: to the DEL or
 // PEXPIRE of what another leaves for its repetitions. The task that sends it ends with it.
-func isUnheeded(args [][]byte) bool {
-	return len(args) >= 2 && bytes.HasPrefix(args[1], []byte(latchPrefix)) &&
-		(string(args[0]) == "DEL" || string(args[0]) == "PEXPIRE")
+func isUnheeded(args []string) bool {
+	return len(args) >= 2 && strings.HasPrefix(args[1], latchPrefix) && (args[0] == "DEL" || args[0] == "PEXPIRE")
 }
 
 // latchPrefix begins the names of what requests leave for their repetitions; they
@@ -209,7 +207,7 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		if !u.exact || m.place != pubsubPlace { // of other requests the keys tell
 			a.sum = 0
 		}
-		a.print.args = m.words()
+		a.print.args = slices.Clone(m.args)
 		switch {
 		case len(m.args) == 2 && a.print.args[0] == "DEL":
 			a.print.single = a.print.args[1]
@@ -218,14 +216,6 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		}
 	}
 	return a
-}
-
-// words are the request's arguments.
-func (m *message) words() (list []string) {
-	for _, arg := range m.args {
-		list = append(list, string(arg))
-	}
-	return list
 }
 
 // isUnheard reports whether a message was published on a channel that the client
@@ -294,6 +284,6 @@ func (u *Untimed) renews(m *message) bool {
 		return false
 	}
 	return slices.ContainsFunc(u.scripts, func(s *lockclient.Script) bool {
-		return s.SHA == string(m.args[1]) && strings.Contains(s.Name, "-renew")
+		return s.SHA == m.args[1] && strings.Contains(s.Name, "-renew")
 	})
 }

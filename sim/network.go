@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"minikv/cluster"
@@ -11,21 +12,20 @@ import (
 // message is something on its way from one actor to another.
 type message struct {
 	kind     msgKind
+	unasked  bool  // a push that answers no request
+	life     int32 // number of the connection's life that it belongs to
 	number   uint64
 	sent     uint64 // the event of its sending
 	from, to trace.Actor
 	conn     *conn
 	call     *call
-	life     int32    // number of the connection's life that it belongs to
 	place    int      // of the connection's session that it belongs to
-	args     [][]byte // request
-	buf      []byte   // backs args
+	args     []string // request
 	reply    resp.Value
 	write    writeRequest
+	text     string // for people
 	link     *peerLink
 	peer     cluster.Message
-	unasked  bool   // a push that answers no request
-	text     string // for people
 }
 
 type msgKind uint8
@@ -76,10 +76,7 @@ func takeRule(rules *[]*rule, m *message) *rule {
 // kept is a request that stays when its message is used for another.
 func (m *message) kept() *message {
 	k := *m
-	k.args, k.buf = nil, nil
-	for _, a := range m.args {
-		k.args = append(k.args, []byte(string(a)))
-	}
+	k.args = slices.Clone(m.args)
 	return &k
 }
 
@@ -87,9 +84,9 @@ func (w *World) newMessage(kind msgKind) *message {
 	if n := len(w.free); n > 0 {
 		m := w.free[n-1]
 		w.free = w.free[:n-1]
-		args, buf := m.args[:0], m.buf[:0]
+		args := m.args[:0]
 		*m = message{}
-		m.kind, m.args, m.buf = kind, args, buf
+		m.kind, m.args = kind, args
 		return m
 	}
 	return &message{kind: kind}
@@ -156,12 +153,9 @@ func (w *World) double(m *message, at time.Duration) {
 func (w *World) again(m *message, at time.Duration) {
 	w.doubled = true
 	again := w.newMessage(m.kind)
-	args, buf := again.args, again.buf
+	args := append(again.args, m.args...)
 	*again = *m
-	again.args, again.buf, again.place = args, buf, commandPlace
-	for _, a := range m.args {
-		again.addArgs(string(a))
-	}
+	again.args, again.place = args, commandPlace
 	again.sent = w.emit(trace.Event{Kind: trace.Duplicate, Actor: m.from, Peer: m.to, Cause: m.sent, A: int64(m.number),
 		Text: m.text})
 	w.arriveAt(at, step{kind: stepArrive, on: again}, 1)

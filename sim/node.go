@@ -148,10 +148,8 @@ func (n *node) meddle(e trace.Event, args ...string) {
 
 // typed runs a command over a session of its own.
 func (n *node) typed(args []string) resp.Value {
-	m := &message{}
-	m.addArgs(args...)
 	s := n.proc.NewSession("console")
-	n.proc.Do(s, m.args)
+	n.do(s, args)
 	v, _, _ := resp.Parse(s.Out)
 	n.proc.Close(s)
 	return v
@@ -186,7 +184,7 @@ func (n *node) execute(end *endpoint, m *message) {
 	if end.session.Out == nil {
 		end.session.Out, n.out = n.out, nil
 	}
-	stolen := n.watched(m.conn.p, func() { n.proc.Do(end.session, m.args) })
+	stolen := n.watched(m.conn.p, func() { n.do(end.session, m.args) })
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
 		e.Text = m.text + n.replyText(end)
@@ -196,6 +194,18 @@ func (n *node) execute(end *endpoint, m *message) {
 	n.steals(m.conn.p, stolen, executed)
 	n.settle(executed)
 	n.w.stall(m.conn.p)
+}
+
+// do has the node's process execute a command.
+func (n *node) do(s *engine.Session, args []string) {
+	c := &n.w.command
+	c.args, c.buf = c.args[:0], c.buf[:0]
+	for _, a := range args {
+		from := len(c.buf)
+		c.buf = append(c.buf, a...)
+		c.args = append(c.args, c.buf[from:len(c.buf):len(c.buf)])
+	}
+	n.proc.Do(s, c.args)
 }
 
 func (n *node) refuse(m *message) {

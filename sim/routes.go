@@ -144,7 +144,7 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 func (c *conn) sendAsking(place int) {
 	c.askingPlace, c.askingAt = place, 0
 	m := c.p.w.newMessage(msgRequest)
-	m.setArgs("ASKING")
+	m.addArgs("ASKING")
 	m.text, m.conn, m.place, m.life = "ASKING", c, place, c.life
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 }
@@ -186,7 +186,7 @@ func (p *process) learnSlots(t *task, n *node) bool {
 	ctx, cancel := rt.WithDeadline(root, p.clock.Mono()+slotsTimeout)
 	defer cancel()
 	m := p.w.newMessage(msgRequest)
-	m.setArgs("CLUSTER", "SLOTS")
+	m.addArgs("CLUSTER", "SLOTS")
 	m.text, m.conn = "CLUSTER SLOTS", p.conn(n)
 	v, err := m.conn.request(t, p.contextOf(ctx), m)
 	if err != nil || v.Kind == resp.Error || len(v.List) == 0 {
@@ -275,7 +275,7 @@ func (p *process) askSentinel(t *task, n *node) {
 	for i := range p.w.groups {
 		name := p.w.cfg.Plan.MasterName(p.w.groups[i].first.id())
 		m := p.w.newMessage(msgRequest)
-		m.setArgs("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+		m.addArgs("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
 		m.text, m.conn = "SENTINEL GET-MASTER-ADDR-BY-NAME "+name, p.conn(n)
 		v, err := m.conn.request(t, nil, m)
 		if err == nil && len(v.List) == 2 {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -178,14 +179,14 @@ func scripts(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
 	l := c.redissons()[0].lock(plainSide, lockName(1))
 	node := w.nodes[0]
 	session := node.proc.NewSession("c1")
-	evalSHA := func(q request) *message {
-		m := &message{}
-		m.addArgs("EVALSHA", q.script.SHA, strconv.Itoa(len(q.keys)))
-		m.addArgs(q.keys...)
-		m.addArgs(q.args...)
-		return m
+	evalSHA := func(q request) (command [][]byte) {
+		args := slices.Concat([]string{"EVALSHA", q.script.SHA, strconv.Itoa(len(q.keys))}, q.keys, q.args)
+		for _, a := range args {
+			command = append(command, []byte(a))
+		}
+		return command
 	}
-	acquire, releases := evalSHA(plainSide.acquire(l, l.lease, 0, false)), make([]*message, n)
+	acquire, releases := evalSHA(plainSide.acquire(l, l.lease, 0, false)), make([][][]byte, n)
 	for i := range releases {
 		releases[i] = evalSHA(plainSide.release(l, strconv.Itoa(i)))
 	}
@@ -195,8 +196,8 @@ func scripts(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
 	replies := make([]byte, 0, 64*n)
 	began := processor()
 	for _, release := range releases {
-		for _, m := range []*message{acquire, release} {
-			node.proc.Do(session, m.args)
+		for _, command := range [][][]byte{acquire, release} {
+			node.proc.Do(session, command)
 			replies = append(replies, session.Out...)
 			session.Out = session.Out[:0]
 		}

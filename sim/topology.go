@@ -175,10 +175,9 @@ func (n *node) moveKeys(number string, to *node) {
 		return
 	}
 	host, port := n.w.directory.Endpoint(to.id())
-	m := &message{}
-	m.addArgs("MIGRATE", host, strconv.Itoa(port), "", "0", "5000", "KEYS")
+	args := []string{"MIGRATE", host, strconv.Itoa(port), "", "0", "5000", "KEYS"}
 	for _, key := range list {
-		m.addArgs(key.Str)
+		args = append(args, key.Str)
 	}
-	n.proc.Do(n.proc.NewSession("console"), m.args) // nobody reads the reply
+	n.do(n.proc.NewSession("console"), args) // nobody reads the reply
 }

@@ -235,21 +235,13 @@ func (s *subscription) Close() {
 	}
 }
 
-// setArgs makes args the request's command, in the message's own memory.
-func (m *message) setArgs(args ...string) {
-	m.args, m.buf = m.args[:0], m.buf[:0]
-	m.addArgs(args...)
-}
-
+// addArgs adds to the request's command. The message has memory of its own for
+// the list.
 func (m *message) addArgs(args ...string) {
 	if m.args == nil {
-		m.args, m.buf = make([][]byte, 0, 8), make([]byte, 0, 256) // as much as scripts of locks need
+		m.args = make([]string, 0, 12) // as many as scripts of locks need
 	}
-	for _, a := range args {
-		from := len(m.buf)
-		m.buf = append(m.buf, a...)
-		m.args = append(m.args, m.buf[from:len(m.buf):len(m.buf)])
-	}
+	m.args = append(m.args, args...)
 }
 
 func toReply(v *resp.Value) lockclient.Reply {

@@ -473,7 +473,7 @@ func (u *Untimed) sum(m *message) uint64 {
 		return fold(h, u.history[m.from].past, u.line(link{m.from, m.to}, 0).sent)
 	case msgRequest:
 		for _, a := range m.args {
-			h = fold(h, uint64(NewStream(string(a))))
+			h = fold(h, uint64(NewStream(a)))
 		}
 	default:
 		h = fold(h, uint64(NewStream(u.gist(m.reply))))

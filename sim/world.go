@@ -76,6 +76,7 @@ type World struct {
 	armed     int // how often a timer of a client was set
 	free      []*message
 	calls     []*call      // for further use
+	command   command      // memory for the command that a node executes
 	doubled   bool         // a request has arrived twice
 	cuts      map[link]int // by how many partitions each is cut
 	losses    []*rule      // messages that get lost
@@ -109,6 +110,12 @@ func NewWorld(cfg Config) *World {
 	w.makeNodes()
 	w.resource = &resource{actor: w.actor("resource"), fence: cfg.Fence, seen: make([]int64, cfg.Locks+1)}
 	return w
+}
+
+// command is a command as a process takes it.
+type command struct {
+	args [][]byte
+	buf  []byte // backs args
 }
 
 // group is a master with its replicas.
