@@ -72,10 +72,10 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 // Close ends the client's background work. Locks that are still held are
 // reported lost, as nothing renews them any more; Redis frees them when their
 // leases end. Who waits, or asks for something to hold from now on, gets
-// ErrClosed. The Transport stays open: it is the caller's.
+// ErrClosed: of a lock whose waiters nobody wakes at the next attempt. The Transport stays open: it is the caller's.
 func (c *Client) Close() {
 	c.close(ErrClosed)
-	c.loseAll("")
+	c.loseAll()
 	c.mu.Lock()
 	channels := slices.Clone(c.hub.channels)
 	c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *Client) persist(ctx context.Context, until time.Duration, err error, se
 	gate := c.rt.NewGate()
 	for isOnItsWay(err) && c.rt.Mono()+pause <= until {
 		if _, ended := gate.Wait(ctx, pause); ended != nil {
-			return err
+			return fmt.Errorf("%w: %w", contextError(ctx), err)
 		}
 		pause = min(2*pause, refusalPauseMax)
 		err = send()

@@ -28,6 +28,16 @@ func (c *Client) change(ctx context.Context, q call) (int64, error) {
 	return n, err
 }
 
+// changes is change for a script that replies 0 when it has changed nothing: then
+// there is nothing to confirm.
+func (c *Client) changes(ctx context.Context, q call) (int64, error) {
+	n, err := c.change(ctx, q)
+	if err == ErrReplication && n == 0 {
+		err = nil
+	}
+	return n, err
+}
+
 // countPatience is for how long a request that changes a count is repeated until it
 // is answered: nothing else settles it.
 const countPatience = 10 * time.Minute

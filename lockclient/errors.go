@@ -27,7 +27,8 @@ var (
 	// again, so that it would wait for ever.
 	ErrDeadlock = errors.New("the caller holds the lock already")
 	// ErrReplication says that no replica has confirmed an acquisition, which
-	// was therefore given back; or another change, which stays.
+	// was therefore given back, unless its owner may have others (see As); or another
+	// change, which stays.
 	ErrReplication = errors.New("no replica has confirmed the lock")
 	// ErrNoLatch says that a latch has no count in Redis: it was not set, has
 	// opened before, was deleted, or Redis lost it.

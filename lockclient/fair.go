@@ -88,12 +88,17 @@ func (f fair) acquire(r *request) call {
 	if f.once {
 		q.args = append(q.args, heldAlready)
 	}
+	q.args = r.again(q.args...)
 	return q
 }
 
 func (f fair) withdraw(r *request) (call, bool) {
-	keys := f.keys()[1:]
-	return call{fairWithdraw, keys, []string{r.owner, millis(f.keep(r))}}, r.wait != 0
+	q := call{fairWithdraw, f.keys()[1:], []string{r.owner, millis(f.keep(r))}}
+	if r.hold != nil {
+		q.keys = append(q.keys, f.key, lockChannel(f.key))
+		q.args = append(q.args, wakeOne, f.client.publishCommand())
+	}
+	return q, r.wait != 0
 }
 
 func (f fair) release(owner string, lease time.Duration, latch string) call {

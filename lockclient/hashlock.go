@@ -102,8 +102,8 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q *call, read
 func (l *hashLock) withdraw(r *request, err error) {
 	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
-	alone := r.hold == nil && !r.named
-	back := errors.Is(err, ErrReplication) || alone && (queued || isDoubtful(err))
+	alone := r.hold == nil
+	back := alone && (queued || isDoubtful(err) || errors.Is(err, ErrReplication))
 	if !queued && !back {
 		return
 	}
@@ -111,7 +111,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 	if queued && (alone || !back) {
 		patience = max(patience, c.fairWait)
 	}
-	c.recall(l.key, r.owner, patience, isDoubtful(err), func(ctx context.Context) error {
+	giveBack := func(ctx context.Context) error {
 		if queued {
 			if _, err := c.eval(ctx, c.timeout, withdrawal); err != nil {
 				return err
@@ -125,7 +125,21 @@ func (l *hashLock) withdraw(r *request, err error) {
 			latch = c.record(l.key) // under its old name a repetition does nothing
 		}
 		return err
-	})
+	}
+	if r.hold != nil && c.withdrawn(r.hold, giveBack) {
+		return
+	}
+	c.recall(l.key, r.owner, patience, isDoubtful(err), giveBack)
+}
+
+// withdrawn withdraws a waiter whose name others may use, now: later it could be one of
+// them. If another one waits in its name the place is that one's. It reports whether
+// nothing is left to do.
+func (c *Client) withdrawn(h *hold, withdraw func(ctx context.Context) error) bool {
+	ctx := context.WithoutCancel(c.base)
+	_ = c.takeTurn(ctx, h) // which has no end
+	defer c.endTurn(h)
+	return c.others(h) || withdraw(ctx) == nil
 }
 
 // extend replaces the lease, which a renewal does not where it would cut it: one that

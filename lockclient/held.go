@@ -47,7 +47,7 @@ func (h *Held) In(ctx context.Context) context.Context {
 	c := h.lock.client
 	k := insideKey{c}
 	outer, _ := ctx.Value(k).(*inside)
-	ctx = c.rt.WithValue(ctx, k, &inside{h.hold, h.lock.suffix, outer})
+	ctx = c.rt.WithValue(ctx, k, &inside{h.hold, outer})
 	for _, m := range h.members {
 		ctx = m.In(ctx)
 	}
@@ -84,16 +84,24 @@ func (h *Held) Until() time.Duration {
 // and ErrReplication the shorter of both leases counts.
 func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	c := h.lock.client
+	err := c.takeTurn(ctx, h.hold)
+	if err != nil {
+		return opError("extend", h.Key(), err)
+	}
 	sent := c.rt.Mono()
 	lease, err := c.extending(h, sent, wholeMillis(d))
 	if err == nil {
 		err = h.lock.kind.extend(ctx, h, lease)
 	}
 	switch {
-	case err == ErrLost:
-		c.lose(h.hold)
-	case err == nil && !c.prolong(h.hold, sent, lease):
+	case err == nil && !c.prolong(h.hold, sent, lease, true):
 		err = ErrLost
+	case err != nil && err != ErrNotHeld:
+		c.doubt(h.hold, lease, 0, err)
+	}
+	c.endTurn(h.hold)
+	if err == ErrLost {
+		c.lose(h.hold)
 	}
 	return opError("extend", h.Key(), err)
 }
@@ -106,12 +114,15 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 // until the lease has ended (see As); WithObserver's GivenBack tells how that went.
 func (h *Held) Unlock(ctx context.Context) error {
 	c := h.lock.client
-	l, ok := c.drop(h)
-	if !ok {
+	if !c.drop(h) {
 		return opError("unlock", h.Key(), ErrNotHeld)
 	}
 	h.cancel(nil)
-	err := h.lock.kind.release(context.WithoutCancel(ctx), h, l)
+	ctx = context.WithoutCancel(ctx)
+	_ = c.takeTurn(ctx, h.hold) // which has no end
+	l := c.leaves(h.hold)
+	err := h.lock.kind.release(ctx, h, l)
+	c.endTurn(h.hold)
 	if err == ErrLost {
 		c.lose(h.hold)
 	}

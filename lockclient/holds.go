@@ -2,6 +2,7 @@ package lockclient
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -17,27 +18,72 @@ func validity(sent, lease time.Duration) time.Duration {
 // relied on: after 73 years. Adding to it does not overflow.
 const noEnd time.Duration = 1 << 61
 
-// reserve reserves a place in the hold that an acquisition re-enters, and
-// returns it with its lease; h is nil if there is none. inner is the hold of
-// its context, id names an owner if the caller has chosen one.
-func (c *Client) reserve(id holdID, inner *hold) (h *hold, lease time.Duration, err error) {
+// reserve reserves a place for an acquisition in the hold of its owner: that of its
+// context, or the one of the name that the caller has chosen, which may be only asked
+// for so far. h is nil if there is neither.
+func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h = inner
-	if id.owner != "" && (h == nil || h.owner != id.owner) {
-		h = c.keeper.of(id)
+	if inner != nil && len(inner.held) > 0 && (named == "" || named == inner.owner) {
+		h = inner
+	} else if named != "" {
+		h = c.keeper.of(holdID{l.space, l.key, named})
 	}
 	switch {
-	case h == nil || h.count == 0:
-		return nil, 0, nil
+	case h == nil && named != "":
+		h = &hold{space: l.space, named: true, key: l.key, owner: named, renewal: l.kind.renewal()}
+		c.keeper.asked(h)
+	case h == nil:
+		return nil, nil
 	case h.isLost:
-		return nil, 0, ErrLost
+		return nil, ErrLost
 	}
-	h.count++
-	if h.composed {
-		return h, 0, nil // its members have leases of their own
+	h.pending++
+	return h, nil
+}
+
+// unreserve gives up a place that was reserved.
+func (c *Client) unreserve(h *hold) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.pending--
+	if h.pending == 0 && h.index < 0 && h.doubtful > 0 {
+		c.keeper.owe(h, now)
 	}
-	return h, h.lease, nil
+	c.keeper.forget(h)
+}
+
+// others tells whether more than one acquisition is under way in a hold's name.
+func (c *Client) others(h *hold) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.pending > 1
+}
+
+// reentered tells, for an acquisition whose turn it is, whether h is held, and with
+// which lease. It is over if it has been given back, or lost, in the meantime: then
+// the acquisition has no place in it.
+func (c *Client) reentered(h *hold, named bool) (held, over bool, lease time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held = len(h.held) > 0
+	return held, h.isLost || !held && !named, h.lease
+}
+
+// doubt notes, of a request that failed with err when it was its turn, what the server
+// may have done, and may do yet: bring a lease into force, and count more acquisitions
+// than we do.
+func (c *Client) doubt(h *hold, lease time.Duration, more int, err error) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(err, ErrUnknown) && (h.least == 0 || lease < h.least) {
+		h.least = lease
+	}
+	h.doubtful += more
+	h.late = h.late || more > 0 && errors.Is(err, ErrUnknown)
+	h.ends = max(h.ends, now+c.timeout+lease)
 }
 
 // holdOf returns the hold of a name, or nil.
@@ -51,22 +97,7 @@ func (c *Client) holdOf(id holdID) *hold {
 func (c *Client) isHeld(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return h != nil && h.count > 0 && !h.isLost
-}
-
-// unreserve gives up a place that was reserved; doubtful if the server may
-// have counted it.
-func (c *Client) unreserve(h *hold, doubtful bool) {
-	c.mu.Lock()
-	h.count--
-	if doubtful {
-		h.doubtful++
-	}
-	if h.count == 0 {
-		c.keeper.remove(h)
-		c.keeper.rest()
-	}
-	c.mu.Unlock()
+	return h != nil && len(h.held) > 0 && !h.isLost
 }
 
 // grant makes a Held of an acquisition that the server granted.
@@ -77,8 +108,8 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 	if h == nil {
 		h = &held.first
 		held.hold = h
-		*h = hold{key: a.lock.key, owner: a.owner, named: a.named,
-			renewal: a.lock.kind.renewal(), composed: ans.members != nil, count: 1, index: -1, round: ans.round}
+		*h = hold{space: a.lock.space, key: a.lock.key, owner: a.owner,
+			renewal: a.lock.kind.renewal(), pending: 1, index: -1, round: ans.round}
 		h.held = h.first[:0]
 	}
 	if n := len(ans.members); n > 0 {
@@ -90,12 +121,16 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		return nil, ErrLost
 	}
 	a.hold = nil // the reserved place is held's now
-	for _, m := range held.members {
-		if !m.join(held) {
-			c.lose(h)
+	return held, nil
+}
+
+// joinMembers makes the acquisitions of which a Multi consists parts of it.
+func (c *Client) joinMembers(whole *Held) {
+	for _, m := range whole.members {
+		if !m.join(whole) {
+			c.lose(whole.hold)
 		}
 	}
-	return held, nil
 }
 
 // join makes an acquisition part of one of a Multi. It is false if it is lost already.
@@ -120,24 +155,31 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 		k.add(h)
 	}
 	h.held = append(h.held, held)
+	h.pending--
+	h.count++
 	if held.renewed {
 		k.serve(h, held.since+c.watchdog/3)
 	}
 	h.lease = lease
 	h.until = c.reach(h, sent, lease)
+	h.ends = max(h.ends, held.since+lease)
 	k.sooner(h)
 	return true
 }
 
 // reach returns until when h may be relied on after a lease that was asked for
 // at sent. A hold that the watchdog serves counts on the watchdog's lease at
-// most, as a renewal may overtake. The mutex is held.
+// most, as a renewal may overtake; and so may a request of unknown outcome. The mutex
+// is held.
 func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
-	if h.composed {
+	if h.space == wholeSpace {
 		return noEnd
 	}
 	if h.renewed > 0 {
 		lease = min(lease, c.watchdog)
+	}
+	if h.least > 0 {
+		lease = min(lease, h.least)
 	}
 	return validity(sent, lease)
 }
@@ -163,19 +205,22 @@ func (c *Client) extending(held *Held, sent, lease time.Duration) (time.Duration
 }
 
 // prolong notes a lease that the server confirmed; false if that came too
-// late: the hold had ended, and stays so.
-func (c *Client) prolong(h *hold, sent, lease time.Duration) bool {
+// late: the hold had ended, and stays so. A renewal never cuts what was asked for
+// later: cut is false then.
+func (c *Client) prolong(h *hold, sent, lease time.Duration, cut bool) bool {
 	now := c.rt.Mono()
 	c.mu.Lock()
-	ended := h.index < 0 || h.until <= now
-	if !ended {
-		h.until = c.reach(h, sent, lease)
+	defer c.mu.Unlock()
+	if h.index < 0 || h.until <= now {
+		return false
 	}
-	c.mu.Unlock()
-	if ended {
-		c.lose(h)
+	before := h.until
+	h.until = c.reach(h, sent, lease)
+	if !cut {
+		h.until = max(before, h.until)
 	}
-	return !ended
+	h.ends = max(h.ends, now+lease)
+	return true
 }
 
 // leaving is what a release must know of its hold.
@@ -184,28 +229,36 @@ type leaving struct {
 	doubtful int           // see hold
 	lease    time.Duration // for those that remain
 	until    time.Duration // Mono time until which the lock could be relied on
+	ends     time.Duration // see hold
 	lost     bool
+	late     bool // see hold
 }
 
 // drop takes one acquisition out; ok is false if it was unlocked before.
-func (c *Client) drop(held *Held) (l leaving, ok bool) {
+func (c *Client) drop(held *Held) (ok bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	h := held.hold
 	if held.released {
-		c.mu.Unlock()
-		return leaving{}, false
+		return false
 	}
 	held.released = true
 	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
-	h.count--
-	if h.count == 0 {
+	if len(h.held) == 0 {
 		c.keeper.remove(h)
 		c.keeper.rest()
 	}
 	c.unserve(held)
-	l = leaving{left: h.count, doubtful: h.doubtful, lease: h.lease, until: h.until, lost: h.isLost}
-	c.mu.Unlock()
-	return l, true
+	return true
+}
+
+// leaves counts an acquisition out that was dropped and whose turn it is.
+func (c *Client) leaves(h *hold) leaving {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.count--
+	return leaving{left: h.count, doubtful: h.doubtful, late: h.late, lost: h.isLost,
+		lease: h.lease, until: h.until, ends: h.ends}
 }
 
 // unserve ends the service of the watchdog to one acquisition. The mutex is held.
@@ -226,6 +279,7 @@ func (c *Client) lose(h *hold) {
 		return
 	}
 	h.isLost = true
+	h.until = min(h.until, now)
 	c.keeper.remove(h)
 	c.keeper.rest()
 	c.keeper.owe(h, now)
@@ -265,17 +319,20 @@ func (h *Held) dismiss() {
 	}
 }
 
-// loseAll ends the holds of the lock named key, or all if key is empty.
-func (c *Client) loseAll(key string) {
-	for _, h := range c.holdsOf(key) {
-		c.lose(h)
-	}
-}
-
-// holdsOf returns the holds of the lock named key, or all if key is empty.
-func (c *Client) holdsOf(key string) []*hold {
+// holdsOf returns the holds that end when a lock is forced.
+func (c *Client) holdsOf(l *Lock) []*hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	others := func(h *hold) bool { return key != "" && h.key != key }
-	return slices.DeleteFunc(slices.Clone(c.keeper.holds), others)
+	stays := func(h *hold) bool { return h.key != l.key || !h.space.isForced(l.space) }
+	return slices.DeleteFunc(slices.Clone(c.keeper.holds), stays)
+}
+
+// loseAll ends all holds.
+func (c *Client) loseAll() {
+	c.mu.Lock()
+	holds := slices.Clone(c.keeper.holds)
+	c.mu.Unlock()
+	for _, h := range holds {
+		c.lose(h)
+	}
 }

@@ -65,7 +65,7 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 // does; freed is false if it was free already. Holders learn of it at their
 // next renewal, those of this Client at once.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	ended := l.client.holdsOf(l.key) // a waiter may have the lock before the reply is here
+	ended := l.client.holdsOf(l) // a waiter may have the lock before the reply is here
 	err = l.inspect("force unlock", func(k inspected) error {
 		freed, err = k.forceUnlock(ctx)
 		return err

@@ -74,7 +74,7 @@ func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
 			return nil
 		})
 	}
-	if err == nil && left < 0 {
+	if (err == nil || err == ErrReplication) && left < 0 {
 		left, err = 0, ErrNoLatch
 	}
 	return left, opError("count down", l.key, err)
@@ -114,7 +114,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 // change runs one of the latch's scripts.
 func (l *Latch) change(ctx context.Context, script *Script, args ...string) (int64, error) {
 	keys := []string{l.key, latchChannel(l.key)}
-	return l.client.change(ctx, call{script, keys, l.client.announced(args...)})
+	return l.client.changes(ctx, call{script, keys, l.client.announced(args...)})
 }
 
 // latchWait is one call of Latch.Wait.
@@ -141,6 +141,7 @@ func (w *latchWait) attempt(ctx context.Context) (open bool, hint time.Duration,
 	if w.latch.strict && w.place == nil {
 		return false, 0, nil
 	}
+	before := w.hears()
 	reply, err := c.do(ctx, c.timeout, key, "GET", key)
 	if err != nil {
 		return false, 0, err
@@ -148,12 +149,29 @@ func (w *latchWait) attempt(ctx context.Context) (open bool, hint time.Duration,
 	if reply.Kind == NilReply {
 		return w.missing()
 	}
+	w.outdate(before)
 	count, ok := reply.Integer()
 	if !ok {
 		return false, 0, fmt.Errorf("count %q is no number", reply.Text)
 	}
 	w.seen, w.vanished = true, false
 	return count <= 0, c.poll, nil
+}
+
+// hears is how many messages have come.
+func (w *latchWait) hears() int {
+	if w.place == nil {
+		return 0
+	}
+	return w.place.hearings()
+}
+
+// outdate forgets what messages said, unless more have come than these: there is a
+// count again.
+func (w *latchWait) outdate(hears int) {
+	if w.place != nil {
+		w.place.outdate(hears)
+	}
 }
 
 // missing tells what it means that there is no count.

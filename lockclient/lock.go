@@ -11,8 +11,8 @@ import (
 type Lock struct {
 	client *Client // keeps the holds and their time
 	key    string
-	suffix string // of its owners, where one key has two locks; mostly empty
-	plural bool   // several owners have it at once, and each acquisition is another one
+	space  space
+	plural bool // several owners have it at once, and each acquisition is another one
 	kind   kind
 }
 
@@ -45,10 +45,11 @@ type kind interface {
 
 // request is what an acquisition asks for.
 type request struct {
-	owner string
-	named bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
-	hold  *hold // what it re-enters, or nil
-	lease time.Duration
+	owner    string
+	named    bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
+	hold     *hold // the owner's, if it is re-entered or named; else nil
+	reenters bool  // the owner has the lock: if the server does not know that, it is lost
+	lease    time.Duration
 	limit
 	nodeTimeout time.Duration
 	last        *answer // to the last attempt
@@ -98,8 +99,9 @@ func (l *Lock) Key() string { return l.key }
 
 // Lock takes the lock. It waits until the lock is free, ctx ends (its error),
 // or the time given with Wait is over (ErrNotAcquired). Other errors are
-// ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost,
-// ErrDeadlock, ErrClosed, an error that wraps ErrNotSent, and a *ServerError.
+// ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost or the
+// lease ended before the reply came (as one of 2 ms always has), ErrDeadlock,
+// ErrClosed, an error that wraps ErrNotSent, and a *ServerError.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
 	return l.take(ctx, -1, opts)
 }
@@ -127,15 +129,16 @@ func (l *Lock) Do(
 
 // holdKey names one of the holds that a context carries, for re-entry.
 type holdKey struct {
-	client      *Client
-	key, suffix string
+	client *Client
+	space  space
+	key    string
 }
 
 // in returns the hold that a context carries, or nil.
 func (k holdKey) in(ctx context.Context) *hold {
 	i, _ := ctx.Value(insideKey{k.client}).(*inside)
 	for ; i != nil; i = i.outer {
-		if i.hold.key == k.key && i.suffix == k.suffix {
+		if i.hold.key == k.key && i.hold.space == k.space {
 			return i.hold
 		}
 	}
@@ -147,9 +150,8 @@ type insideKey struct{ client *Client }
 
 // inside is a hold that a context carries, and those around it.
 type inside struct {
-	hold   *hold
-	suffix string // of the owners of its lock
-	outer  *inside
+	hold  *hold
+	outer *inside
 }
 
 // take is Lock and TryLock; wait is the limit when no option gives one.
@@ -170,7 +172,7 @@ func (a *acquisition) ended(err error) error {
 		l.kind.withdraw(&a.request, err)
 	}
 	if a.hold != nil {
-		c.unreserve(a.hold, isDoubtful(err) || errors.Is(err, ErrReplication))
+		c.unreserve(a.hold)
 	}
 	err = opError("lock", l.key, err)
 	c.observeTurn(&a.turn, Event{Key: l.key, Owner: a.owner, Err: err})
@@ -182,45 +184,59 @@ type acquisition struct {
 	request
 	lock     *Lock
 	options  lockOptions
-	renewal  *renewal // nil: the watchdog leaves it alone
+	name     string        // of the owner, if it is the caller's choice
+	asks     time.Duration // the lease that it asks for
+	renewal  *renewal      // nil: the watchdog leaves it alone
 	turn     turn
 	asked    answer // to the present attempt
 	answered answer // to the last attempt
 	held     *Held  // once it is granted
 }
 
-// prepare settles owner and lease, and reserves a place in the hold that is re-entered.
+// prepare settles owner and lease, and reserves a place in the hold of its owner.
 func (a *acquisition) prepare(ctx context.Context) error {
 	l, o := a.lock, &a.options
-	a.lease, a.renewal = l.kind.defaultLease(), l.kind.renewal()
+	a.asks, a.renewal = l.kind.defaultLease(), l.kind.renewal()
 	if o.lease > 0 {
-		a.lease, a.renewal = o.lease, nil
+		a.asks, a.renewal = o.lease, nil
 	}
-	a.nodeTimeout = o.nodeTimeout
+	a.lease, a.nodeTimeout = a.asks, o.nodeTimeout
 	if l.plural {
 		var err error
 		a.owner, err = l.kind.newOwner(ctx, "")
 		return err
 	}
-	named := l.ownerIn(ctx)
+	a.name = l.ownerIn(ctx)
 	if o.owner != "" {
-		named = l.ownerNamed(o.owner)
+		a.name = l.ownerNamed(o.owner)
 	}
-	h, lease, err := l.client.reserve(holdID{l.key, named}, holdKey{l.client, l.key, l.suffix}.in(ctx))
-	switch {
-	case err != nil:
+	a.named = a.name != ""
+	return a.enroll(ctx)
+}
+
+// enroll reserves a place in the hold of the owner: in that which is re-entered, or of
+// the name that the caller has chosen. Any other acquisition has an owner of its own.
+func (a *acquisition) enroll(ctx context.Context) (err error) {
+	l, c := a.lock, a.lock.client
+	if a.hold, err = c.reserve(l, a.name, holdKey{c, l.space, l.key}.in(ctx)); err != nil {
 		return err
-	case h != nil:
-		a.hold, a.owner = h, h.owner
-		a.lease = max(a.lease, lease) // a re-entry never cuts the lease
-		if !l.kind.reentrant() {
-			return ErrDeadlock
+	}
+	if a.hold != nil {
+		a.owner = a.hold.owner
+		if held, _, _ := c.reentered(a.hold, a.named); held {
+			return a.deadlock()
 		}
+	}
+	a.owner, err = l.kind.newOwner(ctx, a.name)
+	return err
+}
+
+// deadlock refuses to take the lock once more if it cannot be.
+func (a *acquisition) deadlock() error {
+	if a.lock.kind.reentrant() {
 		return nil
 	}
-	a.named = named != ""
-	a.owner, err = l.kind.newOwner(ctx, named)
-	return err
+	return ErrDeadlock
 }
 
 // run takes the lock in its turn.
@@ -253,21 +269,68 @@ func (a *acquisition) join(ctx context.Context) (waiting, error) {
 	return a.lock.kind.await(ctx, &a.request)
 }
 
-// ask asks once. Held is nil when the lock is taken by somebody else.
+// ask asks once, when nobody else does in the owner's name. Held is nil when the lock is
+// taken by somebody else.
 func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 	c, ans := a.lock.client, &a.asked
-	if err := a.lock.kind.acquire(ctx, &a.request, ans); err != nil {
+	again, err := a.takeTurn(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if !ans.taken {
-		if a.hold != nil {
-			c.lose(a.hold) // the server did not know the owner any more
-			return nil, ErrLost
-		}
-		return nil, nil
+	h := a.hold
+	a.reenters = again
+	err = a.lock.kind.acquire(ctx, &a.request, ans)
+	var held *Held
+	if err == nil && ans.taken {
+		a.owner = ans.owner
+		held, err = c.grant(ctx, a, ans)
 	}
-	a.owner = ans.owner
-	return c.grant(ctx, a, ans)
+	if h != nil {
+		if isDoubtful(err) || errors.Is(err, ErrReplication) {
+			c.doubt(h, a.lease, 1, err)
+		}
+		c.endTurn(h)
+	}
+	switch {
+	case held != nil:
+		c.joinMembers(held)
+	case err == nil && again && h.space != wholeSpace:
+		c.lose(h) // the server did not know the owner any more
+		err = ErrLost
+	case err != nil:
+		_ = unlockAll(ctx, ans.members) // which were taken for a Multi that is lost
+	}
+	return held, err
+}
+
+// takeTurn waits until nobody else asks in the owner's name, and settles what to ask
+// for then. again tells that the owner has the lock.
+func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
+	c := a.lock.client
+	for a.lease = a.asks; a.hold != nil; {
+		if err := c.takeTurn(ctx, a.hold); err != nil {
+			return false, err
+		}
+		held, over, lease := c.reentered(a.hold, a.named)
+		if over {
+			c.endTurn(a.hold)
+			c.unreserve(a.hold)
+			if err := a.enroll(ctx); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if !held {
+			break
+		}
+		if err := a.deadlock(); err != nil {
+			c.endTurn(a.hold)
+			return false, err
+		}
+		a.lease = max(a.asks, lease) // a re-entry never cuts the lease
+		return true, nil
+	}
+	return false, nil
 }
 
 // hint is when to ask again if no wake-up comes.

@@ -33,7 +33,7 @@ func Multi(locks ...*Lock) *Lock {
 	for i, l := range sorted {
 		keys[i] = l.key
 	}
-	return &Lock{client: sorted[0].client, key: strings.Join(keys, ","), kind: &multi{sorted}}
+	return &Lock{client: sorted[0].client, key: strings.Join(keys, ","), space: wholeSpace, kind: &multi{sorted}}
 }
 
 // multi is the kind of Multi.

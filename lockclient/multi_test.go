@@ -74,7 +74,8 @@ func TestMultiOfANamedOwner(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "me", again.Owner())
 	}
-	assert.Equal(t, []string{"write-acquire a | 30000 me:write", "mutex-acquire b | 30000 me"}, w.sent(t, 8)[6:])
+	assert.Equal(t, []string{"write-acquire a | 30000 me:write again", "mutex-acquire b | 30000 me again"},
+		w.sent(t, 8)[6:])
 }
 
 // What becomes of a member's request is what becomes of the whole.

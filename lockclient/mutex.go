@@ -49,7 +49,15 @@ type mutex struct {
 }
 
 func (m mutex) acquire(r *request) call {
-	return call{mutexAcquire, []string{m.key}, []string{millis(r.lease), r.owner}}
+	return call{mutexAcquire, []string{m.key}, r.again(millis(r.lease), r.owner)}
+}
+
+// again adds to the arguments of an acquisition that its owner has the lock.
+func (r *request) again(args ...string) []string {
+	if r.reenters {
+		args = append(args, "again")
+	}
+	return args
 }
 
 func (m mutex) read(reply Reply, ans *answer) error {
@@ -98,7 +106,7 @@ func (m mutex) await(ctx context.Context, _ *request) (waiting, error) {
 type fenced struct{ mutex }
 
 func (f fenced) acquire(r *request) call {
-	return call{fencedAcquire, []string{f.key, tokenKey(f.key)}, []string{millis(r.lease), r.owner}}
+	return call{fencedAcquire, []string{f.key, tokenKey(f.key)}, r.again(millis(r.lease), r.owner)}
 }
 
 // read expects a pair. Redisson takes a first element of -1 for success, which

@@ -48,7 +48,7 @@ type Event struct {
 	Key      string        // the lock
 	Owner    string        // the owner on the wire
 	Wait     time.Duration // from the call to its return
-	Attempts int           // acquire scripts sent, or quorums asked; at least 1
+	Attempts int           // acquire scripts sent, or quorums asked; 0 if none was
 	Held     time.Duration // from the grant to now
 	Err      error
 }

@@ -113,11 +113,12 @@ func Wait(d time.Duration) LockOption {
 // re-entered if that owner holds it. Redisson's owners are "uuid:thread". An
 // owner must belong to one Client at a time, or its hold count is nobody's.
 //
-// An acquisition of unknown outcome by a named owner is not cleaned up, as the
-// hold may be an older one: the lock may stay taken until its lease ends. An
-// Unlock that failed is repeated until the lease would have ended, so that it
-// cannot end a later hold of that name; when the owner takes the lock again
-// before, the new hold's last Unlock settles it. Under Compat316 that goes for an
+// What is asked for in the name of one owner at the same time is asked for one after the
+// other. An acquisition by a named owner of unknown outcome, or that no replica has
+// confirmed, is not cleaned up, as the hold may be an older one: the lock may stay taken
+// until its lease ends. An Unlock that failed is repeated until shortly before the lease
+// would have ended, so that it cannot end a later hold of that name; when the owner takes
+// the lock again before, the new hold's last Unlock settles it. Under Compat316 that goes for an
 // Unlock that was not executed; after ErrUnknown, and of a Simple after any
 // error, only the lease ends it.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }

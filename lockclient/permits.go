@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,19 +51,19 @@ func (s *PermitSemaphore) Key() string { return s.key }
 // Lease the watchdog renews it, which Redisson does not offer. As and re-entry
 // mean nothing: each acquisition takes another permit.
 func (s *PermitSemaphore) Permit() *Lock {
-	return &Lock{client: s.client, key: s.key, plural: true, kind: permits{s.client, s.key}}
+	return &Lock{client: s.client, key: s.key, space: permitSpace, plural: true, kind: permits{s.client, s.key}}
 }
 
 // Acquire takes one permit for the time of lease, see Lease, and waits as
 // Lock.Lock does, with its errors.
 func (s *PermitSemaphore) Acquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
-	return s.Permit().Lock(ctx, append(opts, Lease(lease))...)
+	return s.Permit().Lock(ctx, append(slices.Clip(opts), Lease(lease))...)
 }
 
 // TryAcquire takes one permit for the time of lease if one is free, or becomes
 // so within the time given with Wait; otherwise it returns ErrNotAcquired.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
-	return s.Permit().TryLock(ctx, append(opts, Lease(lease))...)
+	return s.Permit().TryLock(ctx, append(slices.Clip(opts), Lease(lease))...)
 }
 
 // TrySetPermits makes the semaphore with n free permits, unless it exists: set
@@ -73,7 +74,7 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, o
 // it; and an error that wraps ErrNotSent or a *ServerError.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
 	keys := []string{s.key, permitsChannel(s.key)}
-	done, err := s.client.change(ctx, call{semaphoreSet, keys, s.client.announced(decimal(n))})
+	done, err := s.client.changes(ctx, call{semaphoreSet, keys, s.client.announced(decimal(n))})
 	return done == 1, opError("set permits", s.key, err)
 }
 
@@ -195,7 +196,7 @@ func (p permitReader) read(reply Reply, ans *answer) error {
 	if !ok {
 		return fmt.Errorf("unexpected reply: %+v", reply)
 	}
-	ans.hint = min(ans.hint, time.Duration(deadline-p.now)*time.Millisecond)
+	ans.hint = max(0, min(ans.hint, time.Duration(deadline-p.now)*time.Millisecond))
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (l RWLock) R() *Lock {
 // or HoldCount, may write that or not, on either side: it is the same owner.
 func (l RWLock) W() *Lock {
 	k := &writeSide{hashLock{client: l.client, key: l.key, again: true, dialect: writeDialect{l.dialect()}}}
-	return &Lock{client: l.client, key: l.key, suffix: writeSuffix, kind: k}
+	return &Lock{client: l.client, key: l.key, space: writeSpace, kind: k}
 }
 
 func (l RWLock) dialect() rwDialect { return rwDialect{mutex(l)} }
@@ -94,7 +94,7 @@ func (k *readSide) renewal() *renewal {
 // ownerIn returns the owner that writes in ctx: no other may read meanwhile. All
 // that read there share it, as if they had named it.
 func (k *readSide) ownerIn(ctx context.Context) string {
-	writer := holdKey{k.client, k.key, writeSuffix}.in(ctx)
+	writer := holdKey{k.client, writeSpace, k.key}.in(ctx)
 	if !k.client.isHeld(writer) {
 		return ""
 	}
@@ -134,7 +134,8 @@ func (k *writeSide) renewal() *renewal {
 func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
 	c := k.client
 	reader := strings.TrimSuffix(named, writeSuffix)
-	if c.isHeld(holdKey{c, k.key, ""}.in(ctx)) || named != "" && c.isHeld(c.holdOf(holdID{k.key, reader})) {
+	reads := named != "" && c.isHeld(c.holdOf(holdID{hashSpace, k.key, reader}))
+	if reads || c.isHeld(holdKey{c, hashSpace, k.key}.in(ctx)) {
 		return named, ErrDeadlock
 	}
 	if named != "" {
@@ -161,9 +162,10 @@ func (c *Client) rwMode(ctx context.Context, key string) (string, error) {
 // extendRW gives a hold of one side a new lease.
 func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, side string) error {
 	keys := []string{h.key, timersPrefix(h.key)}
-	reply, err := c.eval(ctx, c.timeout, call{rwExtend, keys, []string{millis(lease), h.owner, side}})
-	if err == nil && reply.Int != 1 {
-		err = ErrLost
+	q := call{rwExtend, keys, []string{millis(lease), h.owner, side}}
+	reply, err := c.evalSyncedOnce(ctx, &q)
+	if (err == nil || err == ErrReplication) && reply.Int != 1 {
+		return ErrLost
 	}
 	return err
 }
@@ -189,7 +191,7 @@ type readDialect struct{ rwDialect }
 
 func (d readDialect) acquire(r *request) call {
 	return call{readAcquire, []string{d.key, timersKey(d.key, r.owner)},
-		[]string{millis(r.lease), r.owner, r.owner + writeSuffix}}
+		r.again(millis(r.lease), r.owner, r.owner+writeSuffix)}
 }
 
 // read has a reader look again before the writer's lease ends: Redisson tells
@@ -219,16 +221,17 @@ func (d readDialect) force() call { return d.forceMode(wakeOne) }
 type writeDialect struct{ rwDialect }
 
 func (d writeDialect) acquire(r *request) call {
-	return call{writeAcquire, []string{d.key}, []string{millis(r.lease), r.owner}}
+	return call{writeAcquire, []string{d.key}, r.again(millis(r.lease), r.owner)}
 }
 
 func (d writeDialect) release(owner string, lease time.Duration, latch string) call {
 	c := d.client
 	keys, args := []string{d.key, rwChannel(d.key)}, []string{wakeAll, millis(lease), owner}
 	if c.compat316 {
-		return call{writeRelease316, keys, args}
+		return call{writeRelease316, append(keys, timersPrefix(d.key)), args}
 	}
-	return call{writeRelease, append(keys, latch), append(args, c.publishCommand(), millis(c.latchTTL()))}
+	keys, args = append(keys, latch, timersPrefix(d.key)), append(args, c.publishCommand(), millis(c.latchTTL()))
+	return call{writeRelease, keys, args}
 }
 
 func (d writeDialect) force() call { return d.forceMode(wakeAll) }

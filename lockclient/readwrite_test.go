@@ -50,7 +50,7 @@ func TestWireOfRW(t *testing.T) {
 			"rw-extend doc {doc} | 2000 uuid:1 read",
 			"read-release doc redisson_rwlock:{doc} {doc}:uuid:1:rwlock_timeout {doc}" +
 				" redisson_unlock_latch:{doc}:ID | 0 uuid:1 PUBLISH 20000",
-			"write-release doc redisson_rwlock:{doc} redisson_unlock_latch:{doc}:ID" +
+			"write-release doc redisson_rwlock:{doc} redisson_unlock_latch:{doc}:ID {doc}" +
 				" | 1 30000 uuid:1:write PUBLISH 20000",
 			"rw-force doc redisson_rwlock:{doc} | 0 PUBLISH",
 			"rw-force doc redisson_rwlock:{doc} | 1 PUBLISH",
@@ -76,7 +76,7 @@ func TestWireOfRW316(t *testing.T) {
 		"read-acquire a{b} a{b}:me:1:rwlock_timeout | 30000 me:1 me:1:write",
 		"read-release-316 a{b} redisson_rwlock:a{b} a{b}:me:1:rwlock_timeout a{b} | 0 me:1",
 		"write-acquire a{b} | 30000 me:1:write",
-		"write-release-316 a{b} redisson_rwlock:a{b} | 1 30000 me:1:write",
+		"write-release-316 a{b} redisson_rwlock:a{b} a{b} | 1 30000 me:1:write",
 		"rw-force-316 a{b} redisson_rwlock:a{b} | 0",
 		"rw-force-316 a{b} redisson_rwlock:a{b} | 1",
 	}, w.sent(t, 6))

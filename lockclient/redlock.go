@@ -23,7 +23,8 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 //
 // The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a
 // majority. The lock is not reentrant, has no fencing token, and ignores As.
-// The first client's clock measures the lease. Errors wrap *QuorumError.
+// The first client's clock measures the lease. The error of a quorum that was not
+// reached wraps *QuorumError.
 func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
 
 // HashRedlock is Redlock with Redisson's hash at key, so that it contends with a
@@ -36,7 +37,7 @@ func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm
 func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
 
 func newRedlock(f form, key string, clients []*Client) *Lock {
-	return &Lock{client: clients[0], key: key, kind: &redlock{form: f, key: key, clients: clients}}
+	return &Lock{client: clients[0], key: key, space: quorumSpace, kind: &redlock{form: f, key: key, clients: clients}}
 }
 
 // redlock is the kind of Redlock and HashRedlock.
@@ -47,6 +48,9 @@ type redlock struct {
 }
 
 func (r *redlock) reentrant() bool { return false }
+
+// ownerNamed ignores the name: see newOwner.
+func (r *redlock) ownerNamed(string) string { return "" }
 
 func (r *redlock) defaultLease() time.Duration { return DefaultRedlock }
 
@@ -71,7 +75,7 @@ func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 	}
 	rd := newRound(rt, len(r.clients), r.all(), limit)
 	ans.owner, ans.sent, ans.round = r.form.newOwner(r.clients[0]), rt.Mono(), rd
-	failure, err := r.poll(ctx, rd, r.all(), ans.owner, func(ctx context.Context, n node) NodeResult {
+	failure, err := r.poll(ctx, rd, r.all(), ans.owner, q.lease, func(ctx context.Context, n node) NodeResult {
 		return r.form.acquire(ctx, n, q.lease)
 	})
 	switch {
@@ -83,19 +87,42 @@ func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 	case err == nil:
 		ans.refusal = fmt.Errorf("%w: %w", ErrNotAcquired, failure)
 	}
-	for _, i := range rd.end() {
+	answered, results := rd.end(), rd.results()
+	for _, i := range answered {
 		n := node{r.clients[i], r.key, ans.owner, limit}
-		n.client.rt.Go(func() { _, _ = r.form.release(n.client.base, n) })
+		n.client.rt.Go(func() { r.giveBack(n, results[i], q.lease) })
 	}
 	ans.hint = r.form.hint(rt, rd)
 	return err
+}
+
+// giveBack releases what an attempt that failed has, or may have, of one master. Where
+// it has something, and the release fails, that is repeated for as long as the lease may
+// last there; where the outcome is not known, it is done again when the request cannot be
+// on its way any more.
+func (r *redlock) giveBack(n node, got NodeResult, lease time.Duration) {
+	c := n.client
+	release := func(ctx context.Context) error {
+		_, err := r.form.release(ctx, n)
+		return err
+	}
+	err := release(c.base)
+	switch {
+	case errors.Is(got.Err, ErrUnknown):
+		if _, ended := c.rt.NewGate().Wait(c.base, c.timeout); ended != nil {
+			return
+		}
+		c.insist(n.key, n.owner, c.patience(true, lease), release)
+	case err != nil && got.OK:
+		c.insist(n.key, n.owner, c.patience(true, lease), release)
+	}
 }
 
 // release deletes the lock on all masters that have answered; each of the
 // others does so when its answer comes. Where that fails it is repeated for as
 // long as the lease may last there: nothing else is in the owner's name.
 func (r *redlock) release(ctx context.Context, held *Held, lv leaving) error {
-	until := lv.until
+	until := lv.ends
 	return r.whileHeld(ctx, held.hold, held.hold.round.end(), func(ctx context.Context, n node) (bool, error) {
 		had, err := r.form.release(ctx, n)
 		if err != nil {
@@ -121,7 +148,7 @@ func (r *redlock) whileHeld(
 	ctx context.Context, h *hold, masters []int, ask func(context.Context, node) (bool, error),
 ) error {
 	rd := newRound(r.clients[0].rt, len(r.clients), masters, h.round.limit)
-	failure, err := r.poll(ctx, rd, masters, h.owner, func(ctx context.Context, n node) NodeResult {
+	failure, err := r.poll(ctx, rd, masters, h.owner, h.lease, func(ctx context.Context, n node) NodeResult {
 		return said(ask(ctx, n))
 	})
 	switch {
@@ -148,16 +175,18 @@ func (r *redlock) all() []int {
 // a quorum has agreed (nil) or no longer can. A master whose answer comes when
 // the round is over has the lock released.
 func (r *redlock) poll(
-	ctx context.Context, rd *round, masters []int, owner string, ask func(context.Context, node) NodeResult,
+	ctx context.Context, rd *round, masters []int, owner string, lease time.Duration,
+	ask func(context.Context, node) NodeResult,
 ) (*QuorumError, error) {
 	free := context.WithoutCancel(ctx) // each request has its own limit
 	for _, i := range masters {
 		n := node{r.clients[i], r.key, owner, rd.limit}
 		n.client.rt.Go(func() {
-			over := rd.record(i, ask(free, n))
+			got := ask(free, n)
+			over := rd.record(i, got)
 			rd.changed.Open()
 			if over {
-				_, _ = r.form.release(n.client.base, n)
+				r.giveBack(n, got, lease)
 			}
 		})
 	}

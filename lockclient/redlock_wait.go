@@ -18,6 +18,7 @@ const subscribeLimit = DefaultRedlock / 20
 // were, two waiters would wake each other for ever.
 type quorumPlace struct {
 	rt     Runtime
+	first  *Client
 	places []*place // nil: the master does not answer
 	heard  Gate     // opened at each message
 	last   *answer  // to the last attempt
@@ -34,7 +35,7 @@ func (hashForm) hint(rt Runtime, failed *round) time.Duration {
 
 func (hashForm) await(ctx context.Context, r *request, key string, clients []*Client) (waiting, error) {
 	rt := clients[0].rt
-	w := &quorumPlace{rt: rt, places: make([]*place, len(clients)), heard: rt.NewGate(), last: r.last}
+	w := &quorumPlace{rt: rt, first: clients[0], places: make([]*place, len(clients)), heard: rt.NewGate(), last: r.last}
 	limited, cancel := rt.WithDeadline(ctx, rt.Mono()+subscribeLimit)
 	defer cancel()
 	var mu sync.Mutex
@@ -84,6 +85,9 @@ func (w *quorumPlace) park(ctx context.Context, d time.Duration) (woken bool, er
 		opened, err := w.heard.Wait(ctx, max(0, until-w.rt.Mono()))
 		if err != nil || !opened {
 			return false, err
+		}
+		if w.first.isClosed() {
+			return true, nil
 		}
 		if free, _ := w.count(); free >= w.last.round.need {
 			return true, w.yield(ctx, until)

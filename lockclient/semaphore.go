@@ -68,7 +68,7 @@ func (s *Semaphore) Drain(ctx context.Context) (*Permits, error) {
 // is false then. It must be made once before permits can be taken. After
 // ErrReplication it is made, but no replica has confirmed that.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
-	done, err := s.client.change(ctx, call{semaphoreSet, s.keys(), s.client.announced(decimal(n))})
+	done, err := s.client.changes(ctx, call{semaphoreSet, s.keys(), s.client.announced(decimal(n))})
 	return done == 1, opError("set permits", s.key, err)
 }
 
@@ -129,10 +129,11 @@ func (w semaphoreWait) join(ctx context.Context) (waiting, error) {
 // it took without our knowing, or without a replica, are given back.
 func (s *Semaphore) request(ctx context.Context, script *Script, args ...string) (int64, error) {
 	c, record := s.client, s.client.record(s.key)
-	n, err := c.change(ctx, call{script, []string{s.key, record}, append(args, c.recordTTL())})
+	if c.isClosed() {
+		return 0, ErrClosed
+	}
+	n, err := c.changes(ctx, call{script, []string{s.key, record}, append(args, c.recordTTL())})
 	switch {
-	case err == ErrReplication && n == 0:
-		err = nil // there is nothing to confirm
 	case err == ErrReplication || errors.Is(err, ErrUnknown):
 		s.withdraw(record)
 	case err == nil && n > 0:
@@ -216,7 +217,7 @@ func (p *Permits) drop() bool {
 func (p *Permits) giveBack(ctx context.Context, record string) error {
 	s, c := p.semaphore, p.semaphore.client
 	args := c.announced(decimal(p.n), c.recordTTL())
-	done, err := c.change(ctx, call{semaphoreReturn, append(s.keys(), record), args})
+	done, err := c.changes(ctx, call{semaphoreReturn, append(s.keys(), record), args})
 	if err == nil && done == 0 {
 		return ErrLost
 	}

@@ -25,7 +25,7 @@ var (
 // reentrant, nobody is woken, and no replica is asked for confirmation. Redisson
 // has no such lock; redlock libraries with one master do the same.
 func (c *Client) Simple(key string) *Lock {
-	return &Lock{client: c, key: key, kind: &simple{client: c, key: key}}
+	return &Lock{client: c, key: key, space: textSpace, kind: &simple{client: c, key: key}}
 }
 
 // simple is the kind of Simple.

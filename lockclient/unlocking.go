@@ -27,22 +27,35 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	sent := c.rt.Mono()
 	u := unlocking{leaving: lv, lock: l, hold: h, latch: c.record(l.key), until: noEnd}
 	if lv.left == 0 {
-		u.until = lv.until
+		u.until = lv.until - c.timeout // of a named owner: what is sent then has arrived when the lease ends
 	}
 	if u.alone() {
-		u.until = max(u.until, sent+c.latchTTL())
+		u.until = max(lv.ends, sent+c.latchTTL())
 	}
 	until := c.patienceEnds(c.timeout)
 	err := c.persist(ctx, until, u.try(ctx), func() error { return u.try(ctx) })
 	if err == nil && lv.left > 0 && !l.steady {
-		c.prolong(h, sent, lv.lease)
+		c.prolong(h, sent, lv.lease, true)
+	}
+	if u.alone() && lv.late {
+		u.recall()
 	}
 	if err == nil || err == ErrLost {
 		return err
 	}
+	if lv.left > 0 {
+		c.doubt(h, lv.lease, 0, err)
+	}
 	c.owe(h)
 	c.repeatLater(u, err)
 	return err
+}
+
+// recall gives back, in the background, what may be left in the name of an owner who
+// has nothing any more.
+func (u *unlocking) recall() {
+	c := u.lock.client
+	c.recall(u.lock.key, u.hold.owner, c.patience(true, u.lease), true, u.settle)
 }
 
 // repeatLater repeats, in the background, an unlocking that failed with err.
@@ -94,12 +107,16 @@ func (u *unlocking) settle(ctx context.Context) error {
 func (c *Client) repeat(u *unlocking, err error) {
 	pause := c.rt.NewGate()
 	for {
-		pending, overdue := c.pending(u)
-		if !pending {
+		if ended := c.takeTurn(c.base, u.hold); ended != nil {
 			return
 		}
-		if !overdue {
+		pending, overdue := c.pending(u)
+		if pending && !overdue {
 			err = u.try(c.base)
+		}
+		c.endTurn(u.hold)
+		if !pending {
+			return
 		}
 		if overdue || err == nil || err == ErrLost {
 			break
@@ -110,7 +127,8 @@ func (c *Client) repeat(u *unlocking, err error) {
 	}
 	c.paid(u.hold)
 	if err == ErrLost {
-		err = nil // as good as unlocked
+		c.lose(u.hold) // who has other acquisitions has lost them, too
+		err = nil      // as good as unlocked
 	}
 	c.observe(Event{Kind: GivenBack, Key: u.hold.key, Owner: u.hold.owner, Err: err})
 }
@@ -138,7 +156,7 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	case u.left > 0:
 		pending = u.hold.index >= 0
 	case u.hold.named:
-		pending = c.keeper.owed[u.hold.name()] == u.hold
+		pending = c.keeper.owed[u.hold.id()] == u.hold
 	default:
 		pending = true
 	}
@@ -149,8 +167,8 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 func (c *Client) paid(h *hold) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keeper.owed[h.name()] == h {
-		delete(c.keeper.owed, h.name())
+	if c.keeper.owed[h.id()] == h {
+		delete(c.keeper.owed, h.id())
 	}
 }
 

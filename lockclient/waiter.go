@@ -89,6 +89,7 @@ type place struct {
 	gate    Gate
 	need    int64  // what the waiter can use; fewer do not wake it
 	heard   string // the last message, "" before the first
+	hears   int    // how many there were
 	wakes   int    // wake-ups given to this waiter
 	spent   int    // those that an answered attempt has followed
 	all     Gate   // nil, or opened at every wake-up: this one takes none from the others
@@ -210,6 +211,7 @@ func (c *Client) deliver(ch *channel, payload string) {
 	c.mu.Lock()
 	for _, p := range ch.places {
 		p.heard = payload
+		p.hears++
 	}
 	c.mu.Unlock()
 	c.wakeWaiters(ch, ch.wakes(payload))
@@ -281,6 +283,22 @@ func (p *place) lastHeard() string {
 	p.client.mu.Lock()
 	defer p.client.mu.Unlock()
 	return p.heard
+}
+
+// hearings returns how many messages there were.
+func (p *place) hearings() int {
+	p.client.mu.Lock()
+	defer p.client.mu.Unlock()
+	return p.hears
+}
+
+// outdate forgets the last message, unless there were more than so many.
+func (p *place) outdate(hears int) {
+	p.client.mu.Lock()
+	defer p.client.mu.Unlock()
+	if p.hears == hears {
+		p.heard = ""
+	}
 }
 
 func (p *place) leave() {

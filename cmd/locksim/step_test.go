@@ -15,7 +15,7 @@ func TestStepPrintsEveryStatement(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `Its owner takes it once more: the count rises, the lease starts anew.`)
 	require.Contains(t, stdout, `
-step 2, line 7: redis.call('hincrby', KEYS[1], ARGV[2], 1)
+step 3, line 11: redis.call('hincrby', KEYS[1], ARGV[2], 1)
     > hincrby orders:42 9d1e:1 1
       (integer) 2
     * orders:42: hash{9d1e:1:1} ttl=12000ms -> hash{9d1e:1:2} ttl=12000ms
@@ -48,7 +48,7 @@ func TestStepRefusals(t *testing.T) {
 	}{
 		{[]string{"step"}, "step takes one script, got 0 arguments; the known ones are fair-acquire"},
 		{[]string{"step", "mutex-aquire"}, "there is no script mutex-aquire; there are mutex-acquire, "},
-		{[]string{"step", "mutex-acquire", "--walk", "9"}, "--walk 9: mutex-acquire has walks 1 to 3"},
+		{[]string{"step", "mutex-acquire", "--walk", "9"}, "--walk 9: mutex-acquire has walks 1 to 4"},
 		{[]string{"step", "./no.lua"}, "no.lua: no such file"},
 		{[]string{"step", broken}, "ERR Error compiling script (new function): user_script:2: "},
 		{[]string{"step", broken}, "   1  local a = 1\n>  2  if a the"},
@@ -81,20 +81,22 @@ func TestStepViewGoesBack(t *testing.T) {
 		v.draw(80, 40)
 		return out.String()
 	}
-	first, second := press("g"), press("n")
-	require.Contains(t, first, "GV[2]) == 1 then", "a long line is shown whole")
-	require.Contains(t, first, "step 1 of 4")
-	require.Contains(t, second, "step 2 of 4")
-	require.Contains(t, second, "\x1b[7m>  7    redis.call('hincrby'")
-	require.Contains(t, second, "> hincrby ")
+	first, second, third := press("g"), press("n"), press("n")
+	require.Contains(t, first, "step 1 of 5")
+	require.Contains(t, second, "GV[2]) == 1 then", "a long line is shown whole")
+	require.Contains(t, second, "step 2 of 5")
+	require.Contains(t, third, "step 3 of 5")
+	require.Contains(t, third, "\x1b[7m> 11    redis.call('hincrby'")
+	require.Contains(t, third, "> hincrby ")
 	require.Contains(t, press("G"), "reply: (nil)")
-	require.Contains(t, press("\x1b[D"), "step 4 of 4")
-	require.Contains(t, press("p"), "step 3 of 4")
-	require.Equal(t, second, press("h"))
-	require.Equal(t, first, press("\x7f"))
+	require.Contains(t, press("\x1b[D"), "step 5 of 5")
+	require.Contains(t, press("p"), "step 4 of 5")
+	require.Equal(t, third, press("h"))
+	require.Equal(t, second, press("\x7f"))
+	require.Equal(t, first, press("k"))
 	require.Equal(t, first, press("k"), "there is none before the first")
-	require.Contains(t, press("]"), "walk 2 of 3")
-	require.Contains(t, press("["), "walk 1 of 3")
+	require.Contains(t, press("]"), "walk 2 of 4")
+	require.Contains(t, press("["), "walk 1 of 4")
 	v.draw(20, 5) // a very small terminal
 }
 

@@ -4,7 +4,8 @@
 -- ARGV[1] lease in milliseconds   ARGV[2] owner
 -- ARGV[3] how many milliseconds longer than its predecessor's a place is kept
 -- ARGV[4] now in Unix milliseconds, by the caller's clock
--- ARGV[5] error that a holder gets who asks again; absent if it may
+-- ARGV[5] again if the owner has the lock: one that is gone stays so; or the error that a
+-- holder gets who asks again; else absent
 -- Replies nil when taken; for who joins the queue the milliseconds until its
 -- predecessor's deadline or the lock's TTL; for who waits already the lock's TTL,
 -- 0 if it is free.
@@ -23,8 +24,9 @@ while true do
   redis.call('lpop', KEYS[2])
 end
 
+local again = ARGV[5] == 'again'
 local head = redis.call('lindex', KEYS[2], 0)
-if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
+if not again and redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
   redis.call('lpop', KEYS[2])
   redis.call('zrem', KEYS[3], ARGV[2])
   for _, waiter in ipairs(redis.call('zrange', KEYS[3], 0, -1)) do
@@ -35,12 +37,15 @@ if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) the
   return nil
 end
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
-  if ARGV[5] then
+  if ARGV[5] and not again then
     return redis.error_reply(ARGV[5])
   end
   redis.call('hincrby', KEYS[1], ARGV[2], 1)
   redis.call('pexpire', KEYS[1], ARGV[1])
   return nil
+end
+if again then
+  return -2
 end
 local mine = redis.call('zscore', KEYS[3], ARGV[2])
 if mine ~= false then

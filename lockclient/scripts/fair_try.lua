@@ -4,7 +4,8 @@
 -- ARGV[1] lease in milliseconds   ARGV[2] owner
 -- ARGV[3] now in Unix milliseconds, by the caller's clock
 -- ARGV[4] how many milliseconds longer than its predecessor's a place is kept
--- ARGV[5] error that a holder gets who asks again; absent if it may
+-- ARGV[5] again if the owner has the lock: one that is gone stays so; or the error that a
+-- holder gets who asks again; else absent
 -- Replies nil when taken, else 1.
 
 -- Waiters whose deadline is over are dead, and so are those without one.
@@ -21,8 +22,9 @@ while true do
   redis.call('lpop', KEYS[2])
 end
 
+local again = ARGV[5] == 'again'
 local head = redis.call('lindex', KEYS[2], 0)
-if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
+if not again and redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) then
   redis.call('lpop', KEYS[2])
   redis.call('zrem', KEYS[3], ARGV[2])
   for _, waiter in ipairs(redis.call('zrange', KEYS[3], 0, -1)) do
@@ -33,7 +35,7 @@ if redis.call('exists', KEYS[1]) == 0 and (head == false or head == ARGV[2]) the
   return nil
 end
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
-  if ARGV[5] then
+  if ARGV[5] and not again then
     return redis.error_reply(ARGV[5])
   end
   redis.call('hincrby', KEYS[1], ARGV[2], 1)

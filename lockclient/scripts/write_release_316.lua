@@ -1,11 +1,12 @@
 -- Gives back one hold of the write side, in the form of Redisson 3.16.
 -- Repeating it counts again.
--- KEYS[1] the lock   KEYS[2] its channel
+-- KEYS[1] the lock   KEYS[2] its channel   KEYS[3] prefix of all its timers
 -- ARGV[1] message for waiters   ARGV[2] lease in milliseconds while still held
 -- ARGV[3] owner on the write side
 -- Replies nil when the owner does not hold the write side, 0 when it still does,
--- 1 when it is free. If the owner reads on, the lock turns to read mode, and
--- others are woken to read along: Redisson leaves them asleep.
+-- 1 when it is free. If the owner reads on, the lock turns to read mode, lives as
+-- long as the longest timer, and others are woken to read along: Redisson leaves it
+-- the writer's lease, and them asleep.
 local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == false then
   redis.call('publish', KEYS[2], ARGV[1])
@@ -25,6 +26,16 @@ if redis.call('hlen', KEYS[1]) == 1 then
   redis.call('del', KEYS[1])
 else
   redis.call('hset', KEYS[1], 'mode', 'read')
+  local longest = 0
+  for _, owner in ipairs(redis.call('hkeys', KEYS[1])) do
+    for hold = tonumber(redis.call('hget', KEYS[1], owner)) or 0, 1, -1 do
+      local timer = KEYS[3] .. ':' .. owner .. ':rwlock_timeout:' .. hold
+      longest = math.max(longest, redis.call('pttl', timer))
+    end
+  end
+  if longest > 0 then
+    redis.call('pexpire', KEYS[1], longest)
+  end
 end
 redis.call('publish', KEYS[2], ARGV[1])
 return 1

@@ -1,0 +1,322 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// Locks of one key, or of the same text as key, are not taken for each other.
+func TestLocksOfOneKey(t *testing.T) {
+	for name, inside := range map[string]func(s stage, c *lockclient.Client){
+		"a Multi of one, by name": func(s stage, c *lockclient.Client) {
+			ctx := s.Context()
+			s.lock(lockclient.Multi(c.Mutex("a")), ctx, lockclient.As("me"))
+			h := s.lock(c.Mutex("a"), ctx, lockclient.As("me"))
+			assert.Less(s, h.Until(), time.Minute)
+		},
+		"a Multi": func(s stage, c *lockclient.Client) {
+			ctx := s.Context()
+			m := s.lock(lockclient.Multi(c.Mutex("a"), c.Mutex("b")), ctx)
+			h, err := c.Mutex("a,b").TryLock(m.Context())
+			require.NoError(s, err)
+			require.NoError(s, h.Unlock(ctx))
+			assert.False(s, isLost(m))
+		},
+		"a HashRedlock": func(s stage, c *lockclient.Client) {
+			ctx := s.Context()
+			h := s.lock(lockclient.HashRedlock("k", c), ctx, lockclient.Lease(time.Minute))
+			_, err := c.Mutex("k").TryLock(h.Context())
+			require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, _ := s.client()
+				inside(s, c)
+				time.Sleep(11 * time.Second) // the watchdog renews
+			})
+		})
+	}
+}
+
+// A re-entry of a Multi gives back what it took when the Multi is lost, and one that is
+// refused leaves it alone.
+func TestReentryOfAMulti(t *testing.T) {
+	t.Run("lost", func(t *testing.T) {
+		staged(t, func(s stage) {
+			ctx := s.Context()
+			c, f := s.client()
+			semaphore := c.PermitSemaphore("s")
+			_, err := semaphore.TrySetPermits(ctx, 2)
+			require.NoError(s, err)
+			lock := lockclient.Multi(c.Mutex("a"), semaphore.Permit())
+			outer := s.lock(lock, ctx)
+			time.Sleep(9 * time.Second)
+			s.server.Del("{s}:timeout") // which a renewal finds
+			f.has(func(script string, _ []string) fate {
+				if script == "permit-acquire" {
+					return fate{after: 2 * time.Second}
+				}
+				return fate{}
+			})
+			_, err = lock.Lock(outer.In(ctx))
+			require.ErrorIs(s, err, lockclient.ErrLost)
+			require.ErrorIs(s, outer.Unlock(ctx), lockclient.ErrLost)
+			time.Sleep(10 * time.Minute)
+			assert.False(s, s.server.Exists("a"))
+			taken, err := semaphore.Acquired(ctx)
+			require.NoError(s, err)
+			assert.Zero(s, taken)
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		staged(t, func(s stage) {
+			ctx := s.Context()
+			c, _ := s.client()
+			semaphore := c.PermitSemaphore("s")
+			_, err := semaphore.TrySetPermits(ctx, 1)
+			require.NoError(s, err)
+			lock := lockclient.Multi(c.Mutex("a"), semaphore.Permit())
+			outer := s.lock(lock, ctx)
+			_, err = lock.TryLock(outer.Context())
+			require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+			assert.False(s, isLost(outer))
+			require.NoError(s, outer.Unlock(ctx))
+		})
+	})
+}
+
+// The caller's slice of options stays as it is.
+func TestOptionsAreTheCallers(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		semaphore := c.PermitSemaphore("s")
+		_, err := semaphore.TrySetPermits(s.Context(), 1)
+		require.NoError(s, err)
+		all := []lockclient.LockOption{lockclient.Wait(time.Second), lockclient.As("me")}
+		_, err = semaphore.TryAcquire(s.Context(), time.Second, all[:1]...)
+		require.NoError(s, err)
+		h := s.lock(c.Mutex("m"), s.Context(), all...)
+		assert.Equal(s, "me", h.Owner())
+	})
+}
+
+// An extension that no replica has confirmed is not relied on, of whichever kind.
+func TestExtensionIsConfirmed(t *testing.T) {
+	for name, of := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex": func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"read":  func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+		"write": func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				f := s.transport()
+				h := s.lock(of(s.over(replicated{f})), s.Context(), lockclient.Lease(10*time.Second))
+				before := h.Until()
+				f.confirms = false
+				require.ErrorIs(s, h.Extend(s.Context(), time.Hour), lockclient.ErrReplication)
+				assert.Equal(s, before, h.Until())
+			})
+		})
+	}
+}
+
+// What has changed nothing needs no confirmation.
+func TestNothingToConfirm(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		f := s.transport()
+		c := s.over(replicated{f})
+		_, err := c.Semaphore("s").TrySetPermits(ctx, 1)
+		require.NoError(s, err)
+		p, err := c.Semaphore("s").Acquire(ctx, 1)
+		require.NoError(s, err)
+		f.confirms = false
+		_, err = c.Latch("none").CountDown(ctx)
+		assert.ErrorIs(s, err, lockclient.ErrNoLatch)
+		set, err := c.Semaphore("s").TrySetPermits(ctx, 5)
+		assert.NoError(s, err)
+		assert.False(s, set)
+		s.server.Del("s")
+		assert.ErrorIs(s, p.Release(ctx), lockclient.ErrLost)
+	})
+}
+
+// A reader that wrote before and died keeps nobody out for longer than its own lease.
+func TestReaderThatWroteAndDied(t *testing.T) {
+	for name, options := range map[string][]lockclient.Option{"": nil, "3.16": {lockclient.Compat316()}} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, _ := s.client(options...)
+				w := s.lock(c.RW("k").W(), ctx, lockclient.Lease(time.Hour))
+				s.lock(c.RW("k").R(), w.In(ctx), lockclient.Lease(5*time.Second))
+				require.NoError(s, w.Unlock(ctx))
+				c.Close()
+				time.Sleep(5*time.Second + time.Millisecond)
+				other, _ := s.client()
+				_, err := other.RW("k").W().TryLock(ctx)
+				assert.NoError(s, err)
+			})
+		})
+	}
+}
+
+// inTurn takes a fair lock, gives it back and tells of it.
+func (s stage) inTurn(c *lockclient.Client, order chan<- string, name string, options ...lockclient.LockOption) {
+	h := s.lock(c.Fair("k"), s.Context(), options...)
+	assert.NoError(s, h.Unlock(s.Context()))
+	order <- name
+}
+
+// withdrawsLate delays the withdrawals from a fair queue.
+func withdrawsLate(script string, _ []string) fate {
+	if script == "fair-withdraw" {
+		return fate{before: 20 * time.Millisecond}
+	}
+	return fate{}
+}
+
+// A named waiter that leaves a fair queue takes neither a wake-up with it, nor the place
+// of another waiter of that name.
+func TestNamedWaiterLeavesAQueue(t *testing.T) {
+	t.Run("at the head", func(t *testing.T) {
+		staged(t, func(s stage) {
+			holder, _ := s.client()
+			c, f := s.client()
+			held := s.lock(holder.Fair("k"), s.Context())
+			f.has(withdrawsLate)
+			mine, cancel := context.WithCancel(s.Context())
+			go func() { _, _ = c.Fair("k").Lock(mine, lockclient.As("me")) }()
+			time.Sleep(time.Second)
+			order := make(chan string, 1)
+			go s.inTurn(holder, order, "next")
+			time.Sleep(time.Second)
+			cancel()
+			time.Sleep(10 * time.Millisecond)
+			begun := time.Now()
+			require.NoError(s, held.Unlock(s.Context()))
+			<-order
+			assert.Less(s, time.Since(begun), 100*time.Millisecond)
+		})
+	})
+	t.Run("and comes back", func(t *testing.T) {
+		staged(t, func(s stage) {
+			holder, _ := s.client()
+			c, f := s.client()
+			held := s.lock(holder.Fair("k"), s.Context())
+			f.has(withdrawsLate)
+			_, err := c.Fair("k").TryLock(s.Context(), lockclient.As("me"), lockclient.Wait(time.Second))
+			require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+			order := make(chan string, 2)
+			go s.inTurn(c, order, "me", lockclient.As("me"))
+			time.Sleep(10 * time.Millisecond)
+			go s.inTurn(holder, order, "other")
+			time.Sleep(3 * time.Second)
+			require.NoError(s, held.Unlock(s.Context()))
+			assert.Equal(s, []string{"me", "other"}, []string{<-order, <-order})
+		})
+	})
+	t.Run("while another waits", func(t *testing.T) {
+		staged(t, func(s stage) {
+			holder, _ := s.client()
+			c, _ := s.client()
+			held := s.lock(holder.Fair("k"), s.Context())
+			order := make(chan string, 2)
+			go s.inTurn(c, order, "me", lockclient.As("me"))
+			time.Sleep(time.Second)
+			go func() { _, _ = c.Fair("k").TryLock(s.Context(), lockclient.As("me"), lockclient.Wait(time.Second)) }()
+			time.Sleep(500 * time.Millisecond)
+			go s.inTurn(holder, order, "other")
+			time.Sleep(3 * time.Second)
+			require.NoError(s, held.Unlock(s.Context()))
+			assert.Equal(s, []string{"me", "other"}, []string{<-order, <-order})
+		})
+	})
+}
+
+// The error of a context that ends while a request is refused is among what is returned.
+func TestContextEndsWhileRefused(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		f.has(func(string, []string) fate {
+			return fate{err: &lockclient.ServerError{Text: "TRYAGAIN Multiple keys request during rehashing of slot"}}
+		})
+		ctx, cancel := context.WithTimeout(s.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(ctx)
+		assert.ErrorIs(s, err, context.DeadlineExceeded)
+		assert.ErrorContains(s, err, "TRYAGAIN")
+	})
+}
+
+// Permits whose deadlines have passed are asked for after the poll, though fewer are to be
+// there than were taken.
+func TestPermitsThatHaveEnded(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client(lockclient.WithPoll(time.Second))
+		semaphore := c.PermitSemaphore("s")
+		_, err := semaphore.TrySetPermits(ctx, 4)
+		require.NoError(s, err)
+		for range 4 {
+			_, err := semaphore.Acquire(ctx, 2*time.Second)
+			require.NoError(s, err)
+		}
+		require.NoError(s, semaphore.SetPermits(ctx, 1))
+		begun := time.Now()
+		_, err = semaphore.Acquire(ctx, 2*time.Second)
+		require.NoError(s, err)
+		assert.Less(s, time.Since(begun), 4*time.Second)
+	})
+}
+
+// A closed client drains nothing.
+func TestDrainAfterClose(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		_, err := c.Semaphore("s").TrySetPermits(s.Context(), 5)
+		require.NoError(s, err)
+		c.Close()
+		_, err = c.Semaphore("s").Drain(s.Context())
+		assert.ErrorIs(s, err, lockclient.ErrClosed)
+	})
+}
+
+// A latch that was deleted, set again and opened is open, also if that message was lost.
+func TestLatchThatWasSetAgain(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client()
+		other, _ := s.client()
+		_, err := other.Latch("l").TrySetCount(ctx, 1)
+		require.NoError(s, err)
+		waited := make(chan error)
+		go func() { waited <- c.Latch("l").Wait(ctx) }()
+		time.Sleep(time.Second)
+		s.server.Do("EVAL", "redis.call('del', 'l') redis.call('publish', KEYS[1], 1) "+
+			"redis.call('set', 'l', 1) redis.call('publish', KEYS[1], 1)", "1", "redisson_countdownlatch__channel__{l}")
+		time.Sleep(time.Second)
+		s.server.Do("CLIENT", "KILL", "TYPE", "pubsub")
+		_, err = other.Latch("l").CountDown(ctx)
+		require.NoError(s, err)
+		assert.NoError(s, <-waited)
+	})
+}
+
+// What may no longer be relied on says so.
+func TestUntilAfterLoss(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(time.Hour))
+		_, err := c.Mutex("k").ForceUnlock(s.Context())
+		require.NoError(s, err)
+		assert.LessOrEqual(s, h.Until(), lockclient.System().Mono())
+	})
+}

@@ -1,0 +1,176 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// hurries has what asks for a short lease arrive first and be answered first, and what
+// asks for an hour arrive first and be answered last.
+func hurries(_ string, args []string) fate {
+	if args[0] == "3600000" {
+		return fate{after: 100 * time.Millisecond}
+	}
+	return fate{before: 20 * time.Millisecond}
+}
+
+// Of requests about one hold that are made at the same time none cuts the lease that
+// another one counts on, whatever comes late.
+func TestLeasesOfRequestsThatMeet(t *testing.T) {
+	for name, meet := range map[string]func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held{
+		"first acquisitions of a named owner": func(s stage, c *lockclient.Client, f *fateful) (long *lockclient.Held) {
+			ctx := s.Context()
+			f.has(hurries)
+			me := lockclient.As("me")
+			beside(func() { long = s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(time.Hour)) },
+				func() { s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(time.Second)) })
+			return long
+		},
+		"re-entries": func(s stage, c *lockclient.Client, f *fateful) (long *lockclient.Held) {
+			ctx := s.Context()
+			h := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
+			f.has(hurries)
+			beside(func() { long = s.lock(c.Mutex("k"), h.Context(), lockclient.Lease(time.Hour)) },
+				func() { s.lock(c.Mutex("k"), h.Context(), lockclient.Lease(time.Second)) })
+			return long
+		},
+		"extensions": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+			ctx := s.Context()
+			h := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
+			f.has(hurries)
+			beside(func() { assert.NoError(s, h.Extend(ctx, time.Hour)) },
+				func() { assert.NoError(s, h.Extend(ctx, 5*time.Second)) })
+			return h
+		},
+		"an extension and a re-entry whose reply is lost": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+			ctx := s.Context()
+			h := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
+			f.has(func(script string, _ []string) fate {
+				if script == "mutex-acquire" {
+					return fate{before: 20 * time.Millisecond, lose: errReset}
+				}
+				return fate{}
+			})
+			beside(func() {
+				_, err := c.Mutex("k").Lock(h.Context(), lockclient.Lease(time.Second))
+				assert.ErrorIs(s, err, lockclient.ErrUnknown)
+			}, func() {
+				time.Sleep(10 * time.Millisecond)
+				assert.NoError(s, h.Extend(ctx, time.Hour))
+			})
+			assert.Less(s, h.Until(), time.Minute, "the request whose reply was lost may come after the extension")
+			return h
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				h := meet(s, c, f)
+				f.has(nil)
+				for range 4 {
+					time.Sleep(3 * time.Second)
+					assert.False(s, !isLost(h) && s.takenByAnother("k"), "held by two")
+				}
+			})
+		})
+	}
+}
+
+// The same of those who read inside one write.
+func TestLeasesOfReadersInOneWrite(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		w := s.lock(c.RW("k").W(), ctx, lockclient.Lease(5*time.Second))
+		f.has(hurries)
+		var long *lockclient.Held
+		beside(func() { long = s.lock(c.RW("k").R(), w.In(ctx), lockclient.Lease(time.Hour)) },
+			func() { s.lock(c.RW("k").R(), w.In(ctx), lockclient.Lease(time.Second)) })
+		f.has(nil)
+		require.NoError(s, w.Unlock(ctx))
+		time.Sleep(6 * time.Second)
+		other, _ := s.client()
+		r := s.lock(other.RW("k").R(), ctx)
+		require.NoError(s, r.Unlock(ctx))
+		_, err := other.RW("k").W().TryLock(ctx)
+		assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		assert.False(s, isLost(long))
+	})
+}
+
+// A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that
+// is not told of a loss.
+func TestReentryMeetsUnlock(t *testing.T) {
+	for name, late := range map[string]fate{
+		"it comes first": {after: 100 * time.Millisecond}, "it comes last": {before: 100 * time.Millisecond},
+		"it comes late": {before: 100 * time.Millisecond, lose: errReset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				outer := s.lock(c.Mutex("k"), ctx, lockclient.Lease(time.Hour))
+				f.has(func(script string, _ []string) fate {
+					if script == "mutex-acquire" {
+						return late
+					}
+					return fate{}
+				})
+				beside(func() {
+					inner, err := c.Mutex("k").Lock(outer.In(ctx), lockclient.Lease(time.Hour))
+					if late.lose != nil {
+						assert.ErrorIs(s, err, lockclient.ErrUnknown)
+						return
+					}
+					assert.NoError(s, err)
+					assert.NoError(s, inner.Unlock(ctx))
+				}, func() {
+					_, err := c.Mutex("k").Lock(outer.Context())
+					assert.Error(s, err, "what it derives from has ended")
+				}, func() {
+					time.Sleep(50 * time.Millisecond)
+					assert.NoError(s, outer.Unlock(ctx))
+				})
+				time.Sleep(time.Minute)
+				assert.False(s, s.server.Exists("k"))
+			})
+		})
+	}
+}
+
+// A re-entry finds out that the lock was lost, and does not take it anew in secret.
+func TestReentryFindsLoss(t *testing.T) {
+	for name, of := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex":  func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"fenced": func(c *lockclient.Client) *lockclient.Lock { return c.Fenced("k") },
+		"spin":   func(c *lockclient.Client) *lockclient.Lock { return c.Spin("k") },
+		"fair":   func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+		"read":   func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+		"write":  func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	} {
+		for generation, options := range map[string][]lockclient.Option{"": nil, ", 3.16": {lockclient.Compat316()}} {
+			t.Run(name+generation, func(t *testing.T) {
+				staged(t, func(s stage) {
+					c, _ := s.client(options...)
+					outer := s.lock(of(c), s.Context())
+					s.server.Del("k") // as a failover does
+					for _, take := range []func(context.Context, ...lockclient.LockOption) (*lockclient.Held, error){
+						of(c).Lock, of(c).TryLock,
+					} {
+						_, err := take(outer.Context())
+						assert.ErrorIs(s, err, lockclient.ErrLost)
+					}
+					assert.True(s, isLost(outer))
+					time.Sleep(time.Minute)
+					assert.False(s, s.server.Exists("k"))
+				})
+			})
+		}
+	}
+}

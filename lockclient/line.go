@@ -1,0 +1,79 @@
+package lockclient
+
+import (
+	"context"
+	"slices"
+)
+
+// line is where requests about one hold wait for their turn. One goes at a time, so
+// that what the hold is known to have is in the order in which the server did it: an
+// answer that comes late says nothing about what was asked for later.
+type line struct {
+	busy    bool
+	waiting []Gate
+}
+
+// takeTurn waits until nobody else asks about h. A Multi asks about nothing itself.
+// Who has the turn calls nothing of the user's, who might wait for it.
+func (c *Client) takeTurn(ctx context.Context, h *hold) error {
+	if h.space == wholeSpace || c.standIn(h, nil) {
+		return nil
+	}
+	gate := c.rt.NewGate()
+	if c.standIn(h, gate) {
+		return nil
+	}
+	if _, err := gate.Wait(ctx, -1); err != nil {
+		c.stepOut(h, gate)
+		return contextError(ctx)
+	}
+	return nil
+}
+
+// standIn takes the turn if nobody has it; if somebody has, the gate, unless it is
+// nil, opens when it comes.
+func (c *Client) standIn(h *hold, gate Gate) (mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := &h.line
+	switch {
+	case !l.busy:
+		l.busy = true
+		return true
+	case gate != nil:
+		l.waiting = append(l.waiting, gate)
+	}
+	return false
+}
+
+// stepOut gives up a place in the line, or the turn if it has come in the meantime.
+func (c *Client) stepOut(h *hold, gate Gate) {
+	c.mu.Lock()
+	l := &h.line
+	i := slices.Index(l.waiting, gate)
+	if i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+	c.mu.Unlock()
+	if i < 0 {
+		c.endTurn(h)
+	}
+}
+
+// endTurn gives the turn to who has waited longest.
+func (c *Client) endTurn(h *hold) {
+	if h.space == wholeSpace {
+		return
+	}
+	var next Gate
+	c.mu.Lock()
+	if l := &h.line; len(l.waiting) > 0 {
+		next, l.waiting = l.waiting[0], l.waiting[1:]
+	} else {
+		l.busy = false
+	}
+	c.mu.Unlock()
+	if next != nil {
+		next.Open()
+	}
+}
