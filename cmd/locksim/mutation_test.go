@@ -41,7 +41,7 @@ var mutations = []mutation{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 
 	{"unconfirmed_grants_leave_nothing", "what no replica confirmed is given back", []edit{{
-		"hashlock.go", "isDoubtful(err) || errors.Is(err, ErrReplication))", "isDoubtful(err) || errors.Is(err, ErrClosed))"}}},
+		"hashlock.go", "errors.Is(err, ErrReplication))", "errors.Is(err, ErrClosed))"}}},
 	{"unconfirmed_renewal_is_not_counted_on", "a renewal that no replica has is not counted on", []edit{{
 		"watchdog.go", "c.evalSyncedOnce(ctx, &q)", "c.eval(ctx, c.timeout, q)"}}},
 	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
