@@ -102,6 +102,7 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q *call, read
 func (l *hashLock) withdraw(r *request, err error) {
 	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
+	queued = queued && !r.reenters // who has the lock has no place in the queue
 	alone := r.hold == nil
 	back := alone && (queued || isDoubtful(err) || errors.Is(err, ErrReplication))
 	if !queued && !back {
@@ -126,7 +127,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 		}
 		return err
 	}
-	if r.hold != nil && c.withdrawn(r.hold, giveBack) {
+	if r.hold != nil && c.withdrawn(r, giveBack) {
 		return
 	}
 	c.recall(l.key, r.owner, patience, isDoubtful(err), giveBack)
@@ -135,11 +136,11 @@ func (l *hashLock) withdraw(r *request, err error) {
 // withdrawn withdraws a waiter whose name others may use, now: later it could be one of
 // them. If another one waits in its name the place is that one's. It reports whether
 // nothing is left to do.
-func (c *Client) withdrawn(h *hold, withdraw func(ctx context.Context) error) bool {
+func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error) bool {
 	ctx := context.WithoutCancel(c.base)
-	_ = c.takeTurn(ctx, h) // which has no end
-	defer c.endTurn(h)
-	return c.others(h) || withdraw(ctx) == nil
+	_ = c.takeTurn(ctx, r.hold) // which has no end
+	defer c.endTurn(r.hold)
+	return !c.isLast(r) || withdraw(ctx) == nil
 }
 
 // extend replaces the lease, which a renewal does not where it would cut it: one that

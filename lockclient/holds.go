@@ -42,23 +42,29 @@ func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error
 	return h, nil
 }
 
-// unreserve gives up a place that was reserved.
-func (c *Client) unreserve(h *hold) {
-	now := c.rt.Mono()
+// unreserve gives up the place that an acquisition has reserved.
+func (c *Client) unreserve(r *request) {
+	now, h := c.rt.Mono(), r.hold
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h.pending--
+	if r.leaving {
+		h.leaving--
+	}
 	if h.pending == 0 && h.index < 0 && h.doubtful > 0 {
 		c.keeper.owe(h, now)
 	}
 	c.keeper.forget(h)
 }
 
-// others tells whether more than one acquisition is under way in a hold's name.
-func (c *Client) others(h *hold) bool {
+// isLast notes that an acquisition is leaving, and tells whether all are that are under
+// way in the name of its hold.
+func (c *Client) isLast(r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return h.pending > 1
+	r.leaving = true
+	r.hold.leaving++
+	return r.hold.leaving == r.hold.pending
 }
 
 // reentered tells, for an acquisition whose turn it is, whether h is held, and with

@@ -53,6 +53,7 @@ type hold struct {
 	held     []*Held       // granted, and not unlocked
 	first    [1]*Held      // backs held: mostly there is one
 	pending  int           // acquisitions under way
+	leaving  int           // those of them that are giving up
 	count    int           // granted, and not given back
 	renewed  int           // those that the watchdog serves
 	doubtful int           // requests of unknown outcome: the server may count so many more

@@ -49,6 +49,7 @@ type request struct {
 	named    bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
 	hold     *hold // the owner's, if it is re-entered or named; else nil
 	reenters bool  // the owner has the lock: if the server does not know that, it is lost
+	leaving  bool  // the queue, see Client.isLast
 	lease    time.Duration
 	limit
 	nodeTimeout time.Duration
@@ -172,7 +173,7 @@ func (a *acquisition) ended(err error) error {
 		l.kind.withdraw(&a.request, err)
 	}
 	if a.hold != nil {
-		c.unreserve(a.hold)
+		c.unreserve(&a.request)
 	}
 	err = opError("lock", l.key, err)
 	c.observeTurn(&a.turn, Event{Key: l.key, Owner: a.owner, Err: err})
@@ -314,7 +315,7 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 		held, over, lease := c.reentered(a.hold, a.named)
 		if over {
 			c.endTurn(a.hold)
-			c.unreserve(a.hold)
+			c.unreserve(&a.request)
 			if err := a.enroll(ctx); err != nil {
 				return false, err
 			}

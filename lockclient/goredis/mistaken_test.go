@@ -241,6 +241,22 @@ func TestNamedWaiterLeavesAQueue(t *testing.T) {
 	})
 }
 
+// Of several waiters of one name that give up together the last one leaves the queue.
+func TestNamedWaitersLeaveAQueue(t *testing.T) {
+	staged(t, func(s stage) {
+		holder, _ := s.client()
+		c, f := s.client()
+		s.lock(holder.Fair("k"), s.Context())
+		f.has(withdrawsLate)
+		leave := func() {
+			_, err := c.Fair("k").TryLock(s.Context(), lockclient.As("me"), lockclient.Wait(time.Second))
+			assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		}
+		beside(leave, leave, leave)
+		assert.False(s, s.server.Exists("redisson_lock_queue:{k}"))
+	})
+}
+
 // The error of a context that ends while a request is refused is among what is returned.
 func TestContextEndsWhileRefused(t *testing.T) {
 	staged(t, func(s stage) {
