@@ -2,13 +2,14 @@ package sim
 
 import "minikv/trace"
 
-// applyCalm ends all faults: partitions heal, who stood still goes on, servers
-// that are down come back with their data or are replaced by a replica, and no
-// fault is drawn any more. Clients that have what they asked for begin nothing
-// new; those that wait must get it.
+// applyCalm ends all faults: partitions heal, who stood still goes on, servers are no
+// longer slow, those that are down come back with their data or are replaced by a
+// replica, and no fault is drawn any more. Clients that have what they asked for begin
+// nothing new; those that wait must get it.
 func applyCalm(r *runner, _ Step) {
 	w := r.w
 	w.calm = true
+	w.calms++
 	r.heal()
 	w.losses, w.doubles, w.delays, w.stalls = nil, nil, nil, nil
 	for _, p := range w.procs {
@@ -19,6 +20,11 @@ func applyCalm(r *runner, _ Step) {
 	for _, n := range w.nodes {
 		if n.paused > 0 {
 			n.resumeAt(n.paused, w.cursor)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.slow > 0 {
+			n.slowDown(-n.slow)
 		}
 	}
 	for _, n := range w.nodes {

@@ -194,11 +194,12 @@ const slowBy = 100 * time.Millisecond
 func applySlow(r *runner, s Step) {
 	n := r.node(s.Args[0])
 	by := s.length("by", slowBy)
-	n.slow += by
-	r.w.emit(trace.Event{Kind: trace.Slow, Actor: r.w.nemesis, Peer: n.actor, A: int64(by)})
+	n.slowDown(by)
+	since := r.w.calms
 	r.until(s, func() {
-		n.slow -= by
-		r.w.emit(trace.Event{Kind: trace.Slow, Actor: r.w.nemesis, Peer: n.actor})
+		if since == r.w.calms {
+			n.slowDown(-by)
+		}
 	})
 }
 

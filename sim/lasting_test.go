@@ -53,6 +53,25 @@ func TestFaultsThatEnd(t *testing.T) {
 		"a node that is slow for two reasons is slow until both have ended": {
 			"world clients=1 delay=1ms\nat 0s slow m1 for=1s by=50ms\nat 0s slow m1 for=3s by=200ms\nat 2s start c1\n" +
 				"run for=9s\n", []string{`^2.000 c1 send m1`, `^2.201 m1 `}},
+		"what waits at a slow node is executed at once when that ends": {
+			"world clients=3 per-lock=1 delay=1ms\nat 0s slow m1 for=3s by=2s\nat 0s start all\nrun for=9s\n",
+			[]string{`^2.001 m1 .*c1:1`, `^3.000 m1 is no longer slow`, `^3.000 m1 .*c2:1`, `^3.000 m1 .*c3:1`,
+				`^3.000 m1 SCRIPT LOAD`}},
+		"what comes as that ends does not overtake": {
+			"world clients=2 per-lock=1 delay=1ms\nat 0s slow m1 for=3s by=20s\nat 0s start c1\nat 2999ms start c2\n" +
+				"run for=9s\n", []string{`^3.000 m1 .*c1:1`, `^3.000 m1 .*c2:1`}},
+		"a slow node that is paused goes on when the pause ends": {
+			"world clients=2 per-lock=1 delay=1ms\nat 0s slow m1 for=2s by=500ms\nat 0s start all\nat 100ms pause m1 for=3s\n" +
+				"run for=9s\n", []string{`^2.000 m1 is no longer slow`, `^3.100 m1 goes on`, `^3.100 m1 .*c1:1`, `^3.100 m1 .*c2:1`}},
+		"what waits at a slow node that crashes is gone": {
+			"world clients=1 delay=1ms\nat 0s slow m1 for=2s by=500ms\nat 0s start c1\nat 100ms crash m1 for=100ms data=lose\n" +
+				"run for=9s\n", []string{`^0.100 m1 crashes`, `^0.101 c1 deliver m1 .*connection reset`, `^0.[6-9].. m1 `}},
+		"a client that crashes hangs up behind its requests": {
+			"world clients=2 delay=1ms\nat 0s slow m1 for=9s by=500ms\nat 0s start c1\nat 100ms crash c1\n" +
+				"run for=20s\n", []string{`^0.100 c1 crashes`, `^0.501 m1 .*c1:1`}},
+		"a calm ends slowness": {
+			"world clients=1 delay=1ms\nat 0s slow m1 for=9s by=2s\nat 0s start c1\nat 1s calm\nrun for=20s\n",
+			[]string{`^1.000 m1 is no longer slow`, `^1.000 m1 .*c1:1`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, _ := story(t, test.text)
@@ -70,4 +89,7 @@ func TestFaultsThatEnd(t *testing.T) {
 	lines, _ := story(t, "world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 7s crash m1\n"+
 		"run for=9s\n")
 	require.NotRegexp(t, `[6-9].... m1 restarts`, strings.Join(lines, "\n"))
+	lines, _ = story(t, "world clients=1 delay=1ms\nat 0s slow m1 for=5s\nat 1s calm\nat 2s slow m1 for=9s by=1s\n"+
+		"run for=9s\n")
+	require.NotRegexp(t, `[5-9].... m1 is no longer slow`, strings.Join(lines, "\n"), "the calm has ended that")
 }

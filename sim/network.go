@@ -173,9 +173,6 @@ func (w *World) dispatch(m *message, ch *channel, delay time.Duration) (at time.
 	if behind {
 		at = max(at, m.conn.askingAt)
 	}
-	if m.kind == msgRequest {
-		at = m.conn.n.busy(at)
-	}
 	if behind {
 		m.conn.askingAt = at
 	}
@@ -206,16 +203,6 @@ func (w *World) arriveAt(at time.Duration, s step, lane uint8) {
 		return
 	}
 	w.queue.push(at, s)
-}
-
-// busy returns when the node comes to a request that arrives at a time: a slow
-// node takes one after the other.
-func (n *node) busy(at time.Duration) time.Duration {
-	if n.slow == 0 {
-		return at
-	}
-	n.busyUntil = max(n.busyUntil, at) + n.slow
-	return n.busyUntil
 }
 
 // lost decides whether m gets lost on its way: the link is cut, or a rule says so.
@@ -266,7 +253,9 @@ func (w *World) arrive(m *message) {
 	case msgRequest:
 		m.conn.n.receive(m)
 	case msgClose:
-		m.conn.hungUp(m)
+		if !m.conn.n.standsInLine(m) {
+			m.conn.hungUp(m)
+		}
 	case msgPeer:
 		m.link.to.receivePeer(m)
 	case msgWrite:

@@ -46,8 +46,7 @@ type node struct {
 	tickStep int32
 
 	catchingUp bool // executes what came while a session was blocked
-
-	busyUntil time.Duration // with slow: when it has done what has arrived
+	line       waitingLine
 }
 
 // endpoint is a node's end of one session of a connection.
@@ -155,8 +154,8 @@ func (n *node) typed(args []string) resp.Value {
 	return v
 }
 
-// receive executes a request, or answers for a node that is down or does not
-// know the connection any more.
+// receive executes a request, when its turn comes, or answers for a node that is down
+// or does not know the connection any more.
 func (n *node) receive(m *message) {
 	switch {
 	case m.life <= m.conn.broken:
@@ -166,6 +165,13 @@ func (n *node) receive(m *message) {
 		n.refuse(m)
 		return
 	}
+	if !n.standsInLine(m) {
+		n.take(m)
+	}
+}
+
+// take executes a request, unless its session is blocked.
+func (n *node) take(m *message) {
 	end := m.conn.end(m.place)
 	end.waiting = append(end.waiting, m.call)
 	if end.session.Blocked() || end.isBehind() {
@@ -337,6 +343,7 @@ func (n *node) crash() {
 	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
 	n.down, n.paused, n.crashed = true, 0, w.now
 	n.deferred = nil
+	n.line.leave(w)
 	w.following(cause, func() {
 		for _, p := range w.procs {
 			if p == nil {
@@ -392,8 +399,12 @@ func (n *node) startAgain(e trace.Event, process func()) {
 
 // postpone keeps a step that reached the node while it was paused.
 func (n *node) postpone(s step) {
-	if s.kind == stepTick {
-		n.tickAt = -1 // it is scheduled again when the pause ends
+	switch s.kind { // both are scheduled again when the pause ends
+	case stepTick:
+		n.tickAt = -1
+		return
+	case stepServe:
+		n.line.serving = false
 		return
 	}
 	n.deferred = append(n.deferred, s)
@@ -422,4 +433,5 @@ func (n *node) resumeAt(until time.Duration, cause uint64) {
 	n.deferred = nil
 	n.w.catchUp(late)
 	n.settle(resumed)
+	n.serveLater()
 }

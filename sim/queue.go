@@ -26,6 +26,7 @@ const (
 	stepRun             // a func() is called
 	stepStart           // a *client starts
 	stepErrand          // an *errand is done
+	stepServe           // a *node that is slow comes to the first in its line
 )
 
 // errand is something to do for a node.
@@ -43,7 +44,7 @@ func (s *step) owner() (p *process, n *node) {
 		return s.on.(*timer).p, nil
 	case stepArrive:
 		return s.on.(*message).receiver()
-	case stepTick:
+	case stepTick, stepServe:
 		return nil, s.on.(*node)
 	case stepErrand:
 		return nil, s.on.(*errand).node

@@ -83,6 +83,7 @@ type World struct {
 	doubles   []*rule      // requests that arrive twice
 	delays    []*rule      // messages that come late
 	heals     int          // how often all partitions were ended
+	calms     int          // how often all faults were
 	stalls    []*stall
 	calm      bool // no more faults
 	err       error
@@ -270,6 +271,8 @@ func (w *World) step(s step) {
 		s.on.(func())()
 	case stepErrand:
 		s.on.(*errand).run()
+	case stepServe:
+		s.on.(*node).serve()
 	}
 }
 
