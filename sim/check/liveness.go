@@ -16,6 +16,7 @@ type Liveness struct {
 	name    Names
 	bound   time.Duration
 	calm    time.Duration
+	calmed  bool
 	waiting map[trace.Actor]pending
 	waits   int // that ended after the calm
 	longest wait
@@ -30,7 +31,7 @@ func NewLiveness(name Names, bound time.Duration) *Liveness {
 func (l *Liveness) Observe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Calm:
-		l.calm, l.longest, l.waits = e.At, wait{}, 0
+		l.calm, l.calmed, l.longest, l.waits = e.At, true, wait{}, 0
 	case trace.Acquire:
 		if _, waits := l.waiting[e.Actor]; !waits {
 			l.waiting[e.Actor] = pending{e.At, e.N}
@@ -56,14 +57,25 @@ func (l *Liveness) Result(end time.Duration) Result {
 		worst = worst.or(actor, asked.event, end-max(asked.at, l.calm))
 	}
 	longest := worst.d.Round(time.Millisecond)
+	late, after := "", "in the whole run, as it has no calm"
+	if l.calmed {
+		late, after = " after the faults had ended", "after the faults"
+	}
 	switch {
 	case worst.d > l.bound:
 		return Result{Check: "liveness", Verdict: Violated, Events: []uint64{worst.event},
-			Reason: fmt.Sprintf("%s waited %v after the faults had ended, more than %v", l.name(worst.actor),
-				longest, l.bound)}
+			Reason: fmt.Sprintf("%s waited %v%s, more than %v", l.name(worst.actor), longest, late, l.bound) + l.counts()}
 	case l.waits == 0 || len(l.waiting) > 0:
 		return Result{Check: "liveness", Verdict: Unknown, Reason: "nobody waited, or the run ended too soon"}
 	}
-	return Result{Check: "liveness", Reason: fmt.Sprintf("nobody waited longer than %v after the faults; the bound is %v",
-		longest, l.bound)}
+	return Result{Check: "liveness", Reason: fmt.Sprintf("nobody waited longer than %v %s; the bound is %v",
+		longest, after, l.bound)}
+}
+
+// counts says what counts, where that is no matter of course.
+func (l *Liveness) counts() string {
+	if l.calmed {
+		return ""
+	}
+	return "; without a calm the whole run counts"
 }
