@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -268,11 +269,12 @@ func (h *hunt) run(ctx context.Context) error {
 	return h.judge(violated)
 }
 
-// judge compares with what the scenario expects.
-func (h *hunt) judge(violated string) error {
+// judge compares all that the hits violate with what the scenario expects.
+func (h *hunt) judge(violated []check.Result) error {
 	for _, e := range h.problem.Scenario.Expect {
 		counts := len(h.state.Checks) == 0 || slices.Contains(h.state.Checks, e.Check)
-		if counts && (e.Verdict == "violated" && violated == "" || e.Verdict == "holds" && violated == e.Check) {
+		is := slices.ContainsFunc(violated, func(r check.Result) bool { return r.Check == e.Check })
+		if counts && (e.Verdict == "violated" && len(violated) == 0 || e.Verdict == "holds" && is) {
 			fmt.Fprintf(h.out, "expected: %s=%s\n", e.Check, e.Verdict)
 			return errDiffers
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -155,19 +156,19 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	return nil
 }
 
-// tell says what was found, and writes the shortest story. It returns the check
-// that was violated, or "".
-func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration) (violated string, err error) {
+// tell says what was found, and writes the shortest story: of a hit that violates what
+// was expected to hold, where there is one. It returns all that the hits violate.
+func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration) (violated []check.Result, err error) {
 	hits := res.Hits
 	if len(h.state.Found) > len(hits) { // some were found before this hunt was interrupted
 		hits = nil
 		for _, seed := range h.state.Found {
 			hit, err := explore.Of(ctx, h.problem, seed)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			if hit == nil {
-				return "", fmt.Errorf("seed %d violates nothing, though %s says so: it is of another build", seed, h.file())
+				return nil, fmt.Errorf("seed %d violates nothing, though %s says so: it is of another build", seed, h.file())
 			}
 			hits = append(hits, *hit)
 		}
@@ -179,12 +180,27 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 	}
 	fmt.Fprintln(h.out)
 	if len(hits) == 0 {
-		return "", nil
+		return nil, nil
 	}
 	for _, hit := range hits {
 		fmt.Fprintf(h.out, "seed %d: %s violated, needs %s\n", hit.Seed, hit.Violated[0].Check, needs(hit.Needs))
+		violated = append(violated, hit.Violated...)
 	}
-	return hits[0].Violated[0].Check, h.shrink(ctx, hits)
+	return violated, h.shrink(ctx, h.worst(hits))
+}
+
+// worst are the hits that violate what was expected to hold, or all if none does.
+func (h *hunt) worst(hits []explore.Hit) []explore.Hit {
+	var list []explore.Hit
+	for _, hit := range hits {
+		if explore.Disappoints(h.problem.Scenario, &hit.Violated[0]) {
+			list = append(list, hit)
+		}
+	}
+	if list == nil {
+		return hits
+	}
+	return list
 }
 
 func needs(kinds []string) string {
@@ -200,6 +216,6 @@ func (h *hunt) shrink(ctx context.Context, hits []explore.Hit) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.scenario", fileName(h.state.Name), hits[0].Seed))
+	file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.scenario", fileName(h.state.Name), short.Seed))
 	return writeShort(ctx, h.out, file, short)
 }

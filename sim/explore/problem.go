@@ -41,7 +41,7 @@ type Result struct {
 // Hit is a run that violates.
 type Hit struct {
 	Seed     uint64
-	Violated []check.Result
+	Violated []check.Result // those that disappoint first: see Disappoints
 	Hash     trace.Hash
 	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
 	Needs    []string      // kinds of fault without any of which the story does not violate the first check
@@ -115,13 +115,33 @@ func (l *lab) run(ctx context.Context, s *sim.Scenario, seed uint64) (*outcome, 
 	return &outcome{report: r, violated: l.violations(r)}, nil
 }
 
-func (l *lab) violations(r *sim.Report) (list []check.Result) {
-	for _, result := range r.Results {
-		if result.Verdict == check.Violated && slices.Contains(l.checks, result.Check) {
+// violations are those of the checks that count, what disappoints before what was
+// expected.
+func (l *lab) violations(r *sim.Report) []check.Result {
+	return violations(r.Scenario, r.Results, l.checks)
+}
+
+func violations(s *sim.Scenario, results []check.Result, checks []string) (list []check.Result) {
+	disappointing := 0
+	for _, result := range results {
+		switch {
+		case result.Verdict != check.Violated || !slices.Contains(checks, result.Check):
+		case Disappoints(s, &result):
+			list = slices.Insert(list, disappointing, result)
+			disappointing++
+		default:
 			list = append(list, result)
 		}
 	}
 	return list
+}
+
+// Disappoints reports whether a result is the violation of a check that the scenario
+// expects to hold.
+func Disappoints(s *sim.Scenario, result *check.Result) bool {
+	return result.Verdict == check.Violated && slices.ContainsFunc(s.Expect, func(e sim.Expectation) bool {
+		return e.Check == result.Check && e.Verdict == check.Holds.String()
+	})
 }
 
 // watch is run for those who want to know how it went.

@@ -75,7 +75,7 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 }
 
 // needs finds the kinds of fault without any one of which the hit's story does
-// not violate what it violated first.
+// not violate the first of what it violates.
 func (l *lab) needs(ctx context.Context, h *Hit) (kinds []string, err error) {
 	first := &lab{lua: l.lua, own: l.own, checks: []string{h.Violated[0].Check}}
 	for _, kind := range faultsOf(h.Story) {

@@ -17,6 +17,7 @@ import (
 type Shrunk struct {
 	Story  *sim.Scenario // expects its violation
 	Result check.Result  // the violation
+	Seed   uint64        // of the hit whose story it is: that of Story may be plainer
 	Hash   trace.Hash
 	Faults int      // steps of the nemesis that are faults
 	Asked  int      // operations of clients until the violation
@@ -28,7 +29,7 @@ type Shrunk struct {
 const shrinkLimit = 4000
 
 // Shrink makes each of the hits as short as it can, concerning the check that
-// it violated first, and returns the shortest. Several failing seeds end in
+// is the first of its violations, and returns the shortest. Several failing seeds end in
 // stories of different length.
 func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) { return Shortening{}.Shrink(ctx, hits) }
 
@@ -56,6 +57,7 @@ func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 			return nil, err
 		}
 		runs += s.runs
+		found.Seed = h.Seed
 		if best == nil || found.ShorterThan(best) {
 			best = found
 		}

@@ -44,12 +44,11 @@ func (w *untimed) world(exact bool) (*sim.Untimed, error) {
 		Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
 }
 
-// violation is the first violation of a check that counts, or nil.
+// violation is the first violation of a check that counts, one that disappoints if
+// there is one, or nil.
 func (w *untimed) violation(u *sim.Untimed) *check.Result {
-	for _, r := range u.Results() {
-		if r.Verdict == check.Violated && slices.Contains(w.checks, r.Check) {
-			return &r
-		}
+	if list := violations(w.p.Scenario, u.Results(), w.checks); len(list) > 0 {
+		return &list[0]
 	}
 	return nil
 }
