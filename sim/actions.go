@@ -108,6 +108,17 @@ func parseAction(word string, actor func(name string) (trace.Actor, bool)) (a Ac
 // Fault reports whether the action takes from the budget.
 func (a Action) Fault() bool { return a.Verb >= Pause }
 
+// FaultsOf are those of an order's words that are faults.
+func FaultsOf(order []string) (list []string) {
+	for _, word := range order {
+		name, _, named := strings.Cut(word, ":")
+		if verb := slices.Index(actionNames[:], name); named && verb >= 0 && (Action{Verb: ActionVerb(verb)}).Fault() {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
 // Actions are all that can happen next, in a fixed order. None means that the
 // run has ended. What is over does not go on in time, but faults may still
 // strike: else what comes last would be none of the others' equals.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"slices"
+	"time"
 
 	"minikv/sim"
 	"minikv/trace"
@@ -14,13 +15,15 @@ const (
 	remembered = "what a server has acknowledged survives its crash"
 	upToDate   = "replicas have what was acknowledged"
 	replicated = "a promoted replica has what its master has acknowledged"
+	keyStays   = "nothing takes a lock's key away before its time"
+	outstays   = "no client stands still for longer than what is left of its lease"
 )
 
 // broken are the assumptions that did not come true: those that the faults took
 // away without which there is no violation.
 func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 	for _, step := range needed {
-		a := assumption(step)
+		a := x.assumption(step)
 		if step.Verb == "failover" {
 			if a, err = x.failover(step); err != nil {
 				return nil, err
@@ -57,13 +60,13 @@ func (x *explainer) twoMasters() bool {
 	return len(slices.Compact(by)) > 1
 }
 
-// assumption is what a lock takes for granted and a fault takes away.
-func assumption(step sim.Step) string {
+// assumption is what a lock takes for granted and a fault took away in the run.
+func (x *explainer) assumption(step sim.Step) string {
 	onClient := len(step.Args) > 0 && step.Args[0][0] == 'c'
 	switch step.Verb {
 	case "pause", "stall":
 		if onClient {
-			return "no client stands still for longer than what is left of its lease"
+			return x.still(step)
 		}
 		return soonBack
 	case "clock":
@@ -73,7 +76,7 @@ func assumption(step sim.Step) string {
 		return "a server's clock measures a lease as true time does"
 	case "crash", "restart":
 		if onClient {
-			return "a client that takes a lock lives to give it back"
+			return x.crashed(step)
 		}
 		if !forgets(step) {
 			return soonBack
@@ -85,14 +88,133 @@ func assumption(step sim.Step) string {
 		return oneMaster
 	case "hold":
 		return upToDate
-	case "evict", "run":
-		return "nothing takes a lock's key away before its time"
+	case "evict":
+		return keyStays
+	case "run":
+		return x.byHand(step)
 	case "move":
 		return "a slot's keys can be written while it moves"
 	case "duplicate":
 		return "a request is executed once"
 	}
 	return "messages arrive, and before leases end"
+}
+
+// still is what the pause of a client took away.
+func (x *explainer) still(step sim.Step) string {
+	e := x.effect(step, trace.Pause)
+	held := x.heldAt(e)
+	if held == nil {
+		if x.tookAt(e) && e.A >= int64(x.story.World.Load.TTL) {
+			return outstays
+		}
+		return "no client stands still"
+	}
+	left := time.Duration(held.B) - (e.At - held.At)
+	if x.story.World.Load.Renew || held.B == 0 {
+		left = x.story.World.Load.TTL
+	}
+	if time.Duration(e.A) >= left {
+		return outstays
+	}
+	return "no client stands still while it holds a lock"
+}
+
+// crashed is what the crash of a client took away.
+func (x *explainer) crashed(step sim.Step) string {
+	e := x.effect(step, trace.Crash)
+	if x.heldAt(e) != nil || x.tookAt(e) {
+		return "a client that takes a lock lives to give it back"
+	}
+	if x.asked(e) > 0 {
+		return "a client that asks for a lock lives to get it"
+	}
+	return "no client crashes"
+}
+
+// byHand is what a command that somebody ran took away.
+func (x *explainer) byHand(step sim.Step) string {
+	e := x.effect(step, trace.Command)
+	if e == nil || len(e.Details) == 0 {
+		return "nobody gives a server commands by hand"
+	}
+	if slices.ContainsFunc(e.Details, isGone) {
+		return keyStays
+	}
+	return "nobody but the locks' clients changes what a server has of them"
+}
+
+// isGone reports whether a detail says that a key went.
+func isGone(d trace.Detail) bool {
+	return d.What == trace.Expired || d.What == trace.Changed && (d.Text == "" || d.Text == "none")
+}
+
+// effect is the event of a kind by which a step's effect began; nil: there is none.
+func (x *explainer) effect(step sim.Step, kind trace.Kind) *trace.Event {
+	for i := range x.events {
+		if e := &x.events[i]; e.Kind == kind && x.isWhat(e, step) {
+			return e
+		}
+	}
+	return nil
+}
+
+// heldAt is the event with which the client that e is about began to hold what it held
+// then; nil: it held nothing.
+func (x *explainer) heldAt(e *trace.Event) *trace.Event {
+	if e == nil {
+		return nil
+	}
+	held := map[int32]*trace.Event{} // by lock
+	for i := range x.events[:e.N-1] {
+		switch o := &x.events[i]; {
+		case o.Actor != e.Peer:
+		case o.Kind == trace.Hold:
+			held[o.Lock] = o
+		case o.Kind == trace.Release || o.Kind == trace.Lost:
+			delete(held, o.Lock)
+		}
+	}
+	var latest *trace.Event
+	for _, o := range held { //tidy:unordered the latest is the same in any order
+		if latest == nil || o.N > latest.N {
+			latest = o
+		}
+	}
+	return latest
+}
+
+// asked is the event with which the client that e is about asked for what it waited
+// for then; 0: it waited for nothing.
+func (x *explainer) asked(e *trace.Event) (n uint64) {
+	if e == nil {
+		return 0
+	}
+	for i := range x.events[:e.N-1] {
+		switch o := &x.events[i]; {
+		case o.Actor != e.Peer:
+		case o.Kind == trace.Acquire:
+			n = o.N
+		case o.Kind == trace.Hold || o.Kind == trace.Refused || o.Kind == trace.Opened || o.Kind == trace.Lost:
+			n = 0
+		}
+	}
+	return n
+}
+
+// tookAt reports whether the client that e is about had what it asked for on a server,
+// though it did not know it yet.
+func (x *explainer) tookAt(e *trace.Event) bool {
+	n := x.asked(e)
+	if n == 0 {
+		return false
+	}
+	key := x.events[n-1].Key
+	return slices.ContainsFunc(x.events[n:e.N-1], func(o trace.Event) bool {
+		return o.Kind == trace.Execute && o.Peer == e.Peer && slices.ContainsFunc(o.Details, func(d trace.Detail) bool {
+			return isPartOf(d.Key, key) && d.What == trace.Changed && !isGone(d)
+		})
+	})
 }
 
 // forgets reports whether a server comes back from a step without some of its data.

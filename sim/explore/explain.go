@@ -16,10 +16,12 @@ type Explanation struct {
 	Story    []string // sentences: what led to it, in the order of time
 	Broken   []string // the assumptions that did not come true
 	Remedies []Remedy // what was tried
+	Faults   []string // of a story that is an order: the actions that are faults
+	Order    bool     // it is one: nothing was tried, as an order fits one world only
 }
 
-// Explain runs a scenario with its seed and says why the first check that is
-// violated is; nil if none is.
+// Explain runs a scenario with its seed and says why a check is violated: the first
+// that disappoints, else the first that is violated at all; nil if none is.
 func Explain(ctx context.Context, p Problem) (*Explanation, error) {
 	checks, err := p.checks()
 	if err != nil {
@@ -34,8 +36,10 @@ func Explain(ctx context.Context, p Problem) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Result: x.violated[0]}
-	e.Story = x.tell(needed)
+	e := &Explanation{Result: x.violated[0], Story: x.tell(needed)}
+	if e.Order = len(x.story.Order) > 0; e.Order {
+		e.Faults = sim.FaultsOf(x.story.Order)
+	}
 	if e.Broken, err = x.broken(needed); err != nil {
 		return nil, err
 	}
@@ -67,23 +71,25 @@ func (x *explainer) look(s *sim.Scenario) error {
 	return nil
 }
 
-// needed are the faults without which, one at a time, the story violates nothing.
+// needed are faults that suffice for the violation, each of which it needs besides the
+// others: of several that would do alone the first.
 func (x *explainer) needed() (steps []sim.Step, err error) {
-	for i, step := range x.story.Steps {
-		if isHarmless(step) {
+	left := *x.story
+	for i := len(left.Steps) - 1; i >= 0; i-- {
+		if isHarmless(left.Steps[i]) {
 			continue
 		}
-		without := *x.story
-		without.Steps = slices.Delete(slices.Clone(x.story.Steps), i, i+1)
+		without := left
+		without.Steps = slices.Delete(slices.Clone(left.Steps), i, i+1)
 		o, err := x.run(x.ctx, &without, x.story.Seed)
 		if err != nil {
 			return nil, err
 		}
-		if len(o.violated) == 0 {
-			steps = append(steps, step)
+		if len(o.violated) > 0 {
+			left = without
 		}
 	}
-	return steps, nil
+	return slices.DeleteFunc(slices.Clone(left.Steps), isHarmless), nil
 }
 
 // isOf reports whether an event is what one of the steps did.

@@ -80,6 +80,55 @@ func TestExplanations(t *testing.T) {
 	require.Equal(t, "holds", r.Results[0].Verdict.String(), delayed.Story.Text())
 }
 
+// Where several faults would each do, or more than are needed, some that suffice are told.
+func TestFaultsThatSuffice(t *testing.T) {
+	p := problem(t, "world clients=3 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n"+
+		"at 0s start c1\nat 100ms pause c1 for=9s\nat 3500ms start c2\nat 3600ms pause c2 for=9s\nat 7s start c3\n"+
+		"run for=20s seed=1\n")
+	e, err := Explain(context.Background(), p)
+	require.NoError(t, err)
+	story := strings.Join(e.Story, "\n")
+	require.Contains(t, story, "c1 is paused for 9.000s")
+	require.NotContains(t, story, "c2 is paused")
+	require.Equal(t, []string{"no client stands still for longer than what is left of its lease"}, e.Broken)
+
+	text := "world masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1 delay=1ms\nexpect exclusion=violated\n" +
+		"at 0s start c1\n"
+	for _, m := range []string{"m1", "m2", "m3", "m4"} {
+		text += "at 1s crash " + m + " for=200ms data=lose\n"
+	}
+	e, err = Explain(context.Background(), problem(t, text+"at 2s start c2\nrun for=12s seed=3\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"what a server has acknowledged survives its crash"}, e.Broken)
+	story = strings.Join(e.Story, "\n")
+	for _, want := range []string{"m1 restarts without", "m2 restarts without", "m3 restarts without", "c2 holds lock:1"} {
+		require.Contains(t, story, want)
+	}
+}
+
+// What did not come true is what the run shows, not what a verb often does.
+func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
+	const fair = "world clients=3 lock=fair profile=redisson fair-wait=5s hold=3s rounds=1 bound=10s\n" +
+		"expect progress=violated\nat 0s start c1\nat 300ms start c2\nat 600ms start c3\n"
+	const plain = "world clients=2 lock=mutex ttl=30s renew=off hold=1s rounds=1 delay=1ms bound=5s\n"
+	for text, want := range map[string]string{
+		fair + "at 1s crash c2\nat 2s run m1 DEL redisson_lock_timeout:{lock:1}\nrun for=60s seed=1\n": "a client that asks " +
+			"for a lock lives to get it",
+		plain + "expect progress=violated\nat 0s start c1\nat 100ms crash c1\nat 200ms start c2\nrun for=20s\n": "a client " +
+			"that takes a lock lives to give it back",
+		plain + "expect progress=violated\nat 0s start c1\nat 100ms pause c1 for=10s\nat 200ms start c2\nrun for=20s\n": "no " +
+			"client stands still while it holds a lock",
+		"world clients=1 ttl=6s hold=1s think=100ms\nexpect progress=violated\nat 1500ms run m1 SET lock:1 x\n" +
+			"run for=60s seed=1\n": "nobody but the locks' clients changes what a server has of them",
+		plain + "expect kept=violated\nat 0s start c1\nat 100ms run m1 DEL lock:1\nrun for=9s\n": keyStays,
+	} {
+		e, err := Explain(context.Background(), problem(t, text))
+		require.NoError(t, err)
+		require.NotNil(t, e, text)
+		require.Contains(t, e.Broken, want, text)
+	}
+}
+
 // What an event tells is what a step did: of its kind, about whom it names, in its time.
 func TestEventsOfSteps(t *testing.T) {
 	const c1, m1, c2 = trace.Actor(1), trace.Actor(2), trace.Actor(3)

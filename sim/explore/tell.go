@@ -16,7 +16,8 @@ const mostSentences = 7
 
 // How dispensable a sentence is: where there are too many the highest go first.
 const (
-	decisive = iota
+	named = iota // by the result
+	decisive
 	helpful
 	spare
 	last
@@ -35,21 +36,36 @@ func (x *explainer) tell(needed []sim.Step) []string {
 	t := &teller{x, map[uint64]int{}, map[uint64]string{}}
 	v := x.violated[0]
 	for i, n := range v.Events {
-		t.pick(n, decisive)
+		t.pick(n, named)
 		t.granted(n, spare-min(i, 1))
 	}
 	conclusion := t.around(&v)
 	for i := range x.events {
 		if e := &x.events[i]; e.Kind.Fault() && x.isOf(e, needed) {
 			t.pick(e.N, decisive)
-			if e.Kind == trace.Resume || e.Kind == trace.Heal {
+			switch {
+			case t.picked[e.N] == named:
+			case e.Kind == trace.Resume || e.Kind == trace.Heal:
 				t.picked[e.N] = last
+			case e.Kind == trace.Crash && t.comesBackEmpty(e):
+				t.picked[e.N] = spare // the restart says it
 			}
 		}
 	}
 	t.pick(x.ending(), last)
 	conclusion = append(conclusion, fmt.Sprintf("So %s is violated: %s.", v.Check, v.Reason))
 	return append(t.sentences(mostSentences+1-len(conclusion)), conclusion...)
+}
+
+// comesBackEmpty reports whether the next that is told of what crashed is its start
+// without its data.
+func (t *teller) comesBackEmpty(crash *trace.Event) bool {
+	for i := range t.events[crash.N:] {
+		if e := &t.events[int(crash.N)+i]; e.Kind == trace.Restart && e.Peer == crash.Peer {
+			return e.A == 0
+		}
+	}
+	return false
 }
 
 // pick has an event told, unless there are too many that are less dispensable.
@@ -66,7 +82,7 @@ func (t *teller) event(n uint64) *trace.Event { return &t.events[n-1] }
 
 // sentences are those of what is picked, as many as there is room for.
 func (t *teller) sentences(room int) (list []string) {
-	for matter := last; matter >= decisive; matter-- {
+	for matter := last; matter >= named; matter-- {
 		for n := uint64(len(t.events)); n > 0 && len(t.picked) > room; n-- {
 			if m, ok := t.picked[n]; ok && m == matter {
 				delete(t.picked, n)
@@ -203,7 +219,7 @@ func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
 	for n--; n > 0; n-- {
 		e := t.event(n)
 		if e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details,
-			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && d.Text != "" }) {
+			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !isGone(d) }) {
 			return n
 		}
 	}
@@ -310,7 +326,7 @@ func (t *teller) grants(hold *trace.Event) []uint64 {
 					if d.What != trace.Changed || !isPartOf(d.Key, hold.Key) {
 						continue
 					}
-					if has[e.Actor] = n; d.Text == "" {
+					if has[e.Actor] = n; isGone(d) {
 						has[e.Actor] = 0 // given back
 					}
 				}
@@ -343,7 +359,7 @@ func (x *explainer) opening(grant uint64, key string) uint64 {
 			continue
 		}
 		for _, d := range e.Details {
-			if isPartOf(d.Key, key) && (d.What == trace.Expired || d.What == trace.Changed && d.Text == "") {
+			if isPartOf(d.Key, key) && isGone(d) {
 				return n
 			}
 		}
