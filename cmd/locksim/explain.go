@@ -7,19 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minikv/sim"
 	"minikv/sim/explore"
 )
 
 func newExplain() *cobra.Command {
 	var seed uint64
+	var check string
 	cmd := &cobra.Command{
 		Use:   "explain NAME|FILE",
 		Short: "Say why a run breaks a promise, and what would have saved it",
 		Long: `Run a scenario that violates a check and tell, in a few sentences, what led to
 it, which assumption did not come true, and whether the same story violates as
-well with other locks and settings. Each of these was run.`,
+well with other locks and settings. Each of these was run. Where it violates
+several checks, it is about one that was expected to hold.`,
 		Example: `  locksim explain failover_before_replication
-  locksim explain ./found.scenario`,
+  locksim explain ./found.scenario
+  locksim explain ./found.scenario --check progress`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,12 +34,12 @@ well with other locks and settings. Each of these was run.`,
 			if cmd.Flags().Changed("seed") {
 				s.Seed = seed
 			}
-			e, err := explore.Explain(cmd.Context(), explore.Problem{Scenario: s})
+			e, err := explore.Explain(cmd.Context(), explore.Problem{Scenario: s, Checks: chosen(check)})
 			if err != nil {
 				return err
 			}
 			if e == nil {
-				return fmt.Errorf("%s with seed %d violates nothing: there is nothing to explain", s.Name, s.Seed)
+				return fmt.Errorf("%s: there is nothing to explain", violatesNothing(s, s.Seed, check))
 			}
 			var text strings.Builder
 			writeExplanation(&text, e)
@@ -44,7 +48,31 @@ well with other locks and settings. Each of these was run.`,
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run (default: the file's)")
+	addCheck(cmd, &check)
 	return cmd
+}
+
+// addCheck adds the flag that says which of several violations a command is about.
+func addCheck(cmd *cobra.Command, check *string) {
+	cmd.Flags().StringVar(check, "check", "", "check whose violation it is about (default: the first that is violated"+
+		" though it is expected to hold, else the first violated)")
+	completeWith(cmd, "check", sim.Checks)
+}
+
+// chosen are the checks that count; nil: all that the scenario expects something of.
+func chosen(check string) []string {
+	if check == "" {
+		return nil
+	}
+	return []string{check}
+}
+
+// violatesNothing says that a run does not violate a check, or any.
+func violatesNothing(s *sim.Scenario, seed uint64, check string) string {
+	if check != "" {
+		return fmt.Sprintf("%s with seed %d does not violate %s", s.Name, seed, check)
+	}
+	return fmt.Sprintf("%s with seed %d violates nothing", s.Name, seed)
 }
 
 func writeExplanation(out io.Writer, e *explore.Explanation) {
@@ -52,7 +80,13 @@ func writeExplanation(out io.Writer, e *explore.Explanation) {
 	if len(e.Broken) > 0 {
 		fmt.Fprintf(out, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
 	}
-	if len(e.Remedies) == 0 {
+	switch {
+	case e.Order:
+		if len(e.Faults) > 0 {
+			fmt.Fprintf(out, "The faults of its order: %s.\n", strings.Join(e.Faults, ", "))
+		}
+		fmt.Fprintln(out, "\nNothing was tried that could have saved it, as an order of actions fits one world only.")
+	case len(e.Remedies) == 0:
 		fmt.Fprintln(out, "\nThere is nothing to try that could have saved it.")
 	}
 	for i, r := range e.Remedies {

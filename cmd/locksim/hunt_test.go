@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -200,6 +202,95 @@ func TestHuntJudges(t *testing.T) {
 		code, out, errs := locksim("hunt", file, "--root", "5", "--seeds", "200", "--out", folder, "--check", "exclusion")
 		require.Equal(t, want, code, "%s\n%s%s", text, out, errs)
 	}
+}
+
+// Where a hit violates a check that is expected to hold, that decides, though one that
+// is expected to be violated comes first, and the story is of such a hit.
+func TestHuntJudgesEveryViolation(t *testing.T) {
+	text := "# Exclusion is given up, progress is not.\nworld clients=3 lock=mutex ttl=3s renew=off hold=2s think=100ms\n" +
+		"expect exclusion=violated progress=holds\nfaults pause=6s..9s drop most=3\nrun for=40s\n"
+	folder, file := writeScenario(t, text)
+	code, out, errs := locksim("hunt", file, "--root", "5", "--out", folder)
+	require.Equal(t, exitDiffers, code, errs)
+	require.Contains(t, out, "\n# progress is violated: ")
+	require.Contains(t, out, "expected: progress=holds\n")
+	require.NotContains(t, out, "expected: exclusion")
+
+	h := hunt{problem: explore.Problem{Scenario: parsed(t, text)}}
+	given := explore.Hit{Seed: 1, Violated: []check.Result{{Check: "exclusion", Verdict: check.Violated}}}
+	kept := explore.Hit{Seed: 2, Violated: []check.Result{{Check: "progress", Verdict: check.Violated}}}
+	require.Equal(t, []explore.Hit{kept}, h.worst([]explore.Hit{given, kept}))
+	require.Equal(t, []explore.Hit{given, given}, h.worst([]explore.Hit{given, given}))
+}
+
+func parsed(t *testing.T, text string) *sim.Scenario {
+	t.Helper()
+	s, err := sim.ParseScenario("test.scenario", text)
+	require.NoError(t, err)
+	return s
+}
+
+// A story's file has the seed of the hit that the story is of, not of the first.
+func TestStoryIsNamedAfterItsHit(t *testing.T) {
+	text := strings.Replace(huntable, "faults pause", "faults pause drop partition", 1)
+	for _, root := range []string{"5", "6", "7", "8", "9"} {
+		folder, file := writeScenario(t, text)
+		_, out, _ := locksim("hunt", file, "--root", root, "--out", folder, "--hits", "5")
+		hits := regexp.MustCompile(`seed (\d+):`).FindAllStringSubmatch(out, -1)
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(replays(out)[0][1]), "test-"), ".scenario")
+		if name == hits[0][1] {
+			continue
+		}
+		seed, err := strconv.ParseUint(name, 10, 64)
+		require.NoError(t, err)
+		hit, err := explore.Of(t.Context(), explore.Problem{Scenario: parsed(t, text)}, seed)
+		require.NoError(t, err)
+		short, err := explore.Shrink(t.Context(), []explore.Hit{*hit})
+		require.NoError(t, err)
+		require.Contains(t, out, short.Story.Text()[strings.Index(short.Story.Text(), "\n"):])
+		return
+	}
+	t.Fatal("the shortest story was always that of the first hit")
+}
+
+// A run that violates several checks is told, and made short, for one that was expected
+// to hold, or for the one that is asked for.
+func TestWhichViolationIsTold(t *testing.T) {
+	text := "# Exclusion is given up, the kept belief is not.\nworld clients=2 lock=mutex ttl=3s renew=off rounds=1 delay=1ms\n" +
+		"expect exclusion=violated kept=holds\nat 0s start c1\nat 10ms pause c1 for=7s\nat 4s start c2\nrun for=12s seed=1\n"
+	folder, file := writeScenario(t, text)
+	short := filepath.Join(folder, "short.scenario")
+	for want, more := range map[string][]string{"kept": nil, "exclusion": {"--check", "exclusion"}} {
+		code, out, errs := locksim(append([]string{"explain", file}, more...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.Contains(t, out, "So "+want+" is violated")
+		code, out, errs = locksim(append([]string{"shrink", file, "--out", short}, more...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.Contains(t, out, "\nexpect "+want+"=violated\n")
+	}
+	for _, command := range []string{"explain", "shrink"} {
+		code, _, errs := locksim(command, file, "--check", "fencing")
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, "fencing is not checked in test: it has [exclusion kept]")
+	}
+}
+
+// An order of actions is explained as far as it can be, and cannot be made short.
+func TestOrderIsExplainedAndNotShrunk(t *testing.T) {
+	text := "# A server forgets.\nworld clients=2 rounds=1 ttl=2s hold=1s\nexpect exclusion=violated\n" +
+		"faults amnesia\nrun for=8s seed=1\n"
+	folder, file := writeScenario(t, text)
+	_, out, errs := locksim("hunt", file, "--strategy", "exhaustive", "--out", folder)
+	require.Contains(t, out, "\nreplay: ", errs)
+	order := replays(out)[0][1]
+	code, out, errs := locksim("explain", order)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, out, "The faults of its order: crash:m1.\n")
+	require.Contains(t, out, "Nothing was tried that could have saved it")
+	code, out, errs = locksim("shrink", order)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "is an order of actions, and those cannot be made short: expected a scenario with times")
+	require.Empty(t, out)
 }
 
 // A file that was changed by hand does not replay.

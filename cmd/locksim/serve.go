@@ -240,7 +240,7 @@ func (s *site) explain(w http.ResponseWriter, r *http.Request) error {
 	if e == nil {
 		return fmt.Errorf("%s violates nothing: there is nothing to explain", b.file.Name)
 	}
-	x := &page.Explanation{Run: b.address(), Story: e.Story, Broken: e.Broken}
+	x := &page.Explanation{Run: b.address(), Story: e.Story, Broken: e.Broken, Order: e.Order}
 	if b.file.Name != ownName {
 		x.Name = b.file.Name
 	}

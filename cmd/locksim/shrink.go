@@ -14,13 +14,14 @@ import (
 
 func newShrink() *cobra.Command {
 	var seed uint64
-	var out string
+	var out, check string
 	cmd := &cobra.Command{
 		Use:   "shrink NAME|FILE",
 		Short: "Make the story of a violation short",
 		Long: `Run a scenario that violates a check and leave out what the violation does not
 need: faults, operations, clients, servers, digits. The result is written as a
-scenario file.`,
+scenario file. Where the run violates several checks, the story is about one
+that was expected to hold.`,
 		Example:           `  locksim shrink ./my.scenario --seed 7000000012 --out short.scenario`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
@@ -29,15 +30,20 @@ scenario file.`,
 			if err != nil {
 				return err
 			}
+			if len(s.Order) > 0 {
+				return fmt.Errorf("%s is an order of actions, and those cannot be made short: expected a scenario with times;"+
+					" \"locksim hunt --strategy %s\" of its world with a smaller --bound or fewer clients finds shorter ones",
+					args[0], exhaustive)
+			}
 			if !cmd.Flags().Changed("seed") {
 				seed = s.Seed
 			}
-			hit, err := explore.Of(cmd.Context(), explore.Problem{Scenario: s}, seed)
+			hit, err := explore.Of(cmd.Context(), explore.Problem{Scenario: s, Checks: chosen(check)}, seed)
 			if err != nil {
 				return err
 			}
 			if hit == nil {
-				return fmt.Errorf("%s with seed %d violates nothing: there is nothing to shrink", s.Name, seed)
+				return fmt.Errorf("%s: there is nothing to shrink", violatesNothing(s, seed, check))
 			}
 			short, err := explore.Shrink(cmd.Context(), []explore.Hit{*hit})
 			if err != nil {
@@ -51,6 +57,7 @@ scenario file.`,
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run that violates (default: the file's)")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default: ./NAME-SEED.scenario)")
+	addCheck(cmd, &check)
 	return cmd
 }
 

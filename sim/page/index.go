@@ -28,6 +28,7 @@ type Explanation struct {
 	Story    []string // sentences
 	Broken   []string // assumptions that did not come true
 	Remedies []Remedy
+	Order    bool // the run is an order of actions: nothing was tried
 }
 
 // Remedy is what was tried, and what came of it.
