@@ -168,8 +168,11 @@ func ownPart(c *client, _ []*lockclient.Client) part {
 	if c.own.Run != nil {
 		return ownRun{own, c.own.Run}
 	}
-	s := ownSource{own, c.own.Lock(own)}
-	return newWorker(c, s)
+	lock := c.own.Lock(own)
+	if lock == nil {
+		panic("Own.Lock returned no Lock")
+	}
+	return newWorker(c, ownSource{own, lock})
 }
 
 // checkOwn reports a lock that nobody has brought.

@@ -17,8 +17,11 @@
 // An invariant of your own is a [minikv/sim/check.Checker] of the run's events, for
 // the check called own (sim.Own's Check); invariant_test.go has one.
 //
-// A failed test prints the line that replays it. Client code that starts a
-// goroutine, ends its own (t.FailNow, package require), blocks on a channel, goes on
-// for ever without waiting, waits with a context of real time, or goes another way
-// when a run is repeated is named, and so is a lock that nobody ever gets.
+// A failed test prints the line that replays it. Client code is named that ends its
+// goroutine (t.FailNow, package require), blocks, goes on for ever without waiting, gives
+// its Transports a context of real time, or goes another way when a run is repeated; in
+// the first runs, which are watched one by one, also code that waits in real time for
+// some tens of milliseconds in all (time.Sleep, a channel), or that starts a goroutine
+// which uses its Runtime or Transports, or has not ended a tenth of a second after the
+// run. So is a lock that nobody ever gets.
 package simtest

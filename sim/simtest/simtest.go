@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,14 +38,17 @@ func Run(t testing.TB, test Test) {
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
+	if len(s.Expect) == 0 {
+		t.Fatalf("simtest: %s has no expect line: nothing is checked", s.Name)
+	}
 	if test.Seeds == 0 {
 		test.Seeds = 1000
 	}
 	test.Root = max(1, test.Root)
 	s.Seed = explore.Seed(test.Root, 0)
-	grants := 0
+	grants, waits := 0, 0
 	for i := range min(watched, 1+test.Seeds/watched) {
-		grants += alone(t, s, explore.Seed(test.Root, i), &test.Own)
+		grants += alone(t, s, explore.Seed(test.Root, i), &test.Own, &waits)
 	}
 	if grants == 0 && test.Own.Lock != nil {
 		inVain(t, s, &test.Own)
@@ -91,7 +95,7 @@ func tell(t testing.TB, p explore.Problem, res explore.Result) {
 		needs = strings.Join(short.Kinds, ", ")
 	}
 	t.Errorf("simtest: %s is violated with seed %d, after %d seeds; it needs: %s.\nThe shortest story:\n%s"+
-		"replay: %s", hit.Violated[0].Check, hit.Seed, res.Tried, needs, text, keep(t, text))
+		"replay: %s", hit.Violated[0].Check, hit.Seed, res.Tried, needs, text, keep(t, hit.Violated[0].Check, text))
 }
 
 // shortest is the shortest story of the hits, and its text. Each of them must be
@@ -121,15 +125,33 @@ func shortest(p explore.Problem, hits []explore.Hit) (short *explore.Shrunk, tex
 	return short, text, err
 }
 
-// keep writes the story to a file, and returns the command that replays it.
-func keep(t testing.TB, text string) string {
-	name := strings.NewReplacer("/", "_", " ", "_").Replace(t.Name()) + ".scenario"
-	file := filepath.Join(os.TempDir(), name)
+// keep writes the story of a check to a file, and returns the command that replays it.
+func keep(t testing.TB, check, text string) string {
+	file := filepath.Join(os.TempDir(), strings.ReplaceAll(t.Name(), "/", "_")+"-"+check+".scenario")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return fmt.Sprintf("write the story to a file and set %s to its name (%v)", replayVariable, err)
 	}
-	return fmt.Sprintf("%s=%s go test -run '^%s$'", replayVariable, file, strings.ReplaceAll(t.Name(), "/", "$/^"))
+	return fmt.Sprintf("%s=%s go test -run %s", replayVariable, quoted(file), quoted(pattern(t.Name())))
 }
+
+// pattern matches the test of a name alone.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plain = regexp.MustCompile(`^[-\w./+,:@%]+$`)
 
 // replay runs one story.
 func replay(t testing.TB, file string, own *sim.Own) {

@@ -110,9 +110,23 @@ func TestNaiveLock(t *testing.T) {
 func TestSubtestsAndRoots(t *testing.T) {
 	said := failingAs(t, "TestMine/two_of_them", simtest.Test{Scenario: late, Own: naive(false), Root: 7})
 	require.Contains(t, said, "simtest: exclusion is violated with seed 70000000")
-	file := filepath.Join(os.TempDir(), "TestMine_two_of_them.scenario")
+	file := filepath.Join(os.TempDir(), "TestMine_two_of_them-exclusion.scenario")
 	require.Contains(t, said, "SIMTEST_REPLAY="+file+" go test -run '^TestMine$/^two_of_them$'\n")
 	require.FileExists(t, file)
+}
+
+// A replay line is one for any name of a test, and each check has a file of its own.
+func TestReplayLines(t *testing.T) {
+	said := failingAs(t, "TestMine/lease=3s_(short)+it's_$HOME", simtest.Test{Scenario: late, Own: naive(false)})
+	require.Contains(t, said, "TestMine_lease=3s_(short)+it'\\''s_$HOME-exclusion.scenario' go test -run "+
+		`'^TestMine$/^lease=3s_\(short\)\+it'\''s_\$HOME$'`+"\n")
+
+	text := strings.Replace(late, "exclusion=holds", "exclusion=holds progress=holds", 1)
+	text = strings.Replace(text, "delay=1s..3s", "delay=1s..3s pause=19s", 1)
+	said = failing(t, simtest.Test{Scenario: text, Own: naive(false)})
+	for _, check := range []string{"exclusion", "progress"} {
+		require.Contains(t, said, "/TestMine-"+check+".scenario go test")
+	}
 }
 
 // An invariant of a test's own is checked, in a workload of its own.
@@ -189,10 +203,28 @@ func TestCodeThatLeavesTheSimulation(t *testing.T) {
 		require.Contains(t, said, want)
 		require.NotContains(t, said, "violated")
 	}
-	defer simtest.SetPatience(simtest.SetPatience(time.Second))
-	said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: func(context.Context, *sim.Client) { <-stop }}})
-	require.Contains(t, said, "client code blocks: it must wait through its Runtime and Transports.")
-	require.Contains(t, said, "TestCodeThatLeavesTheSimulation")
+}
+
+// Code that waits in real time is named, whether for ever or a little in each attempt.
+func TestCodeThatWaitsInRealTime(t *testing.T) {
+	world := "world lock=own clients=1 think=1s\nexpect exclusion=holds\nrun for=5s\n"
+	stop := make(chan struct{})
+	defer close(stop)
+	for name, wait := range map[string]func(){
+		"sleep": func() { time.Sleep(20 * time.Millisecond) },
+		"timer": func() { <-time.After(20 * time.Millisecond) },
+		"select": func() {
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-stop:
+			}
+		},
+		"for ever": func() { <-stop },
+	} {
+		said := failing(t, simtest.Test{Scenario: world, Own: sim.Own{Run: func(context.Context, *sim.Client) { wait() }}})
+		require.Contains(t, said, "client code waits in real time: it must wait through its Runtime and Transports.", name)
+		require.Contains(t, said, "TestCodeThatWaitsInRealTime", name)
+	}
 }
 
 // Code that computes for long does not block.
@@ -380,6 +412,9 @@ func TestBadTests(t *testing.T) {
 	own := naive(true)
 	for want, test := range map[string]simtest.Test{
 		"TestMine.scenario:1: unknown world option \"color\"": {Own: own, Scenario: "world color=red\nrun for=1s"},
+		"TestMine has no expect line: nothing is checked":     {Own: own, Scenario: "world lock=own\nrun for=1s"},
+		"c1 panicked: Own.Lock returned no Lock": {Own: sim.Own{Lock: func(*sim.Client) sim.Lock { return nil }},
+			Scenario: "world lock=own clients=1\nexpect exclusion=holds\nrun for=1s"},
 		"expected lock=own in the world line": {Own: own,
 			Scenario: "world\nexpect exclusion=holds\nrun for=1s"},
 		"only the test that brings the lock can run this": {

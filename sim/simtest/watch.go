@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type guard struct {
 	own   *sim.Own
 	label string
 	alive atomic.Bool // a run has gone on
+	waits *int        // how often client code was seen to wait for real; nil: nobody looks
 }
 
 // guards is how many there were.
@@ -54,14 +56,17 @@ func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error 
 		defer func() { done <- err }()
 		err = do()
 	})
-	late := time.NewTicker(patience)
+	late, look := time.NewTicker(patience), time.NewTimer(glance)
 	defer late.Stop()
+	defer look.Stop()
 	for silent := 0; ; {
 		select {
 		case err := <-done:
 			return err
 		case stack := <-strays:
 			hasStarted(t, stack)
+		case <-look.C:
+			look.Reset(g.glance(t))
 		case <-late.C:
 			if g.alive.Swap(false) {
 				silent = 0
@@ -75,9 +80,53 @@ func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error 
 	}
 }
 
-// alone runs one seed by itself, twice, and watches what client code must not do. It
-// returns how often somebody got the lock.
-func alone(t testing.TB, s *sim.Scenario, seed uint64, own *sim.Own) (grants int) {
+// glance is after which real time it is looked whether client code really waits, and
+// from then on each time; seen is how often it may.
+const (
+	glance = 10 * time.Millisecond
+	seen   = 5
+)
+
+// glance looks whether client code waits for real, and fails the test when it was seen
+// to often enough. It returns when to look again.
+func (g *guard) glance(t testing.TB) time.Duration {
+	t.Helper()
+	if g.waits == nil {
+		return time.Hour
+	}
+	began := time.Now()
+	if stack := g.waiting(); stack != "" {
+		if *g.waits++; *g.waits >= seen {
+			t.Fatalf("simtest: client code waits in real time: it must wait through its Runtime and Transports.\n%s", stack)
+		}
+	}
+	return max(glance, 10*time.Since(began)) // many goroutines take a while to look at
+}
+
+// reallyWaits are the states of goroutines that wait for what no busy machine delays.
+var reallyWaits = regexp.MustCompile(`^goroutine \d+ \[(sleep|chan receive|chan send|select)[],( ]`)
+
+// waiting is the stack of the client code if that waits for real, "" if not.
+func (g *guard) waiting() string {
+	stack := g.blocked()
+	top, _, _ := strings.Cut(stack, "+0x")
+	if top == "" {
+		return ""
+	}
+	var all strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
+	for one := range strings.SplitSeq(all.String(), "\n\n") {
+		head, frames, _ := strings.Cut(one, "\n")
+		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && strings.Contains(frames, guarded) {
+			return stack
+		}
+	}
+	return ""
+}
+
+// alone runs one seed by itself, twice, and watches what client code must not do: waits
+// is how often it was seen to wait so far. It returns how often somebody got the lock.
+func alone(t testing.TB, s *sim.Scenario, seed uint64, own *sim.Own, waits *int) (grants int) {
 	t.Helper()
 	strays := make(chan string, 1)
 	opt := sim.Options{Seed: seed, Own: own, Stray: func(_, stack string) {
@@ -95,6 +144,7 @@ func alone(t testing.TB, s *sim.Scenario, seed uint64, own *sim.Own) (grants int
 		return err
 	}
 	g := newGuard(own)
+	g.waits = waits
 	if err := g.call(t, strays, run); err != nil {
 		t.Fatalf("simtest: %v", err)
 	}
@@ -210,11 +260,14 @@ func (g *guard) moves(stack string) bool {
 	return false
 }
 
+// guarded is in the stack of all client code.
+const guarded = "sim.(*process).guard"
+
 // blocked is the stack of the coroutine that does not go on; "" if none was found.
 func (g *guard) blocked() string {
 	for _, stack := range g.stacks() {
 		text := strings.Join(stack, "\n")
-		if strings.Contains(text, "sim.(*process).guard") && !strings.HasPrefix(text, "iter.Pull") {
+		if strings.Contains(text, guarded) && !strings.HasPrefix(text, "iter.Pull") {
 			return text
 		}
 	}
