@@ -83,7 +83,7 @@ func (f *stepFlags) run(cmd *cobra.Command, name string) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
 	for i, w := range walks {
-		r, err := record(w.exercise)
+		r, err := record(cmd.Context(), w.exercise)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,9 +64,22 @@ func TestStepRefusals(t *testing.T) {
 
 // TestEndlessScriptEnds: stepping through it ends, and shows what it did.
 func TestEndlessScriptEnds(t *testing.T) {
-	r, err := record(exercise{text: "while true do local a = 1 end"})
+	r, err := record(t.Context(), exercise{text: "while true do local a = 1 end"})
 	require.NoError(t, err)
-	require.Contains(t, r.Reply, "has not ended after 10000 statements")
+	require.Contains(t, r.Reply, fmt.Sprintf("has not ended after %d statements", len(r.Steps)))
+	r, err = record(t.Context(), exercise{text: "while true do end"})
+	require.NoError(t, err)
+	require.Len(t, r.Steps, 1)
+	require.Regexp(t, `has not ended after \d+ turns of its loops`, r.Reply)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, x := range []exercise{{text: "while true do end"}, {setup: []string{"EVAL 'while true do end' 0"}}} {
+		_, err = record(ctx, x)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	_, err = record(t.Context(), exercise{setup: []string{"EVAL 'while true do end' 0"}})
+	require.ErrorContains(t, err, "has not ended after")
 }
 
 // TestStepViewGoesBack: what the screen shows of a step does not depend on where
@@ -73,7 +88,7 @@ func TestStepViewGoesBack(t *testing.T) {
 	_, walks, ok := lockScript("mutex-acquire")
 	require.True(t, ok)
 	var out strings.Builder
-	v := &viewer{out: &out, name: "mutex-acquire", walks: walks}
+	v := &viewer{ctx: t.Context(), out: &out, name: "mutex-acquire", walks: walks}
 	require.NoError(t, v.choose(0))
 	press := func(key string) string {
 		require.NoError(t, v.key(key))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,21 +59,28 @@ type exercise struct {
 	setup      []string // commands that run before, as redis-cli takes them
 }
 
-// maxSteps ends the recording of an endless script.
-const maxSteps = 10_000
+// An endless script ends once it has run maxSteps statements, or has been asked maxAsked
+// times whether it may go on, which it is every 4,096 turns of loops and calls.
+const (
+	maxSteps = 10_000
+	maxAsked = 1 << 12
+)
 
 // recorder is the node that an exercise runs on, and what it has told so far.
 type recorder struct {
+	ctx     context.Context
 	node    *engine.Node
 	session *engine.Session
 	out     *recording
 	known   []keyState // after the latest statement
 	on      bool
+	asked   int // whether it may go on
 }
 
-// record runs an exercise. An error means that the setup or the script cannot run.
-func record(x exercise) (*recording, error) {
-	r := &recorder{out: &recording{Script: readable(x.text)}}
+// record runs an exercise. An error means that the setup or the script cannot run, or
+// that ctx has ended.
+func record(ctx context.Context, x exercise) (*recording, error) {
+	r := &recorder{ctx: ctx, out: &recording{Script: readable(x.text)}}
 	r.out.Keys, r.out.Args = append([]string{}, x.keys...), append([]string{}, x.args...)
 	r.node = engine.New(engine.Config{
 		Clock: stillClock{}, Random: func() uint64 { return 4 }, Lua: luaengine.New(engine.Resolve),
@@ -84,7 +92,11 @@ func record(x exercise) (*recording, error) {
 		if !ok {
 			return nil, fmt.Errorf("setup %q: unbalanced quotes", line)
 		}
-		if reply := r.do(args); reply.Kind == resp.Error {
+		reply := r.do(args)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if reply.Kind == resp.Error {
 			return nil, fmt.Errorf("setup %q: %s", line, reply.Str)
 		}
 	}
@@ -97,6 +109,9 @@ func record(x exercise) (*recording, error) {
 		args[i] = []byte(word)
 	}
 	reply := r.do(args)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if len(r.out.Steps) == 0 && reply.Kind == resp.Error {
 		return nil, fmt.Errorf("%s\n%s", visible(reply.Str), numbered(r.out.Script, faultyLine(reply.Str)))
 	}
@@ -129,6 +144,7 @@ func readable(script string) string {
 }
 
 func (r *recorder) do(args [][]byte) resp.Value {
+	r.asked = 0
 	r.session.Out = r.session.Out[:0]
 	r.node.Do(r.session, args)
 	reply, _, _ := resp.Parse(r.session.Out)
@@ -150,9 +166,16 @@ func (r *recorder) observe(d trace.Detail) {
 	}
 }
 
+// limit ends a script that goes on for too long, or that nobody waits for any more.
 func (r *recorder) limit() string {
-	if len(r.out.Steps) > maxSteps {
-		return fmt.Sprintf("ERR the script has not ended after %d statements", maxSteps)
+	r.asked++
+	switch {
+	case r.ctx.Err() != nil:
+		return "ERR interrupted"
+	case len(r.out.Steps) > maxSteps:
+		return fmt.Sprintf("ERR the script has not ended after %s", several(len(r.out.Steps), "statement"))
+	case r.asked > maxAsked:
+		return fmt.Sprintf("ERR the script has not ended after %d turns of its loops", r.asked<<12)
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 
 // viewer shows recordings in a terminal, one statement at a time.
 type viewer struct {
+	ctx   context.Context
 	out   io.Writer
 	name  string
 	walks []walk
@@ -23,7 +24,7 @@ type viewer struct {
 
 // view lets a person walk through walks until they leave.
 func view(ctx context.Context, in, out *os.File, name string, walks []walk) error {
-	v := &viewer{out: out, name: name, walks: walks}
+	v := &viewer{ctx: ctx, out: out, name: name, walks: walks}
 	if err := v.choose(0); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func nextKey(typed string) (key, rest string) {
 
 // choose runs walk number i.
 func (v *viewer) choose(i int) error {
-	run, err := record(v.walks[i].exercise)
+	run, err := record(v.ctx, v.walks[i].exercise)
 	if err == nil {
 		v.walk, v.run, v.at = i, run, 0
 	}

@@ -23,7 +23,7 @@ func TestWalksReachEveryStatement(t *testing.T) {
 			missing := statements(t, text)
 			seen := map[string]string{}
 			for _, w := range walks {
-				r, err := record(w.exercise)
+				r, err := record(t.Context(), w.exercise)
 				require.NoError(t, err, w.about)
 				require.Equal(t, text, r.Script, "it is shown as it is written")
 				require.NotContains(t, r.Reply, "user_script:", w.about)
