@@ -32,6 +32,12 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 	if err := exactlyOne(cmd, args); err != nil {
 		return err
 	}
+	for _, name := range []string{"need", "hits"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s: a hunt of orders ends with the first that violates: expected no --%s with --strategy %s",
+				name, name, f.strategy)
+		}
+	}
 	s, err := load(cmd.Context(), args[0])
 	if err != nil {
 		return err

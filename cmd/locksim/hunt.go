@@ -48,7 +48,12 @@ scenario file: plain "at" lines, which "locksim replay FILE" runs again.
 
 Without a faults line, and without --faults, every kind of fault is drawn. All
 cores are used; what is found depends on the seeds alone. Ctrl-C ends the hunt
-with what it has found and the command that resumes it.`,
+with what it has found and the command that resumes it.
+
+With --strategy exhaustive or pct nothing has a time, and it is orders of what
+can happen that are run, with faults of the "faults" line or --faults only. The
+first that violates is written as it is, as a file of "order" lines: it is not
+made shorter. Such a hunt is not resumed, and takes no --need and no --hits.`,
 		Example: `  locksim hunt contention --seeds 10000 --faults pause
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,

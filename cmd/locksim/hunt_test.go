@@ -275,6 +275,45 @@ func TestWhichViolationIsTold(t *testing.T) {
 	}
 }
 
+// endingContext ends when it was asked so often whether it has.
+type endingContext struct {
+	context.Context
+	left int
+}
+
+func (c *endingContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Interrupted, shrink leaves the shortest story so far, and that one replays.
+func TestInterruptedShrinkKeepsWhatItHas(t *testing.T) {
+	folder, file := writeScenario(t, huntable)
+	_, hunted, _ := locksim("hunt", file, "--root", "5", "--out", folder)
+	seed := regexp.MustCompile(`seed (\d+): exclusion`).FindStringSubmatch(hunted)[1]
+	short, kept := filepath.Join(folder, "short.scenario"), 0
+	for left := 1; left < 4000; left *= 2 {
+		var out, errs bytes.Buffer
+		ctx := &endingContext{context.Background(), left}
+		code := run(ctx, []string{"shrink", file, "--seed", seed, "--out", short}, &out, &errs)
+		if code == exitExpected {
+			break
+		}
+		require.Equal(t, exitInterrupted, code, errs.String())
+		if !strings.Contains(out.String(), "the shortest story") {
+			require.NoFileExists(t, short)
+			continue
+		}
+		require.Contains(t, out.String(), "interrupted: this is as short as the story has become so far\n")
+		code, _, rest := locksim("replay", short)
+		require.Equal(t, exitExpected, code, rest)
+		kept++
+	}
+	require.Positive(t, kept)
+}
+
 // An order of actions is explained as far as it can be, and cannot be made short.
 func TestOrderIsExplainedAndNotShrunk(t *testing.T) {
 	text := "# A server forgets.\nworld clients=2 rounds=1 ttl=2s hold=1s\nexpect exclusion=violated\n" +
@@ -329,6 +368,8 @@ func TestBadHunts(t *testing.T) {
 		"--bound 10: expected a number from 0 to 9":                  append(exhaust(file), "10"),
 		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
 		"a schedule of more than 2000 actions":                       {"hunt", "contention", "--strategy", "exhaustive"},
+		"--hits: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--hits", "2"),
+		"--need: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--need", "pause"),
 		"has no recorded hash":                                       {"replay", file},
 		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
 	} {

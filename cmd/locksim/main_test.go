@@ -223,3 +223,11 @@ func TestInterruptGivesNoVerdict(t *testing.T) {
 	require.Contains(t, errs.String(), "interrupted")
 	require.NotContains(t, out.String(), "holds ")
 }
+
+// A file's name may begin with a dash: a line that is printed has it as a file's.
+func TestQuotedWords(t *testing.T) {
+	for word, want := range map[string]string{"-x.scenario": "./-x.scenario", "x-1.scenario": "x-1.scenario",
+		"-it's": `'./-it'\''s'`, "": "''"} {
+		require.Equal(t, want, quoteWord(word))
+	}
+}

@@ -57,8 +57,12 @@ func replayCommand(name string, file *sim.Scenario, r *sim.Report) string {
 	return strings.Join(words, " ")
 }
 
-// quoteWord quotes a file name for a shell where it needs it.
+// quoteWord quotes a file name for a shell where it needs it, and keeps one that begins
+// with a dash from being a flag.
 func quoteWord(s string) string {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+,:@%", r)
 	}

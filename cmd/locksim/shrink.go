@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,7 +22,7 @@ func newShrink() *cobra.Command {
 		Long: `Run a scenario that violates a check and leave out what the violation does not
 need: faults, operations, clients, servers, digits. The result is written as a
 scenario file. Where the run violates several checks, the story is about one
-that was expected to hold.`,
+that was expected to hold. Ctrl-C ends it with the shortest story so far.`,
 		Example:           `  locksim shrink ./my.scenario --seed 7000000012 --out short.scenario`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
@@ -45,20 +46,32 @@ that was expected to hold.`,
 			if hit == nil {
 				return fmt.Errorf("%s: there is nothing to shrink", violatesNothing(s, seed, check))
 			}
-			short, err := explore.Shrink(cmd.Context(), []explore.Hit{*hit})
-			if err != nil {
-				return err
-			}
 			if out == "" {
 				out = fmt.Sprintf("%s-%d.scenario", fileName(s.Name), seed)
 			}
-			return writeShort(cmd.Context(), cmd.OutOrStdout(), out, short)
+			return shrink(cmd.Context(), cmd.OutOrStdout(), out, hit)
 		},
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of the run that violates (default: the file's)")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default: ./NAME-SEED.scenario)")
 	addCheck(cmd, &check)
 	return cmd
+}
+
+// shrink makes the story of a hit short, as far as it comes until ctx ends.
+func shrink(ctx context.Context, out io.Writer, file string, hit *explore.Hit) error {
+	short, err := explore.Shrink(ctx, []explore.Hit{*hit})
+	stopped := errors.Is(err, context.Canceled)
+	if short == nil || err != nil && !stopped {
+		return err
+	}
+	if stopped {
+		fmt.Fprintln(out, "interrupted: this is as short as the story has become so far")
+	}
+	if err := writeShort(context.WithoutCancel(ctx), out, file, short); err != nil || !stopped {
+		return err
+	}
+	return errStopped
 }
 
 // writeShort writes a story to a file and tells it.

@@ -40,7 +40,8 @@ type Shortening struct {
 	Engines    *Engines // nil: each shortening makes its own
 }
 
-// Shrink makes the hits as short as it can, as the function of this name does.
+// Shrink makes the hits as short as it can, as the function of this name does. When ctx
+// ends it returns ctx's error with the shortest story so far, nil if there is none yet.
 func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 	if len(hits) == 0 {
 		return nil, fmt.Errorf("explore: there is nothing to shrink")
@@ -53,16 +54,21 @@ func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 		s := &shrinker{lab: lab{lua: lua, own: h.own, checks: []string{h.Violated[0].Check}}, ctx: ctx, how: how,
 			amounts: h.amounts}
 		found, err := s.shrink(h)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 		runs += s.runs
-		found.Seed = h.Seed
-		if best == nil || found.ShorterThan(best) {
-			best = found
+		if found != nil {
+			found.Seed = h.Seed
+			if best == nil || found.ShorterThan(best) {
+				best = found
+			}
+			best.Runs = runs
+		}
+		if err != nil {
+			return best, err
 		}
 	}
-	best.Runs = runs
 	return best, nil
 }
 
@@ -95,6 +101,7 @@ type shrinker struct {
 // story is the shortest so far.
 func (s *shrinker) story() *sim.Scenario { return s.best.report.Scenario }
 
+// shrink makes one story short. It returns what it has when ctx ends.
 func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
 	start := *h.Story
 	start.Seed = h.Seed
@@ -114,10 +121,7 @@ func (s *shrinker) shrink(h Hit) (*Shrunk, error) {
 		}
 		more = s.cost().less(before)
 	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	return s.result(), nil
+	return s.result(), s.err
 }
 
 // cost is that of the story so far, with what counts more in front.
@@ -143,6 +147,10 @@ func (s *shrinker) try(candidate *sim.Scenario) bool {
 		return false
 	}
 	if b := s.best; b != nil && (s.longer(o, b) || o.brief && !b.brief || s.due && s.violatesWithout(o.report.Scenario)) {
+		return false
+	}
+	if s.best != nil && s.ctx.Err() != nil { // what it violates without may be unknown
+		s.err = s.ctx.Err()
 		return false
 	}
 	s.best = o
