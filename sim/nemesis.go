@@ -336,7 +336,7 @@ func applyDuplicate(r *runner, s Step) {
 }
 
 func checkRun(w *Spec, s Step) error {
-	if len(s.Args) < 3 || len(s.Opts) > 0 {
+	if len(s.Args) < 3 {
 		return fmt.Errorf("expected a master and a command with its arguments")
 	}
 	known := []string{"DEL", "PERSIST", "PEXPIRE", "SCRIPT", "SET", "SPUBLISH"}

@@ -99,12 +99,12 @@ type parser struct {
 }
 
 // ParseScenario reads a scenario file. What follows a line of "----" is not
-// part of it. Errors are of type *SyntaxError.
+// part of it, nor is a byte order mark in front. Errors are of type *SyntaxError.
 func ParseScenario(file, text string) (*Scenario, error) {
 	name := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".scenario")
 	p := &parser{s: &Scenario{Name: name, file: file}, seen: map[string]bool{}}
 	last := 0
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "----" {
 			break
@@ -309,7 +309,7 @@ func (p *parser) at(words []string, line int) error {
 	}
 	s := Step{At: at, Verb: words[1], Line: line}
 	for _, word := range words[2:] {
-		if !strings.Contains(word, "=") {
+		if s.Verb == "run" || !strings.Contains(word, "=") { // a command's arguments may be anything
 			s.Args = append(s.Args, word)
 			continue
 		}

@@ -149,3 +149,19 @@ func TestOrderThatCannotHappen(t *testing.T) {
 	_, err = s.Run(t.Context(), Options{})
 	require.EqualError(t, err, `a/x.scenario:3: action 3, c3>m1, cannot happen here: expected one of ["c1>m1" "c2>m1"]`)
 }
+
+// A command by hand takes any arguments, and tells an error that it is answered with; a
+// byte order mark is no part of a scenario.
+func TestCommandsByHand(t *testing.T) {
+	const text = "\ufeff# A claim.\nworld clients=1\nat 0s crash c1\nat 1s run m1 SET lock:1 a=b\n" +
+		"at 2s run m1 PEXPIRE lock:1 abc\nrun for=3s\n"
+	s, err := ParseScenario("x.scenario", text)
+	require.NoError(t, err)
+	require.Equal(t, "A claim.", s.Claim)
+	require.Contains(t, s.Text(), "at 1s run m1 SET lock:1 a=b\n")
+	lines, _ := story(t, text)
+	told := strings.Join(lines, "\n")
+	require.Contains(t, told, "1.000 somebody runs SET lock:1 a=b at m1")
+	require.Contains(t, told, "2.000 somebody runs PEXPIRE lock:1 abc (answered with ERR value is not an integer or out of "+
+		"range) at m1")
+}
