@@ -62,7 +62,8 @@ func TestFaultsThatEnd(t *testing.T) {
 				"run for=9s\n", []string{`^3.000 m1 .*c1:1`, `^3.000 m1 .*c2:1`}},
 		"a slow node that is paused goes on when the pause ends": {
 			"world clients=2 per-lock=1 delay=1ms\nat 0s slow m1 for=2s by=500ms\nat 0s start all\nat 100ms pause m1 for=3s\n" +
-				"run for=9s\n", []string{`^2.000 m1 is no longer slow`, `^3.100 m1 goes on`, `^3.100 m1 .*c1:1`, `^3.100 m1 .*c2:1`}},
+				"run for=9s\n",
+			[]string{`^2.000 m1 is no longer slow`, `^3.100 m1 goes on`, `^3.100 m1 .*c1:1`, `^3.100 m1 .*c2:1`}},
 		"what waits at a slow node that crashes is gone": {
 			"world clients=1 delay=1ms\nat 0s slow m1 for=2s by=500ms\nat 0s start c1\nat 100ms crash m1 for=100ms data=lose\n" +
 				"run for=9s\n", []string{`^0.100 m1 crashes`, `^0.101 c1 deliver m1 .*connection reset`, `^0.[6-9].. m1 `}},

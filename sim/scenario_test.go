@@ -162,6 +162,6 @@ func TestCommandsByHand(t *testing.T) {
 	lines, _ := story(t, text)
 	told := strings.Join(lines, "\n")
 	require.Contains(t, told, "1.000 somebody runs SET lock:1 a=b at m1")
-	require.Contains(t, told, "2.000 somebody runs PEXPIRE lock:1 abc (answered with ERR value is not an integer or out of "+
-		"range) at m1")
+	require.Contains(t, told, "2.000 somebody runs PEXPIRE lock:1 abc (answered with ERR value is not an integer or out "+
+		"of range) at m1")
 }

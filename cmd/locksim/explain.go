@@ -23,7 +23,7 @@ well with other locks and settings. Each of these was run. Where it violates
 several checks, it is about one that was expected to hold.`,
 		Example: `  locksim explain failover_before_replication
   locksim explain ./found.scenario
-  locksim explain ./found.scenario --check progress`,
+  locksim explain ./found.scenario --check exclusion`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {

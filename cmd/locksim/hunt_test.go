@@ -207,7 +207,8 @@ func TestHuntJudges(t *testing.T) {
 // Where a hit violates a check that is expected to hold, that decides, though one that
 // is expected to be violated comes first, and the story is of such a hit.
 func TestHuntJudgesEveryViolation(t *testing.T) {
-	text := "# Exclusion is given up, progress is not.\nworld clients=3 lock=mutex ttl=3s renew=off hold=2s think=100ms\n" +
+	text := "# Exclusion is given up, progress is not.\n" +
+		"world clients=3 lock=mutex ttl=3s renew=off hold=2s think=100ms\n" +
 		"expect exclusion=violated progress=holds\nfaults pause=6s..9s drop most=3\nrun for=40s\n"
 	folder, file := writeScenario(t, text)
 	code, out, errs := locksim("hunt", file, "--root", "5", "--out", folder)
@@ -256,8 +257,9 @@ func TestStoryIsNamedAfterItsHit(t *testing.T) {
 // A run that violates several checks is told, and made short, for one that was expected
 // to hold, or for the one that is asked for.
 func TestWhichViolationIsTold(t *testing.T) {
-	text := "# Exclusion is given up, the kept belief is not.\nworld clients=2 lock=mutex ttl=3s renew=off rounds=1 delay=1ms\n" +
-		"expect exclusion=violated kept=holds\nat 0s start c1\nat 10ms pause c1 for=7s\nat 4s start c2\nrun for=12s seed=1\n"
+	text := "# Exclusion is given up, the kept belief is not.\n" +
+		"world clients=2 lock=mutex ttl=3s renew=off rounds=1 delay=1ms\nexpect exclusion=violated kept=holds\n" +
+		"at 0s start c1\nat 10ms pause c1 for=7s\nat 4s start c2\nrun for=12s seed=1\n"
 	folder, file := writeScenario(t, text)
 	short := filepath.Join(folder, "short.scenario")
 	for want, more := range map[string][]string{"kept": nil, "exclusion": {"--check", "exclusion"}} {

@@ -38,7 +38,9 @@ func writeSummary(out io.Writer, name string, file *sim.Scenario, r *sim.Report)
 
 // brokenAgainstHope reports whether a check is violated that was expected to hold.
 func brokenAgainstHope(r *sim.Report) bool {
-	return slices.ContainsFunc(r.Results, func(result check.Result) bool { return explore.Disappoints(r.Scenario, &result) })
+	return slices.ContainsFunc(r.Results, func(result check.Result) bool {
+		return explore.Disappoints(r.Scenario, &result)
+	})
 }
 
 // replayCommand is the command that runs the same again: the scenario, and

@@ -50,11 +50,12 @@ func TestLivenessCountsFromTheCalm(t *testing.T) {
 func TestLivenessSaysWhatCounts(t *testing.T) {
 	ask, calm, hold := at(1, trace.Acquire, c1), at(2, trace.Calm, nemesis), at(22, trace.Hold, c1)
 	for want, result := range map[string]Result{
-		"c1 waited 20s after the faults had ended, more than 10s": judged(NewLiveness(name, 10*time.Second), ask, calm, hold),
+		"c1 waited 20s after the faults had ended, more than 10s": judged(NewLiveness(name, 10*time.Second), ask, calm,
+			hold),
 		"c1 waited 21s, more than 10s; without a calm the whole run counts": judged(NewLiveness(name, 10*time.Second), ask,
 			hold),
-		"nobody waited longer than 20s after the faults; the bound is 30s": judged(NewLiveness(name, 30*time.Second), ask, calm,
-			hold),
+		"nobody waited longer than 20s after the faults; the bound is 30s": judged(NewLiveness(name, 30*time.Second), ask,
+			calm, hold),
 		"nobody waited longer than 21s in the whole run, as it has no calm; the bound is 30s": judged(
 			NewLiveness(name, 30*time.Second), ask, hold),
 	} {

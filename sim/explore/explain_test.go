@@ -82,9 +82,9 @@ func TestExplanations(t *testing.T) {
 
 // Where several faults would each do, or more than are needed, some that suffice are told.
 func TestFaultsThatSuffice(t *testing.T) {
-	p := problem(t, "world clients=3 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n"+
-		"at 0s start c1\nat 100ms pause c1 for=9s\nat 3500ms start c2\nat 3600ms pause c2 for=9s\nat 7s start c3\n"+
-		"run for=20s seed=1\n")
+	p := problem(t, "world clients=3 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 100ms pause c1 for=9s\nat 3500ms start c2\n"+
+		"at 3600ms pause c2 for=9s\nat 7s start c3\nrun for=20s seed=1\n")
 	e, err := Explain(context.Background(), p)
 	require.NoError(t, err)
 	story := strings.Join(e.Story, "\n")
@@ -92,8 +92,8 @@ func TestFaultsThatSuffice(t *testing.T) {
 	require.NotContains(t, story, "c2 is paused")
 	require.Equal(t, []string{"no client stands still for longer than what is left of its lease"}, e.Broken)
 
-	text := "world masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1 delay=1ms\nexpect exclusion=violated\n" +
-		"at 0s start c1\n"
+	text := "world masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1 delay=1ms\n" +
+		"expect exclusion=violated\nat 0s start c1\n"
 	for _, m := range []string{"m1", "m2", "m3", "m4"} {
 		text += "at 1s crash " + m + " for=200ms data=lose\n"
 	}
@@ -112,12 +112,12 @@ func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 		"expect progress=violated\nat 0s start c1\nat 300ms start c2\nat 600ms start c3\n"
 	const plain = "world clients=2 lock=mutex ttl=30s renew=off hold=1s rounds=1 delay=1ms bound=5s\n"
 	for text, want := range map[string]string{
-		fair + "at 1s crash c2\nat 2s run m1 DEL redisson_lock_timeout:{lock:1}\nrun for=60s seed=1\n": "a client that asks " +
-			"for a lock lives to get it",
-		plain + "expect progress=violated\nat 0s start c1\nat 100ms crash c1\nat 200ms start c2\nrun for=20s\n": "a client " +
-			"that takes a lock lives to give it back",
-		plain + "expect progress=violated\nat 0s start c1\nat 100ms pause c1 for=10s\nat 200ms start c2\nrun for=20s\n": "no " +
-			"client stands still while it holds a lock",
+		fair + "at 1s crash c2\nat 2s run m1 DEL redisson_lock_timeout:{lock:1}\nrun for=60s seed=1\n": "a client that " +
+			"asks for a lock lives to get it",
+		plain + "expect progress=violated\nat 0s start c1\nat 100ms crash c1\nat 200ms start c2\nrun for=20s\n": "a " +
+			"client that takes a lock lives to give it back",
+		plain + "expect progress=violated\nat 0s start c1\nat 100ms pause c1 for=10s\nat 200ms start c2\n" +
+			"run for=20s\n": "no client stands still while it holds a lock",
 		"world clients=1 ttl=6s hold=1s think=100ms\nexpect progress=violated\nat 1500ms run m1 SET lock:1 x\n" +
 			"run for=60s seed=1\n": "nobody but the locks' clients changes what a server has of them",
 		plain + "expect kept=violated\nat 0s start c1\nat 100ms run m1 DEL lock:1\nrun for=9s\n": keyStays,
