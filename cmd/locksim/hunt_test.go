@@ -408,6 +408,18 @@ func TestExhaustiveHunt(t *testing.T) {
 	require.Contains(t, errs, "--schedules -1: expected a number of schedules")
 }
 
+// Of an order that violates several checks the one that was expected to hold decides.
+func TestExhaustiveHuntJudgesEveryViolation(t *testing.T) {
+	text := "# A pause is no friend of a lease.\nworld clients=2 rounds=1 ttl=2s hold=1s\n" +
+		"expect exclusion=violated kept=holds\nfaults pause\nrun for=8s seed=1\n"
+	folder, file := writeScenario(t, text)
+	code, out, errs := locksim("hunt", file, "--strategy", "exhaustive", "--bound", "1", "--out", folder)
+	require.Equal(t, exitDiffers, code, errs)
+	require.Contains(t, out, ", kept violated\n")
+	require.Contains(t, out, "expected: kept=holds\n")
+	require.NotContains(t, out, "expected: exclusion")
+}
+
 // A hunt of orders at random says how many they were, and what it found replays.
 func TestHuntByPriorities(t *testing.T) {
 	text := "# A pause is no friend of a lease.\nworld clients=2 rounds=1 ttl=2s hold=1s\n" +
