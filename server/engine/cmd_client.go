@@ -186,7 +186,7 @@ func (c *Call) listFilter() (filter clientFilter, bad string) {
 // runClientKill is CLIENT KILL addr, or CLIENT KILL filter value [filter value ...].
 func runClientKill(c *Call) resp.Value {
 	if len(c.Args) == 3 {
-		filter := clientFilter{addr: string(c.Args[2])}
+		filter := clientFilter{addr: new(resp.CString(string(c.Args[2])))}
 		if c.kill(filter) == 0 {
 			return resp.Err("ERR No such client")
 		}
@@ -215,9 +215,9 @@ func (c *Call) killFilter() (filter clientFilter, bad string) {
 		case is(args[0], "TYPE"):
 			bad = filter.setType(args[1])
 		case is(args[0], "ADDR"):
-			filter.addr = value
+			filter.addr = new(resp.CString(value))
 		case is(args[0], "LADDR"):
-			filter.localAddr = value
+			filter.localAddr = new(resp.CString(value))
 		case is(args[0], "USER"):
 			if filter.user = c.Node.access.find(value); filter.user == nil {
 				return filter, oneLine([]byte("ERR No such user '" + resp.CString(value) + "'"))
@@ -253,7 +253,7 @@ func (c *Call) kill(filter clientFilter) int64 {
 type clientFilter struct {
 	ids             []int64
 	class           string // normal, pubsub, master or replica
-	addr, localAddr string
+	addr, localAddr *string
 	user            *user
 	skip            *Session
 }
@@ -277,7 +277,7 @@ func (f *clientFilter) setType(name []byte) (bad string) {
 
 func (f *clientFilter) matches(s *Session) bool {
 	if s == f.skip || f.user != nil && s.user != f.user ||
-		f.addr != "" && s.Addr != f.addr || f.localAddr != "" && s.localAddr() != f.localAddr {
+		f.addr != nil && s.Addr != *f.addr || f.localAddr != nil && s.localAddr() != *f.localAddr {
 		return false
 	}
 	if f.class != "" && s.class() != f.class {
