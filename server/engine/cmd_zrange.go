@@ -29,9 +29,10 @@ const (
 type rangeOptions struct {
 	kind    rangeKind
 	reverse bool
+	store   bool  // the members go to a key: there is no WITHSCORES
 	scores  bool  // WITHSCORES
 	offset  int64 // LIMIT
-	count   int64 // LIMIT; negative: all
+	count   int64 // LIMIT; negative: all, and if it is -1 a range by rank has no LIMIT
 }
 
 // runZRange is ZRANGE key min max [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES].
@@ -55,7 +56,7 @@ func runZRevRangeByLex(c *Call, reply *resp.Value) { zrange(c, reply, byLex, tru
 // zrange is all commands that list a range; kind and reverse are what the
 // command's name fixes.
 func zrange(c *Call, reply *resp.Value, kind rangeKind, reverse bool) {
-	opt, bad := parseRangeOptions(c.Args[4:], kind, reverse)
+	opt, bad := parseRangeOptions(c.Args[4:], rangeOptions{kind: kind, reverse: reverse})
 	if bad != "" {
 		*reply = resp.Err(bad)
 		return
@@ -70,12 +71,9 @@ func zrange(c *Call, reply *resp.Value, kind rangeKind, reverse bool) {
 
 // runZRangeStore is ZRANGESTORE destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count].
 func runZRangeStore(c *Call) resp.Value {
-	opt, bad := parseRangeOptions(c.Args[5:], rangeAuto, false)
-	switch {
-	case bad != "":
+	opt, bad := parseRangeOptions(c.Args[5:], rangeOptions{store: true})
+	if bad != "" {
 		return resp.Err(bad)
-	case opt.scores:
-		return resp.Err(errSyntax)
 	}
 	members, bad := opt.members(c, c.Args[2], c.Args[3], c.Args[4])
 	if bad != "" {
@@ -101,11 +99,13 @@ func (o *rangeOptions) members(c *Call, key, low, high []byte) (members []datast
 	if bad != "" {
 		return nil, bad
 	}
-	if o.reverse && o.kind == byRank {
+	switch {
+	case o.kind != byRank:
+		from, to = o.limit(from, to)
+	case o.reverse:
 		n, _ := c.DB.ZLen(key)
 		from, to = n-to, n-from
 	}
-	from, to = o.limit(from, to)
 	members, err := c.DB.ZRange(key, from, to)
 	if err != nil {
 		return nil, errWrongType
@@ -113,12 +113,13 @@ func (o *rangeOptions) members(c *Call, key, low, high []byte) (members []datast
 	return members, ""
 }
 
-// parseRangeOptions reads what follows the bounds.
-func parseRangeOptions(args [][]byte, kind rangeKind, reverse bool) (opt rangeOptions, bad string) {
-	opt = rangeOptions{kind: kind, reverse: reverse, count: -1}
+// parseRangeOptions reads what follows the bounds; fixed is what the command's name says.
+func parseRangeOptions(args [][]byte, fixed rangeOptions) (opt rangeOptions, bad string) {
+	opt = fixed
+	opt.count = -1
 	for i := 0; i < len(args); i++ {
 		switch {
-		case is(args[i], "WITHSCORES"):
+		case is(args[i], "WITHSCORES") && !opt.store:
 			opt.scores = true
 		case is(args[i], "LIMIT") && i+2 < len(args):
 			var okOffset, okCount bool
@@ -128,7 +129,7 @@ func parseRangeOptions(args [][]byte, kind rangeKind, reverse bool) (opt rangeOp
 				return opt, errNotInt
 			}
 			i += 2
-		case is(args[i], "REV") && kind == rangeAuto && !opt.reverse:
+		case is(args[i], "REV") && fixed.kind == rangeAuto && !opt.reverse:
 			opt.reverse = true
 		case is(args[i], "BYLEX") && opt.kind == rangeAuto:
 			opt.kind = byLex
