@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"minikv/datastore"
 	"minikv/internal/resp"
@@ -350,6 +351,9 @@ func runZRandMember(c *Call) resp.Value {
 	chosen, bad := c.choose(n, count)
 	if bad != "" {
 		return resp.Err(bad)
+	}
+	if count >= int64(n) {
+		slices.Reverse(chosen) // all of them: Redis goes from the highest score down
 	}
 	all, _ := c.DB.ZRange(key, 0, n)
 	members := make([]datastore.Member, 0, len(chosen))
