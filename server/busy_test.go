@@ -34,6 +34,8 @@ func TestBusy(t *testing.T) {
 	other.do("NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: \r\n")
 	other.do("GET", "-ERR wrong number of arguments for 'get' command\r\n")
 	other.do("SCRIPT FLUSH", busyReply)
+	other.do("FUNCTION STATS", busyReply)
+	other.do("FUNCTION KILL", busyReply)
 	other.do("SHUTDOWN", busyReply)
 	other.do("SHUTDOWN NOW", busyReply)
 	queueing.do("EXEC", "-EXECABORT Transaction discarded because of: "+busyReply[1:])

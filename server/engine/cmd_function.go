@@ -143,11 +143,14 @@ func (l *functionLibrary) reply(withCode bool) resp.Value {
 	return resp.Pairs(pairs...)
 }
 
-// runFunctionStats is FUNCTION STATS. A function runs only when the shell lets
-// a client in meanwhile (see Node.Do).
+// runFunctionStats is FUNCTION STATS. A function or a script runs only when the
+// shell lets a client in meanwhile (see Node.Do).
 func runFunctionStats(c *Call) resp.Value {
 	n, running := c.Node, resp.Null
-	if h := &n.scripts.host; h.running && h.function != "" {
+	switch h := &n.scripts.host; {
+	case h.running && h.function == "":
+		return resp.Err(errBusy)
+	case h.running:
 		words := make([]resp.Value, len(h.command))
 		for i, word := range h.command {
 			words[i] = resp.Str(string(word))
@@ -176,10 +179,10 @@ func (c *Call) killScript(function bool) resp.Value {
 	switch {
 	case !h.running:
 		return resp.Err(errNotBusy)
+	case h.wrote:
+		return resp.Err(errUnkillable)
 	case function != (h.function != ""):
 		return resp.Err(h.busy())
-	case h.wrote():
-		return resp.Err(errUnkillable)
 	}
 	h.killed = true
 	return resp.OK

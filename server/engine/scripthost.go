@@ -24,7 +24,7 @@ type scriptHost struct {
 	loading   bool          // it is a library that registers its functions
 	allowsOOM bool          // it may write although there is no room
 	oneSlot   bool          // cluster: it may use the keys of one slot only
-	changed   bool          // it had changed something before the running call
+	wrote     bool          // it has called a command that writes: it can no longer be killed
 	running   bool
 	killed    bool // by SCRIPT KILL
 	plain     bool // nothing but the keyspace and the counters takes note of what it calls
@@ -114,7 +114,7 @@ func (c *Call) countErrorsIn(list []resp.Value) {
 func (h *scriptHost) reset() {
 	// Member by member, because a literal would be made elsewhere and copied.
 	h.noWrites, h.failures, h.command, h.started = "", h.failures[:0], nil, 0
-	h.stale, h.loading, h.changed, h.killed = false, false, false, false
+	h.stale, h.loading, h.wrote, h.killed = false, false, false, false
 }
 
 // scriptRefusal is why a script may not run now, or "". Scripts without a
@@ -154,6 +154,7 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 		return
 	}
 	// The shortest way: what scripts call is most of what a lock costs.
+	h.wrote = h.wrote || cmd.Flags&Write != 0
 	c := h.call
 	c.Cmd, c.Args, c.Proto = cmd, args, proto
 	if fill := cmd.Fill; fill != nil {
@@ -195,7 +196,6 @@ func (n *Node) isPlain(s *Session) bool {
 
 // callAny calls any command, whoever takes note of it.
 func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, reply *resp.Value) {
-	h.changed = h.wrote()
 	var cmd *Command
 	if handle != luaengine.NoCommand {
 		if cmd = &table[handle]; cmd.Sub != nil {
@@ -208,6 +208,7 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 		*reply = resp.Err(bad)
 		return
 	}
+	h.wrote = h.wrote || cmd.Flags&Write != 0
 	c := h.call
 	c.next(cmd, args, proto)
 	c.execute(reply)
@@ -218,9 +219,6 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 		c.DB = c.Session.db()
 	}
 }
-
-// wrote reports whether the script has changed something: it can no longer be killed.
-func (h *scriptHost) wrote() bool { return h.changed || h.call.changes > 0 }
 
 // next makes the call that of the next command of a script.
 func (c *Call) next(cmd *Command, args [][]byte, proto int) {
@@ -258,10 +256,10 @@ func (h *scriptHost) refusal(cmd *Command, args [][]byte) string {
 }
 
 // lacksRoom reports whether the script began while there was no room for data; one
-// that has written something goes on.
+// that has called a command that writes goes on.
 func (h *scriptHost) lacksRoom() bool {
 	n := h.node
-	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote() && !h.allowsOOM && !h.call.Session.isLink()
+	return n.conf.maxMemory > 0 && n.outOfMemory && !h.wrote && !h.allowsOOM && !h.call.Session.isLink()
 }
 
 // writeRefusal is why the script may not write, or "". No command of a script

@@ -83,6 +83,49 @@ func TestScriptSelectsForItselfOnly(t *testing.T) {
 		"GET a", "(nil)", "SELECT 3", "OK", "GET a", `"1"`)
 }
 
+// Whoever has called a command that writes cannot be killed, whether it has changed
+// something or not, and as a script or as a function; the rest only as what it is.
+// The replies are those of redis-server 7.0.15 in the same situation.
+func TestWhatCanBeKilled(t *testing.T) {
+	const (
+		unkillable = "(error) " + errUnkillable
+		busy       = "(error) " + errBusy
+		busyFCall  = "(error) " + errBusyFunction
+	)
+	for _, c := range []struct{ call, function, script string }{
+		{"", busy, "OK"},
+		{"redis.call('GET','a')", busy, "OK"},
+		{"redis.pcall('SET','a')", busy, "OK"},
+		{"redis.call('SET','a','1')", unkillable, unkillable},
+		{"redis.call('DEL','none')", unkillable, unkillable},
+	} {
+		f := newFixture(t, withLua)
+		s, other := f.session(), f.session()
+		f.do(s, `FUNCTION LOAD "#!lua name=l\nredis.register_function('f',function() `+c.call+` local i=0 `+
+			`while i<5000 do i=i+1 end end)"`)
+		asked := 0
+		f.node.cfg.Limit = func() string {
+			if asked++; asked == 1 {
+				f.expect(other, "FUNCTION STATS", busy, "FUNCTION KILL", c.function, "SCRIPT KILL", c.script)
+			}
+			return ""
+		}
+		f.do(s, `EVAL "`+c.call+` local i=0 while i<5000 do i=i+1 end" 0`)
+		require.NotZero(t, asked)
+		asked = 0
+		swapped := map[string]string{busy: busyFCall, unkillable: unkillable}
+		f.node.cfg.Limit = func() string {
+			if asked++; asked == 1 {
+				require.Contains(t, f.do(other, "FUNCTION STATS"), "duration_ms")
+				f.expect(other, "SCRIPT KILL", swapped[c.function], "FUNCTION KILL", c.script)
+			}
+			return ""
+		}
+		f.do(s, "FCALL f 0")
+		require.NotZero(t, asked)
+	}
+}
+
 // Which keys are expired is decided at the script's start; TIME, PTTL and
 // PEXPIRE follow the running clock.
 func TestExpiryIsFrozenInScripts(t *testing.T) {
