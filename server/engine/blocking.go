@@ -165,17 +165,26 @@ func (n *Node) timeOut(s *Session) {
 	n.endWait(s, reply)
 }
 
-// endWait ends the wait of s with a reply, and accounts for the command that
-// has waited.
+// endWait ends the wait of s with a reply. Of the command nothing more is counted
+// than an error in it: that it was called is, and whoever has cut the wait short
+// accounts for it.
 func (n *Node) endWait(s *Session, reply resp.Value) {
-	args := s.block.args
 	n.unblock(s)
-	c := n.push(s)
-	c.Cmd, c.Args = s.last, args
-	c.accountWaited(0, failureOf(&reply))
-	n.pop()
+	if failure := failureOf(&reply); failure != "" {
+		n.stats.countError(failure)
+	}
 	s.send(reply)
 	s.commandDone()
+}
+
+// accountEnd accounts for a command of s whose wait somebody has ended, with an error
+// that is already counted if failure is not empty.
+// Source: updateStatsOnUnblock of Redis 7.0.
+func (n *Node) accountEnd(s *Session, args [][]byte, failure string) {
+	c := n.push(s)
+	c.Cmd, c.Args, c.counted = s.last, args, true
+	c.accountWaited(0, failure)
+	n.pop()
 }
 
 // hearOfNew has the keyspace tell of new keys if somebody wants to know.
@@ -257,7 +266,9 @@ func (n *Node) serveReady() {
 				case n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind:
 					n.tryAgain(s, []byte(key.key))
 				case s.waitsInGroup():
-					n.endWait(s, s.block.onGone)
+					b := s.block
+					n.endWait(s, b.onGone)
+					n.accountEnd(s, b.args, failureOf(&b.onGone))
 				default:
 					n.flushEffects(true) // the key may just have been found expired
 				}

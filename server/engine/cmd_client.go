@@ -141,9 +141,9 @@ func runClientUnblock(c *Call) resp.Value {
 	if withError {
 		c.Node.endWait(s, resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
 	} else {
-		c.Node.stats.of(s.last).failed++ // though it was told nothing of a failure
 		c.Node.timeOut(s)
 	}
+	c.Node.accountEnd(s, nil, errUnblocked) // in both cases, and without its arguments
 	return resp.One
 }
 

@@ -53,5 +53,6 @@ func (n *Node) Resume(s *Session, reply resp.Value) {
 		return
 	}
 	n.endWait(s, reply)
+	n.accountEnd(s, nil, failureOf(&reply))
 	n.settle(nil)
 }
