@@ -81,7 +81,7 @@ func (e *Engine) runProgram(p *program, reply *resp.Value) {
 	_, fault := p.body(a)
 	switch {
 	case fault != nil:
-		*reply = resp.Err(oneLine(e.uncaught(fault)))
+		*reply = e.uncaught(fault)
 	case !a.replied:
 		e.setReply(reply, a.result)
 	}

@@ -356,12 +356,23 @@ func (k *commandCall) result(a *activation) (lua.LValue, *failure) {
 	case a.reply.Kind != resp.Error:
 		return a.e.toLua(a.e.main, a.reply), nil
 	case k.protect:
-		return errorTable(a.e.main, a.reply.Str), nil
+		return k.errorTable(a), nil
 	}
 	return nil, k.failure(a)
 }
 
+// errorTable is the reply as an error: that of the command, or of what has kept it
+// from being called, which nobody has counted.
+func (k *commandCall) errorTable(a *activation) *lua.LTable {
+	switch text := a.reply.Str; text {
+	case errArgumentType, errNoArguments:
+		return field(a.e.main, "err", lua.LString(text))
+	default:
+		return errorTable(a.e.main, text)
+	}
+}
+
 // failure is the reply as the error that redis.call raises.
 func (k *commandCall) failure(a *activation) *failure {
-	return k.at.raise(errorTable(a.e.main, a.reply.Str))
+	return k.at.raise(k.errorTable(a))
 }

@@ -80,7 +80,7 @@ func concatenation(args []expression, at *site) expression {
 		}
 		if s, isLong := text.(lua.LString); isLong {
 			if why := a.e.countString(len(s)); why != "" {
-				return nil, at.raise(errorTable(a.e.main, why))
+				return nil, at.raise(field(a.e.main, "err", lua.LString(why)))
 			}
 		}
 		a.done(values)

@@ -25,7 +25,7 @@ func (t loopTick) count(a *activation) *failure {
 
 func (t loopTick) ask(a *activation) *failure {
 	if text := a.e.run.host.Limit(); text != "" {
-		return t.at.raise(errorTable(a.e.main, text))
+		return t.at.raise(field(a.e.main, "err", lua.LString(text)))
 	}
 	return nil
 }

@@ -123,11 +123,22 @@ func (e *Engine) replyAt(v lua.LValue, stack int) resp.Value {
 	return resp.Null
 }
 
+// errorReply is the reply of an error with a text. Whether it is counted already is
+// for the script to say, if the error is a table.
+// Source: script_lua.c, luaExtractErrorInformation.
+func errorReply(v lua.LValue, text string) resp.Value {
+	reply := resp.Err(oneLine(text))
+	if t, ok := v.(*lua.LTable); ok && t.RawGetString(fieldCounted) == lua.LTrue {
+		reply.Int = resp.Counted
+	}
+	return reply
+}
+
 // tableReply converts a table: by the one of these fields that it has, or as
 // an array that ends before the first nil.
 func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		return resp.Err(oneLine(string(s)))
+		return errorReply(t, string(s))
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
 		return resp.Simple(oneLine(string(s)))

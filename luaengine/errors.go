@@ -240,12 +240,15 @@ func (e *Engine) failed(L *lua.LState, cause any) resp.Value {
 	default:
 		panic(cause)
 	}
-	return resp.Err(oneLine(e.uncaught(f)))
+	return e.uncaught(f)
 }
 
-// uncaught is the text of an error that no pcall caught.
+// uncaught is the reply of an error that no pcall caught.
+func (e *Engine) uncaught(f *failure) resp.Value { return errorReply(f.value, e.uncaughtText(f)) }
+
+// uncaughtText is its text.
 // Source: eval.c, the error handler of scripts; script_lua.c, luaCallFunction.
-func (e *Engine) uncaught(f *failure) string {
+func (e *Engine) uncaughtText(f *failure) string {
 	text := "ERR " + tostring(f.value)
 	if t, ok := f.value.(*lua.LTable); ok {
 		text = tostring(t.RawGetString("err"))

@@ -152,12 +152,15 @@ func (e *Engine) giveError(L *lua.LState, t *lua.LTable, protect bool) int {
 	return 1
 }
 
+// fieldCounted is true in an error that the server has counted already.
+const fieldCounted = "ignore_error_stats_update"
+
 // errorTable is the error of a command as scripts see it. The text begins with
 // its code.
 // Source: script_lua.c, redisProtocolToLuaType_Error.
 func errorTable(L *lua.LState, text string) *lua.LTable {
 	t := field(L, "err", lua.LString(text))
-	t.RawSetString("ignore_error_stats_update", lua.LTrue)
+	t.RawSetString(fieldCounted, lua.LTrue)
 	return t
 }
 

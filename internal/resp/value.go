@@ -29,7 +29,7 @@ const (
 // that is used again).
 type Value struct {
 	Kind Kind
-	Int  int64  // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"
+	Int  int64  // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"; see Counted
 	Str  string // a Double's: its text, "" for that of FormatDouble
 	List []Value
 }
@@ -42,6 +42,10 @@ var (
 	Zero     = Value{Kind: Integer}
 	One      = Value{Kind: Integer, Int: 1}
 )
+
+// Counted is the Int of an Error that a script replies and that the server has counted
+// among its errors already. It is not sent.
+const Counted = 1
 
 // Int returns an integer reply.
 func Int(n int64) Value { return Value{Kind: Integer, Int: n} }

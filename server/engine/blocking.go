@@ -182,7 +182,7 @@ func (n *Node) endWait(s *Session, reply resp.Value) {
 // Source: updateStatsOnUnblock of Redis 7.0.
 func (n *Node) accountEnd(s *Session, args [][]byte, failure string) {
 	c := n.push(s)
-	c.Cmd, c.Args, c.counted = s.last, args, true
+	c.Cmd, c.Args, c.counted = s.last, args, errorCounted
 	c.accountWaited(0, failure)
 	n.pop()
 }

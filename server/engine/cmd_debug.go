@@ -91,9 +91,10 @@ func runDebugDigestValue(c *Call) resp.Value {
 	return resp.List(list...)
 }
 
-// runDebugError is DEBUG ERROR text, which begins with a code of its own.
+// runDebugError is DEBUG ERROR text, which begins with a code of its own. To Redis it
+// has not failed.
 func runDebugError(c *Call) resp.Value {
-	c.counted = true
+	c.counted = failureIgnored
 	return resp.Err(blanked(c.Args[2]))
 }
 

@@ -92,8 +92,16 @@ type Call struct {
 	forced     bool // propagate although nothing has changed
 	plain      bool // it runs a script, and took the shortest way
 	quiet      bool // nobody takes note of a change but the counters
-	counted    bool // its error has been counted already: by the script's call that failed
+	counted    counting
 }
+
+// counting is what is not counted of a call that fails.
+type counting uint8
+
+const (
+	errorCounted   counting = iota + 1 // the error: it is already, by the script's call that failed
+	failureIgnored                     // anything
+)
 
 // NowMillis is the node's wall clock in Unix milliseconds, read now.
 func (c *Call) NowMillis() int64 { return c.Node.nowMillis() }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"strings"
 
 	"minikv/internal/resp"
@@ -128,10 +129,10 @@ func (c *Call) run(reply *resp.Value) {
 	*reply = c.Cmd.Run(c)
 }
 
-// failureOf is the text of a reply that is an error, or "".
+// failureOf is the text of a reply that is an error, a dash if it has none, or "".
 func failureOf(reply *resp.Value) string {
 	if reply.Kind == resp.Error {
-		return reply.Str
+		return cmp.Or(reply.Str, "-")
 	}
 	return ""
 }

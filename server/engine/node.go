@@ -265,7 +265,7 @@ func (n *Node) pushIn(s *Session, db *datastore.DB) *Call {
 	c.Node, c.Session, c.DB, c.Proto = n, s, db, s.Proto
 	c.Cmd, c.Args, c.Ready, c.changes, c.reply.Kind = nil, nil, nil, 0, resp.None
 	c.Script, c.InTx, c.Again, c.replicated = false, false, false, false
-	c.forced, c.plain, c.quiet, c.counted = false, false, false, false
+	c.forced, c.plain, c.quiet, c.counted = false, false, false, 0
 	return c
 }
 

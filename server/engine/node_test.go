@@ -110,7 +110,7 @@ func TestCallBeginsEmpty(t *testing.T) {
 	s := f.session()
 	used := Call{Node: f.node, Session: s, Cmd: &table[0], Args: [][]byte{{1}}, DB: s.db(), Proto: 3, Script: true,
 		InTx: true, Again: true, Ready: []byte{1}, reply: resp.OK, changes: 1, replicated: true, forced: true, plain: true,
-		quiet: true, counted: true}
+		quiet: true, counted: errorCounted}
 	for i := range reflect.TypeFor[Call]().NumField() {
 		require.False(t, reflect.ValueOf(used).Field(i).IsZero(), reflect.TypeFor[Call]().Field(i).Name)
 	}

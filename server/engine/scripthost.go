@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"minikv/internal/resp"
@@ -15,7 +13,6 @@ type scriptHost struct {
 	node      *Node
 	call      *Call         // the commands of the script, one after the other
 	noWrites  string        // why the script may not write, or ""
-	failures  []string      // errors that calls of the script have met, no two the same
 	slot      int           // cluster: the only slot it may use; -1: not known yet
 	stale     bool          // a replica out of touch, which must not answer from what it has
 	function  string        // its name, "" for EVAL
@@ -74,29 +71,23 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 	h.running, n.effects.muted = false, false
 	switch reply.Kind {
 	case resp.Error:
-		c.counted = slices.ContainsFunc(h.failures, func(text string) bool { return strings.HasPrefix(reply.Str, text) })
+		if reply.Int == resp.Counted {
+			c.counted = errorCounted
+		}
 	case resp.Array, resp.Map, resp.Set:
 		c.countErrorsIn(reply.List)
 	}
 }
 
-// failed notes the error of a call. A script meets few that differ.
-func (h *scriptHost) failed(text string) {
-	const most = 64
-	if len(h.failures) < most && !slices.Contains(h.failures, text) {
-		h.failures = append(h.failures, text)
-	}
-}
-
-// countErrorsIn counts the errors in a list that a script replies: those that its calls
-// have met are counted as errors already.
+// countErrorsIn counts the errors in a list that a script replies, but for those that
+// are counted already.
 // Source: afterErrorReply of Redis 7.0.
 func (c *Call) countErrorsIn(list []resp.Value) {
 	stats := &c.Node.stats
 	fresh := false
 	for i := range list {
 		switch v := &list[i]; {
-		case v.Kind == resp.Error && slices.Contains(c.Node.scripts.host.failures, v.Str):
+		case v.Kind == resp.Error && v.Int == resp.Counted:
 			stats.of(c.Cmd).failed++
 		case v.Kind == resp.Error:
 			stats.countError(v.Str)
@@ -113,7 +104,7 @@ func (c *Call) countErrorsIn(list []resp.Value) {
 // reset forgets the script before.
 func (h *scriptHost) reset() {
 	// Member by member, because a literal would be made elsewhere and copied.
-	h.noWrites, h.failures, h.command, h.started = "", h.failures[:0], nil, 0
+	h.noWrites, h.command, h.started = "", nil, 0
 	h.stale, h.loading, h.wrote, h.killed = false, false, false, false
 }
 
@@ -173,7 +164,6 @@ func (h *scriptHost) Call(handle luaengine.Handle, args [][]byte, proto int, rep
 	}
 	if reply.Kind == resp.Error {
 		stats.count(c, reply.Str)
-		h.failed(reply.Str)
 		return
 	}
 	stats.of(cmd).calls++
@@ -204,7 +194,6 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
 		h.node.stats.reject(cmd, bad)
-		h.failed(bad)
 		*reply = resp.Err(bad)
 		return
 	}
@@ -212,9 +201,6 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 	c := h.call
 	c.next(cmd, args, proto)
 	c.execute(reply)
-	if reply.Kind == resp.Error {
-		h.failed(reply.Str)
-	}
 	if c.DB.Index() != c.Session.DB {
 		c.DB = c.Session.db()
 	}

@@ -78,9 +78,9 @@ func (c *Call) note(taken time.Duration) {
 func (s *statistics) count(c *Call, failure string) *commandStats {
 	one := s.of(c.Cmd)
 	one.calls++
-	if failure != "" {
+	if failure != "" && c.counted != failureIgnored {
 		one.failed++
-		if !c.counted {
+		if c.counted != errorCounted {
 			s.countError(failure)
 		}
 	}
@@ -111,9 +111,16 @@ func (s *statistics) of(cmd *Command) *commandStats {
 	return &(*page)[at%uint(len(statsPage{}))]
 }
 
+// countError counts an error by the code that its text begins with; what is no code, as
+// no blank ends it soon, is counted as ERR.
+// Source: afterErrorReply of Redis 7.0.
 func (s *statistics) countError(text string) {
+	const longestCode = 30
 	s.errors++
-	code, _, _ := strings.Cut(text, " ")
+	code, _, ok := strings.Cut(text, " ")
+	if !ok || len(code) > longestCode {
+		code = "ERR"
+	}
 	if s.perError == nil {
 		s.perError = make(map[string]int64)
 	}
