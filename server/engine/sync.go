@@ -35,8 +35,15 @@ func runPsync(c *Call) resp.Value {
 	case s.outside.replica:
 		return resp.Value{}
 	}
-	s.own().outside.acks = len(c.Args) > 1
-	goesOn := s.outside.acks && n.continues(s, c.Args)
+	isPsync, next := len(c.Args) > 1, int64(0)
+	if isPsync {
+		var ok bool
+		if next, ok = parseInt(c.Args[2]); !ok {
+			return resp.Err(errNotInt)
+		}
+	}
+	s.own().outside.acks = isPsync
+	goesOn := isPsync && n.continues(s, string(c.Args[1]), next)
 	n.CountSync(goesOn, s.outside.acks && string(c.Args[1]) != "?")
 	if goesOn {
 		return resp.Value{}
@@ -52,14 +59,13 @@ func runPsync(c *Call) resp.Value {
 	return resp.Value{}
 }
 
-// continues attaches a replica that has the history of this node up to an offset
-// from which the log goes on.
-func (n *Node) continues(s *Session, args [][]byte) bool {
-	next, ok := parseInt(args[2])
-	if !ok || !n.HasHistory(string(args[1]), next-1) {
+// continues attaches a replica that has the history of that name, if it is this node's,
+// up to the offset next, from which the log goes on.
+func (n *Node) continues(s *Session, history string, next int64) bool {
+	if !n.HasHistory(history, next-1) {
 		return false
 	}
-	if _, ok = n.EffectsSince(next - 1); !ok {
+	if _, ok := n.EffectsSince(next - 1); !ok {
 		return false
 	}
 	answer := "+CONTINUE"
