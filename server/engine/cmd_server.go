@@ -105,7 +105,7 @@ func runShutdown(c *Call) resp.Value {
 		}
 	}
 	switch {
-	case abort && len(c.Args) > 2, request.Save && request.NoSave:
+	case abort && request != Shutdown{}, request.Save && request.NoSave:
 		return resp.Err(errSyntax)
 	case abort:
 		return resp.Err("ERR No shutdown in progress.")
