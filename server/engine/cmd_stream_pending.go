@@ -267,7 +267,10 @@ type autoClaim struct {
 // runXAutoClaim is XAUTOCLAIM key group consumer min-idle-time start [COUNT n] [JUSTID].
 // It replies where to go on, what was claimed, and what was found deleted.
 func runXAutoClaim(c *Call) resp.Value {
-	const attemptsPerEntry = 10
+	const (
+		attemptsPerEntry = 10
+		mostTransient    = 1 << 42 // IDs, for which Redis wants room beforehand: what 47 bits of addresses have
+	)
 	key := c.Args[1]
 	s, err := c.DB.Stream(key) // it may find that it has expired
 	opt, bad := parseAutoClaim(c.Args)
@@ -279,6 +282,9 @@ func runXAutoClaim(c *Call) resp.Value {
 	}
 	if s == nil || s.Group(c.Args[2]) == nil {
 		return resp.Err(errNoGroup(key, c.Args[2]))
+	}
+	if opt.count > mostTransient {
+		return resp.Err("ERR Insufficient memory, failed allocating transient memory, COUNT too high.")
 	}
 	c.ReplicateNothing()
 	g, now := s.Group(c.Args[2]), c.NowMillis()
