@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -55,21 +56,34 @@ func (e *Engine) baseErrorHandler(L *lua.LState) int {
 	return 1
 }
 
-// baseCollectGarbage answers as if there was nothing to collect.
+// What the garbage collector tells, always the same, as a run must not depend on the
+// memory in use: about what the Lua of a redis-server has that was started just now.
+const (
+	collectorCount = 36.5  // KiB in use
+	collectorPause = 200.0 // percent; setpause and setstepmul return what was set before
+)
+
+// baseCollectGarbage answers as if nothing was ever collected or set.
 func (e *Engine) baseCollectGarbage(L *lua.LState) int {
+	told := lua.LValue(lua.LNumber(0))
 	switch option := e.optString(L, 1, "collect"); option {
-	case "collect", "stop", "restart", "count", "setpause", "setstepmul":
-		L.Push(lua.LNumber(0))
+	case "collect", "stop", "restart":
+	case "count":
+		told = lua.LNumber(collectorCount)
 	case "step":
-		L.Push(lua.LTrue)
+		told = lua.LFalse
+	case "setpause", "setstepmul":
+		told = lua.LNumber(collectorPause)
 	default:
 		e.argError(L, 1, fmt.Sprintf("invalid option '%s'", option))
 	}
+	e.optInt(L, 2, 0)
+	L.Push(told)
 	return 1
 }
 
 func (e *Engine) baseGCInfo(L *lua.LState) int {
-	L.Push(lua.LNumber(0))
+	L.Push(lua.LNumber(math.Floor(collectorCount)))
 	return 1
 }
 

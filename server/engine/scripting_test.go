@@ -22,6 +22,15 @@ func TestScriptCacheIsTheNodesOwn(t *testing.T) {
 		"SCRIPT KILL", "(error) NOTBUSY No scripts in execution right now.")
 }
 
+// A run must not depend on the memory in use: what the garbage collector tells is always the same.
+func TestTheGarbageCollectorTellsTheSame(t *testing.T) {
+	f := newFixture(t, withLua)
+	for range 2 {
+		f.expect(f.session(), `EVAL "return {tostring(collectgarbage('count')),gcinfo(),collectgarbage('step')}" 0`,
+			"1) \"36.5\"\n2) (integer) 36\n3) (nil)")
+	}
+}
+
 // math.random runs on until a restart, cjson's settings last until SCRIPT FLUSH.
 func TestWhatScriptsLeaveToTheNext(t *testing.T) {
 	f := newFixture(t, withLua)
