@@ -196,7 +196,10 @@ func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
 	n.activeExpiry(now)
-	n.limitTracked()
+	if at, ok := n.limitDue(); ok && at <= now {
+		n.limitTracked()
+		n.tracking.limitAt = 0
+	}
 	n.flushEffects(false)
 	n.pingOutside(now)
 	n.settle(nil)
@@ -205,10 +208,10 @@ func (n *Node) Tick() {
 // NextDeadline is how long, by the node's wall clock, until Tick is next of
 // use: 0 when it is overdue, false when nothing waits for time to pass.
 func (n *Node) NextDeadline() (time.Duration, bool) {
-	if n.tracksTooMany() {
-		return 0, true
-	}
 	at, ok := n.blocking.next()
+	if due, has := n.limitDue(); has && (!ok || due < at) {
+		at, ok = due, true
+	}
 	if next, has := n.keys.NextExpiry(); has && n.expiresKeys() && (!ok || next < at) {
 		at, ok = next, true
 	}

@@ -19,6 +19,7 @@ type tracking struct {
 	prefixes []trackedPrefix        // broadcasting mode, in the order of their bytes
 	owed     [][]byte               // to the running client: what to send it behind its reply
 	over     int                    // commands in a row that found more keys than are allowed
+	limitAt  int64                  // Unix milliseconds at which Tick has some forgotten; 0: there are not too many
 }
 
 // trackedKey is a key that clients have read.
@@ -146,6 +147,7 @@ func (c *Call) rememberKeys() {
 	for _, key := range keys {
 		n.tracking.remember(key, s)
 	}
+	n.limitDue()
 }
 
 // remember notes that s has read key.
@@ -183,7 +185,7 @@ func (t *tracking) forget(key string) (readers []*Session) {
 
 // limitTracked makes readers forget some keys, drawn by chance, if more are
 // tracked than tracking-table-max-keys allows; the more, the longer that lasts.
-// It is called before each command.
+// It is called before each command, and by Tick where none comes.
 // Source: trackingLimitUsedSlots of Redis 7.0.
 func (n *Node) limitTracked() {
 	t := &n.tracking
@@ -212,6 +214,21 @@ func (n *Node) limitTracked() {
 func (n *Node) tracksTooMany() bool {
 	t := &n.tracking
 	return t.clients > 0 && n.conf.trackedKeys > 0 && len(t.keys) > n.conf.trackedKeys
+}
+
+// limitDue is when Tick is to limit what is tracked, in Unix milliseconds: as long after
+// it was first asked with too many keys as there is between two runs of Redis's serverCron.
+func (n *Node) limitDue() (at int64, ok bool) {
+	const cronMillis = 100
+	t := &n.tracking
+	switch {
+	case !n.tracksTooMany():
+		t.limitAt = 0
+		return 0, false
+	case t.limitAt == 0:
+		t.limitAt = n.nowMillis() + cronMillis
+	}
+	return t.limitAt, true
 }
 
 // wantsInvalidation reports whether s is to be told that a key which it has

@@ -36,6 +36,28 @@ func TestInvalidationsGoOutInTheOrderOfIDs(t *testing.T) {
 	require.Equal(t, []*Session{w, a, b, c}, f.node.Dirty())
 }
 
+// What is tracked beyond tracking-table-max-keys is forgotten a tenth of a second later, unless a
+// command comes before.
+func TestTooManyTrackedKeysAreForgottenLater(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.expect(s, "CONFIG SET tracking-table-max-keys 1", "OK")
+	f.do(s, "HELLO 3")
+	f.do(s, "CLIENT TRACKING ON")
+	f.do(s, "MGET k l")
+	wait, ok := f.node.NextDeadline()
+	require.True(t, ok)
+	require.Equal(t, 100*time.Millisecond, wait)
+	f.clock.advance(99 * time.Millisecond)
+	f.node.Tick()
+	require.Empty(t, s.Out)
+	f.clock.advance(time.Millisecond)
+	f.node.Tick()
+	require.Contains(t, string(s.Out), "invalidate")
+	_, ok = f.node.NextDeadline()
+	require.False(t, ok)
+}
+
 func TestTrackingIsCounted(t *testing.T) {
 	f := newFixture(t)
 	a, b, c := f.session(), f.session(), f.session()
