@@ -322,15 +322,17 @@ func (n *Node) activeExpiry(now int64) {
 // expiresKeys reports whether keys expire without being asked for.
 func (n *Node) expiresKeys() bool { return !n.conf.noExpire && !n.conf.noCron }
 
-// onExpire is the keyspace's report that it removed an expired key.
+// onExpire is the keyspace's report that it removed an expired key: unlike with other
+// changes who tracks it is told after those who listen to events.
+// Source: deleteExpiredKeyAndPropagate of Redis 7.0.
 func (n *Node) onExpire(db int, key string) {
 	n.stats.expired++
 	if n.recording() {
 		n.replicateIn(db, n.deletion("lazyfree-lazy-expire"), []byte(key))
 	}
 	n.touch(db, key)
-	n.invalidate(key, nil)
 	n.notify(db, "expired", key)
+	n.invalidate(key, nil)
 	if n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Expired, Key: key})
 	}
