@@ -161,16 +161,25 @@ func (r *rewriter) callOf(fn *lua.LFunction, line int) ast.Stmt {
 	return s
 }
 
+// lastLine is the line of the last statement; of none it is before.
+func lastLine(stmts []ast.Stmt, before int) int {
+	if len(stmts) == 0 {
+		return before
+	}
+	return stmts[len(stmts)-1].Line()
+}
+
 // loop rewrites the body of a loop in a scope that already holds its
-// variables.
-func (r *rewriter) loop(body []ast.Stmt, line int) []ast.Stmt {
+// variables. turn is the line of Lua's jump back, on which a script that does
+// little else in the loop is killed.
+func (r *rewriter) loop(body []ast.Stmt, line, turn int) []ast.Stmt {
 	r.fork(line)
 	functions, breaks := r.functions, r.breaks
 	body = r.stmts(body)
 	if r.functions > functions && r.breaks > breaks {
 		body = append(captured(line), body...)
 	}
-	return append([]ast.Stmt{r.callOf(r.e.sand.tick, line)}, body...)
+	return append([]ast.Stmt{r.callOf(r.e.sand.tick, turn)}, body...)
 }
 
 // captured is a variable that a function refers to, which is never made. With one in
@@ -207,11 +216,11 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	case *ast.WhileStmt:
 		r.expr(&s.Condition)
 		mark := len(r.locals)
-		s.Stmts = r.loop(s.Stmts, s.Line())
+		s.Stmts = r.loop(s.Stmts, s.Line(), lastLine(s.Stmts, s.Condition.Line()))
 		r.locals = r.locals[:mark]
 	case *ast.RepeatStmt:
 		mark := len(r.locals)
-		s.Stmts = r.loop(s.Stmts, s.Line())
+		s.Stmts = r.loop(s.Stmts, s.Line(), s.Condition.Line())
 		r.expr(&s.Condition)
 		r.locals = r.locals[:mark]
 	case *ast.IfStmt:
@@ -282,7 +291,7 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 	}
 	mark := len(r.locals)
 	r.declare(s.Name)
-	s.Stmts = r.loop(s.Stmts, s.Line())
+	s.Stmts = r.loop(s.Stmts, s.Line(), s.Line())
 	r.locals = r.locals[:mark]
 	if plain {
 		return s
@@ -354,7 +363,7 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 			s.Names = append(s.Names, "(for unused)")
 		}
 	}
-	s.Stmts = r.loop(s.Stmts, s.Line())
+	s.Stmts = r.loop(s.Stmts, s.Line(), s.Line())
 	r.locals = r.locals[:mark]
 	if plain {
 		return s

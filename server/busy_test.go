@@ -3,6 +3,8 @@ package server_test
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
@@ -51,6 +53,24 @@ func TestBusy(t *testing.T) {
 	other.do("PING", "+PONG\r\n")
 	other.do("SCRIPT KILL", "-NOTBUSY No scripts in execution right now.\r\n")
 	other.do("EXISTS q k", ":0\r\n")
+}
+
+// A script is killed on the line of Lua's jump back to the beginning of the loop. (Where others of
+// the loop's instructions are on other lines, redis-server names now one and now another.)
+func TestWhereAScriptIsKilled(t *testing.T) {
+	_, address := start(t, "busy-reply-threshold", "50")
+	for _, c := range []struct{ script, line string }{
+		{`while true do\nend`, "1"},
+		{`while\ntrue do end`, "2"},
+		{`local i=0\nwhile true do\n i=i+1\nend`, "3"},
+		{`while true do\nlocal a=1\n\n end`, "2"},
+		{`repeat\nuntil false`, "2"},
+		{`for i=1,1e12 do\n\nend`, "1"},
+	} {
+		runner, other := startScript(t, address, c.script)
+		other.do("SCRIPT KILL", "+OK\r\n")
+		require.Contains(t, runner.until("\r\n"), "on @user_script:"+c.line+".", c.script)
+	}
 }
 
 // A script that has written cannot be killed, even by a pcall around its loop.
