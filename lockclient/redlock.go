@@ -68,18 +68,17 @@ func (r *redlock) await(ctx context.Context, q *request) (waiting, error) {
 func (r *redlock) withdraw(*request, error) {}
 
 func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
-	rt := r.clients[0].rt
-	limit := q.nodeTimeout
+	rt, lease, limit := r.clients[0].rt, q.lease, q.nodeTimeout
 	if limit <= 0 {
-		limit = q.lease / 20
+		limit = lease / 20
 	}
 	rd := newRound(rt, len(r.clients), r.all(), limit)
 	ans.owner, ans.sent, ans.round = r.form.newOwner(r.clients[0]), rt.Mono(), rd
-	failure, err := r.poll(ctx, rd, r.all(), ans.owner, q.lease, func(ctx context.Context, n node) NodeResult {
-		return r.form.acquire(ctx, n, q.lease)
+	failure, err := r.poll(ctx, rd, r.all(), ans.owner, lease, func(ctx context.Context, n node) NodeResult {
+		return r.form.acquire(ctx, n, lease)
 	})
 	switch {
-	case err == nil && failure == nil && validity(ans.sent, q.lease) > rt.Mono():
+	case err == nil && failure == nil && validity(ans.sent, lease) > rt.Mono():
 		ans.taken = true
 		return nil
 	case err == nil && failure == nil:
@@ -90,7 +89,7 @@ func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 	answered, results := rd.end(), rd.results()
 	for _, i := range answered {
 		n := node{r.clients[i], r.key, ans.owner, limit}
-		n.client.rt.Go(func() { r.giveBack(n, results[i], q.lease) })
+		n.client.rt.Go(func() { r.giveBack(n, results[i], lease) })
 	}
 	ans.hint = r.form.hint(rt, rd)
 	return err

@@ -94,7 +94,7 @@ type What uint8
 
 const (
 	Called    What = iota // a command ran, by itself or from a script: Text is it, Reply its reply
-	Changed               // a key changed: Key, and Text is its new state ("" when it is gone)
+	Changed               // a key changed: Key, and Text is its new state ("none" when it is gone)
 	Expired               // a key was found expired and removed: Key
 	Published             // a message went out: Key is the channel, Text the payload
 	Script                // a script begins: Key is its SHA1, Text its source, the first time that a trace has it

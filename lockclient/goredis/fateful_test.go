@@ -95,14 +95,17 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stage is a server in a time of its own.
+// stage is a server in a time of its own, which goes on until what a test began has ended.
 type stage struct {
 	*testing.T
 	server *minikvtest.Server
 }
 
 func staged(t *testing.T, test func(s stage)) {
-	synctest.Test(t, func(t *testing.T) { test(stage{t, minikvtest.Run(t)}) })
+	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(time.Minute)
+		test(stage{t, minikvtest.Run(t)})
+	})
 }
 
 func (s stage) transport() *fateful {

@@ -171,8 +171,8 @@ func TestReaderThatWroteAndDied(t *testing.T) {
 // inTurn takes a fair lock, gives it back and tells of it.
 func (s stage) inTurn(c *lockclient.Client, order chan<- string, name string, options ...lockclient.LockOption) {
 	h := s.lock(c.Fair("k"), s.Context(), options...)
-	assert.NoError(s, h.Unlock(s.Context()))
 	order <- name
+	assert.NoError(s, h.Unlock(s.Context()))
 }
 
 // withdrawsLate delays the withdrawals from a fair queue.
