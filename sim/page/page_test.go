@@ -32,7 +32,7 @@ func TestPageTellsTheRun(t *testing.T) {
 	for _, want := range []string{
 		s.Claim, "<b>exclusion</b> violated:", "c1 [0.116, 5.125] overlaps c2 [2.515, 7.518]",
 		"r1 is promoted to master", `"says":"c2 holds lock:1 valid=29.682s"`, "<code>locksim run x</code>",
-		`data-event="42">decided at r1 by line 6: <code>if redis.call(&#39;exists&#39;, KEYS[1]) == 0 or`, `,"decided":6}`,
+		`data-event="42">decided at r1 by line 10: <code>if redis.call(&#39;exists&#39;, KEYS[1]) == 0 or`, `,"decided":10}`,
 	} {
 		require.Contains(t, text, want)
 	}
