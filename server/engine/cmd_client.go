@@ -275,9 +275,15 @@ func (f *clientFilter) setType(name []byte) (bad string) {
 	return ""
 }
 
+// isElsewhere tells whether a filter has an address, and a session another one. Without
+// any, as in memory, it is none's.
+func isElsewhere(session string, filter *string) bool {
+	return filter != nil && (*filter == "" || session != *filter)
+}
+
 func (f *clientFilter) matches(s *Session) bool {
 	if s == f.skip || f.user != nil && s.user != f.user ||
-		f.addr != nil && s.Addr != *f.addr || f.localAddr != nil && s.localAddr() != *f.localAddr {
+		isElsewhere(s.Addr, f.addr) || isElsewhere(s.localAddr(), f.localAddr) {
 		return false
 	}
 	if f.class != "" && s.class() != f.class {
