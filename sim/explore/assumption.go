@@ -146,7 +146,7 @@ func (x *explainer) byHand(step sim.Step) string {
 
 // isGone reports whether a detail says that a key went.
 func isGone(d trace.Detail) bool {
-	return d.What == trace.Expired || d.What == trace.Changed && (d.Text == "" || d.Text == "none")
+	return d.What == trace.Expired || d.What == trace.Changed && d.Text == "none"
 }
 
 // effect is the event of a kind by which a step's effect began; nil: there is none.
