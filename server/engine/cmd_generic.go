@@ -167,8 +167,11 @@ func rename(c *Call, from, to []byte) {
 		return
 	}
 	c.DB.Rename(from, to)
-	c.Changed(from, "rename_from")
-	c.Changed(to, "rename_to")
+	db := c.DB.Index()
+	c.tell(db, from)
+	c.tell(db, to)
+	c.changedUntold(db, from, "rename_from")
+	c.changedUntold(db, to, "rename_to")
 	c.Amounts(0) // both are one change
 }
 

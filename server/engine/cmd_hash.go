@@ -65,12 +65,6 @@ func runHDel(c *Call, reply *resp.Value) {
 	reply.SetInt(int64(removed))
 }
 
-// removedReply is removed with the reply: how many there were.
-func removedReply(c *Call, key []byte, event string, n int) resp.Value {
-	c.removed(key, event, n)
-	return resp.Int(int64(n))
-}
-
 // removed tells of n elements taken from the value under key, and of the
 // key if that was all of it.
 func (c *Call) removed(key []byte, event string, n int) {
@@ -78,6 +72,20 @@ func (c *Call) removed(key []byte, event string, n int) {
 		c.Changed(key, event)
 		c.Amounts(n)
 		notifyIfGone(c, key)
+	}
+}
+
+// taken tells of n elements taken, as removed does, for those commands of Redis 7.0 that send
+// the events first, which shows where they and invalidations come on one connection. What was
+// pushed for a blocked client is taken from a list as a part of that push, which was told already.
+// Source: listElementsRemoved and serveClientsBlockedOnListKey of Redis 7.0.
+func (c *Call) taken(key []byte, event string, n int) {
+	db := c.DB.Index()
+	c.changedUntold(db, key, event)
+	c.Amounts(n)
+	notifyIfGone(c, key)
+	if !c.Again {
+		c.tell(db, key)
 	}
 }
 

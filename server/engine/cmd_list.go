@@ -115,24 +115,12 @@ func move(c *Call, from, to datastore.End) resp.Value {
 		return failed(err)
 	}
 	c.Changed(target, pushEvent(to))
-	c.popped(source, popEvent(from))
+	c.taken(source, popEvent(from), 1)
 	c.Amounts(0) // both are one change
 	if c.Again {
 		c.Amounts(0)
 	}
-	notifyIfGone(c, source)
 	return resp.Str(text)
-}
-
-// popped is Changed for a list that the command has taken something from. What was
-// pushed for a blocked client is taken as a part of that push, which was told already.
-// Source: serveClientsBlockedOnListKey of Redis 7.0.
-func (c *Call) popped(key []byte, event string) {
-	if c.Again {
-		c.changedUntold(c.DB.Index(), key, event)
-	} else {
-		c.Changed(key, event)
-	}
 }
 
 // parseEnd reads LEFT or RIGHT.
@@ -175,8 +163,7 @@ func pop(c *Call, reply *resp.Value, end datastore.End) {
 	key := c.Args[1]
 	text, ok, err := c.DB.ListPop(key, end)
 	if ok {
-		c.Changed(key, popEvent(end))
-		notifyIfGone(c, key)
+		c.taken(key, popEvent(end), 1)
 	}
 	setText(reply, text, ok, err)
 }
@@ -216,9 +203,7 @@ func popElements(c *Call, key []byte, end datastore.End, n int) ([]resp.Value, e
 		}
 		texts = append(texts, resp.Str(text))
 	}
-	c.popped(key, popEvent(end))
-	c.Amounts(n)
-	notifyIfGone(c, key)
+	c.taken(key, popEvent(end), n)
 	return texts, nil
 }
 
@@ -349,9 +334,7 @@ func runLTrim(c *Call) resp.Value {
 	if err != nil {
 		return failed(err)
 	}
-	c.Changed(key, "ltrim")
-	c.Amounts(n)
-	notifyIfGone(c, key)
+	c.taken(key, "ltrim", n)
 	if n == 0 {
 		c.ReplicateNothing()
 	}

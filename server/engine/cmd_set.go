@@ -77,7 +77,8 @@ func runSRem(c *Call) resp.Value {
 			removed++
 		}
 	}
-	return removedReply(c, c.Args[1], "srem", removed)
+	c.removed(c.Args[1], "srem", removed)
+	return resp.Int(int64(removed))
 }
 
 // runSCard is SCARD key.
@@ -140,7 +141,7 @@ func runSMove(c *Call) resp.Value {
 	if has, err := c.DB.SetRemove(from, name); !has {
 		return flagReply(false, err)
 	}
-	removedReply(c, from, "srem", 1)
+	c.taken(from, "srem", 1)
 	if !there {
 		if _, err := c.DB.SetAdd(to, name); err != nil {
 			return failed(err)
@@ -206,7 +207,7 @@ func popRandom(c *Call, key []byte, count int) []string {
 		}
 		_, _ = c.DB.SetRemove(key, []byte(names[i]))
 	}
-	removedReply(c, key, "spop", count)
+	c.taken(key, "spop", count)
 	return names
 }
 

@@ -145,8 +145,7 @@ func runXTrim(c *Call) resp.Value {
 	}
 	removed := s.Trim(opt.trim)
 	if removed > 0 {
-		c.Changed(c.Args[1], "xtrim")
-		c.Amounts(int(removed))
+		c.taken(c.Args[1], "xtrim", int(removed))
 		if opt.trim.Approx {
 			effect := append([][]byte(nil), c.Args...)
 			opt.makeExact(effect, s)

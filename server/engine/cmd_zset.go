@@ -259,7 +259,9 @@ func runZRem(c *Call, reply *resp.Value) {
 			removed++
 		}
 	}
-	c.removed(c.Args[1], "zrem", removed)
+	if removed > 0 {
+		c.taken(c.Args[1], "zrem", removed)
+	}
 	reply.SetInt(int64(removed))
 }
 
@@ -306,7 +308,12 @@ func popMembers(c *Call, key []byte, highest bool, count int64) ([]datastore.Mem
 	if err = c.DB.ZRemoveSpan(key, from, to); err != nil {
 		return nil, err
 	}
-	removedReply(c, key, event, len(members))
+	if len(members) > 0 {
+		c.changedUntold(c.DB.Index(), key, event)
+		c.Amounts(len(members))
+		c.tell(c.DB.Index(), key)
+		notifyIfGone(c, key)
+	}
 	return members, nil
 }
 

@@ -36,6 +36,12 @@ func (c *Call) Changed(key []byte, event string) {
 
 // ChangedIn is Changed for a key of another database.
 func (c *Call) ChangedIn(db int, key []byte, event string) {
+	c.tell(db, key)
+	c.changedUntold(db, key, event)
+}
+
+// tell tells those of a change who watch or track the key, or are blocked on it.
+func (c *Call) tell(db int, key []byte) {
 	n := c.Node
 	if n.watched != nil || n.blocking.keys != nil {
 		n.touch(db, string(key))
@@ -43,11 +49,9 @@ func (c *Call) ChangedIn(db int, key []byte, event string) {
 	if n.tracking.inUse() {
 		n.invalidate(string(key), c.writer())
 	}
-	c.changedUntold(db, key, event)
 }
 
-// changedUntold is ChangedIn for what those are not told of who watch or track the key,
-// or are blocked on it.
+// changedUntold is ChangedIn without tell: for what nobody is told of, or not in this order.
 func (c *Call) changedUntold(db int, key []byte, event string) {
 	n := c.Node
 	c.changes++
