@@ -103,7 +103,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
 	queued = queued && !r.reenters // who has the lock has no place in the queue
-	alone := r.hold == nil
+	alone := r.hold == nil && !r.reenters
 	back := alone && (queued || isDoubtful(err) || errors.Is(err, ErrReplication))
 	if !queued && !back {
 		return
@@ -138,7 +138,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 // nothing is left to do.
 func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error) bool {
 	ctx := context.WithoutCancel(c.base)
-	_ = c.takeTurn(ctx, r.hold) // which has no end
+	_ = c.takeTurn(ctx, r.hold, -1) // which has no end
 	defer c.endTurn(r.hold)
 	return !c.isLast(r) || withdraw(ctx) == nil
 }

@@ -84,7 +84,7 @@ func (h *Held) Until() time.Duration {
 // and ErrReplication the shorter of both leases counts.
 func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	c := h.lock.client
-	err := c.takeTurn(ctx, h.hold)
+	err := c.takeTurn(ctx, h.hold, -1)
 	if err != nil {
 		return opError("extend", h.Key(), err)
 	}
@@ -94,7 +94,7 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 		err = h.lock.kind.extend(ctx, h, lease)
 	}
 	switch {
-	case err == nil && !c.prolong(h.hold, sent, lease, true):
+	case err == nil && !c.prolong(h.hold, sent, lease, false):
 		err = ErrLost
 	case err != nil && err != ErrNotHeld:
 		c.doubt(h.hold, lease, 0, err)
@@ -119,8 +119,8 @@ func (h *Held) Unlock(ctx context.Context) error {
 	}
 	h.cancel(nil)
 	ctx = context.WithoutCancel(ctx)
-	_ = c.takeTurn(ctx, h.hold) // which has no end
-	l := c.leaves(h.hold)
+	_ = c.takeTurn(ctx, h.hold, -1) // which has no end
+	l := c.leaves(h)
 	err := h.lock.kind.release(ctx, h, l)
 	c.endTurn(h.hold)
 	if err == ErrLost {

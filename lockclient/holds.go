@@ -24,21 +24,18 @@ const noEnd time.Duration = 1 << 61
 func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if inner != nil && len(inner.held) > 0 && (named == "" || named == inner.owner) {
-		h = inner
-	} else if named != "" {
-		h = c.keeper.of(holdID{l.space, l.key, named})
-	}
 	switch {
-	case h == nil && named != "":
-		h = &hold{space: l.space, named: true, key: l.key, owner: named, renewal: l.kind.renewal()}
-		c.keeper.asked(h)
-	case h == nil:
+	case inner != nil && len(inner.held) > 0 && (named == "" || named == inner.owner):
+		h = inner
+	case named != "":
+		h = c.keeper.asked(holdID{l.space, l.key, named}, l.kind.renewal())
+	default:
 		return nil, nil
-	case h.isLost:
+	}
+	if h.isLost {
 		return nil, ErrLost
 	}
-	h.pending++
+	h.line.pending++
 	return h, nil
 }
 
@@ -47,11 +44,11 @@ func (c *Client) unreserve(r *request) {
 	now, h := c.rt.Mono(), r.hold
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.pending--
+	h.line.pending--
 	if r.leaving {
-		h.leaving--
+		h.line.leaving--
 	}
-	if h.pending == 0 && h.index < 0 && h.doubtful > 0 {
+	if h.line.pending == 0 && h.index < 0 && h.doubtful > 0 && !h.isOver {
 		c.keeper.owe(h, now)
 	}
 	c.keeper.forget(h)
@@ -62,19 +59,20 @@ func (c *Client) unreserve(r *request) {
 func (c *Client) isLast(r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l := r.hold.line
 	r.leaving = true
-	r.hold.leaving++
-	return r.hold.leaving == r.hold.pending
+	l.leaving++
+	return l.leaving == l.pending
 }
 
 // reentered tells, for an acquisition whose turn it is, whether h is held, and with
 // which lease. It is over if it has been given back, or lost, in the meantime: then
 // the acquisition has no place in it.
-func (c *Client) reentered(h *hold, named bool) (held, over bool, lease time.Duration) {
+func (c *Client) reentered(h *hold) (held, over bool, lease time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held = len(h.held) > 0
-	return held, h.isLost || !held && !named, h.lease
+	return held, h.isLost || h.isOver || !held && !h.named, h.lease
 }
 
 // doubt notes, of a request that failed with err when it was its turn, what the server
@@ -84,8 +82,8 @@ func (c *Client) doubt(h *hold, lease time.Duration, more int, err error) {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if errors.Is(err, ErrUnknown) && (h.least == 0 || lease < h.least) {
-		h.least = lease
+	if errors.Is(err, ErrUnknown) {
+		h.unsureOf(lease, now+c.timeout)
 	}
 	h.doubtful += more
 	h.late = h.late || more > 0 && errors.Is(err, ErrUnknown)
@@ -115,8 +113,9 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		h = &held.first
 		held.hold = h
 		*h = hold{space: a.lock.space, key: a.lock.key, owner: a.owner,
-			renewal: a.lock.kind.renewal(), pending: 1, index: -1, round: ans.round}
-		h.held = h.first[:0]
+			renewal: a.lock.kind.renewal(), index: -1, round: ans.round}
+		h.held, h.line = h.first[:0], &h.own
+		h.line.pending = 1
 	}
 	if n := len(ans.members); n > 0 {
 		ctx = ans.members[n-1].ctx // which ends with each of them
@@ -158,15 +157,14 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	case h.isLost || h.index >= 0 && h.until <= held.since:
 		return false
 	case h.index < 0:
-		k.add(h)
+		k.add(h, held.since)
 	}
 	h.held = append(h.held, held)
-	h.pending--
-	h.count++
+	h.line.pending--
 	if held.renewed {
 		k.serve(h, held.since+c.watchdog/3)
 	}
-	h.lease = lease
+	h.lease, h.asked = lease, sent
 	h.until = c.reach(h, sent, lease)
 	h.ends = max(h.ends, held.since+lease)
 	k.sooner(h)
@@ -204,28 +202,29 @@ func (c *Client) extending(held *Held, sent, lease time.Duration) (time.Duration
 	case h.renewed > 0:
 		lease = max(lease, c.watchdog)
 	}
-	h.lease = lease
+	h.lease, h.asked = lease, sent
 	h.until = min(h.until, c.reach(h, sent, lease))
 	c.keeper.sooner(h)
 	return lease, nil
 }
 
 // prolong notes a lease that the server confirmed; false if that came too
-// late: the hold had ended, and stays so. A renewal never cuts what was asked for
-// later: cut is false then.
-func (c *Client) prolong(h *hold, sent, lease time.Duration, cut bool) bool {
+// late: the hold had ended, and stays so. That of a renewal counts only if it is
+// longer, and none was asked for later, which may have replaced it: renews is true then.
+func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.index < 0 || h.until <= now {
 		return false
 	}
-	before := h.until
-	h.until = c.reach(h, sent, lease)
-	if !cut {
-		h.until = max(before, h.until)
-	}
 	h.ends = max(h.ends, now+lease)
+	switch until := c.reach(h, sent, lease); {
+	case !renews:
+		h.until = until
+	case sent > h.asked:
+		h.until = max(h.until, until)
+	}
 	return true
 }
 
@@ -240,30 +239,32 @@ type leaving struct {
 	late     bool // see hold
 }
 
-// drop takes one acquisition out; ok is false if it was unlocked before.
-func (c *Client) drop(held *Held) (ok bool) {
+// drop notes that an acquisition is to be given back; false if that was noted before.
+func (c *Client) drop(held *Held) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := held.hold
-	if held.released {
-		return false
-	}
+	first = !held.released
 	held.released = true
-	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
-	if len(h.held) == 0 {
-		c.keeper.remove(h)
-		c.keeper.rest()
-	}
-	c.unserve(held)
-	return true
+	return first
 }
 
-// leaves counts an acquisition out that was dropped and whose turn it is.
-func (c *Client) leaves(h *hold) leaving {
+// leaves takes out an acquisition whose turn it is to be given back.
+func (c *Client) leaves(held *Held) leaving {
+	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.count--
-	return leaving{left: h.count, doubtful: h.doubtful, late: h.late, lost: h.isLost,
+	k, h := &c.keeper, held.hold
+	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
+	if len(h.held) == 0 {
+		h.isOver = true
+		k.remove(h)
+		k.rest()
+		if now <= h.unsure {
+			k.owe(h, now)
+		}
+	}
+	c.unserve(held)
+	return leaving{left: len(h.held), doubtful: h.doubtful, late: h.late, lost: h.isLost,
 		lease: h.lease, until: h.until, ends: h.ends}
 }
 

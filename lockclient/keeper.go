@@ -45,25 +45,26 @@ type hold struct {
 	space      space
 	named      bool // see request
 	isLost     bool
+	isOver     bool // all that was granted has been given back: what its owner has from now on is another hold
 	late       bool // an acquisition of unknown outcome may still be on its way
 	key, owner string
 	lost       chan struct{} // closed when the hold is lost; nil: nobody has asked for it
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone
 
-	held     []*Held       // granted, and not unlocked
+	held     []*Held       // granted, and not given back
 	first    [1]*Held      // backs held: mostly there is one
-	pending  int           // acquisitions under way
-	leaving  int           // those of them that are giving up
-	count    int           // granted, and not given back
 	renewed  int           // those that the watchdog serves
 	doubtful int           // requests of unknown outcome: the server may count so many more
 	lease    time.Duration // as the last acquisition or Extend set it
 	least    time.Duration // the shortest that a request of unknown outcome may yet bring into force; 0: none may
+	unsure   time.Duration // Mono time until which that may come, and a hold that follows heeds it, too
+	asked    time.Duration // Mono time at which a lease was last asked for, but by the watchdog
 	until    time.Duration // Mono time until which it may be relied on
 	ends     time.Duration // Mono time at which the server has ended it, whatever came into force
 	index    int           // place in keeper.holds, -1 when not there
 	round    *round        // of a Redlock: which masters were asked
-	line     line
+	line     *line
+	own      line // what line points to, unless an earlier hold of the owner had one
 }
 
 // id is what h is known by.
@@ -81,16 +82,20 @@ func (h *hold) lostChannel() chan struct{} {
 }
 
 // add enters a hold. What the server may still count of an earlier one of its
-// name is its own now: its last release settles it.
-func (k *keeper) add(h *hold) {
-	h.index = len(k.holds)
+// name is its own now: its last release settles it. So are the leases that may yet
+// come into force.
+func (k *keeper) add(h *hold, now time.Duration) {
+	h.index, h.isOver = len(k.holds), false
 	k.holds = append(k.holds, h)
 	if k.byOwner != nil {
 		k.byOwner[h.id()] = h
 	}
 	if earlier := k.owed[h.id()]; earlier != nil {
 		if earlier != h {
-			h.doubtful += earlier.count + earlier.doubtful
+			h.doubtful += len(earlier.held) + earlier.doubtful
+			if now <= earlier.unsure {
+				h.unsureOf(earlier.least, earlier.unsure)
+			}
 		}
 		delete(k.owed, h.id())
 	}
@@ -107,15 +112,41 @@ func (k *keeper) of(id holdID) *hold {
 	return k.byOwner[id]
 }
 
-// asked enters a hold of a named owner that nothing was granted to yet.
-func (k *keeper) asked(h *hold) {
-	h.index = -1
-	k.byOwner[h.id()] = h
+// unsureOf notes a lease of unknown outcome, asked for by what may come until the Mono time at.
+func (h *hold) unsureOf(lease, at time.Duration) {
+	if h.least == 0 || lease < h.least {
+		h.least = lease
+	}
+	h.unsure = max(h.unsure, at)
 }
 
-// forget takes out a hold by which nobody will look for its owner any more.
+// asked returns the hold of a named owner for which somebody asks: the present one,
+// or one that nothing was granted to yet, which follows the earlier one in its line.
+func (k *keeper) asked(id holdID, renewal *renewal) *hold {
+	earlier := k.of(id)
+	switch {
+	case earlier == nil:
+		earlier = k.owed[id]
+	case !earlier.isLost && !earlier.isOver:
+		return earlier
+	}
+	h := &hold{space: id.space, named: true, key: id.key, owner: id.owner, renewal: renewal, index: -1}
+	h.line = &h.own
+	if earlier != nil {
+		h.line = earlier.line
+	}
+	k.byOwner[id] = h
+	return h
+}
+
+// forget takes out the hold in whose line h is, if nobody will look for its owner any
+// more: it is lost, or all that was granted has been given back, and nobody asks for it.
 func (k *keeper) forget(h *hold) {
-	if k.byOwner[h.id()] == h && (h.isLost || h.index < 0 && h.pending == 0) {
+	if k.byOwner == nil || h.line.busy || h.line.pending > 0 {
+		return
+	}
+	last := k.byOwner[h.id()]
+	if last != nil && last.line == h.line && last.index < 0 && (last.isLost || len(last.held) == 0) {
 		delete(k.byOwner, h.id())
 	}
 }
@@ -127,7 +158,7 @@ func (k *keeper) owe(h *hold, now time.Duration) {
 		return // nothing else will be in its name, or nothing is
 	}
 	for id, earlier := range k.owed { //tidy:unordered each is looked at by itself
-		if now > earlier.ends {
+		if now > max(earlier.ends, earlier.unsure) && !earlier.line.busy {
 			delete(k.owed, id)
 		}
 	}

@@ -3,19 +3,24 @@ package lockclient
 import (
 	"context"
 	"slices"
+	"time"
 )
 
-// line is where requests about one hold wait for their turn. One goes at a time, so
-// that what the hold is known to have is in the order in which the server did it: an
-// answer that comes late says nothing about what was asked for later.
+// line is where requests about one hold wait for their turn, and about those that
+// follow it in its owner's name. One goes at a time, so that what a hold is known to
+// have is in the order in which the server did it: an answer that comes late says
+// nothing about what was asked for later.
 type line struct {
 	busy    bool
 	waiting []Gate
+	pending int // acquisitions under way
+	leaving int // those of them that are giving up
 }
 
-// takeTurn waits until nobody else asks about h. A Multi asks about nothing itself.
-// Who has the turn calls nothing of the user's, who might wait for it.
-func (c *Client) takeTurn(ctx context.Context, h *hold) error {
+// takeTurn waits until nobody else asks about h, for no longer than limit (ErrNotAcquired)
+// unless that is negative. A Multi asks about nothing itself. Who has the turn calls
+// nothing of the user's, who might wait for it.
+func (c *Client) takeTurn(ctx context.Context, h *hold, limit time.Duration) error {
 	if h.space == wholeSpace || c.standIn(h, nil) {
 		return nil
 	}
@@ -23,11 +28,15 @@ func (c *Client) takeTurn(ctx context.Context, h *hold) error {
 	if c.standIn(h, gate) {
 		return nil
 	}
-	if _, err := gate.Wait(ctx, -1); err != nil {
-		c.stepOut(h, gate)
+	mine, err := gate.Wait(ctx, limit)
+	if mine {
+		return nil
+	}
+	c.stepOut(h, gate)
+	if err != nil {
 		return contextError(ctx)
 	}
-	return nil
+	return ErrNotAcquired
 }
 
 // standIn takes the turn if nobody has it; if somebody has, the gate, unless it is
@@ -35,7 +44,7 @@ func (c *Client) takeTurn(ctx context.Context, h *hold) error {
 func (c *Client) standIn(h *hold, gate Gate) (mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := &h.line
+	l := h.line
 	switch {
 	case !l.busy:
 		l.busy = true
@@ -49,7 +58,7 @@ func (c *Client) standIn(h *hold, gate Gate) (mine bool) {
 // stepOut gives up a place in the line, or the turn if it has come in the meantime.
 func (c *Client) stepOut(h *hold, gate Gate) {
 	c.mu.Lock()
-	l := &h.line
+	l := h.line
 	i := slices.Index(l.waiting, gate)
 	if i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
@@ -62,15 +71,13 @@ func (c *Client) stepOut(h *hold, gate Gate) {
 
 // endTurn gives the turn to who has waited longest.
 func (c *Client) endTurn(h *hold) {
-	if h.space == wholeSpace {
-		return
-	}
 	var next Gate
 	c.mu.Lock()
-	if l := &h.line; len(l.waiting) > 0 {
+	if l := h.line; len(l.waiting) > 0 {
 		next, l.waiting = l.waiting[0], l.waiting[1:]
 	} else {
 		l.busy = false
+		c.keeper.forget(h)
 	}
 	c.mu.Unlock()
 	if next != nil {

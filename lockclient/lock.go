@@ -220,11 +220,12 @@ func (a *acquisition) prepare(ctx context.Context) error {
 func (a *acquisition) enroll(ctx context.Context) (err error) {
 	l, c := a.lock, a.lock.client
 	if a.hold, err = c.reserve(l, a.name, holdKey{c, l.space, l.key}.in(ctx)); err != nil {
+		a.reenters = true // what is lost: nothing was asked for
 		return err
 	}
 	if a.hold != nil {
 		a.owner = a.hold.owner
-		if held, _, _ := c.reentered(a.hold, a.named); held {
+		if held, _, _ := c.reentered(a.hold); held {
 			return a.deadlock()
 		}
 	}
@@ -309,10 +310,14 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 	c := a.lock.client
 	for a.lease = a.asks; a.hold != nil; {
-		if err := c.takeTurn(ctx, a.hold); err != nil {
+		limit := a.remaining(c.rt)
+		if limit >= 0 {
+			limit = max(limit, c.timeout) // an attempt may take so long
+		}
+		if err := c.takeTurn(ctx, a.hold, limit); err != nil {
 			return false, err
 		}
-		held, over, lease := c.reentered(a.hold, a.named)
+		held, over, lease := c.reentered(a.hold)
 		if over {
 			c.endTurn(a.hold)
 			c.unreserve(&a.request)

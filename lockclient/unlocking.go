@@ -35,7 +35,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	until := c.patienceEnds(c.timeout)
 	err := c.persist(ctx, until, u.try(ctx), func() error { return u.try(ctx) })
 	if err == nil && lv.left > 0 && !l.steady {
-		c.prolong(h, sent, lv.lease, true)
+		c.prolong(h, sent, lv.lease, false)
 	}
 	if u.alone() && lv.late {
 		u.recall()
@@ -43,9 +43,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	if err == nil || err == ErrLost {
 		return err
 	}
-	if lv.left > 0 {
-		c.doubt(h, lv.lease, 0, err)
-	}
+	c.doubt(h, lv.lease, 0, err)
 	c.owe(h)
 	c.repeatLater(u, err)
 	return err
@@ -107,7 +105,7 @@ func (u *unlocking) settle(ctx context.Context) error {
 func (c *Client) repeat(u *unlocking, err error) {
 	pause := c.rt.NewGate()
 	for {
-		if ended := c.takeTurn(c.base, u.hold); ended != nil {
+		if ended := c.takeTurn(c.base, u.hold, -1); ended != nil {
 			return
 		}
 		pending, overdue := c.pending(u)
@@ -165,9 +163,10 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 
 // paid notes that the server counts nothing of h any more, or not for long.
 func (c *Client) paid(h *hold) {
+	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keeper.owed[h.id()] == h {
+	if c.keeper.owed[h.id()] == h && now > h.unsure {
 		delete(c.keeper.owed, h.id())
 	}
 }

@@ -117,7 +117,7 @@ func (c *Client) renew(batch []*hold) {
 			c.lose(h)
 		case err != nil:
 			c.observe(Event{Kind: Unrenewed, Key: h.key, Owner: h.owner, Err: err})
-		case c.prolong(h, sent, c.watchdog, false):
+		case c.prolong(h, sent, c.watchdog, true):
 			c.observe(Event{Kind: Renewed, Key: h.key, Owner: h.owner})
 		default:
 			c.lose(h)

@@ -23,6 +23,7 @@ type fate struct {
 	before, after time.Duration // they are late
 	err           error         // the request is not sent
 	lose          error         // the reply is lost
+	arrives       time.Duration // so much later, and no reply comes
 }
 
 // fateful is a Transport of which a test decides what is late or lost.
@@ -57,6 +58,11 @@ func (f *fateful) Eval(
 	}
 	if is.err != nil {
 		return lockclient.Reply{}, is.err
+	}
+	if is.arrives > 0 {
+		time.AfterFunc(is.arrives, func() { _, _ = f.Transport.Eval(context.WithoutCancel(ctx), s, keys, args) })
+		<-ctx.Done()
+		return lockclient.Reply{}, ctx.Err()
 	}
 	r, err := f.Transport.Eval(ctx, s, keys, args)
 	if is.lose != nil {

@@ -151,6 +151,24 @@ func TestLateRenewal(t *testing.T) {
 	})
 }
 
+// A renewal whose reply is late does not stand for a shorter lease that was asked for
+// since.
+func TestLateRenewalAndShorterLease(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		outer := s.lock(c.Mutex("k"), ctx)
+		inner := s.lock(c.Mutex("k"), outer.In(ctx), lockclient.Lease(5*time.Second))
+		f.has(only("mutex-renew", fate{after: time.Second}))
+		time.Sleep(10*time.Second + 500*time.Millisecond) // the renewal is on its way
+		require.NoError(s, outer.Unlock(ctx))
+		require.NoError(s, inner.Extend(ctx, 2*time.Second))
+		time.Sleep(4 * time.Second)
+		assert.True(s, isLost(inner))
+		assert.True(s, s.takenByAnother("k"))
+	})
+}
+
 // late executes a script after who asked has given up.
 type late struct {
 	*fateful

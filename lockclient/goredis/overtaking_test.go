@@ -2,6 +2,7 @@ package goredis_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -172,5 +173,24 @@ func TestReentryFindsLoss(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Who waits for a turn waits no longer for it than with Wait for the lock, or than a
+// request may take: where nobody answers each turn lasts so long.
+func TestLimitedWaitForATurn(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"none": 0, "short": time.Second, "long": 7 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				f.has(only("mutex-acquire", fate{before: time.Hour}))
+				begun, longest := time.Now(), lockclient.DefaultTimeout+max(wait, lockclient.DefaultTimeout)
+				beside(slices.Repeat([]func(){func() {
+					_, err := c.Mutex("k").TryLock(s.Context(), lockclient.As("me"), lockclient.Wait(wait))
+					assert.Error(s, err)
+					assert.LessOrEqual(s, time.Since(begun), longest)
+				}}, 10)...)
+			})
+		})
 	}
 }

@@ -1,0 +1,210 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// only has a script meet a fate, and no other.
+func only(script string, f fate) func(string, []string) fate {
+	return func(name string, _ []string) fate {
+		if name == script {
+			return f
+		}
+		return fate{}
+	}
+}
+
+// successions have a hold of "me" follow another one of which something is still under way.
+var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held{
+	"an Unlock that is under way": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		f.has(only("mutex-release", fate{before: 200 * time.Millisecond}))
+		go func() { assert.NoError(s, h.Unlock(s.Context())) }()
+		time.Sleep(50 * time.Millisecond)
+		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+	},
+	"an Unlock that is repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(10*time.Second))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+		time.Sleep(500 * time.Millisecond)
+		f.has(only("mutex-release", fate{before: 200 * time.Millisecond}))
+		time.Sleep(550 * time.Millisecond)
+		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+	},
+	"an inner Unlock that is to be repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		outer, next := s.oneAndNext(c)
+		inner := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, inner.Unlock(s.Context()), lockclient.ErrNotSent)
+		time.Sleep(500 * time.Millisecond)
+		f.has(nil)
+		require.NoError(s, outer.Unlock(s.Context()))
+		return <-next
+	},
+	"a renewal": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h, next := s.oneAndNext(c)
+		f.has(func(script string, _ []string) fate {
+			switch script {
+			case "mutex-renew":
+				return fate{before: 200 * time.Millisecond, after: 400 * time.Millisecond}
+			case "mutex-acquire":
+				return fate{before: 300 * time.Millisecond}
+			}
+			return fate{}
+		})
+		time.Sleep(10*time.Second + time.Millisecond)
+		require.NoError(s, h.Unlock(s.Context()))
+		return <-next
+	},
+	"a ForceUnlock": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h, next := s.oneAndNext(c)
+		f.has(func(script string, _ []string) fate {
+			switch script {
+			case "mutex-force":
+				return fate{before: 200 * time.Millisecond, after: 400 * time.Millisecond}
+			case "mutex-acquire":
+				return fate{before: 300 * time.Millisecond}
+			}
+			return fate{}
+		})
+		go func() { _, _ = c.Mutex("k").ForceUnlock(s.Context()) }()
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(s, h.Unlock(s.Context()))
+		other, _ := s.client()
+		s.lock(other.Mutex("k"), s.Context())
+		return <-next
+	},
+	"a re-entry": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		f.has(only("mutex-acquire", fate{before: 1200 * time.Millisecond}))
+		go func() {
+			_, err := c.Mutex("k").Lock(h.In(s.Context()), lockclient.Lease(time.Second))
+			assert.ErrorIs(s, err, lockclient.ErrLost)
+		}()
+		<-h.Lost()
+		f.has(nil)
+		time.Sleep(100 * time.Millisecond)
+		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+	},
+	"a re-entry that waits for its turn": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		f.has(only("mutex-extend", fate{before: 1200 * time.Millisecond}))
+		go func() { assert.ErrorIs(s, h.Extend(s.Context(), time.Second), lockclient.ErrLost) }()
+		time.Sleep(50 * time.Millisecond)
+		_, err := c.Mutex("k").Lock(h.In(s.Context()))
+		require.ErrorIs(s, err, lockclient.ErrLost)
+		f.has(nil)
+		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+	},
+	"an Extend": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		f.has(only("mutex-extend", fate{before: time.Second}))
+		go func() { assert.ErrorIs(s, h.Extend(s.Context(), time.Second), lockclient.ErrLost) }()
+		<-h.Lost()
+		f.has(nil)
+		time.Sleep(5 * time.Millisecond)
+		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+	},
+}
+
+// Holds of one name that follow each other are not taken for each other, whatever of an
+// earlier one is still under way.
+func TestHoldsOfOneNameThatFollowEachOther(t *testing.T) {
+	for name, meet := range successions {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				h := meet(s, c, f)
+				for range 4 {
+					time.Sleep(3 * time.Second)
+					assert.False(s, isLost(h), "the server has it")
+					assert.False(s, !isLost(h) && s.takenByAnother("k"), "held by two")
+				}
+				f.has(nil)
+				require.NoError(s, h.Unlock(s.Context()))
+				assert.False(s, s.server.Exists("k"))
+			})
+		})
+	}
+}
+
+// oneAndNext has two wait for one lock in the same name. The first has it now, the other
+// one when that is unlocked.
+func (s stage) oneAndNext(c *lockclient.Client) (one *lockclient.Held, next <-chan *lockclient.Held) {
+	other, _ := s.client()
+	held := s.lock(other.Mutex("k"), s.Context())
+	granted := make(chan *lockclient.Held, 2)
+	for range 2 {
+		go func() { granted <- s.lock(c.Mutex("k"), s.Context(), lockclient.As("me")) }()
+	}
+	time.Sleep(time.Second)
+	require.NoError(s, held.Unlock(s.Context()))
+	return <-granted, granted
+}
+
+// What arrives after its request was given up may cut the lease of the owner's next hold,
+// which does not count on more then; the one after that does.
+func TestLateRequestsInAName(t *testing.T) {
+	ctx, me, hour := context.Background(), lockclient.As("me"), lockclient.Lease(time.Hour)
+	late := fate{arrives: 3100 * time.Millisecond}
+	for name, ask := range map[string]func(s stage, c *lockclient.Client, f *fateful){
+		"an acquisition": func(s stage, c *lockclient.Client, f *fateful) {
+			f.has(only("mutex-acquire", late))
+			_, err := c.Mutex("k").Lock(ctx, me, lockclient.Lease(3*time.Second))
+			require.ErrorIs(s, err, lockclient.ErrUnknown)
+		},
+		"an acquisition before an Unlock that is repeated": func(s stage, c *lockclient.Client, f *fateful) {
+			f.has(only("mutex-acquire", late))
+			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			_, err := c.Mutex("k").Lock(limited, me, lockclient.Lease(3*time.Second))
+			require.ErrorIs(s, err, lockclient.ErrUnknown)
+			f.has(nil)
+			h := s.lock(c.Mutex("k"), ctx, me, hour)
+			f.has(only("mutex-release", fate{lose: errReset}))
+			require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrUnknown)
+			f.has(nil)
+			time.Sleep(time.Second)
+		},
+		"an Extend": func(s stage, c *lockclient.Client, f *fateful) {
+			h := s.lock(c.Mutex("k"), ctx, me, hour)
+			f.has(only("mutex-extend", late))
+			require.ErrorIs(s, h.Extend(ctx, 4*time.Second), lockclient.ErrUnknown)
+			require.NoError(s, h.Unlock(ctx))
+		},
+		"an Unlock": func(s stage, c *lockclient.Client, f *fateful) {
+			h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(4*time.Second))
+			f.has(only("mutex-release", late))
+			require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrUnknown)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				begun := time.Now()
+				c, f := s.client()
+				ask(s, c, f)
+				f.has(nil)
+				h := s.lock(c.Mutex("k"), ctx, me, hour)
+				for range 50 {
+					time.Sleep(200 * time.Millisecond)
+					assert.False(s, !isLost(h) && s.takenByAnother("k"), "held by two")
+				}
+				_ = h.Unlock(ctx)
+				time.Sleep(time.Minute) // no other request can be late by so much
+				s.server.Del("k")
+				h = s.lock(c.Mutex("k"), ctx, me)
+				assert.Greater(s, h.Until()-time.Since(begun), 29*time.Second)
+				require.NoError(s, h.Unlock(ctx))
+				assert.False(s, s.server.Exists("k"))
+			})
+		})
+	}
+}
