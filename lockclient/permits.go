@@ -196,7 +196,7 @@ func (p permitReader) read(reply Reply, ans *answer) error {
 	if !ok {
 		return fmt.Errorf("unexpected reply: %+v", reply)
 	}
-	ans.hint = max(0, min(ans.hint, time.Duration(deadline-p.now)*time.Millisecond))
+	ans.hint = max(0, min(ans.hint, fromMillis(deadline-p.now)))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package goredis_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -290,6 +291,25 @@ func TestPermitsThatHaveEnded(t *testing.T) {
 		_, err = semaphore.Acquire(ctx, 2*time.Second)
 		require.NoError(s, err)
 		assert.Less(s, time.Since(begun), 4*time.Second)
+	})
+}
+
+// A permit that another program has taken for a thousand years has nobody ask without a pause.
+func TestPermitOfAThousandYears(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		semaphore := c.PermitSemaphore("s")
+		_, err := semaphore.TrySetPermits(s.Context(), 0)
+		require.NoError(s, err)
+		s.server.Do("ZADD", "{s}:timeout", strconv.FormatInt(time.Now().AddDate(1000, 0, 0).UnixMilli(), 10), "another's")
+		asked := 0
+		f.has(func(string, []string) fate {
+			asked++
+			return fate{}
+		})
+		_, err = semaphore.TryAcquire(s.Context(), time.Second, lockclient.Wait(20*time.Second))
+		require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		assert.Less(s, asked, 10)
 	})
 }
 
