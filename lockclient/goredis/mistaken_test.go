@@ -294,6 +294,22 @@ func TestPermitsThatHaveEnded(t *testing.T) {
 	})
 }
 
+// A reader cannot have the name of the field that says who may have the lock: its request
+// would leave a lock that is nobody's and has no end.
+func TestReaderWithTheNameOfTheMode(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		_, err := c.RW("k").R().Lock(s.Context(), lockclient.As("mode"))
+		require.Error(s, err)
+		h, err := c.RW("k").W().TryLock(s.Context(), lockclient.As("mode"))
+		require.NoError(s, err)
+		_, err = c.RW("k").R().Lock(h.Context())
+		require.Error(s, err)
+		require.NoError(s, h.Unlock(s.Context()))
+		assert.False(s, s.server.Exists("k"))
+	})
+}
+
 // A permit that another program has taken for a thousand years has nobody ask without a pause.
 func TestPermitOfAThousandYears(t *testing.T) {
 	staged(t, func(s stage) {
