@@ -206,8 +206,8 @@ func (c *Client) insist(key, owner string, patience time.Duration, request func(
 }
 
 // recall gives back, in the background, what an acquisition has taken, or in doubt may have. Then it
-// asks again for as long as the acquisition can still be on its way: what gives
-// back may have overtaken it.
+// asks again for as long as the acquisition can still be on its way: what gave
+// back may have overtaken it, however late its own reply came.
 func (c *Client) recall(
 	key, owner string, patience time.Duration, doubtful bool, giveBack func(ctx context.Context) error,
 ) {
@@ -216,8 +216,9 @@ func (c *Client) recall(
 		late += c.timeout
 	}
 	c.insist(key, owner, patience, func(ctx context.Context) error {
+		sent := c.rt.Mono()
 		err := giveBack(ctx)
-		if err == nil && c.rt.Mono() < late {
+		if err == nil && sent < late {
 			return ErrUnknown
 		}
 		return err

@@ -91,13 +91,19 @@ func (k *keeper) add(h *hold, now time.Duration) {
 		k.byOwner[h.id()] = h
 	}
 	if earlier := k.owed[h.id()]; earlier != nil {
-		if earlier != h {
-			h.doubtful += len(earlier.held) + earlier.doubtful
-			if now <= earlier.unsure {
-				h.unsureOf(earlier.least, earlier.unsure)
-			}
-		}
+		h.inherit(earlier, now)
 		delete(k.owed, h.id())
+	}
+}
+
+// inherit notes that what is not known of another hold of the owner goes for h.
+func (h *hold) inherit(other *hold, now time.Duration) {
+	if other == h {
+		return
+	}
+	h.doubtful += len(other.held) + other.doubtful
+	if now <= other.unsure {
+		h.unsureOf(other.least, other.unsure)
 	}
 }
 
@@ -161,6 +167,11 @@ func (k *keeper) owe(h *hold, now time.Duration) {
 		if now > max(earlier.ends, earlier.unsure) && !earlier.line.busy {
 			delete(k.owed, id)
 		}
+	}
+	if earlier := k.owed[h.id()]; earlier != nil { // and h has had nothing, or it would have inherited
+		earlier.inherit(h, now)
+		earlier.ends = max(earlier.ends, h.ends)
+		return
 	}
 	if k.owed == nil {
 		k.owed = map[holdID]*hold{}

@@ -52,12 +52,13 @@ var mutations = []mutation{
 		{"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"},
 		{"unlocking.go", "u.alone() && lv.late", "false"}}},
 	{"doubled_acquisition_costs_one_ttl", "the watchdog leaves what was unlocked", []edit{{
-		"holds.go", "\tif len(h.held) == 0 {\n\t\tc.keeper.remove(h)\n\t\tc.keeper.rest()\n\t}\n\tc.unserve(held)\n", ""}}},
+		"holds.go", "\t\tk.remove(h)\n\t\tk.rest()\n", ""}, {
+		"holds.go", "\tc.unserve(held)\n", ""}}},
 	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
 		"watchdog.go", "\t\tcase err != nil:\n", "\t\tcase err != nil:\n\t\t\tc.lose(h)\n"}}},
 	{"deleted_lock_is_told", "a refused renewal is a loss", []edit{{
 		"watchdog.go", "\t\tcase known != nil && !known[i]:\n\t\t\tc.lose(h)\n",
-		"\t\tcase known != nil && !known[i]:\n\t\t\tc.prolong(h, sent, c.watchdog, false)\n"}}},
+		"\t\tcase known != nil && !known[i]:\n\t\t\tc.prolong(h, sent, c.watchdog, true)\n"}}},
 	{"unreachable_server_ends_belief_in_time", "belief ends with the lease by the local clock", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + 2*lease"}}},
 	{"fair_waiter_outlives_its_place", "waiters of a fair lock ask again by themselves", []edit{{
@@ -98,9 +99,9 @@ var mutations = []mutation{
 	{"short_reader_does_not_cut_a_long_lease", "a lease is never cut by another reader's", []edit{{
 		"scripts/read_acquire.lua", "if redis.call('pttl', KEYS[1]) < tonumber(ARGV[1]) then", "if true then"}}},
 	{"reading_inside_writing_keeps_the_lock", "the sides of a lock are renewed apart", []edit{{
-		"holds.go", "\tc.unserve(held)\n\treturn true\n",
+		"holds.go", "\tc.unserve(held)\n\treturn leaving{",
 		"\tfor _, o := range c.keeper.holds {\n\t\tif o.key == h.key && o.renewed > 0 {\n" +
-			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\treturn true\n"}}},
+			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\treturn leaving{"}}},
 	{"writer_that_reads_on_lets_readers_in", "a writer that reads on tells readers", []edit{{
 		"scripts/write_release.lua", "longest)\n  end\nend\n", "longest)\n  end\n  return 1\nend\n"}}},
 	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{

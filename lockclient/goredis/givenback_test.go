@@ -114,6 +114,30 @@ func TestRepeatedUnlockOfAName(t *testing.T) {
 	})
 }
 
+// An acquisition in the same name that fails does not end the repetition of an Unlock.
+func TestRepeatedUnlockMeetsAnAcquisition(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx, me := s.Context(), lockclient.As("me")
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(10*time.Minute))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		f.has(func(script string, _ []string) fate {
+			if script == "mutex-acquire" {
+				return fate{before: time.Hour} // it never arrives
+			}
+			return fate{err: lockclient.ErrNotSent}
+		})
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(limited, me)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		time.Sleep(5 * time.Second)
+		assert.False(s, s.server.Exists("k"))
+	})
+}
+
 // An Unlock is repeated until the lease has ended that may be in force.
 func TestUnlockAfterAnExtensionOfUnknownOutcome(t *testing.T) {
 	staged(t, func(s stage) {
@@ -148,6 +172,30 @@ func TestLateRenewal(t *testing.T) {
 		require.NoError(s, outer.Unlock(ctx))
 		time.Sleep(9 * time.Minute)
 		assert.False(s, isLost(inner))
+	})
+}
+
+// What gives back an acquisition of unknown outcome may overtake it, also when its own
+// reply comes when the acquisition cannot be on its way any more.
+func TestGivenBackTooEarly(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		begun := time.Now()
+		f.has(func(script string, _ []string) fate {
+			switch {
+			case script == "mutex-acquire":
+				return fate{arrives: 2 * time.Second}
+			case time.Since(begun) < time.Second:
+				return fate{err: lockclient.ErrNotSent}
+			}
+			return fate{after: 2500 * time.Millisecond}
+		})
+		ctx, cancel := context.WithTimeout(s.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(ctx, lockclient.Lease(time.Hour))
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		time.Sleep(10 * time.Second)
+		assert.False(s, s.server.Exists("k"))
 	})
 }
 

@@ -11,6 +11,12 @@ import (
 	"minikv/lockclient"
 )
 
+// Constant: how an owner's next hold is asked for.
+var (
+	me   = lockclient.As("me")
+	hour = lockclient.Lease(time.Hour)
+)
+
 // only has a script meet a fate, and no other.
 func only(script string, f fate) func(string, []string) fate {
 	return func(name string, _ []string) fate {
@@ -24,24 +30,24 @@ func only(script string, f fate) func(string, []string) fate {
 // successions have a hold of "me" follow another one of which something is still under way.
 var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held{
 	"an Unlock that is under way": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
-		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(time.Second))
 		f.has(only("mutex-release", fate{before: 200 * time.Millisecond}))
 		go func() { assert.NoError(s, h.Unlock(s.Context())) }()
 		time.Sleep(50 * time.Millisecond)
-		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
 	"an Unlock that is repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
-		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(10*time.Second))
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(10*time.Second))
 		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
 		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
 		time.Sleep(500 * time.Millisecond)
 		f.has(only("mutex-release", fate{before: 200 * time.Millisecond}))
 		time.Sleep(550 * time.Millisecond)
-		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
 	"an inner Unlock that is to be repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
 		outer, next := s.oneAndNext(c)
-		inner := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"))
+		inner := s.lock(c.Mutex("k"), s.Context(), me)
 		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
 		require.ErrorIs(s, inner.Unlock(s.Context()), lockclient.ErrNotSent)
 		time.Sleep(500 * time.Millisecond)
@@ -83,7 +89,7 @@ var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lo
 		return <-next
 	},
 	"a re-entry": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
-		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(time.Second))
 		f.has(only("mutex-acquire", fate{before: 1200 * time.Millisecond}))
 		go func() {
 			_, err := c.Mutex("k").Lock(h.In(s.Context()), lockclient.Lease(time.Second))
@@ -92,26 +98,26 @@ var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lo
 		<-h.Lost()
 		f.has(nil)
 		time.Sleep(100 * time.Millisecond)
-		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
 	"a re-entry that waits for its turn": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
-		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(time.Second))
 		f.has(only("mutex-extend", fate{before: 1200 * time.Millisecond}))
 		go func() { assert.ErrorIs(s, h.Extend(s.Context(), time.Second), lockclient.ErrLost) }()
 		time.Sleep(50 * time.Millisecond)
 		_, err := c.Mutex("k").Lock(h.In(s.Context()))
 		require.ErrorIs(s, err, lockclient.ErrLost)
 		f.has(nil)
-		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
 	"an Extend": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
-		h := s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(time.Second))
 		f.has(only("mutex-extend", fate{before: time.Second}))
 		go func() { assert.ErrorIs(s, h.Extend(s.Context(), time.Second), lockclient.ErrLost) }()
 		<-h.Lost()
 		f.has(nil)
 		time.Sleep(5 * time.Millisecond)
-		return s.lock(c.Mutex("k"), s.Context(), lockclient.As("me"), lockclient.Lease(time.Hour))
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
 }
 
@@ -143,49 +149,66 @@ func (s stage) oneAndNext(c *lockclient.Client) (one *lockclient.Held, next <-ch
 	held := s.lock(other.Mutex("k"), s.Context())
 	granted := make(chan *lockclient.Held, 2)
 	for range 2 {
-		go func() { granted <- s.lock(c.Mutex("k"), s.Context(), lockclient.As("me")) }()
+		go func() { granted <- s.lock(c.Mutex("k"), s.Context(), me) }()
 	}
 	time.Sleep(time.Second)
 	require.NoError(s, held.Unlock(s.Context()))
 	return <-granted, granted
 }
 
+// lately is the fate of a request that arrives after it was given up.
+var lately = fate{arrives: 3100 * time.Millisecond}
+
+// lateRequests have a request of "me" arrive when it was given up.
+var lateRequests = map[string]func(s stage, c *lockclient.Client, f *fateful){
+	"an acquisition": func(s stage, c *lockclient.Client, f *fateful) {
+		f.has(only("mutex-acquire", lately))
+		_, err := c.Mutex("k").Lock(s.Context(), me, lockclient.Lease(3*time.Second))
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+	},
+	"an acquisition before an Unlock that is repeated": func(s stage, c *lockclient.Client, f *fateful) {
+		f.has(only("mutex-acquire", lately))
+		limited, cancel := context.WithTimeout(s.Context(), 2*time.Second)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(limited, me, lockclient.Lease(3*time.Second))
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		h := s.lock(c.Mutex("k"), s.Context(), me, hour)
+		f.has(only("mutex-release", fate{lose: errReset}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrUnknown)
+		f.has(nil)
+		time.Sleep(time.Second)
+	},
+	"an acquisition before another one": func(s stage, c *lockclient.Client, f *fateful) {
+		f.has(only("mutex-acquire", lately))
+		limited, cancel := context.WithTimeout(s.Context(), 2*time.Second)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(limited, me, lockclient.Lease(3*time.Second))
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		require.NoError(s, s.lock(c.Mutex("k"), s.Context(), me, hour).Unlock(s.Context()))
+		f.has(only("mutex-acquire", fate{lose: errReset}))
+		_, err = c.Mutex("k").Lock(s.Context(), me, hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+	},
+	"an Extend": func(s stage, c *lockclient.Client, f *fateful) {
+		h := s.lock(c.Mutex("k"), s.Context(), me, hour)
+		f.has(only("mutex-extend", lately))
+		require.ErrorIs(s, h.Extend(s.Context(), 4*time.Second), lockclient.ErrUnknown)
+		require.NoError(s, h.Unlock(s.Context()))
+	},
+	"an Unlock": func(s stage, c *lockclient.Client, f *fateful) {
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(4*time.Second))
+		f.has(only("mutex-release", lately))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrUnknown)
+	},
+}
+
 // What arrives after its request was given up may cut the lease of the owner's next hold,
 // which does not count on more then; the one after that does.
 func TestLateRequestsInAName(t *testing.T) {
-	ctx, me, hour := context.Background(), lockclient.As("me"), lockclient.Lease(time.Hour)
-	late := fate{arrives: 3100 * time.Millisecond}
-	for name, ask := range map[string]func(s stage, c *lockclient.Client, f *fateful){
-		"an acquisition": func(s stage, c *lockclient.Client, f *fateful) {
-			f.has(only("mutex-acquire", late))
-			_, err := c.Mutex("k").Lock(ctx, me, lockclient.Lease(3*time.Second))
-			require.ErrorIs(s, err, lockclient.ErrUnknown)
-		},
-		"an acquisition before an Unlock that is repeated": func(s stage, c *lockclient.Client, f *fateful) {
-			f.has(only("mutex-acquire", late))
-			limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-			defer cancel()
-			_, err := c.Mutex("k").Lock(limited, me, lockclient.Lease(3*time.Second))
-			require.ErrorIs(s, err, lockclient.ErrUnknown)
-			f.has(nil)
-			h := s.lock(c.Mutex("k"), ctx, me, hour)
-			f.has(only("mutex-release", fate{lose: errReset}))
-			require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrUnknown)
-			f.has(nil)
-			time.Sleep(time.Second)
-		},
-		"an Extend": func(s stage, c *lockclient.Client, f *fateful) {
-			h := s.lock(c.Mutex("k"), ctx, me, hour)
-			f.has(only("mutex-extend", late))
-			require.ErrorIs(s, h.Extend(ctx, 4*time.Second), lockclient.ErrUnknown)
-			require.NoError(s, h.Unlock(ctx))
-		},
-		"an Unlock": func(s stage, c *lockclient.Client, f *fateful) {
-			h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(4*time.Second))
-			f.has(only("mutex-release", late))
-			require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrUnknown)
-		},
-	} {
+	ctx := context.Background()
+	for name, ask := range lateRequests {
 		t.Run(name, func(t *testing.T) {
 			staged(t, func(s stage) {
 				begun := time.Now()
