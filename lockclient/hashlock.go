@@ -127,8 +127,12 @@ func (l *hashLock) withdraw(r *request, err error) {
 		}
 		return err
 	}
-	if r.hold != nil && c.withdrawn(r, giveBack) {
-		return
+	if h := r.hold; h != nil {
+		if c.withdrawn(r, giveBack) && !isDoubtful(err) {
+			return
+		}
+		atOnce := giveBack
+		giveBack = func(ctx context.Context) error { return c.withdrawLater(ctx, h, atOnce) }
 	}
 	c.recall(l.key, r.owner, patience, isDoubtful(err), giveBack)
 }
@@ -141,6 +145,25 @@ func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error)
 	_ = c.takeTurn(ctx, r.hold, -1) // which has no end
 	defer c.endTurn(r.hold)
 	return !c.isLast(r) || withdraw(ctx) == nil
+}
+
+// withdrawLater withdraws a waiter whose name others may use, unless one of them asks by
+// now, or has the lock: the place would be that one's.
+func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx context.Context) error) error {
+	c.mu.Lock()
+	present := c.keeper.asked(h.id(), h.renewal)
+	c.mu.Unlock()
+	if err := c.takeTurn(ctx, present, -1); err != nil {
+		return err
+	}
+	defer c.endTurn(present)
+	c.mu.Lock()
+	others := present.line.pending > 0 || len(present.held) > 0
+	c.mu.Unlock()
+	if others {
+		return nil
+	}
+	return withdraw(ctx)
 }
 
 // extend replaces the lease, which a renewal does not where it would cut it: one that

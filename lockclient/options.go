@@ -114,7 +114,8 @@ func Wait(d time.Duration) LockOption {
 // owner must belong to one Client at a time, or its hold count is nobody's.
 //
 // What is asked for in the name of one owner at the same time is asked for one after the
-// other; who gives up waiting for a fair lock leaves the queue before Lock returns. An
+// other: a turn is waited for as long as Wait says, but at least as long as a request may
+// take. Who gives up waiting for a fair lock leaves the queue before Lock returns. An
 // acquisition by a named owner of unknown outcome, or that no replica has
 // confirmed, is not cleaned up, as the hold may be an older one: the lock may stay taken
 // until its lease ends. An Unlock that failed is repeated until shortly before the lease

@@ -294,6 +294,39 @@ func TestPermitsThatHaveEnded(t *testing.T) {
 	})
 }
 
+// A waiter of a chosen name whose request arrives when it has given up is taken out of the
+// queue, but not one of that name who has come since.
+func TestNamedWaiterArrivesLate(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		first := s.lock(c.Fair("k"), ctx)
+		f.has(only("fair-acquire", fate{arrives: 2 * time.Second}))
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := c.Fair("k").Lock(limited, me)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		time.Sleep(5 * time.Second)
+		assert.False(s, s.server.Exists("redisson_lock_queue:{k}"))
+
+		f.has(only("fair-acquire", fate{arrives: time.Second}))
+		limited, cancel = context.WithTimeout(ctx, time.Second/2)
+		defer cancel()
+		_, err = c.Fair("k").Lock(limited, me)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		order := make(chan string, 2)
+		go s.inTurn(c, order, "me", me)
+		time.Sleep(time.Second / 10)
+		go s.inTurn(c, order, "you", lockclient.As("you"))
+		time.Sleep(5 * time.Second)
+		require.NoError(s, first.Unlock(ctx))
+		assert.Equal(s, "me", <-order)
+		assert.Equal(s, "you", <-order)
+	})
+}
+
 // A reader cannot have the name of the field that says who may have the lock: its request
 // would leave a lock that is nobody's and has no end.
 func TestReaderWithTheNameOfTheMode(t *testing.T) {
