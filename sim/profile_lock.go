@@ -33,14 +33,11 @@ func (l *rlock) try(lease, wait time.Duration, once bool) (a attempt, err error)
 	q := l.side.acquire(l, l.leaseOr(lease), wait, once)
 	ask := func() error {
 		reply, err := l.of.send(q)
-		if err == nil || err == errNotSynced {
+		if err == nil {
 			a = l.side.read(reply)
 		}
-		if err == errNotSynced && a.taken && !l.side.token {
+		if err == errNotSynced && !l.side.token { // taken or not
 			_, _ = l.giveBack(l.of.requestID())
-		}
-		if err == errNotSynced && !a.taken {
-			return nil
 		}
 		return err
 	}
@@ -142,7 +139,8 @@ func (l *rlock) giveUp(wait time.Duration) error {
 	return nil
 }
 
-// unlock gives back one hold.
+// unlock gives back one hold. Each attempt ends the renewal of one: what no replica has
+// confirmed at first ends that of a hold that stays.
 func (l *rlock) unlock() error {
 	if l.of.broken {
 		l.of.unregister(l)
@@ -153,9 +151,9 @@ func (l *rlock) unlock() error {
 	var reply lockclient.Reply
 	err := l.of.execute(func() (err error) {
 		reply, err = l.giveBack(id)
+		l.of.unregister(l)
 		return err
 	})
-	l.of.unregister(l)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,9 @@ func (m *multiLock) lockForEver(lease time.Duration) (attempt, error) {
 }
 
 // tryLock takes the members in their order. The wait that is left is looked at
-// after each of them, if there is one, and by the date; never at the end.
+// after each of them, if there is one, and by the date; but not after one that fails
+// when enough are taken, and never at the end. An error of what sets the lease there
+// leaves them taken.
 func (m *multiLock) tryLock(wait, lease time.Duration) (attempt, error) {
 	memberLease := lease
 	if lease > 0 && wait > 0 {
@@ -54,6 +56,7 @@ func (m *multiLock) tryLock(wait, lease time.Duration) (attempt, error) {
 	}
 	var taken []*rlock
 	allowed := m.failures
+members:
 	for i := 0; i < len(m.members); i++ {
 		patience := time.Duration(0)
 		if limited {
@@ -63,7 +66,7 @@ func (m *multiLock) tryLock(wait, lease time.Duration) (attempt, error) {
 		case m.members[i].taken(patience, memberLease):
 			taken = append(taken, m.members[i])
 		case len(m.members)-len(taken) == m.failures:
-			i = len(m.members) // enough are taken
+			break members // enough are taken
 		case allowed > 0:
 			allowed--
 		default:
@@ -85,7 +88,9 @@ func (m *multiLock) tryLock(wait, lease time.Duration) (attempt, error) {
 	}
 	if lease > 0 {
 		for _, l := range taken {
-			_, _ = l.of.command("PEXPIRE", l.name, inMillis(lease))
+			if _, err := l.of.command("PEXPIRE", l.name, inMillis(lease)); err != nil {
+				return attempt{}, err
+			}
 		}
 	}
 	return attempt{taken: true}, nil

@@ -42,7 +42,7 @@ func (r *redisson) register(l *rlock) {
 	w.list[i].holds++
 }
 
-// unregister is the end of a hold, however its unlock went. A read lock's ends
+// unregister follows an attempt to unlock, however it went. A read lock's ends
 // the renewal of the write lock, too: both are found by name and thread.
 func (r *redisson) unregister(l *rlock) {
 	r.renewals[plainRenewal].drop(l)

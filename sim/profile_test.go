@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +157,55 @@ func TestRedissonSubscribesAgain(t *testing.T) {
 	require.Greater(t, slices.Min(waited), time.Second)
 	require.Less(t, slices.Max(waited), 2610*time.Millisecond)
 	require.Greater(t, slices.Max(waited), 2*time.Second)
+}
+
+// When enough members of a RedissonRedLock are taken, one that fails ends it at once,
+// whatever that has cost.
+func TestRedissonRedLockLooksAwayAtTheEnd(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	story := "expect exclusion=holds\nat 0s start c1\nat 1300ms pause c1 for=42s\nat 32s start c2\nrun for=100s\n"
+	for kind, want := range map[string]string{"redlock": "violated", "multi": "holds"} {
+		world := "masters=3 clients=2 hold=20s rounds=1 delay=100ms wait=20s one-order=on lock=" + kind
+		require.Equal(t, want, judge(t, opt, world, story, "redisson")["exclusion"], kind)
+	}
+}
+
+// A lease that cannot be set at the end is an error: the members stay taken.
+func TestRedissonMultiWithoutItsLease(t *testing.T) {
+	got := judge(t, Options{Seed: 1, Lua: NewLua()},
+		"clients=1 lock=multi ttl=60s renew=off hold=1s rounds=1 delay=100ms",
+		"expect exclusion=holds leak=holds\nat 0s start c1\nat 1150ms partition c1 m1\nat 25s audit\nrun for=30s\n",
+		"redisson")
+	require.Equal(t, map[string]string{"exclusion": "unknown", "leak": "violated"}, got)
+}
+
+// Who joins the queue of a fair lock while the replica stands still is not confirmed
+// either, and gives up after five attempts: the place stays taken.
+func TestRedissonWaitsUnconfirmed(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	world := "replicas=1 sync=on clients=2 hold=30s rounds=1 delay=1ms bound=20s lock="
+	story := "expect progress=holds\nat 0s start c1\nat 1s hold r1\nat 2s start c2\nat 25s release r1\nrun for=60s\n"
+	for kind, want := range map[string]bool{"mutex": false, "fair": true} {
+		s, err := ParseScenario("x.scenario", "world profile=redisson "+world+kind+"\n"+story)
+		require.NoError(t, err)
+		refused := false
+		opt.Observe = func(e *trace.Event, _ []string) { refused = refused || e.Kind == trace.Refused }
+		_, err = s.Run(t.Context(), opt)
+		require.NoError(t, err)
+		require.Equal(t, want, refused, kind)
+	}
+}
+
+// Each attempt to unlock ends a renewal: one that no replica has confirmed ends that of
+// the hold around it.
+func TestRedissonRenewsNoMoreAfterAnUnconfirmedRelease(t *testing.T) {
+	opt := Options{Seed: 1, Lua: NewLua()}
+	world := "replicas=1 sync=on clients=2 lock=mutex ttl=30s reenter=1 hold=60s rounds=1 delay=1ms..2ms"
+	story := "expect exclusion=holds\nat 0s start c1\nat 0s delay m1 c1 next=1 after=6 by=1s\n%s" +
+		"at 45s start c2\nrun for=100s\n"
+	for hold, want := range map[string]string{"": "holds", "at 500ms hold r1\nat 2500ms release r1\n": "violated"} {
+		require.Equal(t, want, judge(t, opt, world, fmt.Sprintf(story, hold), "redisson")["exclusion"], hold)
+	}
 }
 
 // With a fixed lease RedissonRedLock believes what has ended before it was complete.

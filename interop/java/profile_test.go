@@ -243,6 +243,8 @@ func (s *stage) tell() {
 		verb, argument = "tryLock", ""
 	case s.wait > 0:
 		verb, argument = "waitLock", fmt.Sprint(s.wait.Milliseconds())
+	case s.lease > 0:
+		argument = fmt.Sprint(s.lease.Milliseconds())
 	}
 	for range max(s.rounds, 1) {
 		if answer := s.ask(lockKey, verb, argument); !strings.HasPrefix(answer, "ok") || answer == "ok false" {
@@ -250,14 +252,23 @@ func (s *stage) tell() {
 			continue
 		}
 		s.result("hold")
-		time.Sleep(s.hold)
-		s.result("release")
-		outcome := "failed"
-		if strings.HasPrefix(s.ask(lockKey, "unlock", ""), "ok") {
-			outcome = "freed"
+		if s.twice {
+			s.ask(lockKey, verb, argument)
+			s.result("hold")
+			s.unlock()
 		}
-		s.result(outcome)
+		time.Sleep(s.hold)
+		s.unlock()
 	}
+}
+
+func (s *stage) unlock() {
+	s.result("release")
+	outcome := "failed"
+	if strings.HasPrefix(s.ask(lockKey, "unlock", ""), "ok") {
+		outcome = "freed"
+	}
+	s.result(outcome)
 }
 
 // verb is what takes the lock however long that takes.

@@ -1,6 +1,7 @@
 package java
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ type story struct {
 	needed     bool          // without which the master takes no writes
 	wait       time.Duration // of tryLock(); 0: lock()
 	once       bool          // tryLock() without a wait
+	lease      time.Duration // of lock(); 0: the watchdog renews
+	twice      bool          // it takes the lock once more at once, and gives that back
 	hold       time.Duration
 	held       bool // somebody else has it first, for as long
 	left       bool // who has it first never gives it back, and renews nothing
@@ -115,6 +118,12 @@ var stories = []story{
 		mishaps: []mishap{{at: 1300 * ms, what: "lost", fresh: true}}},
 	{name: "a wait for several that ends", kind: "several", wait: 1000 * ms, hold: 2500 * ms, held: true,
 		length: 6000 * ms},
+	{name: "several locks with a lease", kind: "several", lease: 2400 * ms, hold: 1500 * ms, length: 4000 * ms},
+	{name: "several locks whose lease cannot be set", kind: "several", lease: 2400 * ms, hold: 1500 * ms,
+		length: 30000 * ms, mishaps: []mishap{
+			{what: "lost", after: 3, fresh: true}, {what: "lost", after: 3, fresh: true},
+			{what: "lost", after: 3, fresh: true}, {what: "lost", after: 3, fresh: true},
+			{what: "lost", after: 3, fresh: true}}},
 	{name: "a Redlock", kind: "redlock", hold: 2500 * ms, length: 6000 * ms},
 	{name: "a Redlock with a lost grant", kind: "redlock", hold: 1500 * ms, length: 10000 * ms,
 		mishaps: []mishap{{master: 1, what: "lost", fresh: true}}},
@@ -122,6 +131,8 @@ var stories = []story{
 		mishaps: []mishap{{master: 0, what: "lost", fresh: true}, {master: 1, what: "lost", fresh: true}}},
 	{name: "a Redlock with a lost release", kind: "redlock", hold: 1500 * ms, length: 8000 * ms,
 		mishaps: []mishap{{master: 1, at: 1300 * ms, what: "lost", fresh: true}}},
+	{name: "a Redlock whose wait is over when the last does not answer", kind: "redlock", wait: 2000 * ms, hold: 1500 * ms,
+		length: 8000 * ms, mishaps: []mishap{{master: 2, what: "lost", fresh: true}}},
 	{name: "a wait for a Redlock that ends", kind: "redlock", wait: 1200 * ms, hold: 2500 * ms, held: true,
 		length: 6000 * ms},
 	{name: "a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 6000 * ms},
@@ -133,6 +144,13 @@ var stories = []story{
 		length: 12000 * ms, mishaps: []mishap{{at: 500 * ms, what: "held"}, {at: 4500 * ms, what: "flows"}}},
 	{name: "a replica that stands still at a release", kind: "mutex", replicated: true, hold: 1500 * ms,
 		length: 12000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "held"}, {at: 4000 * ms, what: "flows"}}},
+	{name: "a replica that stands still while one waits", kind: "mutex", replicated: true, hold: 1500 * ms, held: true,
+		length: 9000 * ms, mishaps: []mishap{{at: 500 * ms, what: "held"}, {at: 5000 * ms, what: "flows"}}},
+	{name: "a replica that stands still when one waits in a queue", kind: "fair", replicated: true, hold: 1500 * ms,
+		held: true, length: 20000 * ms, mishaps: []mishap{{what: "held"}}},
+	{name: "a replica that stands still at the release of a second hold", kind: "mutex", replicated: true, twice: true,
+		hold: 4500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "late", after: 3, fresh: true, by: 1000 * ms},
+			{at: 300 * ms, what: "held"}, {at: 2500 * ms, what: "flows"}}},
 	{name: "a replica that is gone", kind: "mutex", replicated: true, hold: 2500 * ms, length: 12000 * ms,
 		mishaps: []mishap{{what: "crashed"}}},
 	{name: "a replica that is gone, without which nothing is written", kind: "mutex", replicated: true, needed: true,
@@ -218,7 +236,7 @@ func (s *story) scenario() string {
 		delay = "5ms..10ms" // of so many requests
 	}
 	world := fmt.Sprintf("world clients=2 lock=%s profile=redisson ttl=%v hold=%v rounds=%d delay=%s pool=on%s",
-		kind, watchdog, s.hold, max(s.rounds, 1), delay, more)
+		kind, cmp.Or(s.lease, watchdog), s.hold, max(s.rounds, 1), delay, more)
 	switch {
 	case s.cluster && s.replicated:
 		world += " cluster=3x1 sync=on"
@@ -235,6 +253,12 @@ func (s *story) scenario() string {
 	}
 	if s.once {
 		world += " once=on"
+	}
+	if s.lease > 0 {
+		world += " renew=off"
+	}
+	if s.twice {
+		world += " reenter=1"
 	}
 	lines := []string{world, "expect exclusion=holds"}
 	for i := 0; s.cluster && !s.strange && i < masters; i++ {

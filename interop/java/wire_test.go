@@ -259,6 +259,7 @@ func scriptName(text string) string {
 		name string
 		has  []string
 	}{
+		{"PEXPIRE", []string{"expireSet"}},
 		{"fair-acquire", []string{"'rpush'"}},
 		{"fair-withdraw", []string{"'lrem'"}},
 		{"fair-release", []string{"'lindex'", "'get', KEYS[5]"}},
