@@ -28,8 +28,8 @@ func applyCalm(r *runner, _ Step) {
 		}
 	}
 	for _, n := range w.nodes {
-		if n.held {
-			n.holdReplication(false)
+		if n.held > 0 {
+			n.releaseReplication()
 		}
 	}
 	if w.governs() {

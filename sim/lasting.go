@@ -72,8 +72,9 @@ func applyCrash(r *runner, s Step) {
 		return
 	}
 	n.crash()
+	since := n.crashed
 	r.until(s, func() {
-		if n.down {
+		if n.down && n.crashed == since { // else it has crashed again
 			n.restart(cmp.Or(s.opt("data"), "keep"))
 		}
 	})
@@ -115,9 +116,13 @@ func checkHold(w *Spec, s Step) error {
 }
 
 func applyHold(r *runner, s Step) {
-	n := r.node(s.Args[0])
-	n.holdReplication(true)
-	r.until(s, func() { n.holdReplication(false) })
+	n, until := r.node(s.Args[0]), r.w.now+s.length("for", farAway)
+	n.holdReplication(until)
+	r.until(s, func() {
+		if n.held == until { // else another hold goes on, or none
+			n.releaseReplication()
+		}
+	})
 }
 
 func checkFailover(w *Spec, s Step) error {

@@ -23,12 +23,20 @@ func TestFaultsThatEnd(t *testing.T) {
 		"a node that was restarted by hand is not restarted again": {
 			"world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 7s crash m1\nrun for=20s\n",
 			[]string{`^2.000 m1 restarts`, `^7.000 m1 crashes`}},
+		"nor when it has crashed again by then": {
+			"world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 3s crash m1 for=9s\nrun for=20s\n",
+			[]string{`^2.000 m1 restarts`, `^3.000 m1 crashes`, `^12.000 m1 restarts`}},
 		"a client starts again as somebody else": {
 			"world clients=1 delay=1ms hold=9s ttl=3s\nat 0s start c1\nat 1s crash c1 for=500ms\nrun for=20s\n",
 			[]string{`c1 holds`, `^1.000 c1 crashes`, `^1.500 c1 start`, `acquire\(.*c1.2:`, `^3.0.. m1 removes`, `c1 holds`}},
 		"replication goes on": {
 			"world replicas=1 clients=1\nat 1s hold r1 for=2s\nrun for=4s\n",
 			[]string{`^1.000 replication to r1 is held back`, `^3.000 replication to r1 goes on`, `r1 applied`}},
+		"replication that is held twice goes on when both have ended": {
+			"world replicas=1 clients=1\nat 1s hold r1 for=8s\nat 2s hold r1 for=2s\nat 10s hold r1\n" +
+				"at 11s hold r1 for=1s\nat 15s release r1\nat 16s hold r1\nrun for=20s\n",
+			[]string{`^2.000 replication to r1 is held back`, `^9.000 replication to r1 goes on`, `r1 applied`,
+				`^11.000 replication to r1 is held back`, `^15.000 replication to r1 goes on`, `^16.000 replication .*back`}},
 		"a partition ends, not the other on the same link": {
 			"world clients=1 delay=1ms hold=10ms\nat 1s partition c1 m1 for=4s\nat 4s partition c1 m1 for=6s\nrun for=20s\n",
 			[]string{`^1.000 the network cuts`, `^5.000 the network heals`, `^[6-9].... the network loses`, `^10.000 .*heals`,
@@ -90,6 +98,8 @@ func TestFaultsThatEnd(t *testing.T) {
 	lines, _ := story(t, "world clients=1\nat 1s crash m1 for=5s\nat 2s restart m1 data=keep\nat 7s crash m1\n"+
 		"run for=9s\n")
 	require.NotRegexp(t, `[6-9].... m1 restarts`, strings.Join(lines, "\n"))
+	lines, _ = story(t, "world replicas=1 clients=1\nat 1s hold r1 for=8s\nat 2s hold r1 for=2s\nrun for=20s\n")
+	require.NotRegexp(t, `[2-8]\.... replication to r1 goes on`, strings.Join(lines, "\n"))
 	lines, _ = story(t, "world clients=1 delay=1ms\nat 0s slow m1 for=5s\nat 1s calm\nat 2s slow m1 for=9s by=1s\n"+
 		"run for=9s\n")
 	require.NotRegexp(t, `[5-9].... m1 is no longer slow`, strings.Join(lines, "\n"), "the calm has ended that")

@@ -247,7 +247,7 @@ func applyPromote(r *runner, s Step) {
 	}
 }
 
-func applyRelease(r *runner, s Step) { r.node(s.Args[0]).holdReplication(false) }
+func applyRelease(r *runner, s Step) { r.node(s.Args[0]).releaseReplication() }
 
 func checkPartition(w *Spec, s Step) error {
 	if err := s.shape(2, "way", "for"); err != nil {

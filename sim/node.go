@@ -28,7 +28,7 @@ type node struct {
 	entropy  uint64
 	group    *group
 	links    [][3]*peerLink   // to the other nodes, by index and lane
-	held     bool             // its master's effects are held back
+	held     time.Duration    // until when its master's effects are held back; 0: they are not
 	standing cluster.Standing // that Config.Standing was told last
 	leads    bool             // it was a master when that was last looked at
 	ledSince uint64           // the event at which it last became one; 0: at the start

@@ -61,7 +61,7 @@ func (n *node) postTo(to *node, p cluster.Message) {
 }
 
 // held reports whether a scenario holds back the stream that m belongs to.
-func (l *peerLink) held(m *message) bool { return l.to.held && l.fromMaster(m) }
+func (l *peerLink) held(m *message) bool { return l.to.held > 0 && l.fromMaster(m) }
 
 // fromMaster reports whether m is of a master's stream to its replica.
 func (l *peerLink) fromMaster(m *message) bool {
@@ -225,17 +225,17 @@ func (n *node) promote() {
 	n.settle(cause)
 }
 
-// holdReplication holds back what the node's master sends it, or lets it go on.
-func (n *node) holdReplication(held bool) {
-	flag := int64(0)
-	if held {
-		flag = 1
-	}
-	n.held = held
-	cause := n.w.emit(trace.Event{Kind: trace.Lag, Actor: n.w.nemesis, Peer: n.actor, A: flag})
-	if held {
-		return
-	}
+// holdReplication holds back what the node's master sends it. Holds may overlap: it
+// takes the latest end.
+func (n *node) holdReplication(until time.Duration) {
+	n.held = max(n.held, until)
+	n.w.emit(trace.Event{Kind: trace.Lag, Actor: n.w.nemesis, Peer: n.actor, A: 1})
+}
+
+// releaseReplication lets what is held back go on.
+func (n *node) releaseReplication() {
+	n.held = 0
+	cause := n.w.emit(trace.Event{Kind: trace.Lag, Actor: n.w.nemesis, Peer: n.actor})
 	n.w.following(cause, func() {
 		n.w.eachLink(func(l *peerLink) {
 			if l.to == n {
