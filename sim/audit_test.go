@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/lockclient"
 	"minikv/sim/check"
 	"minikv/trace"
 )
@@ -30,6 +32,41 @@ func TestAuditsOfBusyLocks(t *testing.T) {
 	for seed := range uint64(40) {
 		require.Equal(t, map[string]check.Verdict{"holds": check.Holds, "leak": check.Holds}, verdicts(t, s, seed), seed)
 	}
+}
+
+// What a grant has left of which nobody knows is not covered by the belief of another, who
+// has lost the lock.
+func TestAuditOfWhoseItIs(t *testing.T) {
+	s := parsed(t, "# Whose.\nworld profile=redisson clients=2 rounds=1 lock=mutex ttl=30s hold=60s delay=1ms\n"+
+		"expect leak=violated\nat 0s start c1\nat 1s run m1 DEL lock:1\nat 1s drop m1 c2 next=1 what=reply\n"+
+		"at 2s start c2\nat 6s audit\nrun for=7s\n")
+	require.Equal(t, check.Violated, verdicts(t, s, 1)["leak"])
+}
+
+// Kept is broken also for who learns only at its unlock that another had the lock meanwhile.
+func TestKeptByWhoIsToldAtItsUnlock(t *testing.T) {
+	for _, profile := range []string{"redisson", "lockclient"} {
+		s := parsed(t, "# Told.\nworld profile="+profile+" clients=1 rounds=1 lock=mutex ttl=3s renew=off hold=5s\n"+
+			"expect kept=violated\nrun for=20s\n")
+		require.Equal(t, check.Violated, verdicts(t, s, 1)["kept"], profile)
+	}
+}
+
+// A test's own client that tells no outcome of its unlocks is in order if its lock is.
+func TestLinearOfAnOwnRun(t *testing.T) {
+	s := parsed(t, "# Own.\nworld clients=3 lock=own rounds=4 think=10ms\nexpect linear=holds\nrun for=60s\n")
+	r, err := s.Run(t.Context(), Options{Seed: 1, Own: &Own{Run: func(ctx context.Context, c *Client) {
+		lock := lockclient.New(c.Transports()[0], c.Runtime(), lockclient.WithID(c.ID())).Mutex(c.Key())
+		if held, err := lock.Lock(ctx); err == nil {
+			b := c.Believes(0)
+			_ = c.Sleep(ctx, 100*time.Millisecond)
+			c.Ends(b, false)
+			_ = held.Unlock(ctx)
+		}
+	}}})
+	require.NoError(t, err)
+	require.Equal(t, 12, r.Grants)
+	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
 }
 
 // A client that has slept through its lease, and dies, leaves no lease to wait for.

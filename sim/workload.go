@@ -242,7 +242,7 @@ func (c *client) note(t *task, kind trace.Kind) {
 // failed records an error, and whether it tells of a loss.
 func (c *client) failed(t *task, kind trace.Kind, err error) {
 	e := trace.Event{Kind: kind, Lock: c.lock}
-	if errors.Is(err, lockclient.ErrLost) {
+	if errors.Is(err, lockclient.ErrLost) || errors.Is(err, errMonitorState) {
 		e.A = 1
 	}
 	if c.p.w.cfg.Details {

@@ -9,15 +9,15 @@ import (
 
 // Fencing says that the resource applied no stale write. Where turns have
 // tokens, a write is stale when its token is below one that was already
-// applied, or the same as another client's. Without tokens it is stale when its
-// client's turn, the belief in which it was sent, began before that of a client
-// whose write was already applied.
+// applied, or the same as another client's. With the same token, or without tokens,
+// it is stale when its client's turn, the belief in which it was sent, began before
+// that of a write that was already applied.
 type Fencing struct {
 	name    Names
 	turns   int64
 	turn    map[holder]int64 // of a client's latest belief in a lock
 	sent    map[uint64]int64 // the turn in which a write was sent, by the event of its sending
-	applied map[int32]write  // the highest turn and token that wrote, by lock
+	applied map[int32]write  // with the highest token that wrote, the highest turn, by lock
 	refused int
 	writes  int
 	stale   *trace.Event
@@ -63,16 +63,17 @@ func (f *Fencing) apply(e *trace.Event) {
 	f.writes++
 	turn, token, before := f.sent[e.Cause], e.A, f.applied[e.Lock]
 	sameToken := token != 0 && token == before.token && e.Peer != before.owner
-	early := token == 0 && turn < before.turn
+	early := token == before.token && turn < before.turn
 	if f.stale == nil && (early || token < before.token || sameToken) {
 		stale := *e
 		f.stale = &stale
 	}
-	after := write{max(turn, before.turn), before.token, before.owner}
-	if token > before.token {
-		after.token, after.owner = token, e.Peer
+	switch {
+	case token > before.token:
+		f.applied[e.Lock] = write{turn, token, e.Peer}
+	case token == before.token:
+		f.applied[e.Lock] = write{max(turn, before.turn), token, before.owner}
 	}
-	f.applied[e.Lock] = after
 }
 
 // Result implements Checker.

@@ -8,8 +8,8 @@ import (
 )
 
 // Leak says that nothing stays taken that nobody believes to have: at every
-// audit the servers have no more taken than clients believe. An audit belongs
-// where leases of the dead have ended.
+// audit the servers have no more taken than clients believe to have of it. An audit
+// belongs where leases of the dead have ended.
 type Leak struct {
 	audits int
 	leaked *trace.Event // the first audit that found more
@@ -35,7 +35,7 @@ func (l *Leak) Result(time.Duration) Result {
 	switch {
 	case l.leaked != nil:
 		return Result{Check: "leak", Verdict: Violated, Events: []uint64{l.leaked.N},
-			Reason: fmt.Sprintf("at %s the server counted %d as taken, and clients believed to have %d",
+			Reason: fmt.Sprintf("at %s the server counted %d as taken, and clients believed to have %d of that",
 				stamp(l.leaked.At), l.leaked.A, l.leaked.B)}
 	case l.audits == 0:
 		return Result{Check: "leak", Verdict: Unknown, Reason: "nobody has audited a lock"}

@@ -54,8 +54,10 @@ func (l *Linear) Observe(e *trace.Event) {
 	now := int64(e.N)
 	switch e.Kind {
 	case trace.Acquire:
+		l.gives(e.Actor)
 		l.asked[e.Actor] = now
 	case trace.Hold:
+		l.gives(e.Actor)
 		asked, ok := l.asked[e.Actor]
 		if !ok { // nobody has told
 			asked = now
@@ -64,6 +66,7 @@ func (l *Linear) Observe(e *trace.Event) {
 		l.add(e.Lock, lockCall{e.Actor, lockTakes}, asked, now)
 		l.held[e.Actor] = append(l.held[e.Actor], e.Lock)
 	case trace.Release:
+		l.gives(e.Actor)
 		l.leaving[e.Actor] = now
 	case trace.Lost:
 		l.ends(e.Actor, lockLoosens, now, now)
@@ -79,7 +82,8 @@ func (l *Linear) Observe(e *trace.Event) {
 	}
 }
 
-// gives ends an unlock() of which nobody knows whether it took effect.
+// gives ends an unlock() of which nobody knows whether it took effect: it failed, or
+// who called it went on and has not told.
 func (l *Linear) gives(who trace.Actor) {
 	if called, ok := l.leaving[who]; ok {
 		l.ends(who, lockLoosens, called, called)

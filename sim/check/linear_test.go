@@ -54,6 +54,24 @@ func TestLinearOfManyLostHolds(t *testing.T) {
 	}
 }
 
+// Who begins something else has left its unlock behind, also where nobody tells that it
+// returned.
+func TestLinearOfUnlocksThatAreNotTold(t *testing.T) {
+	h := newHistory()
+	for range 3 {
+		for _, who := range []trace.Actor{c1, c2, c1} {
+			h.happens(trace.Hold, who)
+			h.happens(trace.Release, who)
+		}
+	}
+	require.Equal(t, Holds, h.l.Result(0).Verdict)
+	h.happens(trace.Hold, c1)
+	overlap := h.happens(trace.Hold, c2)
+	r := h.l.Result(0)
+	require.Equal(t, Violated, r.Verdict)
+	require.Equal(t, []uint64{overlap}, r.Events)
+}
+
 // A grant during an unlock that returns later is in order; what breaks the order is told.
 func TestLinearTellsWhatBreaksTheOrder(t *testing.T) {
 	h := newHistory()

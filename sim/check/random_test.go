@@ -297,7 +297,8 @@ func (p past) fencing() Verdict {
 				continue
 			}
 			early := p.turn(p[e.Cause-1]) < p.turn(p[before.Cause-1])
-			stale = stale || e.A < before.A || e.A == 0 && early || e.A > 0 && e.A == before.A && e.Peer != before.Peer
+			same := e.A == before.A && (early || e.A > 0 && e.Peer != before.Peer)
+			stale = stale || e.A < before.A || same
 		}
 	}
 	return verdict(stale, writes > 0)
