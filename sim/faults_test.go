@@ -33,6 +33,15 @@ func TestFaultsOfRows(t *testing.T) {
 			"at 0s start c1\nat 900ms restart m1 data=synced\nat 1s start c2\n", "exclusion", "violated"},
 		"what is on disk is kept": {"clients=2 hold=8s rounds=1 fsync=everysec",
 			"at 0s start c1\nat 1100ms restart m1 data=synced\nat 1200ms start c2\n", "exclusion", "holds"},
+		"an eviction that is not on disk is undone": {"clients=2 hold=8s rounds=1 fsync=everysec",
+			"at 0s start c1\nat 1200ms evict m1 key=1\nat 1500ms restart m1 data=synced\nat 2s start c2\n", "exclusion",
+			"holds"},
+		"what a replica has heard of and not on disk is forgotten when it is master": {
+			"clients=2 hold=8s rounds=1 fsync=everysec replicas=1 delay=1ms", "at 1100ms start c1\nat 1400ms crash m1\n" +
+				"at 1500ms promote r1\nat 1600ms restart r1 data=synced\nat 2s start c2\n", "exclusion", "violated"},
+		"what it has on disk is kept": {
+			"clients=2 hold=8s rounds=1 fsync=everysec replicas=1 delay=1ms", "at 100ms start c1\nat 1400ms crash m1\n" +
+				"at 1500ms promote r1\nat 1600ms restart r1 data=synced\nat 2s start c2\n", "exclusion", "holds"},
 		"with fsync always all is on disk": {"clients=2 hold=8s rounds=1 fsync=always",
 			"at 0s start c1\nat 900ms crash m1 for=100ms data=synced\nat 1s start c2\n", "exclusion", "holds"},
 		"after the faults everybody proceeds": {"clients=2 hold=1s bound=10s",

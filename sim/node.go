@@ -139,6 +139,7 @@ func (n *node) byHand(args ...string) resp.Value {
 // meddle runs a command by hand that changes something: e is the event of it, whose text
 // tells an error that it is answered with.
 func (n *node) meddle(e trace.Event, args ...string) {
+	n.sync()
 	if v := n.typed(args); v.Kind == resp.Error {
 		e.Text += " (answered with " + shortened(resp.Inline(v)) + ")"
 	}

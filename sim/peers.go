@@ -139,6 +139,7 @@ func (n *node) receivePeer(m *message) {
 	}
 	effects, before := cluster.CarriesEffects(m.peer), int64(0)
 	if effects {
+		n.sync()
 		before = n.engine.Offset()
 	}
 	n.proc.Receive(m.peer)
