@@ -83,14 +83,16 @@ func (r *redisson) schedule(w *renewals) {
 func (r *redisson) pass(w *renewals) {
 	if len(w.list) > 0 { // still
 		for _, batch := range r.batches(w.list) {
-			r.renew(w, batch)
+			if r.renew(w, batch) != nil {
+				break
+			}
 		}
 	}
 	r.schedule(w)
 }
 
 // batches are the locks that one script of the watchdog names each: in a cluster
-// those whose names lie in one slot.
+// those whose names lie in one slot, in the order of a ConcurrentHashMap of few slots.
 func (r *redisson) batches(list []*renewed) (batches [][]*renewed) {
 	if !r.Topology().Cluster {
 		return [][]*renewed{slices.Clone(list)}
@@ -104,11 +106,18 @@ func (r *redisson) batches(list []*renewed) (batches [][]*renewed) {
 		}
 		batches[i] = append(batches[i], one)
 	}
+	bin := func(b []*renewed) int { return slots.OfString(b[0].lock.name) % 16 }
+	slices.SortStableFunc(batches, func(a, b []*renewed) int { return bin(a) - bin(b) })
 	return batches
 }
 
-// renew renews the locks of a batch.
-func (r *redisson) renew(w *renewals, batch []*renewed) {
+// renew renews those locks of a batch that are still to be renewed when its turn comes. An
+// error ends the pass: what comes behind is not renewed in it.
+func (r *redisson) renew(w *renewals, batch []*renewed) error {
+	batch = slices.DeleteFunc(batch, func(one *renewed) bool { return w.index(one.lock) < 0 })
+	if len(batch) == 0 {
+		return nil
+	}
 	q := request{script: batch[0].lock.side.renew, args: []string{inMillis(r.watchdog)}, resend: true}
 	for _, one := range batch {
 		keys, args := one.lock.renewal()
@@ -116,11 +125,12 @@ func (r *redisson) renew(w *renewals, batch []*renewed) {
 	}
 	reply, err := r.send(q)
 	if err != nil {
-		return
+		return err
 	}
 	for i, one := range batch {
 		if i < len(reply.List) && reply.List[i].Int == 0 {
 			w.drop(one.lock)
 		}
 	}
+	return nil
 }

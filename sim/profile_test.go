@@ -208,6 +208,26 @@ func TestRedissonRenewsNoMoreAfterAnUnconfirmedRelease(t *testing.T) {
 	}
 }
 
+// A renewal that fails ends its pass: members in slots behind it are not renewed, though
+// their master is well.
+func TestRedissonRenewsSlotsUntilOneFails(t *testing.T) {
+	const story = "world profile=redisson cluster=3x0 clients=1 lock=multi hold=20s rounds=1 delay=1ms ttl=30s\n" +
+		"expect exclusion=holds\nat 0s start c1\nat 5s crash %s for=20s\nrun for=16s\n"
+	for master, want := range map[string][]string{"m1": nil, "m3": {"lock:1.2", "lock:1.3"}} { // m3 has lock:1.1
+		s, err := ParseScenario("slots.scenario", fmt.Sprintf(story, master))
+		require.NoError(t, err)
+		var renewed []string
+		note := func(e *trace.Event, _ []string) {
+			if name, ok := strings.CutPrefix(e.Text, "mutex-renew("); ok && strings.HasSuffix(name, " = [1]") {
+				renewed = append(renewed, name[:len("lock:1.1")])
+			}
+		}
+		_, err = s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: note})
+		require.NoError(t, err)
+		require.Equal(t, want, renewed, master)
+	}
+}
+
 // With a fixed lease RedissonRedLock believes what has ended before it was complete.
 func TestRedissonMeasuresNoValidity(t *testing.T) {
 	got := judge(t, Options{Seed: 1, Lua: NewLua()},

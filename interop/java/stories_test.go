@@ -189,6 +189,8 @@ var stories = []story{
 	{name: "a fair wait whose slot moves", kind: "fair", cluster: true, hold: 2500 * ms, held: true, length: 12000 * ms,
 		mishaps: []mishap{{master: 1, at: 500 * ms, what: "moved"}}},
 	{name: "several slots", kind: "several", cluster: true, hold: 2500 * ms, length: 6000 * ms},
+	{name: "several slots, of which two cannot be renewed", kind: "several", cluster: true, hold: 2500 * ms,
+		length: 14000 * ms, mishaps: []mishap{{at: 500 * ms, what: "down"}, {at: 4500 * ms, what: "up"}}},
 	{name: "a cluster with replicas", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms, length: 6000 * ms},
 	{name: "a cluster's replica that stands still", kind: "mutex", cluster: true, replicated: true, hold: 2500 * ms,
 		length: 21000 * ms, mishaps: []mishap{{what: "held"}}},
