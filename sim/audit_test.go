@@ -69,6 +69,27 @@ func TestLinearOfAnOwnRun(t *testing.T) {
 	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
 }
 
+// Nor does it lose its turn by what it has given up.
+func TestOrderOfAnOwnRunThatGivesUp(t *testing.T) {
+	s := parsed(t, "# Own.\nworld clients=3 lock=own rounds=4 think=100ms..300ms delay=1ms\nexpect order=holds\n"+
+		"run for=60s\n")
+	r, err := s.Run(t.Context(), Options{Seed: 1, Own: &Own{Run: func(ctx context.Context, c *Client) {
+		lock := lockclient.New(c.Transports()[0], c.Runtime(), lockclient.WithID(c.ID())).Fair(c.Key())
+		c.Asks()
+		held, err := lock.Lock(ctx, lockclient.Wait(50*time.Millisecond))
+		if err != nil {
+			return
+		}
+		b := c.Believes(0)
+		_ = c.Sleep(ctx, 200*time.Millisecond)
+		c.Ends(b, false)
+		_ = held.Unlock(ctx)
+	}}})
+	require.NoError(t, err)
+	require.Less(t, r.Grants, 12)
+	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
+}
+
 // A client that has slept through its lease, and dies, leaves no lease to wait for.
 func TestLeaseOfWhoHasLostIt(t *testing.T) {
 	const story = "# Asleep.\nworld clients=3 rounds=1 lock=%s ttl=5s renew=off hold=4s delay=1ms..5ms\n" +

@@ -49,7 +49,10 @@ type Held interface {
 // Client is one client process as a test's code sees it. Everything that waits
 // must wait through its Runtime and its Transports, with contexts that come from
 // them or from the one that the code was given.
-type Client struct{ c *client }
+type Client struct {
+	c    *client
+	asks bool // for its lock, which it has not got
+}
 
 // Name is c1, c2, …
 func (c *Client) Name() string { return c.c.name() }
@@ -84,12 +87,17 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) error {
 // Draw is a choice of the run from 0 to bound-1; 0 is the dull one.
 func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(bound, 1)))) }
 
-// Asks records that the client begins to wait for its lock: progress is judged by it.
-func (c *Client) Asks() { c.c.note(c.c.p.running(), trace.Acquire) }
+// Asks records that the client begins to wait for its lock: progress is judged by it. It
+// waits until it believes, or until Own.Run returns: then it was refused.
+func (c *Client) Asks() {
+	c.asks = true
+	c.c.note(c.c.p.running(), trace.Acquire)
+}
 
 // Believes records that the client holds its lock from now on, with a fencing
 // token or 0. Exclusion is judged by it.
 func (c *Client) Believes(token uint64) *Belief {
+	c.asks = false
 	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token}, 0)
 }
 
@@ -157,8 +165,12 @@ type ownRun struct {
 	run func(ctx context.Context, c *Client)
 }
 
-func (p ownRun) round(_ *task, ctx context.Context) (more bool) {
+func (p ownRun) round(t *task, ctx context.Context) (more bool) {
 	p.run(ctx, p.c)
+	if p.c.asks {
+		p.c.asks = false
+		p.c.c.note(t, trace.Refused)
+	}
 	return true
 }
 
