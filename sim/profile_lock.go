@@ -95,10 +95,10 @@ func (l *rlock) lockForEver(lease time.Duration) (attempt, error) {
 	}
 }
 
-// tryLock is tryLock(wait, lease): false when the wait is over, by the date.
-// Without a wait it is one attempt.
+// tryLock is tryLock(wait, lease): false when the wait is over, by the date. Without a
+// wait and a lease it is tryLock(), which asks once and joins no queue.
 func (l *rlock) tryLock(wait, lease time.Duration) (attempt, error) {
-	if wait <= 0 {
+	if wait <= 0 && lease <= 0 {
 		return l.try(lease, 0, true)
 	}
 	until := l.of.p.clock.Wall().Add(wait)

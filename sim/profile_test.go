@@ -196,6 +196,25 @@ func TestRedissonWaitsUnconfirmed(t *testing.T) {
 	}
 }
 
+// With a lease an attempt without a wait joins the queue of a fair lock, and leaves it.
+func TestRedissonTriesAFairLock(t *testing.T) {
+	for with, want := range map[string][]string{"": {"fair-try"}, " renew=off": {"fair-acquire", "fair-withdraw"}} {
+		s := parsed(t, "# Once.\nworld profile=redisson lock=fair once=on clients=2 hold=20s rounds=1 delay=1ms"+with+
+			"\nat 0s start c1\nat 1s start c2\nrun for=5s\n")
+		var asked []string
+		note := func(e *trace.Event, names []string) {
+			if e.Kind == trace.Execute && names[e.Peer] == "c2" && strings.HasPrefix(e.Text, "fair") &&
+				!strings.Contains(e.Text, "NOSCRIPT") {
+				name, _, _ := strings.Cut(e.Text, "(")
+				asked = append(asked, name)
+			}
+		}
+		_, err := s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: note})
+		require.NoError(t, err)
+		require.Equal(t, want, asked, with)
+	}
+}
+
 // Each attempt to unlock ends a renewal: one that no replica has confirmed ends that of
 // the hold around it.
 func TestRedissonRenewsNoMoreAfterAnUnconfirmedRelease(t *testing.T) {
