@@ -120,7 +120,7 @@ func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
 	ctx, cancel := r.limited(responseTimeout)
 	defer cancel()
 	reply, err := r.Eval(ctx, q.script, q.keys, q.args)
-	return reply, answerError(err)
+	return reply, r.answerError(ctx, err)
 }
 
 // sendSynced runs a script and waits for as many replicas as the master has said that
@@ -134,7 +134,7 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 		ctx, cancel := r.limited(responseTimeout)
 		defer cancel()
 		if known, err = l.replicas(ctx); err != nil {
-			return reply, answerError(err)
+			return reply, r.answerError(ctx, err)
 		}
 		r.replicas[n] = known
 	}
@@ -148,7 +148,7 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 		c.giveBack(l.place)
 	}
 	if err != nil {
-		return reply, answerError(err)
+		return reply, r.answerError(ctx, err)
 	}
 	return reply, r.checkSynced(n, known, confirmed)
 }
@@ -219,16 +219,20 @@ func (r *redisson) command(name string, args ...string) (reply lockclient.Reply,
 		ctx, cancel := r.limited(responseTimeout)
 		defer cancel()
 		reply, err = r.Do(ctx, args[0], append([]string{name}, args...)...)
-		return answerError(err)
+		return r.answerError(ctx, err)
 	})
 	return reply, err
 }
 
-// answerError makes a response timeout of everything that leaves the outcome open.
-func answerError(err error) error {
+// answerError makes a response timeout of everything that leaves the outcome open: also
+// what was sent over a connection that has ended since is waited for until then.
+func (r *redisson) answerError(ctx context.Context, err error) error {
 	var refused *lockclient.ServerError
 	if err == nil || errors.As(err, &refused) || errors.Is(err, lockclient.ErrNotSent) {
 		return err
+	}
+	for ctx.Err() == nil {
+		r.p.running().sleep(r.p.contextOf(ctx), -1)
 	}
 	return errResponseTimeout
 }

@@ -240,7 +240,7 @@ func (r *redisson) askAt(
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
 	}
-	return reply, answerError(err)
+	return reply, r.answerError(ctx, err)
 }
 
 // connects reports whether there is a connection: not to a master that has no slots any

@@ -196,6 +196,20 @@ func TestRedissonWaitsUnconfirmed(t *testing.T) {
 	}
 }
 
+// What was sent over a connection that has ended since is waited for like any answer.
+func TestRedissonWaitsForWhatABrokenConnectionOwes(t *testing.T) {
+	s := parsed(t, "# Broken.\nworld profile=redisson clients=1 rounds=1 delay=1ms\nat 0s pause m1 for=9s\n"+
+		"at 0s start c1\nat 500ms crash m1 for=100ms\nrun for=9s\n")
+	refused := time.Duration(0)
+	_, err := s.Run(t.Context(), Options{Seed: 1, Observe: func(e *trace.Event, _ []string) {
+		if e.Kind == trace.Refused {
+			refused = e.At
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, responseTimeout, refused)
+}
+
 // With a lease an attempt without a wait joins the queue of a fair lock, and leaves it.
 func TestRedissonTriesAFairLock(t *testing.T) {
 	for with, want := range map[string][]string{"": {"fair-try"}, " renew=off": {"fair-acquire", "fair-withdraw"}} {
