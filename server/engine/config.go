@@ -22,6 +22,7 @@ type configuration struct {
 	noCron         bool          // DEBUG PAUSE-CRON 1
 	anyChecksum    bool          // DEBUG SET-SKIP-CHECKSUM-VALIDATION 1
 	scriptsCallAll bool          // DEBUG SET-DISABLE-DENY-SCRIPTS 1
+	maxIdle        time.Duration // timeout; 0: clients may be silent for ever
 	writable       bool          // replica-read-only no
 	notStale       bool          // replica-serve-stale-data no
 	debug          bool          // enable-debug-command yes or local
@@ -165,8 +166,9 @@ func (conf *configuration) put(name, value string) error {
 }
 
 // applyLimits tells the keyspace up to what sizes values are compact, and
-// whether new keys are to be told of.
+// whether new keys are to be told of, and has it be seen who is silent for too long.
 func (n *Node) applyLimits() {
+	n.idleAt = 0
 	n.keys.Account(n.conf.maxMemory > 0)
 	n.keys.CountUses(n.useCounting(), n.nowMillis())
 	n.hearOfNew()
@@ -194,6 +196,7 @@ func (conf *configuration) get(name string) string {
 func (conf *configuration) derive() {
 	clear(conf.numbers)
 	conf.notify, _ = parseEvents(conf.get("notify-keyspace-events"))
+	conf.maxIdle = time.Duration(conf.number("timeout")) * time.Second
 	conf.writable = conf.get("replica-read-only") == "no"
 	conf.notStale = conf.get("replica-serve-stale-data") == "no"
 	conf.debug = conf.get("enable-debug-command") != "no"

@@ -63,6 +63,7 @@ type Node struct {
 
 	access   access
 	sessions sessionList
+	idleAt   time.Duration // before which nobody has been silent for too long
 	lastID   int64
 	slow     slowlog
 	latency  []latencyEvent // by name
@@ -139,7 +140,7 @@ func (n *Node) Restart(keepData bool) {
 	n.latency = nil
 	n.savedAt, n.rewritten = 0, nil
 	n.access.log = nil
-	n.runID = ""
+	n.runID, n.idleAt = "", 0
 	n.shutdown = nil
 	if !keepData {
 		n.reset()
@@ -200,6 +201,7 @@ func (n *Node) Tick() {
 		n.limitTracked()
 		n.tracking.limitAt = 0
 	}
+	n.sendIdleAway()
 	n.flushEffects(false)
 	n.pingOutside(now)
 	n.settle(nil)
@@ -218,10 +220,15 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 	if n.pings() && (!ok || n.repl.pingAt < at) {
 		at, ok = n.repl.pingAt, true
 	}
+	wait := time.UnixMilli(at).Sub(n.cfg.Clock.Wall())
+	if n.limitsIdle() {
+		if idle := n.idleAt - n.cfg.Clock.Mono(); !ok || idle < wait {
+			wait, ok = idle, true
+		}
+	}
 	if !ok {
 		return 0, false
 	}
-	wait := time.UnixMilli(at).Sub(n.cfg.Clock.Wall())
 	return max(wait, 0), true
 }
 

@@ -213,12 +213,20 @@ func (c *Call) kick(s *Session) {
 		c.Node.cut(s)
 		return
 	}
+	if s != c.Session {
+		c.Node.drop(s)
+		return
+	}
 	s.closing = true
 	c.Node.markDirty(s)
-	if s != c.Session {
-		c.Node.Close(s)
-		s.Out = s.Out[:0]
-	}
+}
+
+// drop ends the connection of s, which loses its replies of this turn.
+func (n *Node) drop(s *Session) {
+	s.closing = true
+	n.markDirty(s)
+	n.Close(s)
+	s.Out = s.Out[:0]
 }
 
 // sessionList is the sessions of a node in the order of their IDs, but for the one

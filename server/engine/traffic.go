@@ -45,6 +45,7 @@ func (s *Session) Received(bytes int) {
 	q := &s.query
 	now := n.cfg.Clock.Mono()
 	q.settle(now, s.lastUsed)
+	s.lastUsed = now
 	least := readBuffer
 	if q.pending > 0 { // what was read before belongs to the same command
 		least = max(least, q.pending+bytes)
@@ -67,7 +68,8 @@ func (s *Session) Sent(bytes int) {
 	s.node.stats.writes++
 	s.node.stats.netOut += int64(bytes)
 	w := &s.written
-	w.settle(s.node.cfg.Clock.Mono(), &s.node.conf)
+	s.lastUsed = s.node.cfg.Clock.Mono()
+	w.settle(s.lastUsed, &s.node.conf)
 	w.peak = max(w.peak, min(bytes, w.size))
 }
 
