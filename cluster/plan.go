@@ -47,6 +47,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("cluster: %d masters: there are %d slots", p.Masters, slot.Count)
 	case p.Quorum < 0 || p.Quorum > p.Sentinels:
 		return fmt.Errorf("cluster: quorum %d: there are %d sentinels", p.Quorum, p.Sentinels)
+	case p.DownAfter != 0 && p.DownAfter < time.Millisecond:
+		return fmt.Errorf("cluster: down after %v: expected at least 1ms", p.DownAfter)
 	}
 	return nil
 }
@@ -101,7 +103,8 @@ func (p Plan) MasterName(master ID) string {
 
 // Build makes the processes, connected to each other. dir has their addresses;
 // node gives each what a node alone would be made with, its parameters among
-// it; event (nil: nobody listens) is told what each Sentinel publishes.
+// it; event (nil: nobody listens) is told what each Sentinel publishes. Where clients need
+// a password, requirepass, replicas and Sentinels use it too, unless masterauth is given.
 func (p Plan) Build(
 	dir Directory, node func(id ID) engine.Config, event func(sentinel ID, channel, text string),
 ) ([]Process, error) {
@@ -114,6 +117,9 @@ func (p Plan) Build(
 	for i := range processes {
 		id := ID(i + 1)
 		cfg := node(id)
+		if password := cfg.Parameters["requirepass"]; password != "" {
+			cfg.Parameters = with(cfg.Parameters, "masterauth", password)
+		}
 		if i == 0 {
 			seed = cfg.Random()
 		}
@@ -188,7 +194,7 @@ func (p Plan) sentinel(
 		host, port := dir.Endpoint(master)
 		c.Masters = append(c.Masters, WatchedMaster{
 			Name: p.MasterName(master), Host: host, Port: port, Quorum: quorum,
-			DownAfter: p.DownAfter, FailoverTimeout: p.FailoverTimeout,
+			DownAfter: p.DownAfter, FailoverTimeout: p.FailoverTimeout, Password: cfg.Parameters["masterauth"],
 		})
 	}
 	if event != nil {

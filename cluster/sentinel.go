@@ -59,6 +59,8 @@ type WatchedMaster struct {
 	Port   int
 	Quorum int // Sentinels that must agree that it is down; 1 and more
 
+	Password string // of it and its replicas; "": none
+
 	DownAfter       time.Duration // without an answer it is believed to be down; 30 s
 	FailoverTimeout time.Duration // 3 min
 	ParallelSyncs   int           // replicas that are pointed to a new master at once; 1
@@ -103,6 +105,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 
 // configure takes over what differs from the defaults.
 func (ri *instance) configure(w WatchedMaster) {
+	ri.password = w.Password
 	if w.DownAfter > 0 {
 		ri.downAfter = w.DownAfter.Milliseconds()
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minikv/cluster"
+	"minikv/server/engine"
 	"minikv/topology"
 )
 
@@ -44,6 +45,9 @@ func InMemory() Option { return func(s *settings) { s.Config.InMemory = true } }
 
 // Param sets a parameter of redis.conf on all nodes, such as requirepass.
 func Param(name, value string) Option {
+	if known := engine.ParameterName(name); known != "" {
+		name = known
+	}
 	return func(s *settings) {
 		if s.Node.Parameters == nil {
 			s.Node.Parameters = map[string]string{}
