@@ -2,6 +2,7 @@ package minikvtest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,10 +11,13 @@ import (
 
 // Fault is a rule under construction: what it strikes, then what happens. It is
 // given to Inject. Without Nth or Times it strikes every command that matches.
-type Fault struct{ f topology.Fault }
+type Fault struct {
+	f     topology.Fault
+	wrong error // the first number that is none
+}
 
 // On strikes commands of that name, a glob in any case; * is all.
-func On(command string) Fault { return Fault{topology.Fault{Command: command}} }
+func On(command string) Fault { return Fault{f: topology.Fault{Command: command}} }
 
 // Key strikes only commands that name a key which matches the glob.
 func (f Fault) Key(glob string) Fault { f.f.Key = glob; return f }
@@ -26,13 +30,21 @@ func (f Fault) Node(name string) Fault { f.f.Node = name; return f }
 
 // Nth strikes the n-th command that matches, from 1, and no other; with Times
 // also those after it.
-func (f Fault) Nth(n int) Fault { f.f.Nth = n; return f }
+func (f Fault) Nth(n int) Fault { f.f.Nth = f.from1("Nth", n); return f }
 
 // Times strikes n commands and no more.
-func (f Fault) Times(n int) Fault { f.f.Times = n; return f }
+func (f Fault) Times(n int) Fault { f.f.Times = f.from1("Times", n); return f }
 
-// Percent strikes that share of the commands that match, by chance.
-func (f Fault) Percent(p int) Fault { f.f.Percent = p; return f }
+// Percent strikes that share of the commands that match, by chance: 1 to 100.
+func (f Fault) Percent(p int) Fault { f.f.Percent = f.from1("Percent", p); return f }
+
+// from1 is n, of which Inject is to complain if it is less than 1: 0 would be no limit.
+func (f *Fault) from1(name string, n int) int {
+	if n < 1 && f.wrong == nil {
+		f.wrong = fmt.Errorf("fault: %s(%d): expected a number from 1", name, n)
+	}
+	return n
+}
 
 // Delay lets the command wait, while others go on.
 func (f Fault) Delay(d time.Duration) Fault { f.f.Delay = d; return f }
@@ -65,6 +77,7 @@ type Injected struct {
 // Inject makes a rule. Of several that match a command the oldest strikes that wants to.
 func (s *Servers) Inject(f Fault) *Injected {
 	s.t.Helper()
+	s.check(f.wrong)
 	id, err := s.top.Inject(f.f)
 	s.check(err)
 	return &Injected{s, id}

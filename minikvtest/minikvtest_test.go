@@ -166,6 +166,14 @@ func TestFailuresAreClear(t *testing.T) {
 		"down":      {func(t testing.TB) { s := Run(t); s.Kill(); s.Set("a", "1") }, "m1 is down"},
 		"get":       {func(t testing.TB) { s := Run(t); s.CheckGet(t, "a", "1") }, `"a": have (nil), want "1"`},
 		"list":      {func(t testing.TB) { s := Run(t); s.CheckList(t, "a", "1") }, `list "a": have [], want ["1"]`},
+		"database":  {func(t testing.TB) { Run(t).DB(99).FlushDB() }, "ERR DB index is out of range"},
+		"select":    {func(t testing.TB) { RunCluster(t, 1, 0).Nodes()[0].DB(1).Get("a") }, "not allowed in cluster mode"},
+		"closed":    {func(t testing.TB) { s := Run(t); s.Servers.Close(); s.Restart() }, "restart m1: server: closed"},
+		"nth":       {func(t testing.TB) { Run(t).Inject(On("GET").Nth(0).Close()) }, "Nth(0): expected a number from 1"},
+		"percent":   {func(t testing.TB) { Run(t).Inject(On("GET").Percent(0).Close()) }, "Percent(0)"},
+		"delay":     {func(t testing.TB) { Run(t, Delay(-1)) }, "delay -1ns, lag 0s: expected at least 0"},
+		"silence":   {func(t testing.TB) { RunSentinel(t, 1, DownAfter(1)) }, "down after 1ns: expected at least 1ms"},
+		"late":      {func(t testing.TB) { RunNodes(t, 2).DelayMessages("m1", "m2", 1, -1) }, "delay -1ns"},
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()
@@ -239,6 +247,10 @@ func TestFailovers(t *testing.T) {
 		"sentinel":   func() *Servers { return RunSentinel(t, 2, Virtual(), DownAfter(time.Second)) },
 		"cluster":    func() *Servers { return RunCluster(t, 3, 1, Virtual(), DownAfter(time.Second)) },
 		"real":       func() *Servers { return RunCluster(t, 3, 1) },
+		"password": func() *Servers {
+			return RunSentinel(t, 2, Virtual(), DownAfter(time.Second), Param("RequirePass", "secret"))
+		},
+		"password in a cluster": func() *Servers { return RunCluster(t, 3, 1, Virtual(), Param("requirepass", "a b")) },
 	} {
 		for _, crash := range []bool{false, true} {
 			s := start()
@@ -331,6 +343,21 @@ func TestFrozenNodeAnswersLater(t *testing.T) {
 	s.Clock().Advance(2 * time.Minute)
 	s.Thaw()
 	require.Eventually(t, func() bool { return !s.Exists("a") }, time.Second, time.Millisecond)
+}
+
+// A frozen master is none, and who asks for masters does not wait for it.
+func TestFrozenMasterIsReplaced(t *testing.T) {
+	s := RunSentinel(t, 1, Virtual(), DownAfter(time.Second))
+	s.Node("m1").Set("orders", "1")
+	s.Node("m1").Freeze()
+	s.Clock().Advance(10 * time.Second)
+	require.False(t, s.Node("m1").IsMaster())
+	require.Equal(t, "r1", s.NodeFor("orders").Name())
+	s.Node("s1").Freeze()
+	s.Node("m1").Thaw()
+	s.Clock().Advance(20 * time.Second)
+	require.False(t, s.Node("m1").IsMaster(), "the Sentinels have made it a replica")
+	require.Equal(t, "m1", s.Node("r1").Failover().Name())
 }
 
 // Every condition and every effect of a rule can be said.

@@ -53,9 +53,9 @@ func (n *Node) Do(args ...string) string {
 // Down reports whether the process has been killed, or was shut down.
 func (n *Node) Down() bool { return n.n.Down() }
 
-// IsMaster reports whether the node runs and takes writes.
+// IsMaster reports whether the node runs and takes writes. One that is frozen does not.
 func (n *Node) IsMaster() (master bool) {
-	n.n.Do(func(p cluster.Process) {
+	n.n.Try(func(p cluster.Process) {
 		m, ok := p.(*cluster.Member)
 		master = ok && !m.Node().IsReplica()
 	})
@@ -140,7 +140,7 @@ func (n *Node) replicas() (all []*Node) {
 }
 
 func (n *Node) follows(master *Node) (yes bool) {
-	n.n.Do(func(p cluster.Process) {
+	n.n.Try(func(p cluster.Process) {
 		port, _ := strconv.Atoi(master.Port())
 		m, ok := p.(*cluster.Member)
 		yes = ok && m.Node().FollowsMaster(master.Host(), port)
@@ -191,7 +191,7 @@ func (n *Node) Failover(options ...FailoverOption) *Node {
 func (s *Servers) failoverBySentinel(replicas []*Node) (next *Node) {
 	s.t.Helper()
 	for _, n := range s.nodes {
-		if s.plan.IsSentinel(n.id()) && !n.Down() {
+		if s.plan.IsSentinel(n.id()) && !n.Down() && !n.n.Frozen() {
 			n.Do("SENTINEL", "FAILOVER", s.plan.MasterName(1))
 			break
 		}

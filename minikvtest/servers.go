@@ -75,7 +75,7 @@ func (s *Servers) NodeFor(key string) *Node {
 	s.t.Helper()
 	for _, n := range s.nodes {
 		if owns := false; n.IsMaster() {
-			n.n.Do(func(p cluster.Process) {
+			n.n.Try(func(p cluster.Process) {
 				m := p.(*cluster.Member)
 				owns = m.Topology() == nil || m.Topology().Slot(slot.OfString(key)).Mine
 			})

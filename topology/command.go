@@ -26,9 +26,13 @@ func (n *Node) CommandIn(db int, args ...string) (reply resp.Value, err error) {
 	}
 	var session *engine.Session
 	done := false
+	take := func() {
+		reply, _, _ = resp.Parse(session.Out)
+		session.Out = session.Out[:0]
+	}
 	finish := func(p cluster.Process) {
 		if done = !session.Blocked(); done {
-			reply, _, _ = resp.Parse(session.Out)
+			take()
 			p.Close(session)
 		}
 	}
@@ -37,8 +41,12 @@ func (n *Node) CommandIn(db int, args ...string) (reply resp.Value, err error) {
 		session.Trust()
 		if db != 0 {
 			p.Do(session, [][]byte{[]byte("SELECT"), []byte(strconv.Itoa(db))})
+			if take(); reply.Kind == resp.Error {
+				p.Close(session)
+				done = true
+				return
+			}
 		}
-		session.Out = session.Out[:0]
 		p.Do(session, cmd)
 		finish(p)
 	})

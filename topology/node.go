@@ -252,6 +252,9 @@ func (n *Node) RestartLosing(latest time.Duration) error {
 func (n *Node) restart(process func()) error {
 	n.changing.Lock()
 	defer n.changing.Unlock()
+	if n.topology.closed.Load() {
+		return fmt.Errorf("topology: restart %s: %w", n.name, server.ErrClosed)
+	}
 	n.end()
 	var listener net.Listener
 	if !n.topology.cfg.InMemory {

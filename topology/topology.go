@@ -77,6 +77,7 @@ type Topology struct {
 	clients atomic.Int64 // that were connected in memory
 	running sync.WaitGroup
 	closing sync.Once
+	closed  atomic.Bool // or about to be: no node is started any more
 
 	finish sync.Once
 	done   chan struct{} // closed when SHUTDOWN has ended the last node
@@ -87,6 +88,9 @@ type Topology struct {
 func Start(cfg Config) (*Topology, error) {
 	if err := cfg.Plan.Check(); err != nil {
 		return nil, err
+	}
+	if cfg.Delay < 0 || cfg.Lag < 0 {
+		return nil, fmt.Errorf("topology: delay %v, lag %v: expected at least 0", cfg.Delay, cfg.Lag)
 	}
 	cfg = cfg.complete()
 	names := cfg.Plan.Names()
@@ -254,6 +258,7 @@ func (t *Topology) checkDone() {
 // Close ends all nodes and waits for their goroutines. It may be called more than once.
 func (t *Topology) Close() {
 	t.closing.Do(func() {
+		t.closed.Store(true)
 		for _, n := range t.nodes {
 			n.inbox.close()
 			n.Kill()

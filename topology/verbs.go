@@ -143,6 +143,9 @@ func (t *Topology) Delay(from, to string, count int, by time.Duration) error {
 }
 
 func (t *Topology) rule(from, to string, r rule) error {
+	if r.late < 0 {
+		return fmt.Errorf("topology: delay %v: expected at least 0", r.late)
+	}
 	if r.left < 1 {
 		return fmt.Errorf("topology: %d messages: expected at least 1", r.left)
 	}
