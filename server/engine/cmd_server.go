@@ -108,12 +108,11 @@ func runShutdown(c *Call) resp.Value {
 	case abort && request != Shutdown{}, request.Save && request.NoSave:
 		return resp.Err(errSyntax)
 	case abort:
-		return resp.Err("ERR No shutdown in progress.")
+		return c.Node.abortEnd()
 	case !request.NoSave && c.Node.scripts.host.running:
 		return resp.Err(c.Node.scripts.host.busy())
 	}
-	c.Node.shutdown = &request
-	return resp.Value{}
+	return c.end(request)
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -128,6 +128,9 @@ func (n *Node) infoServer(t *strings.Builder) {
 	line(t, "executable:%s", n.cfg.Executable)
 	line(t, "config_file:%s", n.cfg.ConfigFile)
 	line(t, "io_threads_active:0")
+	if n.ending.request != nil {
+		line(t, "shutdown_in_milliseconds:%d", n.ending.until-n.nowMillis())
+	}
 }
 
 func (n *Node) infoClients(t *strings.Builder) {

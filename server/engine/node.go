@@ -89,6 +89,7 @@ type Node struct {
 	scripts   scripting
 	functions functions
 	shutdown  *Shutdown
+	ending    ending
 }
 
 // maxDepth is how deep calls can nest: a client's EXEC, its EVAL, the
@@ -141,7 +142,7 @@ func (n *Node) Restart(keepData bool) {
 	n.savedAt, n.rewritten = 0, nil
 	n.access.log = nil
 	n.runID, n.idleAt = "", 0
-	n.shutdown = nil
+	n.shutdown, n.ending = nil, ending{}
 	if !keepData {
 		n.reset()
 		n.functions = functions{}
@@ -216,6 +217,9 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 	}
 	if next, has := n.keys.NextExpiry(); has && n.expiresKeys() && (!ok || next < at) {
 		at, ok = next, true
+	}
+	if n.ending.request != nil && (!ok || n.ending.until < at) {
+		at, ok = n.ending.until, true
 	}
 	if n.pings() && (!ok || n.repl.pingAt < at) {
 		at, ok = n.repl.pingAt, true

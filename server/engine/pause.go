@@ -17,6 +17,7 @@ const (
 	PausedByClient    PauseReason = iota // CLIENT PAUSE
 	PausedByFailover                     // the node hands over to a replica
 	PausedByMigration                    // MIGRATE waits for the other node
+	PausedByShutdown                     // the node lets its replicas catch up before it ends
 	pauseReasons
 )
 
