@@ -198,6 +198,9 @@ func (b *busNode) Slot(number int) engine.SlotState {
 	return s
 }
 
+// Others implements engine.Topology.
+func (b *busNode) Others() int { return len(b.peers) - 1 }
+
 // Down implements engine.Topology.
 func (b *busNode) Down() (down, readsAllowed bool) {
 	down = b.state != clusterOK

@@ -130,6 +130,9 @@ func (m *Member) NewSession(addr string) *engine.Session { return m.node.NewSess
 // Do implements Process.
 func (m *Member) Do(s *engine.Session, cmd [][]byte) { m.node.Do(s, cmd) }
 
+// Full implements Process.
+func (m *Member) Full() string { return m.node.Full() }
+
 // Close implements Process.
 func (m *Member) Close(s *engine.Session) { m.node.Close(s) }
 

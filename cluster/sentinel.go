@@ -157,6 +157,9 @@ func (s *Sentinel) MasterAddress(name string) string {
 // NewSession implements Process.
 func (s *Sentinel) NewSession(addr string) *engine.Session { return s.node.NewSession(addr) }
 
+// Full implements Process.
+func (s *Sentinel) Full() string { return s.node.Full() }
+
 // Do implements Process.
 func (s *Sentinel) Do(session *engine.Session, cmd [][]byte) { s.node.Do(session, cmd) }
 

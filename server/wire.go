@@ -63,8 +63,8 @@ func newConn(s *Server, peer, own net.Addr) *conn {
 // client away.
 func (c *conn) join() (refusal []byte) {
 	s := c.server
-	if int64(len(s.conns)) >= s.number("maxclients", 10000) {
-		return resp.Append(nil, resp.Err("ERR max number of clients reached"), 2)
+	if full := s.machine.Full(); full != "" {
+		return resp.Append(nil, resp.Err(full), 2)
 	}
 	c.reader.MaxBulk = s.number("proto-max-bulk-len", resp.DefaultMaxBulk)
 	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))

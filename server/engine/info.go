@@ -135,7 +135,7 @@ func (n *Node) infoServer(t *strings.Builder) {
 
 func (n *Node) infoClients(t *strings.Builder) {
 	line(t, "connected_clients:%d", n.sessions.count-len(n.repl.replicas))
-	line(t, "cluster_connections:0")
+	line(t, "cluster_connections:%d", n.clusterConnections())
 	line(t, "maxclients:%s", n.conf.get("maxclients"))
 	line(t, "client_recent_max_input_buffer:%d", n.largestQuery())
 	line(t, "client_recent_max_output_buffer:0")

@@ -47,7 +47,7 @@ func (n *Node) infoPersistence(t *strings.Builder) {
 func (n *Node) infoStats(t *strings.Builder) {
 	s := &n.stats
 	n.infoTraffic(t)
-	line(t, "rejected_connections:0")
+	line(t, "rejected_connections:%d", s.refused)
 	line(t, "sync_full:%d", s.fullSyncs)
 	line(t, "sync_partial_ok:%d", s.partSyncs)
 	line(t, "sync_partial_err:%d", s.failedSyncs)

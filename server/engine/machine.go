@@ -7,6 +7,8 @@ import "time"
 // script, the script's limiter may let others call it from within.
 type Machine interface {
 	NewSession(addr string) *Session
+	// Full is why no other client can be let in, or "". It counts who is sent away.
+	Full() string
 	Do(s *Session, cmd [][]byte)
 	Tick()
 	NextDeadline() (wait time.Duration, ok bool)

@@ -90,6 +90,29 @@ func (n *Node) NewSession(addr string) *Session {
 	return s
 }
 
+// Full is the error of a client that is one too many, and is counted as sent away; "" if
+// there is room for it. Connections between the nodes of a cluster take room as well.
+// Source: acceptCommonHandler of Redis 7.0.
+func (n *Node) Full() string {
+	if int64(n.sessions.count+n.clusterConnections()) < n.conf.number("maxclients") {
+		return ""
+	}
+	n.stats.refused++
+	if n.cfg.Topology != nil {
+		return "ERR max number of clients + cluster connections reached"
+	}
+	return "ERR max number of clients reached"
+}
+
+// clusterConnections are those of the cluster's bus, one in each direction.
+// Source: getClusterConnectionsCount of Redis 7.0.
+func (n *Node) clusterConnections() int {
+	if n.cfg.Topology == nil {
+		return 0
+	}
+	return 2 * n.cfg.Topology.Others()
+}
+
 // session is a new client that nobody sees yet.
 func (n *Node) session(addr string) *Session {
 	n.lastID++

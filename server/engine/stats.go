@@ -9,6 +9,7 @@ import (
 type statistics struct {
 	commands    int64
 	connections int64
+	refused     int64 // clients that were one too many
 	dirty       int64 // changes since the start: the shell never saves
 	expired     int64
 	errors      int64

@@ -16,6 +16,8 @@ type Topology interface {
 	// Down reports whether the node believes the cluster to be failing, and
 	// whether it may serve reads then.
 	Down() (down, readsAllowed bool)
+	// Others is how many other nodes of the cluster this one knows.
+	Others() int
 }
 
 // SlotState is one slot as a node sees it. Addresses are "host:port".

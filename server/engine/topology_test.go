@@ -23,6 +23,8 @@ func (f *fakeTopology) Slot(number int) SlotState {
 
 func (f *fakeTopology) Down() (down, readsAllowed bool) { return f.down, f.readsAllowed }
 
+func (f *fakeTopology) Others() int { return 5 }
+
 func newCluster(t *testing.T) (*fixture, *fakeTopology) {
 	topology := &fakeTopology{slots: map[int]SlotState{}}
 	return newFixture(t, withLua, func(cfg *Config) { cfg.Topology = topology }), topology
@@ -54,6 +56,22 @@ func TestRedirects(t *testing.T) {
 		`EVAL "#!lua\nreturn 1" 1 here`, "(error) CLUSTERDOWN The cluster is down and only accepts read commands",
 		`EVAL "#!lua flags=no-writes\nreturn 1" 1 here`, "(integer) 1",
 		`EVAL "return 1" 1 here`, "(integer) 1")
+}
+
+// The connections between a cluster's nodes count among those of maxclients.
+func TestMaxClientsOfACluster(t *testing.T) {
+	f, _ := newCluster(t)
+	s := f.session()
+	f.expect(s, "CONFIG SET maxclients 12", "OK")
+	require.Contains(t, f.do(s, "INFO clients"), "cluster_connections:10\\r\\n")
+	require.Empty(t, f.node.Full())
+	last := f.session()
+	require.Equal(t, "ERR max number of clients + cluster connections reached", f.node.Full())
+	require.Contains(t, f.do(s, "INFO stats"), "rejected_connections:1\\r\\n")
+	f.node.Close(last)
+	require.Empty(t, f.node.Full())
+	f.expect(s, "CONFIG RESETSTAT", "OK")
+	require.Contains(t, f.do(s, "INFO stats"), "rejected_connections:0\\r\\n")
 }
 
 func TestMovingSlots(t *testing.T) {
