@@ -3,6 +3,7 @@ package browser
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
@@ -156,6 +157,36 @@ func TestAddress(t *testing.T) {
 	v.until(`location.hash === '#event=83'`)
 	v.opens(v.home + "run/failover_before_replication#event=99999")
 	v.sees("#event", "#83 ")
+}
+
+// TestNumber: whatever number is asked for, the page shows an event, says which, and
+// goes on from there.
+func TestNumber(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication#event=45")
+	for _, c := range [][2]string{{"99999", "83"}, {"-3", "1"}, {"1e1", "10"}, {"12.5", "12"}} {
+		given, want := c[0], c[1]
+		v.asks(`element('number').select(), element('number').focus()`, nil)
+		v.do(chromedp.KeyEvent(given), chromedp.KeyEvent(kb.Enter))
+		v.sees("#event", "#"+want+" ")
+		v.until(`element('number').value === '` + want + `'`)
+	}
+	v.asks(`element('number').blur()`, nil)
+	v.presses(kb.ArrowRight)
+	v.sees("#event", "#13 ")
+}
+
+// TestToTheEnd: what has not ended when the run ends is still so at its last event, and
+// drawn up to the edge.
+func TestToTheEnd(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication")
+	v.presses(kb.End)
+	v.sees("#event", "#83 ")
+	v.sees("#keys", "m1 (down)")
+	same := false
+	v.asks(`[...bands].filter((b) => b.word === 'down').every((b) => xOf(b.j) === screen(places[total]))`, &same)
+	require.True(t, same)
 }
 
 // TestGossip: what many servers say among themselves is drawn on demand only, and

@@ -203,7 +203,7 @@ function paintStrips(scene) {
   for (const row of strips) {
     for (const b of row.beliefs || []) {
       if (!inView(scene, b.i, b.j)) continue;
-      const place = bar(scene, xOf(b.i), b.ended ? xOf(b.j) : screen(places[total]), row.y, 14, 'belief');
+      const place = bar(scene, xOf(b.i), xOf(b.j), row.y, 14, 'belief');
       caption(place, row.y + 11, b.client + ' holds' + (b.token ? ' · token ' + b.token : ''), 'onbelief');
       if (b.lease) paintLease(scene, b, row.y + 17);
     }
@@ -213,7 +213,7 @@ function paintStrips(scene) {
 
 function paintLease(scene, b, y) {
   const until = screen(placeOfTime(trueTime(b.client, localTime(b.client, events[b.i].t) + b.lease, events[b.i].t)));
-  const x1 = Math.max(gutter, xOf(b.i)), x2 = Math.min(scene.right, until, b.ended ? xOf(b.j) : until);
+  const x1 = Math.max(gutter, xOf(b.i)), x2 = Math.min(scene.right, until, xOf(b.j));
   if (x2 > x1) line('lease', x1, y, x2, y);
 }
 

@@ -7,7 +7,7 @@ let follow = true; // the diagram goes where the cursor goes
 // go puts the cursor at event k, counted from 0. The page shows it with the next frame.
 function go(k, along = true) {
   if (total === 0) return;
-  view.cursor = Math.min(Math.max(k, 0), total - 1);
+  view.cursor = Math.min(Math.max(Math.floor(k), 0), total - 1);
   follow = along;
   repaint();
 }
@@ -57,7 +57,7 @@ function bringIntoView() {
   if (x < view.left + 20 || x > view.left + width - 40) slideTo(x - width / 2);
 }
 
-const holdersAt = (k) => new Set(beliefs.filter((b) => b.lock === view.lock && b.i <= k && (!b.ended || k < b.j)).map((b) => b.client));
+const holdersAt = (k) => new Set(beliefs.filter((b) => b.lock === view.lock && b.i <= k && k < b.j).map((b) => b.client));
 
 // announce tells who holds when that has changed, else what happened.
 function announce(before) {
@@ -153,7 +153,10 @@ on('last', 'click', () => go(total - 1));
 on('to-cause', 'click', toCause);
 on('to-effect', 'click', toEffect);
 on('scrubber', 'input', (e) => go(e.target.value - 1));
-on('number', 'change', (e) => go(e.target.value - 1));
+on('number', 'change', (e) => {
+  go(e.target.value - 1);
+  e.target.value = String(view.cursor + 1);
+});
 on('second', 'change', (e) => go(Math.max(0, indexAt(e.target.value * second + millisecond / 2))));
 on('zoom-in', 'click', () => zoomTo(view.zoom * 1.6));
 on('zoom-out', 'click', () => zoomTo(view.zoom / 1.6));

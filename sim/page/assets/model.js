@@ -145,17 +145,18 @@ function shared(e) {
   return false;
 }
 
-// beliefs: a client believes that it holds a lock from event i to event j.
+// beliefs: a client believes that it holds a lock from event i to event j, which is
+// total where that has not ended.
 const beliefs = [];
 const locks = new Map(); // number -> name
 {
   const open = new Map();
-  const close = (b, k, lost) => Object.assign(b, { j: k, ended: true, lost });
+  const close = (b, k, lost) => Object.assign(b, { j: k, lost });
   events.forEach((e, k) => {
     const id = e.actor + ' ' + e.lock;
     if (e.lock && e.key && !locks.has(e.lock)) locks.set(e.lock, e.key);
     if (e.kind === 'hold') {
-      const b = { client: e.actor, lock: e.lock || 0, i: k, j: total - 1, ended: false, token: e.a || 0, lease: e.b || 0,
+      const b = { client: e.actor, lock: e.lock || 0, i: k, j: total, token: e.a || 0, lease: e.b || 0,
         shared: shared(e), inner: e.peer === e.actor };
       beliefs.push(b);
       if (!open.has(id)) open.set(id, []);
@@ -176,7 +177,7 @@ const locks = new Map(); // number -> name
 function overlapsOf(lock) {
   const edges = [];
   for (const b of beliefs) {
-    if (b.lock === lock) edges.push({ at: b.i, b, on: true }, { at: b.ended ? b.j : total, b, on: false });
+    if (b.lock === lock) edges.push({ at: b.i, b, on: true }, { at: b.j, b, on: false });
   }
   edges.sort((a, b) => a.at - b.at || a.on - b.on);
   const live = new Set(), list = [];
@@ -185,10 +186,10 @@ function overlapsOf(lock) {
     if (edge.on) live.add(edge.b); else live.delete(edge.b);
     const clients = new Set([...live].map((b) => b.client));
     const bad = clients.size > 1 && [...live].some((b) => !b.shared);
-    if (bad && !open) list.push(open = { i: edge.at, j: total - 1, clients });
+    if (bad && !open) list.push(open = { i: edge.at, j: total, clients });
     if (open && clients.size > open.clients.size) open.clients = clients;
     if (!bad && open) {
-      open.j = Math.min(edge.at, total - 1);
+      open.j = edge.at;
       open = null;
     }
   }
@@ -237,7 +238,8 @@ function latest(states, k) {
 
 const stateAt = (states, k) => states[latest(states, k)] ?? null;
 
-// bands are faults that last: on a lane (or "" for all), from event i to event j.
+// bands are faults that last: on a lane (or "" for all), from event i to event j, which
+// is total where that has not ended.
 const bands = [];
 // marks are faults of an instant: on a lane, at event i.
 const marks = [];
@@ -245,7 +247,7 @@ const marks = [];
   const open = new Map();
   const begin = (id, lane, i, word) => {
     const level = lane === '' ? [...open.values()].filter((b) => b.lane === '').length : 0; // among those of all lanes
-    const b = { lane, i, j: total - 1, word, level };
+    const b = { lane, i, j: total, word, level };
     bands.push(b);
     open.set(id, b);
   };
