@@ -107,12 +107,12 @@ func TestCalm(t *testing.T) {
 
 func TestRowVerbErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		"at 1s stall m1 for=1s":           "cannot be a master here",
+		"at 1s stall m1 for=1s":           "m1 is a master: expected a client (usage",
 		"at 1s stall c1":                  "for=: expected a duration",
 		"at 1s stall c1 for=1s after=x":   "after=x: expected a number",
 		"at 1s evict m1":                  "key=: expected a number",
 		"at 1s evict m1 key=1 spare=much": `unknown spare "much"`,
-		"at 1s evict c1 key=1":            "cannot be a client here",
+		"at 1s evict c1 key=1":            "c1 is a client: expected a master or a replica (usage",
 		"at 1s calm now":                  "expected 0 arguments",
 		"at 1s restart m1 data=some":      `unknown data "some": expected keep, lose, synced`,
 		"faults pause servers=0":          "servers=0: expected a number",

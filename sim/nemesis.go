@@ -95,7 +95,7 @@ const (
 
 // known reports an error unless name is an actor of the world of those kinds.
 func (w *Spec) known(name string, kinds int) error {
-	for _, k := range []struct {
+	all := []struct {
 		kind   int
 		letter byte
 		word   string
@@ -105,7 +105,14 @@ func (w *Spec) known(name string, kinds int) error {
 		{aMaster, 'm', "master", w.Masters},
 		{aReplica, 'r', "replica", w.Plan().AllReplicas()},
 		{aSentinel, 's', "sentinel", w.Watched},
-	} {
+	}
+	var expected []string
+	for _, k := range all {
+		if kinds&k.kind != 0 {
+			expected = append(expected, k.word)
+		}
+	}
+	for _, k := range all {
 		if name == "" || name[0] != k.letter {
 			continue
 		}
@@ -114,7 +121,7 @@ func (w *Spec) known(name string, kinds int) error {
 			return fmt.Errorf("unknown %s %q: there are %d", k.word, name, k.count)
 		}
 		if kinds&k.kind == 0 {
-			return fmt.Errorf("%q cannot be a %s here", name, k.word)
+			return fmt.Errorf("%s is a %s: expected a %s", name, k.word, strings.Join(expected, " or a "))
 		}
 		return nil
 	}

@@ -89,8 +89,14 @@ type SyntaxError struct {
 	Reason string
 }
 
-// Error implements error.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+// Error implements error. Of a reason that quotes a very long line it has both ends.
+func (e *SyntaxError) Error() string {
+	reason := e.Reason
+	if most := 500; len(reason) > 4*most {
+		reason = strings.ToValidUTF8(reason[:most], "") + " … " + strings.ToValidUTF8(reason[len(reason)-most:], "")
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, reason)
+}
 
 // parser reads one file.
 type parser struct {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -49,7 +50,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s partition\nrun for=1s\n": "x.scenario:2: expected 2 arguments, got 0 " +
 			"(usage: at TIME partition A,B,… C,D,… [way=both|one] [for=DURATION])",
 		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": there are 2",
-		tiny + "at 1s start m1\nrun for=1s\n":               "x.scenario:2: \"m1\" cannot be a master here",
+		tiny + "at 1s start m1\nrun for=1s\n":               "x.scenario:2: m1 is a master: expected a client",
 		tiny + "at 1s crash x1\nrun for=1s\n":               "x.scenario:2: unknown actor \"x1\"",
 		tiny + "at 1s pause c1\nrun for=1s\n":               "x.scenario:2: for=: expected a duration",
 		tiny + "at 1s restart m1 data=some\nrun for=1s\n":   "x.scenario:2: unknown data \"some\": expected keep, lose",
@@ -81,7 +82,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world wait=soon\n":                                      "x.scenario:1: wait=soon: expected a duration",
 		tiny + "at 1s run m1 DEL\nrun for=1s":                    "x.scenario:2: expected a master and a command with its",
 		tiny + "at 1s run m1 FLUSHALL now\nrun for=1s":           "x.scenario:2: unknown command \"FLUSHALL\": expected DEL,",
-		tiny + "at 1s run c1 DEL k\nrun for=1s":                  "x.scenario:2: \"c1\" cannot be a client here",
+		tiny + "at 1s run c1 DEL k\nrun for=1s":                  "x.scenario:2: c1 is a client: expected a master",
 		tiny + "at 1s duplicate c1 m1\nrun for=1s":               "x.scenario:2: next=: expected a number from 1",
 		tiny + "at 1s duplicate c1 m1 next=1 late=x\nrun for=1s": "x.scenario:2: late=x: expected a duration",
 		tiny + "at 1s audit m1\nrun for=1s":                      "x.scenario:2: expected 0 arguments, got 1",
@@ -164,4 +165,13 @@ func TestCommandsByHand(t *testing.T) {
 	require.Contains(t, told, "1.000 somebody runs SET lock:1 a=b at m1")
 	require.Contains(t, told, "2.000 somebody runs PEXPIRE lock:1 abc (answered with ERR value is not an integer or out "+
 		"of range) at m1")
+}
+
+// An error in a line without end has both of its ends: what was wrong and what is expected.
+func TestErrorsAreShort(t *testing.T) {
+	_, err := ParseScenario("x.scenario", strings.Repeat("é", 1_000_000))
+	require.ErrorContains(t, err, `x.scenario:1: unknown word "éé`)
+	require.ErrorContains(t, err, `é": expected world, expect, at, faults, order or run`)
+	require.Less(t, len(err.Error()), 1200)
+	require.True(t, utf8.ValidString(err.Error()))
 }

@@ -32,10 +32,16 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 	if err := exactlyOne(cmd, args); err != nil {
 		return err
 	}
-	for _, name := range []string{"need", "hits"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s: a hunt of orders ends with the first that violates: expected no --%s with --strategy %s",
-				name, name, f.strategy)
+	for _, no := range []struct{ flag, strategy, reason string }{
+		{"need", f.strategy, "a hunt of orders ends with the first that violates"},
+		{"hits", f.strategy, "a hunt of orders ends with the first that violates"},
+		{"seeds", exhaustive, "every order is run"},
+		{"root", exhaustive, "every order is run"},
+		{"workers", exhaustive, "orders are run one after the other"},
+		{"schedules", pct, "there are as many schedules as --seeds"},
+	} {
+		if cmd.Flags().Changed(no.flag) && f.strategy == no.strategy {
+			return fmt.Errorf("--%s: %s: expected no --%s with --strategy %s", no.flag, no.reason, no.flag, f.strategy)
 		}
 	}
 	s, err := load(cmd.Context(), args[0])
@@ -54,6 +60,9 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 		}
 		f.bound = 0
 	} else if s, err = f.withFaults(s); err != nil {
+		return err
+	}
+	if err := f.makeOut(); err != nil {
 		return err
 	}
 	search := f.sample

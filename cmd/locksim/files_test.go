@@ -48,6 +48,15 @@ func TestNothingHalfStays(t *testing.T) {
 	require.Contains(t, stderr, "--html: ")
 	require.Empty(t, stdout)
 
+	for path, want := range map[string]string{"": "expected the name of a file", folder: folder + " is a folder"} {
+		for _, args := range [][]string{{"run", "contention"}, {"page", taken}} {
+			code, stdout, stderr = locksim(append(args, "--html", path)...)
+			require.Equal(t, exitUsage, code)
+			require.Contains(t, stderr, "--html: "+want)
+			require.Empty(t, stdout)
+		}
+	}
+
 	if runtime.GOOS != "linux" {
 		return // others have no file that is always full
 	}

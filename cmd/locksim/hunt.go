@@ -103,6 +103,11 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	if err := exactlyOne(cmd, args); err != nil {
 		return nil, err
 	}
+	for _, name := range []string{"bound", "schedules"} {
+		if cmd.Flags().Changed(name) {
+			return nil, fmt.Errorf("--%s: a hunt by seeds has none: expected --strategy %s as well", name, exhaustive)
+		}
+	}
 	s, err := load(cmd.Context(), args[0])
 	if err != nil {
 		return nil, err
@@ -124,10 +129,18 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	if !cmd.Flags().Changed("root") {
 		h.state.Root = anyRoot()
 	}
-	if err := os.MkdirAll(f.out, 0o777); err != nil { // not only when something was found
-		return nil, fmt.Errorf("--out: %w", err)
+	if err := f.makeOut(); err != nil {
+		return nil, err
 	}
 	return h, h.ready()
+}
+
+// makeOut makes the folder for what is found, before something is.
+func (f *huntFlags) makeOut() error {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
 }
 
 // changedFlag is the name of a flag that was given and is none of these, or "".

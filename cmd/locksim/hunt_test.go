@@ -372,6 +372,12 @@ func TestBadHunts(t *testing.T) {
 		"a schedule of more than 2000 actions":                       {"hunt", "contention", "--strategy", "exhaustive"},
 		"--hits: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--hits", "2"),
 		"--need: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--need", "pause"),
+		"--seeds: every order is run: expected no --seeds":           append(exhaust(file), "1", "--seeds", "2"),
+		"--root: every order is run: expected no --root":             append(exhaust(file), "1", "--root", "2"),
+		"--workers: orders are run one after the other":              append(exhaust(file), "1", "--workers", "2"),
+		"--schedules: there are as many schedules as --seeds":        {"hunt", file, "--strategy", "pct", "--schedules", "2"},
+		"--bound: a hunt by seeds has none: expected --strategy exh": {"hunt", file, "--bound", "2"},
+		"--schedules: a hunt by seeds has none: expected --strategy": {"hunt", file, "--schedules", "2"},
 		"has no recorded hash":                                       {"replay", file},
 		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
 	} {
@@ -380,6 +386,9 @@ func TestBadHunts(t *testing.T) {
 		require.Contains(t, errs, want, args)
 		require.Empty(t, out, args)
 	}
+	_, out, errs := locksim(append(exhaust(file), "1", "--out", file+"/x")...)
+	require.Contains(t, errs, "--out: mkdir "+file)
+	require.Empty(t, out, "nothing is looked for")
 }
 
 // An exhaustive hunt says whether it has run everything, and what it found

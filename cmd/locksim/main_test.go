@@ -160,6 +160,7 @@ func TestBadInput(t *testing.T) {
 		"run takes one scenario":                       {"run"},
 		"there is no scenario \"nothing\"":             {"run", "nothing"},
 		"\"contentoin\": did you mean \"contention\"?": {"run", "contentoin"},
+		"there is no scenario \"\"; \"locksim list\"":  {"run", ""},
 		"no such file":                                 {"run", "./nothing.scenario"},
 		bad + ":3: unknown verb \"explode\"":           {"run", bad},
 		"unknown flag: --sed":                          {"run", "contention", "--sed", "1"},

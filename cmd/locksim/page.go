@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,6 +39,9 @@ needs nothing else.`,
 
 // pageOf reads a trace and writes its page.
 func pageOf(path, html string) error {
+	if err := checkPage(html); err != nil {
+		return err
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return err
@@ -48,6 +52,20 @@ func pageOf(path, html string) error {
 		return err
 	}
 	return savePage(html, page.FromTrace(filepath.Base(path), events, names))
+}
+
+// checkPage reports a path at which there can be no page.
+func checkPage(path string) error {
+	if path == "" {
+		return errors.New("--html: expected the name of a file")
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("--html: %s is a folder: expected the name of a file", path)
+	}
+	return nil
 }
 
 // savePage writes a page to a file.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -77,8 +75,10 @@ func (f *runFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Dir(f.html)); err != nil { // before a long run, not behind it
-		return fmt.Errorf("--html: %w", err)
+	if cmd.Flags().Changed("html") { // before a long run, not behind it
+		if err := checkPage(f.html); err != nil {
+			return err
+		}
 	}
 	report, err := f.perform(cmd, s, opt)
 	if err != nil {
@@ -171,6 +171,9 @@ func (f *runFlags) tracer(out *bufio.Writer) (func(*trace.Event, []string), erro
 
 // meant guesses which scenario was meant.
 func meant(name string) string {
+	if name == "" {
+		return "" // every name begins with it
+	}
 	names := &cobra.Command{SuggestionsMinimumDistance: 3}
 	for _, s := range sim.Library() {
 		names.AddCommand(&cobra.Command{Use: s.Name, Run: func(*cobra.Command, []string) {}})

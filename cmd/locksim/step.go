@@ -120,6 +120,12 @@ func (f *stepFlags) choose(cmd *cobra.Command, name string) ([]walk, error) {
 	} else if text, walks, known = lockScript(name); !known {
 		return nil, unknownScript(name)
 	}
+	if walk := cmd.Flags().Changed("walk"); walk && (own || len(walks) == 0) {
+		return nil, errors.New("--walk: what is run otherwise than by a walk has none: expected a script of lockclient's," +
+			" and no --keys, --args or --setup")
+	} else if walk && (f.walk < 1 || f.walk > len(walks)) {
+		return nil, fmt.Errorf("--walk %d: %s has walks 1 to %d", f.walk, name, len(walks))
+	}
 	if own || len(walks) == 0 {
 		x := exercise{text: text, keys: f.keys, args: f.args}
 		if f.setup != "" {
@@ -131,10 +137,7 @@ func (f *stepFlags) choose(cmd *cobra.Command, name string) ([]walk, error) {
 		}
 		return []walk{{exercise: x}}, nil
 	}
-	switch {
-	case f.walk < 0 || f.walk > len(walks):
-		return nil, fmt.Errorf("--walk %d: %s has walks 1 to %d", f.walk, name, len(walks))
-	case f.walk > 0:
+	if f.walk > 0 {
 		return walks[f.walk-1 : f.walk], nil
 	}
 	return walks, nil
