@@ -81,6 +81,9 @@ func newSite() http.Handler {
 	mux.HandleFunc("GET /lesson/{number}", s.answer(lesson))
 	mux.HandleFunc("GET /explain/{name}", s.answer(s.explain))
 	mux.HandleFunc("POST /branch", s.answer(s.branch))
+	mux.HandleFunc("GET /", s.answer(func(_ http.ResponseWriter, r *http.Request) error {
+		return noPage(r.URL.Path)
+	}))
 	return http.NewCrossOriginProtection().Handler(local(mux))
 }
 
@@ -105,6 +108,12 @@ func local(next http.Handler) http.Handler {
 	})
 }
 
+// noPage is the error of a path at which there is no page.
+type noPage string
+
+// Error implements error.
+func (p noPage) Error() string { return "there is no page " + string(p) }
+
 // answer turns an error of f into a page of its own.
 func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +128,11 @@ func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.Han
 			return // the reader has left in the middle of the page
 		}
 		if err != nil {
-			w.WriteHeader(http.StatusUnprocessableEntity)
+			code := http.StatusUnprocessableEntity
+			if errors.As(err, new(noPage)) {
+				code = http.StatusNotFound
+			}
+			w.WriteHeader(code)
 			_ = page.WriteRefusal(w, "/", err.Error())
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"minikv/docs/lessons"
 	"minikv/sim"
 	"minikv/sim/page"
+	"minikv/trace"
 )
 
 // get asks the site for a page, after redirects.
@@ -92,9 +93,62 @@ func TestLessons(t *testing.T) {
 	}
 }
 
+// TestLessonsTries: what lessons have their reader change is at the events that they name,
+// and what they answer comes of it.
+func TestLessonsTries(t *testing.T) {
+	all := strings.Join(lessons.Texts(), "")
+	for _, c := range []struct {
+		scenario   string
+		event      int
+		kind       trace.Kind
+		text, told string // of the event, and in a lesson
+		what       string
+		verdicts   string
+	}{
+		{"pause_outlives_lease", 24, trace.Hold, "", "the event at which c2 holds", "pause c2",
+			"exclusion violated, fencing holds"},
+		{"renewal_survives_an_outage", 48, trace.Deliver, "[1]", "second 6.037", "pause c1",
+			"exclusion holds, kept holds"},
+		{"renewal_survives_an_outage", 45, trace.Send, "mutex-renew(", "second 6.031", "pause c1",
+			"exclusion holds, kept violated"},
+		{"failover_before_replication", 14, trace.Send, "nil", "second 0.114", "drop", "exclusion holds"},
+		{"redlock_survives_two_lost_masters", 4652, trace.Execute, "", "after second 8", "crash m3",
+			"exclusion holds, progress violated"},
+	} {
+		require.Contains(t, all, c.told)
+		b, err := newBranch(c.scenario, nil)
+		require.NoError(t, err)
+		_, events, err := b.run(t.Context())
+		require.NoError(t, err)
+		e := events[c.event-1]
+		require.Equal(t, c.kind, e.Kind, c)
+		require.True(t, strings.HasPrefix(e.Text, c.text), e.Text)
+		if second, ok := strings.CutPrefix(c.told, "second "); ok {
+			require.Equal(t, second, string(trace.AppendTime(nil, e.At)))
+		}
+		line, err := b.step(t.Context(), c.what, c.event)
+		require.NoError(t, err)
+		changed, err := newBranch(c.scenario, url.Values{"step": {line}})
+		require.NoError(t, err)
+		report, _, err := changed.run(t.Context())
+		require.NoError(t, err)
+		var verdicts []string
+		for _, r := range report.Results {
+			verdicts = append(verdicts, r.Check+" "+r.Verdict.String())
+		}
+		require.Equal(t, c.verdicts, strings.Join(verdicts, ", "), c)
+	}
+}
+
 func TestServeRefusals(t *testing.T) {
 	server := httptest.NewServer(newSite())
 	defer server.Close()
+	for _, path := range []string{"/scenarios", "/run/", "/lesson"} {
+		code, text := get(t, server.URL+path)
+		require.Equal(t, http.StatusNotFound, code, path)
+		require.Contains(t, text, "there is no page "+path)
+		require.Contains(t, text, `<a href="/">`)
+	}
 	for path, want := range map[string]string{
 		"/lesson/5":                              "there is no lesson",
 		"/run/nope":                              "there is no scenario",
