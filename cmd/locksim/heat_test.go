@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -69,6 +70,20 @@ func TestListedDisagreements(t *testing.T) {
 		r, err := s.Run(t.Context(), sim.Options{Seed: seed})
 		require.NoError(t, err)
 		require.Equal(t, "violated", r.Results[0].Verdict.String(), line[0])
+	}
+}
+
+// TestRowsAreTold: docs/matrix.md tells what each row is, and names its variants.
+func TestRowsAreTold(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "matrix.md"))
+	require.NoError(t, err)
+	for _, r := range matrix.Rows() {
+		_, line, found := strings.Cut(string(text), fmt.Sprintf("\n| %d | %s |", r.Number, r.Title))
+		require.True(t, found, r.Number)
+		line, _, _ = strings.Cut(line, "\n")
+		for _, v := range r.Variants {
+			require.Contains(t, line, "`"+v.Name+"`", r.Number)
+		}
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // Table is the matrix as text: one line for each row and variant of a profile,
-// one column for each kind. A cell that is not as expected has a mark behind it.
+// one column for each kind, and then what the rows are. A cell that is not as expected
+// has a mark behind it.
 func Table(results []Result) string {
 	var b strings.Builder
 	for _, profile := range Profiles() {
@@ -29,7 +30,22 @@ func Table(results []Result) string {
 		}
 		b.WriteString("\n\n")
 	}
-	return b.String() + ordersText(results) + Summary(results)
+	for _, r := range titled(results) {
+		fmt.Fprintf(&b, "%-14d %s\n", r.Row, r.Title)
+	}
+	return b.String() + "\n" + ordersText(results) + Summary(results)
+}
+
+// titled are the first results of each row.
+func titled(results []Result) (first []Result) {
+	seen := map[int]bool{}
+	for _, r := range results {
+		if !seen[r.Row] {
+			first = append(first, r)
+		}
+		seen[r.Row] = true
+	}
+	return first
 }
 
 // short is a kind's name for the head of a column.
@@ -101,7 +117,11 @@ func Markdown(results []Result) string {
 		}
 		b.WriteString("\n")
 	}
-	return b.String() + ordersText(results) + Summary(results)
+	b.WriteString("| row | trouble |\n|---|---|\n")
+	for _, r := range titled(results) {
+		fmt.Fprintf(&b, "| %d | %s |\n", r.Row, r.Title)
+	}
+	return b.String() + "\n" + ordersText(results) + Summary(results)
 }
 
 // ordersText is what running every order has shown, with its heading, if it was asked for.

@@ -119,7 +119,9 @@ func TestFormats(t *testing.T) {
 	require.Contains(t, table, "2 redisson fair : expected S, none\n")
 	require.Contains(t, table, "  exclusion violated after 3 seeds: seen\n  replay: y\n")
 	require.Contains(t, table, "3 cells: 0 hold, 2 violated, 0 unknown, 1 not applicable")
+	require.Contains(t, table, "\n2              A pause.\n\n")
 	require.Contains(t, Markdown(results), "| 2 | violated | violated\\* |")
+	require.Contains(t, Markdown(results), "\n| 2 | A pause. |\n")
 }
 
 // Seeds that have shown defects which are mended: an operator closed a slot whose
