@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,11 +62,21 @@ func TestNothingHalfStays(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // others have no file that is always full
 	}
+	nothing, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer nothing.Close()
+	for _, args := range []string{"", "list", "run contention --trace none", "run contention", "help", "completion bash",
+		"explain failover_before_replication", "step mutex-acquire", "serve", "hunt contention --seeds 1"} {
+		var errs bytes.Buffer
+		code := run(t.Context(), strings.Fields(args), nothing, &errs)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, errs.String(), "no space left on device", args)
+	}
 	full := filepath.Join(folder, "full.html")
 	require.NoError(t, os.Symlink("/dev/full", full))
 	_, _, stderr = locksim("run", "contention", "--for", "1s", "--html", full)
 	require.Contains(t, stderr, "no space left on device")
-	_, err := os.Lstat(full)
+	_, err = os.Lstat(full)
 	require.NoError(t, err, "what is no file of a page is not removed")
 }
 

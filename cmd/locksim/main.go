@@ -57,13 +57,32 @@ func main() {
 	os.Exit(code)
 }
 
+// output is where a command writes. Whoever writes a line may leave its error there.
+type output struct {
+	io.Writer
+	err error // the first
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // run is the program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &output{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err
+	}
 	switch {
 	case err == nil:
 		return exitExpected

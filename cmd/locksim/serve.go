@@ -39,7 +39,9 @@ It serves this machine alone unless --addr says otherwise.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "locksim serves http://%s/ until Ctrl-C\n", listener.Addr())
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "locksim serves http://%s/ until Ctrl-C\n", listener.Addr()); err != nil {
+				return err // nobody would know where
+			}
 			return serve(cmd.Context(), listener)
 		},
 	}

@@ -76,9 +76,9 @@ func (f *stepFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	input, fromTerminal := cmd.InOrStdin().(*os.File)
-	output, toTerminal := cmd.OutOrStdout().(*os.File)
-	if !f.json && fromTerminal && toTerminal && term.IsTerminal(int(input.Fd())) && terminal(output) != nil {
-		return view(cmd.Context(), input, output, name, walks)
+	screen, toTerminal := cmd.OutOrStdout().(*output).Writer.(*os.File)
+	if !f.json && fromTerminal && toTerminal && term.IsTerminal(int(input.Fd())) && terminal(screen) != nil {
+		return view(cmd.Context(), input, screen, name, walks)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
