@@ -243,6 +243,8 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("profile=redisson knows no cancel and no compat316")
 	case w.Load.Redisson && w.Delay.Lo < time.Microsecond:
 		return fmt.Errorf("profile=redisson asks without a pause: expected a delay of 1µs or more")
+	case w.Load.Broken && !w.Load.Redisson:
+		return fmt.Errorf("broken=release: expected profile=redisson, which has the model that it breaks")
 	case w.Load.Downgrade && w.Load.Kind != "rw":
 		return fmt.Errorf("downgrade=on: expected lock=rw")
 	case w.Load.Lease.Lo < time.Millisecond:

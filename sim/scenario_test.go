@@ -78,6 +78,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world lock=fair masters=2\n":                            "x.scenario:1: fair runs on one master",
 		"world sync=maybe\n":                                     "x.scenario:1: unknown sync \"maybe\": expected on, off",
 		"world lock=fair downgrade=on\n":                         "x.scenario:1: downgrade=on: expected lock=rw",
+		"world broken=release\n":                                 "x.scenario:1: broken=release: expected profile=redisson",
 		"world permits=0\n":                                      "x.scenario:1: permits=0: expected a number from 1",
 		"world wait=soon\n":                                      "x.scenario:1: wait=soon: expected a duration",
 		tiny + "at 1s run m1 DEL\nrun for=1s":                    "x.scenario:2: expected a master and a command with its",
