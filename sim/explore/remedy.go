@@ -190,7 +190,7 @@ func (x *explainer) try(r *Remedy, story *sim.Scenario) error {
 	}
 	r.Story = o.report.Scenario
 	if len(o.violated) > 0 {
-		r.note(o, x.checks[0])
+		x.note(r, o)
 		return nil
 	}
 	r.Saves = x.keeps(r, o)
@@ -201,7 +201,7 @@ func (x *explainer) try(r *Remedy, story *sim.Scenario) error {
 		}
 		if len(other.violated) > 0 {
 			r.Story, r.Moved, r.Saves = other.report.Scenario, m.line, false
-			r.note(other, x.checks[0])
+			x.note(r, other)
 			return nil
 		}
 		if x.keeps(&Remedy{}, other) {
@@ -226,10 +226,14 @@ func (x *explainer) keeps(r *Remedy, o *outcome) bool {
 	return false
 }
 
-// note says what a remedy saves instead of a check.
-func (r *Remedy) note(o *outcome, name string) {
+// note says what a remedy saves instead of a check. With a lock that had tokens before,
+// it is not the remedy that saves the resource.
+func (x *explainer) note(r *Remedy, o *outcome) {
+	if !o.tokens || x.checks[0] != "exclusion" || x.story.World.Load.Kind == "fenced" {
+		return
+	}
 	for _, result := range o.report.Results {
-		if o.tokens && result.Check == "fencing" && result.Verdict == check.Holds && name == "exclusion" {
+		if result.Check == "fencing" && result.Verdict == check.Holds {
 			r.Note = "the resource takes no stale write"
 		}
 	}

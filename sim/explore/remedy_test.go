@@ -39,6 +39,9 @@ func TestRemediesAreTriedToTheEnd(t *testing.T) {
 	require.Regexp(t, `^exclusion is not violated, nor in \d+ variants`, effects["a lease three times as long"])
 	require.Equal(t, "exclusion is violated as well, but the resource takes no stale write",
 		effects["fencing tokens (lock=fenced)"])
+	_, effects = explained(t, "world ttl=30s hold=60s lock=fenced rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10s pause c1 for=45s\nrun for=31s seed=1\n")
+	require.Equal(t, "exclusion is violated as well", effects["a lease of a third"], "the tokens were there before")
 }
 
 // Tokens that begin again do not help, and a remedy that cannot apply is not offered:
