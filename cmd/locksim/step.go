@@ -133,7 +133,7 @@ func (f *stepFlags) choose(cmd *cobra.Command, name string) ([]walk, error) {
 			if err != nil {
 				return nil, err
 			}
-			x.setup = setup
+			x.setup, x.setupFile = setup, f.setup
 		}
 		return []walk{{exercise: x}}, nil
 	}

@@ -44,10 +44,16 @@ func TestStepRefusals(t *testing.T) {
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.lua")
 	require.NoError(t, os.WriteFile(broken, []byte("local a = 1\nif a the"), 0o600))
+	setup := filepath.Join(dir, "setup.redis")
+	require.NoError(t, os.WriteFile(setup, []byte("# two lines\n\nSET a 1\nSTE a 1\n"), 0o600))
+	quoted := filepath.Join(dir, "quoted.redis")
+	require.NoError(t, os.WriteFile(quoted, []byte("SET \"a 1\r\n"), 0o600))
 	for _, bad := range []struct {
 		args []string
 		want string
 	}{
+		{[]string{"step", "mutex-acquire", "--setup", setup}, setup + ":4: ERR unknown command 'STE'"},
+		{[]string{"step", "mutex-acquire", "--setup", quoted}, quoted + ":1: unbalanced quotes"},
 		{[]string{"step"}, "step takes one script, got 0 arguments; the known ones are fair-acquire"},
 		{[]string{"step", "mutex-aquire"}, "there is no script mutex-aquire; there are mutex-acquire, "},
 		{[]string{"step", "mutex-acquire", "--walk", "9"}, "--walk 9: mutex-acquire has walks 1 to 4"},

@@ -56,7 +56,8 @@ type keyChange struct {
 type exercise struct {
 	text       string
 	keys, args []string
-	setup      []string // commands that run before, as redis-cli takes them
+	setup      []string // lines with commands that run before, as redis-cli takes them, and comments
+	setupFile  string   // which these are of
 }
 
 // An endless script ends once it has run maxSteps statements, or has been asked maxAsked
@@ -87,17 +88,20 @@ func record(ctx context.Context, x exercise) (*recording, error) {
 		Observe: r.observe, Step: r.step, Limit: r.limit,
 	})
 	r.session = r.node.NewSession("step")
-	for _, line := range x.setup {
+	for i, line := range x.setup {
+		if line == "" || line[0] == '#' {
+			continue
+		}
 		args, ok := resp.SplitArgs([]byte(line))
 		if !ok {
-			return nil, fmt.Errorf("setup %q: unbalanced quotes", line)
+			return nil, fmt.Errorf("%s:%d: unbalanced quotes", x.setupFile, i+1)
 		}
 		reply := r.do(args)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if reply.Kind == resp.Error {
-			return nil, fmt.Errorf("setup %q: %s", line, reply.Str)
+			return nil, fmt.Errorf("%s:%d: %s", x.setupFile, i+1, reply.Str)
 		}
 	}
 	r.known = r.states()

@@ -95,9 +95,7 @@ func readSetup(ctx context.Context, path string) ([]string, error) {
 	}
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			lines = append(lines, line)
-		}
+		lines = append(lines, strings.TrimSpace(line))
 	}
 	return lines, nil
 }
