@@ -174,7 +174,7 @@ func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all f
 	}
 	switch f.format {
 	case "table":
-		return nil, asText(matrix.Table), nil
+		return nil, asText(func(results []matrix.Result) string { return matrix.Table(results, columns(w)) }), nil
 	case "markdown":
 		return nil, asText(matrix.Markdown), nil
 	case "html":

@@ -51,6 +51,22 @@ func terminal(out io.Writer) io.Writer {
 	return nil
 }
 
+// columns is how many characters a line of out has, if that is a terminal, else 0.
+func columns(out io.Writer) int {
+	if o, ok := out.(*output); ok {
+		out = o.Writer
+	}
+	f, ok := terminal(out).(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 func newBar(out io.Writer, length int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(length, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(30),
 		progressbar.OptionClearOnFinish(), progressbar.OptionShowElapsedTimeOnFinish())

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"minikv/sim/check"
@@ -9,8 +10,9 @@ import (
 
 // Table is the matrix as text: one line for each row and variant of a profile,
 // one column for each kind, and then what the rows are. A cell that is not as expected
-// has a mark behind it.
-func Table(results []Result) string {
+// has a mark behind it. What does not fit into so many characters of a line, if not 0,
+// goes on in a table below.
+func Table(results []Result, width int) string {
 	var b strings.Builder
 	for _, profile := range Profiles() {
 		kinds := Kinds(profile)
@@ -18,22 +20,35 @@ func Table(results []Result) string {
 		if len(lines) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "%s\n%-14s", profile, "row")
-		for _, kind := range kinds {
-			fmt.Fprintf(&b, " %-9s", short(kind))
+		fit := len(kinds)
+		if width > 0 {
+			fit = max(1, (width-nameWidth)/cellWidth)
 		}
-		for _, l := range lines {
-			fmt.Fprintf(&b, "\n%-14s", l.name)
-			for _, kind := range kinds {
-				fmt.Fprintf(&b, " %-9s", l.cells[kind])
+		for part := range slices.Chunk(kinds, fit) {
+			fmt.Fprintf(&b, "%s\n", profile)
+			tableLine(&b, "row", part, short)
+			for _, l := range lines {
+				tableLine(&b, l.name, part, func(kind string) string { return l.cells[kind] })
 			}
+			b.WriteString("\n")
 		}
-		b.WriteString("\n\n")
 	}
 	for _, r := range titled(results) {
 		fmt.Fprintf(&b, "%-14d %s\n", r.Row, r.Title)
 	}
 	return b.String() + "\n" + ordersText(results) + Summary(results)
+}
+
+// nameWidth and cellWidth are of a table's columns.
+const nameWidth, cellWidth = 14, 10
+
+// tableLine writes a line of a table.
+func tableLine(b *strings.Builder, name string, kinds []string, cell func(kind string) string) {
+	line := fmt.Sprintf("%-*s", nameWidth, name)
+	for _, kind := range kinds {
+		line += fmt.Sprintf(" %-*s", cellWidth-1, cell(kind))
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // titled are the first results of each row.

@@ -38,7 +38,7 @@ func TestOrders(t *testing.T) {
 	require.Equal(t, "drift needs times", orders["6/redisson/mutex/within"].Why)
 	require.Equal(t, "how long a master is away is the point", orders["14/lockclient/redlock/delayed"].Why)
 	require.True(t, orders["20/lockclient/latch/counts"].Holds())
-	text := Table(results)
+	text := Table(results, 0)
 	require.Contains(t, text, "| 12 | 2 clients, 1 master, held for 8s, at most 1 fault, 15s | 1 | ")
 	require.Contains(t, text, " claims; 3 hold in all of theirs. ")
 }

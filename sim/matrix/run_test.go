@@ -114,7 +114,14 @@ func TestFormats(t *testing.T) {
 			Claims: []ClaimResult{{Check: "exclusion", Verdict: 2, Searched: 3, Finding: "seen", Replay: "y"}}},
 		{Row: 2, Lock: "latch", Profile: Lockclient, Code: "-", Verdict: "not-applicable", Agrees: true},
 	}
-	table := Table(results)
+	table := Table(results, 0)
+	require.Contains(t, table, "\nrow            mutex     fair      read      write     multi     redlock   fenced\n"+
+		"2              violated  violated*\n\n")
+	for line := range strings.Lines(strings.Split(Table(results, 40), "Not as expected")[0]) {
+		require.LessOrEqual(t, len(line), 41)
+	}
+	require.Contains(t, Table(results, 40), "redisson\nrow            read      write\n2\n")
+	require.NotEmpty(t, Table(results, 1))
 	require.Contains(t, table, "violated*")
 	require.Contains(t, table, "2 redisson fair : expected S, none\n")
 	require.Contains(t, table, "  exclusion violated after 3 seeds: seen\n  replay: y\n")
