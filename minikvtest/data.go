@@ -67,9 +67,13 @@ func (d *Database) TTL(key string) time.Duration {
 	return time.Duration(max(d.do("PTTL", key).Int, 0)) * time.Millisecond
 }
 
-// SetTTL gives a key a TTL, in whole milliseconds, or takes it away: 0.
+// SetTTL gives a key a TTL, in whole milliseconds, or takes it away: 0. It fails the
+// test when there is no such key.
 func (d *Database) SetTTL(key string, ttl time.Duration) {
 	d.t().Helper()
+	if !d.Exists(key) {
+		d.t().Fatalf("minikvtest: set the TTL of %q: there is no such key", key)
+	}
 	if ttl == 0 {
 		d.do("PERSIST", key)
 		return

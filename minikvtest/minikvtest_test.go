@@ -175,6 +175,12 @@ func TestFailuresAreClear(t *testing.T) {
 		"silence":   {func(t testing.TB) { RunSentinel(t, 1, DownAfter(1)) }, "down after 1ns: expected at least 1ms"},
 		"late":      {func(t testing.TB) { RunNodes(t, 2).DelayMessages("m1", "m2", 1, -1) }, "delay -1ns"},
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
+		"frozen":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Freeze() }, "m1 is down"},
+		"thawed":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Thaw() }, "m1 is down"},
+		"held":      {func(t testing.TB) { Run(t).HoldReplication() }, "hold m1: expected a replica"},
+		"future":    {func(t testing.TB) { Run(t, Remember()).Restart(LoseLast(-1)) }, "lose -1ns: expected 0 or more"},
+		"itself":    {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "from m1 to itself"},
+		"ttl":       {func(t testing.TB) { Run(t).SetTTL("a", time.Second) }, `the TTL of "a": there is no such key`},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()
 			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nSCRIPT DEBUG NO\r\n"))

@@ -86,7 +86,7 @@ func (n *Node) Restart(how ...Restarting) {
 	for _, one := range how {
 		r = one
 	}
-	if r.latest > 0 {
+	if r.latest != 0 {
 		n.servers.check(n.n.RestartLosing(r.latest))
 		return
 	}
@@ -94,10 +94,10 @@ func (n *Node) Restart(how ...Restarting) {
 }
 
 // Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
-func (n *Node) Freeze() { n.n.Freeze() }
+func (n *Node) Freeze() { n.t().Helper(); n.servers.check(n.n.Freeze()) }
 
 // Thaw lets a frozen process go on.
-func (n *Node) Thaw() { n.n.Thaw() }
+func (n *Node) Thaw() { n.t().Helper(); n.servers.check(n.n.Thaw()) }
 
 // Slow lets every command take that long; 0: no longer.
 func (n *Node) Slow(each time.Duration) { n.n.Slow(each) }
@@ -113,7 +113,10 @@ func (n *Node) SetClockRate(rate float64) {
 
 // HoldReplication keeps back what the node sends its replicas, or, on a
 // replica, what it is sent.
-func (n *Node) HoldReplication() { n.eachLink((*topology.Node).HoldReplication) }
+func (n *Node) HoldReplication() {
+	n.t().Helper()
+	n.eachLink(func(r *topology.Node) { n.servers.check(r.HoldReplication()) })
+}
 
 // ReleaseReplication delivers what HoldReplication has kept back.
 func (n *Node) ReleaseReplication() { n.eachLink((*topology.Node).ReleaseReplication) }

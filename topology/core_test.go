@@ -296,7 +296,7 @@ func TestOverlapAfterFailover(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}, InMemory: true, Virtual: true, Trace: 1000})
 	m, r := top.Node("m1"), top.Node("r1")
 	a := inside(t, m)
-	r.HoldReplication()
+	require.NoError(t, r.HoldReplication())
 	require.Equal(t, "OK", a.do("SET lock a NX PX 30000"))
 	m.Kill()
 	_, err := r.Command("REPLICAOF", "NO", "ONE")

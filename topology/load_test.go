@@ -110,7 +110,7 @@ func (l *load) calm() {
 	for _, n := range l.top.Nodes() {
 		n.ReleaseReplication()
 		n.Slow(0)
-		n.Thaw()
+		_ = n.Thaw()
 		if n.Down() {
 			require.NoError(l.t, n.Restart(true))
 		}
@@ -135,15 +135,15 @@ func (l *load) nemesis(r *rand.Rand, until time.Time) {
 		case 4:
 			n.Slow(time.Duration(r.IntN(2)) * 100 * time.Microsecond)
 		case 5:
-			n.Freeze()
+			_ = n.Freeze()
 			time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
-			n.Thaw()
+			_ = n.Thaw()
 		case 6:
 			_ = l.top.Partition([]string{n.Name()}, []string{other.Name()})
 		case 7:
 			l.top.Heal()
 		case 8:
-			n.HoldReplication()
+			_ = n.HoldReplication()
 		case 9:
 			n.ReleaseReplication()
 		case 10:

@@ -239,6 +239,9 @@ func (n *Node) Restart(keepData bool) error {
 // ended, as from a disk that was synced then. It reaches back a minute at least,
 // or 16 MiB of writes, if Config.Remember is set.
 func (n *Node) RestartLosing(latest time.Duration) error {
+	if latest < 0 {
+		return fmt.Errorf("topology: restart %s: lose %v: expected 0 or more", n.name, latest)
+	}
 	m, ok := n.process.(*cluster.Member)
 	if !ok || !n.topology.cfg.Remember {
 		return fmt.Errorf("topology: restart %s: expected a Redis node, and Config.Remember", n.name)
@@ -287,17 +290,18 @@ func listenAgain(address string) (listener net.Listener, err error) {
 }
 
 // Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
-func (n *Node) Freeze() {
-	n.withServer(func(s *server.Server) {
+// An error means that it is down.
+func (n *Node) Freeze() error {
+	return n.withServer(func(s *server.Server) {
 		n.noteNode("is frozen")
 		n.frozen.Store(true)
 		s.Freeze()
 	})
 }
 
-// Thaw lets a frozen process go on.
-func (n *Node) Thaw() {
-	n.withServer(func(s *server.Server) {
+// Thaw lets a frozen process go on. An error means that it is down.
+func (n *Node) Thaw() error {
+	return n.withServer(func(s *server.Server) {
 		n.noteNode("is thawed")
 		s.Thaw()
 		n.frozen.Store(false)
@@ -306,12 +310,14 @@ func (n *Node) Thaw() {
 	})
 }
 
-func (n *Node) withServer(f func(*server.Server)) {
+func (n *Node) withServer(f func(*server.Server)) error {
 	n.changing.Lock()
 	defer n.changing.Unlock()
-	if !n.down.Load() {
-		f(n.server)
+	if n.down.Load() {
+		return fmt.Errorf("topology: %s is down", n.name)
 	}
+	f(n.server)
+	return nil
 }
 
 // Frozen reports whether the process stands still.

@@ -111,13 +111,23 @@ func (t *Topology) Heal() {
 	t.network.flush(func(pipeName) bool { return true })
 }
 
-// HoldReplication keeps back what masters send this replica.
-func (n *Node) HoldReplication() {
+// HoldReplication keeps back what masters send this replica, or one that is down
+// once it is a replica again. An error means that it is none.
+func (n *Node) HoldReplication() error {
+	replica := true
+	n.Try(func(p cluster.Process) {
+		m, ok := p.(*cluster.Member)
+		replica = ok && m.Node().IsReplica()
+	})
+	if !replica {
+		return fmt.Errorf("topology: hold %s: expected a replica", n.name)
+	}
 	n.noteNode("gets nothing from its master any more")
 	w := n.topology.network
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held[n.id] = true
+	return nil
 }
 
 // ReleaseReplication delivers what HoldReplication has kept back.
@@ -156,6 +166,9 @@ func (t *Topology) rule(from, to string, r rule) error {
 	b, err := t.named(to)
 	if err != nil {
 		return err
+	}
+	if a == b {
+		return fmt.Errorf("topology: messages from %s to itself: there are none", a.name)
 	}
 	r.direction = direction{a.id, b.id}
 	t.note(Event{Kind: NodeEvent, Text: fmt.Sprintf("the next %d messages from %s to %s: %s", r.left, from, to, r.fate())})

@@ -80,15 +80,9 @@ func restart(n *topology.Node, args []string) error {
 	return errSyntax
 }
 
-func freeze(n *topology.Node, _ []string) error {
-	n.Freeze()
-	return nil
-}
+func freeze(n *topology.Node, _ []string) error { return n.Freeze() }
 
-func thaw(n *topology.Node, _ []string) error {
-	n.Thaw()
-	return nil
-}
+func thaw(n *topology.Node, _ []string) error { return n.Thaw() }
 
 func slow(n *topology.Node, args []string) error {
 	each, err := duration(args[0])
@@ -207,10 +201,7 @@ func heal(t *topology.Topology, _ []string) (resp.Value, error) {
 	return done, nil
 }
 
-func hold(n *topology.Node, _ []string) error {
-	n.HoldReplication()
-	return nil
-}
+func hold(n *topology.Node, _ []string) error { return n.HoldReplication() }
 
 func release(n *topology.Node, _ []string) error {
 	n.ReleaseReplication()

@@ -190,7 +190,7 @@ func (s *stage) play() {
 		}
 		time.AfterFunc(time.Until(from), map[string]func(){
 			"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
-			"held":     func() { replica.HoldReplication() },
+			"held":     func() { _ = replica.HoldReplication() },
 			"flows":    func() { replica.ReleaseReplication() },
 			"crashed":  func() { replica.Kill() },
 			"promoted": func() { s.promote(replica) },
