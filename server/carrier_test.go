@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,14 +20,14 @@ import (
 
 // overEach runs a test over a socket and over a connection in memory, which have
 // different carriers, on a server that treats the commands that before wants.
-func overEach(t *testing.T, before func(cmd [][]byte) (server.Treatment, bool),
+func overEach(t *testing.T, clock engine.Clock, before func(cmd [][]byte) (server.Treatment, bool),
 	test func(t *testing.T, s *server.Server, dial func() *client)) {
 	t.Helper()
 	for _, carrier := range []string{"socket", "memory"} {
 		t.Run(carrier, func(t *testing.T) {
 			s := server.New(server.Config{
 				Machine: func(limit func() string) server.Machine {
-					return engine.New(engine.Config{Clock: server.NewWallClock(), Random: rand.Uint64,
+					return engine.New(engine.Config{Clock: clock, Random: rand.Uint64,
 						Lua: luaengine.New(engine.Resolve), Limit: limit})
 				},
 				Before: func(_ *engine.Session, cmd [][]byte) (server.Treatment, bool) { return before(cmd) },
@@ -69,7 +72,7 @@ func TestTreatmentWaits(t *testing.T) {
 		}},
 		"answer": {Answer: func() []byte { return []byte("+mine\r\n") }},
 	})
-	overEach(t, waiting, func(t *testing.T, s *server.Server, dial func() *client) {
+	overEach(t, server.NewWallClock(), waiting, func(t *testing.T, s *server.Server, dial func() *client) {
 		asked, release, done = make(chan struct{}), make(chan struct{}), make(chan struct{})
 		slow, other := dial(), dial()
 		slow.send("SET k 1\r\nECHO wait\r\nECHO answer\r\nINCR k\r\n")
@@ -100,7 +103,7 @@ func TestTreatments(t *testing.T) {
 		"goodbye":   {Answer: func() []byte { return []byte("+bye\r\n") }, Close: true},
 		"impatient": {Wait: func(<-chan struct{}) func() { return nil }, Lose: server.LoseReply, Close: true},
 	})
-	overEach(t, all, func(t *testing.T, s *server.Server, dial func() *client) {
+	overEach(t, server.NewWallClock(), all, func(t *testing.T, s *server.Server, dial func() *client) {
 		for _, word := range []string{"request", "reply"} {
 			c := dial()
 			c.send("INCR n\r\nECHO " + word + "\r\nINCR n\r\n")
@@ -132,7 +135,7 @@ func untreated([][]byte) (t server.Treatment, some bool) { return t, false }
 
 // Whoever has sent QUIT is still sent all replies, however slowly it reads.
 func TestLastRepliesAreWritten(t *testing.T) {
-	overEach(t, untreated, func(t *testing.T, s *server.Server, dial func() *client) {
+	overEach(t, server.NewWallClock(), untreated, func(t *testing.T, s *server.Server, dial func() *client) {
 		const gets, size = 300, 100_000
 		value := strings.Repeat("v", size)
 		c := dial()
@@ -213,4 +216,54 @@ func TestManyClientsAtOnce(t *testing.T) {
 	for _, c := range clients {
 		c.expect("+PONG\r\n")
 	}
+}
+
+// steppedClock goes on when a test says so.
+type steppedClock struct{ mono atomic.Int64 }
+
+func (c *steppedClock) Wall() time.Time     { return time.UnixMilli(1_700_000_000_000).Add(c.Mono()) }
+func (c *steppedClock) Mono() time.Duration { return time.Duration(c.mono.Load()) }
+
+// A client is not silent, as the parameter timeout has it, while it takes a large reply.
+// One that does not go on with that is, and is sent away without what it has not taken.
+func TestTimeoutSeesReplyTaken(t *testing.T) {
+	const size, part = 64 << 20, 12 << 20 // the system's buffers hold less than a part
+	clock := &steppedClock{}
+	overEach(t, clock, untreated, func(t *testing.T, s *server.Server, dial func() *client) {
+		reads, looks := dial(), dial()
+		looks.do("CONFIG SET timeout 2", "+OK\r\n")
+		looks.do(fmt.Sprintf("SETRANGE big %d x", size-1), fmt.Sprintf(":%d\r\n", size))
+		reads.do("CLIENT SETNAME reads", "+OK\r\n")
+		reads.send("GET big\r\n")
+		for range 4 {
+			_, err := io.CopyN(io.Discard, reads.in, part/2)
+			require.NoError(t, err)
+			clock.mono.Add(int64(2 * time.Second))
+			_, err = io.CopyN(io.Discard, reads.in, part/2)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return strings.Contains(infoOf(s, "reads"), " idle=0 ") },
+				10*time.Second, time.Millisecond)
+			s.Do(func(m server.Machine) { m.Tick() })
+		}
+		require.Eventually(t, func() bool { // what buffers had room for may still be on its way
+			clock.mono.Add(int64(3 * time.Second))
+			s.Do(func(m server.Machine) { m.Tick() })
+			return infoOf(s, "reads") == ""
+		}, 10*time.Second, 10*time.Millisecond)
+	})
+}
+
+// infoOf is the line of CLIENT LIST about the client of that name, empty if there is none.
+func infoOf(s *server.Server, name string) (line string) {
+	s.Do(func(m server.Machine) {
+		session := m.NewSession("test")
+		m.Do(session, [][]byte{[]byte("CLIENT"), []byte("LIST")})
+		for one := range strings.Lines(string(session.Out)) {
+			if strings.Contains(one, " name="+name+" ") {
+				line = one
+			}
+		}
+		m.Close(session)
+	})
+	return line
 }

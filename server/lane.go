@@ -120,10 +120,21 @@ func (c *lane) drainLater() {
 	c.drained = drained
 	go func() {
 		defer close(drained)
-		for chunk := c.out.take(); len(chunk) > 0; chunk = c.out.take() {
+		room := make([]byte, writtenAtOnce)
+		for chunk := c.out.take(room); len(chunk) > 0; chunk = c.out.take(room) {
 			if _, err := c.socket.Write(chunk); err != nil {
 				c.out.close(c.cut) // wakes the reader, which ends the connection
+				continue
 			}
+			c.took()
 		}
 	}()
+}
+
+// took tells the session that its client has taken more, unless the server is closed.
+func (c *lane) took() {
+	if c.server.rejoin() {
+		c.server.Do(func(Machine) { c.session.Took() })
+		c.server.running.Done()
+	}
 }

@@ -61,38 +61,52 @@ func (o *outbox) compact() {
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.writeOut()
+}
+
+// writeOut is flush for who holds the lock. It returns how many bytes the peer took.
+func (o *outbox) writeOut() int {
 	if len(o.pending) == 0 || o.stuck || o.closed {
-		return
+		return 0
 	}
-	o.sent += o.write(o.pending[o.sent:])
-	if o.sent < len(o.pending) {
+	written := o.write(o.pending[o.sent:])
+	if o.sent += written; o.sent < len(o.pending) {
 		o.stuck = true
 		o.later()
-		return
+		return written
 	}
+	o.empty()
+	return written
+}
+
+// empty makes room for the next replies, when all is sent.
+func (o *outbox) empty() {
 	o.pending, o.sent = o.pending[:0], 0
 	if cap(o.pending) > maxIdleBuffer {
 		o.pending = nil
 	}
 }
 
-// resume is flush for the carrier, once the peer takes more.
-func (o *outbox) resume() {
-	o.mu.Lock()
-	o.stuck = false
-	o.mu.Unlock()
-	o.flush()
-}
-
-// take gives what is left to the carrier, which writes it before it asks
-// again; with nothing left the outbox writes by itself again.
-func (o *outbox) take() []byte {
+// resume is flush for the carrier, once the peer takes more. It reports whether the
+// peer did.
+func (o *outbox) resume() (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	chunk := o.pending[o.sent:]
-	o.pending, o.sent, o.taken = nil, 0, len(chunk)
-	o.stuck = len(chunk) > 0
-	return chunk
+	o.stuck = false
+	return o.writeOut() > 0
+}
+
+// take moves some of what is left to the carrier's room. The carrier writes it before
+// it asks again; with nothing left the outbox writes by itself again.
+func (o *outbox) take(room []byte) (chunk []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taken = copy(room, o.pending[o.sent:])
+	o.stuck = o.taken > 0
+	if o.sent += o.taken; o.sent == len(o.pending) {
+		o.empty()
+	}
+	return room[:o.taken]
 }
 
 // isStuck reports whether the carrier has yet to write something.

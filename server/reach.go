@@ -42,7 +42,7 @@ type peer struct {
 }
 
 const (
-	// writtenAtOnce is for how much of a request the timeout counts anew.
+	// writtenAtOnce is for how much of a request, or of a reply, a timeout counts anew.
 	writtenAtOnce = 64 << 10
 	// longestLine is how much of a line is read at once.
 	longestLine = 1023

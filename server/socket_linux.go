@@ -113,8 +113,8 @@ func (k *socket) keepAlive(period time.Duration) {
 func (k *socket) serve(t *turn) {
 	if k.writable {
 		k.writable = false
-		if k.out.isStuck() {
-			k.out.resume()
+		if k.out.isStuck() && k.out.resume() && !k.parted {
+			k.session.Took()
 		}
 	}
 	switch {

@@ -73,6 +73,9 @@ func (s *Session) Sent(bytes int) {
 	w.peak = max(w.peak, min(bytes, w.size))
 }
 
+// Took tells that the client has taken some of what was sent before and had waited.
+func (s *Session) Took() { s.lastUsed = s.node.cfg.Clock.Mono() }
+
 // replyBuffer is the size that redis-server's buffer for a client's replies would have.
 type replyBuffer struct {
 	size    int           // bytes; what does not fit goes elsewhere
