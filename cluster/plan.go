@@ -104,7 +104,8 @@ func (p Plan) MasterName(master ID) string {
 // Build makes the processes, connected to each other. dir has their addresses;
 // node gives each what a node alone would be made with, its parameters among
 // it; event (nil: nobody listens) is told what each Sentinel publishes. Where clients need
-// a password, requirepass, replicas and Sentinels use it too, unless masterauth is given.
+// a password, requirepass, replicas and Sentinels use it too, unless masterauth is given, and
+// masteruser if that is. Users are those of the nodes; Sentinels have default alone.
 func (p Plan) Build(
 	dir Directory, node func(id ID) engine.Config, event func(sentinel ID, channel, text string),
 ) ([]Process, error) {
@@ -189,12 +190,14 @@ func (p Plan) sentinel(
 	if quorum == 0 {
 		quorum = p.Sentinels/2 + 1
 	}
+	cfg.Users, cfg.ACLFile = nil, nil // of Redis nodes: a Sentinel has not their commands
 	c := SentinelConfig{ID: id, Directory: dir, Node: cfg}
 	for master := ID(1); int(master) <= p.Masters; master++ {
 		host, port := dir.Endpoint(master)
 		c.Masters = append(c.Masters, WatchedMaster{
 			Name: p.MasterName(master), Host: host, Port: port, Quorum: quorum,
-			DownAfter: p.DownAfter, FailoverTimeout: p.FailoverTimeout, Password: cfg.Parameters["masterauth"],
+			User: cfg.Parameters["masteruser"], Password: cfg.Parameters["masterauth"],
+			DownAfter: p.DownAfter, FailoverTimeout: p.FailoverTimeout,
 		})
 	}
 	if event != nil {

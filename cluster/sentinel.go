@@ -59,7 +59,8 @@ type WatchedMaster struct {
 	Port   int
 	Quorum int // Sentinels that must agree that it is down; 1 and more
 
-	Password string // of it and its replicas; "": none
+	User     string // with the password, at it and its replicas; "": default
+	Password string // "": none
 
 	DownAfter       time.Duration // without an answer it is believed to be down; 30 s
 	FailoverTimeout time.Duration // 3 min
@@ -105,7 +106,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 
 // configure takes over what differs from the defaults.
 func (ri *instance) configure(w WatchedMaster) {
-	ri.password = w.Password
+	ri.user, ri.password = w.User, w.Password
 	if w.DownAfter > 0 {
 		ri.downAfter = w.DownAfter.Milliseconds()
 	}

@@ -256,6 +256,13 @@ func TestFailovers(t *testing.T) {
 		"password": func() *Servers {
 			return RunSentinel(t, 2, Virtual(), DownAfter(time.Second), Param("RequirePass", "secret"))
 		},
+		"users": func() *Servers {
+			const replica, sentinel = "+psync +replconf +ping", "allchannels +multi +slaveof +exec +subscribe " +
+				"+config|rewrite +role +publish +info +client|setname +client|kill +script|kill"
+			return RunSentinel(t, 2, Virtual(), DownAfter(time.Second), User("default", "off"),
+				User("app", "on", ">pw", "~*", "+get"), User("ops", strings.Fields("on >a "+replica+" "+sentinel)...),
+				Param("masteruser", "ops"), Param("masterauth", "a"))
+		},
 		"password in a cluster": func() *Servers { return RunCluster(t, 3, 1, Virtual(), Param("requirepass", "a b")) },
 	} {
 		for _, crash := range []bool{false, true} {

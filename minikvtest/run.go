@@ -58,7 +58,8 @@ func Param(name, value string) Option {
 
 // User declares a user on all nodes, as a line of redis.conf does: its name and
 // rules such as "on", ">secret", "~lock:*", "+set". The default user still may do
-// everything, unless it is declared as well.
+// everything, unless it is declared as well. Replicas and Sentinels then log in with the
+// parameters masteruser and masterauth; a Sentinel itself has no users declared.
 func User(name string, rules ...string) Option {
 	return func(s *settings) { s.Node.Users = append(s.Node.Users, append([]string{name}, rules...)) }
 }

@@ -29,6 +29,7 @@ func (c *control) serve(conf *config, host string, port int, logs *logger) (*ser
 		Machine: func(limit func() string) server.Machine {
 			cfg := nodeConfig(conf, limit, logs)
 			cfg.Mode, cfg.Port = controlMode, address.Port
+			cfg.Users, cfg.ACLFile = nil, nil // of the nodes: there are other commands here
 			return engine.New(cfg)
 		},
 		Before: c.before,
