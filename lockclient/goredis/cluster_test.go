@@ -102,6 +102,20 @@ func TestLatchNamesInACluster(t *testing.T) {
 	})
 }
 
+// A request for a slot of which rueidis knows no node is not sent. go-redis sends it to
+// any, which refuses it.
+func TestSlotOfNobodyIsNotSent(t *testing.T) {
+	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 1, Cluster: true}})
+	require.NoError(t, err)
+	defer top.Close()
+	_, err = top.Node("m1").Command("CLUSTER", "DELSLOTS", strconv.Itoa(slot.OfString("k")))
+	require.NoError(t, err)
+	transport, err := newRueidis(t, top.Node("m1").Address(), 0)
+	require.NoError(t, err)
+	_, err = transport.Do(t.Context(), "k", "GET", "k")
+	require.ErrorIs(t, err, lockclient.ErrNotSent)
+}
+
 // A waiter whose slot moves is subscribed at the new master, asks there, and is
 // woken there, also when the unlock comes while the slot is on its way.
 func TestWaiterFollowsItsSlot(t *testing.T) {

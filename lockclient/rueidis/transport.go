@@ -160,7 +160,7 @@ func outcome(err error) error {
 	if refused, ok := rueidis.IsRedisErr(err); ok {
 		return &lockclient.ServerError{Text: refused.Error()}
 	}
-	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrClosing) {
+	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrClosing) || errors.Is(err, rueidis.ErrNoSlot) {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	return err
