@@ -286,3 +286,13 @@ func (c *Client) randomUUID() string {
 // isDoubtful tells whether a request may have been executed without our
 // knowing of its effect.
 func isDoubtful(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, ErrLost) }
+
+// mayHaveRun tells whether a request that failed may have done what was asked, or a part
+// of it: a server's error can come in the middle of a script, as when a user may not run
+// one of its commands. All of them look at the types of keys before they take anything.
+func mayHaveRun(err error) bool {
+	if serverError(err) != nil {
+		return !notRun(err) && refusal(err) != "WRONGTYPE"
+	}
+	return isDoubtful(err) || errors.Is(err, ErrReplication)
+}

@@ -75,8 +75,8 @@ func notRun(err error) bool {
 		return true
 	}
 	switch refusal(err) {
-	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "MOVED", "NOREPLICAS", "NOSCRIPT", "OOM",
-		"READONLY", "TRYAGAIN":
+	case "ASK", "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "MOVED", "NOAUTH", "NOREPLICAS", "NOSCRIPT",
+		"OOM", "READONLY", "TRYAGAIN", "WRONGPASS":
 		return true
 	}
 	return false

@@ -133,6 +133,8 @@ func TestCountsAreRepeatedAsTheSameRequest(t *testing.T) {
 		{&lockclient.ServerError{Text: "LOADING the dataset"}, 2},
 		{&lockclient.ServerError{Text: "MISCONF Redis is configured to save RDB snapshots"}, 2},
 		{&lockclient.ServerError{Text: "OOM command not allowed when used memory > 'maxmemory'."}, 2},
+		{&lockclient.ServerError{Text: "NOAUTH Authentication required."}, 2},
+		{&lockclient.ServerError{Text: "WRONGPASS invalid username-password pair or user is disabled."}, 2},
 		{errors.New("connection reset"), 2},
 		{&lockclient.ServerError{Text: "NOPERM this channel"}, 1},
 	} {

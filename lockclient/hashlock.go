@@ -2,7 +2,6 @@ package lockclient
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -104,11 +103,11 @@ func (l *hashLock) withdraw(r *request, err error) {
 	withdrawal, queued := l.dialect.withdraw(r)
 	queued = queued && !r.reenters // who has the lock has no place in the queue
 	alone := r.hold == nil && !r.reenters
-	back := alone && (queued || isDoubtful(err) || errors.Is(err, ErrReplication))
+	back := alone && (queued || mayHaveRun(err))
 	if !queued && !back {
 		return
 	}
-	patience := c.patience(alone, r.lease)
+	patience := c.patienceAfter(err, alone, r.lease)
 	if queued && (alone || !back) {
 		patience = max(patience, c.fairWait)
 	}

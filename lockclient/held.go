@@ -89,11 +89,13 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 		return opError("extend", h.Key(), err)
 	}
 	sent := c.rt.Mono()
-	lease, err := c.extending(h, sent, wholeMillis(d))
+	lease, undo, err := c.extending(h, sent, wholeMillis(d))
 	if err == nil {
 		err = h.lock.kind.extend(ctx, h, lease)
 	}
 	switch {
+	case notRun(err):
+		undo()
 	case err == nil && !c.prolong(h.hold, sent, lease, false):
 		err = ErrLost
 	case err != nil && err != ErrNotHeld:

@@ -189,23 +189,32 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 }
 
 // extending notes that a new lease is asked for at sent, and returns it. A
-// shorter one counts at once: it may come into force without our knowing.
-func (c *Client) extending(held *Held, sent, lease time.Duration) (time.Duration, error) {
+// shorter one counts at once: it may come into force without our knowing. If it turns
+// out that it never will, undo has the old one count again.
+func (c *Client) extending(held *Held, sent, lease time.Duration) (_ time.Duration, undo func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := held.hold
 	switch {
 	case held.released:
-		return lease, ErrNotHeld
+		return lease, nil, ErrNotHeld
 	case h.isLost:
-		return lease, ErrLost
+		return lease, nil, ErrLost
 	case h.renewed > 0:
 		lease = max(lease, c.watchdog)
 	}
+	oldLease, oldAsked, oldUntil := h.lease, h.asked, h.until
 	h.lease, h.asked = lease, sent
 	h.until = min(h.until, c.reach(h, sent, lease))
 	c.keeper.sooner(h)
-	return lease, nil
+	return lease, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		h.lease, h.asked = oldLease, oldAsked
+		if !h.isLost {
+			h.until = max(h.until, oldUntil)
+		}
+	}, nil
 }
 
 // prolong notes a lease that the server confirmed; false if that came too

@@ -102,7 +102,8 @@ func (l *Lock) Key() string { return l.key }
 // or the time given with Wait is over (ErrNotAcquired). Other errors are
 // ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost or the
 // lease ended before the reply came (as one of 2 ms always has), ErrDeadlock,
-// ErrClosed, an error that wraps ErrNotSent, and a *ServerError.
+// ErrClosed, an error that wraps ErrNotSent, and a *ServerError; what a script took
+// before it failed is given back as after ErrUnknown, but once.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
 	return l.take(ctx, -1, opts)
 }
@@ -288,7 +289,7 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 		held, err = c.grant(ctx, a, ans)
 	}
 	if h != nil {
-		if isDoubtful(err) || errors.Is(err, ErrReplication) {
+		if mayHaveRun(err) {
 			c.doubt(h, a.lease, 1, err)
 		}
 		c.endTurn(h)

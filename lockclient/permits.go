@@ -3,15 +3,18 @@ package lockclient
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // noDeadline is the deadline of permits without one, in Redisson's number.
 const noDeadline = "922337203685477"
+
+// farDate is a date after which none matters, in milliseconds, which an int64 can hold.
+const farDate = 1 << 52
 
 // Constant after initialisation.
 var (
@@ -192,17 +195,19 @@ func (p permitReader) read(reply Reply, ans *answer) error {
 		ans.taken = true
 		return nil
 	}
-	deadline, ok := Reply{Kind: TextReply, Text: nearest}.Integer()
-	if !ok {
+	deadline, err := strconv.ParseFloat(nearest, 64)
+	if err != nil {
 		return fmt.Errorf("unexpected reply: %+v", reply)
 	}
-	ans.hint = max(0, min(ans.hint, fromMillis(deadline-p.now)))
+	if deadline >= 0 { // or it never ends
+		ans.hint = max(0, min(ans.hint, fromMillis(int64(min(deadline, farDate))-p.now)))
+	}
 	return nil
 }
 
 func (p permits) withdraw(r *request, err error) {
-	if isDoubtful(err) || errors.Is(err, ErrReplication) {
-		p.recall(r.owner, r.lease, isDoubtful(err))
+	if mayHaveRun(err) {
+		p.recall(r.owner, p.client.patienceAfter(err, true, r.lease), isDoubtful(err))
 	}
 }
 
@@ -210,7 +215,7 @@ func (p permits) release(ctx context.Context, h *Held, l leaving) error {
 	known, err := p.giveBack(ctx, h.Owner())
 	switch {
 	case err != nil:
-		p.recall(h.Owner(), l.lease, false)
+		p.recall(h.Owner(), p.client.patience(true, l.lease), false)
 	case !known:
 		err = ErrLost
 	}
@@ -230,9 +235,9 @@ func (p permits) giveBack(ctx context.Context, owner string) (known bool, err er
 }
 
 // recall gives a permit back in the background, which its lease does at last.
-func (p permits) recall(owner string, lease time.Duration, doubtful bool) {
+func (p permits) recall(owner string, patience time.Duration, doubtful bool) {
 	c := p.client
-	c.recall(p.key, owner, c.patience(true, lease), doubtful, func(ctx context.Context) error {
+	c.recall(p.key, owner, patience, doubtful, func(ctx context.Context) error {
 		_, err := p.giveBack(ctx, owner)
 		return err
 	})

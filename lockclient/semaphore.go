@@ -179,9 +179,9 @@ func (p *Permits) Count() int64 { return p.n }
 // at a second call; ErrLost if the semaphore does not exist any more, which is
 // then not made anew; ErrUnknown if no reply came; ErrReplication if they were given
 // back, but no replica has confirmed it. When no reply came, or the request did not
-// reach Redis, or found it unable to run scripts or to write (MISCONF, OOM), it is
-// repeated in the background for ten minutes; the error tells why. Any other
-// *ServerError is final.
+// reach Redis, or found it unable to run scripts or to write (MISCONF, OOM), or was
+// not let in (NOAUTH, WRONGPASS), it is repeated in the background for ten minutes; the
+// error tells why. Any other *ServerError is final.
 func (p *Permits) Release(ctx context.Context) error {
 	c, key := p.semaphore.client, p.semaphore.key
 	if !p.drop() {

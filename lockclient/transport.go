@@ -13,7 +13,8 @@ import (
 // simulator's network.
 //
 // What an error says about the outcome is a contract, because locks depend on it:
-//   - a *ServerError: the server answered, and did not do what was asked;
+//   - a *ServerError: the server answered, and did not do what was asked, or of a
+//     script only a part;
 //   - an error that wraps ErrNotSent: no server has seen the command;
 //   - anything else: it may have been executed, or be executed later.
 //

@@ -184,6 +184,15 @@ func (c *Client) latchWindow() time.Duration {
 	return c.latchTTL() - c.timeout
 }
 
+// patienceAfter is patience for what an acquisition that failed with err may have taken:
+// it is given back once where a script failed, as giving back may fail for ever, too.
+func (c *Client) patienceAfter(err error, alone bool, lease time.Duration) time.Duration {
+	if serverError(err) != nil && !notRun(err) {
+		return 0
+	}
+	return c.patience(alone, lease)
+}
+
 // patience returns for how long what an acquisition took may be given back, from
 // now on. When not alone in its owner's name, that can do harm after its lease.
 func (c *Client) patience(alone bool, lease time.Duration) time.Duration {

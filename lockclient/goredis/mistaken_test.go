@@ -343,23 +343,29 @@ func TestReaderWithTheNameOfTheMode(t *testing.T) {
 	})
 }
 
-// A permit that another program has taken for a thousand years has nobody ask without a pause.
+// A permit that another program has taken for a thousand years, or for so long that its
+// deadline overflowed, has nobody ask without a pause.
 func TestPermitOfAThousandYears(t *testing.T) {
-	staged(t, func(s stage) {
-		c, f := s.client()
-		semaphore := c.PermitSemaphore("s")
-		_, err := semaphore.TrySetPermits(s.Context(), 0)
-		require.NoError(s, err)
-		s.server.Do("ZADD", "{s}:timeout", strconv.FormatInt(time.Now().AddDate(1000, 0, 0).UnixMilli(), 10), "another's")
-		asked := 0
-		f.has(func(string, []string) fate {
-			asked++
-			return fate{}
-		})
-		_, err = semaphore.TryAcquire(s.Context(), time.Second, lockclient.Wait(20*time.Second))
-		require.ErrorIs(s, err, lockclient.ErrNotAcquired)
-		assert.Less(s, asked, 10)
+	thousand := strconv.FormatInt(time.Now().AddDate(1000, 0, 0).UnixMilli(), 10)
+	for _, deadline := range []string{thousand, "1e17", "-9223370313000000000"} {
+		staged(t, func(s stage) { permitUntil(s, deadline) })
+	}
+}
+
+func permitUntil(s stage, deadline string) {
+	c, f := s.client()
+	semaphore := c.PermitSemaphore("s")
+	_, err := semaphore.TrySetPermits(s.Context(), 0)
+	require.NoError(s, err)
+	s.server.Do("ZADD", "{s}:timeout", deadline, "another's")
+	asked := 0
+	f.has(func(string, []string) fate {
+		asked++
+		return fate{}
 	})
+	_, err = semaphore.TryAcquire(s.Context(), time.Second, lockclient.Wait(20*time.Second))
+	require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+	assert.Less(s, asked, 10)
 }
 
 // A closed client drains nothing.
