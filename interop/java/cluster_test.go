@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +20,14 @@ import (
 
 // The host that nodes announce, where their wires are, and the one where they are
 // themselves, on the same ports. No connection comes from either, so that what listens
-// there finds its port free when it comes back.
-const (
-	wireHost = "127.0.0.2"
-	nodeHost = "127.0.0.3"
-)
+// there finds its port free when it comes back; and both are this process's alone, as those
+// of another one may otherwise be on a port whose node is down here.
+var wireHost, nodeHost = ownHost(2), ownHost(3)
+
+func ownHost(last byte) string {
+	pid := os.Getpid()
+	return net.IPv4(127, byte(pid>>8), byte(pid), last).String()
+}
 
 func behindWire(address string) string { return strings.Replace(address, wireHost, nodeHost, 1) }
 

@@ -239,6 +239,8 @@ func (s *stage) other(d time.Duration) {
 func (s *stage) tell() {
 	verb, argument := s.verb(), "-1"
 	switch {
+	case s.once && s.lease > 0:
+		verb, argument = "tryLock", fmt.Sprint(s.lease.Milliseconds())
 	case s.once:
 		verb, argument = "tryLock", ""
 	case s.wait > 0:

@@ -87,7 +87,9 @@ final class Primitives {
             case "lockForToken":
                 return LaterLocks.lockForToken(lock);
             case "tryLock":
-                return LaterLocks.tryLock(lock);
+                return argument.isEmpty()
+                        ? LaterLocks.tryLock(lock)
+                        : lock.tryLock(0, Long.parseLong(argument), MILLISECONDS);
             case "waitLock":
                 return lock.tryLock(Long.parseLong(argument), MILLISECONDS);
             case "unlock":
