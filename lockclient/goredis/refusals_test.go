@@ -174,6 +174,45 @@ func refusedLater(
 	}
 }
 
+// deaf is a Transport that may not subscribe.
+type deaf struct{ lockclient.Transport }
+
+func (deaf) Subscribe(
+	context.Context, string, bool, func(string), func(),
+) (lockclient.Subscription, error) {
+	return nil, &lockclient.ServerError{Text: "NOPERM this user has no permissions to access the channel"}
+}
+
+// Who may not listen is told so and leaves no place in a queue behind; a waiter of a
+// HashRedlock asks again at times instead.
+func TestRefusedSubscription(t *testing.T) {
+	staged(t, func(s stage) {
+		f, ctx := s.transport(), s.Context()
+		other, c := s.over(f), s.over(deaf{f})
+		for _, lock := range []func(c *lockclient.Client) *lockclient.Lock{
+			func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+			func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+			func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+		} {
+			h := s.lock(lock(other), ctx)
+			_, err := lock(c).Lock(ctx)
+			require.ErrorContains(s, err, "subscribe: NOPERM")
+			time.Sleep(5 * time.Second)
+			require.NoError(s, h.Unlock(ctx))
+			time.Sleep(5 * time.Second)
+			require.Equal(s, "(empty array)", s.server.Do("KEYS", "*"))
+		}
+		set, err := other.Semaphore("s").TrySetPermits(ctx, 0)
+		require.True(s, set, err)
+		_, err = c.Semaphore("s").Acquire(ctx, 1)
+		require.ErrorContains(s, err, "subscribe: NOPERM")
+		h := s.lock(lockclient.HashRedlock("k", other), ctx, lockclient.Lease(time.Minute))
+		time.AfterFunc(2*time.Second, func() { _ = h.Unlock(ctx) })
+		h = s.lock(lockclient.HashRedlock("k", c), ctx)
+		require.NoError(s, h.Unlock(ctx))
+	})
+}
+
 // A user who may run a part of a script's commands leaves no lock behind that never ends.
 func TestForbiddenCommand(t *testing.T) {
 	onEachServer(t, func(t *testing.T, addr string) {
