@@ -80,8 +80,8 @@ func (h *Held) Until() time.Duration {
 // Extend replaces the lease by d, from now, in whole milliseconds and at least
 // 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease,
 // and Until counts on no more. Errors are ErrNotHeld after Unlock, ErrLost if
-// the lock is lost (it is never revived), and those of Lock; after ErrUnknown
-// and ErrReplication the shorter of both leases counts.
+// the lock is lost (it is never revived), and those of Lock; after these the shorter
+// of both leases counts, unless the request was not run (ErrNotSent, LOADING).
 func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	c := h.lock.client
 	err := c.takeTurn(ctx, h.hold, -1)
