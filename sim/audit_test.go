@@ -134,7 +134,7 @@ func TestPromisesThatNobodyMakes(t *testing.T) {
 		"lock=semaphore permits=1": {"exclusion": check.Holds, "capacity": check.Holds},
 		"lock=rw readers=2":        {"exclusion": check.Holds, "capacity": check.Unknown},
 		"lock=mutex reenter=1":     {"exclusion": check.Holds, "capacity": check.Unknown},
-		"lock=mutex permits=2":     {"exclusion": check.Holds, "capacity": check.Unknown},
+		"lock=mutex":               {"exclusion": check.Holds, "capacity": check.Unknown},
 	} {
 		text := "# Promises.\nworld clients=2 rounds=2 " + world + "\nexpect exclusion=holds capacity=holds\nrun for=20s\n"
 		s := parsed(t, text)

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,6 +72,83 @@ func (w *Spec) set(o Option) error {
 		return err
 	}
 	return all[i].set(w, o)
+}
+
+// idle reports an option that asks for what the world has nothing of: it would do
+// nothing, and what the run says would not be about what was asked.
+func (w *Spec) idle() error {
+	for _, o := range w.Words {
+		if o.Value == "0" || o.Value == "off" {
+			continue // it asks for nothing
+		}
+		if needs := w.lacks(o); needs != "" {
+			return fmt.Errorf("%s=%s does nothing here: expected %s, or no %s=", o.Name, o.Value, needs, o.Name)
+		}
+	}
+	return nil
+}
+
+// lacks is what the world lacks for an option to do something, "" if nothing.
+func (w *Spec) lacks(o Option) string {
+	switch o.Name {
+	case "readers", "downgrade":
+		return w.unlessKind("rw")
+	case "permits":
+		return w.unlessKind("semaphore", "permits", OwnKind)
+	case "count", "waiters":
+		return w.unlessKind("latch")
+	case "one-order":
+		return w.unlessKind("multi")
+	case "fair-wait":
+		return w.unlessKind("fair", "nonreentrant-fair")
+	case "fence":
+		return w.unlessKind("fenced", OwnKind)
+	case "guards":
+		return w.unlessKind("mutex", "fenced", "fair", "nonreentrant", "nonreentrant-fair", "spin", "simple", "rw")
+	case "cancel", "reenter":
+		return unless(w.Load.Kind != "latch", "a lock that is given back")
+	case "wait", "once":
+		return unless(w.Load.Kind != "latch" && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
+	case "down-after":
+		return unless(w.Watched > 0 || w.Cluster, "sentinels or a cluster")
+	case "failover-timeout":
+		return unless(w.Watched > 0, "sentinels")
+	}
+	return ""
+}
+
+func unless(is bool, needs string) string {
+	if is {
+		return ""
+	}
+	return needs
+}
+
+func (w *Spec) unlessKind(kinds ...string) string {
+	return unless(slices.Contains(kinds, w.Load.Kind), "lock="+strings.Join(kinds, " or "))
+}
+
+// beyond reports a number of clients that is above how many there are.
+func (w *Spec) beyond() error {
+	for _, some := range []struct {
+		name  string
+		count int
+	}{
+		{"readers", w.Load.Readers},
+		{"waiters", w.Load.Waiters},
+		{"guards", w.Load.Guards},
+		{"compat316", w.Load.Compat},
+	} {
+		if some.count > w.Clients {
+			return fmt.Errorf("%s=%d: expected at most clients=%d", some.name, some.count, w.Clients)
+		}
+	}
+	return nil
+}
+
+// given reports whether the world line has an option.
+func (w *Spec) given(name string) bool {
+	return slices.ContainsFunc(w.Words, func(o Option) bool { return o.Name == name })
 }
 
 func setKind(w *Spec, o Option) (err error) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -185,31 +186,29 @@ func (p *parser) world(words []string) error {
 	w.Load.Permits, w.Load.Count = 1, 1
 	w.Load.Lease = Range{w.Load.TTL, w.Load.TTL}
 	w.Load.Hold = Range{100 * time.Millisecond, 100 * time.Millisecond}
-	given := map[string]bool{}
 	for _, word := range words {
 		o, err := option(word)
 		if err != nil {
 			return err
 		}
-		w.Words = append(w.Words, o)
-		if given[o.Name] {
+		if w.given(o.Name) {
 			return fmt.Errorf("%s is given twice", o.Name)
 		}
-		given[o.Name] = true
+		w.Words = append(w.Words, o)
 		if err := w.set(o); err != nil {
 			return err
 		}
 	}
-	if !given["lag"] {
+	if !w.given("lag") {
 		w.Lag = w.Delay
 	}
-	if !given["fence"] {
+	if !w.given("fence") {
 		w.Fence = w.Load.Kind == "fenced"
 	}
-	if !given["bound"] {
+	if !w.given("bound") {
 		w.Bound = 2 * w.Load.TTL
 	}
-	return w.sensible()
+	return cmp.Or(w.sensible(), w.idle(), w.beyond())
 }
 
 // MaxClients is how many clients a world can have. Each that is at work takes about 8 KB.
@@ -224,6 +223,9 @@ func (w *Spec) sensible() error {
 	case w.Replicated > w.Masters, w.Replicated > 0 && (w.Cluster || w.Replicas == 0):
 		return fmt.Errorf("replicated=%d: expected replicas, and one of %d masters, outside of a cluster",
 			w.Replicated, w.Masters)
+	case w.Cluster && (w.given("masters") || w.given("replicas")):
+		return fmt.Errorf("cluster=%dx%d says how many servers there are: expected no masters= and no replicas=",
+			w.Masters, w.Replicas)
 	case w.Cluster && w.Watched > 0:
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
 	case w.Cluster && !w.clustered():
@@ -243,10 +245,10 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("profile=redisson knows no cancel and no compat316")
 	case w.Load.Redisson && w.Delay.Lo < time.Microsecond:
 		return fmt.Errorf("profile=redisson asks without a pause: expected a delay of 1µs or more")
+	case w.Load.Wait > 0 && w.Load.Once:
+		return fmt.Errorf("once=on is a single attempt: expected no wait=")
 	case w.Load.Broken && !w.Load.Redisson:
 		return fmt.Errorf("broken=release: expected profile=redisson, which has the model that it breaks")
-	case w.Load.Downgrade && w.Load.Kind != "rw":
-		return fmt.Errorf("downgrade=on: expected lock=rw")
 	case w.Load.Lease.Lo < time.Millisecond:
 		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.Lease.Lo)
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:

@@ -155,6 +155,14 @@ func renamed(step sim.Step, from, to string) sim.Step {
 // quorum remains one.
 func (s *shrinker) fewerServers() {
 	w := &s.story().World
+	if w.Cluster {
+		for n := range w.Replicas {
+			if s.tryOption("cluster", fmt.Sprintf("%dx%d", w.Masters, n)) {
+				break
+			}
+		}
+		return
+	}
 	s.fewer("masters", min(3, w.Masters), w.Masters)
 	for n := min(3, w.Masters); n < s.story().World.Masters; n++ {
 		c := *s.story()

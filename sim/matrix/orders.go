@@ -180,6 +180,9 @@ func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 		words.add("masters=" + strconv.Itoa(b.Masters))
 	}
 	words.add(b.World...)
+	if slices.Contains(words.list, "once=on") {
+		words.remove("wait")
+	}
 	if b.Only > 0 {
 		words.add("replicated=" + strconv.Itoa(b.Only))
 	}

@@ -66,6 +66,7 @@ func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 	words := options{}
 	words.add(strings.Fields(common + " profile=" + c.Profile + " " + worlds(c.Profile, c.Kind))...)
 	words.add(set.World...)
+	words.fit(c.Kind)
 	ttl, hold := words.duration("ttl"), words.duration("hold")
 	calm := calmAfter * ttl
 	end, wait := calm+ttl, one.bound
@@ -133,8 +134,22 @@ type options struct{ list []string }
 func (o *options) add(words ...string) {
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, "=")
-		o.list = slices.DeleteFunc(o.list, func(w string) bool { return strings.HasPrefix(w, name+"=") })
+		o.remove(name)
 		o.list = append(o.list, word)
+	}
+}
+
+func (o *options) remove(name string) {
+	o.list = slices.DeleteFunc(o.list, func(w string) bool { return strings.HasPrefix(w, name+"=") })
+}
+
+// fit leaves out what a row's world has for other kinds, and what its cluster says.
+func (o *options) fit(kind string) {
+	if safety(kind) != "capacity" {
+		o.remove("permits")
+	}
+	if slices.ContainsFunc(o.list, func(w string) bool { return strings.HasPrefix(w, "cluster=") }) {
+		o.remove("masters")
 	}
 }
 
