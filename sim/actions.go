@@ -446,16 +446,15 @@ func (u *Untimed) revive(a trace.Actor) {
 
 // cut cuts a client from a node, or mends that.
 func (u *Untimed) cut(a Action) {
-	both := []link{{a.From, a.To}, {a.To, a.From}}
+	both, what := []link{{a.From, a.To}, {a.To, a.From}}, u.w.names[a.From]+" from "+u.w.names[a.To]
 	if a.Verb == Mend {
 		u.mends = slices.DeleteFunc(u.mends, func(l link) bool { return l == both[0] })
-		u.r.mend(both, u.w.heals)
+		u.r.mend(both, u.w.heals, what)
 		return
 	}
 	for _, l := range both {
 		u.w.cuts[l]++
 	}
 	u.mends = append(u.mends, both[0])
-	u.w.emit(trace.Event{Kind: trace.Partition, Actor: u.w.nemesis, A: 2, Text: u.w.names[a.From] + " from " +
-		u.w.names[a.To]})
+	u.w.emit(trace.Event{Kind: trace.Partition, Actor: u.w.nemesis, A: 2, Text: what})
 }

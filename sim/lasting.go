@@ -209,7 +209,7 @@ func applySlow(r *runner, s Step) {
 }
 
 // mend ends one partition; its links may be cut by others.
-func (r *runner) mend(cut []link, since int) {
+func (r *runner) mend(cut []link, since int, what string) {
 	if since != r.w.heals {
 		return // a `heal` came first
 	}
@@ -218,7 +218,7 @@ func (r *runner) mend(cut []link, since int) {
 			delete(r.w.cuts, l)
 		}
 	}
-	r.healed(len(cut))
+	r.healed(len(cut), what)
 }
 
 // heal ends all partitions.
@@ -226,11 +226,12 @@ func (r *runner) heal() {
 	n := len(r.w.cuts)
 	clear(r.w.cuts)
 	r.w.heals++
-	r.healed(n)
+	r.healed(n, "")
 }
 
-func (r *runner) healed(links int) {
-	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(links)})
+// healed tells of links that are cut no more, of one partition or of all.
+func (r *runner) healed(links int, what string) {
+	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(links), Text: what})
 	r.w.following(cause, func() { r.w.eachLink((*peerLink).flush) })
 }
 
@@ -247,8 +248,8 @@ func applyPartition(r *runner, s Step) {
 	for _, l := range cut {
 		r.w.cuts[l]++
 	}
-	r.w.emit(trace.Event{Kind: trace.Partition, Actor: r.w.nemesis, A: int64(len(cut)),
-		Text: strings.Join(s.Args, " from ") + map[bool]string{true: ", one way"}[s.opt("way") == "one"]})
+	what := strings.Join(s.Args, " from ") + map[bool]string{true: ", one way"}[s.opt("way") == "one"]
+	r.w.emit(trace.Event{Kind: trace.Partition, Actor: r.w.nemesis, A: int64(len(cut)), Text: what})
 	since := r.w.heals
-	r.until(s, func() { r.mend(cut, since) })
+	r.until(s, func() { r.mend(cut, since, what) })
 }

@@ -40,7 +40,7 @@ const (
 	Pause     // A: for how long, in ns
 	Resume    //
 	Partition // A: the number of links cut
-	Heal      //
+	Heal      // Text, where one of several partitions ends: what the network has cut
 	Jump      // a clock jumps. A: by how much, in ns
 	Rate      // a clock's rate changes. A: parts per billion from true time
 	Lag       // replication is held. A: 1 held, 0 released

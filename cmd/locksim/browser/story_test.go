@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -206,4 +208,21 @@ func TestGossip(t *testing.T) {
 	all := false
 	v.asks(`document.getElementById('gossip').checked`, &all)
 	require.True(t, all, "few messages are all drawn")
+}
+
+// TestWhatLasts: what is drawn as lasting ends when it does: a fault that is prolonged, one
+// of two cuts, what is held back from a replica that becomes master.
+func TestWhatLasts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lasts.scenario")
+	require.NoError(t, os.WriteFile(file, []byte("world replicas=1 hold=3s\n"+
+		"at 1s pause c1 for=1s\nat 1500ms pause c1 for=1s\nat 3s partition c1 m1 for=1s\n"+
+		"at 3s partition c2 m1 for=3s\nat 4500ms hold r1\nat 5s promote r1\n"+
+		"run for=9s seed=1\n"), 0o600))
+	v := visit(t, "", 1280)
+	v.opens(saved(t, "run", file))
+	var ends []string
+	v.asks("bands.map((b) => b.word + ': ' + (b.j < total ? events[b.j].kind + ' ' + events[b.j].t / 1e6 : 'never'))",
+		&ends)
+	require.Equal(t, []string{"paused: resume 2500", "cut: c1 from m1: heal 4000", "cut: c2 from m1: heal 6000",
+		"replication held: promote 5000"}, ends)
 }

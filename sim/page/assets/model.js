@@ -246,6 +246,7 @@ const marks = [];
 {
   const open = new Map();
   const begin = (id, lane, i, word) => {
+    if (open.has(id)) return; // it goes on for longer
     const level = lane === '' ? [...open.values()].filter((b) => b.lane === '').length : 0; // among those of all lanes
     const b = { lane, i, j: total, word, level };
     bands.push(b);
@@ -269,10 +270,15 @@ const marks = [];
       case 'lag': if (e.a) begin('lag ' + who, who, k, 'replication held'); else finish('lag ' + who, k); break;
       case 'slow': finish('slow ' + who, k); if (e.a) begin('slow ' + who, who, k, 'slow'); break;
       case 'partition': begin('cut ' + k, '', k, 'cut: ' + (e.text || '')); break;
-      case 'heal': case 'calm': for (const id of [...open.keys()]) if (id.startsWith('cut ')) finish(id, k); break;
+      case 'heal': case 'calm': {
+        const cuts = [...open.keys()].filter((id) => id.startsWith('cut '));
+        const one = cuts.find((id) => e.text && open.get(id).word === 'cut: ' + e.text); // of several
+        for (const id of one ? [one] : cuts) finish(id, k);
+        break;
+      }
       case 'jump': marks.push({ lane: who, i: k, word: (e.a < 0 ? '−' : '+') + seconds(Math.abs(e.a)) + ' s' }); break;
       case 'rate': marks.push({ lane: who, i: k, word: 'clock rate' }); break;
-      case 'promote': marks.push({ lane: who, i: k, word: 'master' }); break;
+      case 'promote': finish('lag ' + who, k); marks.push({ lane: who, i: k, word: 'master' }); break;
       case 'evict': marks.push({ lane: who, i: k, word: 'evicts' }); break;
       case 'command': marks.push({ lane: who, i: k, word: 'by hand' }); break;
       case 'lost': if (!open.has('crash ' + e.actor)) marks.push({ lane: e.actor, i: k, word: 'lost' }); break;
