@@ -103,7 +103,9 @@ func (u unit) read(k *FaultRange, o Option) error {
 	switch u {
 	case aLength:
 		r, err := durations(o)
-		k.Lo, k.Hi = int64(r.Lo), int64(r.Hi)
+		if k.Lo, k.Hi = int64(r.Lo), int64(r.Hi); err == nil && r.Hi == 0 {
+			err = fmt.Errorf("%s=%s: expected a duration above 0s", o.Name, o.Value)
+		}
 		return err
 	case aRate:
 		ppb, err := rate(o)

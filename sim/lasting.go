@@ -166,7 +166,7 @@ func checkDelay(w *Spec, s Step) error {
 // checkWhat checks a step about messages of a sort.
 func checkWhat(w *Spec, s Step) error {
 	if s.opt("what") != "" {
-		if _, err := oneOf(Option{"what", s.opt("what")}, []string{"request", "reply", "message"}); err != nil {
+		if _, err := oneOf(Option{"what", s.opt("what")}, append([]string{"request"}, fromServers...)); err != nil {
 			return err
 		}
 	}

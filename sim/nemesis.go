@@ -278,7 +278,30 @@ func checkPartition(w *Spec, s Step) error {
 			}
 		}
 	}
-	return nil
+	for _, a := range strings.Split(s.Args[0], ",") {
+		for _, b := range strings.Split(s.Args[1], ",") {
+			if w.talk(a, b) {
+				return nil
+			}
+		}
+	}
+	return errSilent(s.Args[0], s.Args[1])
+}
+
+// talk reports whether two actors send each other messages.
+func (w *Spec) talk(a, b string) bool {
+	switch fromClient, toClient := a[0] == 'c', b[0] == 'c'; {
+	case a == b, fromClient && toClient:
+		return false
+	case fromClient || toClient:
+		return true
+	}
+	return w.Replicas > 0 || w.Cluster || w.Watched > 0
+}
+
+func errSilent(a, b string) error {
+	return fmt.Errorf("%s and %s send each other nothing: expected a client and a server, or servers of which some "+
+		"replicate or watch others", a, b)
 }
 
 // maxLinks is how many links one partition may cut.
@@ -308,8 +331,21 @@ func checkRule(w *Spec, s Step) error {
 			return err
 		}
 	}
+	from, to := s.Args[0], s.Args[1]
+	asks, answers := s.Verb == "duplicate" || s.opt("what") == "request", slices.Contains(fromServers, s.opt("what"))
+	switch {
+	case !w.talk(from, to):
+		return errSilent(from, to)
+	case asks && from[0] != 'c':
+		return fmt.Errorf("%s sends no requests: expected one from a client to a server", from)
+	case answers && to[0] != 'c':
+		return fmt.Errorf("%s gets no what=%s: expected one from a server to a client", to, s.opt("what"))
+	}
 	return nil
 }
+
+// fromServers is what servers send to clients.
+var fromServers = []string{"reply", "message"}
 
 func applyDrop(r *runner, s Step) {
 	r.w.losses = append(r.w.losses, r.rule(s, s.opt("what")))
@@ -353,9 +389,14 @@ func checkRun(w *Spec, s Step) error {
 	return w.known(s.Args[0], aMaster|aReplica)
 }
 
+// applyRun runs a command, at a node that stands still when it goes on.
 func applyRun(r *runner, s Step) {
 	n := r.node(s.Args[0])
-	if n.down {
+	switch {
+	case n.down:
+		return
+	case n.paused > 0:
+		n.deferred = append(n.deferred, step{kind: stepRun, on: func() { applyRun(r, s) }})
 		return
 	}
 	args := s.Args[1:]

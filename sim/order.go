@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 // order reads an `order` line: actions of an untimed run, in their order.
 func (p *parser) order(words []string, line int) error {
+	if len(words) == 0 {
+		return errors.New("expected: order ACTION …")
+	}
 	p.s.Order = append(p.s.Order, words...)
 	p.s.orderLines = append(p.s.orderLines, slices.Repeat([]int{line}, len(words))...)
 	return nil

@@ -260,6 +260,9 @@ func (w *Spec) sensible() error {
 }
 
 func (p *parser) expect(words []string) error {
+	if len(words) == 0 {
+		return fmt.Errorf("expected: expect CHECK=holds|violated …")
+	}
 	for _, word := range words {
 		o, err := option(word)
 		if err != nil {

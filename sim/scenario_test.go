@@ -66,6 +66,9 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world\nfaults drop=1s\n":                     "x.scenario:2: drop=1s: this kind of fault has no amount",
 		"world\nfaults drift=-1%\n":                   "x.scenario:2: drift=-1%: expected a rate above 0%",
 		"world\nfaults pause=2s..1s\n":                "x.scenario:2: pause=2s..1s: the range ends before it begins",
+		"world\nfaults pause=0s\n":                    "x.scenario:2: pause=0s: expected a duration above 0s",
+		"world\nexpect\n":                             "x.scenario:2: expected: expect CHECK=holds|violated …",
+		"world\norder\n":                              "x.scenario:2: expected: order ACTION …",
 		"world\nfaults drop most=0\n":                 "x.scenario:2: most=0: expected a number from 1 to 100",
 		"world\nfaults drop strategy=x\n":             "x.scenario:2: unknown strategy \"x\": expected timed, anchored",
 		"world\nfaults split\nrun for=1s":             "x.scenario:2: split needs replicas",
@@ -109,6 +112,16 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s duplicate c1 m1\nrun for=1s":               "x.scenario:2: next=: expected a number from 1",
 		tiny + "at 1s duplicate c1 m1 next=1 late=x\nrun for=1s": "x.scenario:2: late=x: expected a duration",
 		tiny + "at 1s audit m1\nrun for=1s":                      "x.scenario:2: expected 0 arguments, got 1",
+
+		tiny + "at 1s partition c1 c1\nrun for=1s":       "x.scenario:2: c1 and c1 send each other nothing: expected",
+		tiny + "at 1s partition c1,c2 c2,c1\nrun for=1s": "x.scenario:2: c1,c2 and c2,c1 send each other nothing",
+		tiny + "at 1s drop c1 c2 next=1\nrun for=1s":     "x.scenario:2: c1 and c2 send each other nothing",
+		tiny + "at 1s duplicate m1 c1 next=1\nrun for=1s": "x.scenario:2: m1 sends no requests: " +
+			"expected one from a client",
+		tiny + "at 1s drop c1 m1 next=1 what=reply\nrun for=1s": "x.scenario:2: m1 gets no what=reply: " +
+			"expected one from a server",
+		tiny + "at 1s delay m1 c1 next=1 by=1s what=request\nrun for=1s":   "x.scenario:2: m1 sends no requests",
+		"world lock=multi masters=3\nat 1s partition m1 m2,m3\nrun for=1s": "x.scenario:2: m1 and m2,m3 send each",
 	} {
 		_, err := ParseScenario("dir/x.scenario", text)
 		require.Error(t, err, text)

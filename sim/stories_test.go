@@ -30,9 +30,10 @@ func randomStory(seed uint64) string {
 		}
 		return fmt.Sprint("m", 1+draw(masters))
 	}
+	client := func() string { return fmt.Sprint("c", 1+draw(3)) }
 	anybody := func() string {
 		if draw(2) == 0 {
-			return fmt.Sprint("c", 1+draw(3))
+			return client()
 		}
 		return node()
 	}
@@ -49,16 +50,16 @@ func randomStory(seed uint64) string {
 		case 2, 3:
 			what = fmt.Sprintf("restart %s data=%s", node(), pick("keep", "lose"))
 		case 4:
-			what = fmt.Sprintf("partition %s,%s %s way=%s", anybody(), anybody(), anybody(), pick("one", "both"))
+			what = fmt.Sprintf("partition %s,%s %s way=%s", client(), anybody(), node(), pick("one", "both"))
 		case 5:
 			what = "heal"
 		case 6:
-			what = fmt.Sprintf("drop %s %s next=%d after=%d what=%s", anybody(), anybody(), 1+draw(5), draw(5),
-				pick("request", "reply", "message"))
+			what = pick(client()+" "+node()+" what=request", node()+" "+client()+" what="+pick("reply", "message"))
+			what = fmt.Sprintf("drop %s next=%d after=%d", what, 1+draw(5), draw(5))
 		case 7:
 			what = fmt.Sprintf("clock %s %s", anybody(), pick("jump=-2s", "jump=+2s", "rate=+50%", "rate=-50%", "rate=+0.1%"))
 		case 8:
-			what = fmt.Sprintf("duplicate %s %s next=%d late=%dms", anybody(), anybody(), 1+draw(5), draw(900))
+			what = fmt.Sprintf("duplicate %s %s next=%d late=%dms", client(), node(), 1+draw(5), draw(900))
 		case 9:
 			what = pick("audit", "run m1 DEL lock:1", "run m1 PERSIST lock:1", "run m1 SCRIPT FLUSH")
 		case 10:

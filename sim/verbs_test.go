@@ -44,6 +44,11 @@ var verbTests = []struct {
 		"world clients=1 delay=1ms\nat 1s crash c1\nat 2s start c1\nrun for=5s\n",
 		[]string{`^1.000 c1 crashes`}, []string{`c1 `}, ``},
 
+	{"run: a node that stands still runs a command when it goes on, a dead one never",
+		"world clients=1 delay=1ms\nat 0s crash c1\nat 1s pause m1 for=3s\nat 2s run m1 SET a 1\nat 5s pause m1 for=3s\n" +
+			"at 6s run m1 SET b 2\nat 7s crash m1\nat 8s restart m1 data=keep\nrun for=9s\n",
+		[]string{`^1.000 m1 is paused`, `^4.000 m1 goes on`, `^4.000 somebody runs SET a 1 at m1`}, nil, `(^2.*SET a|SET b)`},
+
 	{"pause client: it does nothing, then all in order; its lease is over",
 		"world clients=1 rounds=1 delay=1ms ttl=2s renew=off hold=1s\nat 0s start c1\nat 500ms pause c1 for=3s\nrun for=9s\n",
 		[]string{`^0.006 c1 holds`, `^0.500 c1 is paused`, `^2.00. m1 removes lock:1`, `^3.500 c1 goes on`,
