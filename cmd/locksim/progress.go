@@ -68,9 +68,34 @@ func columns(out io.Writer) int {
 }
 
 func newBar(out io.Writer, length int64) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(length, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(30),
-		progressbar.OptionClearOnFinish(), progressbar.OptionShowElapsedTimeOnFinish())
+	return progressbar.NewOptions64(length, progressbar.OptionSetWriter(out),
+		progressbar.OptionSetWidth(barWidth(columns(out))), progressbar.OptionClearOnFinish(),
+		progressbar.OptionShowElapsedTimeOnFinish(), progressbar.OptionUseANSICodes(true))
 }
+
+// barWidth is how many characters wide a bar is in a terminal of so many columns.
+func barWidth(columns int) int {
+	if 0 < columns && columns < 120 {
+		return 5
+	}
+	return 30
+}
+
+// besideText is how many characters of a bar's line are neither its text nor the bar, as
+// " 100% ||  [1h23m45s:1h23m45s]", with room for the ^C of a terminal: a bar that is wider
+// than one line could not be erased.
+const besideText = 34
+
+// fitted is a bar's text as far as a terminal of so many columns has room for it.
+func fitted(text string, columns int) string {
+	if columns == 0 {
+		return text
+	}
+	return text[:min(len(text), max(0, columns-barWidth(columns)-besideText))]
+}
+
+// describe says what a bar counts.
+func (p *progress) describe(text string) { p.bar.Describe(fitted(text, columns(p.out))) }
 
 func (p *progress) tick(now time.Duration, events uint64, grants int) {
 	if !p.due() {
@@ -79,7 +104,7 @@ func (p *progress) tick(now time.Duration, events uint64, grants int) {
 	if p.bar == nil {
 		p.bar = newBar(p.out, p.length.Milliseconds())
 	}
-	p.bar.Describe(fmt.Sprintf("%d grants, %d events", grants, events))
+	p.describe(fmt.Sprintf("%d grants, %d events", grants, events))
 	_ = p.bar.Set64(now.Milliseconds()) // progress that cannot be shown harms nothing
 }
 
@@ -106,7 +131,7 @@ func (p *seedProgress) tick(tried, hits int) {
 	if p.bar == nil {
 		p.bar = newBar(p.out, int64(p.seeds))
 	}
-	p.bar.Describe(fmt.Sprintf("%d violations in %d seeds", hits, tried))
+	p.describe(fmt.Sprintf("%d violations in %d seeds", hits, tried))
 	_ = p.bar.Set64(int64(tried)) // progress that cannot be shown harms nothing
 }
 
@@ -127,6 +152,6 @@ func (c *counter) at(done, all int, name string) {
 	if c.bar == nil {
 		c.bar = newBar(c.out, int64(all))
 	}
-	c.bar.Describe(c.what + ", now " + name)
+	c.describe(c.what + ", now " + name)
 	_ = c.bar.Set(done)
 }
