@@ -306,14 +306,12 @@ func (c *Client) lose(h *hold) {
 			wholes = append(wholes, one.whole)
 		}
 	}
-	if h.lost != nil {
-		close(h.lost)
-	}
 	c.mu.Unlock()
 	for _, one := range held {
 		one.cancel(ErrLost)
 		one.dismiss()
 	}
+	c.tellLost(h)
 	for _, whole := range wholes {
 		whole.lock.client.lose(whole.hold)
 	}
@@ -322,6 +320,17 @@ func (c *Client) lose(h *hold) {
 		since = now - held[0].since
 	}
 	c.observe(Event{Kind: Lost, Key: h.key, Owner: h.owner, Held: since})
+}
+
+// tellLost closes the channel of a hold that is lost: who hears it finds its contexts
+// ended.
+func (c *Client) tellLost(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.lossIsTold = true
+	if h.lost != nil {
+		close(h.lost)
+	}
 }
 
 // dismiss has the watchdog leave the members of a lost whole alone, so that they

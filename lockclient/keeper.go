@@ -45,6 +45,7 @@ type hold struct {
 	space      space
 	named      bool // see request
 	isLost     bool
+	lossIsTold bool // lost is closed, or will be when somebody asks for it
 	isOver     bool // all that was granted has been given back: what its owner has from now on is another hold
 	late       bool // an acquisition of unknown outcome may still be on its way
 	key, owner string
@@ -74,7 +75,7 @@ func (h *hold) id() holdID { return holdID{h.space, h.key, h.owner} }
 func (h *hold) lostChannel() chan struct{} {
 	if h.lost == nil {
 		h.lost = make(chan struct{})
-		if h.isLost {
+		if h.lossIsTold {
 			close(h.lost)
 		}
 	}

@@ -411,3 +411,17 @@ func TestUntilAfterLoss(t *testing.T) {
 		assert.LessOrEqual(s, h.Until(), lockclient.System().Mono())
 	})
 }
+
+// Who hears of a loss finds the contexts of its holds ended.
+func TestContextsEndBeforeALossIsTold(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), s.Context())
+		for range 1000 {
+			h = s.lock(c.Mutex("k"), h.In(s.Context()))
+		}
+		s.server.Del("k")
+		<-h.Lost()
+		assert.Error(s, h.Context().Err())
+	})
+}
