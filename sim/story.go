@@ -10,10 +10,11 @@ import (
 
 // Decisive picks, from all events of a run, at most limit that decided its
 // verdicts: those that the results name, faults, what clients believed, the
-// resource's answers, and for each grant the command that gave it. Of a violated
-// run it keeps only the clients that took part in the violation, unless that
-// leaves too little to understand it. Where there is no room for all, the events
-// that the results name and the faults stay, with what came first after each fault.
+// resource's answers, for each grant the command that gave it, and what took a
+// lock from who believed to have it. Of a violated run it keeps only the clients
+// that took part in the violation, unless that leaves too little to understand it.
+// Where there is no room for all, the events that the results name and the faults
+// stay, with what came first after each fault.
 func Decisive(events []trace.Event, results []check.Result, limit int) []trace.Event {
 	named := map[uint64]bool{}
 	for _, r := range results {
@@ -21,31 +22,33 @@ func Decisive(events []trace.Event, results []check.Result, limit int) []trace.E
 			named[n] = true
 		}
 	}
-	granting := grantingCommands(events)
-	picked := pick(events, named, granting, culprits(events, results))
+	granting, taking := grantingCommands(events), takingCommands(events)
+	picked := pick(events, named, granting, taking, culprits(events, results))
 	if len(picked) < fewest {
-		picked = pick(events, named, granting, nil)
+		picked = pick(events, named, granting, taking, nil)
 	}
 	for i := 0; i < len(events) && 0 < len(picked) && len(picked) < fewest; i++ {
 		if e := &events[i]; e.Kind == trace.Execute && e.N > picked[len(picked)-1].N {
 			picked = append(picked, *e) // what servers did next
 		}
 	}
-	return thin(picked, named, limit)
+	return thin(picked, named, taking, limit)
 }
 
 // fewest is how many events it takes to understand a run.
 const fewest = 4
 
 // pick picks the events that decide, of the clients that are involved; nil: of all.
-func pick(events []trace.Event, named, granting map[uint64]bool, involved map[trace.Actor]bool) (picked []trace.Event) {
+func pick(
+	events []trace.Event, named, granting, taking map[uint64]bool, involved map[trace.Actor]bool,
+) (picked []trace.Event) {
 	for _, e := range events {
 		who := subject(&e)
 		if granting[e.N] {
 			who = e.Peer
 		}
 		ofThem := involved == nil || involved[who]
-		if named[e.N] || e.Kind.Fault() || (decides(e.Kind) || granting[e.N]) && ofThem {
+		if named[e.N] || taking[e.N] || e.Kind.Fault() || (decides(e.Kind) || granting[e.N]) && ofThem {
 			picked = append(picked, e)
 		}
 	}
@@ -59,10 +62,12 @@ var dispensable = []trace.Kind{trace.Drop, trace.Release, trace.Execute, trace.F
 // thin brings events down to the limit. When leaving out what is dispensable
 // is not enough, it keeps what is named, the faults, and as many events after
 // each fault, and at the beginning, as there is room for.
-func thin(events []trace.Event, named map[uint64]bool, limit int) []trace.Event {
+func thin(events []trace.Event, named, taking map[uint64]bool, limit int) []trace.Event {
 	for _, kind := range dispensable {
 		if len(events) > limit {
-			events = slices.DeleteFunc(events, func(e trace.Event) bool { return e.Kind == kind && !named[e.N] })
+			events = slices.DeleteFunc(events, func(e trace.Event) bool {
+				return e.Kind == kind && !named[e.N] && !taking[e.N]
+			})
 		}
 	}
 	if len(events) <= limit {
@@ -151,6 +156,39 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 			if events[n-1].Kind == trace.Execute && !Confirms(&events[n-1]) {
 				found[n] = true
 				break
+			}
+		}
+	}
+	return found
+}
+
+// takingCommands are the executions that removed the key of a lock which another client
+// had changed there last, and believed to have. Only details tell of that.
+func takingCommands(events []trace.Event) map[uint64]bool {
+	type of struct {
+		who trace.Actor // a node, or a client
+		key string
+	}
+	found := map[uint64]bool{}
+	changed := map[of]trace.Actor{} // by whom last, at a node
+	beliefs := map[of]int{}         // of a client
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case trace.Hold:
+			beliefs[of{e.Actor, e.Key}]++
+		case trace.Release, trace.Lost:
+			beliefs[of{e.Actor, e.Key}]--
+		case trace.Execute:
+			for _, d := range e.Details {
+				switch at := (of{e.Actor, d.Key}); {
+				case d.What != trace.Changed:
+				case d.Text != "none":
+					changed[at] = e.Peer
+				default:
+					whose := changed[at]
+					found[e.N] = found[e.N] || whose != e.Peer && beliefs[of{whose, d.Key}] > 0
+					delete(changed, at)
+				}
 			}
 		}
 	}

@@ -41,13 +41,13 @@ var mutations = []mutation{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 
 	{"unconfirmed_grants_leave_nothing", "what no replica confirmed is given back", []edit{{
-		"hashlock.go", "errors.Is(err, ErrReplication))", "errors.Is(err, ErrClosed))"}}},
+		"client.go", "isDoubtful(err) || errors.Is(err, ErrReplication)", "isDoubtful(err)"}}},
 	{"unconfirmed_renewal_is_not_counted_on", "a renewal that no replica has is not counted on", []edit{{
 		"watchdog.go", "c.evalSyncedOnce(ctx, &q)", "c.eval(ctx, c.timeout, q)"}}},
 	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
-		"hashlock.go", "alone && (queued || isDoubtful(err) || errors", "alone && (queued || errors"}}},
+		"hashlock.go", "alone && (queued || mayHaveRun(err))", "alone && (queued || err == ErrReplication)"}}},
 	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
-		"hashlock.go", "alone && (queued || isDoubtful(err) || errors", "alone && (queued || errors"}}},
+		"hashlock.go", "alone && (queued || mayHaveRun(err))", "alone && (queued || err == ErrReplication)"}}},
 	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome, and looks again", []edit{
 		{"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"},
 		{"unlocking.go", "u.alone() && lv.late", "false"}}},

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim/check"
+	"minikv/trace"
+)
+
+// What took a lock from who believed to have it is part of the story, whoever did it; what
+// its holder removes is not.
+func TestStoryTellsWhatTookALock(t *testing.T) {
+	const m1, c1, c2, c3 = 1, 2, 3, 4
+	changes := func(by trace.Actor, state string) trace.Event {
+		return trace.Event{Kind: trace.Execute, Actor: m1, Peer: by,
+			Details: []trace.Detail{{What: trace.Changed, Key: "lock:1", Text: state}}}
+	}
+	belief := func(kind trace.Kind, who trace.Actor) trace.Event {
+		return trace.Event{Kind: kind, Actor: who, Key: "lock:1", Lock: 1}
+	}
+	for name, test := range map[string]struct {
+		events []trace.Event
+		taken  bool
+	}{
+		"by another": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1), changes(c3, "none")}, true},
+		"by its holder": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1), belief(trace.Release, c1),
+			changes(c1, "none")}, false},
+		"what it knows to have lost": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1),
+			belief(trace.Lost, c1), changes(c3, "none")}, false},
+		"what it has set itself": {[]trace.Event{belief(trace.Hold, c1), changes(c3, "string c3"),
+			changes(c3, "none")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := append(test.events, changes(c2, "string c2"), belief(trace.Hold, c2), belief(trace.Release, c2))
+			for i := range events {
+				events[i].N = uint64(i + 1)
+			}
+			last := uint64(len(test.events))
+			violated := []check.Result{{Verdict: check.Violated, Events: []uint64{2, last + 2}}}
+			story := Decisive(events, violated, 20)
+			require.Equal(t, test.taken, slices.ContainsFunc(story, func(e trace.Event) bool { return e.N == last }))
+		})
+	}
+}
