@@ -162,8 +162,8 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 	return found
 }
 
-// takingCommands are the executions that removed the key of a lock which another client
-// had changed there last, and believed to have. Only details tell of that.
+// takingCommands are the executions that removed the key of a lock while the client that
+// had changed it there last believed to have it. Only details tell of that.
 func takingCommands(events []trace.Event) map[uint64]bool {
 	type of struct {
 		who trace.Actor // a node, or a client
@@ -185,8 +185,7 @@ func takingCommands(events []trace.Event) map[uint64]bool {
 				case d.Text != "none":
 					changed[at] = e.Peer
 				default:
-					whose := changed[at]
-					found[e.N] = found[e.N] || whose != e.Peer && beliefs[of{whose, d.Key}] > 0
+					found[e.N] = found[e.N] || beliefs[of{changed[at], d.Key}] > 0
 					delete(changed, at)
 				}
 			}

@@ -26,6 +26,8 @@ func TestStoryTellsWhatTookALock(t *testing.T) {
 		taken  bool
 	}{
 		"by another": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1), changes(c3, "none")}, true},
+		"by its holder, which believes on": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1),
+			changes(c1, "none")}, true},
 		"by its holder": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1), belief(trace.Release, c1),
 			changes(c1, "none")}, false},
 		"what it knows to have lost": {[]trace.Event{changes(c1, "string c1"), belief(trace.Hold, c1),
