@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// resultsFolder has the measurements that are kept, one file a day, and their drawing.
+// resultsFolder has the measurements that are kept, one file a day and processor, and the
+// drawing of the latest.
 const resultsFolder = "results"
 
 // setup is the first line of a kept result: on what it was measured.
@@ -26,6 +27,14 @@ type setup struct {
 	RoundMS   int64             `json:"round_ms"`
 }
 
+// file is the name of the file that keeps what was measured there.
+func (on setup) file() string {
+	words := strings.FieldsFunc(strings.ToLower(on.Processor), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	return strings.Join(append([]string{on.Date}, words...), "-") + ".jsonl"
+}
+
 // save keeps the lines of a run and draws them.
 func save(s settings, targets []*target, lines []line, facts []fact) error {
 	on := setup{Date: time.Now().Format(time.DateOnly), Processor: processor(), Cores: runtime.NumCPU(),
@@ -36,7 +45,7 @@ func save(s settings, targets []*target, lines []line, facts []fact) error {
 	if err := os.MkdirAll(resultsFolder, 0o755); err != nil {
 		return err
 	}
-	path := filepath.Join(resultsFolder, on.Date+".jsonl")
+	path := filepath.Join(resultsFolder, on.file())
 	file, err := os.Create(path)
 	if err != nil {
 		return err
