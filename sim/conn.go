@@ -109,7 +109,7 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (*resp.Value, error) {
 	m.life = c.life
 	c.pending = append(c.pending, k)
 	if u := w.untimed; u != nil {
-		k.asks, k.unheeded, k.renews = u.sum(m), isUnheeded(m.args), u.renews(m)
+		k.asks, k.unheeded, k.renews = u.sum(m), u.isUnheeded(m.args), u.renews(m)
 	}
 	w.send(m, &c.out, c.p.actor, c.n.actor)
 	for !k.done {

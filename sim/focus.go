@@ -109,7 +109,7 @@ func (u *Untimed) takes(b, a Action) bool {
 // to nothing more.
 func (u *Untimed) isSettled(p *process) bool {
 	i := slices.IndexFunc(u.r.clients, func(c *client) bool { return c.p == p })
-	if i < 0 {
+	if i < 0 || u.foreign {
 		return false
 	}
 	c := u.r.clients[i]

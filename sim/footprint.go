@@ -30,8 +30,9 @@ const anyAnswer = 2
 
 // isUnheeded reports whether a client looks at no answer to a request: to the DEL or
 // PEXPIRE of what another leaves for its repetitions. The task that sends it ends with it.
-func isUnheeded(args []string) bool {
-	return len(args) >= 2 && strings.HasPrefix(args[1], latchPrefix) && (args[0] == "DEL" || args[0] == "PEXPIRE")
+func (u *Untimed) isUnheeded(args []string) bool {
+	return !u.foreign && len(args) >= 2 && strings.HasPrefix(args[1], latchPrefix) &&
+		(args[0] == "DEL" || args[0] == "PEXPIRE")
 }
 
 // latchPrefix begins the names of what requests leave for their repetitions; they
@@ -202,7 +203,7 @@ func (u *Untimed) arriving(m *message, sum uint64) arrival {
 		}
 	case u.isGone(n): // its computer answers, who does not know what came before
 		a.print, a.sum = Footprint{}, 0
-	case n.alone() && !n.down && m.kind == msgRequest:
+	case n.alone() && !n.down && m.kind == msgRequest && !u.foreign:
 		a.print.at, a.node, a.changes = m.to, n, n.engine.Changes()
 		if !u.exact || m.place != pubsubPlace { // of other requests the keys tell
 			a.sum = 0
@@ -280,7 +281,7 @@ func (q quiet) and(events uint64) quiet {
 // watchdog for each, so what it hears of the renewals on one has nothing to do with what
 // it hears of those on another, until it does something else.
 func (u *Untimed) renews(m *message) bool {
-	if u.exact || u.alike || len(u.w.groups) == 1 || u.r.s.World.Load.Kind == OwnKind || len(m.args) < 2 {
+	if u.exact || u.alike || u.foreign || len(u.w.groups) == 1 || len(m.args) < 2 {
 		return false
 	}
 	return slices.ContainsFunc(u.scripts, func(s *lockclient.Script) bool {

@@ -14,7 +14,8 @@ import (
 const OwnKind = "own"
 
 // Own is what a test brings to a scenario with lock=own: its lock, or all that
-// its clients do, and its invariant.
+// its clients do, and its invariant. A search of orders leaves out fewer orders of what
+// such clients do than of others: it does not know what they ask for.
 type Own struct {
 	// Lock makes a client's lock. The clients take it as the world line says:
 	// rounds of lock, work, write to the resource, unlock, think.

@@ -182,10 +182,11 @@ func (u *Untimed) sums(l line) []uint64 {
 }
 
 // isTold reports whether the state tells all of a node that matters: of one that is
-// alone, and of a master and its replicas where none comes back.
+// alone, and of a master and its replicas where none comes back. Beside the clients of a
+// test that takes the history of the first, and the others only tell what they have heard.
 func (u *Untimed) isTold(n *node) bool {
 	returns := func(kind string) bool { f := untimedFaults[kind]; return f.verb == Kill && f.targets&aMaster != 0 }
-	return n.alone() || !u.exact && !slices.ContainsFunc(u.kinds, returns)
+	return n.alone() || !u.exact && !u.foreign && !slices.ContainsFunc(u.kinds, returns)
 }
 
 // isGone reports whether a node has crashed for good: but for what is under way nothing
@@ -276,9 +277,10 @@ func (c *conn) listensTo() (sum uint64) {
 }
 
 // reached notes what has reached an actor, and from which node or by whose doing.
-// A server without replicas has no history: its state tells all of it.
+// A server without replicas has no history, where it is known what clients ask for: its
+// state tells all of it.
 func (u *Untimed) reached(a, from trace.Actor, what uint64) {
-	if n := u.node(a); n != nil && n.alone() && !u.exact {
+	if n := u.node(a); n != nil && n.alone() && !u.exact && !u.foreign {
 		return
 	}
 	h := &u.history[a]

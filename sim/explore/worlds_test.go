@@ -179,9 +179,16 @@ func (w drawnWorld) text() string {
 // the first order of each. A violation is no end.
 func (w drawnWorld) ends(t *testing.T, schedules int, plain bool) (found map[string]string, err error) {
 	t.Helper()
-	e, err := newExhaustive(problem(t, w.text()), Bound{Faults: w.faults, Schedules: schedules})
-	require.NoError(t, err, w.text())
-	e.plain, e.checks = plain, nil
+	return endsOf(t, problem(t, w.text()), Bound{Faults: w.faults, Schedules: schedules},
+		func(e *exhaustive) { e.plain = plain })
+}
+
+func endsOf(t *testing.T, p Problem, b Bound, set func(*exhaustive)) (found map[string]string, err error) {
+	t.Helper()
+	e, err := newExhaustive(p, b)
+	require.NoError(t, err, p.Scenario.Text())
+	set(e)
+	e.checks = nil
 	found = map[string]string{}
 	find := func(u *sim.Untimed, what string) {
 		if found[what] == "" {

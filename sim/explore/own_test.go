@@ -1,0 +1,69 @@
+package explore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+	"minikv/sim"
+)
+
+// asks has a client of a test ask the server something. It believes to hold the lock if
+// the answer is the one that lets it.
+func asks(lets func(lockclient.Reply, error) bool, command ...string) func(context.Context, *sim.Client) {
+	return func(ctx context.Context, c *sim.Client) {
+		if r, err := c.Transports()[0].Do(ctx, c.Key(), command...); lets(r, err) {
+			b := c.Believes(0)
+			_, _ = c.Write(ctx, b)
+			c.Ends(b, false)
+		}
+	}
+}
+
+// then has it do one after the other.
+func then(list ...func(context.Context, *sim.Client)) func(context.Context, *sim.Client) {
+	return func(ctx context.Context, c *sim.Client) {
+		for _, do := range list {
+			do(ctx, c)
+		}
+	}
+}
+
+// Clients of a test may ask for anything, and a server has more than its keys: the
+// scripts that it knows, its next random number, its parameters.
+func TestReducedSearchOfATestsClients(t *testing.T) {
+	never := func(lockclient.Reply, error) bool { return false }
+	failed := func(_ lockclient.Reply, err error) bool { return err != nil }
+	some := func(r lockclient.Reply, err error) bool { return err == nil && r.Kind != lockclient.NilReply }
+	is := func(text string) func(lockclient.Reply, error) bool {
+		return func(r lockclient.Reply, _ error) bool {
+			return r.Text == text || len(r.List) == 2 && r.List[1].Text == text
+		}
+	}
+	const script, sha = "return redis.call('get', KEYS[1])", "4e6d8fc8bb01276962cce5371fa795a7763657ae"
+	const latch = "redisson_unlock_latch:{lock}:request" // what lockclient leaves for the repetitions of a request
+	for name, run := range map[string]func(context.Context, *sim.Client){
+		"a script that is known": then(asks(failed, "EVALSHA", sha, "1", "key"), asks(never, "EVAL", script, "1", "key")),
+		"a member at random": func(ctx context.Context, c *sim.Client) {
+			asks(never, "SADD", "set", "a", "b", "c", "d", "e", "f", "g")(ctx, c)
+			r, _ := c.Transports()[0].Do(ctx, c.Key(), "SRANDMEMBER", "set")
+			c.Ends(c.Believes(uint64(r.Text[0])), false)
+		},
+		"a parameter":         then(asks(is("10"), "CONFIG", "GET", "hz"), asks(never, "CONFIG", "SET", "hz", "20")),
+		"the answer to a DEL": then(asks(never, "SET", latch, "1"), asks(some, "DEL", latch)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := problem(t, "world clients=2 lock=own rounds=1 hold=0s think=0s ttl=1s\n"+
+				"expect exclusion=holds fencing=holds\nrun for=2s\n")
+			p.Own = &sim.Own{Run: run}
+			seen, err := endsOf(t, p, Bound{Schedules: 100_000}, reduced)
+			require.NoError(t, err)
+			all, err := endsOf(t, p, Bound{Schedules: 100_000}, func(e *exhaustive) { e.naive, e.plain = true, true })
+			require.NoError(t, err)
+			require.Greater(t, len(all), 1)
+			drawnWorld{tinyWorld: tinyWorld{name: name}}.compare(t, seen, all)
+		})
+	}
+}
