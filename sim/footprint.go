@@ -185,6 +185,9 @@ func (u *Untimed) quiet(p *process) quiet {
 func (u *Untimed) arriving(m *message, sum uint64) arrival {
 	a := arrival{print: footprintOf(m.to), to: m.to, from: m.from, sum: fold(sum, 1)}
 	n := u.node(m.to)
+	if m.kind == msgRequest && m.life <= m.conn.broken { // the node knows nothing of that connection
+		a.sum = fold(a.sum, 1)
+	}
 	switch {
 	case n == nil:
 		a.process = u.process(m.to)

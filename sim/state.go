@@ -159,23 +159,21 @@ func (u *Untimed) nodeState(n *node) uint64 {
 }
 
 // sums are those of the messages on a line. What one of a group tells another goes by
-// where that one stands now; an answer to a question that was given up, or answered
-// before, is another than one that is waited for.
+// where that one stands now; a question, or its answer, by whether the client still waits
+// for it, and as which of those that it has asked there.
 func (u *Untimed) sums(l line) []uint64 {
 	to := u.node(l.link.to)
-	if toGroup := to != nil && !to.alone() && u.isTold(to); !toGroup && !(u.exact && to == nil) {
-		return l.sums
-	}
+	toGroup := to != nil && !to.alone() && u.isTold(to)
 	list := slices.Clone(l.sums)
 	for i, s := range l.steps {
 		switch m := s.on.(*message); {
-		case m.kind == msgPeer:
+		case m.call != nil:
+			list[i] = fold(list[i], uint64(slices.Index(m.conn.pending, m.call)+1))
+		case m.kind == msgPeer && toGroup:
 			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
 				list[i] = uint64(NewStream(text))
 			}
 			list[i] = fold(list[i], uint64(l.since[i]))
-		case u.exact && m.call != nil && m.call.done: // else it is not under way, see isVoid
-			list[i] = fold(list[i], 1)
 		}
 	}
 	return list

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,6 +65,53 @@ func TestReducedSearchOfATestsClients(t *testing.T) {
 			require.NoError(t, err)
 			require.Greater(t, len(all), 1)
 			drawnWorld{tinyWorld: tinyWorld{name: name}}.compare(t, seen, all)
+		})
+	}
+}
+
+// A request that comes a second time answers a question that is asked still, or one that
+// was answered; and one of a connection that has broken asks nothing.
+func TestReducedSearchOfRequestsThatAskNothing(t *testing.T) {
+	again := func(ctx context.Context, c *sim.Client) {
+		m := c.Transports()[0]
+		for range 5 {
+			r, err := m.Do(ctx, c.Key(), "SET", c.Key(), c.ID(), "NX", "PX", "1000")
+			if err == nil && r.Kind != lockclient.NilReply {
+				c.Ends(c.Believes(0), false)
+				_, _ = m.Do(ctx, c.Key(), "DEL", c.Key())
+				return
+			}
+			_ = c.Sleep(ctx, 300*time.Millisecond)
+		}
+	}
+	random := func(ctx context.Context, c *sim.Client) {
+		m := c.Transports()[0]
+		if c.Name() == "c1" {
+			if _, err := m.Do(ctx, c.Key(), "SADD", "set", "a", "b", "c"); err != nil {
+				return
+			}
+		}
+		if r, err := m.Do(ctx, c.Key(), "SRANDMEMBER", "set"); err == nil && r.Text == "b" {
+			c.Ends(c.Believes(0), false)
+		}
+	}
+	for _, w := range []struct {
+		tinyWorld
+		run func(context.Context, *sim.Client)
+	}{
+		{tinyWorld{"of a question", "clients=1 rounds=2", "duplicate", 1}, again},
+		{tinyWorld{"of a connection", "clients=2 rounds=1", "amnesia", 1}, random},
+	} {
+		t.Run(w.name, func(t *testing.T) {
+			p := problem(t, "world lock=own hold=0s think=0s ttl=1s "+w.world+"\n"+
+				"expect exclusion=holds fencing=holds\nfaults "+w.kinds+"\nrun for=4s\n")
+			p.Own = &sim.Own{Run: w.run}
+			seen, err := endsOf(t, p, Bound{Faults: 1, Schedules: 100_000}, reduced)
+			require.NoError(t, err)
+			all, err := endsOf(t, p, Bound{Faults: 1, Schedules: 100_000}, func(e *exhaustive) { e.plain = true })
+			require.NoError(t, err)
+			require.Greater(t, len(all), 1)
+			drawnWorld{tinyWorld: w.tinyWorld}.compare(t, seen, all)
 		})
 	}
 }
