@@ -78,10 +78,11 @@ func TestGuardIsMisled(t *testing.T) {
 		list []trace.Event
 		want Verdict
 	}{
-		"held all the time, said to be free": {[]trace.Event{hold, asks, free}, Violated},
-		"said to be taken":                   {[]trace.Event{hold, asks, numbers(1, 0, free)}, Holds},
-		"free for a moment of the question":  {[]trace.Event{hold, asks, at(2, trace.Release, c1), free}, Holds},
-		"taken while the question was asked": {[]trace.Event{asks, at(2, trace.Hold, c1), free}, Holds},
+		"held all the time, said to be free":            {[]trace.Event{hold, asks, free}, Violated},
+		"had in the instant of the question, before it": {[]trace.Event{at(2, trace.Hold, c1), asks, free}, Violated},
+		"said to be taken":                              {[]trace.Event{hold, asks, numbers(1, 0, free)}, Holds},
+		"free for a moment of the question":             {[]trace.Event{hold, asks, at(2, trace.Release, c1), free}, Holds},
+		"taken while the question was asked":            {[]trace.Event{asks, at(2, trace.Hold, c1), free}, Holds},
 		"one of two has it still": {[]trace.Event{hold, at(1, trace.Hold, c3), asks,
 			at(2, trace.Lost, c3), free}, Violated},
 		"nobody asked":                         {[]trace.Event{hold}, Unknown},

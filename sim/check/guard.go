@@ -9,11 +9,12 @@ import (
 )
 
 // Guard says that nobody is told that a lock is free while another believes to
-// have it: from before the question was asked until after it was answered.
+// have it: from before the question was asked until after it was answered, in the
+// order of events, as time may stand still.
 type Guard struct {
 	name   Names
-	since  map[trace.Actor]time.Duration // of the question that an actor has asked
-	held   map[int32][]trace.Event       // the beliefs in each lock, in their order
+	since  map[trace.Actor]uint64  // the event of the question that an actor has asked
+	held   map[int32][]trace.Event // the beliefs in each lock, in their order
 	asked  int
 	wrong  *trace.Event
 	holder trace.Actor
@@ -21,7 +22,7 @@ type Guard struct {
 
 // NewGuard makes the checker.
 func NewGuard(name Names) *Guard {
-	return &Guard{name: name, since: map[trace.Actor]time.Duration{}, held: map[int32][]trace.Event{}}
+	return &Guard{name: name, since: map[trace.Actor]uint64{}, held: map[int32][]trace.Event{}}
 }
 
 // Observe implements Checker.
@@ -32,7 +33,7 @@ func (g *Guard) Observe(e *trace.Event) {
 	case trace.Release, trace.Lost:
 		g.ends(e)
 	case trace.Asks:
-		g.since[e.Actor] = e.At
+		g.since[e.Actor] = e.N
 	case trace.Told:
 		g.told(e)
 	}
@@ -52,7 +53,7 @@ func (g *Guard) ends(e *trace.Event) {
 func (g *Guard) told(e *trace.Event) {
 	g.asked++
 	for _, h := range g.held[e.Lock] {
-		if e.A == 0 && h.At < g.since[e.Actor] && g.wrong == nil {
+		if e.A == 0 && h.N < g.since[e.Actor] && g.wrong == nil {
 			wrong := *e
 			g.wrong, g.holder = &wrong, h.Actor
 		}

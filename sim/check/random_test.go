@@ -311,14 +311,14 @@ func (p past) guard() Verdict {
 			continue
 		}
 		told = true
-		asked := time.Duration(0)
-		for _, q := range p[:i] {
+		asked := 0
+		for at, q := range p[:i] {
 			if q.Kind == trace.Asks && q.Actor == e.Actor {
-				asked = q.At
+				asked = at
 			}
 		}
 		for _, b := range p.beliefs() {
-			wrong = wrong || e.A == 0 && b.lock == e.Lock && b.covers(i) && p[b.from].At < asked
+			wrong = wrong || e.A == 0 && b.lock == e.Lock && b.covers(i) && b.from < asked
 		}
 	}
 	return verdict(wrong, told)
