@@ -39,11 +39,27 @@ func TestLivenessCountsFromTheCalm(t *testing.T) {
 		"who waits on has as long from then on":   {[]trace.Event{ask, at(95, trace.Calm, nemesis)}, Unknown},
 		"as long as the bound":                    {[]trace.Event{ask, calm, at(60, trace.Hold, c1)}, Holds},
 		"nobody has waited since":                 {[]trace.Event{ask, at(2, trace.Hold, c1), calm}, Unknown},
+		"what was refused inside of what one has is done without": {[]trace.Event{ask, at(2, trace.Hold, c1),
+			at(3, trace.Acquire, c1), at(4, trace.Refused, c1), at(5, trace.Release, c1), at(65, trace.Acquire, c1),
+			at(66, trace.Hold, c1)}, Holds},
+		"but had been waited for until then": {[]trace.Event{ask, at(2, trace.Hold, c1), at(3, trace.Acquire, c1),
+			at(14, trace.Refused, c1)}, Violated},
 		"nor does a long wait before it count": {[]trace.Event{ask, at(30, trace.Hold, c1), calm,
 			at(51, trace.Acquire, c1), at(52, trace.Hold, c1)}, Holds},
 	} {
 		require.Equal(t, c.want, judged(NewLiveness(name, 10*time.Second), c.list...).Verdict, reason)
 	}
+}
+
+// Who has something and is refused what it asks for inside of that waits no longer.
+func TestProgressOfWhoDoesWithout(t *testing.T) {
+	inside := []trace.Event{at(1, trace.Acquire, c1), at(2, trace.Hold, c1), at(3, trace.Acquire, c1),
+		at(4, trace.Refused, c1), at(5, trace.Release, c1), at(65, trace.Acquire, c1), at(67, trace.Hold, c1)}
+	result := judged(NewProgress(name, 10*time.Second), inside...)
+	require.Equal(t, "nobody waited longer than 2s; the bound is 10s", result.Reason)
+	outside := []trace.Event{at(1, trace.Acquire, c1), at(4, trace.Refused, c1), at(65, trace.Acquire, c1),
+		at(67, trace.Hold, c1)}
+	require.Equal(t, "c1 waited 1m6s, more than 10s", judged(NewProgress(name, 10*time.Second), outside...).Reason)
 }
 
 // A run without a calm is not said to have faults that ended.

@@ -11,24 +11,29 @@ import (
 
 // Liveness says that after the faults have ended everybody who waits gets what
 // it waits for within a bound. Attempts that fail and are repeated are part of
-// the wait. Without a moment of calm the whole run counts.
+// the wait, as for Progress. Without a moment of calm the whole run counts.
 type Liveness struct {
 	name    Names
 	bound   time.Duration
 	calm    time.Duration
 	calmed  bool
 	waiting map[trace.Actor]pending
+	has     inside
 	waits   int // that ended after the calm
 	longest wait
 }
 
 // NewLiveness makes the checker for a bound.
 func NewLiveness(name Names, bound time.Duration) *Liveness {
-	return &Liveness{name: name, bound: bound, waiting: map[trace.Actor]pending{}}
+	return &Liveness{name: name, bound: bound, waiting: map[trace.Actor]pending{}, has: inside{}}
 }
 
 // Observe implements Checker.
 func (l *Liveness) Observe(e *trace.Event) {
+	if asked, waits := l.waiting[e.Actor]; l.has.doesWithout(e) && waits {
+		l.longest = l.longest.or(e.Actor, asked.event, e.At-max(asked.at, l.calm))
+		delete(l.waiting, e.Actor)
+	}
 	switch e.Kind {
 	case trace.Calm:
 		l.calm, l.calmed, l.longest, l.waits = e.At, true, wait{}, 0

@@ -11,11 +11,13 @@ import (
 
 // Progress says that whoever asks for a lock gets it within a bound, unless its
 // process ends, however long it had waited. An attempt that failed and is repeated
-// is part of the wait.
+// is part of the wait; with one inside of what the client has the wait ends, as it does
+// without that.
 type Progress struct {
 	name    Names
 	bound   time.Duration
 	since   map[trace.Actor]pending
+	has     inside
 	got     int // how often somebody got what it waited for
 	longest wait
 }
@@ -24,6 +26,23 @@ type Progress struct {
 type pending struct {
 	at    time.Duration
 	event uint64
+}
+
+// inside is how many beliefs of each actor have not ended.
+type inside map[trace.Actor]int
+
+// doesWithout reports whether an event ends a wait in vain: an attempt has failed by who
+// has something and goes on with that.
+func (has inside) doesWithout(e *trace.Event) bool {
+	switch e.Kind {
+	case trace.Hold:
+		has[e.Actor]++
+	case trace.Release, trace.Lost:
+		has[e.Actor]--
+	case trace.Refused:
+		return has[e.Actor] > 0
+	}
+	return false
 }
 
 // wait is how long somebody has waited.
@@ -43,11 +62,15 @@ func (w wait) or(actor trace.Actor, event uint64, d time.Duration) wait {
 
 // NewProgress makes the checker for a bound.
 func NewProgress(name Names, bound time.Duration) *Progress {
-	return &Progress{name: name, bound: bound, since: map[trace.Actor]pending{}}
+	return &Progress{name: name, bound: bound, since: map[trace.Actor]pending{}, has: inside{}}
 }
 
 // Observe implements Checker.
 func (p *Progress) Observe(e *trace.Event) {
+	if asked, waits := p.since[e.Actor]; p.has.doesWithout(e) && waits {
+		p.longest = p.longest.or(e.Actor, asked.event, e.At-asked.at)
+		delete(p.since, e.Actor)
+	}
 	switch e.Kind {
 	case trace.Acquire:
 		if _, waits := p.since[e.Actor]; !waits {

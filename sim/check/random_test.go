@@ -362,8 +362,8 @@ type inLine struct {
 	got      bool
 }
 
-// waits are those that end with a grant, a crash or the client's end, or never. Strict
-// ones end with a refusal to who has something, and when another lock is asked for, too.
+// waits are those that end with a grant, a refusal to who has something, a crash or the
+// client's end, or never. Strict ones end when another lock is asked for, too.
 func (p past) waits(end time.Duration, strict bool) (list []inLine) {
 	for i, e := range p {
 		if e.Kind != trace.Acquire {
@@ -392,7 +392,7 @@ func (p past) endsWait(w *inLine, at int, strict bool) bool {
 	case e.Actor != w.actor:
 		return false
 	case e.Kind == trace.Refused:
-		return strict && slices.ContainsFunc(p.beliefs(), has)
+		return slices.ContainsFunc(p.beliefs(), has)
 	case e.Kind == trace.Acquire:
 		return strict && e.Lock != w.lock
 	}
@@ -412,10 +412,11 @@ func (p past) progress(bound, end time.Duration, liveness bool) Verdict {
 		from = p[calm].At
 	}
 	for _, w := range p.waits(end, false) {
-		if w.until > calm && (w.got || w.until == len(p)) {
+		never := w.until == len(p)
+		if w.until > calm && (never || w.got || p[w.until].Kind == trace.Refused) {
 			long = long || w.to-max(w.from, from) > bound
 			got = got || w.got
-			open = open || !w.got
+			open = open || never
 		}
 	}
 	return verdict(long, got && !(liveness && open))
