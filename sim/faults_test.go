@@ -54,6 +54,16 @@ func TestFaultsOfRows(t *testing.T) {
 		"a release that looks at the owner": {
 			"profile=redisson clients=2 hold=5s rounds=1 ttl=3s renew=off",
 			"at 0s start c1\nat 4s start c2\n", "theft", "holds"},
+		"a release without a look at the owner, after a failover": {
+			"profile=redisson broken=release clients=2 hold=3s rounds=1 ttl=2s renew=off replicas=1 delay=1ms",
+			"at 0s start c1\nat 100ms pause c1 for=4s\nat 2500ms start c2\nat 3s crash m1\nat 3s promote r1\n", "theft",
+			"violated"},
+		"that of a client's own, after a failover that Sentinels have brought about": {
+			"clients=1 hold=9s rounds=1 ttl=20s renew=off replicas=2 sentinels=3 delay=1ms down-after=1s",
+			"at 0s start c1\nat 3s crash m1\n", "theft", "holds"},
+		"after a move of its slot": {
+			"profile=redisson broken=release clients=2 hold=3s rounds=1 ttl=2s renew=off cluster=3x1 delay=1ms",
+			"at 0s start c1\nat 100ms pause c1 for=4s\nat 2500ms start c2\nat 3s move lock:1 m3\n", "theft", "violated"},
 		"a permit is given back by its id": {"lock=permits clients=3 permits=2 hold=1s rounds=4",
 			"at 0s start all\nat 2s partition c1 m1 for=50s\n", "theft", "holds"},
 		"a replica may not have heard of a lock": {"profile=redisson replicas=1 lag=2s clients=2 guards=1 hold=5s",

@@ -142,7 +142,7 @@ func (n *node) receivePeer(m *message) {
 		n.sync()
 		before = n.engine.Offset()
 	}
-	n.proc.Receive(m.peer)
+	n.inherits(n.w.nodeOf(m.peer.From), func() { n.proc.Receive(m.peer) })
 	e := trace.Event{Kind: trace.Deliver, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number), Text: m.text}
 	if effects && n.engine.Offset() != before { // else it follows another by now, or nobody
 		e = trace.Event{Kind: trace.Replicate, Actor: n.actor, Peer: m.from, Cause: m.sent, A: n.engine.Offset()}

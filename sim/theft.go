@@ -13,11 +13,11 @@ import (
 // or a permit.
 type claim struct{ key, of string }
 
-// claims are who has what on one node: the process whose request put it there. They
-// are kept only where somebody checks for theft.
+// claims are who has what on one node: the process whose request put it there, or on the
+// node from which it has come. They are kept only where somebody checks for theft.
 type claims struct {
 	owners        map[claim]*process
-	before, after []claim // the execution of the latest request
+	before, after []claim // the latest request, or message of another node
 }
 
 // watched executes a request and tells of each claim of another client that it
@@ -28,23 +28,38 @@ func (n *node) watched(p *process, execute func()) (stolen []*process) {
 		return nil
 	}
 	c := &n.claims
-	if c.owners == nil {
-		c.owners = map[claim]*process{}
-	}
-	c.before = n.claimed(c.before[:0])
-	execute()
-	c.after = n.claimed(c.after[:0])
+	c.change(n, execute, func(claim) *process { return p })
 	for _, was := range c.before {
 		if owner := c.owners[was]; owner != nil && owner.actor != p.actor && !slices.Contains(c.after, was) {
 			stolen = append(stolen, owner)
 		}
 	}
+	return stolen
+}
+
+// inherits has the node take what another tells it: what is taken there, and so here, has
+// the owner that it has there.
+func (n *node) inherits(from *node, take func()) {
+	if !n.w.cfg.Thefts || from == nil {
+		take()
+		return
+	}
+	n.claims.change(n, take, func(is claim) *process { return from.claims.owners[is] })
+}
+
+// change notes what is taken before and after something that happens, and whose the new is.
+func (c *claims) change(n *node, happen func(), whose func(claim) *process) {
+	if c.owners == nil {
+		c.owners = map[claim]*process{}
+	}
+	c.before = n.claimed(c.before[:0])
+	happen()
+	c.after = n.claimed(c.after[:0])
 	for _, is := range c.after {
 		if !slices.Contains(c.before, is) {
-			c.owners[is] = p
+			c.owners[is] = whose(is)
 		}
 	}
-	return stolen
 }
 
 // steals tells of thefts.
@@ -55,8 +70,11 @@ func (n *node) steals(p *process, stolen []*process, cause uint64) {
 }
 
 // claimed appends all that is taken on the node and has not ended, in the order of
-// the keys. To look removes nothing that has expired.
+// the keys. To look removes nothing that has expired. A Sentinel has nothing.
 func (n *node) claimed(taken []claim) []claim {
+	if n.engine == nil {
+		return taken
+	}
 	for i := range n.w.lockKeys {
 		taken = n.w.lockKeys[i].claimed(n, taken)
 	}
