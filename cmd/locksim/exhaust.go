@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,7 +116,15 @@ func (f *huntFlags) exhaust(
 		verdict = "none of them violates, but they are not all: unknown"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
+	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
 	return done.Hit, done.Result, stopped, nil
+}
+
+// tellUnjudged says of which checks it means nothing that no violation was found.
+func tellUnjudged(out io.Writer, list []check.Result) {
+	for _, r := range list {
+		fmt.Fprintf(out, "%s was never judged: %s\n", r.Check, r.Reason)
+	}
 }
 
 // sample runs as many schedules at random as there are seeds, and says so.
@@ -148,6 +157,7 @@ func (f *huntFlags) sample(
 		verdict += "; another --root runs others"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
+	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
 	return done.Hit, done.Result, stopped, nil
 }
 

@@ -469,3 +469,24 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "violates nothing: there is nothing to explain")
 }
+
+// That no violation was found says nothing of a check that had no verdict in any run.
+func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
+	folder, file := writeScenario(t, "# Nobody audits.\nworld clients=1 rounds=1 ttl=2s hold=1s\n"+
+		"expect exclusion=holds leak=holds\nrun for=8s seed=1\n")
+	for _, how := range [][]string{
+		{"--strategy", "exhaustive"}, {"--strategy", "pct", "--seeds", "9"}, {"--seeds", "9", "--faults", "drop"},
+	} {
+		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.Contains(t, out, "leak was never judged: ")
+		require.NotContains(t, out, "exclusion was never judged")
+	}
+	leak := []check.Result{{Check: "leak"}}
+	begun := huntState{}.after(explore.Result{Tried: 5, Unjudged: leak})
+	require.Equal(t, []string{"leak"}, begun.after(explore.Result{}).Unjudged, "what goes on has not tried any yet")
+	require.Equal(t, []string{"leak"}, begun.after(explore.Result{Tried: 1, Unjudged: leak}).Unjudged)
+	judged := begun.after(explore.Result{Tried: 1})
+	require.Empty(t, judged.Unjudged)
+	require.Empty(t, judged.after(explore.Result{Tried: 1, Unjudged: leak}).Unjudged, "it was judged before")
+}

@@ -26,10 +26,11 @@ type huntState struct {
 	Seeds    int      `json:"seeds"` // to try at most
 	Hits     int      `json:"hits"`  // to look for
 	Tried    int      `json:"tried"`
-	Found    []uint64 `json:"found,omitempty"` // seeds that violate
-	Other    int      `json:"other,omitempty"` // how many violate without the kind of fault that is needed
-	Told     bool     `json:"told,omitempty"`  // what was found; it is at its end
-	Build    string   `json:"build"`           // with which seeds go the same way
+	Found    []uint64 `json:"found,omitempty"`    // seeds that violate
+	Other    int      `json:"other,omitempty"`    // how many violate without the kind of fault that is needed
+	Unjudged []string `json:"unjudged,omitempty"` // checks on which no seed had a verdict
+	Told     bool     `json:"told,omitempty"`     // what was found; it is at its end
+	Build    string   `json:"build"`              // with which seeds go the same way
 }
 
 // check reports what no hunt writes, or not one of this program.
@@ -53,8 +54,21 @@ func (s *huntState) check() error {
 	return nil
 }
 
+// stillUnjudged are those of the checks that no seed has judged, before or now.
+func (s *huntState) stillUnjudged(res explore.Result) (list []string) {
+	for _, r := range res.Unjudged {
+		if s.Tried == 0 || slices.Contains(s.Unjudged, r.Check) {
+			list = append(list, r.Check)
+		}
+	}
+	return list
+}
+
 // after is the state when a search that went on from s has come so far.
 func (s huntState) after(res explore.Result) huntState {
+	if res.Tried > 0 {
+		s.Unjudged = s.stillUnjudged(res)
+	}
 	s.Tried += res.Tried
 	s.Other += res.Other
 	s.Found = append([]uint64(nil), s.Found...)
@@ -179,6 +193,9 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 		fmt.Fprintf(h.out, ", %d others without %s", h.state.Other, h.state.Need)
 	}
 	fmt.Fprintln(h.out)
+	for _, name := range h.state.Unjudged {
+		fmt.Fprintf(h.out, "%s was never judged: its verdict is unknown with each seed\n", name)
+	}
 	if len(hits) == 0 {
 		return nil, nil
 	}

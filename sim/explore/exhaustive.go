@@ -28,9 +28,10 @@ type Exhausted struct {
 	States    int
 	Deepest   int // actions of the longest schedule
 	Estimate  uint64
-	Hit       *sim.Scenario // the first schedule that violates, as a scenario with its order; nil: none does
-	Result    check.Result  // what it violates
-	Violated  int           // schedules that do
+	Hit       *sim.Scenario  // the first schedule that violates, as a scenario with its order; nil: none does
+	Result    check.Result   // what it violates
+	Violated  int            // schedules that do
+	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
 }
 
 // enough is how many schedules a search may have unless it is told.
@@ -175,6 +176,8 @@ func (e *exhaustive) schedule() (more bool, err error) {
 	}
 	e.done.Schedules++
 	e.done.Deepest = max(e.done.Deepest, len(e.path))
+	first := e.done.Schedules+e.done.Walks == 1
+	e.done.Unjudged = unjudged(e.done.Unjudged, first, u.Results(), e.untimed.checks)
 	e.judge(u)
 	if more = e.next(); more {
 		err = e.estimate()

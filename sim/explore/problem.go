@@ -36,6 +36,8 @@ type Result struct {
 	Tried int   // seeds, in their order: up to the last hit that was asked for, or all
 	Hits  []Hit // in the order of their seeds
 	Other int   // violations that did not need Options.Need
+
+	Unjudged []check.Result // checks that count, and on which no run had a verdict
 }
 
 // Hit is a run that violates.
@@ -131,6 +133,18 @@ func violations(s *sim.Scenario, results []check.Result, checks []string) (list 
 			disappointing++
 		default:
 			list = append(list, result)
+		}
+	}
+	return list
+}
+
+// unjudged are those of the checks that count of which all runs so far say that there is
+// no verdict: before is what the runs before one said, nil if it is the first.
+func unjudged(before []check.Result, first bool, results []check.Result, checks []string) (list []check.Result) {
+	for _, r := range results {
+		isIt := func(b check.Result) bool { return b.Check == r.Check }
+		if r.Verdict == check.Unknown && slices.Contains(checks, r.Check) && (first || slices.ContainsFunc(before, isIt)) {
+			list = append(list, r)
 		}
 	}
 	return list

@@ -22,11 +22,12 @@ type Sampling struct {
 
 // Sampled is what a sampling found. It is the same for any number of workers.
 type Sampled struct {
-	Schedules int           // in the order of their seeds: up to the first that violates, or all
-	Deepest   int           // actions of the longest
-	Seed      uint64        // of the schedule that violates
-	Hit       *sim.Scenario // which is that, as a scenario with its order; nil: none does
-	Result    check.Result  // what it violates
+	Schedules int            // in the order of their seeds: up to the first that violates, or all
+	Deepest   int            // actions of the longest
+	Seed      uint64         // of the schedule that violates
+	Hit       *sim.Scenario  // which is that, as a scenario with its order; nil: none does
+	Result    check.Result   // what it violates
+	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
 }
 
 // Sample runs schedules at random until one violates: one in four with all that can
@@ -55,6 +56,7 @@ func Sample(ctx context.Context, p Problem, opt Sampling) (res Sampled, err erro
 			return false
 		}
 		res.Schedules, res.Deepest = i+1, max(res.Deepest, one.actions)
+		res.Unjudged = unjudged(res.Unjudged, i == 0, one.results, w.checks)
 		if one.story != nil {
 			res.Seed, res.Hit, res.Result = Seed(opt.Root, i), one.story, one.result
 		}
@@ -88,6 +90,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 		e.done.Walks++
 		e.done.Actions += one.actions
 		e.done.Deepest = max(e.done.Deepest, one.actions)
+		e.done.Unjudged = unjudged(e.done.Unjudged, i == 0, one.results, e.checks)
 		if one.err != nil {
 			return one.err
 		}
@@ -107,6 +110,7 @@ type sample struct {
 	actions int
 	story   *sim.Scenario // nil: nothing is violated
 	result  check.Result
+	results []check.Result // of all checks
 	err     error
 }
 
@@ -128,7 +132,7 @@ func (w *untimed) sample(c *chooser) (one sample) {
 		u.Do(a)
 		violated = w.violation(u)
 	}
-	one.actions, one.err = len(order), u.Err()
+	one.actions, one.results, one.err = len(order), u.Results(), u.Err()
 	if violated != nil {
 		one.story, one.result = w.story(u, violated, order), *violated
 	}

@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"minikv/sim"
+	"minikv/sim/check"
 )
 
 // found is what one seed gave.
 type found struct {
-	hit   *Hit // nil: nothing was violated
-	other bool // something was, without the fault that is needed
-	err   error
+	hit     *Hit // nil: nothing was violated
+	other   bool // something was, without the fault that is needed
+	results []check.Result
+	err     error
 }
 
 // Search runs the problem's scenario with many seeds until it has as many hits
@@ -37,6 +39,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 			return false
 		}
 		res.Tried = i + 1
+		res.Unjudged = unjudged(res.Unjudged, i == 0, f.results, checks)
 		if f.hit != nil {
 			res.Hits = append(res.Hits, *f.hit)
 		}
@@ -61,7 +64,7 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 		return found{err: fmt.Errorf("%s with seed %d: %w", s.Name, seed, err)}
 	}
 	if len(o.violated) == 0 {
-		return found{}
+		return found{results: o.report.Results}
 	}
 	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As(), own: l.own,
 		amounts: s.Faults.Kinds}
@@ -69,9 +72,9 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 		return found{err: err}
 	}
 	if need != "" && !slices.Contains(h.Needs, need) {
-		return found{other: true}
+		return found{other: true, results: o.report.Results}
 	}
-	return found{hit: h}
+	return found{hit: h, results: o.report.Results}
 }
 
 // needs finds the kinds of fault without any one of which the hit's story does
