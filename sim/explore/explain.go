@@ -72,21 +72,25 @@ func (x *explainer) look(s *sim.Scenario) error {
 }
 
 // needed are faults that suffice for the violation, each of which it needs besides the
-// others: of several that would do alone the first.
+// others: of several that would do alone the first. One that was needed because of
+// another, as a promotion after a crash, may go when that has gone.
 func (x *explainer) needed() (steps []sim.Step, err error) {
 	left := *x.story
-	for i := len(left.Steps) - 1; i >= 0; i-- {
-		if isHarmless(left.Steps[i]) {
-			continue
-		}
-		without := left
-		without.Steps = slices.Delete(slices.Clone(left.Steps), i, i+1)
-		o, err := x.run(x.ctx, &without, x.story.Seed)
-		if err != nil {
-			return nil, err
-		}
-		if len(o.violated) > 0 {
-			left = without
+	for more := true; more; {
+		more = false
+		for i := len(left.Steps) - 1; i >= 0; i-- {
+			if isHarmless(left.Steps[i]) {
+				continue
+			}
+			without := left
+			without.Steps = slices.Delete(slices.Clone(left.Steps), i, i+1)
+			o, err := x.run(x.ctx, &without, x.story.Seed)
+			if err != nil {
+				return nil, err
+			}
+			if len(o.violated) > 0 {
+				left, more = without, true
+			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(left.Steps), isHarmless), nil

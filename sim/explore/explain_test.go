@@ -106,6 +106,16 @@ func TestFaultsThatSuffice(t *testing.T) {
 	}
 }
 
+// A promotion that was needed only because of a crash that was not is no cause.
+func TestFaultsThatNeedEachOther(t *testing.T) {
+	p := problem(t, "world clients=2 replicas=1 lock=mutex profile=redisson broken=release renew=off ttl=2s rounds=1 "+
+		"hold=3s\nexpect theft=violated\nat 0s start c1\nat 100ms pause c1 for=4s\nat 2500ms start c2\nat 3s crash m1\n"+
+		"at 3s promote r1\nrun for=20s seed=1\n")
+	e, err := Explain(context.Background(), p)
+	require.NoError(t, err)
+	require.Empty(t, e.Broken, "it needs no fault")
+}
+
 // What did not come true is what the run shows, not what a verb often does.
 func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 	const fair = "world clients=3 lock=fair profile=redisson fair-wait=5s hold=3s rounds=1 bound=10s\n" +
