@@ -298,6 +298,26 @@ func TestSimpleOfUnknownOutcome(t *testing.T) {
 	})
 }
 
+// tardy is a master that a SET reaches a second after its client gave up waiting.
+type tardy struct{ master }
+
+func (m *tardy) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	time.AfterFunc(time.Second, func() { _, _ = m.master.Do(ctx, key, args...) })
+	return lockclient.Reply{}, errors.New("connection reset")
+}
+
+// A SET that the deletion has overtaken is undone as well: nobody would have the lock,
+// and nobody could get it, for as long as the lease is.
+func TestSimpleThatTheDeletionOvertakes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := &tardy{}
+		_, err := lockclient.New(m, lockclient.System()).Simple("job").TryLock(t.Context(), lockclient.Lease(time.Hour))
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(time.Minute)
+		assert.Empty(t, m.holds())
+	})
+}
+
 // What cannot be asked of a lock on several servers says so.
 func TestInspectionOfRedlockIsUnsupported(t *testing.T) {
 	_, err := redlock(&master{}).IsLocked(t.Context())

@@ -62,8 +62,8 @@ func (s *simple) acquire(ctx context.Context, r *request, ans *answer) error {
 // withdraw deletes what may have been taken, unless the owner's name may stand
 // for something else.
 func (s *simple) withdraw(r *request, err error) {
-	if isDoubtful(err) && !r.named {
-		s.deleteLater(r.owner, r.lease)
+	if c := s.client; isDoubtful(err) && !r.named {
+		c.recall(s.key, r.owner, c.patience(true, r.lease), true, s.deleting(r.owner))
 	}
 }
 
@@ -77,7 +77,8 @@ func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 	case err == nil && !deleted:
 		return ErrLost
 	case err != nil && !h.named:
-		s.deleteLater(h.owner, lv.lease)
+		c := s.client
+		c.insist(s.key, h.owner, c.patience(true, lv.lease), s.deleting(h.owner))
 	}
 	return err
 }
@@ -97,13 +98,12 @@ func (s *simple) delete(ctx context.Context, owner string) (deleted bool, err er
 	return reply.Int == 1, err
 }
 
-// deleteLater does so in the background, until it is answered.
-func (s *simple) deleteLater(owner string, lease time.Duration) {
-	c := s.client
-	c.insist(s.key, owner, c.patience(true, lease), func(ctx context.Context) error {
+// deleting is delete as what is done in the background.
+func (s *simple) deleting(owner string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		_, err := s.delete(ctx, owner)
 		return err
-	})
+	}
 }
 
 func (s *simple) isLocked(ctx context.Context) (bool, error) { return s.client.exists(ctx, s.key) }
