@@ -93,8 +93,9 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return n, opError("count", l.key, err)
 }
 
-// Delete deletes the latch, which does not open it: those who wait get
-// ErrNoLatch, in Redisson they wait on. deleted is false if there was no count.
+// Delete deletes the latch, which does not open it: those who wait get ErrNoLatch
+// when WithTimeout has passed, in Redisson they wait on. deleted is false if there was
+// no count.
 // Errors are those of TrySetCount.
 func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 	done, err := l.change(ctx, latchDelete, latchCounted)
@@ -103,10 +104,11 @@ func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 
 // Wait waits until the latch is open, or ctx ends (its error). It is woken by
 // pub/sub, and looks again after WithPoll. The error is ErrNoLatch if the latch
-// is deleted meanwhile, and as Strict says. Other errors are ErrUnknown, ErrClosed,
+// is deleted meanwhile, and as Strict says; a latch that is set again and opened is
+// told from that by its message, which may take WithTimeout. Other errors are ErrUnknown, ErrClosed,
 // one that wraps ErrNotSent, and a *ServerError; Wait may be called again.
 func (l *Latch) Wait(ctx context.Context) error {
-	c, w := l.client, &latchWait{latch: l}
+	c, w := l.client, &latchWait{latch: l, missed: -1}
 	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, client: c, asker: w}
 	return opError("wait for", l.key, t.run(ctx))
 }
@@ -119,10 +121,12 @@ func (l *Latch) change(ctx context.Context, script *Script, args ...string) (int
 
 // latchWait is one call of Latch.Wait.
 type latchWait struct {
-	latch    *Latch
-	place    *place // nil before it has joined
-	seen     bool   // with a count
-	vanished bool   // and without, and no message has said why
+	latch *Latch
+	place *place // nil before it has joined
+	seen  bool   // with a count
+
+	missed int           // how many messages had come when it was without, and none said that it is open; or -1
+	until  time.Duration // Mono time until which the message that says so may come
 }
 
 func (w *latchWait) join(ctx context.Context) (waiting, error) {
@@ -154,7 +158,7 @@ func (w *latchWait) attempt(ctx context.Context) (open bool, hint time.Duration,
 	if !ok {
 		return false, 0, fmt.Errorf("count %q is no number", reply.Text)
 	}
-	w.seen, w.vanished = true, false
+	w.seen, w.missed = true, -1
 	return count <= 0, c.poll, nil
 }
 
@@ -174,9 +178,10 @@ func (w *latchWait) outdate(hears int) {
 	}
 }
 
-// missing tells what it means that there is no count.
+// missing tells what it means that there is no count. That it was set or deleted is one
+// message: the next one, which may be on its way, tells whether it has opened since.
 func (w *latchWait) missing() (open bool, hint time.Duration, err error) {
-	heard := ""
+	heard, hears := "", w.hears()
 	if w.place != nil {
 		heard = w.place.lastHeard()
 	}
@@ -185,9 +190,16 @@ func (w *latchWait) missing() (open bool, hint time.Duration, err error) {
 		return true, 0, nil
 	case heard == "" && !w.latch.strict:
 		return true, 0, nil
-	case heard == "" && w.seen && !w.vanished:
-		w.vanished = true
-		return false, w.latch.client.timeout, nil // the message may be on its way
+	case heard == "" && !w.seen:
+		return false, 0, ErrNoLatch
+	}
+	c := w.latch.client
+	now := c.rt.Mono()
+	if w.missed != hears {
+		w.missed, w.until = hears, now+c.timeout
+	}
+	if now < w.until {
+		return false, w.until - now, nil
 	}
 	return false, 0, ErrNoLatch
 }

@@ -401,6 +401,30 @@ func TestLatchThatWasSetAgain(t *testing.T) {
 	})
 }
 
+// A latch that was opened, set again and opened at once was not deleted: the message that
+// tells so is on its way when the count is gone.
+func TestLatchOfWhichTheOpeningIsToldLate(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client()
+		const channel = "redisson_countdownlatch__channel__{l}"
+		_, err := c.Latch("l").TrySetCount(ctx, 1)
+		require.NoError(s, err)
+		plain, strict := make(chan error, 1), make(chan error, 1)
+		go func() { plain <- c.Latch("l").Wait(ctx) }()
+		go func() { strict <- c.Latch("l").Strict().Wait(ctx) }()
+		time.Sleep(time.Second)
+		s.server.Do("EVAL", "redis.call('publish', KEYS[1], 0) redis.call('publish', KEYS[1], 1) redis.call('del', 'l')",
+			"1", channel)
+		time.Sleep(time.Second)
+		s.server.Do("PUBLISH", channel, "1") // and once more
+		time.Sleep(time.Second)
+		s.server.Do("PUBLISH", channel, "0")
+		assert.NoError(s, <-plain)
+		assert.NoError(s, <-strict)
+	})
+}
+
 // What may no longer be relied on says so.
 func TestUntilAfterLoss(t *testing.T) {
 	staged(t, func(s stage) {
