@@ -120,7 +120,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 		if !back {
 			return nil
 		}
-		_, err := l.unlock(ctx, r.owner, r.lease, latch)
+		_, err := l.unlock(ctx, r.owner, r.lease, latch, false)
 		if err == nil {
 			latch = c.record(l.key) // under its old name a repetition does nothing
 		}
@@ -182,11 +182,14 @@ func (l *hashLock) extension(owner string, lease time.Duration) call {
 }
 
 // unlock runs the release script once, and when the reply has come deletes the
-// latch, in which the script left its outcome for repetitions.
-func (l *hashLock) unlock(ctx context.Context, owner string, lease time.Duration, latch string) (Reply, error) {
+// latch, in which the script left its outcome for repetitions: not if it is one, as
+// what was sent before may arrive yet.
+func (l *hashLock) unlock(
+	ctx context.Context, owner string, lease time.Duration, latch string, repeats bool,
+) (Reply, error) {
 	c := l.client
 	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch))
-	if err == nil && reply.Kind != NilReply && !c.compat316 {
+	if err == nil && reply.Kind != NilReply && !c.compat316 && !repeats {
 		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })
 	}
 	return reply, err

@@ -12,6 +12,8 @@ type unlocking struct {
 	lock  *hashLock
 	hold  *hold
 	latch string // of all its requests
+	// repeats tells that one of unknown outcome was sent, which may come yet.
+	repeats bool
 	// until is the Mono time from which it is not repeated any more.
 	until time.Duration
 }
@@ -69,8 +71,9 @@ func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
 func (u *unlocking) try(ctx context.Context) error {
 	c := u.lock.client
 	sent := c.rt.Mono()
-	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.latch)
+	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.latch, u.repeats)
 	if err != nil {
+		u.repeats = u.repeats || !notRun(err)
 		if !u.alone() && !notRun(err) {
 			u.until = min(u.until, sent+c.latchWindow())
 		}
@@ -96,7 +99,7 @@ func (u *unlocking) settle(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.record(l.key))
+		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.record(l.key), false)
 	}
 	return err
 }

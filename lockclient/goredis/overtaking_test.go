@@ -105,6 +105,37 @@ func TestLeasesOfReadersInOneWrite(t *testing.T) {
 	})
 }
 
+// An Unlock that arrives when its repetition has been answered does not count again.
+func TestUnlockArrivesAfterItsRepetition(t *testing.T) {
+	for name, lock := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex": func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"fair":  func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+		"spin":  func(c *lockclient.Client) *lockclient.Lock { return c.Spin("k") },
+		"read":  func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+		"write": func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				outer := s.lock(lock(c), ctx, lockclient.Lease(time.Hour))
+				inner := s.lock(lock(c), outer.Context())
+				late := fate{arrives: lockclient.DefaultTimeout + time.Second}
+				f.has(func(string, []string) (is fate) {
+					is, late = late, fate{}
+					return is
+				})
+				require.ErrorIs(s, inner.Unlock(ctx), lockclient.ErrUnknown)
+				time.Sleep(2 * time.Second)
+				n, err := lock(c).HoldCount(ctx, outer.Owner())
+				require.NoError(s, err)
+				assert.EqualValues(s, 1, n)
+				assert.NoError(s, outer.Unlock(ctx))
+			})
+		})
+	}
+}
+
 // A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that
 // is not told of a loss.
 func TestReentryMeetsUnlock(t *testing.T) {
