@@ -264,6 +264,9 @@ func (c *Client) leaves(held *Held) leaving {
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
 	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
+	if h.isLost && h.named {
+		h.doubtful++ // see release: the server may count it, and go on to
+	}
 	if len(h.held) == 0 {
 		h.isOver = true
 		k.remove(h)

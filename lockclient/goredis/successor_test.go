@@ -231,3 +231,26 @@ func TestLateRequestsInAName(t *testing.T) {
 		})
 	}
 }
+
+// A write side of which its owner's reading keeps the key alive when its own lease is over
+// is not in the way of anybody for longer than a later hold of that name.
+func TestWriteSideThatWasLostAndKeptAlive(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client()
+		other, _ := s.client()
+		w := s.lock(c.RW("k").W(), ctx, me, lockclient.Lease(time.Minute))
+		r := s.lock(c.RW("k").R(), w.In(ctx))
+		require.NoError(s, w.Extend(ctx, time.Second))
+		<-w.Lost()
+		require.NoError(s, r.Unlock(ctx))
+		require.ErrorIs(s, w.Unlock(ctx), lockclient.ErrLost)
+
+		w = s.lock(c.RW("k").W(), ctx, me, hour)
+		require.NoError(s, w.Unlock(ctx))
+		h, err := other.RW("k").W().TryLock(ctx)
+		if assert.NoError(s, err) {
+			require.NoError(s, h.Unlock(ctx))
+		}
+	})
+}
