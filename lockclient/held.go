@@ -124,6 +124,7 @@ func (h *Held) Unlock(ctx context.Context) error {
 	_ = c.takeTurn(ctx, h.hold, -1) // which has no end
 	l := c.leaves(h)
 	err := h.lock.kind.release(ctx, h, l)
+	c.mayCome(h.hold, err)
 	c.endTurn(h.hold)
 	if err == ErrLost {
 		c.lose(h.hold)

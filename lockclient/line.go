@@ -2,6 +2,7 @@ package lockclient
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -15,6 +16,41 @@ type line struct {
 	waiting []Gate
 	pending int // acquisitions under way
 	leaving int // those of them that are giving up
+
+	late time.Duration // Mono time until which an Unlock of unknown outcome may come: it would end what follows
+}
+
+// mayCome notes, of what failed with err when it was its turn to be given back, that it may
+// yet be: a later hold of its owner has to wait for that.
+func (c *Client) mayCome(h *hold, err error) {
+	if !h.named || !errors.Is(err, ErrUnknown) {
+		return
+	}
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.line.late = now + c.timeout
+	h.ends = max(h.ends, h.line.late)
+	if h.index < 0 {
+		c.keeper.owe(h, now)
+	}
+}
+
+// outlast waits until nothing can come any more that would end a hold of h's owner, if
+// something can: then it has given up the turn.
+func (c *Client) outlast(ctx context.Context, h *hold) (waited bool, err error) {
+	c.mu.Lock()
+	late := h.line.late
+	c.mu.Unlock()
+	now := c.rt.Mono()
+	if late == 0 || now > late {
+		return false, nil
+	}
+	c.endTurn(h)
+	if _, err = c.rt.NewGate().Wait(ctx, late-now+1); err != nil {
+		err = contextError(ctx)
+	}
+	return true, err
 }
 
 // takeTurn waits until nobody else asks about h, for no longer than limit (ErrNotAcquired)

@@ -328,7 +328,11 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 			continue
 		}
 		if !held {
-			break
+			waited, err := c.outlast(ctx, a.hold)
+			if err != nil || !waited {
+				return false, err
+			}
+			continue
 		}
 		if err := a.deadlock(); err != nil {
 			c.endTurn(a.hold)

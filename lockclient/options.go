@@ -120,7 +120,9 @@ func Wait(d time.Duration) LockOption {
 // confirmed, is not cleaned up, as the hold may be an older one: the lock may stay taken
 // until its lease ends. An Unlock that failed is repeated until shortly before the lease
 // would have ended, so that it cannot end a later hold of that name; when the owner takes
-// the lock again before, the new hold's last Unlock settles it. Under Compat316 that goes for an
+// the lock again before, the new hold's last Unlock settles it. After an Unlock of unknown
+// outcome, which would end a hold of that name if it came later, the next one begins when
+// WithTimeout has passed. Under Compat316 that goes for an
 // Unlock that was not executed; after ErrUnknown, and of a Simple after any
 // error, only the lease ends it.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }

@@ -113,7 +113,10 @@ func (c *Client) repeat(u *unlocking, err error) {
 		}
 		pending, overdue := c.pending(u)
 		if pending && !overdue {
-			err = u.try(c.base)
+			if err = u.try(c.base); err != nil && err != ErrLost {
+				c.doubt(u.hold, u.lease, 0, err)
+				c.mayCome(u.hold, err)
+			}
 		}
 		c.endTurn(u.hold)
 		if !pending {
@@ -169,7 +172,7 @@ func (c *Client) paid(h *hold) {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keeper.owed[h.id()] == h && now > h.unsure {
+	if c.keeper.owed[h.id()] == h && now > max(h.unsure, h.line.late) {
 		delete(c.keeper.owed, h.id())
 	}
 }

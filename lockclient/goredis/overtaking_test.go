@@ -136,6 +136,61 @@ func TestUnlockArrivesAfterItsRepetition(t *testing.T) {
 	}
 }
 
+// An Unlock that comes when nobody waits for its answer any more does not end the next
+// hold of its owner's name.
+func TestUnlockArrivesAfterTheNextHold(t *testing.T) {
+	for name, lock := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex": func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"fair":  func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+		"write": func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				h := s.lock(lock(c), ctx, me, lockclient.Lease(lockclient.DefaultTimeout))
+				late := fate{arrives: lockclient.DefaultTimeout + time.Second}
+				f.has(func(string, []string) (is fate) {
+					is, late = late, fate{}
+					return is
+				})
+				require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrUnknown)
+				h = s.lock(lock(c), ctx, me, hour)
+				time.Sleep(5 * time.Second)
+				n, err := lock(c).HoldCount(ctx, h.Owner())
+				require.NoError(s, err)
+				assert.EqualValues(s, 1, n)
+				assert.NoError(s, h.Unlock(ctx))
+			})
+		})
+	}
+}
+
+// A repetition of an Unlock that comes late has the lease of its time: nobody counts on a
+// longer one that was asked for meanwhile.
+func TestRepeatedUnlockCutsTheLease(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		outer := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
+		inner := s.lock(c.Mutex("k"), outer.Context(), lockclient.Lease(10*time.Second))
+		fates := []fate{{err: lockclient.ErrNotSent}, {arrives: lockclient.DefaultTimeout + 500*time.Millisecond}}
+		f.has(func(script string, _ []string) (is fate) {
+			if script == "mutex-release" && len(fates) > 0 {
+				is, fates = fates[0], fates[1:]
+			}
+			return is
+		})
+		require.ErrorIs(s, inner.Unlock(ctx), lockclient.ErrNotSent)
+		time.Sleep(lockclient.DefaultTimeout + 100*time.Millisecond)
+		require.NoError(s, outer.Extend(ctx, time.Hour))
+		for range 5 {
+			time.Sleep(3 * time.Second)
+			assert.False(s, !isLost(outer) && s.takenByAnother("k"), "held by two")
+		}
+	})
+}
+
 // A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that
 // is not told of a loss.
 func TestReentryMeetsUnlock(t *testing.T) {
