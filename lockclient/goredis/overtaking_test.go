@@ -3,6 +3,7 @@ package goredis_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,6 +190,47 @@ func TestRepeatedUnlockCutsTheLease(t *testing.T) {
 			assert.False(s, !isLost(outer) && s.takenByAnother("k"), "held by two")
 		}
 	})
+}
+
+// A renewal that comes late does not cut the lease with which its owner has taken the lock
+// again.
+func TestLateRenewalCutsNothing(t *testing.T) {
+	for name, lock := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex": func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"read":  func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+		"write": func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	} {
+		for _, options := range [][]lockclient.Option{nil, {lockclient.Compat316()}} {
+			t.Run(name, func(t *testing.T) {
+				staged(t, func(s stage) {
+					ctx := s.Context()
+					c, f := s.client(append(options, lockclient.WithWatchdog(9*time.Second))...)
+					short := s.lock(lock(c), ctx, lockclient.Lease(20*time.Second))
+					renewed := s.lock(lock(c), short.Context())
+					f.has(func(script string, _ []string) fate {
+						if strings.Contains(script, "-renew") {
+							return fate{before: time.Second}
+						}
+						return fate{}
+					})
+					time.Sleep(3500 * time.Millisecond)
+					require.NoError(s, renewed.Unlock(ctx))
+					long := s.lock(lock(c), short.Context(), hour)
+					other, _ := s.client(options...)
+					time.Sleep(time.Second)
+					reader, err := other.RW("k").R().TryLock(ctx) // whose Unlock looks who reads on
+					require.Equal(s, name == "read", err == nil)
+					time.Sleep(30 * time.Second)
+					if err == nil {
+						require.NoError(s, reader.Unlock(ctx))
+					}
+					_, err = other.RW("k").W().TryLock(ctx)
+					assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
+					assert.False(s, isLost(long))
+				})
+			})
+		}
+	}
 }
 
 // A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that

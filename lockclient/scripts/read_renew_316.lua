@@ -11,8 +11,12 @@ if holds == false then
 end
 for hold = tonumber(holds), 1, -1 do
   local timer = KEYS[2] .. ':' .. ARGV[2] .. ':rwlock_timeout:' .. hold
-  if redis.call('pexpire', timer, ARGV[1]) == 0 then
+  local left = redis.call('pttl', timer)
+  if left == -2 then
     return 0
+  end
+  if left < tonumber(ARGV[1]) then
+    redis.call('pexpire', timer, ARGV[1])
   end
 end
 if redis.call('pttl', KEYS[1]) < tonumber(ARGV[1]) then
