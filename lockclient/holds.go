@@ -157,7 +157,7 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	case h.isLost || h.index >= 0 && h.until <= held.since:
 		return false
 	case h.index < 0:
-		k.add(h, held.since)
+		k.add(h, sent)
 	}
 	h.held = append(h.held, held)
 	h.line.pending--
@@ -173,14 +173,17 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 
 // reach returns until when h may be relied on after a lease that was asked for
 // at sent. A hold that the watchdog serves counts on the watchdog's lease at
-// most, as a renewal may overtake; and so may a request of unknown outcome. The mutex
-// is held.
+// most, as a renewal may overtake; and so may a request of unknown outcome, unless it
+// would have come before. The mutex is held.
 func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.space == wholeSpace {
 		return noEnd
 	}
 	if h.renewed > 0 {
 		lease = min(lease, c.watchdog)
+	}
+	if sent > h.unsure {
+		h.least = 0
 	}
 	if h.least > 0 {
 		lease = min(lease, h.least)

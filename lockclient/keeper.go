@@ -84,26 +84,27 @@ func (h *hold) lostChannel() chan struct{} {
 
 // add enters a hold. What the server may still count of an earlier one of its
 // name is its own now: its last release settles it. So are the leases that may yet
-// come into force.
-func (k *keeper) add(h *hold, now time.Duration) {
+// come into force after what was asked for at sent.
+func (k *keeper) add(h *hold, sent time.Duration) {
 	h.index, h.isOver = len(k.holds), false
 	k.holds = append(k.holds, h)
 	if k.byOwner != nil {
 		k.byOwner[h.id()] = h
 	}
 	if earlier := k.owed[h.id()]; earlier != nil {
-		h.inherit(earlier, now)
+		h.inherit(earlier, sent)
 		delete(k.owed, h.id())
 	}
 }
 
-// inherit notes that what is not known of another hold of the owner goes for h.
-func (h *hold) inherit(other *hold, now time.Duration) {
+// inherit notes that what is not known of another hold of the owner goes for h, of
+// which something was asked for at the Mono time sent.
+func (h *hold) inherit(other *hold, sent time.Duration) {
 	if other == h {
 		return
 	}
 	h.doubtful += len(other.held) + other.doubtful
-	if now <= other.unsure {
+	if sent <= other.unsure {
 		h.unsureOf(other.least, other.unsure)
 	}
 }

@@ -233,6 +233,51 @@ func TestLateRenewalCutsNothing(t *testing.T) {
 	}
 }
 
+// An acquisition of unknown outcome that comes between a later one and the answer to it
+// brings its lease into force.
+func TestAcquisitionComesBeforeALateAnswer(t *testing.T) {
+	for name, lock := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex": func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"fair":  func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				f.has(func(string, []string) fate { return fate{arrives: 5500 * time.Millisecond} })
+				_, err := lock(c).TryLock(ctx, me, lockclient.Lease(2*time.Second))
+				require.ErrorIs(s, err, lockclient.ErrUnknown)
+				time.Sleep(2 * time.Second)
+				f.has(func(string, []string) fate { return fate{after: 1500 * time.Millisecond} })
+				h, err := lock(c).TryLock(ctx, me, hour)
+				f.has(nil)
+				for range 3 {
+					assert.False(s, err == nil && !isLost(h) && s.takenByAnother("k"), "held by two")
+					time.Sleep(time.Second)
+				}
+			})
+		})
+	}
+}
+
+// A request of unknown outcome that cannot come any more cuts nothing that is asked for
+// later.
+func TestLeaseOfUnknownOutcomeIsForgotten(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, hour)
+		f.has(only("mutex-extend", fate{lose: errReset}))
+		require.ErrorIs(s, h.Extend(ctx, 10*time.Second), lockclient.ErrUnknown)
+		f.has(nil)
+		time.Sleep(5 * time.Second)
+		require.NoError(s, h.Extend(ctx, time.Hour))
+		time.Sleep(time.Minute)
+		assert.False(s, isLost(h))
+		assert.NoError(s, h.Unlock(ctx))
+	})
+}
+
 // A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that
 // is not told of a loss.
 func TestReentryMeetsUnlock(t *testing.T) {
