@@ -39,7 +39,8 @@ func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error
 	return h, nil
 }
 
-// unreserve gives up the place that an acquisition has reserved.
+// unreserve gives up the place that an acquisition has reserved. The last to leave the line
+// sees to what is not known of the hold that was asked for latest, which may be another one.
 func (c *Client) unreserve(r *request) {
 	now, h := c.rt.Mono(), r.hold
 	c.mu.Lock()
@@ -48,8 +49,9 @@ func (c *Client) unreserve(r *request) {
 	if r.leaving {
 		h.line.leaving--
 	}
-	if h.line.pending == 0 && h.index < 0 && h.doubtful > 0 && !h.isOver {
-		c.keeper.owe(h, now)
+	last := c.keeper.byOwner[h.id()]
+	if h.line.pending == 0 && last != nil && last.line == h.line && last.index < 0 && last.doubtful > 0 && !last.isOver {
+		c.keeper.owe(last, now)
 	}
 	c.keeper.forget(h)
 }

@@ -254,3 +254,41 @@ func TestWriteSideThatWasLostAndKeptAlive(t *testing.T) {
 		}
 	})
 }
+
+// What is not known of a hold that was asked for in vain is not forgotten with the last
+// acquisition that waits, which had a place in an earlier one.
+func TestDoubtOutlivesAWaiterOfAnEarlierHold(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		other, _ := s.client()
+		theirs := s.lock(other.Mutex("k"), ctx, hour)
+		granted := make(chan *lockclient.Held, 2)
+		for range 2 {
+			go func() { granted <- s.lock(c.Mutex("k"), ctx, me, hour) }()
+		}
+		time.Sleep(time.Second)
+		require.NoError(s, theirs.Unlock(ctx))
+		first := <-granted
+		f.has(func(script string, args []string) (is fate) {
+			switch {
+			case script == "mutex-release":
+				is.before = time.Second
+			case args[0] == "2000":
+				is.arrives = lockclient.DefaultTimeout + 2*time.Second
+			}
+			return is
+		})
+		go func() {
+			time.Sleep(500 * time.Millisecond) // the second one sleeps, and nothing is held
+			_, err := c.Mutex("k").TryLock(ctx, me, lockclient.Lease(2*time.Second))
+			assert.ErrorIs(s, err, lockclient.ErrUnknown)
+		}()
+		require.NoError(s, first.Unlock(ctx))
+		second := <-granted
+		for range 8 {
+			assert.False(s, !isLost(second) && s.takenByAnother("k"), "held by two")
+			time.Sleep(time.Second)
+		}
+	})
+}
