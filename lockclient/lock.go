@@ -338,7 +338,9 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 			c.endTurn(a.hold)
 			return false, err
 		}
-		a.lease = max(a.asks, lease) // a re-entry never cuts the lease
+		if a.hold.space != wholeSpace { // whose members have leases of their own
+			a.lease = max(a.asks, lease) // a re-entry never cuts the lease
+		}
 		return true, nil
 	}
 	return false, nil

@@ -449,3 +449,30 @@ func TestContextsEndBeforeALossIsTold(t *testing.T) {
 		assert.Error(s, h.Context().Err())
 	})
 }
+
+// A Multi that is re-entered without a lease is renewed, whatever lease it has had.
+func TestReentryOfAMultiIsRenewed(t *testing.T) {
+	for name, lease := range map[string]func(s stage, multi *lockclient.Lock) *lockclient.Held{
+		"from the start": func(s stage, multi *lockclient.Lock) *lockclient.Held {
+			return s.lock(multi, s.Context(), lockclient.Lease(5*time.Second))
+		},
+		"by Extend": func(s stage, multi *lockclient.Lock) *lockclient.Held {
+			h := s.lock(multi, s.Context())
+			require.NoError(s, h.Extend(s.Context(), 5*time.Second))
+			return h
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, _ := s.client()
+				multi := lockclient.Multi(c.Mutex("k"), c.Mutex("l"))
+				outer := lease(s, multi)
+				inner := s.lock(multi, outer.In(s.Context()))
+				require.NoError(s, outer.Unlock(s.Context()))
+				time.Sleep(time.Minute)
+				assert.False(s, isLost(inner))
+				assert.NoError(s, inner.Unlock(s.Context()))
+			})
+		})
+	}
+}
