@@ -63,7 +63,9 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 
 // ForceUnlock frees the lock whoever holds it, and wakes a waiter where the kind
 // does; freed is false if it was free already. Holders learn of it at their
-// next renewal, those of this Client at once.
+// next renewal, those of this Client at once; another one's that has a fixed lease
+// only when it extends or unlocks, or when that has ended. After ErrUnknown, which
+// leaves open whether the lock was freed or yet will be, those of this Client learn so, too.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	ended := l.client.holdsOf(l) // a waiter may have the lock before the reply is here
 	err = l.inspect("force unlock", func(k inspected) error {
