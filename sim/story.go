@@ -144,31 +144,50 @@ func Confirms(e *trace.Event) bool {
 	return strings.HasPrefix(e.Text, "INFO ") || strings.HasPrefix(e.Text, "WAIT ")
 }
 
-// grantingCommands are the executions from which a client's belief followed,
-// going back along the causes of each Hold.
+// grantingCommands are the executions from which a client's belief followed: the last one
+// before each Hold, going back along its causes, and at the other servers of a quorum
+// those that changed the lock's key for this client since it asked. Only details tell of these.
 func grantingCommands(events []trace.Event) map[uint64]bool {
 	found := map[uint64]bool{}
+	changed := map[of]map[trace.Actor]uint64{} // by whom, of which key, where, with which event
 	for i := range events {
-		if events[i].Kind != trace.Hold {
-			continue
-		}
-		for n := events[i].Cause; n != 0; n = events[n-1].Cause {
-			if events[n-1].Kind == trace.Execute && !Confirms(&events[n-1]) {
-				found[n] = true
-				break
+		switch e := &events[i]; e.Kind {
+		case trace.Acquire:
+			delete(changed, of{e.Actor, e.Key})
+		case trace.Execute:
+			for _, d := range e.Details {
+				if who := (of{e.Peer, d.Key}); d.What == trace.Changed && d.Text != "none" {
+					if changed[who] == nil {
+						changed[who] = map[trace.Actor]uint64{}
+					}
+					changed[who][e.Actor] = e.N
+				}
+			}
+		case trace.Hold:
+			var last trace.Actor // the server that answered last
+			for n := e.Cause; n != 0; n = events[n-1].Cause {
+				if cause := &events[n-1]; cause.Kind == trace.Execute && !Confirms(cause) {
+					found[n], last = true, cause.Actor
+					break
+				}
+			}
+			for server, n := range changed[of{e.Actor, e.Key}] { //tidy:unordered a set is filled
+				found[n] = found[n] || server != last
 			}
 		}
 	}
 	return found
 }
 
+// of is a client, or a server, and a key.
+type of struct {
+	who trace.Actor
+	key string
+}
+
 // takingCommands are the executions that removed the key of a lock while the client that
 // had changed it there last believed to have it. Only details tell of that.
 func takingCommands(events []trace.Event) map[uint64]bool {
-	type of struct {
-		who trace.Actor // a node, or a client
-		key string
-	}
 	found := map[uint64]bool{}
 	changed := map[of]trace.Actor{} // by whom last, at a node
 	beliefs := map[of]int{}         // of a client

@@ -47,3 +47,28 @@ func TestStoryTellsWhatTookALock(t *testing.T) {
 		})
 	}
 }
+
+// Who has a quorum has it of several servers, and the story shows what each of them gave.
+func TestStoryTellsAQuorum(t *testing.T) {
+	const m1, m2, m3, c1 = 1, 2, 3, 4
+	set := func(by trace.Actor, at trace.Actor, cause uint64, state string) trace.Event {
+		return trace.Event{Kind: trace.Execute, Actor: at, Peer: by, Cause: cause,
+			Details: []trace.Detail{{What: trace.Changed, Key: "lock:1", Text: state}}}
+	}
+	refuses := trace.Event{Kind: trace.Execute, Actor: m3, Peer: c1, Cause: 6}
+	events := []trace.Event{
+		{Kind: trace.Acquire, Actor: c1, Key: "lock:1"},
+		set(c1, m1, 1, "string c1"), set(c1, m2, 2, "string c1"), set(c1, m1, 3, "none"), set(c1, m2, 4, "none"),
+		{Kind: trace.Acquire, Actor: c1, Key: "lock:1"},
+		set(c1, m2, 6, "string c1"), set(c1, m1, 6, "string c1"), refuses,
+		{Kind: trace.Hold, Actor: c1, Key: "lock:1", Cause: 9},
+	}
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	var told []uint64
+	for _, e := range Decisive(events, []check.Result{{Verdict: check.Holds}}, 20) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{7, 8, 9, 10}, told)
+}
