@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"minikv/lockclient"
@@ -23,8 +24,8 @@ type Own struct {
 	// Run, if set, is all that a client does instead. Where it returns before the run
 	// ends it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
-	// Check, if set, makes the check that is called own: it sees a run's events.
-	// The names are those of the actors. A search of orders then leaves hardly any
+	// Check, if set, makes the check that is called own, whatever name its results have:
+	// it sees a run's events. The names are those of the actors. A search of orders then leaves hardly any
 	// order out, as the check may look at all of them: it takes small worlds.
 	Check func(names check.Names) check.Checker
 	// Alive, if set, is called by each run every few thousand steps and at its end,
@@ -115,6 +116,38 @@ func (c *Client) Ends(b *Belief, lost bool) {
 // Write writes to what the lock protects, with the belief's token. It reports
 // whether the write was accepted.
 func (c *Client) Write(ctx context.Context, b *Belief) (bool, error) { return c.c.p.write(ctx, b) }
+
+// ownCheck is the check that a test brings, under the name by which scenarios expect it.
+type ownCheck struct {
+	check.Checker
+	seen uint64 // events
+}
+
+// newOwnCheck makes the check of a test that brings one.
+func newOwnCheck(own *Own, names check.Names) check.Checker {
+	if own == nil || own.Check == nil {
+		return check.NewNothing("own", "only the test that brings the check can judge it")
+	}
+	c := own.Check(names)
+	if c == nil {
+		return check.NewNothing("own", "Own.Check returned no Checker")
+	}
+	return &ownCheck{Checker: c}
+}
+
+// Observe implements check.Checker.
+func (c *ownCheck) Observe(e *trace.Event) {
+	c.seen = e.N
+	c.Checker.Observe(e)
+}
+
+// Result implements check.Checker. Of the events that it names those count that there are.
+func (c *ownCheck) Result(end time.Duration) check.Result {
+	r := c.Checker.Result(end)
+	r.Check = "own"
+	r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(n uint64) bool { return n < 1 || n > c.seen })
+	return r
+}
 
 // ownHolding is a Held as the workload sees it.
 type ownHolding struct {

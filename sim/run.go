@@ -157,10 +157,7 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind)
 	switch name {
 	case "own":
-		if own == nil || own.Check == nil {
-			return check.NewNothing("own", "only the test that brings the check can judge it")
-		}
-		return own.Check(names)
+		return newOwnCheck(own, names)
 	case "linear":
 		if shared {
 			return check.NewNothing(name, "there is a model of exclusive locks only")

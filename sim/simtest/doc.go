@@ -23,5 +23,5 @@
 // the first runs, which are watched one by one, also code that waits in real time for
 // some tens of milliseconds in all (time.Sleep, a channel), or that starts a goroutine
 // which uses its Runtime or Transports, or has not ended a tenth of a second after the
-// run. So is a lock that nobody ever gets.
+// run. So is a lock that nobody ever gets, and a promise on which no run had a verdict.
 package simtest

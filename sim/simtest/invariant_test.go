@@ -1,6 +1,7 @@
 package simtest_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -68,4 +69,51 @@ func TestOwnInvariant(t *testing.T) {
 	require.Contains(t, said, "it needs: no fault")
 	simtest.Run(t, simtest.Test{Scenario: "world lock=own clients=1 hold=100ms\nexpect own=holds\nrun for=20s\n",
 		Seeds: 20, Own: sim.Own{Lock: own.Lock, Check: newTurns}})
+}
+
+// says is a check that always has the same result.
+type says check.Result
+
+func (says) Observe(*trace.Event) {}
+
+func (s says) Result(time.Duration) check.Result { return check.Result(s) }
+
+// The check that a test brings counts by whatever name its results go, and what it names
+// beyond the run's events is nobody's harm.
+func TestOwnInvariantOfAnotherName(t *testing.T) {
+	own := naive(true)
+	own.Check = func(check.Names) check.Checker {
+		return says{Check: "turns", Verdict: check.Violated, Reason: "it never holds", Events: []uint64{0, 1 << 40}}
+	}
+	said := failing(t, simtest.Test{Scenario: "world lock=own\nexpect own=holds\nrun for=5s", Seeds: 10, Own: own})
+	require.Contains(t, said, "own is violated: it never holds.")
+}
+
+// A promise that was put to the test in no run does not count as kept.
+func TestPromiseThatIsNotTested(t *testing.T) {
+	none := sim.Own{Lock: naive(true).Lock}
+	unknown, nothing, idle := none, none, sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		_ = c.Sleep(ctx, time.Second)
+	}}
+	unknown.Check = func(check.Names) check.Checker { return says{Verdict: check.Unknown} }
+	nothing.Check = func(check.Names) check.Checker { return nil }
+	for name, test := range map[string]struct {
+		check, says string
+		own         sim.Own
+	}{
+		"no check":          {"own", "only the test that brings the check can judge it", none},
+		"nil":               {"own", "Own.Check returned no Checker", nothing},
+		"never a verdict":   {"own", "its verdict is unknown", unknown},
+		"nobody audits":     {"leak", "nobody has audited a lock", none},
+		"nobody believes":   {"exclusion", "nobody got a lock", idle},
+		"no holder's crash": {"lease", "no lock of a crashed holder was granted again", none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := failing(t, simtest.Test{Scenario: "world lock=own\nexpect " + test.check + "=holds\nrun for=5s", Seeds: 10,
+				Own: test.own})
+			require.Contains(t, said, "simtest: "+test.check+" was not put to the test with any of 10 seeds: "+test.says)
+		})
+	}
+	simtest.Run(t, simtest.Test{Scenario: "world lock=own clients=2 ttl=2s\nexpect lease=holds\nfaults crash\nrun for=20s",
+		Seeds: 100, Own: none})
 }

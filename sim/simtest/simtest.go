@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,7 +28,8 @@ type Test struct {
 const replayVariable = "SIMTEST_REPLAY"
 
 // Run fails the test if a check that the scenario expects to hold is violated
-// with one of the seeds, or if one that it expects to be violated never is.
+// with one of the seeds, or has a verdict with none of them, or if one that it
+// expects to be violated never is.
 func Run(t testing.TB, test Test) {
 	t.Helper()
 	if file := os.Getenv(replayVariable); file != "" {
@@ -75,6 +77,9 @@ func look(t testing.TB, s *sim.Scenario, test Test, e sim.Expectation) {
 		t.Errorf("simtest: %s was expected to be violated, and was not with %d seeds", e.Check, res.Tried)
 	case e.Verdict == check.Holds.String() && len(res.Hits) > 0:
 		tell(t, p, res)
+	case len(res.Unjudged) > 0:
+		t.Errorf("simtest: %s was not put to the test with any of %d seeds: %s", e.Check, res.Tried,
+			cmp.Or(res.Unjudged[0].Reason, "its verdict is unknown"))
 	}
 }
 

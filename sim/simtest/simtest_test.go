@@ -232,7 +232,8 @@ func TestCodeThatComputes(t *testing.T) {
 	defer simtest.SetPatience(simtest.SetPatience(50 * time.Millisecond))
 	world := "world lock=own clients=1 rounds=1\nexpect exclusion=holds\nrun for=5s\n"
 	began, sum := time.Now(), [sha256.Size]byte{}
-	own := sim.Own{Run: func(context.Context, *sim.Client) {
+	own := sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		hold(ctx, c)
 		for time.Since(began) < 200*time.Millisecond {
 			sum = sha256.Sum256([]byte(hex.EncodeToString(sum[:])))
 		}

@@ -146,7 +146,7 @@ func alone(t testing.TB, s *sim.Scenario, seed uint64, own *sim.Own, waits *int)
 	g := newGuard(own)
 	g.waits = waits
 	if err := g.call(t, strays, run); err != nil {
-		t.Fatalf("simtest: %v", err)
+		t.Fatalf("simtest: with seed %d: %v", seed, err)
 	}
 	for range 100 {
 		if g.started() == "" {
