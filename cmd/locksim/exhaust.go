@@ -173,7 +173,7 @@ func ofKinds(s *sim.Scenario) string {
 	return " (" + strings.Join(s.Faults.Words(), " ") + ")"
 }
 
-// writeOrder writes the schedule that violates.
+// writeOrder tells the schedule that violates, and writes it to a file.
 func (f *huntFlags) writeOrder(cmd *cobra.Command, story *sim.Scenario, result *check.Result) error {
 	story.Claim = fmt.Sprintf("%s is violated: %s.", result.Check, result.Reason)
 	text, err := explore.File(cmd.Context(), story, nil)
@@ -184,11 +184,12 @@ func (f *huntFlags) writeOrder(cmd *cobra.Command, story *sim.Scenario, result *
 	if !strings.ContainsAny(file, "/\\") {
 		file = "./" + file
 	}
+	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", text)
 	if err := writeFile(file, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\nreplay: locksim replay %s\n", text, quoteWord(file))
-	return nil
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "replay: locksim replay %s\n", quoteWord(file))
+	return err
 }
 
 // judge compares with what the scenario expects. The search has ended with the first

@@ -80,6 +80,26 @@ func TestNothingHalfStays(t *testing.T) {
 	require.NoError(t, err, "what is no file of a page is not removed")
 }
 
+// A story that cannot be written to its file is told all the same: it took long to find.
+func TestStoryWithoutAFile(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "w.scenario")
+	require.NoError(t, os.WriteFile(file, []byte("world clients=2 lock=mutex ttl=3s renew=off hold=1s rounds=1\n"+
+		"expect exclusion=holds\nfaults amnesia\nrun for=20s seed=7000000011\n"), 0o666))
+	for file, args := range map[string]string{
+		"short":                 "shrink FOLDER/w.scenario --out FOLDER/short",
+		"w-7000000011.scenario": "hunt FOLDER/w.scenario --root 7 --seeds 20 --hits 1 --out FOLDER",
+		"w-order.scenario":      "hunt FOLDER/w.scenario --strategy exhaustive --out FOLDER",
+	} {
+		require.NoError(t, os.Mkdir(filepath.Join(folder, file), 0o777))
+		code, stdout, stderr := locksim(strings.Fields(strings.ReplaceAll(args, "FOLDER", folder))...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, stderr, file+": file exists", args)
+		require.Contains(t, stdout, "\nexclusion violated: ", args)
+		require.NotContains(t, stdout, "replay: ", args)
+	}
+}
+
 // A stored hunt of another build, or one that somebody has changed, is refused.
 func TestHuntsThatAreNone(t *testing.T) {
 	folder := t.TempDir()

@@ -74,7 +74,7 @@ func shrink(ctx context.Context, out io.Writer, file string, hit *explore.Hit) e
 	return errStopped
 }
 
-// writeShort writes a story to a file and tells it.
+// writeShort tells a story, which took long to find, and writes it to a file.
 func writeShort(ctx context.Context, out io.Writer, file string, short *explore.Shrunk) error {
 	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
 	text, err := explore.File(ctx, short.Story, nil)
@@ -84,11 +84,11 @@ func writeShort(ctx context.Context, out io.Writer, file string, short *explore.
 	if !strings.ContainsAny(file, "/\\") {
 		file = "./" + file
 	}
+	fmt.Fprintf(out, "the shortest story, after %d runs: %s, %s\n\n%s\n", short.Runs, several(short.Faults, "fault"),
+		several(short.Asked, "operation"), text)
 	if err := writeFile(file, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "the shortest story, after %d runs: %s, %s\n\n%s\n", short.Runs, several(short.Faults, "fault"),
-		several(short.Asked, "operation"), text)
 	_, err = fmt.Fprintf(out, "replay: locksim replay %s\n", quoteWord(file))
 	return err
 }
