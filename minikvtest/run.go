@@ -131,6 +131,9 @@ func RunCluster(t testing.TB, masters, replicas int, options ...Option) *Servers
 
 func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	t.Helper()
+	if f, ok := t.(*testing.F); ok {
+		t = ofFuzz{f}
+	}
 	s := settings{lines: 50}
 	s.Plan = plan
 	s.Trace = traced
