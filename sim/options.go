@@ -91,7 +91,9 @@ func (w *Spec) idle() error {
 // lacks is what the world lacks for an option to do something, "" if nothing.
 func (w *Spec) lacks(o Option) string {
 	switch o.Name {
-	case "readers", "downgrade":
+	case "readers":
+		return w.unlessKind("rw", OwnKind)
+	case "downgrade":
 		return w.unlessKind("rw")
 	case "permits":
 		return w.unlessKind("semaphore", "permits", OwnKind)

@@ -68,6 +68,10 @@ func (c *Client) Key() string { return lockName(c.c.lock) }
 // Lease is ttl= of the world line.
 func (c *Client) Lease() time.Duration { return c.c.load.TTL }
 
+// Reads reports whether the client is one of readers= of the world line: beliefs of
+// readers may overlap.
+func (c *Client) Reads() bool { return c.c.reads() }
+
 // Runtime is the client's clock, its way to wait and to spawn.
 func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 

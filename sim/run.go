@@ -154,7 +154,8 @@ func (r *runner) build(opt Options) {
 func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
 	spec := &r.s.World
 	semaphore := slices.Contains([]string{"semaphore", "permits", "own"}, spec.Load.Kind)
-	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind)
+	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind) ||
+		spec.Load.Kind == OwnKind && (spec.Load.Readers > 0 || spec.Load.Permits > 1)
 	switch name {
 	case "own":
 		return newOwnCheck(own, names)

@@ -81,7 +81,7 @@ type Workload struct {
 	OneOrder  bool          // of lock=multi: all clients name the locks in one order
 	Cancel    time.Duration // after which the context of lock() is cancelled; 0: never
 	Reenter   int           // how often a holder takes the lock again, before it works
-	Readers   int           // of lock=rw: the first so many clients read, the others write
+	Readers   int           // of lock=rw or own: the first so many clients read, the others write
 	Permits   int           // of a semaphore
 	Count     int           // of a latch
 	Waiters   int           // of lock=latch: the first so many clients wait, the others count down
