@@ -38,12 +38,12 @@ func (c *Clock) setRate(ppb int64) {
 	c.mono, c.since, c.rate = c.Mono(), c.w.now, ppb
 }
 
-// until returns the first true time at which Mono is at least target.
+// until returns the first true time at which Mono is at least target, farAway at most.
 func (c *Clock) until(target time.Duration) time.Duration {
 	if target <= c.Mono() {
 		return c.w.now
 	}
-	return c.since + scaleUp(target-c.mono, billion, billion+c.rate)
+	return min(c.since+min(scaleUp(target-c.mono, billion, billion+c.rate), farAway), farAway)
 }
 
 // maxOffset bounds how far jumps can take a wall clock from its monotonic one.
@@ -55,7 +55,7 @@ func (c *Clock) jump(d time.Duration) {
 }
 
 // farAway is later than every run's end: what a clock that nearly stands says
-// of the time at which it will show something.
+// of the time at which it will show something, and when what has no end ends.
 const farAway = 100 * MaxDuration
 
 // scale is d·num/den with a 128-bit product, rounded down. d is not negative.

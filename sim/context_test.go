@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -200,4 +201,31 @@ func oneClient(w *World, load *Workload) *client {
 	w.addClients(1, 1, load, nil)
 	w.clients[0].process()
 	return w.clients[0]
+}
+
+// What is to happen at the end of all time happens in no run, and keeps none from its end.
+func TestForEver(t *testing.T) {
+	for _, never := range []time.Duration{farAway, math.MaxInt64 / 2, math.MaxInt64} {
+		woke := ""
+		require.NoError(t, inTask(t, func(p *process, rt clientRuntime, root context.Context) {
+			p.pass(time.Minute)
+			rt.NewTimer(func() { woke += "timer " }).Set(never)
+			ctx, _ := rt.WithDeadline(root, never)
+			rt.Go(func() {
+				_, _ = rt.NewGate().Wait(ctx, -1)
+				woke += "context "
+			})
+			rt.Go(func() {
+				_, _ = rt.NewGate().Wait(root, never)
+				woke += "gate "
+			})
+			rt.Go(func() {
+				p.running().sleep(nil, never)
+				woke += "sleep "
+			})
+			p.pass(time.Minute)
+			woke += "work "
+		}))
+		require.Equal(t, "work ", woke, never)
+	}
 }

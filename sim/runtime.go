@@ -130,7 +130,7 @@ func (t *task) sleep(ctx *simCtx, d time.Duration) {
 		ctx.hook(&t.hook, false)
 	}
 	if d >= 0 {
-		t.wakeAt = t.proc.clock.Mono() + d
+		t.wakeAt = t.proc.clock.Mono() + min(d, farAway)
 		t.arm()
 	}
 	t.park()
