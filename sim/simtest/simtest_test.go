@@ -413,6 +413,8 @@ func TestBadTests(t *testing.T) {
 	own := naive(true)
 	for want, test := range map[string]simtest.Test{
 		"TestMine.scenario:1: unknown world option \"color\"": {Own: own, Scenario: "world color=red\nrun for=1s"},
+		"Seeds: -5: expected 1 to 1000000000, or 0 for 1,000": {Own: own, Seeds: -5, Scenario: late},
+		"Root: 18446744073: expected at most 18446744072":     {Own: own, Root: 18446744073, Scenario: late},
 		"TestMine has no expect line: nothing is checked":     {Own: own, Scenario: "world lock=own\nrun for=1s"},
 		"c1 panicked: Own.Lock returned no Lock": {Own: sim.Own{Lock: func(*sim.Client) sim.Lock { return nil }},
 			Scenario: "world lock=own clients=1\nexpect exclusion=holds\nrun for=1s"},
