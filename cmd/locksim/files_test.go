@@ -134,7 +134,8 @@ func TestHuntsThatAreNone(t *testing.T) {
 // A bar's text leaves room for the rest of its line, however narrow a terminal is.
 func TestBarFits(t *testing.T) {
 	const text = "64690 grants, 3665472 events"
-	for columns, want := range map[int]string{0: text, 80: text, 60: "64690 grants, 3665472", 45: "64690 ", 20: ""} {
+	for columns, want := range map[int]string{0: text, 80: text, 60: "64690 grants, 3665472", 58: "64690 grants,",
+		45: "64690", 43: "", 20: ""} {
 		require.Equal(t, want, fitted(text, columns), columns)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -86,12 +87,14 @@ func barWidth(columns int) int {
 // than one line could not be erased.
 const besideText = 34
 
-// fitted is a bar's text as far as a terminal of so many columns has room for it.
+// fitted is a bar's text as far as a terminal of so many columns has room for it, in
+// whole words: of a number that is cut another one would be read, and "537 s" of seeds.
 func fitted(text string, columns int) string {
-	if columns == 0 {
+	room := max(0, columns-barWidth(columns)-besideText)
+	if columns == 0 || len(text) <= room {
 		return text
 	}
-	return text[:min(len(text), max(0, columns-barWidth(columns)-besideText))]
+	return text[:max(0, strings.LastIndexByte(text[:room+1], ' '))]
 }
 
 // describe says what a bar counts.
