@@ -175,15 +175,17 @@ func TestUnauthenticatedClients(t *testing.T) {
 
 // A blocked client's later commands wait; others do not.
 func TestBlockedSession(t *testing.T) {
-	_, address := start(t)
-	c := dial(t, address)
-	other := dial(t, address)
-	c.send("SET k 1\r\nWAIT 1 300\r\nINCR k\r\n")
-	c.expect("+OK\r\n")
-	c.expectNothing()
-	other.do("GET k", "$1\r\n1\r\n")
-	c.send("GET k\r\n")
-	c.expect(":0\r\n:2\r\n$1\r\n2\r\n")
+	clock := &steppedClock{} // the wait must not end before the test has looked
+	overEach(t, clock, untreated, func(t *testing.T, _ *server.Server, dial func() *client) {
+		c, other := dial(), dial()
+		c.send("SET k 1\r\nWAIT 1 300\r\nINCR k\r\n")
+		c.expect("+OK\r\n")
+		c.expectNothing()
+		other.do("GET k", "$1\r\n1\r\n")
+		c.send("GET k\r\n")
+		clock.mono.Add(int64(300 * time.Millisecond))
+		c.expect(":0\r\n:2\r\n$1\r\n2\r\n")
+	})
 }
 
 // A client that leaves while it is blocked is noticed at once.
