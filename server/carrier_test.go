@@ -140,7 +140,7 @@ func TestLastRepliesAreWritten(t *testing.T) {
 		value := strings.Repeat("v", size)
 		c := dial()
 		go c.send(command("SET", "k", value) + strings.Repeat("GET k\r\n", gets) + "QUIT\r\n")
-		require.Eventually(t, func() bool { return sessions(s) == 0 && entries(s) == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return sessions(s) == 0 && entries(s) == 1 }, time.Minute, time.Millisecond)
 		c.expect("+OK\r\n")
 		for range gets {
 			c.expect("$100000\r\n" + value + "\r\n")
