@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -161,13 +162,33 @@ func entries(s *server.Server) (count int) {
 	return count
 }
 
+// serveLocal serves s at a socket of the file system as well, and returns its path. What
+// is written there has arrived when the write returns, on a busy machine too.
+func serveLocal(t *testing.T, s *server.Server) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "socket")
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	go func() { _ = s.Serve(listener) }()
+	return path
+}
+
+func dialPath(t *testing.T, path string) *client {
+	t.Helper()
+	socket, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = socket.Close() })
+	return newClient(t, socket)
+}
+
 // Those whose commands came together with a script that does not end are told so.
 func TestBusyTogether(t *testing.T) {
-	s, address := start(t, "busy-reply-threshold", "50")
+	s, _ := start(t, "busy-reply-threshold", "50")
+	path := serveLocal(t, s)
 	for range 10 {
 		var clients []*client
 		for range 4 {
-			clients = append(clients, dial(t, address))
+			clients = append(clients, dialPath(t, path))
 			clients[len(clients)-1].do("PING", "+PONG\r\n")
 		}
 		s.Freeze() // so that all of it is there at once
@@ -175,7 +196,7 @@ func TestBusyTogether(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		clients[1].send("GET k\r\nGET k\r\n")
 		clients[2].send("GET k\r\n")
-		require.NoError(t, clients[2].socket.(*net.TCPConn).CloseWrite())
+		require.NoError(t, clients[2].socket.(*net.UnixConn).CloseWrite())
 		s.Thaw()
 		clients[1].expect(busyReply + busyReply)
 		clients[2].expect(busyReply)

@@ -4,9 +4,7 @@ package server_test
 
 import (
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,22 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dialLocal serves s at a socket of the file system as well, and connects clients
-// to it. What is written there has arrived when the write returns, on a busy
-// machine too.
+// dialLocal connects clients to a new server at a socket of the file system.
 func dialLocal(t *testing.T, count int) []*client {
 	t.Helper()
 	s, _ := start(t)
-	path := filepath.Join(t.TempDir(), "socket")
-	listener, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	go func() { _ = s.Serve(listener) }()
+	path := serveLocal(t, s)
 	var clients []*client
 	for range count {
-		socket, err := net.Dial("unix", path)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = socket.Close() })
-		c := newClient(t, socket)
+		c := dialPath(t, path)
 		c.do("PING", "+PONG\r\n")
 		clients = append(clients, c)
 	}
