@@ -75,7 +75,7 @@ func TestLostReplyOfBlockedPop(t *testing.T) {
 	_, err = waiter.read()
 	require.Error(t, err)
 	gone := func() bool { return strings.Count(c.do("CLIENT LIST"), "id=") == 1 }
-	require.Eventually(t, gone, time.Second, time.Millisecond)
+	require.Eventually(t, gone, 10*time.Second, time.Millisecond)
 }
 
 // What came before a lost command arrives, and the connection ends with the server.
@@ -98,12 +98,22 @@ func TestLossSparesWhatCameBefore(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestSlowNode(t *testing.T) {
+	top := start(t, Config{Plan: plans["nodes"]})
+	c := dial(t, top.Node("m1"))
+	top.Node("m1").Slow(50 * time.Millisecond)
+	began := time.Now()
+	c.do("PING")
+	require.Greater(t, time.Since(began), 50*time.Millisecond)
+	top.Node("m1").Slow(0)
+}
+
 func TestSlowOnVirtualClock(t *testing.T) {
 	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true})
 	top.Node("m1").Slow(time.Second)
 	c := inside(t, top.Node("m1"))
 	c.send("PING")
-	require.Eventually(t, func() bool { _, some := top.clock.nextAlarm(); return some }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, some := top.clock.nextAlarm(); return some }, 10*time.Second, time.Millisecond)
 	require.NoError(t, top.Clock().Advance(999*time.Millisecond))
 	c.silent()
 	require.NoError(t, top.Clock().Advance(time.Millisecond))
@@ -168,13 +178,13 @@ func TestCloseWhileDelayed(t *testing.T) {
 		require.NoError(t, err)
 		c := inside(t, top.Node("m1"))
 		c.send("PING")
-		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 1 }, time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 1 }, 10*time.Second, time.Millisecond)
 		require.NoError(t, top.Node("m1").Restart(true))
 		_, err = c.read()
 		require.Error(t, err)
 		c = inside(t, top.Node("m1"))
 		c.send("PING")
-		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 2 }, time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return top.Faults()[0].Struck == 2 }, 10*time.Second, time.Millisecond)
 		top.Close()
 		_, err = c.read()
 		require.Error(t, err)

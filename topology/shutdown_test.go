@@ -20,6 +20,6 @@ func TestShutdownLosesNoWrite(t *testing.T) {
 	m.silent()
 	require.False(t, top.Node("m1").Down())
 	require.NoError(t, top.Clock().Advance(8*time.Second))
-	require.Eventually(t, top.Node("m1").Down, time.Second, time.Millisecond)
+	require.Eventually(t, top.Node("m1").Down, 10*time.Second, time.Millisecond)
 	require.Equal(t, `"a"`, r.do("GET lock"))
 }
