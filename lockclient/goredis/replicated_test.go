@@ -36,7 +36,8 @@ func TestReplicaConfirms(t *testing.T) {
 	})
 	t.Run("rueidis", func(t *testing.T) {
 		replicaConfirms(t, func(rdb *redis.Client) lockclient.Transport {
-			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{rdb.Options().Addr}})
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{rdb.Options().Addr},
+				ConnWriteTimeout: rdb.Options().ReadTimeout})
 			require.NoError(t, err)
 			t.Cleanup(client.Close)
 			transport, err := adapter.New(t.Context(), client, adapter.WithReplicas())
@@ -50,7 +51,7 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 	t.Parallel()
 	spawn := func(options ...string) (addr string, client *redis.Client) {
 		addr, end := startRedis(t.TempDir(), options...)
-		client = redis.NewClient(&redis.Options{Addr: addr})
+		client = redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: time.Minute})
 		t.Cleanup(func() {
 			client.Close()
 			end()
@@ -58,7 +59,8 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 		return addr, client
 	}
 	addr, rdb := spawn("--repl-diskless-sync-delay", "0")
-	c := lockclient.New(connect(rdb), lockclient.System())
+	// A loaded machine is no reason for an unknown outcome.
+	c := lockclient.New(connect(rdb), lockclient.System(), lockclient.WithTimeout(time.Minute))
 
 	h, err := c.Mutex("alone").Lock(t.Context())
 	require.NoError(t, err)
@@ -84,7 +86,7 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 	assert.Eventually(t, func() bool {
 		locked, err := c.Mutex("unconfirmed").IsLocked(t.Context())
 		return err == nil && !locked
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 20*time.Second, 10*time.Millisecond)
 }
 
 // All replicas are waited for, not just the first.
