@@ -52,7 +52,7 @@ func TestRealTopologies(t *testing.T) {
 }
 
 func (r real) run(t *testing.T, nodes []string, transport lockclient.Transport) {
-	require.Less(t, wakeTime(t, transport, nil, nil), lease/3)
+	isWoken(t, transport, nil, nil)
 
 	key := uniqueKey(t)
 	client := lockclient.New(transport, lockclient.System())

@@ -68,7 +68,7 @@ func scriptsAreNotSentAgain(t *testing.T, addr string, connect connector) {
 	p.forget()
 	p.lose("EVALSHA")
 	owner := c.ID() + ":named" // a named owner is not cleaned up, so its count can be read
-	_, err := c.Mutex(key).TryLock(t.Context(), lockclient.As(owner), lockclient.Lease(time.Second))
+	_, err := c.Mutex(key).TryLock(t.Context(), lockclient.As(owner), lockclient.Lease(time.Minute))
 	require.ErrorIs(t, err, lockclient.ErrUnknown)
 	n, err := c.Mutex(key).HoldCount(t.Context(), owner)
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestErrorsOfRequests(t *testing.T) { onEachAdapter(t, errorsOfRequests) }
 func errorsOfRequests(t *testing.T, addr string, connect connector) {
 	_, transport := connect(t, addr)
 	key := uniqueKey(t)
-	_, err := transport.Do(t.Context(), key, "SET", key, "text", "PX", "1000")
+	_, err := transport.Do(t.Context(), key, "SET", key, "text", "PX", "60000")
 	require.NoError(t, err)
 	_, err = transport.Do(t.Context(), key, "HGET", key, "field")
 	var refused *lockclient.ServerError
