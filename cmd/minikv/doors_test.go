@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,8 @@ func TestPortChanges(t *testing.T) {
 	_, takenPort, err := net.SplitHostPort(taken.Addr().String())
 	require.NoError(t, err)
 
-	first, second := freePort(t), freePort(t)
+	ports := freePorts(t, 2)
+	first, second := strconv.Itoa(ports), strconv.Itoa(ports+1)
 	p := launch(t, "--port", first, "--bind", "127.0.0.1")
 	p.expectLine("Ready to accept connections")
 	assert.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. "+

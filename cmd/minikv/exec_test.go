@@ -190,7 +190,7 @@ func TestReadyFileAndStandardInput(t *testing.T) {
 		require.Eventually(t, func() bool {
 			text, err := os.ReadFile(file)
 			return err == nil && json.Unmarshal(text, &ready) == nil
-		}, 5*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		assert.Equal(t, cmd.Process.Pid, ready.PID)
 		assert.Equal(t, "redis://"+ready.Nodes[0], ready.URL)
 		for _, node := range ready.Nodes {
