@@ -244,7 +244,7 @@ func (r *realTarget) send(client string, commands ...[][]byte) {
 
 func (r *realTarget) next(client string, patient bool) (resp.Value, bool) {
 	if patient {
-		return r.read(client, 10*time.Second)
+		return r.read(client, time.Minute)
 	}
 	// What is there. A busy machine may let one deadline pass before the socket
 	// is looked at.
@@ -281,7 +281,7 @@ func (r *realTarget) read(client string, wait time.Duration) (resp.Value, bool) 
 // everything was read.
 func (r *realTarget) isClosed(client string) bool {
 	socket := r.clients[client].socket
-	require.NoError(r.t, socket.SetReadDeadline(time.Now().Add(time.Second)))
+	require.NoError(r.t, socket.SetReadDeadline(time.Now().Add(10*time.Second)))
 	_, err := socket.Read(make([]byte, 1))
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
