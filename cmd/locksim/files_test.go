@@ -66,7 +66,7 @@ func TestNothingHalfStays(t *testing.T) {
 	require.NoError(t, err)
 	defer nothing.Close()
 	for _, args := range []string{"", "list", "run contention --trace none", "run contention", "help", "completion bash",
-		"explain failover_before_replication", "step mutex-acquire", "serve", "hunt contention --seeds 1"} {
+		"explain failover_before_replication", "step mutex-acquire", "serve", "hunt contention --seeds 1 --out " + folder} {
 		var errs bytes.Buffer
 		code := run(t.Context(), strings.Fields(args), nothing, &errs)
 		require.Equal(t, exitUsage, code, args)
