@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -27,4 +28,20 @@ func TestScriptsArePutAway(t *testing.T) {
 	require.Nil(t, first.chunk)
 	require.Equal(t, "(integer) 1", show(e.Run(first, h, nil, nil, RunOptions{}), ""))
 	require.NotNil(t, first.chunk)
+}
+
+// TestCompiledFunctionsAreSmall: a script of many functions takes no more than what is
+// reckoned for its text.
+func TestCompiledFunctionsAreSmall(t *testing.T) {
+	e := New(fakeResolve)
+	text := "local f " + strings.Repeat("f = function() return 1 end\n", 10_000)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s, err := e.Compile(text)
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int(after.HeapAlloc)-int(before.HeapAlloc), s.size())
+	runtime.KeepAlive(e)
 }

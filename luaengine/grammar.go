@@ -25,6 +25,7 @@ type grammar struct {
 	ended  int    // the line where the token before ended; behind one that was looked at ahead, that of the next
 	word   string // the name that comes
 	levels int
+	size   int // the tokens that came, with functionSize for each function
 
 	hasAhead  bool
 	functions []functionScope // the innermost one last
@@ -40,10 +41,21 @@ func (g *grammar) next() {
 		g.token = g.scan()
 	}
 	g.word = g.latest
+	if g.size++; g.size > maxSize {
+		g.fail("chunk is too large")
+	}
 	if g.fault != "" {
 		g.stop()
 	}
 }
+
+// A chunk may have maxSize tokens, for each of which gopher-lua's compiler takes some
+// hundreds of bytes and some microseconds, in which nobody can interrupt it. For a
+// function it takes as much as for functionSize of them.
+const (
+	maxSize      = 2 << 20
+	functionSize = 64
+)
 
 // lookAhead returns the token behind the one that comes.
 func (g *grammar) lookAhead() symbol {

@@ -161,6 +161,7 @@ func (g *grammar) table() {
 
 // functionBody reads what follows the name of a function that begins in a line.
 func (g *grammar) functionBody(line int, method bool) {
+	g.size += functionSize
 	outer := len(g.variables)
 	g.functions = append(g.functions, functionScope{line: line, outer: outer})
 	g.expect('(')

