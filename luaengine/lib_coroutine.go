@@ -83,8 +83,15 @@ func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 	case status != "suspended":
 		return failedResume(L, lua.LString("cannot resume "+status+" coroutine"))
 	}
-	if _, started := thread.GetStack(0); started && L.GetTop() == 1 {
-		L.Push(lua.LNil) // gopher-lua leaves what yield returns unset if it returns nothing
+	if caller := innermostFrame(thread); caller != nil {
+		if results, _ := caller.calling(); results >= 0 {
+			L.SetTop(1 + results) // gopher-lua takes as many as there are for what yield returns
+		}
+	} else if _, left := thread.GetStack(-1); !left {
+		// It has ended with "return yield()", after which gopher-lua has nothing to continue.
+		thread.Dead = true
+		L.Replace(1, lua.LTrue)
+		return L.GetTop()
 	}
 	e.run.depth++
 	n := resume(L)
@@ -122,17 +129,15 @@ func (e *Engine) wrapped(thread lua.LValue, resume lua.LGFunction) *lua.LFunctio
 }
 
 // yield suspends the running coroutine. Like Lua 5.1 it cannot do so through a
-// function that is not written in Lua.
+// function that is not written in Lua, nor through a metamethod or the function of a for.
 func (e *Engine) yield(L *lua.LState) int {
 	if L.Parent == nil {
 		e.failPlain(L, errYield)
 	}
-	for level := 1; ; level++ {
-		if _, ok := L.GetStack(level); !ok {
-			return -1
-		}
-		if _, ok := e.frame(L, level); !ok {
+	for f := innermostFrame(L).Parent; f != nil; f = f.Parent {
+		if _, is := f.calling(); !is {
 			e.failPlain(L, errYield)
 		}
 	}
+	return -1
 }

@@ -36,6 +36,8 @@ func TestLongRows(t *testing.T) {
 		{row("local a=1 if a==2 then return 1 ", "elseif a==3 then return 2 ", "else return 7 end", 1_000), "7"},
 		{row("return ", "(", "1", many), "too many syntax levels"},
 		{row("return ", "{", "", many), "too many syntax levels"},
+		{"local function f(n) coroutine.yield(n) return f(n+1) end local next = coroutine.wrap(f) next(1) " +
+			"for i = 1, 50000 do next() end return next()", "50002"},
 		{row("", "do ", "", many), "too many syntax levels"},
 		{row("return ", "- ", "1", many), "too many syntax levels"},
 		{row("return ", "not ", "1", many), "too many syntax levels"},

@@ -1,0 +1,67 @@
+package luaengine
+
+import (
+	"reflect"
+	"unsafe"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// callFrame is gopher-lua's, of one function that is being executed. It shows of one
+// only the line; where a coroutine may yield, and how many values it then wants,
+// the instruction says.
+type callFrame struct {
+	Idx        int
+	Fn         *lua.LFunction
+	Parent     *callFrame // of what called it; nil: it is its thread's first
+	Pc         int        // of the next instruction
+	Base       int
+	LocalBase  int
+	ReturnBase int
+	NArgs      int
+	NRet       int
+	TailCall   int
+}
+
+// debugFrame is where a lua.Debug has its frame.
+var debugFrame = func() uintptr {
+	member, ok := reflect.TypeFor[lua.Debug]().FieldByName("frame")
+	if !ok || member.Type.Kind() != reflect.Pointer {
+		panic("luaengine: gopher-lua's Debug has no frame")
+	}
+	ours, theirs := reflect.TypeFor[callFrame](), member.Type.Elem()
+	for i := range max(ours.NumField(), theirs.NumField()) {
+		a, b := ours.Field(i), theirs.Field(i)
+		if a.Name != b.Name || a.Offset != b.Offset || a.Type.Kind() != b.Type.Kind() {
+			panic("luaengine: gopher-lua's frames have no " + a.Name)
+		}
+	}
+	return member.Offset
+}()
+
+// innermostFrame is that of the function that runs on L, or has yielded there; nil if
+// none does.
+func innermostFrame(L *lua.LState) *callFrame {
+	dbg, ok := L.GetStack(0)
+	if !ok {
+		return nil
+	}
+	return *(**callFrame)(unsafe.Add(unsafe.Pointer(dbg), debugFrame))
+}
+
+// calling reports whether a function written in Lua is at a call of another one, not at
+// what calls a metamethod or the function of a for; and how many results it takes, -1
+// being all.
+func (f *callFrame) calling() (results int, is bool) {
+	if f.Fn.IsG {
+		return 0, false
+	}
+	instruction := f.Fn.Proto.Code[f.Pc-1]
+	switch int(instruction >> 26) {
+	case lua.OP_CALL:
+		return int(instruction>>9&0x1ff) - 1, true
+	case lua.OP_TAILCALL:
+		return -1, true
+	}
+	return 0, false
+}
