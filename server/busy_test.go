@@ -55,6 +55,24 @@ func TestBusy(t *testing.T) {
 	other.do("EXISTS q k", ":0\r\n")
 }
 
+// Who was answered in the turn in which a script began need not wait for its end. What is
+// sent while the first script runs makes one turn.
+func TestRepliesBeforeABusyScript(t *testing.T) {
+	_, address := start(t, "busy-reply-threshold", "500")
+	sleeper, early, runner := dial(t, address), dial(t, address), dial(t, address)
+	early.do("PING", "+PONG\r\n")
+	runner.do("PING", "+PONG\r\n")
+	sleeper.send("EVAL \"local function now() local t = redis.call('TIME') return t[1]*1e6+t[2] end " +
+		"local begun = now() while now() < begun + 300000 do end return 'slept'\" 0\r\n")
+	time.Sleep(100 * time.Millisecond)
+	early.send("PING\r\n")
+	time.Sleep(50 * time.Millisecond)
+	runner.send("EVAL \"while true do end\" 0\r\n")
+	sleeper.expect("$5\r\nslept\r\n")
+	early.expect("+PONG\r\n")
+	early.do("SCRIPT KILL", "+OK\r\n")
+}
+
 // A script is killed on the line of Lua's jump back to the beginning of the loop. (Where others of
 // the loop's instructions are on other lines, redis-server names now one and now another.)
 func TestWhereAScriptIsKilled(t *testing.T) {

@@ -271,6 +271,8 @@ func (l *loop) serveOthers() {
 	l.poll(0)
 	l.visit.server, l.visit.visiting = l.server, true
 	l.serve(&l.visit)
+	l.visit.collect() // what was replied in this turn before the script began
+	flushAll(l.turn.dirty)
 	l.visit.send()
 	l.bury()
 }
