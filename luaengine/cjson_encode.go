@@ -73,11 +73,16 @@ func (j *jsonEncoder) number(n lua.LNumber) {
 	}
 }
 
-// text writes a string; bytes above 127 stay as they are.
-func (j *jsonEncoder) text(s string) {
-	if j.out.Len()+len(s) > maxString {
+// room ends the script if n bytes more are too many.
+func (j *jsonEncoder) room(n int) {
+	if j.out.Len()+n > maxString {
 		j.e.failPlain(j.L, errMemory)
 	}
+}
+
+// text writes a string; bytes above 127 stay as they are.
+func (j *jsonEncoder) text(s string) {
+	j.room(len(s))
 	j.out.WriteByte('"')
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -101,6 +106,8 @@ func (j *jsonEncoder) table(t *lua.LTable, depth int) {
 	if depth > j.set.encodeDepth {
 		j.e.fail(j.L, "Cannot serialise, excessive nesting (%d)", depth)
 	}
+	j.room(0) // few tables that hold each other twice make a text of any length
+	j.e.tick(j.L)
 	if n := j.arrayLength(t); n > 0 {
 		j.out.WriteByte('[')
 		for i := 1; i <= n; i++ {

@@ -49,7 +49,7 @@ func (e *Engine) msgpackPack(L *lua.LState) int {
 		e.argError(L, 0, "MessagePack pack needs input.")
 	}
 	var out packed
-	p := packer{e.sand.readable, msgpack.NewEncoder(&out)}
+	p := packer{e, L, msgpack.NewEncoder(&out)}
 	for i := 1; i <= L.GetTop(); i++ {
 		if err := p.value(L.Get(i), 0); err != nil {
 			e.failPlain(L, err.Error())
@@ -70,8 +70,9 @@ func (p *packed) Write(b []byte) (int, error) {
 }
 
 type packer struct {
-	readable func(*lua.LTable) *lua.LTable
-	enc      *msgpack.Encoder
+	e   *Engine
+	L   *lua.LState
+	enc *msgpack.Encoder
 }
 
 // value writes v; what MessagePack has no form for is written as nil.
@@ -85,7 +86,7 @@ func (p packer) value(v lua.LValue, depth int) error {
 		return p.enc.EncodeBool(bool(v))
 	case *lua.LTable:
 		if depth < msgpackDepth {
-			return p.table(p.readable(v), depth+1)
+			return p.table(p.e.sand.readable(v), depth+1)
 		}
 	}
 	return p.enc.EncodeNil()
@@ -104,6 +105,7 @@ func (p packer) number(f float64) error {
 
 // table writes a table with the keys 1 to n, and no other, as an array.
 func (p packer) table(t *lua.LTable, depth int) error {
+	p.e.tick(p.L)
 	items, isArray := 0, true
 	greatest := lua.LNumber(0)
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {

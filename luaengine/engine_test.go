@@ -186,6 +186,8 @@ func TestLimitEndsEveryScript(t *testing.T) {
 		"loadstring('while true do end')()",
 		"string.gsub(string.rep('a', 40), string.rep('a*', 30) .. 'b', '')",
 		"table.sort({1,2,3,4,5}, function(a, b) while true do end end)",
+		"local t = {} for i = 1, 900 do t = {t, t} end cjson.encode(t)",
+		"local t = {} for i = 1, 15 do t = {t, t, t, t} end cmsgpack.pack(t)",
 		"local t = {} for i = 1, 100 do t[i] = string.rep('x', 2^20) end",
 		"local s = string.rep('x', 2^16) for i = 1, 11 do s = s .. s end",
 		"local s, t = string.rep('x', 2^20), {} for i = 1, 100 do t[i] = table.concat({s, 'y'}) end",
