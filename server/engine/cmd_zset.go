@@ -93,8 +93,15 @@ func runZAdd(c *Call, reply *resp.Value) {
 	}
 }
 
-// runZIncrBy is ZINCRBY key increment member.
-func runZIncrBy(c *Call, reply *resp.Value) { zadd(c, reply, addOptions{incr: true}, c.Args[2:]) }
+// runZIncrBy is ZINCRBY key increment member. What would be an option of ZADD is none
+// here, and no increment either.
+func runZIncrBy(c *Call, reply *resp.Value) {
+	if _, pairs := parseAdd(c.Args[2:]); len(pairs) != 2 {
+		*reply = resp.Err(errSyntax)
+		return
+	}
+	zadd(c, reply, addOptions{incr: true}, c.Args[2:])
+}
 
 // parseAdd reads options up to the first argument that is none.
 func parseAdd(args [][]byte) (opt addOptions, pairs [][]byte) {
