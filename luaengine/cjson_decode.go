@@ -13,6 +13,7 @@ func (e *Engine) jsonDecode(L *lua.LState, s *jsonSettings) int {
 		e.argError(L, 1, "expected 1 argument")
 	}
 	text := e.checkString(L, 1)
+	e.countReading(L, len(text))
 	if len(text) > 1 && (text[0] == 0 || text[1] == 0) {
 		e.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}

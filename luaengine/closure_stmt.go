@@ -263,7 +263,7 @@ func (c *compiler) returnList(x *ast.TableExpr) statement {
 		if fault != nil {
 			return goesOn, fault
 		}
-		a.listed = a.listed[:0]
+		a.beginList()
 		for _, v := range values {
 			if isNil(v) {
 				break
@@ -271,7 +271,7 @@ func (c *compiler) returnList(x *ast.TableExpr) statement {
 			a.addElement(v)
 		}
 		a.done(values)
-		a.direct.SetList(a.listed)
+		a.endList(a.direct)
 		a.replied = true
 		return returns, nil
 	}

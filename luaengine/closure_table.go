@@ -2,7 +2,6 @@ package luaengine
 
 import (
 	"reflect"
-	"strings"
 	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
@@ -81,12 +80,27 @@ func isShortList(t *lua.LTable) bool {
 
 // listReply is the reply of a short list, up to the first nil.
 func (a *activation) listReply(reply *resp.Value, t *lua.LTable) {
-	a.listed = a.listed[:0]
+	a.beginList()
 	for _, v := range *elementsOf(t) {
 		if isNil(v) {
 			break
 		}
 		a.addElement(v)
+	}
+	a.endList(reply)
+}
+
+// beginList begins a reply that is a list, to which addElement adds.
+func (a *activation) beginList() {
+	a.listed = a.listed[:0]
+	a.e.run.replyLeft = a.e.maxReply
+}
+
+// endList makes what was listed the reply.
+func (a *activation) endList(reply *resp.Value) {
+	if a.e.run.replyLeft < 0 {
+		*reply = resp.Err(errLongReply)
+		return
 	}
 	reply.SetList(a.listed)
 }
@@ -103,7 +117,7 @@ func (a *activation) addElement(v lua.LValue) {
 	case lua.LNumber:
 		element.SetInt(toInteger(float64(v)))
 	case lua.LString:
-		element.SetStr(strings.Clone(string(v)))
+		element.SetStr(a.e.replyText(v))
 	default:
 		*element = a.e.replyAt(v, stackOfArray)
 	}

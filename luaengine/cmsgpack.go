@@ -145,6 +145,7 @@ func (p packer) array(t *lua.LTable, items, depth int) error {
 // unless limit and offset are 0: then all values are read.
 func (e *Engine) msgpackUnpack(L *lua.LState, limit, offset int) int {
 	text := e.checkString(L, 1)
+	e.countReading(L, len(text))
 	if offset < 0 || limit < 0 {
 		e.fail(L, "Invalid request to unpack with offset of %d and limit of %d.", int32(offset), len(text))
 	}

@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"strings"
+	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -96,18 +97,45 @@ func field(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 	return t
 }
 
+// A reply takes at most maxReply bytes, of which each value in it takes replySize and
+// its text. Redis makes one of any length: of thirty tables that hold each other twice
+// it makes four gigabytes, for which we would need sixty.
+const (
+	maxReply  = 1 << 30
+	replySize = int(unsafe.Sizeof(resp.Value{}))
+)
+
 // reply converts what a script has returned.
 // Source: script_lua.c, luaReplyToRedisReply.
-func (e *Engine) reply(v lua.LValue) resp.Value { return e.replyAt(v, 0) }
+func (e *Engine) reply(v lua.LValue) resp.Value {
+	e.run.replyLeft = e.maxReply
+	reply := e.replyAt(v, 0)
+	if e.run.replyLeft < 0 {
+		return resp.Err(errLongReply)
+	}
+	return reply
+}
+
+// replyText is a text of the reply, which must not hold on to what the script has; once
+// the reply is too long it is "".
+func (e *Engine) replyText(v lua.LString) string {
+	if e.run.replyLeft -= len(v); e.run.replyLeft < 0 {
+		return ""
+	}
+	return strings.Clone(string(v))
+}
 
 // replyAt converts a value above stack others.
 func (e *Engine) replyAt(v lua.LValue, stack int) resp.Value {
 	if stack > maxReplyStack {
 		return resp.Err(errLuaStack)
 	}
+	if e.run.replyLeft -= replySize; e.run.replyLeft < 0 {
+		return resp.Null
+	}
 	switch v := v.(type) {
 	case lua.LString:
-		return resp.Str(strings.Clone(string(v)))
+		return resp.Str(e.replyText(v))
 	case lua.LNumber:
 		return resp.Int(toInteger(float64(v)))
 	case lua.LBool:
@@ -159,13 +187,13 @@ func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 		s, okText := m.RawGetString("string").(lua.LString)
 		format, okFormat := m.RawGetString("format").(lua.LString)
 		if okText && okFormat {
-			return resp.VerbatimText(string(format), strings.Clone(string(s)))
+			return resp.VerbatimText(string(format), e.replyText(s))
 		}
 	}
 	list := make([]resp.Value, 0, min(t.Len(), 64)) // #t may count far beyond the first nil
 	for i := 1; ; i++ {
 		v := t.RawGetInt(i)
-		if v == lua.LNil {
+		if v == lua.LNil || e.run.replyLeft < 0 {
 			return resp.List(list...)
 		}
 		list = append(list, e.replyAt(v, stack+stackOfArray))
@@ -175,7 +203,7 @@ func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 // entries are the keys of a table, each followed by its value.
 func (e *Engine) entries(t *lua.LTable, stack int) []resp.Value {
 	list := []resp.Value{}
-	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+	for k, v := t.Next(lua.LNil); k != lua.LNil && e.run.replyLeft >= 0; k, v = t.Next(k) {
 		list = append(list, e.replyAt(k, stack+stackOfKey), e.replyAt(v, stack+stackOfValue))
 	}
 	return list
@@ -184,7 +212,7 @@ func (e *Engine) entries(t *lua.LTable, stack int) []resp.Value {
 // members are the keys of a table.
 func (e *Engine) members(t *lua.LTable, stack int) []resp.Value {
 	list := []resp.Value{}
-	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
+	for k, _ := t.Next(lua.LNil); k != lua.LNil && e.run.replyLeft >= 0; k, _ = t.Next(k) {
 		list = append(list, e.replyAt(k, stack+stackOfValue))
 	}
 	return list

@@ -24,6 +24,7 @@ type Engine struct {
 	resolve    Resolver
 	noFast     bool
 	noClosures bool
+	maxReply   int                // bytes
 	scripts    map[string]*Script // by SHA1
 
 	compiled     []*Script // in the order in which they will be put away
@@ -42,19 +43,20 @@ type Engine struct {
 
 // run is the state of one execution.
 type run struct {
-	host   Host
-	script *Script
-	step   func(Step)
-	proto  int     // 2, or 3 after redis.setresp(3)
-	ticks  int     // since the script began
-	killed killed  // why the host has ended the script
-	depth  int     // nested calls from Go into Lua
-	guests []guest // the protected calls, the innermost one last
-	loaded []*chunk
-	args   [][]byte // of the command being called
-	digits []byte   // what the numbers among args are printed into
-	boxes  boxes
-	text   []byte // what closures have concatenated
+	host      Host
+	script    *Script
+	step      func(Step)
+	proto     int     // 2, or 3 after redis.setresp(3)
+	ticks     int     // since the script began
+	killed    killed  // why the host has ended the script
+	replyLeft int     // bytes that the reply may take
+	depth     int     // nested calls from Go into Lua
+	guests    []guest // the protected calls, the innermost one last
+	loaded    []*chunk
+	args      [][]byte // of the command being called
+	digits    []byte   // what the numbers among args are printed into
+	boxes     boxes
+	text      []byte // what closures have concatenated
 }
 
 // RunOptions are the settings of one execution.
@@ -67,7 +69,7 @@ type RunOptions struct {
 // New returns an engine that finds commands by resolve. It costs next to
 // nothing until the first script is compiled.
 func New(resolve Resolver) *Engine {
-	return &Engine{resolve: resolve, scripts: make(map[string]*Script)}
+	return &Engine{resolve: resolve, maxReply: maxReply, scripts: make(map[string]*Script)}
 }
 
 // SetFastPass switches the optimisation of scripts compiled from now on; it is

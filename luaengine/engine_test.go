@@ -187,6 +187,9 @@ func TestLimitEndsEveryScript(t *testing.T) {
 		"string.gsub(string.rep('a', 40), string.rep('a*', 30) .. 'b', '')",
 		"table.sort({1,2,3,4,5}, function(a, b) while true do end end)",
 		"local t = {} for i = 1, 900 do t = {t, t} end cjson.encode(t)",
+		"local s = '[' .. string.rep('1,', 2e4) .. '1]' for i = 1, 100 do cjson.decode(s) end",
+		"local s = string.rep('1', 5e4) for i = 1, 100 do cmsgpack.unpack_one(s) end",
+		"for i = 1, 100 do loadstring('return ' .. i) end",
 		"local t = {} for i = 1, 15 do t = {t, t, t, t} end cmsgpack.pack(t)",
 		"local t = {} for i = 1, 100 do t[i] = string.rep('x', 2^20) end",
 		"local s = string.rep('x', 2^16) for i = 1, 11 do s = s .. s end",
@@ -200,6 +203,24 @@ func TestLimitEndsEveryScript(t *testing.T) {
 		require.Contains(t, got, "(error) ERR Error running script: killed script: ", script)
 		require.Equal(t, "(integer) 1", show(runScript(e, h, "return 1", nil, nil), ""), "the engine lives on")
 	}
+}
+
+// TestRepliesAreBounded: few tables that hold each other twice, and texts that are there
+// once, make no reply that fills the memory.
+func TestRepliesAreBounded(t *testing.T) {
+	e := New(fakeResolve)
+	e.maxReply = 1 << 20
+	for _, script := range []string{
+		"local t = {} for i = 1, 60 do t = {t, t} end return t",
+		"local t = {} for i = 1, 60 do t = {map = {a = t, b = t}} end return t",
+		"local t = {} for i = 1, 60 do t = {set = {[t] = 1, [{t}] = 1}} end return t",
+		"local s, t = string.rep('x', 2^10), {} for i = 1, 2000 do t[i] = s end return t",
+		"local s = string.rep('x', 2^18) return {s, s, s, s, s, s, s, s}",
+		"local s, t = string.rep('x', 2^18), {} for i = 1, 8 do t[i] = s end return t",
+	} {
+		require.Equal(t, "(error) ERR not enough memory for the reply", show(runScript(e, newFakeHost(), script, nil, nil), ""))
+	}
+	require.Equal(t, "(integer) 1", show(runScript(e, newFakeHost(), "return 1", nil, nil), ""), "the engine lives on")
 }
 
 // TestSteps: a run in steps names each statement's line and replies the same.

@@ -16,6 +16,7 @@ const (
 	errReadOnlyTable = "Attempt to modify a readonly table"
 	errLuaStack      = "ERR reached lua stack limit"
 	errMemory        = "not enough memory"
+	errLongReply     = "ERR not enough memory for the reply"
 	errAssertion     = "assertion failed!"
 	errUnpack        = "too many results to unpack"
 	errForBound      = "'for' %s must be a number"

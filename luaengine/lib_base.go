@@ -230,6 +230,7 @@ func (e *Engine) baseLoadString(L *lua.LState) int {
 
 // loadChunk compiles a chunk that lives as long as the run.
 func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
+	e.checkLimit(L) // a compilation may take as long as thousands of ticks
 	c, err := e.compile(strings.Clone(text), strings.Clone(name), false, e.run.depth+1)
 	if err != nil {
 		L.Push(lua.LNil)

@@ -44,6 +44,19 @@ func (e *Engine) countString(n int) string {
 	return ""
 }
 
+// readPerTick is how many bytes a decoder reads for a tick.
+const readPerTick = 16
+
+// countReading counts a text of n bytes that a decoder is given, and ends the script if
+// its host says so.
+func (e *Engine) countReading(L *lua.LState, n int) {
+	before := e.run.ticks / ticksPerCheck
+	e.run.ticks += n / readPerTick
+	if e.run.ticks/ticksPerCheck != before {
+		e.checkLimit(L)
+	}
+}
+
 // checkLimit ends the script if its host says so.
 func (e *Engine) checkLimit(L *lua.LState) {
 	if text := e.run.host.Limit(); text != "" {
