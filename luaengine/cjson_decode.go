@@ -183,6 +183,7 @@ func (d *jsonDecoder) unit(i int) (rune, bool) {
 }
 
 func (d *jsonDecoder) value(t jsonToken, depth int) lua.LValue {
+	d.e.tick(d.L)
 	switch t.kind {
 	case "T_STRING", "T_NUMBER", "T_BOOLEAN", "T_NULL":
 		return t.v
