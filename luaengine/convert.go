@@ -152,10 +152,10 @@ func (e *Engine) replyAt(v lua.LValue, stack int) resp.Value {
 }
 
 // errorReply is the reply of an error with a text. Whether it is counted already is
-// for the script to say, if the error is a table.
-// Source: script_lua.c, luaExtractErrorInformation.
+// for the script to say, if the error is a table. Line breaks at its end are dropped.
+// Source: script_lua.c, luaExtractErrorInformation; networking.c, addReplyErrorFormatInternal.
 func errorReply(v lua.LValue, text string) resp.Value {
-	reply := resp.Err(oneLine(text))
+	reply := resp.Err(oneLine(strings.TrimRight(cString(text), "\r\n")))
 	if t, ok := v.(*lua.LTable); ok && t.RawGetString(fieldCounted) == lua.LTrue {
 		reply.Int = resp.Counted
 	}
