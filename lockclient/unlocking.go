@@ -113,7 +113,8 @@ func (c *Client) repeat(u *unlocking, err error) {
 		}
 		pending, overdue := c.pending(u)
 		if pending && !overdue {
-			if err = u.try(c.base); err != nil && err != ErrLost {
+			err = u.try(c.base)
+			if err != nil && err != ErrLost {
 				c.doubt(u.hold, u.lease, 0, err)
 				c.mayCome(u.hold, err)
 			}
