@@ -67,6 +67,7 @@ func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, 
 	}
 	return topology.Config{
 		Plan: opts.plan, Host: host, Port: port, Node: base, Virtual: opts.virtual, Seed: opts.seed,
+		Grown:   true,
 		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
 		Control: func(*topology.Node, []string) resp.Value { return resp.Err(errUncontrolled) },
 	}, nil
