@@ -168,9 +168,13 @@ func (b *busNode) NextDeadline() (wait time.Duration, ok bool) {
 	return max(b.nextCron-b.m.clock.Mono(), 0), true
 }
 
-// Settle implements ClusterBus: it does what follows from what has just happened.
-// Source: clusterBeforeSleep of Redis 7.0.
+// Settle implements ClusterBus: it does what follows from what has just happened,
+// unless a script runs, behind which it is called again.
+// Source: clusterBeforeSleep of Redis 7.0, which processEventsWhileBlocked leaves out.
 func (b *busNode) Settle() {
+	if b.node().Interrupted() {
+		return
+	}
 	if b.self.isReplica() {
 		b.manual.check()
 		if b.election.due {

@@ -29,6 +29,7 @@ type Member struct {
 	migrations migrations
 
 	past   *past         // nil: it is not kept
+	late   []Message     // what has come while a script ran for too long, and waits for its end
 	cronAt time.Duration // on the monotonic clock; 0: nothing needs it
 	hushed bool          // see Hush
 
@@ -196,7 +197,10 @@ func (m *Member) Unblocked() *engine.Session { return m.serving.firstOther(m.nod
 
 // Dirty implements Process.
 func (m *Member) Dirty() []*engine.Session {
-	m.handover.check()
+	if !m.node.Interrupted() {
+		m.catchUp()
+		m.handover.check()
+	}
 	if m.bus != nil {
 		m.bus.Settle()
 	}
@@ -228,42 +232,79 @@ func (m *Member) dropKilled() {
 // Outbox implements Process.
 func (m *Member) Outbox() []Message { return m.post.Take() }
 
-// Receive implements Process.
+// Receive implements Process. While a script runs for too long the bus and the clients
+// among the other processes are served, as Redis serves them: a node that is busy is not
+// taken for one that is down. What concerns replication waits.
+// Source: processEventsWhileBlocked of Redis 7.0.
 func (m *Member) Receive(msg Message) {
+	interrupted := m.node.Interrupted()
 	switch {
 	case msg.Conn == (Conn{}):
-		m.gone(msg)
+		m.clientsGone(msg)
+		if !interrupted {
+			m.linksGone(msg)
+		}
 	case msg.Conn.Lane == Client && msg.Conn.Dialer != m.ID():
 		m.serving.Receive(msg)
+		return
+	case msg.Conn.Lane == Bus && m.bus != nil:
+		m.bus.Receive(msg)
+		return
+	case !interrupted:
+		m.receiveLink(msg)
+	}
+	if interrupted {
+		m.late = append(m.late, msg)
+	}
+}
+
+// receiveLink takes a message of a link of the node's own.
+func (m *Member) receiveLink(msg Message) {
+	switch {
 	case msg.Conn.Lane == Client:
 		m.migrations.receive(msg)
 	case msg.Conn.Lane == Replication && msg.Conn.Dialer == m.ID():
 		m.up.receive(msg)
 	case msg.Conn.Lane == Replication:
 		m.down.receive(msg)
-	case m.bus != nil:
-		m.bus.Receive(msg)
 	case msg.Body != (any)(Closed{}):
 		m.post.Close(msg.From, msg.Conn)
 	}
 }
 
-// gone follows the death of another process.
-func (m *Member) gone(msg Message) {
+// clientsGone and linksGone follow the death of another process.
+func (m *Member) clientsGone(msg Message) {
 	m.serving.Receive(msg)
+	if m.bus != nil {
+		m.bus.Receive(msg)
+	}
+}
+
+func (m *Member) linksGone(msg Message) {
 	m.migrations.receive(msg)
 	m.down.gone(msg.From)
 	if m.up.to == msg.From && m.up.conn != (Conn{}) {
 		m.up.lost()
 	}
-	if m.bus != nil {
-		m.bus.Receive(msg)
+}
+
+// catchUp takes what has come while a script ran.
+func (m *Member) catchUp() {
+	late := m.late
+	m.late = nil
+	for _, msg := range late {
+		if msg.Conn == (Conn{}) {
+			m.linksGone(msg)
+		} else {
+			m.receiveLink(msg)
+		}
 	}
 }
 
 // Restart implements Process.
 func (m *Member) Restart(keepData bool) {
 	m.serving.Forget()
+	m.late = nil
 	m.migrations = migrations{m: m}
 	m.down = downstream{m: m, number: m.down.number}
 	m.handover = handover{m: m}

@@ -144,6 +144,14 @@ func (s *Server) Do(f func(Machine)) {
 	t.end()
 }
 
+// Visit is Do, but does not wait for the end of a script that has run past its time
+// limit: f then runs between two of its steps, as clients' commands do.
+func (s *Server) Visit(f func(Machine)) {
+	t := turn{server: s, visiting: s.gate.enter()}
+	f(s.machine)
+	t.end()
+}
+
 // TryDo is Do, but for a machine that is frozen, which it does not wait for: it
 // returns false.
 func (s *Server) TryDo(f func(Machine)) (done bool) {

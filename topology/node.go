@@ -51,13 +51,16 @@ func (n *Node) Down() bool { return n.down.Load() }
 
 // Do calls f with the node's process while nobody else uses it; it waits while
 // the node is frozen. It returns false when the process is down.
-func (n *Node) Do(f func(p cluster.Process)) (done bool) {
+func (n *Node) Do(f func(p cluster.Process)) (done bool) { return n.use((*server.Server).Do, f) }
+
+// use is Do, by a method of the server's.
+func (n *Node) use(do func(*server.Server, func(server.Machine)), f func(p cluster.Process)) (done bool) {
 	n.life.RLock()
 	defer n.life.RUnlock()
 	if n.down.Load() {
 		return false
 	}
-	n.server.Do(func(server.Machine) {
+	do(n.server, func(server.Machine) {
 		if !n.down.Load() { // it may have been killed while it was frozen
 			f(n.process)
 			done = true
@@ -92,11 +95,11 @@ func (n *Node) receive() {
 	}()
 }
 
-// deliver hands over what has arrived, one by one. For a process that is down
-// its computer answers.
+// deliver hands over what has arrived, one by one, also while a script runs for too
+// long. For a process that is down its computer answers.
 func (n *Node) deliver(messages []cluster.Message) {
 	for _, m := range messages {
-		received := n.Do(func(p cluster.Process) { p.Receive(m) })
+		received := n.use((*server.Server).Visit, func(p cluster.Process) { p.Receive(m) })
 		if !received && m.Body != (any)(cluster.Closed{}) {
 			n.topology.network.sendAll([]cluster.Message{cluster.Nobody(m)})
 		}

@@ -252,6 +252,10 @@ func (n *Node) Dirty() []*Session {
 	return n.handed
 }
 
+// Interrupted reports whether the shell has come in from within Config.Limit: a
+// script is between two of its steps.
+func (n *Node) Interrupted() bool { return n.depth > 0 }
+
 // Keyspace is the node's data, for inspection and for the families that other
 // packages register. Whoever writes through it bypasses replication.
 func (n *Node) Keyspace() *datastore.Keyspace { return n.keys }
