@@ -29,6 +29,8 @@ func TestBusyMasterStaysMaster(t *testing.T) {
 		require.NotContains(t, m2.do("CLUSTER NODES"), "fail")
 	}
 	require.Contains(t, m1.do("PING"), "BUSY")
+	require.Contains(t, m1.do("GET b"), "BUSY")
+	require.Contains(t, m1.do("GET foo"), "MOVED") // of another slot: who asks needs not wait here
 	require.Equal(t, "OK", m1.do("SCRIPT KILL"))
 	require.Contains(t, m1.do("ROLE"), "master")
 	require.Contains(t, dial(t, top.Node("r1")).do("ROLE"), "slave")

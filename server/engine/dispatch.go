@@ -151,17 +151,12 @@ func (c *Call) refusal() string {
 		return errNoAuth
 	case s.isLink():
 		return ""
-	case s.monitors && flags&(Write|ReadOnly|MayReplicate) != 0:
-		return "ERR Replica can't interact with the keyspace"
 	case s.tx.active && flags&NoMulti != 0:
 		return errNoMulti
 	case s.user.restricted:
 		if bad := c.denied(); bad != "" {
 			return bad
 		}
-	}
-	if n.scripts.host.running && flags&AllowBusy == 0 {
-		return n.scripts.host.busy()
 	}
 	if n.cfg.Topology != nil {
 		if bad := c.redirect(); bad != "" {
@@ -187,6 +182,10 @@ func (c *Call) refusal() string {
 			"QUIT / RESET are allowed in this context"
 	case flags&Stale == 0 && n.stale():
 		return errMasterDown
+	case n.scripts.host.running && flags&AllowBusy == 0:
+		return n.scripts.host.busy()
+	case s.monitors && flags&(Write|ReadOnly|MayReplicate) != 0:
+		return "ERR Replica can't interact with the keyspace"
 	}
 	return ""
 }

@@ -181,3 +181,26 @@ func TestKillingAScript(t *testing.T) {
 	require.Equal(t, 1, asked)
 	f.expect(other, "GET a", "(nil)")
 }
+
+// BUSY is what is said last: whatever else refuses a command comes first, as redis-server
+// 7.0.15 was asked.
+func TestBusyIsSaidLast(t *testing.T) {
+	f := newFixture(t, withLua)
+	s, other, subscriber, monitor := f.session(), f.session(), f.session(), f.session()
+	f.do(subscriber, "SUBSCRIBE a")
+	f.do(monitor, "MONITOR")
+	f.node.BecomeReplica("127.0.0.1", 7000)
+	f.node.SetMasterLink(LinkConnected)
+	f.node.cfg.Limit = func() string {
+		f.expect(other,
+			"SET a 1", "(error) READONLY You can't write against a read only replica.",
+			"PUBLISH a 1", "(error) "+errBusy,
+			"GET a", "(error) "+errBusy)
+		f.expect(subscriber, "GET a", "(error) ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "+
+			"PING / QUIT / RESET are allowed in this context")
+		require.Contains(t, f.do(monitor, "GET a"), errBusy)
+		f.do(other, "SCRIPT KILL")
+		return ""
+	}
+	require.Contains(t, f.do(s, `EVAL "while true do end" 0`), "killed by user")
+}
