@@ -267,7 +267,7 @@ func (b *busNode) slotsNode(p *peer) resp.Value {
 func (b *busNode) runShards(*engine.Call) resp.Value {
 	list := []resp.Value{}
 	for _, p := range b.peers {
-		if p.isReplica() {
+		if !p.isMaster() { // a replica, or a node that is being met
 			continue
 		}
 		slots := []resp.Value{}
