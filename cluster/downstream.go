@@ -168,7 +168,7 @@ func (d *downstream) cron() {
 	replicas := n.Replicas()
 	period := n.Number("repl-ping-replica-period")
 	if d.loops%period == 0 && len(replicas) > 0 && !d.m.standsStill() {
-		n.Propagate("PING")
+		n.Propagate("ping")
 	}
 	for _, r := range replicas {
 		if now-r.AckedAt > d.m.node.Number("repl-timeout") {

@@ -54,7 +54,7 @@ func (e effects) quiet() bool {
 }
 
 var (
-	pingEffect   = resp.AppendCommand(nil, "PING")
+	pingEffect   = resp.AppendCommand(nil, "ping")
 	getAckEffect = resp.AppendCommand(nil, "REPLCONF", "GETACK", "*")
 )
 

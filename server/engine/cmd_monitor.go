@@ -29,9 +29,9 @@ func runMonitor(c *Call) resp.Value {
 }
 
 // feedMonitors shows a command to the sessions that have asked for all of them,
-// unless it is an administrator's.
+// unless it is an administrator's. At a replica they see what its master sends, too.
 func (c *Call) feedMonitors() {
-	if c.Cmd.Flags&Admin != 0 || c.Session.isLink() {
+	if c.Cmd.Flags&Admin != 0 {
 		return
 	}
 	now := c.Node.cfg.Clock.Wall()

@@ -126,7 +126,7 @@ func (n *Node) feedOutside() {
 // pingOutside keeps the connections of replicas outside of the process alive.
 func (n *Node) pingOutside(now int64) {
 	if n.pings() && now >= n.repl.pingAt {
-		n.Propagate("PING")
+		n.Propagate("ping")
 		n.repl.pingAt = now + n.pingMillis()
 	}
 }
