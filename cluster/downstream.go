@@ -172,7 +172,7 @@ func (d *downstream) cron() {
 	}
 	for _, r := range replicas {
 		if now-r.AckedAt > d.m.node.Number("repl-timeout") {
-			d.drop(d.byReplica(r.ID))
+			d.sendAway(r.ID)
 		}
 	}
 	if len(replicas) > 0 || d.m.up.host != "" || d.alone == 0 {
@@ -244,11 +244,13 @@ func (d *downstream) find(name Conn) *feed {
 	return nil
 }
 
-func (d *downstream) byReplica(id int) *feed {
+// sendAway ends the link to a replica, in the topology or outside of the process.
+func (d *downstream) sendAway(id int) {
 	for _, f := range d.feeds {
 		if f.id == id {
-			return f
+			d.drop(f)
+			return
 		}
 	}
-	panic("cluster: a replica without a link")
+	d.m.node.CloseOutside(id)
 }

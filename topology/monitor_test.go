@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -44,4 +45,19 @@ func TestMonitorAtReplica(t *testing.T) {
 		}
 		require.Regexp(t, from+strings.ReplaceAll(want, `"`, `\\"`)+`"$`, line)
 	}
+}
+
+// A replica outside of the process that is silent for repl-timeout is sent away, like
+// one of the topology.
+func TestSilentReplicaOutsideIsSentAway(t *testing.T) {
+	top := start(t, Config{
+		Plan: cluster.Plan{Masters: 1, Replicas: 1},
+		Node: engine.Config{Parameters: map[string]string{"repl-timeout": "1"}},
+	})
+	outside := dial(t, top.Node("m1"))
+	outside.send("PSYNC ? -1")
+	require.NoError(t, outside.conn.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err := io.Copy(io.Discard, outside.in)
+	require.NoError(t, err)
+	require.Equal(t, "PONG", dial(t, top.Node("m1")).do("PING"))
 }

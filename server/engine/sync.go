@@ -100,6 +100,16 @@ func (n *Node) detachOutside(s *Session) {
 	}
 }
 
+// CloseOutside ends the connection of a replica outside of the process.
+func (n *Node) CloseOutside(id int) {
+	for _, s := range n.repl.outside {
+		if s.outsideID() == id {
+			s.closing = true
+			n.markDirty(s)
+		}
+	}
+}
+
 // feedOutside sends the replicas outside of the process what they do not have yet.
 func (n *Node) feedOutside() {
 	if len(n.repl.outside) == 0 {
