@@ -161,9 +161,10 @@ func (f *huntFlags) sample(
 	return done.Hit, done.Result, stopped, nil
 }
 
-// within is the bound in words.
+// within is the bound in words: what comes later than the end of a run is in no schedule.
 func (f *huntFlags) within(s *sim.Scenario) string {
-	return several(s.World.Clients, "client") + ", at most " + several(f.bound, "fault") + ofKinds(s)
+	return several(s.World.Clients, "client") + ", up to " + sim.DurationText(s.For) + ", at most " +
+		several(f.bound, "fault") + ofKinds(s)
 }
 
 func ofKinds(s *sim.Scenario) string {

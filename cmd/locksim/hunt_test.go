@@ -399,7 +399,7 @@ func TestExhaustiveHunt(t *testing.T) {
 	folder, file := writeScenario(t, text)
 	code, out, errs := locksim("hunt", file, "--strategy", "exhaustive", "--bound", "1", "--out", folder)
 	require.Equal(t, exitExpected, code, errs)
-	require.Contains(t, out, "2 clients, at most 1 fault (pause): ")
+	require.Contains(t, out, "2 clients, up to 8s, at most 1 fault (pause): ")
 	code, replayed, errs := locksim(replays(out)[0]...)
 	require.Equal(t, exitExpected, code, errs)
 	require.Contains(t, replayed, "the same run, event for event")
@@ -437,7 +437,7 @@ func TestHuntByPriorities(t *testing.T) {
 	args := []string{"hunt", file, "--strategy", "pct", "--out", folder}
 	code, out, errs := locksim(append(args, "--root", "7", "--seeds", "2000")...)
 	require.Equal(t, exitExpected, code, errs)
-	require.Regexp(t, `^2 clients, at most 1 fault \(pause\), root 7: \d+ schedules? of up to \d+ actions at random `+
+	require.Regexp(t, `^2 clients, up to 8s, at most 1 fault \(pause\), root 7: \d+ schedules? of up to \d+ actions at random `+
 		`in \S+ s, exclusion violated by that of seed 7000`, out)
 	code, replayed, errs := locksim(replays(out)[0]...)
 	require.Equal(t, exitExpected, code, errs)
