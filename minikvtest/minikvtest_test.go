@@ -60,7 +60,7 @@ func client(t *testing.T, s *Server) *redis.Client {
 }
 
 func TestRunServesOverTCP(t *testing.T) {
-	s := Run(t)
+	s := Run(t, Param("requirepass", "p@ss:word/?#"))
 	options, err := redis.ParseURL(s.URL())
 	require.NoError(t, err)
 	c := redis.NewClient(options)

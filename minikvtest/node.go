@@ -2,6 +2,7 @@ package minikvtest
 
 import (
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,15 @@ func (n *Node) Host() string { host, _, _ := net.SplitHostPort(n.Addr()); return
 // Port is the address's port.
 func (n *Node) Port() string { _, port, _ := net.SplitHostPort(n.Addr()); return port }
 
-// URL is redis://host:port.
-func (n *Node) URL() string { return "redis://" + n.Addr() }
+// URL is redis://host:port, or redis://default:password@host:port if the nodes were
+// given a password with Param("requirepass", …).
+func (n *Node) URL() string {
+	u := url.URL{Scheme: "redis", Host: n.Addr()}
+	if password := n.servers.password; password != "" {
+		u.User = url.UserPassword("default", password)
+	}
+	return u.String()
+}
 
 // Dial connects a client in memory.
 func (n *Node) Dial() (net.Conn, error) { return n.n.Dial() }

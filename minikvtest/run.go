@@ -161,6 +161,7 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 		t.Fatalf("minikvtest: %v", err)
 	}
 	servers := newServers(t, top, plan)
+	servers.password = s.Node.Parameters["requirepass"]
 	t.Cleanup(func() {
 		if t.Failed() {
 			servers.showTrace(s.lines)

@@ -23,6 +23,8 @@ type Servers struct {
 	plan  cluster.Plan
 	nodes []*Node
 	clock *Clock
+
+	password string // that the nodes were given with Param
 }
 
 func newServers(t testing.TB, top *topology.Topology, plan cluster.Plan) *Servers {
