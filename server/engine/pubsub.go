@@ -12,12 +12,13 @@ import (
 type pubsub struct {
 	channels map[string][]*Session // who subscribed, in that order
 	shards   map[string][]*Session // the same for sharded channels
-	patterns []patternSubs         // in the order in which each was first subscribed to
+	patterns map[string]*patternSubs
+	inOrder  []*patternSubs // in which each was first subscribed to; some have nobody any more
 }
 
 type patternSubs struct {
 	pattern  string
-	sessions []*Session
+	sessions []*Session // empty: it is no longer among the patterns
 }
 
 // subscriptions is what one session listens to, each list in the order of
@@ -91,9 +92,15 @@ func (s *nameSet) remove(name string) bool {
 	if !s.has(name) {
 		return false
 	}
-	delete(s.some.index, name)
-	at := slices.Index(s.some.list, name)
-	s.some.list = slices.Delete(s.some.list, at, at+1)
+	one := s.some
+	delete(one.index, name)
+	switch at := slices.Index(one.list, name); at {
+	case 0: // as when all are removed, of which there may be thousands
+		one.list[0] = ""
+		one.list = one.list[1:]
+	default:
+		one.list = slices.Delete(one.list, at, at+1)
+	}
 	return true
 }
 
@@ -189,9 +196,8 @@ func (n *Node) Publish(channel, message string) int {
 	}
 	sent := deliver(n.pubsub.channels[channel],
 		resp.Str("message"), resp.Str(channel), resp.Str(message))
-	for i := range n.pubsub.patterns {
-		p := &n.pubsub.patterns[i]
-		if matchGlob(p.pattern, channel) {
+	for _, p := range n.pubsub.inOrder {
+		if len(p.sessions) > 0 && matchGlob(p.pattern, channel) {
 			sent += deliver(p.sessions,
 				resp.Str("pmessage"), resp.Str(p.pattern), resp.Str(channel), resp.Str(message))
 		}
@@ -242,27 +248,33 @@ func leave(all map[string][]*Session, name string, s *Session) {
 }
 
 func (p *pubsub) joinPattern(pattern string, s *Session) {
-	at := p.findPattern(pattern)
-	if at < 0 {
-		p.patterns = append(p.patterns, patternSubs{pattern: pattern})
-		at = len(p.patterns) - 1
+	one := p.patterns[pattern]
+	if one == nil {
+		one = &patternSubs{pattern: pattern}
+		if p.patterns == nil {
+			p.patterns = make(map[string]*patternSubs)
+		}
+		p.patterns[pattern] = one
+		p.inOrder = append(p.inOrder, one)
 	}
-	p.patterns[at].sessions = append(p.patterns[at].sessions, s)
+	one.sessions = append(one.sessions, s)
 }
 
+// leavePattern leaves a pattern that nobody listens to in its place until there are as many
+// of these as others: a client may have subscribed to thousands.
 func (p *pubsub) leavePattern(pattern string, s *Session) {
-	at := p.findPattern(pattern)
-	if at < 0 {
+	one := p.patterns[pattern]
+	if one == nil {
 		return
 	}
-	p.patterns[at].sessions = without(p.patterns[at].sessions, s)
-	if len(p.patterns[at].sessions) == 0 {
-		p.patterns = slices.Delete(p.patterns, at, at+1)
+	one.sessions = without(one.sessions, s)
+	if len(one.sessions) > 0 {
+		return
 	}
-}
-
-func (p *pubsub) findPattern(pattern string) int {
-	return slices.IndexFunc(p.patterns, func(one patternSubs) bool { return one.pattern == pattern })
+	delete(p.patterns, pattern)
+	if len(p.inOrder) >= 2*len(p.patterns) {
+		p.inOrder = slices.DeleteFunc(p.inOrder, func(one *patternSubs) bool { return len(one.sessions) == 0 })
+	}
 }
 
 // names lists the channels of a map that match a pattern ("" for all), sorted.

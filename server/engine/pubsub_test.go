@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -91,6 +92,45 @@ func TestClosingASubscriberLeavesNothing(t *testing.T) {
 	require.Empty(t, f.node.pubsub.shards)
 	require.Nil(t, f.node.sessions.first)
 	f.expect(f.session(), "PUBLISH a m", "(integer) 0")
+}
+
+// A pattern that everybody has left and somebody subscribes to again is the last one.
+func TestPatternsKeepTheirOrder(t *testing.T) {
+	f := newFixture(t)
+	s, w := f.session(), f.session()
+	for _, command := range []string{
+		"PSUBSCRIBE a*", "PSUBSCRIBE *b", "PSUBSCRIBE *", "PUNSUBSCRIBE *b", "PSUBSCRIBE *b", "PUNSUBSCRIBE a*",
+	} {
+		f.do(s, command)
+	}
+	f.node.Dirty()
+	f.expect(w, "PUBLISH ab m", "(integer) 2")
+	require.Equal(t, "1) \"pmessage\"\n2) \"*\"\n3) \"ab\"\n4) \"m\"; "+
+		"1) \"pmessage\"\n2) \"*b\"\n3) \"ab\"\n4) \"m\"", f.got(s))
+	f.expect(w, "PUBSUB NUMPAT", "(integer) 2")
+}
+
+// What a client costs at its end grows with its subscriptions, not with their square.
+func TestManySubscriptionsEndAtOnce(t *testing.T) {
+	const many = 100_000
+	f := newFixture(t)
+	subscribed := func(command string) *Session {
+		s := f.session()
+		args := [][]byte{[]byte(command)}
+		for i := range many {
+			args = append(args, strconv.AppendInt(nil, int64(i), 10))
+		}
+		f.node.Do(s, args)
+		s.Out = nil
+		return s
+	}
+	began := time.Now()
+	f.node.Close(subscribed("PSUBSCRIBE"))
+	f.do(subscribed("PSUBSCRIBE"), "PUNSUBSCRIBE")
+	f.do(subscribed("SUBSCRIBE"), "UNSUBSCRIBE")
+	require.Empty(t, f.node.pubsub.patterns)
+	require.Empty(t, f.node.pubsub.inOrder)
+	require.Less(t, time.Since(began), 10*time.Second)
 }
 
 func TestKeyspaceNotifications(t *testing.T) {
