@@ -143,6 +143,9 @@ func zadd(c *Call, reply *resp.Value, opt addOptions, pairs [][]byte) {
 			*reply = failed(err)
 			return
 		}
+		if exists && opt.nx || !exists && opt.xx {
+			continue
+		}
 		if opt.incr && exists {
 			score += old
 		}
@@ -150,7 +153,7 @@ func zadd(c *Call, reply *resp.Value, opt addOptions, pairs [][]byte) {
 			*reply = resp.Err(errScoreNaN)
 			break
 		}
-		if opt.refuses(exists, old, score) {
+		if exists && (opt.gt && score <= old || opt.lt && score >= old) {
 			continue
 		}
 		reply.SetFloat(score)
@@ -178,14 +181,6 @@ func zadd(c *Call, reply *resp.Value, opt addOptions, pairs [][]byte) {
 	default:
 		reply.SetInt(int64(added))
 	}
-}
-
-// refuses reports whether the options keep a member from getting a score.
-func (o *addOptions) refuses(exists bool, old, score float64) bool {
-	if !exists {
-		return o.xx
-	}
-	return o.nx || o.gt && score <= old || o.lt && score >= old
 }
 
 func (o *addOptions) event() string {
