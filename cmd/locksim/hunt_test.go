@@ -437,8 +437,8 @@ func TestHuntByPriorities(t *testing.T) {
 	args := []string{"hunt", file, "--strategy", "pct", "--out", folder}
 	code, out, errs := locksim(append(args, "--root", "7", "--seeds", "2000")...)
 	require.Equal(t, exitExpected, code, errs)
-	require.Regexp(t, `^2 clients, up to 8s, at most 1 fault \(pause\), root 7: \d+ schedules? of up to \d+ actions at random `+
-		`in \S+ s, exclusion violated by that of seed 7000`, out)
+	require.Regexp(t, `^2 clients, up to 8s, at most 1 fault \(pause\), root 7: \d+ schedules? of up to \d+ actions `+
+		`at random in \S+ s, exclusion violated by that of seed 7000`, out)
 	code, replayed, errs := locksim(replays(out)[0]...)
 	require.Equal(t, exitExpected, code, errs)
 	require.Contains(t, replayed, "the same run, event for event")
