@@ -383,7 +383,7 @@ func (u *Untimed) isHistory(a Action) bool {
 		return false
 	case Pause, Unpause, Leap, Cut, Mend:
 		n := u.node(a.To)
-		return u.exact || u.foreign || n != nil && !n.alone()
+		return !u.keysTell() || n != nil && !n.alone()
 	}
 	return true
 }

@@ -284,7 +284,7 @@ func (q quiet) and(events uint64) quiet {
 // watchdog for each, so what it hears of the renewals on one has nothing to do with what
 // it hears of those on another, until it does something else.
 func (u *Untimed) renews(m *message) bool {
-	if u.exact || u.alike || u.foreign || len(u.w.groups) == 1 || len(m.args) < 2 {
+	if !u.keysTell() || u.alike || len(u.w.groups) == 1 || len(m.args) < 2 {
 		return false
 	}
 	return slices.ContainsFunc(u.scripts, func(s *lockclient.Script) bool {

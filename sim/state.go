@@ -179,12 +179,16 @@ func (u *Untimed) sums(l line) []uint64 {
 	return list
 }
 
+// keysTell reports whether a server's keys are all of it that matters: neither does a check
+// look at everything, nor do clients ask for what nobody knows.
+func (u *Untimed) keysTell() bool { return !u.exact && !u.foreign }
+
 // isTold reports whether the state tells all of a node that matters: of one that is
 // alone, and of a master and its replicas where none comes back. Beside the clients of a
 // test that takes the history of the first, and the others only tell what they have heard.
 func (u *Untimed) isTold(n *node) bool {
 	returns := func(kind string) bool { f := untimedFaults[kind]; return f.verb == Kill && f.targets&aMaster != 0 }
-	return n.alone() || !u.exact && !u.foreign && !slices.ContainsFunc(u.kinds, returns)
+	return n.alone() || u.keysTell() && !slices.ContainsFunc(u.kinds, returns)
 }
 
 // isGone reports whether a node has crashed for good: but for what is under way nothing
@@ -278,7 +282,7 @@ func (c *conn) listensTo() (sum uint64) {
 // A server without replicas has no history, where it is known what clients ask for: its
 // state tells all of it.
 func (u *Untimed) reached(a, from trace.Actor, what uint64) {
-	if n := u.node(a); n != nil && n.alone() && !u.exact && !u.foreign {
+	if n := u.node(a); n != nil && n.alone() && u.keysTell() {
 		return
 	}
 	h := &u.history[a]

@@ -223,7 +223,7 @@ func (u *Untimed) isVoid(m *message) bool {
 func (u *Untimed) isUnnoticed(m *message, l *line) bool {
 	subscribes := func(s step) bool { return s.on.(*message).place == pubsubPlace }
 	ends := m.conn.ends
-	return !u.exact && !u.foreign && m.conn.n.alone() && (len(ends) <= pubsubPlace || ends[pubsubPlace] == nil) &&
+	return u.keysTell() && m.conn.n.alone() && (len(ends) <= pubsubPlace || ends[pubsubPlace] == nil) &&
 		!slices.ContainsFunc(l.steps, subscribes)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -161,8 +160,8 @@ func anyRoot() uint64 { return 1 + rand.Uint64N(999_999) }
 
 // checkSeeds checks how many seeds there are, of which root, and how many at a time.
 func (f *huntFlags) checkSeeds() error {
-	if f.seeds < 1 || f.seeds > maxSeeds {
-		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	if f.seeds < 1 || f.seeds > explore.SeedsOfRoot {
+		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, explore.SeedsOfRoot)
 	}
 	if f.workers < 0 || f.workers > maxWorkers {
 		return fmt.Errorf("--workers %d: expected a number from 0 to %d", f.workers, maxWorkers)
@@ -182,18 +181,13 @@ func (f *huntFlags) check() error {
 	return nil
 }
 
-// maxSeeds is how many seeds a root has, maxRoot the last root that has them, and
-// maxHits how many violations a hunt may look for.
-const (
-	maxSeeds = 1_000_000_000
-	maxRoot  = math.MaxUint64/maxSeeds - 1
-	maxHits  = 1000
-)
+// maxHits is how many violations a hunt may look for.
+const maxHits = 1000
 
 // checkRoot reports a root that has no seeds of its own.
 func checkRoot(root uint64) error {
-	if root > maxRoot {
-		return fmt.Errorf("--root %d: expected a number from 0 to %d", root, uint64(maxRoot))
+	if root > explore.MaxRoot {
+		return fmt.Errorf("--root %d: expected a number from 0 to %d", root, uint64(explore.MaxRoot))
 	}
 	return nil
 }

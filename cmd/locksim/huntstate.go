@@ -40,12 +40,12 @@ func (s *huntState) check() error {
 		return errors.New("expected a name and a build")
 	case s.Need != "" && !slices.Contains(sim.FaultKinds(), s.Need):
 		return fmt.Errorf("need %q: expected %s", s.Need, strings.Join(sim.FaultKinds(), ", "))
-	case s.Seeds < 1 || s.Seeds > maxSeeds:
-		return fmt.Errorf("seeds %d: expected a number from 1 to %d", s.Seeds, maxSeeds)
+	case s.Seeds < 1 || s.Seeds > explore.SeedsOfRoot:
+		return fmt.Errorf("seeds %d: expected a number from 1 to %d", s.Seeds, explore.SeedsOfRoot)
 	case s.Hits < 1 || s.Hits > maxHits:
 		return fmt.Errorf("hits %d: expected a number from 1 to %d", s.Hits, maxHits)
-	case s.Root > maxRoot:
-		return fmt.Errorf("root %d: expected a number from 0 to %d", s.Root, uint64(maxRoot))
+	case s.Root > explore.MaxRoot:
+		return fmt.Errorf("root %d: expected a number from 0 to %d", s.Root, uint64(explore.MaxRoot))
 	case s.Tried < 0 || s.Tried > s.Seeds:
 		return fmt.Errorf("tried %d: expected a number from 0 to %d", s.Tried, s.Seeds)
 	case s.Other < 0:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minikv/sim/explore"
 	"minikv/sim/matrix"
 )
 
@@ -69,11 +70,11 @@ that the row's file lists with their reason.`,
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command) error {
-	if f.seeds < 1 || f.seeds > maxSeeds {
-		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, maxSeeds)
+	if f.seeds < 1 || f.seeds > explore.SeedsOfRoot {
+		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, explore.SeedsOfRoot)
 	}
-	if f.find < 0 || f.find > maxSeeds {
-		return fmt.Errorf("--find %d: expected a number from 0 to %d", f.find, maxSeeds)
+	if f.find < 0 || f.find > explore.SeedsOfRoot {
+		return fmt.Errorf("--find %d: expected a number from 0 to %d", f.find, explore.SeedsOfRoot)
 	}
 	if f.pages != "" && f.format != "html" {
 		return fmt.Errorf("--pages %s: expected --format html as well, which links to them", f.pages)

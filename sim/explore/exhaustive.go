@@ -176,8 +176,9 @@ func (e *exhaustive) schedule() (more bool, err error) {
 	}
 	e.done.Schedules++
 	e.done.Deepest = max(e.done.Deepest, len(e.path))
-	first := e.done.Schedules+e.done.Walks == 1
-	e.done.Unjudged = unjudged(e.done.Unjudged, first, u.Results(), e.untimed.checks)
+	if first := e.done.Schedules+e.done.Walks == 1; first || len(e.done.Unjudged) > 0 {
+		e.done.Unjudged = unjudged(e.done.Unjudged, first, u.Results(), e.untimed.checks)
+	}
 	e.judge(u)
 	if more = e.next(); more {
 		err = e.estimate()

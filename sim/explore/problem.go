@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -52,11 +53,14 @@ type Hit struct {
 	amounts []sim.FaultRange // of the kinds of fault that were drawn
 }
 
-// roots is how many seeds a root has.
-const roots = 1_000_000_000
+// SeedsOfRoot is how many seeds a root has, MaxRoot the last root that has them.
+const (
+	SeedsOfRoot = 1_000_000_000
+	MaxRoot     = math.MaxUint64/SeedsOfRoot - 1
+)
 
 // Seed is the i-th seed of a root: root 3 has 3000000000, 3000000001, …
-func Seed(root uint64, i int) uint64 { return root*roots + uint64(i) }
+func Seed(root uint64, i int) uint64 { return root*SeedsOfRoot + uint64(i) }
 
 // checks are the names of the checks that count.
 func (p *Problem) checks() ([]string, error) {

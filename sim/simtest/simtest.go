@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,12 +27,6 @@ type Test struct {
 // replayVariable names the file that a test runs instead of looking for one.
 const replayVariable = "SIMTEST_REPLAY"
 
-// rootSeeds is how many seeds a root has, maxRoot the last root that has them.
-const (
-	rootSeeds = 1_000_000_000
-	maxRoot   = math.MaxUint64/rootSeeds - 1
-)
-
 // Run fails the test if a check that the scenario expects to hold is violated
 // with one of the seeds, or has a verdict with none of them, or if one that it
 // expects to be violated never is.
@@ -44,10 +37,10 @@ func Run(t testing.TB, test Test) {
 		return
 	}
 	switch {
-	case test.Seeds < 0 || test.Seeds > rootSeeds:
-		t.Fatalf("simtest: Seeds: %d: expected 1 to %d, or 0 for 1,000", test.Seeds, rootSeeds)
-	case test.Root > maxRoot:
-		t.Fatalf("simtest: Root: %d: expected at most %d", test.Root, uint64(maxRoot))
+	case test.Seeds < 0 || test.Seeds > explore.SeedsOfRoot:
+		t.Fatalf("simtest: Seeds: %d: expected 1 to %d, or 0 for 1,000", test.Seeds, explore.SeedsOfRoot)
+	case test.Root > explore.MaxRoot:
+		t.Fatalf("simtest: Root: %d: expected at most %d", test.Root, uint64(explore.MaxRoot))
 	}
 	s, err := sim.ParseScenario(t.Name()+".scenario", test.Scenario)
 	if err != nil {
