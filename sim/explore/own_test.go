@@ -115,3 +115,14 @@ func TestReducedSearchOfRequestsThatAskNothing(t *testing.T) {
 		})
 	}
 }
+
+// A search without schedules at random says as well which checks none has judged.
+func TestExhaustSaysWhatWasNeverJudged(t *testing.T) {
+	p := problem(t, "world clients=2 lock=mutex rounds=1 hold=0s think=0s ttl=1s\n"+
+		"expect exclusion=holds leak=holds\nrun for=2s\n")
+	done, err := Exhaust(t.Context(), p, Bound{Schedules: 100_000})
+	require.NoError(t, err)
+	require.Zero(t, done.Walks)
+	require.Len(t, done.Unjudged, 1)
+	require.Equal(t, "leak", done.Unjudged[0].Check)
+}
