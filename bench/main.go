@@ -23,7 +23,18 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
+	var s settings
+	measure := false
+	cmd := newCommand(&s, &measure)
+	err := cmd.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n\n%s", err, cmd.UsageString())
+		os.Exit(2)
+	}
+	if !measure {
+		return // it has told how it is used
+	}
+	if err := run(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -38,16 +49,23 @@ type settings struct {
 	save   bool
 }
 
-func newCommand() *cobra.Command {
-	var s settings
+// newCommand reads the arguments into s, and notes whether there is to be measured.
+func newCommand(s *settings, measure *bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "bench",
 		Short:         "Measure minikv beside redis-server and miniredis",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), s)
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case s.rounds < 1:
+				return fmt.Errorf("--rounds %d: expected 1 or more", s.rounds)
+			case s.length < time.Millisecond:
+				return fmt.Errorf("--round %v: expected 1ms or more", s.length)
+			}
+			*measure = true
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&s.quick, "quick", false, "only the rows that have floors, in under 45 s")
