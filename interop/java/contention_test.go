@@ -16,9 +16,20 @@ const (
 	longest = 10 * time.Second
 )
 
+// shortLease is how long Redisson sleeps that a message has not woken, in milliseconds.
+const shortLease = "3000"
+
+// forgets tells whether Redisson forgets a message that finds nobody asleep: who was
+// refused before, and sleeps after it, does so until the lease ends (docs/anomalies.md, B 26).
+func forgets(kind string) bool { return kind == "read" || kind == "write" }
+
 // contends has several threads of both parties take the lock again and again: nobody is
-// inside with anyone whom it excludes, and nobody sleeps through its turn.
+// inside with anyone whom it excludes, and nobody sleeps through its turn, but as forgets says.
 func contends(d *duel) {
+	lease := lease
+	if forgets(d.kind) {
+		lease = shortLease
+	}
 	var alone, together atomic.Int64 // who is inside, and may be so only alone, or together with others
 	var all sync.WaitGroup
 	visit := func(a actor, shares bool) error {
