@@ -183,6 +183,7 @@ func (s *stage) play() {
 		if does := map[string]func(){
 			"late":    func() { w.strike(wireFault{from: from, after: m.after, by: m.by}) },
 			"lost":    func() { w.strike(wireFault{from: from, after: m.after, cut: true}) },
+			"stuck":   func() { w.strike(wireFault{from: from, after: m.after, by: time.Hour}) },
 			"unheard": func() { w.strike(wireFault{from: from, after: m.after, message: true}) },
 		}[m.what]; does != nil {
 			does()
@@ -190,6 +191,8 @@ func (s *stage) play() {
 		}
 		time.AfterFunc(time.Until(from), map[string]func(){
 			"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
+			"endless":  func() { s.servers[m.master].Persist(context.Background(), lockKey) },
+			"told":     func() { s.servers[m.master].Publish(context.Background(), lockChannel, "0") },
 			"held":     func() { _ = replica.HoldReplication() },
 			"flows":    func() { replica.ReleaseReplication() },
 			"crashed":  func() { replica.Kill() },
@@ -243,6 +246,8 @@ func (s *stage) tell() {
 		verb, argument = "tryLock", fmt.Sprint(s.lease.Milliseconds())
 	case s.once:
 		verb, argument = "tryLock", ""
+	case s.wait > 0 && s.lease > 0:
+		verb, argument = "waitLock", fmt.Sprintf("%d,%d", s.wait.Milliseconds(), s.lease.Milliseconds())
 	case s.wait > 0:
 		verb, argument = "waitLock", fmt.Sprint(s.wait.Milliseconds())
 	case s.lease > 0:
@@ -254,20 +259,28 @@ func (s *stage) tell() {
 			continue
 		}
 		s.result("hold")
+		inner := strings.Replace(s.kind, "write", "read", 1)
 		if s.twice {
-			s.ask(lockKey, verb, argument)
+			s.askOf(inner, lockKey, verb, argument)
 			s.result("hold")
-			s.unlock()
+			s.unlock(inner)
+		}
+		last := s.kind
+		if s.downgrade {
+			s.askOf(inner, lockKey, verb, argument)
+			s.result("hold")
+			s.unlock(s.kind)
+			last = inner
 		}
 		time.Sleep(s.hold)
-		s.unlock()
+		s.unlock(last)
 	}
 }
 
-func (s *stage) unlock() {
+func (s *stage) unlock(kind string) {
 	s.result("release")
 	outcome := "failed"
-	if strings.HasPrefix(s.ask(lockKey, "unlock", ""), "ok") {
+	if strings.HasPrefix(s.askOf(kind, lockKey, "unlock", ""), "ok") {
 		outcome = "freed"
 	}
 	s.result(outcome)
@@ -281,8 +294,10 @@ func (s *stage) verb() string {
 	return "lock"
 }
 
-func (s *stage) ask(key, verb, argument string) string {
-	answer, err := s.agent.ask(request{"main", s.kind, key, verb, argument})
+func (s *stage) ask(key, verb, argument string) string { return s.askOf(s.kind, key, verb, argument) }
+
+func (s *stage) askOf(kind, key, verb, argument string) string {
+	answer, err := s.agent.ask(request{"main", kind, key, verb, argument})
 	if err != nil {
 		return err.Error()
 	}

@@ -19,7 +19,8 @@ type story struct {
 	wait       time.Duration // of tryLock(); 0: lock()
 	once       bool          // tryLock() without a wait
 	lease      time.Duration // of lock(); 0: the watchdog renews
-	twice      bool          // it takes the lock once more at once, and gives that back
+	twice      bool          // it takes the lock once more at once, who writes to read, and gives that back
+	downgrade  bool          // who writes reads on
 	hold       time.Duration
 	held       bool // somebody else has it first, for as long
 	left       bool // who has it first never gives it back, and renews nothing
@@ -34,9 +35,10 @@ type mishap struct {
 	master int // 0: the first
 	at     time.Duration
 	// opened, closed: the lock's slot, towards the master, and its keys move; taken: opened,
-	// and they move; moved: opened and closed; late or lost: a reply; unheard: a message;
-	// deleted: the lock; down, up: the server; held, flows, crashed, promoted: the replica;
-	// freed: the lock there, and who waits is told.
+	// and they move; moved: opened and closed; late, lost or stuck, with what follows it on
+	// its connection: a reply; unheard: a message; told: who waits, of nothing; deleted: the
+	// lock; endless: it loses its TTL; down, up: the server; held, flows, crashed, promoted:
+	// the replica; freed: the lock there, and who waits is told.
 	what  string
 	after int           // so many replies, or messages, are left alone first
 	fresh bool          // the server does not know the script: in the simulator it is loaded then
@@ -94,6 +96,11 @@ var stories = []story{
 	{name: "an unheard message", kind: "mutex", hold: 2500 * ms, held: true, length: 8000 * ms,
 		mishaps: []mishap{{at: 500 * ms, what: "unheard"}}},
 	{name: "a wait that ends", kind: "mutex", wait: 1000 * ms, hold: 2500 * ms, held: true, length: 4000 * ms},
+	{name: "a wait with a lease", kind: "mutex", wait: 4000 * ms, lease: 2400 * ms, hold: 1500 * ms, held: true,
+		length: 6000 * ms},
+	{name: "a wait for a lock that has no end", kind: "mutex", hold: 1500 * ms, held: true, left: true, length: 8000 * ms,
+		mishaps: []mishap{{at: 800 * ms, what: "endless"}, {at: 1000 * ms, what: "told"}, {at: 4500 * ms, what: "deleted"},
+			{at: 4600 * ms, what: "told"}}},
 	{name: "a lost second answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
 		mishaps: []mishap{{what: "lost", after: 2}}},
 	{name: "a lost first answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
@@ -116,6 +123,8 @@ var stories = []story{
 	{name: "a fenced wait", kind: "fenced", hold: 2500 * ms, held: true, length: 6000 * ms},
 	{name: "writing", kind: "write", hold: 2500 * ms, length: 6000 * ms},
 	{name: "reading", kind: "read", hold: 2500 * ms, length: 6000 * ms},
+	{name: "reading while one writes", kind: "write", twice: true, hold: 4500 * ms, length: 8000 * ms},
+	{name: "a writer that reads on", kind: "write", downgrade: true, hold: 4500 * ms, length: 8000 * ms},
 	{name: "a wait to write", kind: "write", hold: 2500 * ms, held: true, length: 6000 * ms},
 	{name: "a wait to read", kind: "read", hold: 2500 * ms, held: true, length: 6000 * ms},
 	{name: "a deleted lock of who reads", kind: "read", hold: 4500 * ms, length: 8000 * ms,
@@ -129,6 +138,8 @@ var stories = []story{
 	{name: "a wait for several that ends", kind: "several", wait: 1000 * ms, hold: 2500 * ms, held: true,
 		length: 6000 * ms},
 	{name: "several locks with a lease", kind: "several", lease: 2400 * ms, hold: 1500 * ms, length: 4000 * ms},
+	{name: "several locks with a wait and a lease", kind: "several", wait: 1000 * ms, lease: 2400 * ms, hold: 1500 * ms,
+		length: 4000 * ms},
 	{name: "several locks whose lease cannot be set", kind: "several", lease: 2400 * ms, hold: 1500 * ms,
 		length: 30000 * ms, mishaps: []mishap{
 			{what: "lost", after: 3, fresh: true}, {what: "lost", after: 3, fresh: true},
@@ -143,6 +154,8 @@ var stories = []story{
 		mishaps: []mishap{{master: 1, at: 1300 * ms, what: "lost", fresh: true}}},
 	{name: "a Redlock whose wait is over when the last does not answer", kind: "redlock", wait: 2000 * ms, hold: 1500 * ms,
 		length: 8000 * ms, mishaps: []mishap{{master: 2, what: "lost", fresh: true}}},
+	{name: "a wait for a Redlock with a lease", kind: "redlock", wait: 5000 * ms, lease: 2400 * ms, hold: 1500 * ms,
+		held: true, length: 9000 * ms},
 	{name: "a wait for a Redlock that ends", kind: "redlock", wait: 1200 * ms, hold: 2500 * ms, held: true,
 		length: 6000 * ms},
 	{name: "a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 6000 * ms},
@@ -272,6 +285,9 @@ func (s *story) scenario() string {
 	if s.twice {
 		world += " reenter=1"
 	}
+	if s.downgrade {
+		world += " downgrade=on"
+	}
 	lines := []string{world, "expect exclusion=holds"}
 	for i := 0; s.cluster && !s.strange && i < masters; i++ {
 		lines = append(lines, fmt.Sprintf("at 0s run m%d SCRIPT LOAD all", i+1))
@@ -304,8 +320,11 @@ func (s *story) step(m mishap) string {
 	return map[string]string{
 		"late":     fmt.Sprintf("delay m%d c1 next=1 after=%d by=%v", m.master+1, after, m.by),
 		"lost":     fmt.Sprintf("drop m%d c1 next=1 after=%d what=reply", m.master+1, after),
+		"stuck":    fmt.Sprintf("drop m%d c1 next=1 after=%d what=reply", m.master+1, after),
 		"unheard":  fmt.Sprintf("drop m%d c1 next=1 after=%d what=message", m.master+1, after),
 		"deleted":  fmt.Sprintf("run m%d DEL %s", m.master+1, lockKey),
+		"endless":  fmt.Sprintf("run m%d PERSIST %s", m.master+1, lockKey),
+		"told":     fmt.Sprintf("run m%d PUBLISH %s 0", m.master+1, lockChannel),
 		"held":     fmt.Sprintf("hold r%d", m.master+1),
 		"flows":    fmt.Sprintf("release r%d", m.master+1),
 		"crashed":  fmt.Sprintf("crash r%d", m.master+1),

@@ -91,7 +91,9 @@ final class Primitives {
                         ? LaterLocks.tryLock(lock)
                         : lock.tryLock(0, Long.parseLong(argument), MILLISECONDS);
             case "waitLock":
-                return lock.tryLock(Long.parseLong(argument), MILLISECONDS);
+                String[] limits = argument.split(","); // the wait, and the lease if it has one
+                return lock.tryLock(
+                        Long.parseLong(limits[0]), limits.length > 1 ? Long.parseLong(limits[1]) : -1, MILLISECONDS);
             case "unlock":
                 lock.unlock();
                 return "";
