@@ -123,7 +123,11 @@ func (l *rlock) tryLock(wait, lease time.Duration) (attempt, error) {
 		if err != nil || a.taken {
 			return a, err
 		}
-		if d := left(); d > 0 && (a.hint < 0 || d < a.hint) {
+		d := left()
+		if d <= 0 {
+			break
+		}
+		if a.hint < 0 || d < a.hint {
 			a.hint = d
 		}
 		e.wait(a.hint)

@@ -103,6 +103,8 @@ var stories = []story{
 			{at: 4600 * ms, what: "told"}}},
 	{name: "a lost second answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
 		mishaps: []mishap{{what: "lost", after: 2}}},
+	{name: "a second answer that comes when the wait is over", kind: "mutex", wait: 1000 * ms, hold: 1500 * ms,
+		held: true, left: true, length: 8000 * ms, mishaps: []mishap{{what: "late", after: 2, by: 1500 * ms}}},
 	{name: "a lost first answer", kind: "mutex", wait: 8000 * ms, hold: 2500 * ms, held: true, length: 8000 * ms,
 		mishaps: []mishap{{what: "lost"}}},
 	{name: "a fair lock", kind: "fair", hold: 2500 * ms, length: 6000 * ms},

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/luaengine"
+	"minikv/trace"
+)
+
+// recorded is what Redisson 4.7.0 was seen to do in a story of interop/java, in which c2
+// has taken the lock for 3 s 100 ms before, and has crashed.
+type recorded struct {
+	name     string
+	world    string
+	mishaps  string        // c1 begins at 100ms
+	requests string        // of c1, but for renewals and deletions
+	outcome  string        // the first
+	at       time.Duration // when c1 was told, since it began
+	within   time.Duration // how much earlier or later the model may tell it
+}
+
+// The model does what Redisson was seen to do.
+func TestRedissonAsRecorded(t *testing.T) {
+	lua := NewLua()
+	for _, c := range []recorded{
+		{"a second answer that comes when the wait is over", "lock=mutex wait=1s",
+			"at 100ms delay m1 c1 next=1 after=2 by=1500ms what=reply",
+			"mutex-acquire SUBSCRIBE mutex-acquire UNSUBSCRIBE", "refused", 1650 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.compare(t, lua) })
+	}
+}
+
+func (c *recorded) compare(t *testing.T, lua *luaengine.Engine) {
+	s, err := ParseScenario("recorded.scenario", "world clients=2 profile=redisson ttl=3s hold=1500ms rounds=1"+
+		" delay=500us..1ms pool=on "+c.world+"\nexpect exclusion=holds\nat 0s start c2\nat 50ms crash c2\n"+
+		"at 100ms start c1\n"+c.mishaps+"\nrun for=70s\n")
+	require.NoError(t, err)
+	var requests []string
+	outcome, at := "", time.Duration(0)
+	_, err = s.Run(t.Context(), Options{Seed: 1, Lua: lua, Details: true, Observe: func(e *trace.Event, names []string) {
+		ends := map[trace.Kind]string{trace.Hold: "hold", trace.Refused: "refused"}
+		switch name, _, _ := strings.Cut(strings.ReplaceAll(e.Text, "(", " "), " "); {
+		case names[e.Actor] == "c1" && ends[e.Kind] != "" && outcome == "":
+			outcome, at = ends[e.Kind], e.At-100*time.Millisecond
+		case e.Kind != trace.Execute || names[e.Peer] != "c1" || strings.Contains(e.Text, "NOSCRIPT"):
+		case name == "SCRIPT" || name == "INFO" || name == "DEL" || name == "mutex-renew":
+		default:
+			requests = append(requests, name)
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, c.requests, strings.Join(requests, " "))
+	require.Equal(t, c.outcome, outcome)
+	require.InDelta(t, c.at, at, float64(c.within))
+}
