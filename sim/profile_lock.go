@@ -135,12 +135,16 @@ func (l *rlock) tryLock(wait, lease time.Duration) (attempt, error) {
 	return attempt{}, l.giveUp(wait)
 }
 
-// giveUp leaves the queue, if there is one. Its outcome is not looked at.
+// giveUp leaves the queue, if there is one. It is an error of tryLock() if that fails.
 func (l *rlock) giveUp(wait time.Duration) error {
-	if q, queued := l.side.fail(l, wait); queued {
-		_, _ = l.of.send(q)
+	q, queued := l.side.fail(l, wait)
+	if !queued {
+		return nil
 	}
-	return nil
+	return l.of.execute(func() error {
+		_, err := l.of.send(q)
+		return err
+	})
 }
 
 // unlock gives back one hold. Each attempt ends the renewal of one: what no replica has

@@ -30,6 +30,9 @@ func TestRedissonAsRecorded(t *testing.T) {
 		{"a second answer that comes when the wait is over", "lock=mutex wait=1s",
 			"at 100ms delay m1 c1 next=1 after=2 by=1500ms what=reply",
 			"mutex-acquire SUBSCRIBE mutex-acquire UNSUBSCRIBE", "refused", 1650 * time.Millisecond, 300 * time.Millisecond},
+		{"a replica that stands still when a fair wait ends", "lock=fair wait=1s replicas=1 sync=on", "at 700ms hold r1",
+			"fair-acquire WAIT SUBSCRIBE fair-acquire WAIT" + strings.Repeat(" fair-withdraw WAIT", 5) + " UNSUBSCRIBE",
+			"refused", 10700 * time.Millisecond, 3500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.compare(t, lua) })
 	}

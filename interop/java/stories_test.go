@@ -173,6 +173,8 @@ var stories = []story{
 		length: 9000 * ms, mishaps: []mishap{{at: 500 * ms, what: "held"}, {at: 5000 * ms, what: "flows"}}},
 	{name: "a replica that stands still when one waits in a queue", kind: "fair", replicated: true, hold: 1500 * ms,
 		held: true, length: 20000 * ms, mishaps: []mishap{{what: "held"}}},
+	{name: "a replica that stands still when a fair wait ends", kind: "fair", replicated: true, wait: 1000 * ms,
+		hold: 1500 * ms, held: true, left: true, length: 20000 * ms, mishaps: []mishap{{at: 600 * ms, what: "held"}}},
 	{name: "a replica that stands still at the release of a second hold", kind: "mutex", replicated: true, twice: true,
 		hold: 4500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "late", after: 3, fresh: true, by: 1000 * ms},
 			{at: 300 * ms, what: "held"}, {at: 2500 * ms, what: "flows"}}},
