@@ -188,12 +188,13 @@ type entry struct {
 	gate    lockclient.Gate
 	permits int
 	waiting bool
+	both    bool // a message of 0 wakes who waits and is a permit as well: of calls that return a token
 }
 
 // subscribe subscribes, and returns when that is confirmed. What may get lost
 // when the connection breaks is not noticed.
 func (l *rlock) subscribe(limit time.Duration) (*entry, error) {
-	e := &entry{of: l.of, gate: clientRuntime{l.of.p}.NewGate()}
+	e := &entry{of: l.of, gate: clientRuntime{l.of.p}.NewGate(), both: l.side.token}
 	if l.of.clustered() {
 		return e, l.subscribeInCluster(e, limit)
 	}
@@ -208,21 +209,28 @@ func (l *rlock) subscribeWithin(e *entry, limit time.Duration) (err error) {
 }
 
 func (e *entry) deliver(payload string) {
-	if payload == "0" || payload == "1" && e.waiting {
-		e.permits++
+	if payload != "0" && !(payload == "1" && e.waiting) {
+		return
+	}
+	e.permits++
+	if e.waiting {
 		e.gate.Open()
 	}
 }
 
 // wait takes a permit, or waits for one as long as d; negative: without limit.
+// Source: RedissonLockEntry, and for calls that return a token RedissonFencedLock.tryLockAsync.
 func (e *entry) wait(d time.Duration) {
 	if e.of.p.w.untimed != nil && d == 0 { // else time would never go on
 		d = time.Millisecond
 	}
-	e.waiting = true
 	if e.permits == 0 {
+		e.waiting = true
 		_, _ = e.gate.Wait(e.of.root, d)
+		e.waiting = false
+		if e.both {
+			return
+		}
 	}
-	e.waiting = false
 	e.permits = max(0, e.permits-1)
 }

@@ -23,6 +23,8 @@ type recorded struct {
 	within   time.Duration // how much earlier or later the model may tell it
 }
 
+const recordedChannel = "redisson_lock__channel:{lock:1}"
+
 // The model does what Redisson was seen to do.
 func TestRedissonAsRecorded(t *testing.T) {
 	lua := NewLua()
@@ -33,6 +35,16 @@ func TestRedissonAsRecorded(t *testing.T) {
 		{"a replica that stands still when a fair wait ends", "lock=fair wait=1s replicas=1 sync=on", "at 700ms hold r1",
 			"fair-acquire WAIT SUBSCRIBE fair-acquire WAIT" + strings.Repeat(" fair-withdraw WAIT", 5) + " UNSUBSCRIBE",
 			"refused", 10700 * time.Millisecond, 3500 * time.Millisecond},
+		{"a message before an answer", "lock=mutex",
+			"at 100ms delay m1 c1 next=1 after=2 by=1500ms what=reply\nat 900ms run m1 PUBLISH " + recordedChannel + " 0",
+			"mutex-acquire SUBSCRIBE mutex-acquire mutex-acquire mutex-acquire UNSUBSCRIBE mutex-release",
+			"hold", 2900 * time.Millisecond, 300 * time.Millisecond},
+		{"a message to who waits", "lock=mutex", "at 700ms run m1 PUBLISH " + recordedChannel + " 0",
+			"mutex-acquire SUBSCRIBE mutex-acquire mutex-acquire mutex-acquire UNSUBSCRIBE mutex-release",
+			"hold", 2900 * time.Millisecond, 300 * time.Millisecond},
+		{"a message to who waits for a fenced lock", "lock=fenced", "at 700ms run m1 PUBLISH " + recordedChannel + " 0",
+			"fenced-acquire SUBSCRIBE fenced-acquire fenced-acquire fenced-acquire fenced-acquire UNSUBSCRIBE mutex-release",
+			"hold", 2937 * time.Millisecond, 300 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.compare(t, lua) })
 	}
