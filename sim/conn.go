@@ -164,6 +164,9 @@ func (c *conn) receive(m *message) {
 	case msgReply, msgWritten:
 		c.finish(m.call, m.reply, nil)
 	case msgRefused:
+		if s := c.patient(m.call); s != nil && s.again {
+			return // it is asked again anyway
+		}
 		c.finish(m.call, resp.Value{}, fmt.Errorf("connection refused by %s: %w", c.n.name, lockclient.ErrNotSent))
 	case msgHangup:
 		c.reconnect(m.life)
@@ -184,6 +187,10 @@ func (c *conn) reconnect(ended int32) {
 	pending := c.pending
 	c.pending = nil
 	for _, k := range pending {
+		if c.patient(k) != nil {
+			c.pending = append(c.pending, k)
+			continue
+		}
 		c.finish(k, resp.Value{}, errReset)
 	}
 	for _, s := range c.subs {
@@ -257,6 +264,20 @@ type subscription struct {
 	closed  bool
 	deliver func(payload string)
 	lost    func()
+
+	patient bool // whose confirmation may come over the next connection, where this one breaks
+	refused bool // the server has answered that it does not serve the channel's slot
+}
+
+// patient is the subscription that a call is to confirm, if that may come over another
+// connection.
+func (c *conn) patient(k *call) *subscription {
+	for _, s := range c.subs {
+		if s.patient && s.call == k {
+			return s
+		}
+	}
+	return nil
 }
 
 // push handles one message of the subscription session: a confirmation or a
@@ -273,7 +294,9 @@ func (c *conn) push(m *message) {
 			if s.channel == list[1].Str {
 				c.p.guard(func() { s.deliver(list[2].Str) })
 			}
-		case s.call == m.call && len(list) > 0: // else an error: it is not confirmed
+		case s.call == m.call && len(list) == 0: // an error: it is not confirmed
+			s.refused = true
+		case s.call == m.call:
 			c.finish(s.call, m.reply, nil)
 			if s.again {
 				s.again = false

@@ -257,21 +257,3 @@ func (r *redisson) connects(to aim) bool {
 	r.lent[to.n]++
 	return true
 }
-
-// subscribeInCluster subscribes. A server that does not serve the channel's slot confirms
-// neither the beginning nor the end, and the client waits for both; where it has learned
-// in between that the slot is elsewhere, it waits for the latter twice.
-func (l *rlock) subscribeInCluster(e *entry, limit time.Duration) error {
-	at := l.of.p.server(l.of.group, l.side.channel(l))
-	first := min(limit, responseTimeout)
-	err := l.subscribeWithin(e, first)
-	if err == nil {
-		return nil
-	}
-	rest := limit - first
-	if at == l.of.p.server(l.of.group, l.side.channel(l)) {
-		rest = min(rest, responseTimeout)
-	}
-	l.of.sleep(rest)
-	return err
-}

@@ -81,7 +81,11 @@ func (l *rlock) lockForEver(lease time.Duration) (attempt, error) {
 	if err != nil || a.taken {
 		return a, err
 	}
-	e, err := l.subscribe(subscriptionTimeout)
+	limit := subscriptionTimeout
+	if l.side.token {
+		limit = -1 // the calls that return a token have none
+	}
+	e, err := l.subscribe(limit)
 	if err != nil {
 		return a, fmt.Errorf("subscribe: %w", err)
 	}
@@ -178,59 +182,4 @@ func (l *rlock) giveBack(id string) (lockclient.Reply, error) {
 		l.of.p.spawn(func() { _, _ = l.of.command("DEL", latchOf(l, id)) })
 	}
 	return reply, err
-}
-
-// entry is a subscription with its permits: a message of 0 is one permit,
-// which stays until it is used; a message of 1 is one for each who waits now.
-type entry struct {
-	of      *redisson
-	sub     lockclient.Subscription
-	gate    lockclient.Gate
-	permits int
-	waiting bool
-	both    bool // a message of 0 wakes who waits and is a permit as well: of calls that return a token
-}
-
-// subscribe subscribes, and returns when that is confirmed. What may get lost
-// when the connection breaks is not noticed.
-func (l *rlock) subscribe(limit time.Duration) (*entry, error) {
-	e := &entry{of: l.of, gate: clientRuntime{l.of.p}.NewGate(), both: l.side.token}
-	if l.of.clustered() {
-		return e, l.subscribeInCluster(e, limit)
-	}
-	return e, l.subscribeWithin(e, limit)
-}
-
-func (l *rlock) subscribeWithin(e *entry, limit time.Duration) (err error) {
-	ctx, cancel := l.of.limited(limit)
-	defer cancel()
-	e.sub, err = l.of.Subscribe(ctx, l.side.channel(l), l.of.Topology().Sharded, e.deliver, func() {})
-	return err
-}
-
-func (e *entry) deliver(payload string) {
-	if payload != "0" && !(payload == "1" && e.waiting) {
-		return
-	}
-	e.permits++
-	if e.waiting {
-		e.gate.Open()
-	}
-}
-
-// wait takes a permit, or waits for one as long as d; negative: without limit.
-// Source: RedissonLockEntry, and for calls that return a token RedissonFencedLock.tryLockAsync.
-func (e *entry) wait(d time.Duration) {
-	if e.of.p.w.untimed != nil && d == 0 { // else time would never go on
-		d = time.Millisecond
-	}
-	if e.permits == 0 {
-		e.waiting = true
-		_, _ = e.gate.Wait(e.of.root, d)
-		e.waiting = false
-		if e.both {
-			return
-		}
-	}
-	e.permits = max(0, e.permits-1)
 }

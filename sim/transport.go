@@ -217,6 +217,7 @@ func (s *subscription) Close() {
 	if s.closed || s.conn.p.dead {
 		return
 	}
+	unconfirmed := !s.call.done || s.call.err != nil
 	s.closed = true
 	s.conn.forget(s.call)
 	s.call.done = true
@@ -227,8 +228,8 @@ func (s *subscription) Close() {
 		}
 	}
 	sharesChannel := func(o *subscription) bool { return o.channel == s.channel && o.sharded == s.sharded }
-	if s.again && s.conn.p.reconnects != nil {
-		return // Redisson writes it into the connection that has broken
+	if s.conn.p.reconnects != nil && (s.again || unconfirmed && !s.refused) {
+		return // Redisson writes it into the connection that has broken, or behind what is awaited there
 	}
 	if !slices.ContainsFunc(s.conn.subs, sharesChannel) {
 		s.conn.ask(s, "UNSUBSCRIBE", nil)
