@@ -3,6 +3,7 @@ package lockclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ import (
 // As names the owner of all. A Lease counts from the first member on, and
 // waiting for the others may use up a quarter of it. The loss of one member is
 // the loss of the whole: its Held is told, the watchdog renews the others no
-// longer, and Unlock gives them back.
+// longer, and Unlock gives them back. Before all are taken, Lock returns ErrLost.
 func Multi(locks ...*Lock) *Lock {
 	sorted := slices.Clone(locks)
 	slices.SortStableFunc(sorted, func(a, b *Lock) int { return strings.Compare(a.key, b.key) })
@@ -77,7 +78,7 @@ func (m *multi) acquire(ctx context.Context, r *request, ans *answer) error {
 // from that of the one before, so the last one ends with any of them.
 func (m *multi) sweep(ctx context.Context, r *request, first int) (taken []*Held, failed int, err error) {
 	rt := m.locks[0].client.rt
-	opts := r.memberOptions()
+	opts, caller := r.memberOptions(), ctx
 	wait := r.remaining(rt)
 	var until time.Duration // Mono time, for the members that follow
 	for n := range m.locks {
@@ -90,7 +91,7 @@ func (m *multi) sweep(ctx context.Context, r *request, first int) (taken []*Held
 		}
 		h, err := m.locks[i].take(ctx, wait, opts)
 		if err != nil {
-			return taken, i, err
+			return taken, i, lossOfTaken(caller, taken, err)
 		}
 		taken, ctx = append(taken, h), h.ctx
 		if n == 0 {
@@ -99,6 +100,16 @@ func (m *multi) sweep(ctx context.Context, r *request, first int) (taken []*Held
 		wait = max(0, until-rt.Mono())
 	}
 	return taken, 0, nil
+}
+
+// lossOfTaken is the loss of a member that was taken, in place of the error of its
+// context, with which another one was asked for: the caller's has not ended.
+func lossOfTaken(caller context.Context, taken []*Held, err error) error {
+	i := slices.IndexFunc(taken, func(h *Held) bool { return h.ctx.Err() != nil })
+	if i < 0 || caller.Err() != nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%q was lost before all were taken: %w", taken[i].Key(), ErrLost)
 }
 
 // patience draws how long to wait for members while others are held: not at

@@ -101,6 +101,26 @@ func TestMultiErrors(t *testing.T) {
 	}
 }
 
+// Where a member is lost while another one is asked for, the whole is lost: nobody has
+// ended the caller's context.
+func TestMultiLosesAMemberBeforeItIsTaken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{}
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" && keys[0] == "b" {
+				<-w.asked.Done()
+				return lockclient.Reply{}, w.asked.Err()
+			}
+			return free(script, keys)
+		}
+		c := lockclient.New(w, lockclient.System())
+		_, err := lockclient.Multi(c.Mutex("a"), c.Mutex("b")).Lock(t.Context(), lockclient.Lease(time.Second))
+		assert.ErrorIs(t, err, lockclient.ErrLost)
+		assert.NotErrorIs(t, err, context.Canceled)
+		assert.Contains(t, err.Error(), `lock "a,b": "a" was lost`)
+	})
+}
+
 // The whole lasts as long as its shortest member, and ends when a member's
 // client is closed. Its end is told once.
 func TestMultiEndsWithAMember(t *testing.T) {

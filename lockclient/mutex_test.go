@@ -23,6 +23,7 @@ type wire struct {
 	reply    func(script string, keys []string) (lockclient.Reply, error)
 
 	mu      sync.Mutex
+	asked   context.Context // of the latest script
 	lines   []string
 	deliver func(string)
 }
@@ -34,8 +35,11 @@ func (w *wire) note(format string, args ...any) {
 }
 
 func (w *wire) Eval(
-	_ context.Context, script *lockclient.Script, keys, args []string,
+	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
+	w.mu.Lock()
+	w.asked = ctx
+	w.mu.Unlock()
 	w.note("%s %s | %s", script.Name, strings.Join(keys, " "), strings.Join(args, " "))
 	return w.reply(script.Name, keys)
 }
