@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
@@ -236,4 +237,28 @@ func moveSlot(t *testing.T, top *topology.Topology, number int, during func()) {
 		require.NoError(t, to.CloseSlot(number))
 		return
 	}
+}
+
+// Clients that were given slots talk to a sentinel set, or to single servers, or to a
+// cluster: sharded pub/sub is a cluster's.
+func TestSlotsOfTheCallers(t *testing.T) {
+	given := func(addr string) lockclient.Topology {
+		client := redis.NewClusterClient(&redis.ClusterOptions{
+			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+				nodes := []redis.ClusterNode{{Addr: addr}}
+				return []redis.ClusterSlot{{Start: 0, End: slot.Count - 1, Nodes: nodes}}, nil
+			},
+		})
+		t.Cleanup(func() { client.Close() })
+		transport, err := goredis.New(t.Context(), client)
+		require.NoError(t, err)
+		return transport.Topology()
+	}
+	for _, s := range servers(t) {
+		assert.False(t, given(s.addr).Sharded, s.name)
+	}
+	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	assert.True(t, given(top.Node("m1").Address()).Sharded)
 }

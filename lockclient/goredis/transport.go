@@ -43,7 +43,8 @@ const ofSentinels = "FailoverClient"
 // each other, so that a lock moves to another server when one is down, and a
 // cluster's client with ReadOnly, RouteByLatency or RouteRandomly. It asks
 // a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
-// probe), and a single server nothing. The client stays the caller's to close.
+// probe), one whose slots it was given also whether it is a cluster (CLUSTER MYID),
+// and a single server nothing. The client stays the caller's to close.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client, spares: adapter.NewSpares(drop)}
 	switch c := client.(type) {
@@ -55,12 +56,10 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Tr
 				"they may not have heard of a lock, or of a latch, which counts as open then")
 		}
 		t.topology.Cluster, t.topology.Replicas = true, true
-		var refused redis.Error
-		err := client.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()
-		if err != nil && !errors.As(err, &refused) {
+		var err error
+		if t.topology.Sharded, err = sharded(ctx, c); err != nil {
 			return nil, fmt.Errorf("goredis: probe for sharded pub/sub: %w", err)
 		}
-		t.topology.Sharded = err == nil
 	case *redis.Ring:
 		return nil, errors.New("goredis: a ring cannot keep locks: a key moves to another server when its own is down")
 	default:
@@ -70,6 +69,27 @@ func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Tr
 		opt(t)
 	}
 	return t, nil
+}
+
+// sharded tells whether a cluster has sharded pub/sub. Servers whose slots the client was
+// given, as redis.NewFailoverClusterClient does with a sentinel set, need not be one: then
+// all others use plain pub/sub there.
+func sharded(ctx context.Context, client *redis.ClusterClient) (bool, error) {
+	probes := [][]any{{"PUBSUB", "SHARDNUMSUB"}}
+	if client.Options().ClusterSlots != nil {
+		probes = append(probes, []any{"CLUSTER", "MYID"})
+	}
+	for _, probe := range probes {
+		var refused redis.Error
+		err := client.Do(ctx, probe...).Err()
+		switch {
+		case errors.As(err, &refused):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Topology implements lockclient.Transport.
