@@ -18,7 +18,9 @@ import (
 //   - an error that wraps ErrNotSent: no server has seen the command;
 //   - anything else: it may have been executed, or be executed later.
 //
-// An implementation must not send a command again by itself.
+// An implementation must not send a command again by itself. It may wait for a
+// reply until ctx ends, and of a message that gets lost nobody is told: who asks sets
+// a deadline (Runtime.WithDeadline).
 type Transport interface {
 	// Eval runs a script by EVALSHA; on NOSCRIPT it loads the text and runs it again.
 	Eval(ctx context.Context, script *Script, keys []string, args []string) (Reply, error)

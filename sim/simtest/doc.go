@@ -14,6 +14,11 @@
 //		Own: sim.Own{Lock: func(c *sim.Client) sim.Lock { return newMyLock(c) }},
 //	})
 //
+// A request whose message or reply gets lost waits until its context ends, for ever if that
+// has no deadline, and a client that waits does nothing wrong any more: give each request a
+// deadline (Runtime.WithDeadline), as example_test.go does. What a client believes ends by
+// its Held's Lost, not by ttl=.
+//
 // An invariant of your own is a [minikv/sim/check.Checker] of the run's events, for
 // the check called own (sim.Own's Check); invariant_test.go has one.
 //

@@ -23,8 +23,25 @@ func newNaiveLock(c *sim.Client, careful bool) sim.Lock {
 	return &naiveLock{c: c, redis: c.Transports()[0], careful: careful}
 }
 
-// pollEvery is how long a client waits before it asks again.
-const pollEvery = 50 * time.Millisecond
+// pollEvery is how long a client waits before it asks again, patience for a reply: of a
+// message that gets lost nobody is told.
+const (
+	pollEvery = 50 * time.Millisecond
+	patience  = 5 * time.Second
+)
+
+// patient is ctx for one request.
+func (l *naiveLock) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	rt := l.c.Runtime()
+	return rt.WithDeadline(ctx, rt.Mono()+patience)
+}
+
+// do sends one command.
+func (l *naiveLock) do(ctx context.Context, args ...string) (lockclient.Reply, error) {
+	ctx, cancel := l.patient(ctx)
+	defer cancel()
+	return l.redis.Do(ctx, l.c.Key(), args...)
+}
 
 // Lock implements sim.Lock.
 func (l *naiveLock) Lock(ctx context.Context) (sim.Held, error) {
@@ -34,7 +51,7 @@ func (l *naiveLock) Lock(ctx context.Context) (sim.Held, error) {
 	for {
 		asked := rt.Mono()
 		lease := strconv.FormatInt(l.c.Lease().Milliseconds(), 10)
-		r, err := l.redis.Do(ctx, l.c.Key(), "SET", l.c.Key(), value, "NX", "PX", lease)
+		r, err := l.do(ctx, "SET", l.c.Key(), value, "NX", "PX", lease)
 		if err == nil && r.Text == "OK" && rt.Mono() < asked+l.c.Lease() {
 			return l.held(ctx, value, asked+l.c.Lease()), nil
 		}
@@ -74,13 +91,15 @@ func (h *naiveHeld) Unlock(ctx context.Context) error {
 	h.end(nil)
 	l := h.lock
 	if l.careful {
+		ctx, cancel := l.patient(ctx)
+		defer cancel()
 		_, err := l.redis.Eval(ctx, compareAndDelete, []string{l.c.Key()}, []string{h.value})
 		return err
 	}
-	r, err := l.redis.Do(ctx, l.c.Key(), "GET", l.c.Key())
+	r, err := l.do(ctx, "GET", l.c.Key())
 	if err != nil || r.Text != h.value {
 		return err
 	}
-	_, err = l.redis.Do(ctx, l.c.Key(), "DEL", l.c.Key())
+	_, err = l.do(ctx, "DEL", l.c.Key())
 	return err
 }

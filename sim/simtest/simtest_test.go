@@ -105,6 +105,16 @@ func TestNaiveLock(t *testing.T) {
 	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true)}) // the same story harms it not
 }
 
+// The example's lock gives up on replies that never come: lost messages cost it time, and
+// stop nobody for ever.
+func TestLostMessages(t *testing.T) {
+	simtest.Run(t, simtest.Test{Seeds: 100, Own: naive(true), Scenario: `
+		world lock=own clients=2 ttl=2s hold=1s think=0s..500ms bound=30s
+		expect exclusion=holds progress=holds
+		faults drop lost-reply lost-message most=2
+		run for=60s`})
+}
+
 // A subtest's story has a file, and its replay runs that subtest alone. The seeds are
 // those of the root.
 func TestSubtestsAndRoots(t *testing.T) {
