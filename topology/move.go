@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -59,7 +60,10 @@ func (n *Node) CloseSlot(number int) error {
 // withOwner calls f with the node that says that it owns a slot, and the names
 // of this one and of that one in the cluster.
 func (n *Node) withOwner(number int, f func(owner *Node, mine, theirs string) error) error {
-	if number < 0 || number >= slot.Count || !n.topology.cfg.Plan.Cluster {
+	if !n.topology.cfg.Plan.Cluster {
+		return errors.New("topology: there are no slots: this is no cluster")
+	}
+	if number < 0 || number >= slot.Count {
 		return fmt.Errorf("topology: there is no slot %d", number)
 	}
 	for _, other := range n.topology.nodes {

@@ -57,6 +57,9 @@ func (c *control) answer(args []string) resp.Value {
 		return fail("wrong number of arguments: expected MINIKV " + v.usage())
 	}
 	reply, err := v.run(c.topology, rest)
+	if errors.Is(err, errSyntax) {
+		return fail(err.Error() + ": expected MINIKV " + v.usage())
+	}
 	if err != nil {
 		return fail(strings.TrimPrefix(err.Error(), "topology: "))
 	}
@@ -138,4 +141,5 @@ func onNode(
 	}
 }
 
+// errSyntax is the error of arguments that are not as the verb's usage says, which is added to it.
 var errSyntax = errors.New("syntax error")
