@@ -43,7 +43,7 @@ type Lock interface {
 // Held is a lock that a client has. It may have more methods: Token() (uint64,
 // bool), the fencing token that goes with each write, and Lost() context.Context,
 // which ends with a cause that wraps lockclient.ErrLost when the client is told
-// that it has the lock no more.
+// that it has the lock no more, or is nil if nobody tells it.
 type Held interface {
 	Unlock(ctx context.Context) error
 }
@@ -190,8 +190,10 @@ func (s ownSource) Lock(ctx context.Context, _ terms) (holding, error) {
 	}
 	h := &ownHolding{held: held, ctx: ctx}
 	if l, ok := held.(interface{ Lost() context.Context }); ok {
-		if lost := s.c.c.p.contextOf(l.Lost()); lost != nil {
-			h.ctx = lost
+		if ctx := l.Lost(); ctx != nil {
+			if lost := s.c.c.p.contextOf(ctx); lost != nil {
+				h.ctx = lost
+			}
 		}
 	}
 	return h, nil

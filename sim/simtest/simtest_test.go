@@ -419,6 +419,29 @@ func TestLockThatNobodyGets(t *testing.T) {
 	require.Contains(t, failing(t, simtest.Test{Scenario: late, Own: neither}), "neither a Held nor an error")
 }
 
+// untold is a lock whose holder is never told of a loss.
+type untold struct{ lock sim.Lock }
+
+type untoldHeld struct{ sim.Held }
+
+func (untoldHeld) Lost() context.Context { return nil }
+
+func (l untold) Lock(ctx context.Context) (sim.Held, error) {
+	h, err := l.lock.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return untoldHeld{h}, nil
+}
+
+// A holder that nobody tells of a loss believes until it unlocks.
+func TestLostMayBeNil(t *testing.T) {
+	own := sim.Own{Lock: func(c *sim.Client) sim.Lock { return untold{newNaiveLock(c, true)} }}
+	const world = "world lock=own clients=2 ttl=2s hold=%s\nexpect exclusion=%s\nrun for=20s"
+	simtest.Run(t, simtest.Test{Own: own, Seeds: 20, Scenario: fmt.Sprintf(world, "1s", "holds")})
+	simtest.Run(t, simtest.Test{Own: own, Seeds: 20, Scenario: fmt.Sprintf(world, "3s", "violated")})
+}
+
 func TestBadTests(t *testing.T) {
 	own := naive(true)
 	for want, test := range map[string]simtest.Test{
