@@ -135,7 +135,11 @@ func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.Han
 				code = http.StatusNotFound
 			}
 			w.WriteHeader(code)
-			_ = page.WriteRefusal(w, "/", err.Error())
+			run, file := "", ""
+			if r.URL.Path == "/run/"+ownName {
+				run, file = r.URL.Path, r.URL.Query().Get("file")
+			}
+			_ = page.WriteRefusal(w, "/", err.Error(), run, file)
 		}
 	}
 }

@@ -46,7 +46,10 @@ func TestOwnScenario(t *testing.T) {
 		code, text := get(t, server.URL+ownRun(bad))
 		require.Equal(t, http.StatusUnprocessableEntity, code, bad)
 		require.Contains(t, html.UnescapeString(text), want, bad)
+		require.Contains(t, html.UnescapeString(text), "spellcheck=\"false\">\n"+bad+"</textarea>", "to be corrected")
 	}
+	_, text = get(t, server.URL+"/run/nothing?file=x")
+	require.NotContains(t, text, "<textarea")
 }
 
 // TestServedExplanation: what did not come true, what was tried, and runs of it.

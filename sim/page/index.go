@@ -57,12 +57,15 @@ type plain struct {
 	Why    *Explanation
 	Body   template.HTML
 	Error  string
+	Run    string // address that takes a file in a form; "": none was refused
+	File   string // which was refused
 }
 
 func (p plain) write(out io.Writer) error {
 	style := asset("page.css")
 	p.Style = template.CSS(style)
-	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; base-uri 'none'", source(style))
+	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; form-action 'self'; base-uri 'none'",
+		source(style))
 	return plainLayout.Execute(out, p)
 }
 
@@ -76,7 +79,8 @@ func (x *Explanation) Write(out io.Writer, home string) error {
 	return plain{Title: "What would have saved it", Home: home, Why: x}.write(out)
 }
 
-// WriteRefusal writes a page that says what is wrong, with a way home.
-func WriteRefusal(out io.Writer, home, reason string) error {
-	return plain{Title: "This cannot be shown", Home: home, Error: reason}.write(out)
+// WriteRefusal writes a page that says what is wrong, with a way home. If it is a file that was
+// sent to the address run, the file is there to be corrected.
+func WriteRefusal(out io.Writer, home, reason, run, file string) error {
+	return plain{Title: "This cannot be shown", Home: home, Error: reason, Run: run, File: file}.write(out)
 }
