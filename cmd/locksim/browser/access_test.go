@@ -62,6 +62,25 @@ func TestNarrow(t *testing.T) {
 
 // TestZoomed: at 400 % in a window of 1280 by 1024. To a page that is a window of a
 // quarter in each direction, with four dots for each pixel.
+// TestRowNames: who has scrolled to the last columns of the matrix still sees what the rows
+// are, and the cell to which keys lead.
+func TestRowNames(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "matrix")
+	v.until(`[...document.querySelectorAll('.wide')].some((wide) => wide.scrollWidth > wide.clientWidth)`)
+	var covered []string
+	v.asks(`[...document.querySelectorAll('.wide')].flatMap((wide) => {
+		const name = wide.querySelector('tbody th'), row = [...name.parentElement.querySelectorAll('a.cell')];
+		wide.scrollLeft = wide.scrollWidth;
+		const left = name.getBoundingClientRect().left - wide.getBoundingClientRect().left;
+		const bad = Math.abs(left) > 4 ? ['its name is ' + left + ' px away'] : [];
+		row[0].focus();
+		if (row[0].getBoundingClientRect().left < name.getBoundingClientRect().right) bad.push('its first cell is under its name');
+		return bad.map((what) => name.innerText + ': ' + what);
+	})`, &covered)
+	require.Empty(t, covered)
+}
+
 func TestZoomed(t *testing.T) {
 	v := visit(t, serve(t), 1280)
 	v.do(chromedp.EmulateViewport(320, 256, chromedp.EmulateScale(4)))
