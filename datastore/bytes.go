@@ -99,9 +99,9 @@ func (v *value) stringBytes() int64 {
 	case "int":
 		return sizeObject
 	case "embstr":
-		return Allocated(sizeObject + 4 + len(v.str))
+		return Allocated(sizeObject + 4 + v.length())
 	}
-	return sizeObject + Allocated(SDSBytes(len(v.str)))
+	return sizeObject + Allocated(SDSBytes(v.length()))
 }
 
 // SDSBytes is the size of a dynamic string of n bytes with its header and

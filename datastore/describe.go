@@ -36,7 +36,7 @@ func (v value) describe(b []byte) []byte {
 	}
 	switch v.kind {
 	case String:
-		b = appendText(b, v.str)
+		b = appendText(b, v.text())
 	case Hash:
 		v.hash.each(func(field, text string) bool {
 			space()

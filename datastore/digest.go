@@ -60,7 +60,7 @@ func (d *Digest) value(e *entry) {
 	d.mix(binary.BigEndian.AppendUint32(nil, typeCodes[v.kind]))
 	switch v.kind {
 	case String:
-		d.mix([]byte(v.str))
+		d.mix([]byte(v.text()))
 	case List:
 		for i := range v.list.len() {
 			d.mix([]byte(v.list.at(i)))

@@ -84,7 +84,7 @@ func (w *dumpWriter) value(v value) {
 	switch {
 	case v.kind == String:
 		w.b = append(w.b, dumpString)
-		w.text(v.str)
+		w.text(v.text())
 	case v.kind == List:
 		w.list(v.list)
 	case v.kind == Set && packed:

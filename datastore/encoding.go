@@ -84,6 +84,9 @@ func (v *value) encoding() string {
 
 // stringEncoding follows tryObjectEncoding of Redis 7.0.
 func (v *value) stringEncoding() string {
+	if v.buffer != nil {
+		return "raw"
+	}
 	if _, isInt := ParseInteger(v.str); isInt && (v.form == formPlain || v.form == formCopied) {
 		return "int"
 	}

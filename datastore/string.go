@@ -6,7 +6,7 @@ func (db *DB) String(key []byte) (text string, ok bool, err error) {
 	if e == nil {
 		return "", false, err
 	}
-	return e.value.str, true, nil
+	return e.value.text(), true, nil
 }
 
 // SetString puts a string under key, over a value of any kind. The deadline is
@@ -56,7 +56,7 @@ func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
 	}
 	var n int64
 	if e != nil {
-		if n, err = increased(e.value.str, delta); err != nil {
+		if n, err = increased(e.value.text(), delta); err != nil {
 			return 0, err
 		}
 	} else {
@@ -70,16 +70,17 @@ func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
 // Append adds to the end of the string under key, a missing one being empty,
 // and returns its length in bytes.
 func (db *DB) Append(key, tail []byte) (int, error) {
-	isNew := !db.Exists(key)
-	e, err := db.ensure(key, String)
+	e, err := db.find(key, String)
 	if err != nil {
 		return 0, err
 	}
-	if !isNew {
-		e.value.form = formGrown
+	if e == nil {
+		e = db.replace(key)
+		e.value = value{kind: String, str: string(tail)}
+		return len(tail), nil
 	}
-	e.value.str += string(tail)
-	return len(e.value.str), nil
+	v := &e.value
+	return v.overwrite(v.length(), tail), nil
 }
 
 // SetRange overwrites the string under key from offset on, filling a gap with
@@ -89,11 +90,34 @@ func (db *DB) SetRange(key []byte, offset int, text []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	changed := make([]byte, max(len(e.value.str), offset+len(text)))
-	copy(changed, e.value.str)
-	copy(changed[offset:], text)
-	e.value.str, e.value.form = string(changed), formGrown
-	return len(changed), nil
+	return e.value.overwrite(offset, text), nil
+}
+
+// Length is how many bytes the string under key has, 0 if there is none.
+func (db *DB) Length(key []byte) (n int, exists bool, err error) {
+	e, err := db.find(key, String)
+	if e == nil {
+		return 0, false, err
+	}
+	return e.value.length(), true, nil
+}
+
+// Part is a copy of the bytes from, included, to to, excluded, of the string under key, as
+// far as there are any. To read it is no use of the key.
+func (db *DB) Part(key []byte, from, to int) string {
+	e := db.peek(key)
+	if e == nil || e.value.kind != String {
+		return ""
+	}
+	v := &e.value
+	to = min(to, v.length())
+	switch {
+	case from >= to:
+		return ""
+	case v.buffer != nil:
+		return string(v.buffer.bytes[from:to])
+	}
+	return v.str[from:to]
 }
 
 // increased is the number in text plus delta.

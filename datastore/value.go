@@ -31,7 +31,8 @@ func (k Kind) String() string {
 	return [...]string{"none", "string", "list", "set", "zset", "hash", "stream"}[k]
 }
 
-// value is what stands under a key: its kind says which field is in use.
+// value is what stands under a key: its kind says which field is in use. The text of
+// a string is in buffer if there is one, and else in str.
 type value struct {
 	kind Kind
 	form form
@@ -42,11 +43,14 @@ type value struct {
 	set  *omap[struct{}]
 
 	stream *StreamData
+	buffer *buffer
 }
 
 // clone copies the value; only immutable strings are shared.
 func (v value) clone() value {
 	switch v.kind {
+	case String:
+		v.text()
 	case Hash:
 		h := v.hash.clone()
 		v.hash = &h
@@ -74,6 +78,9 @@ func (v value) length() int {
 		return v.zset.len()
 	case Set:
 		return v.set.len()
+	}
+	if v.buffer != nil {
+		return len(v.buffer.bytes)
 	}
 	return len(v.str)
 }

@@ -60,18 +60,20 @@ func runSetBit(c *Call) resp.Value {
 		return resp.Err(errBitValue)
 	}
 	key := c.Args[1]
-	text, _, err := c.DB.String(key)
+	length, _, err := c.DB.Length(key)
 	if err != nil {
 		return failed(err)
 	}
-	old, at := bitAt(text, offset), int(offset/8)
-	if old == bit && at < len(text) {
+	at := int(offset / 8)
+	text := c.DB.Part(key, at, at+1)
+	old := bitAt(text, offset%8)
+	if old == bit && at < length {
 		c.DB.Unshare(key)
 		return resp.Int(old)
 	}
 	var changed byte
-	if at < len(text) {
-		changed = text[at]
+	if text != "" {
+		changed = text[0]
 	}
 	mask := byte(1) << (7 - offset%8)
 	changed &^= mask
@@ -91,11 +93,11 @@ func runGetBit(c *Call) resp.Value {
 	if !ok {
 		return resp.Err(errBitOffset)
 	}
-	text, _, err := c.DB.String(c.Args[1])
-	if err != nil {
+	if _, _, err := c.DB.Length(c.Args[1]); err != nil {
 		return failed(err)
 	}
-	return resp.Int(bitAt(text, offset))
+	at := int(offset / 8)
+	return resp.Int(bitAt(c.DB.Part(c.Args[1], at, at+1), offset%8))
 }
 
 // bitRange is a span of bits of a string.

@@ -57,7 +57,7 @@ func bitField(c *Call, readOnly bool) resp.Value {
 		return resp.Err(bad)
 	}
 	key := c.Args[1]
-	text, _, err := c.DB.String(key)
+	length, _, err := c.DB.Length(key)
 	size := int64(0) // bytes that the writes need
 	for _, op := range ops {
 		if op.word != fieldGet {
@@ -70,21 +70,27 @@ func bitField(c *Call, readOnly bool) resp.Value {
 	case err != nil:
 		return failed(err)
 	}
-	changed := make([]byte, max(len(text), int(size)))
-	copy(changed, text)
-	grew, changes := len(changed) > len(text), 0
-	replies := make([]resp.Value, 0, len(ops))
-	for _, op := range ops {
-		reply, differs, wrote := op.apply(changed)
-		replies = append(replies, reply)
-		changes += flag(differs || wrote && grew)
-	}
-	switch {
-	case changes > 0 || grew:
-		if _, err := c.DB.SetRange(key, 0, changed); err != nil {
+	grew, changes := int(size) > length, 0
+	if grew {
+		if _, err := c.DB.SetRange(key, int(size)-1, []byte{0}); err != nil {
 			return failed(err)
 		}
-	case size > 0:
+	}
+	replies := make([]resp.Value, 0, len(ops))
+	for _, op := range ops {
+		from := int(op.offset / 8)
+		op.offset %= 8
+		field := []byte(c.DB.Part(key, from, from+(int(op.offset)+op.width+7)/8))
+		reply, differs, wrote := op.apply(field)
+		replies = append(replies, reply)
+		changes += flag(differs || wrote && grew)
+		if differs {
+			if _, err := c.DB.SetRange(key, from, field); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	if size > 0 {
 		c.DB.Unshare(key)
 	}
 	if changes > 0 { // a string that only grew, for writes that failed, tells nobody

@@ -93,14 +93,15 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 // or up to 44 bytes long.
 func (c *Call) stringSize(key []byte) int64 {
 	const object, embedded = 16, 44
+	length, _, _ := c.DB.Length(key)
+	if length > embedded {
+		return object + datastore.Allocated(datastore.SDSBytes(length))
+	}
 	text, _, _ := c.DB.String(key)
 	if _, isInt := datastore.ParseInteger(text); isInt {
 		return object
 	}
-	if len(text) <= embedded {
-		return datastore.Allocated(object + 4 + len(text))
-	}
-	return object + datastore.Allocated(datastore.SDSBytes(len(text)))
+	return datastore.Allocated(object + 4 + length)
 }
 
 // runMemoryMallocStats is MEMORY MALLOC-STATS: what a redis-server says whose

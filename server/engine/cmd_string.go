@@ -76,11 +76,11 @@ func (c *Call) maxString() int64 {
 // runAppend is APPEND key value.
 func runAppend(c *Call) resp.Value {
 	key, tail := c.Args[1], c.Args[2]
-	old, exists, err := c.DB.String(key)
+	old, exists, err := c.DB.Length(key)
 	if err != nil {
 		return failed(err)
 	}
-	if exists && int64(len(old)+len(tail)) > c.maxString() {
+	if exists && int64(old+len(tail)) > c.maxString() {
 		return resp.Err(errStringTooLong)
 	}
 	n, err := c.DB.Append(key, tail)
@@ -211,19 +211,18 @@ func runGetRange(c *Call) resp.Value {
 	if !okStart || !okEnd {
 		return resp.Err(errNotInt)
 	}
-	text, _, err := c.DB.String(c.Args[1])
+	length, _, err := c.DB.Length(c.Args[1])
 	if err != nil {
 		return failed(err)
 	}
 	if start < 0 && end < 0 && start > end {
 		return resp.Str("")
 	}
-	length := int64(len(text))
 	if end < 0 {
-		end = max(0, end+length)
+		end = max(0, end+int64(length))
 	}
-	from, to := clampRange(start, end, len(text))
-	return resp.Str(text[from:to])
+	from, to := clampRange(start, end, length)
+	return resp.Str(c.DB.Part(c.Args[1], from, to))
 }
 
 // runGetSet is GETSET key value, replicated as SET.
@@ -361,12 +360,12 @@ func runSetRange(c *Call) resp.Value {
 		return resp.Err(errOffset)
 	}
 	key, text := c.Args[1], c.Args[3]
-	old, _, err := c.DB.String(key)
+	old, _, err := c.DB.Length(key)
 	if err != nil {
 		return failed(err)
 	}
 	if len(text) == 0 {
-		return resp.Int(int64(len(old)))
+		return resp.Int(int64(old))
 	}
 	if offset > c.maxString()-int64(len(text)) {
 		return resp.Err(errStringTooLong)
@@ -381,9 +380,9 @@ func runSetRange(c *Call) resp.Value {
 
 // runStrLen is STRLEN key.
 func runStrLen(c *Call) resp.Value {
-	text, _, err := c.DB.String(c.Args[1])
+	n, _, err := c.DB.Length(c.Args[1])
 	if err != nil {
 		return failed(err)
 	}
-	return resp.Int(int64(len(text)))
+	return resp.Int(int64(n))
 }
