@@ -84,9 +84,9 @@ func (db *DB) HashIncrBy(key, field []byte, delta int64) (int64, error) {
 }
 
 // HashRandom returns a field of the hash under key, which must be there, and
-// its text, chosen by draw.
+// its text, chosen by draw. It is no use of the key.
 func (db *DB) HashRandom(key []byte, draw func() uint64) (field, text string) {
-	hash := db.lookup(key).value.hash
+	hash := db.peek(key).value.hash
 	e := &hash.entries[hash.pick(draw)]
 	return e.key, e.val
 }

@@ -69,8 +69,8 @@ func (db *DB) SetLen(key []byte) (int, error) {
 }
 
 // SetRandom returns a member of the set under key, which must be there, chosen
-// by draw.
+// by draw. It is no use of the key.
 func (db *DB) SetRandom(key []byte, draw func() uint64) string {
-	set := db.lookup(key).value.set
+	set := db.peek(key).value.set
 	return set.entries[set.pick(draw)].key
 }

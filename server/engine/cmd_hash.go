@@ -285,18 +285,13 @@ func runHRandField(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	var pairs [][2]string
-	err := c.DB.HashEach(key, func(field, text string) { pairs = append(pairs, [2]string{field, text}) })
-	if err != nil {
-		return failed(err)
-	}
-	chosen, bad := c.choose(len(pairs), count)
+	pairs, bad := c.randomFields(key, count)
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	list := make([]resp.Value, 0, 2*len(chosen))
-	for _, i := range chosen {
-		field, text := resp.Str(pairs[i][0]), resp.Str(pairs[i][1])
+	list := make([]resp.Value, 0, 2*len(pairs))
+	for _, pair := range pairs {
+		field, text := resp.Str(pair[0]), resp.Str(pair[1])
 		switch {
 		case withValues && c.Proto == 3:
 			list = append(list, resp.List(field, text))
@@ -307,4 +302,29 @@ func runHRandField(c *Call) resp.Value {
 		}
 	}
 	return resp.List(list...)
+}
+
+// randomFields draws count fields of a hash with their texts, for a negative count with
+// repetition.
+func (c *Call) randomFields(key []byte, count int64) (pairs [][2]string, bad string) {
+	n, err := c.DB.HashLen(key)
+	switch {
+	case err != nil:
+		return nil, errWrongType
+	case isFew(n, count):
+		return drawFew(count, func() (string, [2]string) {
+			field, text := c.DB.HashRandom(key, c.Random)
+			return field, [2]string{field, text}
+		}), ""
+	}
+	chosen, bad := c.choose(n, count)
+	if bad != "" {
+		return nil, bad
+	}
+	var all [][2]string
+	_ = c.DB.HashEach(key, func(field, text string) { all = append(all, [2]string{field, text}) })
+	for _, i := range chosen {
+		pairs = append(pairs, all[i])
+	}
+	return pairs, ""
 }

@@ -225,11 +225,18 @@ func runSRandMember(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	names, err := c.DB.SetMembers(key)
-	if err != nil {
+	n, err := c.DB.SetLen(key)
+	switch {
+	case err != nil:
 		return failed(err)
+	case isFew(n, count):
+		return resp.List(drawFew(count, func() (string, resp.Value) {
+			name := c.DB.SetRandom(key, c.Random)
+			return name, resp.Str(name)
+		})...)
 	}
-	chosen, bad := c.choose(len(names), count)
+	names, _ := c.DB.SetMembers(key)
+	chosen, bad := c.choose(n, count)
 	if bad != "" {
 		return resp.Err(bad)
 	}
@@ -267,6 +274,29 @@ func parseRandomCount(args [][]byte, withWord string) (count int64, with bool, b
 // maxRepeated is how many elements with repetition a command may ask for.
 // Redis has no such limit and would fill its memory.
 const maxRepeated = 1 << 22
+
+// isFew reports whether count elements of n are so few that each is better drawn by
+// itself than from a list of all.
+func isFew(n int, count int64) bool {
+	return n > 0 && count >= -maxRepeated && (count < 0 || count <= int64(n/3))
+}
+
+// drawFew draws count elements, which have different names, or, for a negative count, as
+// many with repetition.
+func drawFew[T any](count int64, draw func() (name string, one T)) []T {
+	list := make([]T, 0, max(count, -count))
+	taken := map[string]bool{}
+	for len(list) < cap(list) {
+		name, one := draw()
+		if count < 0 || !taken[name] {
+			list = append(list, one)
+		}
+		if count > 0 {
+			taken[name] = true
+		}
+	}
+	return list
+}
 
 // choose picks positions among n: for a positive count so many different ones,
 // for a negative one as many with repetition.

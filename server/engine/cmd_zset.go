@@ -357,17 +357,9 @@ func runZRandMember(c *Call) resp.Value {
 	if err != nil {
 		return failed(err)
 	}
-	chosen, bad := c.choose(n, count)
+	members, bad := c.randomMembers(key, n, count)
 	if bad != "" {
 		return resp.Err(bad)
-	}
-	if count >= int64(n) {
-		slices.Reverse(chosen) // all of them: Redis goes from the highest score down
-	}
-	all, _ := c.DB.ZRange(key, 0, n)
-	members := make([]datastore.Member, 0, len(chosen))
-	for _, i := range chosen {
-		members = append(members, all[i])
 	}
 	if len(c.Args) > 2 {
 		return c.membersReply(members, false, scores, c.Proto == 3)
@@ -376,4 +368,30 @@ func runZRandMember(c *Call) resp.Value {
 		return resp.Null
 	}
 	return resp.Str(members[0].Name)
+}
+
+// randomMembers draws count of the n members of a sorted set, for a negative count with
+// repetition.
+func (c *Call) randomMembers(key []byte, n int, count int64) (members []datastore.Member, bad string) {
+	if isFew(n, count) {
+		used := c.DB.Uses(key) // all draws are one use
+		defer c.DB.SetUses(key, used)
+		return drawFew(count, func() (string, datastore.Member) {
+			at := int(c.Random() % uint64(n))
+			one, _ := c.DB.ZRange(key, at, at+1)
+			return one[0].Name, one[0]
+		}), ""
+	}
+	chosen, bad := c.choose(n, count)
+	if bad != "" {
+		return nil, bad
+	}
+	if count >= int64(n) {
+		slices.Reverse(chosen) // all of them: Redis goes from the highest score down
+	}
+	all, _ := c.DB.ZRange(key, 0, n)
+	for _, i := range chosen {
+		members = append(members, all[i])
+	}
+	return members, ""
 }
