@@ -90,18 +90,17 @@ func (c *Call) valueSize(key []byte, kind datastore.Kind) int64 {
 }
 
 // stringSize is the size of a string: within its object when it is an integer
-// or up to 44 bytes long.
+// or short and was not changed in place.
 func (c *Call) stringSize(key []byte) int64 {
-	const object, embedded = 16, 44
+	const object = 16
 	length, _, _ := c.DB.Length(key)
-	if length > embedded {
-		return object + datastore.Allocated(datastore.SDSBytes(length))
-	}
-	text, _, _ := c.DB.String(key)
-	if _, isInt := datastore.ParseInteger(text); isInt {
+	switch c.DB.Encoding(key) {
+	case "int":
 		return object
+	case "embstr":
+		return datastore.Allocated(object + 4 + length)
 	}
-	return datastore.Allocated(object + 4 + length)
+	return object + datastore.Allocated(datastore.SDSBytes(length))
 }
 
 // runMemoryMallocStats is MEMORY MALLOC-STATS: what a redis-server says whose
