@@ -88,7 +88,7 @@ func (c *Call) rebind(pairs [][]byte) (bad string) {
 		}
 		if c.Node.cfg.Rebind(int(port)) != nil {
 			c.putBack(pairs)
-			return errConfigSet(string(pairs[i]), "Unable to listen on this port. Check server logs.")
+			return errConfigSet(strings.ToLower(string(pairs[i])), "Unable to listen on this port. Check server logs.")
 		}
 	}
 	return ""
@@ -114,7 +114,7 @@ func (c *Call) checkConfigSet(pairs [][]byte) string {
 		seen[lower] = true
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		name := string(pairs[i])
+		name := strings.ToLower(string(pairs[i])) // faults of the names themselves are told as they were written
 		if _, bad := findParameter(name).canonical(string(pairs[i+1])); bad != "" {
 			c.putBack(pairs[:i+2])
 			return errConfigSet(name, bad)

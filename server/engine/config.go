@@ -300,8 +300,11 @@ func (p *parameter) memory(value string) (text, bad string) {
 		if p.unbounded {
 			return strconv.FormatUint(n, 10), ""
 		}
-		if p.percentOf(int64(n)) {
-			return percentText(int64(n)), ""
+		if p.percent && int64(n) < 0 { // an amount so great is taken for a percentage
+			if int64(n) < -mostPercent {
+				return "", errPercent
+			}
+			return strconv.FormatInt(-int64(n), 10) + "%", ""
 		}
 		return p.within(int64(n))
 	}
@@ -314,20 +317,17 @@ func (p *parameter) memory(value string) (text, bad string) {
 	case !isPercentage || !ok || n < 0:
 		return "", "argument must be a memory or percent value"
 	case n > mostPercent:
-		return "", fmt.Sprintf("percentage argument must be less or equal to %d", mostPercent)
+		return "", errPercent
 	case n == 0:
 		return "0", ""
 	}
 	return digits + "%", ""
 }
 
-const mostPercent = 100
-
-// percentOf reports whether an amount so great that it has become negative is
-// taken for a percentage.
-func (p *parameter) percentOf(n int64) bool { return p.percent && n < 0 && n >= -mostPercent }
-
-func percentText(n int64) string { return strconv.FormatInt(-n, 10) + "%" }
+const (
+	mostPercent = 100
+	errPercent  = "percentage argument must be less or equal to 100"
+)
 
 // ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
 // gb, where those with b are powers of 1024. No digits are 0; digits beyond 64

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -125,14 +126,19 @@ func MergeOutputLimits(now string, words []string) (text, bad string) {
 	return strings.Join(limits, " "), ""
 }
 
-// canonicalSave checks pairs of seconds and changes.
+// canonicalSave checks pairs of seconds and changes. As in Redis nothing is 0, what is out
+// of range the greatest number, and of changes only the lower 32 bits are kept.
 func canonicalSave(value string) (text, bad string) {
 	words := separated(value)
 	ok := len(words)%2 == 0
 	for i, word := range words {
-		n, err := strconv.ParseInt(word, 10, 32)
+		n, err := strconv.ParseInt(word, 10, 64)
 		atLeast := int64(1 - i%2) // a second, no change
-		ok = ok && err == nil && n >= atLeast
+		ok = ok && (err == nil || word == "" || errors.Is(err, strconv.ErrRange)) && n >= atLeast
+		if i%2 == 1 {
+			n = int64(int32(n))
+		}
+		words[i] = decimal(n)
 	}
 	if !ok {
 		return "", "Invalid save parameters"
