@@ -195,7 +195,7 @@ func (b *busNode) Restart(bool) {
 		p.failedAt = now
 		p.created, p.dataReceived, p.votedAt, p.orphanedAt, p.replOffset, p.reports = now, 0, 0, 0, 0, nil
 	}
-	b.inbound, b.forgotten = nil, nil
+	b.inbound, b.forgotten, b.slots.disowned = nil, nil, nil
 	b.state, b.size, b.firstCheck, b.minorityAt = clusterFails, 1, 0, 0
 	b.stateStale = true
 	b.nextCron = 0

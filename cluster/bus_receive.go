@@ -190,10 +190,10 @@ func (b *busNode) updateSlots(sender *peer, msg *packet) {
 		b.claimSlots(sender, msg.configEpoch, msg.slots)
 	}
 	for number := 0; number < slot.Count; number++ {
-		if !msg.slots.has(number) {
+		if !msg.slots.has(number) || b.slots.unclaimed(number) {
 			continue
 		}
-		if owner := b.owner(number); owner != nil && owner != sender && owner.configEpoch > msg.configEpoch {
+		if owner := b.owner(number); owner != sender && owner.configEpoch > msg.configEpoch {
 			b.sendUpdate(sender, owner)
 			return
 		}

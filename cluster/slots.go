@@ -40,6 +40,9 @@ type slotTable struct {
 	owner     [slot.Count]seat
 	migrating map[int]*peer // slots of this node that are on their way to another
 	importing map[int]*peer // slots that are on their way to this node
+	// disowned are slots that the node they are bound to has ceased to claim: whoever claims
+	// one gets it, with any epoch. nil: none yet.
+	disowned *slotSet
 }
 
 // seat numbers the nodes that a node knows; 0 is nobody's. It is used again
@@ -48,6 +51,27 @@ type seat uint16
 
 // owner is who serves a slot, or nil.
 func (b *busNode) owner(number int) *peer { return b.seats[b.slots.owner[number]] }
+
+// unclaimed reports whether a slot is nobody's, or its owner has ceased to claim it.
+// Source: isSlotUnclaimed of Redis 7.0.15.
+func (t *slotTable) unclaimed(number int) bool {
+	return t.owner[number] == 0 || t.disowned != nil && t.disowned.has(number)
+}
+
+// disown notes that the owner of a slot has ceased to claim it.
+func (t *slotTable) disown(number int) {
+	if t.disowned == nil {
+		t.disowned = &slotSet{}
+	}
+	t.disowned.add(number)
+}
+
+// claim notes that the owner of a slot claims it.
+func (t *slotTable) claim(number int) {
+	if t.disowned != nil {
+		t.disowned.remove(number)
+	}
+}
 
 // addSlot binds a free slot to a node. It reports whether the slot was free.
 // Source: clusterAddSlot of Redis 7.0.
@@ -111,8 +135,9 @@ func (b *busNode) anyReplicas() bool {
 }
 
 // claimSlots believes a master that claims slots with an epoch, as far as
-// nobody claims them with a greater one. This node may lose all its slots by
-// that, or its master may: then it follows the new owner.
+// nobody claims them with a greater one, and notes which of its slots it has
+// ceased to claim. This node may lose all its slots by that, or its master may:
+// then it follows the new owner.
 // Source: clusterUpdateSlotsConfigWith of Redis 7.0.
 func (b *busNode) claimSlots(sender *peer, epoch uint64, claimed *slotSet) {
 	if sender == b.self {
@@ -125,12 +150,19 @@ func (b *busNode) claimSlots(sender *peer, epoch uint64, claimed *slotSet) {
 	count, taken := 0, 0 // how many it claims, and of how many of mine it becomes the owner
 	var orphaned []int   // of this node, with keys
 	for number := 0; number < slot.Count; number++ {
+		owner := b.owner(number)
 		if !claimed.has(number) {
+			if owner == sender { // it stays bound, so that clients are not told that nobody serves it
+				b.slots.disown(number)
+			}
 			continue
 		}
 		count++
-		owner := b.owner(number)
-		if owner == sender || b.slots.importing[number] != nil || owner != nil && owner.configEpoch >= epoch {
+		if owner == sender {
+			b.slots.claim(number)
+			continue
+		}
+		if b.slots.importing[number] != nil || !b.slots.unclaimed(number) && owner.configEpoch >= epoch {
 			continue
 		}
 		if owner == b.self && b.keysInSlot(number) > 0 {
@@ -141,6 +173,7 @@ func (b *busNode) claimSlots(sender *peer, epoch uint64, claimed *slotSet) {
 		}
 		b.deleteSlot(number)
 		b.addSlot(sender, number)
+		b.slots.claim(number)
 		b.stateStale = true
 	}
 	second := (*peer)(nil) // the master of this node's master
