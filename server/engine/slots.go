@@ -73,9 +73,7 @@ func (n *Node) RedirectBlocked() {
 			continue
 		}
 		if bad := n.redirectBlocked(s); bad != "" {
-			n.unblock(s)
-			s.send(resp.Err(bad))
-			s.commandDone()
+			n.endWait(s, resp.Err(bad))
 		}
 	}
 }
