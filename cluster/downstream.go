@@ -92,18 +92,12 @@ func (d *downstream) refusal(ask psync) string {
 		return bad
 	}
 	if ask.failover {
-		switch {
-		case m.up.host == "":
-			return "ERR PSYNC FAILOVER can't be sent to a master."
-		case ask.id != m.node.ReplicationID():
-			return "ERR PSYNC FAILOVER replid must match my replid."
+		if bad := m.node.RefuseTakeover(ask.id); bad != "" {
+			return bad
 		}
 		m.Promote()
 	}
-	if m.up.host != "" && m.up.state != engine.LinkConnected {
-		return "NOMASTERLINK Can't SYNC while not connected with my master"
-	}
-	return ""
+	return m.node.RefuseSync()
 }
 
 // acknowledged notes how far a replica is.

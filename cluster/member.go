@@ -81,6 +81,7 @@ func NewMember(cfg MemberConfig) *Member {
 	}
 	cfg.Node.Handlers["replicaof"], cfg.Node.Handlers["slaveof"] = m.runReplicaOf, m.runReplicaOf
 	cfg.Node.Handlers["failover"] = m.runFailover
+	cfg.Node.Handlers["psync"] = m.runTakeover
 	cfg.Node.Handlers["migrate"] = m.migrations.run
 	if cfg.Node.Port == 0 {
 		_, cfg.Node.Port = m.dir.Endpoint(cfg.ID)
@@ -334,6 +335,12 @@ func (m *Member) runReplicaOf(c *engine.Call) resp.Value {
 	default:
 		m.Follow(host, port)
 	}
+	return resp.OK
+}
+
+// runTakeover is what PSYNC … FAILOVER has a replica do first.
+func (m *Member) runTakeover(*engine.Call) resp.Value {
+	m.Promote()
 	return resp.OK
 }
 

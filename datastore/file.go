@@ -21,6 +21,7 @@ const (
 type FileHeader struct {
 	Fields    [][2]string // names and values, such as redis-ver
 	Libraries []string    // of functions: their texts
+	Alone     bool        // no key is told behind it
 }
 
 // File is everything in the format of Redis's data files, as a replica or
@@ -37,7 +38,7 @@ func (k *Keyspace) File(header FileHeader, compress bool) []byte {
 		w.text(library)
 	}
 	for _, db := range k.dbs {
-		if db != nil && db.keys > 0 {
+		if db != nil && db.keys > 0 && !header.Alone {
 			w.database(db)
 		}
 	}

@@ -20,7 +20,7 @@ func runMonitor(c *Call) resp.Value {
 	if c.InTx {
 		return resp.Err("ERR MONITOR isn't allowed for DENY BLOCKING client")
 	}
-	if s.monitors {
+	if s.monitors || s.outside.replica {
 		return resp.Value{}
 	}
 	s.own().monitors = true

@@ -184,7 +184,7 @@ func (c *Call) refusal() string {
 		return errMasterDown
 	case n.scripts.host.running && flags&AllowBusy == 0:
 		return n.scripts.host.busy()
-	case s.monitors && flags&(Write|ReadOnly|MayReplicate) != 0:
+	case (s.monitors || s.outside.replica) && flags&(Write|ReadOnly|MayReplicate) != 0:
 		return "ERR Replica can't interact with the keyspace"
 	}
 	return ""

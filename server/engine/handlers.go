@@ -9,7 +9,7 @@ import (
 // Handlers answer the commands that concern other nodes, which a node alone
 // cannot: by the command's full name in lower case, such as "replicaof" or
 // "cluster|nodes". The rows of these commands, with what a node alone answers,
-// are in the table.
+// are in the table. That of "psync" makes a replica the master, as PSYNC … FAILOVER wants.
 type Handlers map[string]func(c *Call) resp.Value
 
 // orAlone runs the node's handler for the command, or alone when it has none.

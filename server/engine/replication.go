@@ -93,7 +93,7 @@ func (n *Node) ReplicationID() string {
 // the one named id: then a replica of that history can go on from there with
 // EffectsSince, if that reaches back so far. Otherwise it needs a Snapshot.
 func (n *Node) HasHistory(id string, offset int64) bool {
-	return id == n.ReplicationID() || id == n.repl.oldID && offset <= n.repl.oldEnd
+	return strings.EqualFold(id, n.ReplicationID()) || strings.EqualFold(id, n.repl.oldID) && offset <= n.repl.oldEnd
 }
 
 // EffectsSince returns the effects recorded after offset, in RESP. The bytes

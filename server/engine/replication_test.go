@@ -320,3 +320,64 @@ func TestReplicasOutside(t *testing.T) {
 		require.Regexp(t, "^"+want+"\r\n", string(r.Out))
 	}
 }
+
+// A replica outside of the process is sent away when it asks for anything that has a reply.
+// Source: what redis-server 7.0.15 answers to the same commands.
+func TestReplicasOutsideAskForNothing(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.expect(s, "SET a 1", "OK")
+	monitor := f.session()
+	f.expect(monitor, "MONITOR", "OK")
+	f.node.Do(monitor, words("SYNC"))
+	require.Empty(t, f.node.Replicas())
+	f.node.Close(monitor)
+
+	pending := f.session()
+	f.node.Do(pending, words("PING"))
+	f.node.Do(pending, words("SYNC"))
+	require.Equal(t, "+PONG\r\n-ERR SYNC and PSYNC are invalid with pending output\r\n", string(pending.Out))
+
+	for line, leaves := range map[string]bool{"GET a": true, "FLUSHALL": true, "PING": true, "NOSUCH": true, "MULTI": true,
+		"SUBSCRIBE x": true, "REPLCONF capa eof": true, "REPLCONF": true, "MONITOR": false, "PSYNC ? -1": false,
+		"REPLCONF ACK 1": false, "CLIENT REPLY OFF": false} {
+		r := f.session()
+		f.node.Do(r, words("PSYNC", "?", "-1"))
+		r.Out = r.Out[:0]
+		f.node.Do(r, words(strings.Fields(line)...))
+		require.Empty(t, r.Out, line)
+		require.Equal(t, leaves, r.Closing(), line)
+		f.node.Close(r)
+	}
+	f.expect(s, "GET a", `"1"`)
+	require.Empty(t, f.node.monitors)
+}
+
+// The parts of the data file that a replica outside of the process has asked for, as redis-cli
+// does with --rdb, --functions-rdb and --replica.
+func TestPartsOfAFile(t *testing.T) {
+	f := newFixture(t, withLua)
+	f.expect(f.session(), "SET key 1", "OK",
+		"FUNCTION LOAD '#!lua name=l\nredis.register_function(\"f\", function() return 1 end)'", `"l"`)
+	for _, c := range []struct {
+		asks            string
+		keys, libraries bool
+		stays           bool
+	}{
+		{"rdb-only 1", true, true, false},
+		{"rdb-only 1 rdb-only 0", true, true, true},
+		{"rdb-only 1 rdb-filter-only functions", false, true, false},
+		{`rdb-filter-only "functions functions"`, false, true, true},
+		{`rdb-filter-only ""`, false, false, true},
+		{`rdb-filter-only functions rdb-filter-only ""`, false, false, true},
+	} {
+		r := f.session()
+		f.expect(r, "REPLCONF capa eof "+c.asks, "OK")
+		f.node.Do(r, words("SYNC"))
+		require.Equal(t, c.keys, strings.Contains(string(r.Out), "key"), c.asks)
+		require.Equal(t, c.libraries, strings.Contains(string(r.Out), "name=l"), c.asks)
+		require.Equal(t, c.stays, !r.Closing(), c.asks)
+		require.Equal(t, c.stays, len(f.node.Replicas()) == 1, c.asks)
+		f.node.Close(r)
+	}
+}

@@ -187,14 +187,25 @@ func (s *Session) Reply(v resp.Value) { s.send(v) }
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
 	if !s.reply.silenced() && !s.isLink() {
-		s.Out = resp.AppendTo(s.Out, v, s.Proto)
+		s.append(v)
 	}
+}
+
+// append adds to Out, unless a replica outside of the process is at the other end: that has
+// nothing to ask, and is sent away.
+// Source: logInvalidUseAndFreeClientAsync of Redis 7.0.
+func (s *Session) append(v *resp.Value) {
+	if s.outside.replica {
+		s.closing = true
+		return
+	}
+	s.Out = resp.AppendTo(s.Out, v, s.Proto)
 }
 
 // push appends a message that no command of s asked for; CLIENT REPLY does not
 // silence it.
 func (s *Session) push(v resp.Value) {
-	s.Out = resp.Append(s.Out, v, s.Proto)
+	s.append(&v)
 	s.node.markDirty(s)
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -20,20 +19,32 @@ type outside struct {
 	host    string // "": where it comes from
 	acks    bool   // it knows PSYNC, and acknowledges what it has
 	psync2  bool   // it knows that the history may have got another name
+	eof     bool   // it knows of files whose length is not told beforehand
+	once    bool   // it wants the file, and nothing behind it
+	without parts  // of the file: what it does not want
 	sent    int64  // up to which offset it has been sent the stream
 }
+
+// parts are those of a data file that a replica may do without.
+type parts uint8
+
+const (
+	thePairs parts = 1 << iota // keys with their values
+	theLibraries
+)
 
 // outsideID is the name of a session among the node's replicas.
 func (s *Session) outsideID() int { return -int(s.ID) }
 
-// runPsync is PSYNC replicationid offset, and SYNC.
+// runPsync is PSYNC replicationid offset [FAILOVER], and SYNC.
+// Source: syncCommand of Redis 7.0.
 func runPsync(c *Call) resp.Value {
 	n, s := c.Node, c.Session
-	switch {
-	case n.IsReplica() && n.repl.link != LinkConnected:
-		return resp.Err("NOMASTERLINK Can't SYNC while not connected with my master")
-	case s.outside.replica:
+	if s.outside.replica || s.monitors {
 		return resp.Value{}
+	}
+	if bad := c.refuseSync(); bad != "" {
+		return resp.Err(bad)
 	}
 	isPsync, next := len(c.Args) > 1, int64(0)
 	if isPsync {
@@ -49,14 +60,65 @@ func runPsync(c *Call) resp.Value {
 		return resp.Value{}
 	}
 	n.startLog()
-	file := n.File()
+	file := n.file(s.outside.without)
 	if s.outside.acks {
 		s.Out = append(s.Out, "+FULLRESYNC "+n.ReplicationID()+" "+decimal(n.repl.offset)+"\r\n"...)
 	}
 	s.Out = append(s.Out, "$"+strconv.Itoa(len(file))+"\r\n"...)
 	s.Out = append(s.Out, file...)
+	if s.outside.once {
+		s.closing = true
+		return resp.Value{}
+	}
 	n.attachOutside(s, n.repl.offset)
 	return resp.Value{}
+}
+
+// refuseSync is why a client does not become a replica, or "". With FAILOVER a replica
+// becomes the master first.
+func (c *Call) refuseSync() string {
+	n, s := c.Node, c.Session
+	if len(c.Args) > 3 && is(c.Args[3], "FAILOVER") {
+		if bad := n.RefuseTakeover(string(c.Args[1])); bad != "" {
+			return bad
+		}
+		if handler := n.cfg.Handlers["psync"]; handler != nil {
+			handler(c)
+		}
+	}
+	if bad := n.RefuseSync(); bad != "" {
+		return bad
+	}
+	switch {
+	case len(s.Out) > 0 || s.Waiting != nil && s.Waiting() > 0:
+		return "ERR SYNC and PSYNC are invalid with pending output"
+	case s.outside.without != 0 && !s.outside.eof:
+		return "ERR Filtered replica requires EOF capability"
+	}
+	return ""
+}
+
+// RefuseTakeover is why a node does not become the master when the present one,
+// whose history has that name, asks it to, or "".
+func (n *Node) RefuseTakeover(history string) string {
+	switch {
+	case !n.IsReplica():
+		return "ERR PSYNC FAILOVER can't be sent to a master."
+	case !strings.EqualFold(history, n.ReplicationID()):
+		return "ERR PSYNC FAILOVER replid must match my replid."
+	}
+	return ""
+}
+
+// RefuseSync is why nobody can become a replica of this node now, or "".
+func (n *Node) RefuseSync() string {
+	switch {
+	case n.repl.failover != "":
+		return "NOMASTERLINK Can't SYNC while failing over"
+	case n.IsReplica() && n.repl.link != LinkConnected:
+		return "NOMASTERLINK Can't SYNC while not connected with my master"
+	}
+	return ""
 }
 
 // continues attaches a replica that has the history of that name, if it is this node's,
@@ -148,14 +210,21 @@ func (n *Node) pingMillis() int64 { return 1000 * n.Number("repl-ping-replica-pe
 func (n *Node) pings() bool { return len(n.repl.outside) > 0 && n.cfg.Handlers == nil }
 
 // File is the node's data as redis-server's data file holds it.
-func (n *Node) File() []byte {
+func (n *Node) File() []byte { return n.file(0) }
+
+// file is File without some parts.
+func (n *Node) file(without parts) []byte {
 	fields := [][2]string{
 		{"redis-ver", Version}, {"redis-bits", "64"},
 		{"ctime", decimal(n.unixSeconds())}, {"used-mem", decimal(n.usedMemory())},
 		{"repl-stream-db", decimal(int64(n.StreamDB()))}, {"repl-id", n.ReplicationID()},
 		{"repl-offset", decimal(n.repl.offset)}, {"aof-base", "0"},
 	}
-	return n.keys.File(datastore.FileHeader{Fields: fields, Libraries: n.functions.texts()}, n.compresses())
+	header := datastore.FileHeader{Fields: fields, Alone: without&thePairs != 0}
+	if without&theLibraries == 0 {
+		header.Libraries = n.functions.texts()
+	}
+	return n.keys.File(header, n.compresses())
 }
 
 // runReplConf is REPLCONF option value [option value ...], from a client that
@@ -176,6 +245,26 @@ func runReplConf(c *Call) resp.Value {
 	return resp.OK
 }
 
+// longestHost is how many bytes the address may have that a replica says it has.
+const longestHost = 255
+
+// filter takes the names of the only parts of the file that a replica wants. It returns OK or
+// an error.
+func (o *outside) filter(names []byte) string {
+	wanted, ok := resp.SplitArgs(names)
+	if !ok {
+		return "ERR Missing rdb-filter-only values"
+	}
+	o.without = thePairs | theLibraries
+	for _, part := range wanted {
+		if !is(part, "FUNCTIONS") {
+			return "ERR Unsupported rdb-filter-only option: " + resp.CString(part)
+		}
+		o.without &^= theLibraries
+	}
+	return resp.OK.Str
+}
+
 // replConf is one option of REPLCONF: OK, an error, or "" for no reply.
 func (c *Call) replConf(option, value []byte) string {
 	s := c.Session
@@ -187,21 +276,25 @@ func (c *Call) replConf(option, value []byte) string {
 		}
 		s.own().outside.port = int(port)
 	case is(option, "IP-ADDRESS"):
+		if len(value) > longestHost {
+			return "ERR REPLCONF ip-address provided by replica instance is too long: " + strconv.Itoa(len(value)) + " bytes"
+		}
 		s.own().outside.host = strings.ToLower(string(value))
 	case is(option, "CAPA"):
-		if is(value, "PSYNC2") {
-			s.own().outside.psync2 = true
-		}
+		out := &s.own().outside
+		out.psync2 = out.psync2 || is(value, "PSYNC2")
+		out.eof = out.eof || is(value, "EOF")
 	case is(option, "RDB-FILTER-ONLY"):
-		for _, part := range bytes.Fields(value) {
-			if !is(part, "FUNCTIONS") {
-				return "ERR Unsupported rdb-filter-only option: " + resp.CString(part)
-			}
-		}
+		return s.own().outside.filter(value)
 	case is(option, "RDB-ONLY"):
-		if n, ok := parseInt(value); !ok || n < 0 || n > 1 {
+		n, ok := parseInt(value)
+		switch {
+		case !ok:
+			return errNotInt
+		case n < 0 || n > 1:
 			return "ERR value is out of range, value must between 0 and 1"
 		}
+		s.own().outside.once = n == 1
 	case is(option, "GETACK"):
 		c.Node.repl.asked++
 		c.Node.repl.askedAt = c.Node.repl.offset

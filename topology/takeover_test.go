@@ -1,0 +1,44 @@
+package topology
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
+)
+
+// While FAILOVER waits for a replica nobody else becomes one, of the topology or outside of
+// it; and a replica that a client asks to, as its master does then, becomes the master.
+// Source: what redis-server 7.0.15 answers to the same commands.
+func TestNobodySyncsDuringAFailover(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})
+	m, r1, r2 := dial(t, top.Node("m1")), dial(t, top.Node("r1")), dial(t, top.Node("r2"))
+	require.NoError(t, top.Node("r1").Freeze())
+	require.Equal(t, "OK", m.do("SET a 1"))
+	require.Equal(t, "OK", m.do("FAILOVER TO 127.0.0.1 "+port(top.Node("r1"))))
+	refused := "(error) NOMASTERLINK Can't SYNC while failing over"
+	require.Equal(t, refused, m.do("PSYNC ? -1"))
+	require.Equal(t, refused, m.do("SYNC"))
+	host, number, err := net.SplitHostPort(top.Node("m1").Address())
+	require.NoError(t, err)
+	require.Equal(t, "OK", r2.do("REPLICAOF NO ONE"))
+	require.Equal(t, "OK", r2.do("REPLICAOF "+host+" "+number))
+	m.eventually("INFO replication", "connected_slaves:1")
+	require.Never(t, func() bool { return strings.Contains(r2.do("INFO replication"), "link_status:up") },
+		1500*time.Millisecond, 20*time.Millisecond)
+	require.Equal(t, "OK", m.do("FAILOVER ABORT"))
+	r2.eventually("INFO replication", "master_link_status:up")
+
+	require.NoError(t, top.Node("r1").Thaw())
+	r1.eventually("INFO replication", "master_link_status:up")
+	_, history, _ := strings.Cut(m.do("INFO replication"), "master_replid:")
+	require.Equal(t, "(error) ERR PSYNC FAILOVER replid must match my replid.", r1.do("PSYNC ? 1 FAILOVER"))
+	require.Contains(t, r1.do("ROLE"), "slave")
+	outside := dial(t, top.Node("r1"))
+	require.Equal(t, "CONTINUE", outside.do("PSYNC "+strings.ToUpper(history[:40])+" 1 FAILOVER"))
+	require.Contains(t, r1.do("ROLE"), "master")
+}
