@@ -139,7 +139,7 @@ func (d *downstream) pump() {
 			continue
 		}
 		stream, ok := n.EffectsSince(f.sent)
-		if !ok { // the backlog is smaller than what one call has written
+		if !ok { // another history has begun
 			d.drop(f)
 			d.pump()
 			return

@@ -214,6 +214,7 @@ func (m *Member) Dirty() []*engine.Session {
 	}
 	m.down.pump()
 	m.remember()
+	m.node.Trim()
 	if needed := m.up.host != "" || m.down.busy(); !needed || m.hushed {
 		m.cronAt = 0
 	} else if m.cronAt == 0 {

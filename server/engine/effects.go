@@ -183,12 +183,12 @@ func (n *Node) flushEffects(together bool) {
 		return
 	}
 	if e.ops == 1 || !together {
-		n.repl.append(e.pending, n.conf.backlog)
+		n.repl.append(e.pending)
 	} else {
-		n.repl.append(e.pending[:e.selected], n.conf.backlog)
-		n.repl.append(multiEffect, n.conf.backlog)
-		n.repl.append(e.pending[e.selected:], n.conf.backlog)
-		n.repl.append(execEffect, n.conf.backlog)
+		n.repl.append(e.pending[:e.selected])
+		n.repl.append(multiEffect)
+		n.repl.append(e.pending[e.selected:])
+		n.repl.append(execEffect)
 	}
 	e.pending, e.ops, e.selected = e.pending[:0], 0, 0
 }

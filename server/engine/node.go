@@ -245,6 +245,9 @@ func (n *Node) Dirty() []*Session {
 		n.broadcast()
 		n.feedOutside()
 	}
+	if n.depth == 0 && n.cfg.Handlers == nil {
+		n.Trim()
+	}
 	n.dirty, n.handed = n.handed[:0], n.dirty
 	for _, s := range n.handed {
 		s.dirty = false

@@ -16,7 +16,7 @@ type replication struct {
 	oldEnd  int64
 	offset  int64  // bytes of effects that this history has
 	logging bool   // effects are recorded: a replica has been attached, or this node is one
-	log     []byte // the latest effects; bytes once written are never written again
+	log     []byte // the latest effects; bytes once written are never written again; see Trim
 	first   int64  // offset of log[0]
 
 	replicas []replica
@@ -128,7 +128,7 @@ func (n *Node) Apply(stream []byte) error {
 		}
 		n.Do(master, cmd)
 		end := len(stream) - commands.Buffered()
-		n.repl.append(stream[done:end], n.conf.backlog)
+		n.repl.append(stream[done:end])
 		done = end
 	}
 	if err != nil {
@@ -320,7 +320,7 @@ func (n *Node) Recording() bool { return n.repl.logging }
 // Propagate puts a command that changes no data into the stream of effects, such as PING.
 func (n *Node) Propagate(args ...string) {
 	if n.repl.logging && !n.repl.isReplica() {
-		n.repl.append(resp.AppendCommand(nil, args...), n.conf.backlog)
+		n.repl.append(resp.AppendCommand(nil, args...))
 	}
 }
 
@@ -361,11 +361,18 @@ func (n *Node) applyExpiryPolicy() { n.keys.SetExpiry(n.expiryPolicy()) }
 
 func (r *replication) isReplica() bool { return r.masterHost != "" }
 
-// append records effects and keeps the last size bytes of them, or up to
-// twice as many. Memory that was handed out is left alone.
-func (r *replication) append(effects []byte, size int) {
+// append records effects.
+func (r *replication) append(effects []byte) {
 	r.offset += int64(len(effects))
 	r.log = append(r.log, effects...)
+}
+
+// Trim forgets the oldest effects, so that about repl-backlog-size is left of them: up to twice
+// as many. What attached replicas have not been sent yet they would miss, so the shell says
+// when; a node alone, which has no replicas but those outside of the process, does it itself.
+// Memory that was handed out is left alone.
+func (n *Node) Trim() {
+	r, size := &n.repl, n.conf.backlog
 	if excess := len(r.log) - size; excess > size {
 		r.log = append(make([]byte, 0, 2*size), r.log[excess:]...)
 		r.first += int64(excess)

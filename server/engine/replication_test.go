@@ -132,6 +132,9 @@ func TestBacklogForgets(t *testing.T) {
 		f.do(s, "SET key value")
 	}
 	_, ok := f.node.EffectsSince(0)
+	require.True(t, ok, "replicas may not have been sent it yet")
+	f.node.Dirty()
+	_, ok = f.node.EffectsSince(0)
 	require.False(t, ok)
 	_, ok = f.node.EffectsSince(f.node.Offset() - 90)
 	require.True(t, ok)
