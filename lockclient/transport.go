@@ -43,7 +43,8 @@ type Transport interface {
 type Replicated interface {
 	// EvalReplicated runs a script as Eval does and then, on the same
 	// connection, as WAIT counts what its own connection wrote, waits up to
-	// limit for the master's replicas. known is how many it has, confirmed how
+	// limit for the master's replicas. known is how many it had before the script, so
+	// that one which leaves it meanwhile, to be promoted, is missed; confirmed is how
 	// many of them have the write; without replicas it does not wait. An error
 	// after the script was run counts as an unknown outcome.
 	EvalReplicated(

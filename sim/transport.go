@@ -47,7 +47,8 @@ func (t *transport) Do(ctx context.Context, key string, args ...string) (lockcli
 }
 
 // EvalReplicated implements lockclient.Replicated: the script, INFO replication
-// and WAIT, in a session of their own.
+// and WAIT, in a session of their own. The adapters ask for the replicas before the
+// script; here one that leaves the master between the two is not missed.
 func (t *transport) EvalReplicated(
 	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {

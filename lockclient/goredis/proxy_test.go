@@ -20,12 +20,13 @@ type proxy struct {
 	listener net.Listener
 	upstream string
 
-	mu    sync.Mutex
-	seen  bytes.Buffer // what clients have sent
-	loses string       // the next reply to a command of this name is lost, with its connection
-	mute  bool         // new connections get no answer
-	conns []net.Conn
-	made  int // connections so far
+	mu     sync.Mutex
+	seen   bytes.Buffer // what clients have sent
+	awaits string       // the next reply to a command of this name is lost, with its connection,
+	before func()       // or this comes before it
+	mute   bool         // new connections get no answer
+	conns  []net.Conn
+	made   int // connections so far
 }
 
 func newProxy(t *testing.T, upstream string) *proxy {
@@ -61,7 +62,7 @@ func (p *proxy) accept() {
 		p.conns = append(p.conns, client, server)
 		p.made++
 		p.mu.Unlock()
-		lossy := make(chan struct{}, 1)
+		lossy := make(chan func(), 1)
 		go p.requests(client, server, lossy)
 		go p.replies(server, client, lossy)
 	}
@@ -86,7 +87,7 @@ func (p *proxy) silence() {
 }
 
 // requests hands on what the client sends.
-func (p *proxy) requests(client, server net.Conn, lossy chan<- struct{}) {
+func (p *proxy) requests(client, server net.Conn, lossy chan<- func()) {
 	defer server.Close()
 	buf := make([]byte, 1<<16)
 	for {
@@ -96,9 +97,9 @@ func (p *proxy) requests(client, server net.Conn, lossy chan<- struct{}) {
 		}
 		p.mu.Lock()
 		p.seen.Write(buf[:n])
-		if p.loses != "" && strings.Contains(strings.ToUpper(string(buf[:n])), p.loses+"\r\n") {
-			p.loses = ""
-			lossy <- struct{}{}
+		if p.awaits != "" && strings.Contains(strings.ToUpper(string(buf[:n])), p.awaits+"\r\n") {
+			p.awaits = ""
+			lossy <- p.before
 		}
 		p.mu.Unlock()
 		if _, err := server.Write(buf[:n]); err != nil {
@@ -108,7 +109,7 @@ func (p *proxy) requests(client, server net.Conn, lossy chan<- struct{}) {
 }
 
 // replies hands on what the server sends, until a reply is to be lost.
-func (p *proxy) replies(server, client net.Conn, lossy <-chan struct{}) {
+func (p *proxy) replies(server, client net.Conn, lossy <-chan func()) {
 	defer client.Close()
 	buf := make([]byte, 1<<16)
 	for {
@@ -117,8 +118,11 @@ func (p *proxy) replies(server, client net.Conn, lossy <-chan struct{}) {
 			return
 		}
 		select {
-		case <-lossy:
-			return
+		case before := <-lossy:
+			if before == nil {
+				return
+			}
+			before()
 		default:
 		}
 		if _, err := client.Write(buf[:n]); err != nil {
@@ -128,10 +132,14 @@ func (p *proxy) replies(server, client net.Conn, lossy <-chan struct{}) {
 }
 
 // lose loses the reply to the next command of a name, in upper case.
-func (p *proxy) lose(name string) {
+func (p *proxy) lose(name string) { p.meanwhile(name, nil) }
+
+// meanwhile has something happen when the next command of a name has been executed,
+// before its reply arrives.
+func (p *proxy) meanwhile(name string, happens func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loses = name
+	p.awaits, p.before = name, happens
 }
 
 // count returns how many commands of a name, in upper case, clients have sent.

@@ -21,7 +21,7 @@ type synced struct {
 	known, confirmed int64
 }
 
-// EvalReplicated implements lockclient.Replicated: the script, INFO replication
+// EvalReplicated implements lockclient.Replicated: INFO replication, the script
 // and WAIT on one connection to the master of the script's first key. It follows
 // one redirect. A ReadTimeout of the client that is shorter than limit makes the
 // outcome of a slow confirmation unknown.
@@ -49,15 +49,13 @@ func (t *Transport) evalReplicated(
 ) (s synced, err error) {
 	p := node.Conn()
 	defer p.Close()
-	if s.reply, err = t.eval(ctx, p, asking, script, keys, args); err != nil {
-		return s, err
-	}
 	info, err := send(ctx, p, false, "INFO", "replication")
 	if err != nil {
-		return s, adapter.Afterwards(err)
+		return s, adapter.Before(err)
 	}
-	if s.known = adapter.Replicas(info.Text); s.known == 0 {
-		return s, nil
+	s.known = adapter.Replicas(info.Text)
+	if s.reply, err = t.eval(ctx, p, asking, script, keys, args); err != nil || s.known == 0 {
+		return s, err
 	}
 	acked, err := send(ctx, p, false,
 		"WAIT", strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10))

@@ -89,6 +89,37 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
+// A replica that leaves its master while a lock is asked for, as one that is promoted
+// does, has not confirmed it.
+func TestReplicaLeavesMeanwhile(t *testing.T) {
+	m := mode{"replicas", cluster.Plan{Masters: 1, Replicas: 1}, true, nil, toServer,
+		[]goredis.Option{goredis.WithReplicas()}, []adapter.Option{adapter.WithReplicas()}}
+	t.Run("go-redis", func(t *testing.T) { replicaLeavesMeanwhile(t, m.plan, m.overGoRedis) })
+	t.Run("rueidis", func(t *testing.T) { replicaLeavesMeanwhile(t, m.plan, m.overRueidis) })
+}
+
+func replicaLeavesMeanwhile(
+	t *testing.T, plan cluster.Plan, connect func(t *testing.T, nodes []string) lockclient.Transport,
+) {
+	top, err := topology.Start(topology.Config{Plan: plan})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	master := top.Node("m1").Address()
+	p := newProxy(t, master)
+	c := lockclient.New(connect(t, []string{p.addr()}), lockclient.System())
+	h, err := c.Mutex("known to both").Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, h.Unlock(t.Context()))
+
+	require.NoError(t, top.Partition([]string{"m1"}, []string{"r1"}))
+	p.meanwhile("EVALSHA", func() {
+		assert.NoError(t, to(t, master).Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err())
+		eventually(t, to(t, master), "INFO replication", "connected_slaves:0")
+	})
+	_, err = c.Mutex("known to one").TryLock(t.Context())
+	assert.ErrorIs(t, err, lockclient.ErrReplication)
+}
+
 // All replicas are waited for, not just the first.
 func TestAllReplicasAreAsked(t *testing.T) {
 	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})

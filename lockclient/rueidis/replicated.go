@@ -13,7 +13,7 @@ import (
 	"minikv/lockclient/internal/adapter"
 )
 
-// EvalReplicated implements lockclient.Replicated: the script, INFO replication
+// EvalReplicated implements lockclient.Replicated: INFO replication, the script
 // and WAIT on one connection to the master of the script's first key. It follows
 // one redirect.
 func (t *Transport) EvalReplicated(
@@ -46,15 +46,18 @@ func (t *Transport) evalReplicated(
 	script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (s synced, err error) {
 	err = client.Dedicated(func(conn rueidis.DedicatedClient) (err error) {
-		if s.reply, err = t.eval(ctx, conn, asking, script, keys, args); err != nil {
-			return err
+		if t.topology.Cluster && client == t.client { // the first key says which node a connection is to
+			if _, err := send(ctx, conn, []string{"EXISTS"}, keys[:1], nil); err != nil {
+				return adapter.Before(err)
+			}
 		}
 		info, err := send(ctx, conn, []string{"INFO", "replication"}, nil, nil)
 		if err != nil {
-			return adapter.Afterwards(err)
+			return adapter.Before(err)
 		}
-		if s.known = adapter.Replicas(info.Text); s.known == 0 {
-			return nil
+		s.known = adapter.Replicas(info.Text)
+		if s.reply, err = t.eval(ctx, conn, asking, script, keys, args); err != nil || s.known == 0 {
+			return err
 		}
 		acked, err := send(ctx, conn, []string{"WAIT",
 			strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10)}, nil, nil)

@@ -66,6 +66,16 @@ func Connecting(err error) bool {
 		errors.As(err, &header) && header.Conn != nil
 }
 
+// Before is the error of a command for which a script was not sent: not the script's,
+// unless a server has said so.
+func Before(err error) error {
+	var refused *lockclient.ServerError
+	if errors.As(err, &refused) || errors.Is(err, lockclient.ErrNotSent) {
+		return err
+	}
+	return fmt.Errorf("%w: before the script: %w", lockclient.ErrNotSent, err)
+}
+
 // Afterwards hides what an error says about its own command: the script that
 // came before has been executed.
 func Afterwards(err error) error {
