@@ -40,6 +40,15 @@ func TestConnecting(t *testing.T) {
 	}
 }
 
+// What fails before a script was sent is no unknown outcome of it; a server's refusal
+// stays one.
+func TestBefore(t *testing.T) {
+	refused := &lockclient.ServerError{Text: "LOADING Redis is loading the dataset in memory"}
+	assert.Equal(t, error(refused), Before(refused))
+	assert.ErrorIs(t, Before(io.EOF), lockclient.ErrNotSent)
+	assert.ErrorIs(t, Before(io.EOF), io.EOF)
+}
+
 // A time-out at the deadline of a context, of dialing or of a socket, is the context's;
 // an earlier one is the client's own. What was not sent stays so.
 func TestTimeoutsAtTheDeadline(t *testing.T) {
