@@ -190,6 +190,9 @@ func (d *downstream) closeAll() {
 			d.drop(d.feeds[i])
 		}
 	}
+	for _, r := range d.m.node.Replicas() {
+		d.m.node.CloseOutside(r.ID)
+	}
 }
 
 // gone forgets the replicas in a process that has died.

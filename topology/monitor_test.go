@@ -2,6 +2,7 @@ package topology
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -60,4 +61,31 @@ func TestSilentReplicaOutsideIsSentAway(t *testing.T) {
 	_, err := io.Copy(io.Discard, outside.in)
 	require.NoError(t, err)
 	require.Equal(t, "PONG", dial(t, top.Node("m1")).do("PING"))
+}
+
+// A replica outside of the process is sent away, like those of the topology, when its master
+// gets another history: it becomes a replica, or the master in place of its own.
+func TestReplicasOutsideLeaveWithTheHistory(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
+	m1, m2 := dial(t, top.Node("m1")), dial(t, top.Node("m2"))
+	require.Equal(t, "OK", m1.do("SET a 1"))
+	require.Equal(t, "OK", m2.do("SET a 2"))
+	leaves := func(command string) {
+		t.Helper()
+		outside := dial(t, top.Node("m1"))
+		outside.send("PSYNC ? -1")
+		m1.eventually("INFO replication", "connected_slaves:1")
+		require.Equal(t, "OK", m1.do(command))
+		require.NoError(t, outside.conn.SetDeadline(time.Now().Add(30*time.Second)))
+		_, err := io.Copy(io.Discard, outside.in)
+		require.NoError(t, err)
+		m1.eventually("INFO replication", "connected_slaves:0")
+	}
+	host, number, err := net.SplitHostPort(top.Node("m2").Address())
+	require.NoError(t, err)
+	leaves("REPLICAOF " + host + " " + number)
+	m1.eventually("GET a", "2")
+	m1.eventually("INFO replication", "master_link_status:up")
+	leaves("REPLICAOF NO ONE")
+	require.Equal(t, "OK", m1.do("SET b 1"))
 }

@@ -384,3 +384,18 @@ func TestPartsOfAFile(t *testing.T) {
 		f.node.Close(r)
 	}
 }
+
+// One whose place in the stream is no longer there is sent away once, not at each look.
+func TestReplicaOutsideWithoutItsHistory(t *testing.T) {
+	f, other := newFixture(t), newFixture(t)
+	other.node.AddReplica(1)
+	other.expect(other.session(), "SET a 1", "OK")
+	r := f.session()
+	f.node.Do(r, words("PSYNC", "?", "-1"))
+	f.node.BecomeReplica("there", 7)
+	f.node.LoadSnapshot(other.node.Snapshot())
+	require.Contains(t, f.node.Dirty(), r)
+	require.True(t, r.Closing())
+	require.Empty(t, f.node.Replicas())
+	require.Empty(t, f.node.Dirty())
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,10 +167,17 @@ func (n *Node) detachOutside(s *Session) {
 func (n *Node) CloseOutside(id int) {
 	for _, s := range n.repl.outside {
 		if s.outsideID() == id {
-			s.closing = true
-			n.markDirty(s)
+			n.sendAway(s)
+			return
 		}
 	}
+}
+
+// sendAway ends the connection of a replica outside of the process, which is none any more.
+func (n *Node) sendAway(s *Session) {
+	n.detachOutside(s)
+	s.closing = true
+	n.markDirty(s)
 }
 
 // feedOutside sends the replicas outside of the process what they do not have yet.
@@ -180,18 +188,16 @@ func (n *Node) feedOutside() {
 	if n.pings() && n.TakeAckRequest() {
 		n.Propagate("REPLCONF", "GETACK", "*")
 	}
-	for _, s := range n.repl.outside {
+	for _, s := range slices.Clone(n.repl.outside) {
 		stream, ok := n.EffectsSince(s.outside.sent)
 		switch {
-		case !ok:
-			s.closing = true // it is too far behind
-		case len(stream) == 0:
-			continue
-		default:
+		case !ok: // another history has begun
+			n.sendAway(s)
+		case len(stream) > 0:
 			s.Out = append(s.Out, stream...)
 			s.outside.sent += int64(len(stream))
+			n.markDirty(s)
 		}
-		n.markDirty(s)
 	}
 }
 
