@@ -68,7 +68,7 @@ var faultKinds = []fault{
 	{"slow", "a server answers late", aLength, drawSlow, anywhere},
 	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, anywhere},
 	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, anywhere},
-	{"power", "a server crashes and comes back with what it had on disk", aLength, drawPower, anywhere},
+	{"power", "the power of a server fails, and it comes back with what it had on disk", aLength, drawPower, anywhere},
 	{"evict", "a server removes a key to make room", nothing, drawEvict, anywhere},
 	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, anywhere},
 	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster},

@@ -301,6 +301,7 @@ func (n *node) tick() {
 	if n.down {
 		return
 	}
+	n.sync()
 	before := n.keys()
 	n.proc.Tick()
 	var cause uint64
@@ -370,14 +371,17 @@ func (n *node) restart(data string) {
 	if !n.down {
 		n.crash()
 	}
-	tail := data == "synced" && n.losesTail()
-	kept := int64(0)
-	if data != "lose" && !tail {
-		kept = 1
+	if data == "lose" {
+		n.startAgain(trace.Event{}, func() { n.proc.Restart(false) })
+		return
 	}
-	n.startAgain(trace.Event{A: kept}, func() {
-		n.proc.Restart(kept == 1)
-		if tail {
+	lost := time.Duration(0)
+	if data == "synced" {
+		lost = n.unsynced()
+	}
+	n.startAgain(trace.Event{A: 1, B: int64(lost)}, func() {
+		n.proc.Restart(lost == 0)
+		if lost > 0 {
 			n.reload()
 		}
 	})

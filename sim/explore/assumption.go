@@ -24,10 +24,13 @@ const (
 func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 	for _, step := range needed {
 		a := x.assumption(step)
-		if step.Verb == "failover" {
+		switch {
+		case step.Verb == "failover":
 			if a, err = x.failover(step); err != nil {
 				return nil, err
 			}
+		case a == soonBack && step.Verb == "crash":
+			a = x.followed(step)
 		}
 		if !slices.Contains(list, a) {
 			list = append(list, a)
@@ -98,6 +101,28 @@ func (x *explainer) assumption(step sim.Step) string {
 		return "a request is executed once"
 	}
 	return "messages arrive, and before leases end"
+}
+
+// followed is what the crash of a server took away, by what came of it while a lease
+// lasts: it came back without some of its data, or another took its place.
+func (x *explainer) followed(step sim.Step) string {
+	crash := x.effect(step, trace.Crash)
+	if crash == nil {
+		return soonBack
+	}
+	for i := range x.events[crash.N:] {
+		switch e := &x.events[int(crash.N)+i]; {
+		case e.At >= crash.At+x.story.World.Load.TTL:
+			return soonBack
+		case e.Kind == trace.Restart && e.Peer == crash.Peer && (e.A == 0 || e.B > 0):
+			return remembered
+		case e.Kind == trace.Restart && e.Peer == crash.Peer:
+			return soonBack
+		case e.Kind == trace.Promote && !x.independent():
+			return oneMaster
+		}
+	}
+	return soonBack
 }
 
 // still is what the pause of a client took away.

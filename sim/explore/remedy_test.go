@@ -79,6 +79,13 @@ func TestBrokenAssumptions(t *testing.T) {
 		"a client that is cut off, while there is one master": {"world ttl=3s hold=60s profile=redisson lock=mutex " +
 			"replicas=1 rounds=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 0s start c1\n" +
 			"at 500ms partition c1 m1\nat 1s start c2\nrun for=9s seed=1\n", "messages arrive, and before leases end"},
+		"a crash that is known by what it cost": {"world clients=4 per-lock=2 hold=8s rounds=1 fsync=everysec delay=1ms\n" +
+			"expect exclusion=violated\nat 1100ms start c2\nat 1200ms start c1\nat 1500ms crash m1\n" +
+			"at 2s restart m1 data=synced\nat 2500ms start c3\nrun for=5s seed=1\n",
+			"what a server has acknowledged survives its crash"},
+		"a crash by which another became master": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s sentinels=3 " +
+			"down-after=1s rounds=9 delay=1ms\nexpect exclusion=violated\nat 2s start c1\nat 2100ms crash m1\n" +
+			"at 8s start c2\nrun for=20s seed=1\n", "there is one master at a time, and it has what was acknowledged"},
 		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
 			"at 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n",
 			"a client that takes a lock lives to give it back"},

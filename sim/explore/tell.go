@@ -352,7 +352,7 @@ func (x *explainer) opening(grant uint64, key string) uint64 {
 	for n := grant - 1; n > 0; n-- {
 		e := &x.events[n-1]
 		switch {
-		case e.Kind == trace.Restart && e.Peer == g.Actor && e.A == 0,
+		case e.Kind == trace.Restart && e.Peer == g.Actor && (e.A == 0 || e.B > 0),
 			e.Kind == trace.Promote && e.Peer == g.Actor:
 			return n
 		case e.Actor != g.Actor:
