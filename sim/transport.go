@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -46,18 +47,14 @@ func (t *transport) Do(ctx context.Context, key string, args ...string) (lockcli
 	return l.do(ctx, args...)
 }
 
-// EvalReplicated implements lockclient.Replicated: the script, INFO replication
-// and WAIT, in a session of their own. The adapters ask for the replicas before the
-// script; here one that leaves the master between the two is not missed.
+// EvalReplicated implements lockclient.Replicated as the adapters do: INFO replication,
+// the script and WAIT, in a session of their own.
 func (t *transport) EvalReplicated(
 	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {
 	c := t.p.conn(t.p.server(t.group, first(keys)))
 	l := lane{t, c, c.borrow(), first(keys)}
-	r, err = l.eval(ctx, &scriptCall{s, keys, args})
-	if err == nil {
-		known, confirmed, err = l.confirm(ctx, limit)
-	}
+	r, known, confirmed, err = l.evalReplicated(ctx, &scriptCall{s, keys, args}, limit)
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
 	}
@@ -142,16 +139,26 @@ func first(keys []string) string {
 	return keys[0]
 }
 
-// confirm counts the master's replicas, and those that have what was written in
-// the lane's session. Its errors do not say that nothing was sent: the script was.
-func (l *lane) confirm(ctx context.Context, limit time.Duration) (known, confirmed int64, err error) {
-	if known, err = l.replicas(ctx); err == nil && known > 0 {
-		confirmed, err = l.wait(ctx, known, limit)
+// evalReplicated asks the master how many replicas it has, before it runs the script, so
+// that one which leaves it meanwhile is missed, and then how many of them have what was
+// written. What fails before the script is not its error, and what fails after it does not
+// say that nothing was sent.
+func (l *lane) evalReplicated(
+	ctx context.Context, q *scriptCall, limit time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	if known, err = l.replicas(ctx); err != nil {
+		if refused := (*lockclient.ServerError)(nil); !errors.As(err, &refused) && !errors.Is(err, lockclient.ErrNotSent) {
+			err = fmt.Errorf("%w: before the script: %w", lockclient.ErrNotSent, err)
+		}
+		return r, 0, 0, err
 	}
-	if err != nil {
+	if r, err = l.eval(ctx, q); err != nil || known == 0 {
+		return r, known, 0, err
+	}
+	if confirmed, err = l.wait(ctx, known, limit); err != nil {
 		err = fmt.Errorf("after the script: %v", err)
 	}
-	return known, confirmed, err
+	return r, known, confirmed, err
 }
 
 // replicas asks a master how many it has.
