@@ -418,6 +418,8 @@ func (p *process) route(g *group, n *node) {
 type ways struct {
 	routes []route // groups whose master is not their first
 	slots  slotMap // of a cluster
+	told   bool    // a Sentinel has said who is master
+	asker  *task   // that waits for it
 }
 
 // ownWays are those of p, which is going to learn more.

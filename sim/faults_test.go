@@ -78,6 +78,15 @@ func TestFaultsOfRows(t *testing.T) {
 		"a client that starts again has the same clock": {
 			"clients=2 lock=permits permits=1 ttl=10s renew=off hold=8s rounds=1 delay=5ms",
 			"at 0s start c1\nat 1s clock c2 jump=+30s\nat 1s crash c2 for=1s\n", "capacity", "violated"},
+		"a client that starts asks a Sentinel first who is master": {
+			"clients=1 replicas=2 sentinels=3 down-after=1s delay=1ms bound=1s",
+			"at 3s partition m1 r1,r2,s1,s2,s3,c1\nat 12s start c1\n", "progress", "holds"},
+		"one that reaches none knows of no master": {
+			"clients=2 replicas=2 sentinels=3 down-after=1s delay=1ms hold=8s rounds=2",
+			"at 5s partition m1,c1 r1,r2,s1,s2,s3,c2\nat 6s start c1\nat 8s start c2\n", "exclusion", "holds"},
+		"one that hears of a new master does not wait for the old one": {
+			"clients=1 replicas=2 sentinels=3 down-after=500ms delay=1ms bound=2s",
+			"at 3s partition m1 r1,r2,s1,s2,s3,c1\nat 3100ms start c1\n", "progress", "holds"},
 		"a client that starts again finds the master of the moment": {
 			"replicas=1 clients=1 ttl=3s hold=1s think=0s delay=5ms bound=5s",
 			"at 0s start c1\nat 1500ms failover r1 outage=0s\nat 3s crash c1 for=1s\n", "progress", "holds"},

@@ -264,9 +264,26 @@ func (p *process) switchMaster(payload string) {
 	}
 }
 
+// followTo follows what a Sentinel says. As in go-redis, what the old master has not
+// answered by then is given up.
 func (p *process) followTo(host, port string) {
-	if n := p.w.nodeAt(host + ":" + port); n != nil && n.group != nil && p.masterOf(n.group) != n {
-		p.follow(p.conn(n))
+	n := p.w.nodeAt(host + ":" + port)
+	if n == nil || n.group == nil || p.masterOf(n.group) == n {
+		return
+	}
+	old := p.conn(p.masterOf(n.group))
+	p.follow(p.conn(n))
+	for _, k := range slices.Clone(old.pending) {
+		old.finish(k, resp.Value{}, errReset)
+	}
+}
+
+// findMasters waits until a Sentinel has said who is master, where there are any: a
+// client that starts knows of none.
+func (p *process) findMasters(t *task) {
+	for len(p.w.sentinels) > 0 && !p.ownWays().told {
+		p.ways.asker = t
+		t.sleep(nil, -1)
 	}
 }
 
@@ -280,6 +297,11 @@ func (p *process) askSentinel(t *task, n *node) {
 		v, err := m.conn.request(t, nil, m)
 		if err == nil && len(v.List) == 2 {
 			p.followTo(v.List[0].Str, v.List[1].Str)
+			p.ownWays().told = true
 		}
+	}
+	if asker := p.ownWays().asker; p.ways.told && asker != nil {
+		p.ways.asker = nil
+		asker.ready(p.w.cause())
 	}
 }

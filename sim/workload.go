@@ -205,6 +205,7 @@ func (c *client) run() func() {
 		root, part := c.context(), c.part()
 		t := c.p.running()
 		c.p.watchSentinels()
+		c.p.findMasters(t)
 		for round := 1; c.load.Rounds == 0 || round <= c.load.Rounds; round++ {
 			c.last = c.p.w.untimed != nil && round == c.load.Rounds
 			if more := part.round(t, root); !more || c.got && c.p.w.calm || c.last {
