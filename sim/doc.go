@@ -8,6 +8,10 @@
 // connection. What the locks protect is a resource that can check fencing
 // tokens.
 //
+// What a client sends into a partition is lost for good. Over TCP it may arrive when that
+// has healed, though its client gave it up long ago: steps of delay do that, with pool=on
+// so that nothing waits behind it. Between servers what was sent arrives in the end.
+//
 // Whatever could go two ways is a draw from a [Chooser], keyed by its stream
 // and its place in it; 0 is always the dull choice. So a run is its set of
 // non-zero draws, and the same seed gives the same run, byte for byte, on every

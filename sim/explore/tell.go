@@ -278,10 +278,36 @@ wait:
 		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.", times(counted),
 			t.story.World.Load.Count, asked.Key)}
 	case len(had) == 0:
+		if by := t.leftTaken(asked); by != nil {
+			t.pick(by.N, decisive)
+			return []string{fmt.Sprintf("While %s waits nobody holds %s, which %s has as taken by %s.", who, asked.Key,
+				t.names[by.Actor], t.names[by.Peer])}
+		}
 		return []string{fmt.Sprintf("While %s waits nobody has %s.", who, asked.Key)}
 	}
 	return []string{fmt.Sprintf("While %s waits %s has been with %s, %s in all.", who, asked.Key, listed(names),
 		times(len(had)))}
+}
+
+// leftTaken is the execution that has taken, for another client, what one asks for, if
+// that is still taken by then; nil: it is free, or its key stays when it is.
+func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
+	if slices.Contains([]string{"semaphore", "permits", "latch", sim.OwnKind}, t.story.World.Load.Kind) {
+		return nil
+	}
+	for n := asked.N - 1; n > 0; n-- {
+		e := t.event(n)
+		for _, d := range e.Details {
+			switch {
+			case !isPartOf(d.Key, asked.Key):
+			case isGone(d):
+				return nil
+			case d.What == trace.Changed && e.Kind == trace.Execute && e.Peer != asked.Actor:
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // times is how often something happened.
