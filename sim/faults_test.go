@@ -27,6 +27,8 @@ func TestFaultsOfRows(t *testing.T) {
 			"at 0s start c1\nat 1s stall c1 for=40s\nat 2s start c2\n", "exclusion", "holds"},
 		"an evicted lock is free": {"clients=2 hold=8s rounds=1",
 			"at 0s start c1\nat 1s evict m1 key=1\nat 2s start c2\n", "exclusion", "violated"},
+		"an emptied server counts tokens from the start": {"lock=fenced clients=2 hold=8s rounds=1",
+			"at 0s start c1\nat 1s run m1 FLUSHALL\nat 2s start c2\n", "fencing", "violated"},
 		"eviction spares what a bare majority says": {"masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1",
 			"at 0s partition c1 m4,m5\nat 0s start c1\nat 1s evict m1 key=1 spare=on\nat 2s start c2\n", "exclusion", "holds"},
 		"without that two majorities agree": {"masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1",
