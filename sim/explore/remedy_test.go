@@ -86,7 +86,7 @@ func TestBrokenAssumptions(t *testing.T) {
 		"a crash by which another became master": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s sentinels=3 " +
 			"down-after=1s rounds=9 delay=1ms\nexpect exclusion=violated\nat 2s start c1\nat 2100ms crash m1\n" +
 			"at 8s start c2\nrun for=20s seed=1\n", "there is one master at a time, and it has what was acknowledged"},
-		"a replica that is ahead of time": {"world replicas=1 sync=on ttl=10s renew=off hold=8s rounds=1 delay=1ms lag=1ms\n" +
+		"a replica that is ahead of time": {"world replicas=1 sync=on ttl=10s renew=off hold=8s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\nat 0s clock r1 jump=+20s\nat 100ms start c1\nat 2s failover r1 outage=200ms\n" +
 			"at 3s start c2\nrun for=5s seed=1\n", "a server's clock measures a lease as true time does"},
 		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
