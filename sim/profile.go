@@ -55,15 +55,17 @@ type redisson struct {
 	loaded   map[scriptAt]int32 // the life of the connection in which it was; of a cluster
 	replaced map[*node]*node    // masters that have no slot any more: who has their last one
 	lent     map[*node]int      // connections to replicas that never came back
+	races    *draws             // of the process: which of its threads is first
 }
 
 // redissons makes the process's instances, one for each master.
 func (c *client) redissons() []*redisson {
 	var list []*redisson
+	races := c.p.w.newDraws("races/" + c.p.id())
 	for _, g := range c.p.w.groups {
 		r := &redisson{transport: &transport{p: c.p, group: g}, root: &simCtx{p: c.p, parent: context.Background()},
 			watchdog: c.load.TTL, fairWait: fairWaitTimeout, broken: c.load.Broken,
-			replicas: map[*node]int64{}}
+			replicas: map[*node]int64{}, races: &races}
 		if c.load.FairWait > 0 {
 			r.fairWait = c.load.FairWait
 		}
@@ -147,8 +149,8 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
 	}
-	if err != nil {
-		return reply, r.answerError(ctx, err)
+	if err = r.answerError(ctx, err); err != nil {
+		return reply, err
 	}
 	return reply, r.checkSynced(n, known, confirmed)
 }
@@ -225,10 +227,18 @@ func (r *redisson) command(name string, args ...string) (reply lockclient.Reply,
 }
 
 // answerError makes a response timeout of everything that leaves the outcome open: also
-// what was sent over a connection that has ended since is waited for until then.
+// what was sent over a connection that has ended since is waited for until then. Where
+// the process stood still while an answer came and its time passed, one thread sees the
+// one and another the other, and either may be first.
 func (r *redisson) answerError(ctx context.Context, err error) error {
 	var refused *lockclient.ServerError
-	if err == nil || errors.As(err, &refused) || errors.Is(err, lockclient.ErrNotSent) {
+	switch left, _ := r.p.contextOf(ctx).remaining(); {
+	case errors.Is(err, lockclient.ErrNotSent):
+		return err
+	case err == nil || errors.As(err, &refused):
+		if left <= 0 && r.races.draw(2) == 1 {
+			return errResponseTimeout
+		}
 		return err
 	}
 	for ctx.Err() == nil {

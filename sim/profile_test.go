@@ -73,7 +73,8 @@ func TestProfilesDiffer(t *testing.T) {
 	}
 }
 
-// A wait that is looked at finds out what a pause has cost.
+// A wait that is looked at finds out what a pause has cost. With this seed who stood still
+// sees the answer before it sees that its time is over.
 func TestRedissonLooksAtTheWait(t *testing.T) {
 	opt := Options{Seed: 1, Lua: NewLua()}
 	story := "expect exclusion=holds\nat 0s start c1\nat 1750ms pause c1 for=40s\nat 34s start c2\nrun for=100s\n"

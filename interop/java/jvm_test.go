@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,9 +43,10 @@ func build(t *testing.T, folder string) redisson {
 
 // jvm is the party of a JVM with Redisson.
 type jvm struct {
-	end   func()        // has it end
-	ready <-chan string // gets its first line
-	ended chan struct{} // closed at the end of its output
+	end   func()                // has it end
+	stop  func(d time.Duration) // has it stand still for d
+	ready <-chan string         // gets its first line
+	ended chan struct{}         // closed at the end of its output
 
 	mu      sync.Mutex
 	in      io.Writer
@@ -74,6 +76,10 @@ func (r redisson) launch(t *testing.T, watchdog time.Duration, masters []string)
 	require.NoError(t, command.Start())
 	j := &jvm{in: in, end: func() { in.Close() }, ended: make(chan struct{}),
 		answers: map[string]chan string{"ready": make(chan string, 1)}}
+	j.stop = func(d time.Duration) {
+		_ = command.Process.Signal(syscall.SIGSTOP)
+		time.AfterFunc(d, func() { _ = command.Process.Signal(syscall.SIGCONT) })
+	}
 	j.ready = j.answers["ready"]
 	go j.listen(out)
 	t.Cleanup(func() {

@@ -192,6 +192,7 @@ func (s *stage) play() {
 		time.AfterFunc(time.Until(from), map[string]func(){
 			"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
 			"endless":  func() { s.servers[m.master].Persist(context.Background(), lockKey) },
+			"unknown":  func() { s.servers[m.master].ScriptFlush(context.Background()) },
 			"told":     func() { s.servers[m.master].Publish(context.Background(), lockChannel, "0") },
 			"held":     func() { _ = replica.HoldReplication() },
 			"flows":    func() { replica.ReleaseReplication() },
@@ -202,6 +203,7 @@ func (s *stage) play() {
 			"taken":    func() { s.openSlot(m.master); s.moveKeys(m.master) },
 			"closed":   func() { s.closeSlot(m.master) },
 			"moved":    func() { s.openSlot(m.master); s.closeSlot(m.master) },
+			"still":    func() { s.agent.stop(m.by) },
 			"down":     func() { s.end(m.master) },
 			"up":       func() { s.begin(m.master) },
 		}[m.what])

@@ -37,12 +37,13 @@ type mishap struct {
 	// opened, closed: the lock's slot, towards the master, and its keys move; taken: opened,
 	// and they move; moved: opened and closed; late, lost or stuck, with what follows it on
 	// its connection: a reply; unheard: a message; told: who waits, of nothing; deleted: the
-	// lock; endless: it loses its TTL; down, up: the server; held, flows, crashed, promoted:
-	// the replica; freed: the lock there, and who waits is told.
+	// lock; endless: it loses its TTL; unknown: all scripts; still: who asks; down, up: the
+	// server; held, flows, crashed, promoted: the replica; freed: the lock there, and who
+	// waits is told.
 	what  string
 	after int           // so many replies, or messages, are left alone first
 	fresh bool          // the server does not know the script: in the simulator it is loaded then
-	by    time.Duration // how late
+	by    time.Duration // how late, or for how long
 }
 
 // ahead is how long before a story somebody else takes the lock who has it first.
@@ -56,6 +57,14 @@ var stories = []story{
 	{name: "it is locked again and again", kind: "mutex", hold: 150 * ms, rounds: 10, length: 6000 * ms},
 	{name: "a late grant", kind: "mutex", hold: 2500 * ms, length: 8000 * ms,
 		mishaps: []mishap{{what: "late", fresh: true, by: 5000 * ms}}},
+	{name: "who asks stands still while the grant comes", kind: "mutex", hold: 1500 * ms, length: 10000 * ms,
+		mishaps: []mishap{{what: "late", fresh: true, by: 600 * ms}, {at: 300 * ms, what: "still", by: 4200 * ms}}},
+	{name: "who holds stands still", kind: "mutex", hold: 6500 * ms, length: 12000 * ms,
+		mishaps: []mishap{{at: 1500 * ms, what: "still", by: 4200 * ms}}},
+	{name: "who waits stands still", kind: "mutex", wait: 2000 * ms, hold: 1500 * ms, held: true, length: 9000 * ms,
+		mishaps: []mishap{{at: 800 * ms, what: "still", by: 4200 * ms}}},
+	{name: "forgotten scripts", kind: "mutex", hold: 2500 * ms, length: 8000 * ms,
+		mishaps: []mishap{{at: 500 * ms, what: "unknown"}, {at: 1500 * ms, what: "unknown"}}},
 	{name: "a lost grant", kind: "mutex", hold: 2500 * ms, length: 8000 * ms,
 		mishaps: []mishap{{what: "lost", fresh: true}}},
 	{name: "a late release", kind: "mutex", hold: 500 * ms, length: 8000 * ms,
@@ -356,6 +365,7 @@ func (s *story) step(m mishap) string {
 		"unheard":  fmt.Sprintf("drop m%d c1 next=1 after=%d what=message", m.master+1, after),
 		"deleted":  fmt.Sprintf("run m%d DEL %s", m.master+1, lockKey),
 		"endless":  fmt.Sprintf("run m%d PERSIST %s", m.master+1, lockKey),
+		"unknown":  fmt.Sprintf("run m%d SCRIPT FLUSH", m.master+1),
 		"told":     fmt.Sprintf("run m%d PUBLISH %s 0", m.master+1, lockChannel),
 		"held":     fmt.Sprintf("hold r%d", m.master+1),
 		"flows":    fmt.Sprintf("release r%d", m.master+1),
@@ -363,6 +373,7 @@ func (s *story) step(m mishap) string {
 		"promoted": fmt.Sprintf("promote r%d", m.master+1),
 		"freed": fmt.Sprintf("run r%d DEL %s\nat %v run r%[1]d SPUBLISH %[4]s 0",
 			m.master+1, lockKey, ahead+m.at, lockChannel),
+		"still":  fmt.Sprintf("pause c1 for=%v", m.by),
 		"down":   fmt.Sprintf("crash m%d", m.master+1),
 		"opened": fmt.Sprintf("move %s m%d step=open", lockKey, m.master+1),
 		"taken":  fmt.Sprintf("move %s m%d step=open for=1h keys=0s", lockKey, m.master+1),
