@@ -109,6 +109,8 @@ func (w *Spec) lacks(o Option) string {
 		return w.unlessKind("mutex", "fenced", "fair", "nonreentrant", "nonreentrant-fair", "spin", "simple", "rw")
 	case "cancel", "reenter":
 		return unless(w.Load.Kind != "latch", "a lock that is given back")
+	case "compat316":
+		return unless(w.Load.Kind != OwnKind, "a lock of lockclient's")
 	case "wait", "once":
 		return unless(w.Load.Kind != "latch" && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
 	case "down-after":

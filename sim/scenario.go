@@ -251,6 +251,10 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("broken=release: expected profile=redisson, which has the model that it breaks")
 	case w.Load.Lease.Lo < time.Millisecond:
 		return fmt.Errorf("ttl=%v: expected at least 1ms", w.Load.Lease.Lo)
+	case w.Load.Lease.Lo < w.Load.Lease.Hi && w.Load.Kind == OwnKind:
+		return fmt.Errorf("ttl: a lock=own has one lease: expected no range")
+	case w.Load.Lease.Lo < w.Load.Lease.Hi && w.Load.Renew:
+		return fmt.Errorf("ttl: only a fixed lease is drawn: expected renew=off, or no range")
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:
 		return fmt.Errorf("expected a delay and lag of at most 1h")
 	case w.Delay.Hi+w.Load.Hold.Hi+w.Load.Think.Hi < time.Microsecond:
