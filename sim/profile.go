@@ -229,14 +229,15 @@ func (r *redisson) command(name string, args ...string) (reply lockclient.Reply,
 // answerError makes a response timeout of everything that leaves the outcome open: also
 // what was sent over a connection that has ended since is waited for until then. Where
 // the process stood still while an answer came and its time passed, one thread sees the
-// one and another the other, and either may be first.
+// one and another the other, and either may be first: that is drawn, but for a search of
+// orders, which runs both.
 func (r *redisson) answerError(ctx context.Context, err error) error {
 	var refused *lockclient.ServerError
 	switch left, _ := r.p.contextOf(ctx).remaining(); {
 	case errors.Is(err, lockclient.ErrNotSent):
 		return err
 	case err == nil || errors.As(err, &refused):
-		if left <= 0 && r.races.draw(2) == 1 {
+		if left <= 0 && r.p.w.untimed == nil && r.races.draw(2) == 1 {
 			return errResponseTimeout
 		}
 		return err
