@@ -3,10 +3,12 @@ package java
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"net"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,9 +60,13 @@ func newWire(t *testing.T, node, upstream, address string) *wire {
 	return w
 }
 
-// up listens.
+// up listens. On a busy machine its timer may come before that of down, for which it waits.
 func (w *wire) up() {
 	listener, err := net.Listen("tcp", w.address)
+	for begun := time.Now(); errors.Is(err, syscall.EADDRINUSE) && time.Since(begun) < callLimit; {
+		time.Sleep(time.Millisecond)
+		listener, err = net.Listen("tcp", w.address)
+	}
 	require.NoError(w.t, err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
