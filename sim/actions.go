@@ -187,11 +187,14 @@ func (u *Untimed) isAllOver() bool {
 			return false
 		}
 	}
-	matters := func(s step) bool { return s.on.(*message).kind != msgClose }
+	matters := func(m *message) bool { return m.kind != msgClose }
 	for i := range u.lines {
-		if slices.ContainsFunc(u.lines[i].steps, matters) {
+		if slices.ContainsFunc(u.lines[i].steps, func(s step) bool { return matters(s.on.(*message)) }) {
 			return false
 		}
+	}
+	if slices.ContainsFunc(u.w.stuck, matters) {
+		return false
 	}
 	return !slices.ContainsFunc(u.back, func(b comeback) bool { return u.process(b.actor) != nil })
 }

@@ -217,14 +217,15 @@ func (c *conn) reset(life int32) {
 }
 
 // hangUp is called when the process has crashed. What it has sent arrives
-// before the end of its connection does, unless the network is cut.
+// before the end of its connection does.
 func (c *conn) hangUp(cause uint64) {
 	w := c.p.w
-	if w.cuts[link{c.p.actor, c.n.actor}] > 0 {
-		return
-	}
 	m := w.newMessage(msgClose)
 	m.conn, m.sent, m.from, m.to = c, cause, c.p.actor, c.n.actor
+	if w.isCut(m) {
+		w.stuck = append(w.stuck, m)
+		return
+	}
 	w.dispatch(m, &c.out, w.cfg.Delay.Lo)
 }
 

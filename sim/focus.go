@@ -253,7 +253,7 @@ func (u *Untimed) isListening(p *process, n *node) bool {
 // isDoneWith reports whether a client will never ask a node again.
 func (u *Untimed) isDoneWith(c *client, n *node) bool {
 	_, due := u.due(c.p.actor)
-	return u.isWindingUp(c.p) && !due && !u.waits(n.actor, c.p.actor) && !u.waits(c.p.actor, n.actor) &&
+	return u.isWindingUp(c.p) && !due && !u.isStuck(c.p.actor, n.actor) && !u.waits(n.actor, c.p.actor) && !u.waits(c.p.actor, n.actor) &&
 		!u.isListening(c.p, n)
 }
 
@@ -266,7 +266,8 @@ func (u *Untimed) isOver(c *client) bool {
 		return false
 	}
 	for _, n := range u.w.nodes {
-		if u.waits(n.actor, c.p.actor) || u.waits(c.p.actor, n.actor) || u.isListening(c.p, n) {
+		if u.waits(n.actor, c.p.actor) || u.waits(c.p.actor, n.actor) || u.isStuck(n.actor, c.p.actor) ||
+			u.isListening(c.p, n) {
 			return false
 		}
 	}

@@ -232,7 +232,10 @@ func (r *runner) heal() {
 // healed tells of links that are cut no more, of one partition or of all.
 func (r *runner) healed(links int, what string) {
 	cause := r.w.emit(trace.Event{Kind: trace.Heal, Actor: r.w.nemesis, A: int64(links), Text: what})
-	r.w.following(cause, func() { r.w.eachLink((*peerLink).flush) })
+	r.w.following(cause, func() {
+		r.w.eachLink((*peerLink).flush)
+		r.w.unstick()
+	})
 }
 
 func applyPartition(r *runner, s Step) {

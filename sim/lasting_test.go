@@ -39,12 +39,12 @@ func TestFaultsThatEnd(t *testing.T) {
 				`^11.000 replication to r1 is held back`, `^15.000 replication to r1 goes on`, `^16.000 replication .*back`}},
 		"a partition ends, not the other on the same link": {
 			"world clients=1 delay=1ms hold=10ms\nat 1s partition c1 m1 for=4s\nat 4s partition c1 m1 for=6s\nrun for=20s\n",
-			[]string{`^1.000 the network cuts`, `^5.000 the network heals`, `^[6-9].... the network loses`, `^10.000 .*heals`,
+			[]string{`^1.000 the network cuts`, `^5.000 the network heals`, `^[6-9].... the network holds up`, `^10.000 .*heals`,
 				`c1 holds`}},
 		"a partition that was healed by hand ends no later one": {
 			"world clients=1 delay=1ms hold=10ms\nat 1s partition c1 m1 for=1s\nat 1100ms heal\nat 1200ms partition c1 m1\n" +
 				"run for=9s\n",
-			[]string{`^1.100 the network heals`, `^1.200 the network cuts`, `^[2-9].... the network loses`}},
+			[]string{`^1.100 the network heals`, `^1.200 the network cuts`, `^[2-9].... the network holds up`}},
 		"a failover after an outage": {
 			"world replicas=1 clients=1\nat 1s failover r1 outage=2s\nrun for=9s\n",
 			[]string{`^1.000 m1 crashes`, `^3.000 r1 is promoted`, `c1 holds`}},

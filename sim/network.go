@@ -103,7 +103,7 @@ func (w *World) recycle(m *message) {
 }
 
 // send puts m on the wire. It arrives after the link's drawn delay and never
-// before what was sent earlier on the same channel, or it is lost.
+// before what was sent earlier on the same channel; in a partition it waits, or it is lost.
 func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 	w.sendWithin(w.cfg.Delay, m, ch, from, to)
 }
@@ -117,25 +117,71 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 	if w.running != nil {
 		w.running.cause = m.sent
 	}
-	draws := draws{w, ch.stream, ch.sent}
-	delay := time.Duration(draws.span(within))
-	ch.sent = draws.n
+	delay := w.delay(ch, within)
 	if late := takeRule(&w.delays, m); late != nil {
 		delay += late.late
 	}
-	if w.lost(m) {
-		w.emit(trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text})
-		if m.link != nil {
-			m.link.lost(m)
-			return
-		}
-		if m.kind == msgTopology && w.untimed == nil {
-			w.at(w.now+retransmission, m.conn.announce)
-		}
-		w.recycle(m)
+	cut := w.isCut(m)
+	if !cut && takeRule(&w.losses, m) == nil {
+		w.double(m, w.dispatch(m, ch, delay))
 		return
 	}
-	w.double(m, w.dispatch(m, ch, delay))
+	e := trace.Event{Kind: trace.Drop, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), Text: m.text}
+	if cut {
+		e.B = 1
+	}
+	w.emit(e)
+	switch {
+	case m.link != nil:
+		m.link.lost(m)
+		return
+	case cut:
+		w.stuck = append(w.stuck, m)
+		return
+	case m.kind == msgTopology && w.untimed == nil:
+		w.at(w.now+retransmission, m.conn.announce)
+	}
+	w.recycle(m)
+}
+
+// isCut reports whether m is sent into a partition.
+func (w *World) isCut(m *message) bool {
+	return len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] > 0
+}
+
+// unstick sends again what partitions have held back between clients and nodes that have
+// healed, in its order, as TCP does: also what its sender has given up meanwhile, or had
+// sent when it died.
+func (w *World) unstick() {
+	stuck := w.stuck
+	w.stuck = nil
+	for _, m := range stuck {
+		switch {
+		case w.isCut(m):
+			w.stuck = append(w.stuck, m)
+		case m.kind == msgTopology: // if it is still true
+			m.conn.announce()
+		default:
+			ch := &m.conn.in
+			if m.kind == msgRequest || m.kind == msgClose {
+				ch = &m.conn.out
+			}
+			w.dispatch(m, ch, w.delay(ch, w.cfg.Delay))
+		}
+	}
+}
+
+// vanish forgets what a node had sent into a partition: it has crashed.
+func (w *World) vanish(n *node) {
+	w.stuck = slices.DeleteFunc(w.stuck, func(m *message) bool { return m.from == n.actor })
+}
+
+// delay draws the delay of the next message on a channel.
+func (w *World) delay(ch *channel, within Range) time.Duration {
+	draws := draws{w, ch.stream, ch.sent}
+	delay := time.Duration(draws.span(within))
+	ch.sent = draws.n
+	return delay
 }
 
 // double has a message that arrives at a time arrive twice, if a rule says so: as when a
@@ -203,14 +249,6 @@ func (w *World) arriveAt(at time.Duration, s step, lane uint8) {
 		return
 	}
 	w.queue.push(at, s)
-}
-
-// lost decides whether m gets lost on its way: the link is cut, or a rule says so.
-func (w *World) lost(m *message) bool {
-	if len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] > 0 {
-		return true
-	}
-	return takeRule(&w.losses, m) != nil
 }
 
 // noun is how a scenario calls m: a published message, a request, or its reply.

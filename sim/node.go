@@ -348,6 +348,7 @@ func (n *node) crash() {
 	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
 	n.down, n.paused, n.crashed = true, 0, w.now
 	n.deferred = nil
+	w.vanish(n)
 	n.line.leave(w)
 	w.following(cause, func() {
 		for _, p := range w.procs {

@@ -131,6 +131,11 @@ func (u *Untimed) nodeState(n *node) uint64 {
 			h = fold(h, uint64(m.from))
 		}
 	}
+	for _, m := range u.w.stuck {
+		if m.from == n.actor || m.to == n.actor {
+			h = fold(h, uint64(m.from), uint64(m.to), u.asked(m, u.sum(m)))
+		}
+	}
 	for _, p := range u.w.procs {
 		if u.isForgotten(p.actor) {
 			continue
@@ -168,7 +173,7 @@ func (u *Untimed) sums(l line) []uint64 {
 	for i, s := range l.steps {
 		switch m := s.on.(*message); {
 		case m.call != nil:
-			list[i] = fold(list[i], uint64(slices.Index(m.conn.pending, m.call)+1))
+			list[i] = u.asked(m, list[i])
 		case m.kind == msgPeer && toGroup:
 			if text, ok := cluster.ReplicationContent(m.peer, to.engine.Offset()); ok {
 				list[i] = uint64(NewStream(text))
@@ -177,6 +182,15 @@ func (u *Untimed) sums(l line) []uint64 {
 		}
 	}
 	return list
+}
+
+// asked is the sum of a message by whether the client still waits for its answer, and as
+// which of those that it has asked there.
+func (u *Untimed) asked(m *message, sum uint64) uint64 {
+	if m.call == nil {
+		return sum
+	}
+	return fold(sum, uint64(slices.Index(m.conn.pending, m.call)+1))
 }
 
 // keysTell reports whether a server's keys are all of it that matters: neither does a check

@@ -237,6 +237,15 @@ func (u *Untimed) sweep() {
 			}
 		}
 	}
+	u.w.stuck = slices.DeleteFunc(u.w.stuck, func(m *message) bool {
+		p, _ := m.receiver()
+		return p != nil && p.dead || u.isVoid(m)
+	})
+}
+
+// isStuck reports whether a partition holds up what one of two actors has sent the other.
+func (u *Untimed) isStuck(a, b trace.Actor) bool {
+	return slices.ContainsFunc(u.w.stuck, func(m *message) bool { return m.from == a && m.to == b || m.from == b && m.to == a })
 }
 
 // heeded are the events whose order a check looks at beside that of beliefs. Of a

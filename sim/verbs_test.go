@@ -155,11 +155,11 @@ var verbTests = []struct {
 
 	{"partition: both ways, and healed",
 		"world clients=1 rounds=9 delay=1ms\nat 0s partition c1 m1\nat 0s start c1\nat 5s heal\nrun for=9s\n",
-		[]string{`the network cuts c1 from m1$`, `^0.000 the network loses a message from c1 to m1:`,
+		[]string{`the network cuts c1 from m1$`, `^0.000 the network holds up a message from c1 to m1:`,
 			`^5.000 the network heals`, `c1 holds`}, nil, ``},
 	{"partition: one way, requests arrive and answers do not",
 		"world clients=1 rounds=9 delay=1ms\nat 0s partition m1 c1 way=one\nat 0s start c1\nat 5s heal\nrun for=9s\n",
-		[]string{`cuts m1 from c1, one way`, `^0.001 m1 `, `^0.001 the network loses a message from m1 to c1:`,
+		[]string{`cuts m1 from c1, one way`, `^0.001 m1 `, `^0.001 the network holds up a message from m1 to c1:`,
 			`^5.000 the network heals`, `c1 holds`},
 		nil, ``},
 	{"partition: a replica that was cut off catches up",
@@ -170,7 +170,7 @@ var verbTests = []struct {
 	{"partition: a crash behind it is noticed at the next request",
 		"world clients=1 rounds=0 delay=1ms hold=100ms think=400ms\nat 1s partition m1 c1\nat 2s restart m1 data=lose\n" +
 			"at 3s heal\nrun for=9s\n",
-		[]string{`^2.000 the network loses a message from m1 to c1: connection reset`, `^3.000 the network heals`,
+		[]string{`^2.000 the network holds up a message from m1 to c1: connection reset`, `^3.000 the network heals`,
 			`c1 deliver m1 connection reset`, `c1 holds`}, nil, ``},
 
 	{"drop: requests, the first two pass",

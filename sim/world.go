@@ -79,6 +79,7 @@ type World struct {
 	command   command      // memory for the command that a node executes
 	doubled   bool         // a request has arrived twice
 	cuts      map[link]int // by how many partitions each is cut
+	stuck     []*message   // between clients and nodes, until a partition heals
 	losses    []*rule      // messages that get lost
 	doubles   []*rule      // requests that arrive twice
 	delays    []*rule      // messages that come late

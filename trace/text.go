@@ -61,7 +61,8 @@ func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 	case Execute:
 		return appendWords(dst, actor, e.Text)
 	case Drop:
-		return appendReason(appendWords(dst, "the network loses a message from", actor, "to", peer), e.Text)
+		verb := [...]string{"loses", "holds up"}[e.B&1]
+		return appendReason(appendWords(dst, "the network", verb, "a message from", actor, "to", peer), e.Text)
 	case Replicate:
 		return appendWords(dst, actor, "applied the effects of", peer, "up to offset", strconv.FormatInt(e.A, 10))
 	case Expire:
