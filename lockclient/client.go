@@ -207,21 +207,25 @@ func (c *Client) insist(key, owner string, patience time.Duration, request func(
 
 // recall gives back, in the background, what an acquisition has taken, or in doubt may have. Then it
 // asks again for as long as the acquisition can still be on its way: what gave
-// back may have overtaken it, however late its own reply came.
+// back may have overtaken it. TCP sends again at pauses that double, so behind a partition that
+// is as long again as the acquisition was under way when the first answer came.
 func (c *Client) recall(
 	key, owner string, patience time.Duration, doubtful bool, giveBack func(ctx context.Context) error,
 ) {
-	late := c.rt.Mono()
-	if doubtful {
-		late += c.timeout
-	}
+	asked, late := c.rt.Mono()-c.timeout, time.Duration(0)
 	c.insist(key, owner, patience, func(ctx context.Context) error {
 		sent := c.rt.Mono()
 		err := giveBack(ctx)
-		if err == nil && sent < late {
+		if err != nil || !doubtful {
+			return err
+		}
+		if now := c.rt.Mono(); late == 0 {
+			late = now + (now - asked)
+		}
+		if sent < late {
 			return ErrUnknown
 		}
-		return err
+		return nil
 	})
 }
 

@@ -18,7 +18,10 @@ import (
 //   - an error that wraps ErrNotSent: no server has seen the command;
 //   - anything else: it may have been executed, or be executed later.
 //
-// An implementation must not send a command again by itself. It may wait for a
+// An implementation must not send a command again by itself, and see to it that what was given
+// up as its context ended arrives soon or never: as soon as it could be answered while somebody
+// waited (WithTimeout). TCP by itself sends again what a partition has held up, however late;
+// a connection that is closed with SO_LINGER 0 does not. It may wait for a
 // reply until ctx ends, and of a message that gets lost nobody is told: who asks sets
 // a deadline (Runtime.WithDeadline).
 type Transport interface {

@@ -223,7 +223,7 @@ func (c *conn) hangUp(cause uint64) {
 	m := w.newMessage(msgClose)
 	m.conn, m.sent, m.from, m.to = c, cause, c.p.actor, c.n.actor
 	if w.isCut(m) {
-		w.stuck = append(w.stuck, m)
+		w.stick(m)
 		return
 	}
 	w.dispatch(m, &c.out, w.cfg.Delay.Lo)

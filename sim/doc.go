@@ -8,9 +8,10 @@
 // connection. What the locks protect is a resource that can check fencing
 // tokens.
 //
-// What a client sends into a partition is lost for good. Over TCP it may arrive when that
-// has healed, though its client gave it up long ago: steps of delay do that, with pool=on
-// so that nothing waits behind it. Between servers what was sent arrives in the end.
+// What is sent into a partition arrives when that has healed, as over TCP, though its
+// client gave it up long ago, or has died: at once, and with pool=on, where each request
+// has a connection of its own, when TCP sends it again, which may be as long after the
+// heal as the request was under way before. What a server had sent when it crashes is gone.
 //
 // Whatever could go two ways is a draw from a [Chooser], keyed by its stream
 // and its place in it; 0 is always the dull choice. So a run is its set of

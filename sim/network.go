@@ -15,7 +15,8 @@ type message struct {
 	unasked  bool  // a push that answers no request
 	life     int32 // number of the connection's life that it belongs to
 	number   uint64
-	sent     uint64 // the event of its sending
+	sent     uint64        // the event of its sending
+	at       time.Duration // when it was sent into a partition
 	from, to trace.Actor
 	conn     *conn
 	call     *call
@@ -136,7 +137,7 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 		m.link.lost(m)
 		return
 	case cut:
-		w.stuck = append(w.stuck, m)
+		w.stick(m)
 		return
 	case m.kind == msgTopology && w.untimed == nil:
 		w.at(w.now+retransmission, m.conn.announce)
@@ -149,9 +150,14 @@ func (w *World) isCut(m *message) bool {
 	return len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] > 0
 }
 
-// unstick sends again what partitions have held back between clients and nodes that have
-// healed, in its order, as TCP does: also what its sender has given up meanwhile, or had
-// sent when it died.
+// stick keeps what goes between a client and a node until the partition heals.
+func (w *World) stick(m *message) {
+	m.at = w.now
+	w.stuck = append(w.stuck, m)
+}
+
+// unstick sends again, in its order, what partitions have held up that have healed, as TCP
+// does: also what its sender has given up meanwhile, or had sent when it died.
 func (w *World) unstick() {
 	stuck := w.stuck
 	w.stuck = nil
@@ -161,14 +167,46 @@ func (w *World) unstick() {
 			w.stuck = append(w.stuck, m)
 		case m.kind == msgTopology: // if it is still true
 			m.conn.announce()
+		case w.isDial(m) && (m.conn.p.dead || m.call != nil && m.call.done):
+			w.recycle(m) // nobody waits for the connection any more
 		default:
 			ch := &m.conn.in
 			if m.kind == msgRequest || m.kind == msgClose {
 				ch = &m.conn.out
 			}
-			w.dispatch(m, ch, w.delay(ch, w.cfg.Delay))
+			w.dispatch(m, ch, w.untilResent(m)+w.delay(ch, w.cfg.Delay))
 		}
 	}
+}
+
+// firstRetransmission is after how long TCP sends again what is not confirmed on a fast
+// network; after that it waits twice as long each time, up to maxRetransmission.
+const (
+	firstRetransmission = 200 * time.Millisecond
+	maxRetransmission   = 2 * time.Minute
+)
+
+// untilResent is in how long TCP sends a message again that a partition has held up. Over
+// a connection that many share, and for one that is still to be made, it is at once: their
+// clients do not wait for the old one.
+func (w *World) untilResent(m *message) time.Duration {
+	if !w.isAlone(m) || w.isDial(m) {
+		return 0
+	}
+	age, next := w.now-m.at, firstRetransmission
+	for next < age {
+		next += min(next, maxRetransmission)
+	}
+	return next - age
+}
+
+// isAlone reports whether a message goes over a connection of the pool by itself.
+func (w *World) isAlone(m *message) bool { return w.cfg.Pool && m.place >= firstLent }
+
+// isDial reports whether a request is the first over its connection of the pool, which is
+// made for it: nothing is sent before that.
+func (w *World) isDial(m *message) bool {
+	return w.isAlone(m) && m.kind == msgRequest && (m.place >= len(m.conn.ends) || m.conn.ends[m.place] == nil)
 }
 
 // vanish forgets what a node had sent into a partition: it has crashed.
@@ -211,7 +249,7 @@ func (w *World) again(m *message, at time.Duration) {
 // over a connection of the pool by itself. It returns when m arrives.
 func (w *World) dispatch(m *message, ch *channel, delay time.Duration) (at time.Duration) {
 	at = w.now + delay
-	alone := w.cfg.Pool && m.place >= firstLent
+	alone := w.isAlone(m)
 	if !alone {
 		at = max(at, ch.last)
 	}

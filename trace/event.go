@@ -21,7 +21,7 @@ const (
 	// Messages. Peer: the other end; A: the message's number. Lock: of a write to the resource.
 	Send
 	Deliver
-	Drop
+	Drop // B: 1 if it arrives when a partition heals
 	Duplicate
 
 	// A node.

@@ -44,17 +44,20 @@ const ofSentinels = "FailoverClient"
 // cluster's client with ReadOnly, RouteByLatency or RouteRandomly. It asks
 // a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
 // probe), one whose slots it was given also whether it is a cluster (CLUSTER MYID),
-// and a single server nothing. The client stays the caller's to close.
+// and a single server nothing. It adds a hook to the client, which should not have connections
+// yet: see above. The client stays the caller's to close.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client, spares: adapter.NewSpares(drop)}
 	switch c := client.(type) {
 	case *redis.Client:
+		c.AddHook(aborting{})
 		t.topology.Replicas = c.Options().Addr == ofSentinels
 	case *redis.ClusterClient:
 		if c.Options().ReadOnly {
 			return nil, errors.New("goredis: a cluster client that reads from replicas cannot keep locks: " +
 				"they may not have heard of a lock, or of a latch, which counts as open then")
 		}
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(aborting{}) })
 		t.topology.Cluster, t.topology.Replicas = true, true
 		var err error
 		if t.topology.Sharded, err = sharded(ctx, c); err != nil {

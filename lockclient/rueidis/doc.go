@@ -10,6 +10,14 @@
 // once; only a refusal that proves that nothing was executed (MOVED, ASK) is
 // followed. A context that ends frees its caller at once.
 //
+// What was sent into a partition would arrive when that heals, long after it was given up: an
+// Unlock, when its lock is another's by then, in the same owner's name. With [Dial], connections
+// drop, when they are closed, what has not arrived; and rueidis closes one over which nothing
+// comes for ConnWriteTimeout (10 s by default), which must be at most twice lockclient's
+// WithTimeout (3 s):
+//
+//	rueidis.ClientOption{DialCtxFn: adapter.Dial, ConnWriteTimeout: 5 * time.Second, …}
+//
 // Each channel waited on has a connection of its own. When it breaks, the
 // adapter connects and subscribes again, and tells the waiters that messages
 // may have been missed. When nobody waits any more it is kept for 2 s, for the next

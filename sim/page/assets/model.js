@@ -72,7 +72,8 @@ const effects = new Map();
       messages.push(m);
       open.set(e.n, m);
     } else if (of && e.kind === 'drop') {
-      of.lost = true;
+      of.lost = !e.b;
+      of.stuck = !!e.b;
     } else if (of && of.j < 0 && arrivals.has(e.kind) && e.actor === of.to) {
       of.j = k;
     }
@@ -80,6 +81,7 @@ const effects = new Map();
   const delays = messages.filter((m) => m.j >= 0).map((m) => events[m.j].t - events[m.i].t).sort((a, b) => a - b);
   const usual = delays.length > 0 ? delays[delays.length >> 1] : 0;
   const limit = Math.max(4 * usual, usual + 20 * millisecond);
+  for (const m of messages) m.lost = m.lost || !!m.stuck && m.j < 0;
   for (const m of messages) m.late = m.j >= 0 && events[m.j].t - events[m.i].t > limit;
 }
 
