@@ -456,7 +456,7 @@ func (u *Untimed) cut(a Action) {
 		return
 	}
 	for _, l := range both {
-		u.w.cuts[l]++
+		u.w.cut(l)
 	}
 	u.mends = append(u.mends, both[0])
 	u.w.emit(trace.Event{Kind: trace.Partition, Actor: u.w.nemesis, A: 2, Text: what})

@@ -199,6 +199,24 @@ func (c *conn) reconnect(ended int32) {
 	c.resubscribeLater()
 }
 
+// silence is for how long nothing may come over a connection with subscriptions: then it is
+// asked whether it works, and closed as no answer comes. It is 3 s and 3 s of lockclient over
+// go-redis, and Redisson's pingConnectionInterval.
+func (p *process) silence() time.Duration {
+	if p.reconnects != nil {
+		return 30 * time.Second
+	}
+	return 6 * time.Second
+}
+
+// deafened has the process connect anew for its subscriptions: nothing came for too long.
+func (c *conn) deafened() {
+	for _, s := range c.subs {
+		s.again = true
+	}
+	c.resubscribeLater()
+}
+
 // breakDown is called when the node has crashed: its sessions are gone, and
 // requests that are on their way to them are void.
 func (c *conn) breakDown() {

@@ -11,7 +11,9 @@
 // What is sent into a partition arrives when that has healed, as over TCP, though its
 // client gave it up long ago, or has died: at once, and with pool=on, where each request
 // has a connection of its own, when TCP sends it again, which may be as long after the
-// heal as the request was under way before. What a server had sent when it crashes is gone.
+// heal as the request was under way before. With abort=on such a connection is closed after
+// 5 s without an answer, and drops what has not arrived, as those of lockclient/goredis are.
+// What a server had sent when it crashes is gone.
 //
 // Whatever could go two ways is a draw from a [Chooser], keyed by its stream
 // and its place in it; 0 is always the dull choice. So a run is its set of

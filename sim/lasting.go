@@ -249,7 +249,7 @@ func applyPartition(r *runner, s Step) {
 		}
 	}
 	for _, l := range cut {
-		r.w.cuts[l]++
+		r.w.cut(l)
 	}
 	what := strings.Join(s.Args, " from ") + map[bool]string{true: ", one way"}[s.opt("way") == "one"]
 	r.w.emit(trace.Event{Kind: trace.Partition, Actor: r.w.nemesis, A: int64(len(cut)), Text: what})

@@ -145,6 +145,14 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 	w.recycle(m)
 }
 
+// cut cuts a link once more.
+func (w *World) cut(l link) {
+	if w.cuts[l] == 0 {
+		w.cutAt[l] = w.now
+	}
+	w.cuts[l]++
+}
+
 // isCut reports whether m is sent into a partition.
 func (w *World) isCut(m *message) bool {
 	return len(w.cuts) > 0 && w.cuts[link{m.from, m.to}] > 0
@@ -169,6 +177,11 @@ func (w *World) unstick() {
 			m.conn.announce()
 		case w.isDial(m) && (m.conn.p.dead || m.call != nil && m.call.done):
 			w.recycle(m) // nobody waits for the connection any more
+		case w.untimed == nil && m.published() && w.now-w.cutAt[link{m.from, m.to}] >= m.conn.p.silence():
+			m.conn.deafened()
+			w.recycle(m)
+		case w.cfg.Abort && w.isAlone(m) && (m.conn.p.dead || w.now+w.untilResent(m) >= m.at+readTimeout):
+			w.recycle(m) // the connection has been closed by then
 		default:
 			ch := &m.conn.in
 			if m.kind == msgRequest || m.kind == msgClose {
@@ -185,6 +198,9 @@ const (
 	firstRetransmission = 200 * time.Millisecond
 	maxRetransmission   = 2 * time.Minute
 )
+
+// readTimeout is after how long without an answer go-redis closes a connection.
+const readTimeout = 5 * time.Second
 
 // untilResent is in how long TCP sends a message again that a partition has held up. Over
 // a connection that many share, and for one that is still to be made, it is at once: their

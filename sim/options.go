@@ -47,6 +47,7 @@ func worldOptions() []worldOption {
 		{"fair-wait", length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
 		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
 		{"pool", onOrOff(func(w *Spec) *bool { return &w.Pool })},
+		{"abort", onOrOff(func(w *Spec) *bool { return &w.Abort })},
 		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
 		{"fsync", setSync},
 		{"scales", onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},
@@ -111,6 +112,8 @@ func (w *Spec) lacks(o Option) string {
 		return unless(w.Load.Kind != "latch", "a lock that is given back")
 	case "compat316":
 		return unless(w.Load.Kind != OwnKind, "a lock of lockclient's")
+	case "abort":
+		return unless(w.Pool, "pool=on")
 	case "wait", "once":
 		return unless(w.Load.Kind != "latch" && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
 	case "down-after":

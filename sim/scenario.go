@@ -45,6 +45,7 @@ type Spec struct {
 	Load       Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence      bool          // fence=on: the resource checks tokens; default: on for lock=fenced
 	Pool       bool          // pool=on: each request of a client goes over a connection of its own
+	Abort      bool          // abort=on: which drops what has not arrived, when it is closed as no answer comes
 	Sync       bool          // sync=on: acquisitions are checked with WAIT
 	EverySec   bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
 	Words      []Option      // the line as it was given

@@ -88,6 +88,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world clients=2 compat316=3\n":             "x.scenario:1: compat316=3: expected at most clients=2",
 		"world clients=2 guards=3\n":                "x.scenario:1: guards=3: expected at most clients=2",
 		"world lock=latch clients=2 waiters=3\n":    "x.scenario:1: waiters=3: expected at most clients=2",
+		"world abort=on\n":                          "x.scenario:1: abort=on does nothing here: expected pool=on",
 		"world permits=2\n":                         "x.scenario:1: permits=2 does nothing here: expected lock=semaphore",
 		"world lock=fair count=2\n":                 "x.scenario:1: count=2 does nothing here: expected lock=latch",
 		"world waiters=1\n":                         "x.scenario:1: waiters=1 does nothing here: expected lock=latch",

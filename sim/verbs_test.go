@@ -180,6 +180,21 @@ var verbTests = []struct {
 		"world clients=1 rounds=1 delay=1ms pool=on\nat 0s partition c1 m1\nat 0s start c1\nat 5s heal\nrun for=9s\n",
 		[]string{`^0.000 the network holds up a message from c1 to m1: mutex-acquire`, `^5.000 the network heals`,
 			`^6.... m1 mutex-release.* = nil`}, []string{`m1 mutex-acquire`}, ``},
+	{"partition: a connection that is closed abortively delivers nothing late",
+		"world clients=2 rounds=2 delay=1ms hold=1s think=1s pool=on abort=on\nat 0s start c1\nat 10ms start c2\n" +
+			"at 2500ms partition c2 m1\nat 12s heal\nrun for=20s\n",
+		[]string{`^6.020 c2 did not get lock:1: .*unknown`, `^12.001 m1 mutex-release.* = nil`},
+		[]string{`^1[2-9].... m1 mutex-acquire.*c2`}, ``},
+	{"partition: a message that is not held up for long is delivered",
+		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\nat 1s partition c2 m1\n" +
+			"at 6s heal\nrun for=20s\n",
+		[]string{`^2.0.. the network holds up a message from m1 to c2: \["message"`, `^6.001 c2 deliver m1 \["message"`,
+			`^6.... c2 holds`}, []string{`^6.... c2 send m1 SUBSCRIBE`}, ``},
+	{"partition: over a subscription that was silent for 6 s nothing is delivered, it is made anew",
+		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\nat 1s partition c2 m1\n" +
+			"at 9s heal\nrun for=20s\n",
+		[]string{`^2.0.. the network holds up a message from m1 to c2: \["message"`, `^9.100 c2 send m1 SUBSCRIBE`,
+			`^9.... c2 holds`}, []string{`deliver m1 \["message"`}, ``},
 	{"partition: a crash behind it is noticed at the next request",
 		"world clients=1 rounds=0 delay=1ms hold=100ms think=400ms\nat 1s partition m1 c1\nat 2s restart m1 data=lose\n" +
 			"at 3s heal\nrun for=9s\n",

@@ -29,6 +29,7 @@ type Config struct {
 	Thefts   bool         // events tell when a request ends what another client had
 	Remember bool         // servers can restart without the latest of their data
 	Pool     bool         // requests of one client may overtake each other, as those over several connections do
+	Abort    bool         // connections of the pool are closed abortively, as lockclient/goredis has them
 	Sync     bool         // clients check with WAIT whether replicas have what they acquire
 
 	Stray    func(client, stack string)              // see Options; may be nil
@@ -75,16 +76,17 @@ type World struct {
 	messages  uint64
 	armed     int // how often a timer of a client was set
 	free      []*message
-	calls     []*call      // for further use
-	command   command      // memory for the command that a node executes
-	doubled   bool         // a request has arrived twice
-	cuts      map[link]int // by how many partitions each is cut
-	stuck     []*message   // between clients and nodes, until a partition heals
-	losses    []*rule      // messages that get lost
-	doubles   []*rule      // requests that arrive twice
-	delays    []*rule      // messages that come late
-	heals     int          // how often all partitions were ended
-	calms     int          // how often all faults were
+	calls     []*call                // for further use
+	command   command                // memory for the command that a node executes
+	doubled   bool                   // a request has arrived twice
+	cuts      map[link]int           // by how many partitions each is cut
+	cutAt     map[link]time.Duration // when each last was
+	stuck     []*message             // between clients and nodes, until a partition heals
+	losses    []*rule                // messages that get lost
+	doubles   []*rule                // requests that arrive twice
+	delays    []*rule                // messages that come late
+	heals     int                    // how often all partitions were ended
+	calms     int                    // how often all faults were
 	stalls    []*stall
 	calm      bool // no more faults
 	err       error
@@ -100,7 +102,7 @@ func NewWorld(cfg Config) *World {
 	if cfg.Lua == nil {
 		cfg.Lua = NewLua()
 	}
-	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, told: map[string]bool{}}
+	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, cutAt: map[link]time.Duration{}, told: map[string]bool{}}
 	w.truth.w = w
 	if cfg.Stray != nil {
 		w.goroutine = goroutine()

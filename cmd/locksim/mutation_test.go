@@ -48,6 +48,10 @@ var mutations = []mutation{
 		"hashlock.go", "alone && (queued || mayHaveRun(err))", "alone && (queued || err == ErrReplication)"}}},
 	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
 		"hashlock.go", "alone && (queued || mayHaveRun(err))", "alone && (queued || err == ErrReplication)"}}},
+	{"late_acquisition_is_recalled", "what gives back is repeated for as long again", []edit{{
+		"client.go", "late = now + (now - asked)", "late = min(now, asked) + 2*c.timeout"}}},
+	{"late_request_leaves_no_dead_head_in_the_queue", "what gives back is repeated for as long again", []edit{{
+		"client.go", "late = now + (now - asked)", "late = min(now, asked) + 2*c.timeout"}}},
 	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome, and looks again", []edit{
 		{"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"},
 		{"unlocking.go", "u.alone() && lv.late", "false"}}},

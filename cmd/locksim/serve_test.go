@@ -107,9 +107,9 @@ func TestLessonsTries(t *testing.T) {
 	}{
 		{"pause_outlives_lease", 24, trace.Hold, "", "the event at which c2 holds", "pause c2",
 			"exclusion violated, fencing holds"},
-		{"renewal_survives_an_outage", 48, trace.Deliver, "[1]", "second 6.037", "pause c1",
+		{"renewal_survives_an_outage", 52, trace.Deliver, "[1]", "second 6.521", "pause c1",
 			"exclusion holds, kept holds"},
-		{"renewal_survives_an_outage", 45, trace.Send, "mutex-renew(", "second 6.031", "pause c1",
+		{"renewal_survives_an_outage", 49, trace.Send, "mutex-renew(", "second 6.514", "pause c1",
 			"exclusion holds, kept violated"},
 		{"failover_before_replication", 14, trace.Send, "nil", "second 0.114", "drop", "exclusion holds"},
 		{"redlock_survives_two_lost_masters", 4652, trace.Execute, "", "after second 8", "crash m3",
