@@ -64,6 +64,13 @@ var changes = []change{
 		}
 		return s.With("sync", "on")
 	}},
+	{"connections that are closed abortively (abort=on)", func(s *sim.Scenario) (*sim.Scenario, error) {
+		isCut := func(step sim.Step) bool { return step.Verb == "partition" }
+		if !s.World.Pool || s.World.Abort || !slices.ContainsFunc(s.Steps, isCut) {
+			return nil, errSenseless
+		}
+		return s.With("abort", "on")
+	}},
 	{"fencing tokens (lock=fenced)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		if s.World.Load.Kind != "mutex" {
 			return nil, errSenseless

@@ -42,6 +42,11 @@ func TestRemediesAreTriedToTheEnd(t *testing.T) {
 	_, effects = explained(t, "world ttl=30s hold=60s lock=fenced rounds=1 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10s pause c1 for=45s\nrun for=31s seed=1\n")
 	require.Equal(t, "exclusion is violated as well", effects["a lease of a third"], "the tokens were there before")
+	_, effects = explained(t, "world clients=2 ttl=30s hold=100ms think=1s rounds=2 bound=10s delay=1ms lag=1ms pool=on\n"+
+		"expect progress=violated\nat 1s start c2\nat 1500ms partition c2 m1\nat 3s crash c2\nat 8s heal\nat 15s start c1\n"+
+		"run for=30s seed=1\n")
+	require.Regexp(t, `^progress is violated as well in a variant: at 1.0\d*s partition c2 m1$`,
+		effects["connections that are closed abortively (abort=on)"], "it meets the holder")
 }
 
 // Tokens that begin again do not help, and a remedy that cannot apply is not offered:
