@@ -40,7 +40,7 @@ func startRueidis(t *testing.T, mode string, addresses []string) *referee {
 	if mode == "sentinel" {
 		options.Sentinel.MasterSet = "mymaster"
 	}
-	client, err := rueidis.NewClient(options)
+	client, err := adapter.NewClient(options)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	transport, err := adapter.New(t.Context(), client)

@@ -76,8 +76,8 @@ func askGoRedis(t *testing.T, client redis.UniversalClient) {
 }
 
 func askRueidis(t *testing.T, o rueidis.ClientOption) {
-	o.DialCtxFn, o.ConnWriteTimeout = rueidisadapter.Dial, 50*time.Millisecond
-	client, err := rueidis.NewClient(o)
+	o.ConnWriteTimeout = 50 * time.Millisecond
+	client, err := rueidisadapter.NewClient(o)
 	if err == nil {
 		client.Close()
 		t.Error("the handshake was answered")

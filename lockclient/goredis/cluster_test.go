@@ -36,7 +36,7 @@ func onEachCluster(
 		test(t, top, transport)
 	})
 	t.Run("rueidis", func(t *testing.T) {
-		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: address})
+		client, err := adapter.NewClient(rueidis.ClientOption{InitAddress: address})
 		require.NoError(t, err)
 		t.Cleanup(client.Close)
 		transport, err := adapter.New(t.Context(), client)

@@ -79,7 +79,7 @@ func (m mode) overRueidis(t *testing.T, nodes []string) lockclient.Transport {
 	if m.plan.Sentinels > 0 {
 		options.Sentinel = rueidis.SentinelOption{MasterSet: "mymaster"}
 	}
-	client, err := rueidis.NewClient(options)
+	client, err := adapter.NewClient(options)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	transport, err := adapter.New(t.Context(), client, m.others...)

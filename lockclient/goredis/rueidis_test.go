@@ -12,10 +12,10 @@ import (
 
 // The adapter of rueidis keeps the same contract, so its tests are these.
 
-// newRueidis makes a transport over rueidis with its default options: it turns
+// newRueidis makes a transport over rueidis with the options of NewClient: it turns
 // on the tracking of its cache when it connects.
 func newRueidis(t *testing.T, addr string, db int) (lockclient.Transport, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{
+	client, err := adapter.NewClient(rueidis.ClientOption{
 		InitAddress: []string{addr}, SelectDB: db,
 	})
 	if err != nil {

@@ -1,8 +1,9 @@
 // Package rueidis carries lockclient over rueidis: a single server, a sentinel
-// set or a cluster, with the client's default options.
+// set or a cluster.
 //
-//	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}})
-//	transport, err := adapter.New(ctx, rdb) // import adapter "minikv/lockclient/rueidis"
+//	// import adapter "minikv/lockclient/rueidis"
+//	rdb, err := adapter.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}})
+//	transport, err := adapter.New(ctx, rdb)
 //	client := lockclient.New(transport, lockclient.System())
 //
 // rueidis sends read-only commands again after a network error. This adapter
@@ -11,12 +12,11 @@
 // followed. A context that ends frees its caller at once.
 //
 // What was sent into a partition would arrive when that heals, long after it was given up: an
-// Unlock, when its lock is another's by then, in the same owner's name. With [Dial], connections
-// drop, when they are closed, what has not arrived; and rueidis closes one over which nothing
-// comes for ConnWriteTimeout (10 s by default), which must be at most twice lockclient's
-// WithTimeout (3 s):
-//
-//	rueidis.ClientOption{DialCtxFn: adapter.Dial, ConnWriteTimeout: 5 * time.Second, …}
+// Unlock, when its lock is another's by then, in the same owner's name. The connections of
+// [NewClient] drop, when they are closed, what has not arrived (SO_LINGER 0), and one over which
+// nothing comes is closed after ConnWriteTimeout: 5 s, in place of rueidis's 10 s, as it must be
+// at most twice lockclient's WithTimeout (3 s). Over a client of rueidis.NewClient an Unlock or
+// an Extend that was given up can come later than lockclient reckons with.
 //
 // Each channel waited on has a connection of its own. When it breaks, the
 // adapter connects and subscribes again, and tells the waiters that messages
