@@ -8,7 +8,8 @@
 # Redisson and lockclient on the same locks. Both print a table of
 # docs/interop.md, and with -rewrite write it there. With the latter Redisson is
 # compared with the simulator's model of it. Then a test command of each
-# language under minikv exec. Then all clients through failovers, crashes,
+# language under minikv exec. Then lockclient, over both its adapters, in a network
+# that is really cut, where that can be made. Then all clients through failovers, crashes,
 # restarts and slot moves; this prints how long each was without a lock.
 # INTEROP_CLIENTS=redis-py,ioredis takes only these through the latter.
 set -u
@@ -48,5 +49,6 @@ failed=0
 [ -z "$jdk" ] || (cd java && INTEROP_JAVA=1 go test -count=1 -timeout 8m "$@") || failed=1
 (cd bubble && go test -count=1 -timeout 2m ./...) || failed=1
 (cd exec && INTEROP_EXEC=1 go test -count=1 -v -timeout 2m) || failed=1
+(cd partition && INTEROP_PARTITION=1 go test -count=1 -timeout 2m) || failed=1
 (cd failover && INTEROP_FAILOVER=1 go test -count=1 -timeout 8m) || failed=1
 exit $failed
