@@ -30,17 +30,15 @@ const idle = 500 * time.Millisecond
 // libraries connect from a place.
 var libraries = map[string]func(p place, address string) (lockclient.Transport, func(), error){
 	"go-redis": func(p place, address string) (lockclient.Transport, func(), error) {
-		client := redis.NewClient(&redis.Options{Addr: address, Dialer: p.dialer().DialContext})
+		client := redis.NewClient(&redis.Options{Addr: address, Dialer: p.dial})
 		transport, err := goredis.New(context.Background(), client)
 		return transport, func() { client.Close() }, err
 	},
 	"rueidis": func(p place, address string) (lockclient.Transport, func(), error) {
 		client, err := rueidis.NewClient(rueidis.ClientOption{
 			InitAddress: []string{address},
-			DialCtxFn: func(ctx context.Context, to string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-				from := *d
-				from.LocalAddr = p.dialer().LocalAddr
-				return from.DialContext(ctx, "tcp", to)
+			DialCtxFn: func(ctx context.Context, to string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return p.dial(ctx, "tcp", to)
 			},
 		})
 		if err != nil {
@@ -121,12 +119,13 @@ func startChild(t *testing.T, lib string, p place, b backend, key string) (child
 
 // ask is the process that startChild starts.
 func ask(words []string) {
-	transport, _, err := libraries[words[0]](place{words[1]}, words[2])
+	p := place{address: words[1]}
+	transport, _, err := libraries[words[0]](p, words[2])
 	if err != nil {
 		panic(err)
 	}
 	c := lockclient.New(transport, lockclient.System())
-	if err := warm(c, place{words[1]}); err != nil {
+	if err := warm(c, p); err != nil {
 		panic(err)
 	}
 	fmt.Println("ready")

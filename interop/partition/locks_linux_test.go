@@ -45,6 +45,20 @@ func TestGivenUpAcquisitionArrives(t *testing.T) {
 	})
 }
 
+// It is not where connections forget when they are closed, as go-redis does then.
+func TestGivenUpAcquisitionIsForgotten(t *testing.T) {
+	onEachServer(t, func(t *testing.T, b backend) {
+		seen, p := watch(t, b), newPlace()
+		p.forgets = true
+		c := newClient(t, "go-redis", p, b)
+		heal := p.cut(both)
+		sent := time.Now()
+		gaveUp(t, c, "forgotten", sent)
+		seen.still(sent.Add(long+slack/2), acquire, "forgotten")
+		seen.still(latest(sent, heal()).Add(atOnce), acquire, "forgotten")
+	})
+}
+
 // gaveUp demands that an acquisition is given up, with an unknown outcome.
 func gaveUp(t *testing.T, c *lockclient.Client, key string, sent time.Time) {
 	t.Helper()

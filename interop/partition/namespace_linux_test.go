@@ -177,19 +177,27 @@ const (
 )
 
 // place is where one client stands.
-type place struct{ address string }
+type place struct {
+	address string
+	forgets bool // its connections have SetLinger(0)
+}
 
 // places counts them.
 var places atomic.Uint32
 
 func newPlace() place {
 	n := places.Add(1)
-	return place{fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250)}
+	return place{address: fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250)}
 }
 
-// dialer connects from there.
-func (p place) dialer() *net.Dialer {
-	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(p.address)}, Timeout: 5 * time.Second}
+// dial connects from there.
+func (p place) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(p.address)}, Timeout: 5 * time.Second}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err == nil && p.forgets {
+		err = conn.(*net.TCPConn).SetLinger(0)
+	}
+	return conn, err
 }
 
 // cut drops what goes a way, until heal is called, which returns when that began.

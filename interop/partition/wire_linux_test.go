@@ -19,7 +19,7 @@ type wire struct {
 }
 
 func connect(t *testing.T, p place, b backend) wire {
-	conn, err := p.dialer().DialContext(t.Context(), "tcp", b.address)
+	conn, err := p.dial(t.Context(), "tcp", b.address)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	w := wire{t, conn.(*net.TCPConn), bufio.NewReader(conn)}
@@ -115,8 +115,8 @@ func TestWhatWasSentByWhoHasGoneArrives(t *testing.T) {
 func TestLingerTakesBack(t *testing.T) {
 	onEachServer(t, func(t *testing.T, b backend) {
 		seen, p := watch(t, b), newPlace()
+		p.forgets = true
 		c := connect(t, p, b)
-		require.NoError(t, c.SetLinger(0))
 		heal := p.cut(both)
 		sent := c.send("INCR n")
 		require.NoError(t, c.Close())
@@ -160,7 +160,7 @@ func TestDialGoesOn(t *testing.T) {
 		begun := time.Now()
 		healed := make(chan time.Time, 1)
 		time.AfterFunc(2*time.Second, func() { healed <- heal() })
-		conn, err := p.dialer().DialContext(t.Context(), "tcp", b.address)
+		conn, err := p.dial(t.Context(), "tcp", b.address)
 		made := time.Now()
 		require.NoError(t, err)
 		conn.Close()

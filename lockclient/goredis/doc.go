@@ -22,4 +22,10 @@
 // Each channel waited on has a connection of its own. When that breaks, another
 // one is made, and the waiters are told that messages may have been missed. When
 // nobody waits any more it is kept for 2 s, for the next who waits for anything.
+//
+// What was sent into a partition arrives after it, also when it was given up and its
+// connection closed: a lock is then held for nobody, or an Unlock comes late. It does
+// not if the client's Dialer calls SetLinger(0) on each *net.TCPConn: what has not arrived
+// when such a connection is closed is forgotten. go-redis closes it when its ReadTimeout
+// of 5 s is over.
 package goredis
