@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// given up is after which lockclient gives up a request, by default.
+	// givenUp is after how long lockclient gives up a request, by default.
 	givenUp = lockclient.DefaultTimeout
-	// long is a cut in which every client gives up a request and its connection, but rueidis
-	// one that it shares among requests.
+	// long is a cut in which a client gives up a request and its connection, which rueidis
+	// does not if requests share it.
 	long = 5500 * time.Millisecond
 )
 
