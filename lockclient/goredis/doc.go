@@ -27,5 +27,6 @@
 // connection closed: a lock is then held for nobody, or an Unlock comes late. It does
 // not if the client's Dialer calls SetLinger(0) on each *net.TCPConn: what has not arrived
 // when such a connection is closed is forgotten. go-redis closes it when its ReadTimeout
-// of 5 s is over.
+// of 5 s is over. The server does not hear of that in a partition either: until its
+// tcp-keepalive it has a connection of nobody, whose blocked command may take something.
 package goredis

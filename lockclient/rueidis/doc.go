@@ -31,5 +31,7 @@
 // connection closed: a lock is then held for nobody, or an Unlock comes late. It does
 // not if the client's DialCtxFn calls SetLinger(0) on each *net.TCPConn: what has not
 // arrived when such a connection is closed is forgotten. rueidis closes one that is
-// silent after KeepAlive and ConnWriteTimeout, together 11 s.
+// silent after KeepAlive and ConnWriteTimeout, together 11 s. The server does not hear of
+// that in a partition either: until its tcp-keepalive it has a connection of nobody,
+// whose blocked command may take something.
 package rueidis
