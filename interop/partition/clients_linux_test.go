@@ -47,6 +47,14 @@ var libraries = map[string]func(p place, address string) (lockclient.Transport, 
 		transport, err := adapter.New(context.Background(), client)
 		return transport, client.Close, err
 	},
+	"NewClient": func(p place, address string) (lockclient.Transport, func(), error) {
+		client, err := adapter.NewClient(rueidis.ClientOption{InitAddress: []string{address}, Dialer: p.dialer()})
+		if err != nil {
+			return nil, nil, err
+		}
+		transport, err := adapter.New(context.Background(), client)
+		return transport, client.Close, err
+	},
 }
 
 // onEachClient runs a test with each library beside each server.

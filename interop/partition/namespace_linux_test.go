@@ -190,9 +190,14 @@ func newPlace() place {
 	return place{address: fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250)}
 }
 
+// dialer connects from there.
+func (p place) dialer() net.Dialer {
+	return net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(p.address)}, Timeout: 5 * time.Second}
+}
+
 // dial connects from there.
 func (p place) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(p.address)}, Timeout: 5 * time.Second}
+	dialer := p.dialer()
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err == nil && p.forgets {
 		err = conn.(*net.TCPConn).SetLinger(0)

@@ -17,16 +17,11 @@
 // the client, by which connections that are made from then on drop, when they are closed, what
 // has not arrived (SO_LINGER 0). go-redis closes the connection of a request that is not
 // answered after ReadTimeout, or with its context if ContextTimeoutEnabled is set: without
-// that, ReadTimeout (5 s by default) must be at most twice lockclient's WithTimeout (3 s).
+// that, ReadTimeout (5 s by default) must be at most twice lockclient's WithTimeout (3 s). The
+// server does not hear of that in a partition either: until its tcp-keepalive it has a connection
+// of nobody, whose BLPOP may take something. Who blocks has better a client for that alone.
 //
 // Each channel waited on has a connection of its own. When that breaks, another
 // one is made, and the waiters are told that messages may have been missed. When
 // nobody waits any more it is kept for 2 s, for the next who waits for anything.
-//
-// What was sent into a partition arrives after it, also when it was given up and its
-// connection closed: a lock is then held for nobody, or an Unlock comes late. It does
-// not if the client's Dialer calls SetLinger(0) on each *net.TCPConn: what has not arrived
-// when such a connection is closed is forgotten. go-redis closes it when its ReadTimeout
-// of 5 s is over. The server does not hear of that in a partition either: until its
-// tcp-keepalive it has a connection of nobody, whose blocked command may take something.
 package goredis

@@ -26,12 +26,4 @@
 // that replicas confirm. It must exceed the number of channels waited on, of which
 // each waiter of a fair lock has one: where they take it all, no lock is taken any
 // more, and none is renewed.
-//
-// What was sent into a partition arrives after it, also when it was given up and its
-// connection closed: a lock is then held for nobody, or an Unlock comes late. It does
-// not if the client's DialCtxFn calls SetLinger(0) on each *net.TCPConn: what has not
-// arrived when such a connection is closed is forgotten. rueidis closes one that is
-// silent after KeepAlive and ConnWriteTimeout, together 11 s. The server does not hear of
-// that in a partition either: until its tcp-keepalive it has a connection of nobody,
-// whose blocked command may take something.
 package rueidis
