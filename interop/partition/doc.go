@@ -12,7 +12,8 @@
 //     tests run side by side: they mostly wait.
 //   - A watcher is told by the server of all that is executed (MONITOR), over a
 //     connection that is never cut.
-//   - A client is lockclient over go-redis or rueidis, with their default options.
+//   - A client is lockclient over go-redis or rueidis, with their default options, or over
+//     rueidis with those of NewClient of the adapter.
 //
 // What is dropped is sent again by the kernel, and by nobody else. The pauses between
 // its attempts double, so what waits for a heal arrives at the latest when twice the time
