@@ -60,8 +60,8 @@ func (r *dumpReader) stream(full bool) *StreamData {
 	s := &StreamData{}
 	for range r.count() {
 		key := r.text()
-		elements, ok := parseListpack([]byte(r.text()))
-		if r.bad || !ok || len(key) != 16 || !s.addNode(parseStreamKey(key), elements) {
+		elements, _, ok := parseListpack([]byte(r.text())) // Redis does not count them either
+		if r.bad || !ok || len(key) != 16 || !s.addNode(parseStreamKey(key), elements, r.strict) {
 			r.bad = true
 			return s
 		}
@@ -75,6 +75,9 @@ func (r *dumpReader) stream(full bool) *StreamData {
 	} else {
 		s.EntriesAdded = int64(s.length)
 		s.FixFirst()
+		if s.length == 0 {
+			s.FirstID = LastStreamID // where Redis's search for it ends
+		}
 	}
 	for range r.count() {
 		g := r.group(s, full)
@@ -141,14 +144,15 @@ func (r *dumpReader) group(s *StreamData, full bool) *Group {
 }
 
 // addNode adds a node of entries as their listpack has them, and reports
-// whether that is one.
-func (s *StreamData) addNode(master StreamID, elements []string) bool {
+// whether that is one; if strict, also what only the way back needs must be right.
+func (s *StreamData) addNode(master StreamID, elements []string, strict bool) bool {
 	p := packedNode{elements: elements}
 	live, deleted, fields := p.int(), p.int(), p.int()
 	names := p.texts(fields)
-	p.int() // the end of the first part
+	p.bad = p.int() != 0 && strict || p.bad // the end of the first part
 	node := newStreamNode(master, names)
 	for !p.bad && len(p.elements) > 0 {
+		before := len(p.elements)
 		flags := p.int()
 		id := StreamID{master.Millis + uint64(p.int()), master.Seq + uint64(p.int())}
 		entryFields, values := names, []string(nil)
@@ -157,7 +161,8 @@ func (s *StreamData) addNode(master StreamID, elements []string) bool {
 		} else {
 			entryFields, values = p.pairs(p.int())
 		}
-		p.int() // the count of the entry's elements
+		taken := before - len(p.elements)
+		p.bad = p.int() != int64(taken) && strict || p.bad
 		if p.bad || len(node.entries) > 0 && id.Compare(node.entries[len(node.entries)-1].id) <= 0 {
 			return false
 		}

@@ -136,22 +136,37 @@ func (w *lpWriter) bytes() []byte {
 	return w.b
 }
 
-// parseListpack returns the elements of a listpack, integers as their texts.
-func parseListpack(b []byte) (elements []string, ok bool) {
+// parseListpack returns the elements of a listpack, integers as their texts, and
+// whether they are as many as it says.
+func parseListpack(b []byte) (elements []string, counted, ok bool) {
 	if len(b) < lpHeader+1 || int(binary.LittleEndian.Uint32(b)) != len(b) || b[len(b)-1] != lpEnd {
-		return nil, false
+		return nil, false, false
 	}
 	count := int(binary.LittleEndian.Uint16(b[4:]))
 	rest := b[lpHeader : len(b)-1]
 	for len(rest) > 0 {
 		text, size := lpElement(rest)
-		if size == 0 || size+lpBackSize(size) > len(rest) {
-			return nil, false
+		end := size + lpBackSize(size)
+		if size == 0 || end > len(rest) || lpBackLength(rest[:end]) != size {
+			return nil, false, false
 		}
 		elements = append(elements, text)
-		rest = rest[size+lpBackSize(size):]
+		rest = rest[end:]
 	}
-	return elements, count == lpMaxCount || count == len(elements)
+	return elements, count == lpMaxCount || count == len(elements), true
+}
+
+// lpBackLength reads the backward length at the end of b.
+func lpBackLength(b []byte) (n int) {
+	const most = 5 // bytes
+	for i := range min(most, len(b)) {
+		part := b[len(b)-1-i]
+		n |= int(part&0x7f) << (7 * i)
+		if part < 0x80 {
+			return n
+		}
+	}
+	return -1 // it does not end
 }
 
 // lpElement reads the element at the front of b and returns its size without

@@ -10,21 +10,24 @@ import (
 // can be read; SealedDump has seen to its end. The deadline is in Unix
 // milliseconds or NoDeadline.
 func (db *DB) Restore(key, payload []byte, deadline int64) bool {
-	v, ok := db.load(payload)
+	v, ok := db.load(payload, false)
 	if ok {
 		db.put(key, v, deadline)
 	}
 	return ok
 }
 
-// Loadable reports whether Restore would accept a payload.
-func (db *DB) Loadable(payload []byte) bool {
-	_, ok := db.load(payload)
+// Loadable reports whether a payload can be read; if strict, also whether it has
+// nothing that Redis finds wrong with sanitize-dump-payload alone.
+func (db *DB) Loadable(payload []byte, strict bool) bool {
+	_, ok := db.load(payload, strict)
 	return ok
 }
 
-func (db *DB) load(payload []byte) (v value, ok bool) {
-	r := &dumpReader{rest: payload[:len(payload)-dumpFooter], limits: db.keyspace.limits}
+// load reads a value, which in a damaged payload may reach into the end that
+// SealedDump has seen, as in Redis.
+func (db *DB) load(payload []byte, strict bool) (v value, ok bool) {
+	r := &dumpReader{rest: payload, limits: db.keyspace.limits, strict: strict}
 	kind := r.take(1)
 	if kind == nil {
 		return v, false
@@ -40,6 +43,7 @@ func (db *DB) load(payload []byte) (v value, ok bool) {
 type dumpReader struct {
 	rest   []byte
 	limits Limits
+	strict bool // what can be read and is not in order is bad, too
 	bad    bool
 }
 
@@ -107,11 +111,10 @@ func (r *dumpReader) size() (n uint64, special byte) {
 	return n, 0
 }
 
-// length reads a number.
+// length reads a number. The kind of a string counts as its number, as in Redis.
 func (r *dumpReader) length() uint64 {
 	n, special := r.size()
-	r.bad = r.bad || special != 0
-	return n
+	return n | uint64(special&0x3f)
 }
 
 // count reads how many elements follow, each of at least one byte.
@@ -157,8 +160,8 @@ func (r *dumpReader) text() string {
 
 // packed reads the elements of a listpack.
 func (r *dumpReader) packed() []string {
-	elements, ok := parseListpack([]byte(r.text()))
-	r.bad = r.bad || !ok
+	elements, counted, ok := parseListpack([]byte(r.text()))
+	r.bad = r.bad || !ok || !counted
 	return elements
 }
 
@@ -214,13 +217,15 @@ func (r *dumpReader) intset() (names []string) {
 		r.bad = true
 		return nil
 	}
-	for ; len(b) > 0; b = b[width:] {
+	for last := int64(0); len(b) > 0; b = b[width:] {
 		var u uint64
 		for i := int(width) - 1; i >= 0; i-- {
 			u = u<<8 | uint64(b[i])
 		}
 		unused := 64 - 8*width
-		names = append(names, FormatInteger(int64(u<<unused)>>unused))
+		n := int64(u<<unused) >> unused
+		r.bad = r.bad || r.strict && len(names) > 0 && n <= last
+		names, last = append(names, FormatInteger(n)), n
 	}
 	return names
 }

@@ -24,7 +24,8 @@ func FuzzRestore(f *testing.F) {
 		db, key := k.DB(0), []byte("k")
 		payload := sealDump(append([]byte(nil), body...))
 		require.True(t, SealedDump(payload, false))
-		loadable := db.Loadable(payload)
+		loadable := db.Loadable(payload, false)
+		require.False(t, !loadable && db.Loadable(payload, true))
 		require.Equal(t, loadable, db.Restore(key, payload, NoDeadline))
 		if !loadable {
 			require.False(t, db.Exists(key))

@@ -49,7 +49,7 @@ func runRestore(c *Call) resp.Value {
 		return resp.Err("ERR Invalid TTL value, must be >= 0")
 	case !datastore.SealedDump(payload, c.Node.conf.anyChecksum):
 		return resp.Err("ERR DUMP payload version or checksum are wrong")
-	case !c.DB.Loadable(payload):
+	case !c.DB.Loadable(payload, c.sanitizes()):
 		return resp.Err("ERR Bad data format")
 	}
 	replaced := opt.replace && c.DB.Remove(key)
@@ -81,6 +81,18 @@ func runRestore(c *Call) resp.Value {
 		c.Replicate(append(effect, []byte("ABSTTL"))...)
 	}
 	return resp.OK
+}
+
+// sanitizes reports whether a payload is to be right in every detail.
+// Source: rdbLoadObject of Redis 7.0.
+func (c *Call) sanitizes() bool {
+	switch c.Node.conf.get("sanitize-dump-payload") {
+	case "yes":
+		return true
+	case "clients":
+		return c.Session != c.Node.repl.master && c.Session.user.flags&userSkipSanitize == 0
+	}
+	return false
 }
 
 // restoredIdle is for how long a key has been idle of which RESTORE says so many
