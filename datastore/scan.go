@@ -125,11 +125,19 @@ func (m *omap[V]) next(at int) int {
 	return at
 }
 
-// pick returns the position of a random entry of a map that is not empty.
+// pick returns the position of a random entry of a map that is not empty. Every second
+// draw may meet a tombstone; a source of chance that meets nothing else gets its neighbour.
 func (m *omap[V]) pick(draw func() uint64) int {
-	for {
-		if at := int(draw() % uint64(len(m.entries))); m.entries[at].seq != 0 {
+	const patience = 100
+	at := 0
+	for range patience {
+		at = int(draw() % uint64(len(m.entries)))
+		if m.entries[at].seq != 0 {
 			return at
 		}
 	}
+	if at = m.next(at); at == len(m.entries) {
+		at = m.next(0)
+	}
+	return at
 }

@@ -308,14 +308,17 @@ func runHRandField(c *Call) resp.Value {
 // repetition.
 func (c *Call) randomFields(key []byte, count int64) (pairs [][2]string, bad string) {
 	n, err := c.DB.HashLen(key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, errWrongType
-	case isFew(n, count):
-		return drawFew(count, func() (string, [2]string) {
+	}
+	if isFew(n, count) {
+		few, ok := drawFew(count, func() (string, [2]string) {
 			field, text := c.DB.HashRandom(key, c.Random)
 			return field, [2]string{field, text}
-		}), ""
+		})
+		if ok {
+			return few, ""
+		}
 	}
 	chosen, bad := c.choose(n, count)
 	if bad != "" {

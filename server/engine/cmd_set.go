@@ -226,14 +226,17 @@ func runSRandMember(c *Call) resp.Value {
 		return resp.Err(bad)
 	}
 	n, err := c.DB.SetLen(key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed(err)
-	case isFew(n, count):
-		return resp.List(drawFew(count, func() (string, resp.Value) {
+	}
+	if isFew(n, count) {
+		few, ok := drawFew(count, func() (string, resp.Value) {
 			name := c.DB.SetRandom(key, c.Random)
 			return name, resp.Str(name)
-		})...)
+		})
+		if ok {
+			return resp.List(few...)
+		}
 	}
 	names, _ := c.DB.SetMembers(key)
 	chosen, bad := c.choose(n, count)
@@ -282,20 +285,23 @@ func isFew(n int, count int64) bool {
 }
 
 // drawFew draws count elements, which have different names, or, for a negative count, as
-// many with repetition.
-func drawFew[T any](count int64, draw func() (name string, one T)) []T {
-	list := make([]T, 0, max(count, -count))
+// many with repetition. It gives up when the source of chance brings nothing new any more:
+// of those that it may draw, a third are taken at most.
+func drawFew[T any](count int64, draw func() (name string, one T)) (list []T, ok bool) {
+	const patience = 100
+	list = make([]T, 0, max(count, -count))
 	taken := map[string]bool{}
-	for len(list) < cap(list) {
+	for vain := 0; len(list) < cap(list) && vain < patience; vain++ {
 		name, one := draw()
 		if count < 0 || !taken[name] {
 			list = append(list, one)
+			vain = 0
 		}
 		if count > 0 {
 			taken[name] = true
 		}
 	}
-	return list
+	return list, len(list) == cap(list)
 }
 
 // choose picks positions among n: for a positive count so many different ones,

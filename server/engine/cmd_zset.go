@@ -376,11 +376,14 @@ func (c *Call) randomMembers(key []byte, n int, count int64) (members []datastor
 	if isFew(n, count) {
 		used := c.DB.Uses(key) // all draws are one use
 		defer c.DB.SetUses(key, used)
-		return drawFew(count, func() (string, datastore.Member) {
+		few, ok := drawFew(count, func() (string, datastore.Member) {
 			at := int(c.Random() % uint64(n))
 			one, _ := c.DB.ZRange(key, at, at+1)
 			return one[0].Name, one[0]
-		}), ""
+		})
+		if ok {
+			return few, ""
+		}
 	}
 	chosen, bad := c.choose(n, count)
 	if bad != "" {

@@ -82,3 +82,38 @@ func TestFewAreDrawnOfMany(t *testing.T) {
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20), commands[0])
 	}
 }
+
+// TestDrawnWithoutChance has a source that always gives the same: elements are drawn nevertheless.
+func TestDrawnWithoutChance(t *testing.T) {
+	for _, constant := range []uint64{0, 1, 7, 1<<64 - 1} {
+		for _, commands := range drawing {
+			e := newEngineTarget()
+			e.node.cfg.Random = func() uint64 { return constant }
+			e.connect(control, 2)
+			const size, most = 30, 10
+			fill(e, commands[1], size)
+			for count := -most; count <= most; count++ {
+				names := drawnFrom(t, e, commands[0], count)
+				require.Len(t, names, max(count, -count))
+				if count > 0 {
+					slices.Sort(names)
+					require.Len(t, slices.Compact(names), count)
+				}
+			}
+		}
+	}
+}
+
+// TestDrawnBesideGaps has such a source meet the place of an element that has gone.
+func TestDrawnBesideGaps(t *testing.T) {
+	const size = 20
+	for gap := range size {
+		f := newFixture(t, func(cfg *Config) { cfg.Random = func() uint64 { return uint64(gap) } })
+		s := f.session()
+		for i := range size {
+			_ = f.do(s, "SADD k m"+strconv.Itoa(i))
+		}
+		_ = f.do(s, "SREM k m"+strconv.Itoa(gap))
+		require.Contains(t, f.do(s, "SRANDMEMBER k"), "m")
+	}
+}
