@@ -28,15 +28,19 @@ func (k *Keyspace) Bytes() (total int64) {
 	return total
 }
 
+// bytes touches no more keys than it measures: INFO asks for it.
 func (db *DB) bytes() (total int64) {
 	step := db.keys/mostMeasured + 1
-	i, measured := 0, int64(0)
-	for _, e := range db.ordered() {
-		if i%step == 0 {
-			total += e.bytes()
-			measured++
+	skip, measured := 0, int64(0)
+	for i := range db.shards {
+		entries := db.shards[i].entries
+		for ; skip < len(entries); skip += step {
+			if one := &entries[skip]; one.seq != 0 {
+				total += one.val.bytes()
+				measured++
+			}
 		}
-		i++
+		skip -= len(entries)
 	}
 	if measured > 0 && step > 1 {
 		total = total / measured * int64(db.keys)
