@@ -60,11 +60,12 @@ func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, on
 	}
 	for _, key := range keys {
 		k := watchKey{s.DB, string(key)}
-		if slices.Contains(b.keys, k) {
-			continue
+		waiting := n.blocking.keys[k]
+		if len(waiting) > 0 && waiting[len(waiting)-1] == s {
+			continue // named twice
 		}
 		b.keys = append(b.keys, k)
-		n.blocking.keys[k] = append(n.blocking.keys[k], s)
+		n.blocking.keys[k] = append(waiting, s)
 	}
 	n.block(s, b)
 	return resp.Value{}
@@ -121,9 +122,9 @@ func (n *Node) unblock(s *Session) {
 	}
 }
 
-// without removes s from list, keeping the order.
-func without(list []*Session, s *Session) []*Session {
-	if at := slices.Index(list, s); at >= 0 {
+// without removes one from list, keeping the order.
+func without[T comparable](list []T, one T) []T {
+	if at := slices.Index(list, one); at >= 0 {
 		return slices.Delete(list, at, at+1)
 	}
 	return list

@@ -81,7 +81,7 @@ type Node struct {
 
 	effects   effects
 	repl      replication
-	watched   map[watchKey][]*Session
+	watched   map[watchKey][]*watchedKey
 	changed   []change // by the running command, for the observer
 	pubsub    pubsub
 	blocking  blocking

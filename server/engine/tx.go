@@ -30,7 +30,7 @@ type transaction struct {
 	queue   []queuedCommand
 	flags   Flag // of all queued commands together
 	lacks   Flag // flags that one of them, at least, does not have
-	watched []watchedKey
+	watched []*watchedKey
 }
 
 type queuedCommand struct {
@@ -38,10 +38,11 @@ type queuedCommand struct {
 	args [][]byte
 }
 
-// watchedKey is a key that a transaction depends on.
+// watchedKey is a key that a session's transaction depends on.
 type watchedKey struct {
 	watchKey
-	stale bool // it had expired before it was watched, and is still kept: its removal changes nothing
+	session *Session
+	stale   bool // it had expired before it was watched, and is still kept: its removal changes nothing
 }
 
 // watchKey is a key in its database.
@@ -111,15 +112,16 @@ func runWatch(c *Call) resp.Value {
 	}
 	for _, key := range c.Args[1:] {
 		k := watchKey{c.DB.Index(), string(key)}
-		if s.tx.watches(k) != nil {
+		if slices.ContainsFunc(n.watched[k], func(one *watchedKey) bool { return one.session == s }) {
 			continue
 		}
 		if n.watched == nil {
-			n.watched = make(map[watchKey][]*Session)
+			n.watched = make(map[watchKey][]*watchedKey)
 		}
+		one := &watchedKey{k, s, c.DB.Stale(key)}
 		tx := &s.own().tx
-		tx.watched = append(tx.watched, watchedKey{k, c.DB.Stale(key)})
-		n.watched[k] = append(n.watched[k], s)
+		tx.watched = append(tx.watched, one)
+		n.watched[k] = append(n.watched[k], one)
 	}
 	return resp.OK
 }
@@ -160,7 +162,7 @@ func (n *Node) unwatch(s *Session) {
 	}
 	for _, one := range s.tx.watched {
 		k := one.watchKey
-		n.watched[k] = without(n.watched[k], s)
+		n.watched[k] = without(n.watched[k], one)
 		if len(n.watched[k]) == 0 {
 			delete(n.watched, k)
 		}
@@ -170,16 +172,6 @@ func (n *Node) unwatch(s *Session) {
 	}
 	s.tx.watched = nil
 	s.tx.touched = false
-}
-
-// watches is the entry of a key among those that are watched, or nil.
-func (tx *transaction) watches(k watchKey) *watchedKey {
-	for i := range tx.watched {
-		if tx.watched[i].watchKey == k {
-			return &tx.watched[i]
-		}
-	}
-	return nil
 }
 
 // findExpiredWatches sees watched keys that have expired since as changed.
@@ -196,10 +188,9 @@ func (n *Node) findExpiredWatches(s *Session) {
 // Source: touchWatchedKey of Redis 7.0.
 func (n *Node) touch(db int, key string) {
 	k := watchKey{db, key}
-	for _, s := range n.watched[k] {
-		one := s.tx.watches(k)
+	for _, one := range n.watched[k] {
 		if !one.stale {
-			s.tx.touched = true
+			one.session.tx.touched = true
 		} else if !n.keys.DB(db).Kept([]byte(key)) {
 			one.stale = false
 		}
@@ -228,8 +219,7 @@ func (n *Node) touchPresent(db int) {
 // Source: touchAllWatchedKeysInDb of Redis 7.0.
 func (n *Node) touchReplaced(old, replacement *datastore.DB) {
 	for s := n.sessions.first; s != nil; s = s.next {
-		for i := range s.tx.watched {
-			one := &s.tx.watched[i]
+		for _, one := range s.tx.watched {
 			if one.db == old.Index() && one.changes(old, replacement) {
 				s.tx.touched = true
 			}
