@@ -8,6 +8,8 @@ import (
 const (
 	// maxIdleBuffer is the largest buffer kept for the next replies.
 	maxIdleBuffer = 64 << 10
+	// chunkBytes is how large the pieces are in which small replies wait.
+	chunkBytes = 64 << 10
 	// lingerTime is how long the last replies to a client that has left, or was
 	// sent away, may take to be written.
 	lingerTime = 10 * time.Second
@@ -15,45 +17,64 @@ const (
 
 // outbox holds the bytes for one peer and writes them in order. Writing is
 // tried at once; what the peer does not take is left to the connection's
-// carrier, so that neither add nor flush ever waits for a peer.
+// carrier, so that neither add nor flush ever waits for a peer. What waits is
+// kept in pieces: it may be much, and is then neither moved nor kept twice.
 type outbox struct {
 	write func([]byte) int // writes what the peer takes at once
 	later func()           // sees to it that the rest is written; called under the lock
 
-	mu      sync.Mutex
-	pending []byte // not yet written, from sent on
-	sent    int
-	taken   int  // bytes that the carrier writes, taken out of pending
-	stuck   bool // later was called
-	closed  bool // nothing is written any more
+	mu     sync.Mutex
+	chunks [][]byte // not yet written, the first from sent on; none is empty
+	sent   int
+	size   int    // bytes in chunks that are not yet written
+	spare  []byte // for the next replies
+	taken  int    // bytes that the carrier writes, taken out of chunks
+	stuck  bool   // later was called
+	closed bool   // nothing is written any more
 }
 
 // add takes all bytes out of *out. It returns how many wait to be written.
 func (o *outbox) add(out *[]byte) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	bytes := *out
 	if o.closed {
-		*out = (*out)[:0]
-		return 0
+		bytes = nil
 	}
-	if len(o.pending) == 0 {
-		o.pending, *out = *out, o.pending[:0]
-	} else {
-		o.compact()
-		o.pending = append(o.pending, *out...)
+	o.size += len(bytes)
+	switch last := len(o.chunks) - 1; {
+	case len(bytes) == 0:
 		*out = (*out)[:0]
+	case last < 0:
+		o.chunks = append(o.chunks, bytes)
+		*out, o.spare = o.spare, nil
+	case len(o.chunks[last])+len(bytes) <= max(chunkBytes, cap(o.chunks[last])):
+		o.chunks[last] = append(o.chunks[last], bytes...)
+		*out = bytes[:0]
+	case len(o.chunks[last]) < 2*chunkBytes && len(bytes) < chunkBytes: // more small ones are likely
+		o.chunks = append(o.chunks, append(make([]byte, 0, chunkBytes), bytes...))
+		*out = bytes[:0]
+	default:
+		o.chunks = append(o.chunks, bytes)
+		*out = nil
 	}
 	if cap(*out) > maxIdleBuffer {
 		*out = nil
 	}
-	return len(o.pending) - o.sent + o.taken
+	return o.size + o.taken
 }
 
-// compact gives up what was sent when it is most of the buffer.
-func (o *outbox) compact() {
-	if 2*o.sent > len(o.pending) {
-		o.pending = append(o.pending[:0], o.pending[o.sent:]...)
-		o.sent = 0
+// advance gives up the first n bytes, which are written or taken.
+func (o *outbox) advance(n int) {
+	o.sent += n
+	o.size -= n
+	for len(o.chunks) > 0 && o.sent >= len(o.chunks[0]) {
+		o.sent -= len(o.chunks[0])
+		if cap(o.chunks[0]) <= maxIdleBuffer {
+			o.spare = o.chunks[0][:0]
+		}
+		o.chunks[0] = nil
+		o.chunks = o.chunks[1:]
 	}
 }
 
@@ -65,26 +86,18 @@ func (o *outbox) flush() {
 }
 
 // writeOut is flush for who holds the lock. It returns how many bytes the peer took.
-func (o *outbox) writeOut() int {
-	if len(o.pending) == 0 || o.stuck || o.closed {
-		return 0
+func (o *outbox) writeOut() (written int) {
+	for len(o.chunks) > 0 && !o.stuck && !o.closed {
+		next := o.chunks[0][o.sent:]
+		n := o.write(next)
+		o.advance(n)
+		written += n
+		if n < len(next) {
+			o.stuck = true
+			o.later()
+		}
 	}
-	written := o.write(o.pending[o.sent:])
-	if o.sent += written; o.sent < len(o.pending) {
-		o.stuck = true
-		o.later()
-		return written
-	}
-	o.empty()
 	return written
-}
-
-// empty makes room for the next replies, when all is sent.
-func (o *outbox) empty() {
-	o.pending, o.sent = o.pending[:0], 0
-	if cap(o.pending) > maxIdleBuffer {
-		o.pending = nil
-	}
 }
 
 // resume is flush for the carrier, once the peer takes more. It reports whether the
@@ -101,11 +114,13 @@ func (o *outbox) resume() (more bool) {
 func (o *outbox) take(room []byte) (chunk []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.taken = copy(room, o.pending[o.sent:])
-	o.stuck = o.taken > 0
-	if o.sent += o.taken; o.sent == len(o.pending) {
-		o.empty()
+	o.taken = 0
+	for len(o.chunks) > 0 && o.taken < len(room) {
+		n := copy(room[o.taken:], o.chunks[0][o.sent:])
+		o.taken += n
+		o.advance(n)
 	}
+	o.stuck = o.taken > 0
 	return room[:o.taken]
 }
 
@@ -120,14 +135,14 @@ func (o *outbox) isStuck() bool {
 func (o *outbox) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed, o.pending, o.sent = true, nil, 0
+	o.closed, o.chunks, o.sent, o.size = true, nil, 0, 0
 }
 
 // waiting is how many bytes the peer has not taken yet.
 func (o *outbox) waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.pending) - o.sent + o.taken
+	return o.size + o.taken
 }
 
 // close has carrier close what carries the bytes, and nothing be written any
@@ -136,5 +151,5 @@ func (o *outbox) close(carrier func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	carrier()
-	o.closed, o.pending, o.sent = true, nil, 0
+	o.closed, o.chunks, o.sent, o.size = true, nil, 0, 0
 }

@@ -178,7 +178,7 @@ func (c *conn) step(t *turn) (open bool) {
 		c.session.Received(c.read)
 		c.read = 0
 	}
-	if problem := c.run(t.visiting); problem != nil {
+	if problem := c.run(t); problem != nil {
 		c.refuse(t, problem)
 	}
 	return !c.failed && !c.session.Closing() && (!c.leaving || c.session.Blocked())
@@ -186,7 +186,7 @@ func (c *conn) step(t *turn) (open bool) {
 
 // run executes buffered commands; it returns what the reader or the shell
 // cannot accept.
-func (c *conn) run(visiting bool) error {
+func (c *conn) run(t *turn) error {
 	s := c.server
 	for c.treated == nil && !c.failed && !c.leaving && !c.session.Blocked() && !c.session.Closing() && !s.closing.Load() {
 		c.reader.Unauthenticated = !c.session.Authenticated()
@@ -201,12 +201,15 @@ func (c *conn) run(visiting bool) error {
 			continue
 		}
 		if s.cfg.Before != nil && len(cmd) > 0 {
-			if t, some := s.cfg.Before(c.session, cmd); some {
-				c.treated = &treated{Treatment: t, cmd: cmd}
+			if treatment, some := s.cfg.Before(c.session, cmd); some {
+				c.treated = &treated{Treatment: treatment, cmd: cmd}
 				return nil
 			}
 		}
-		c.run1(cmd, visiting)
+		c.run1(cmd, t.visiting)
+		if len(c.session.Out) > chunkBytes {
+			t.dirty = s.collect(t.dirty) // so that what follows need not move it
+		}
 	}
 	return nil
 }
