@@ -2,6 +2,7 @@ package datastore
 
 import (
 	"encoding/binary"
+	"time"
 )
 
 // The marks that stand between the values of a data file.
@@ -9,6 +10,8 @@ import (
 const (
 	fileMagic       = "REDIS0010"
 	fileFunction    = 0xf5
+	fileIdle        = 0xf8
+	fileUses        = 0xf9
 	fileAux         = 0xfa
 	fileSizes       = 0xfb
 	fileDeadline    = 0xfc
@@ -22,7 +25,18 @@ type FileHeader struct {
 	Fields    [][2]string // names and values, such as redis-ver
 	Libraries []string    // of functions: their texts
 	Alone     bool        // no key is told behind it
+	Past      Past        // what is told of each key's past
 }
+
+// Past is what a data file tells of the past of keys, as a policy of eviction needs it.
+type Past uint8
+
+// What there is to tell.
+const (
+	PastNothing Past = iota
+	PastAccess       // for how many seconds a key was not accessed
+	PastUses         // the counter of its uses
+)
 
 // File is everything in the format of Redis's data files, as a replica or
 // redis-server can load it; long strings are compressed if asked for.
@@ -39,14 +53,14 @@ func (k *Keyspace) File(header FileHeader, compress bool) []byte {
 	}
 	for _, db := range k.dbs {
 		if db != nil && db.keys > 0 && !header.Alone {
-			w.database(db)
+			w.database(db, header.Past)
 		}
 	}
 	w.b = append(w.b, fileEnd)
 	return binary.LittleEndian.AppendUint64(w.b, dumpChecksum(w.b))
 }
 
-func (w *dumpWriter) database(db *DB) {
+func (w *dumpWriter) database(db *DB, past Past) {
 	w.b = append(w.b, fileSelect)
 	w.length(uint64(db.index))
 	w.b = append(w.b, fileSizes)
@@ -55,6 +69,13 @@ func (w *dumpWriter) database(db *DB) {
 	for _, e := range db.ordered() {
 		if e.deadline != NoDeadline {
 			w.b = binary.LittleEndian.AppendUint64(append(w.b, fileDeadline), uint64(e.deadline))
+		}
+		switch past {
+		case PastAccess:
+			w.b = append(w.b, fileIdle)
+			w.length(uint64(db.idleSeconds(e)))
+		case PastUses:
+			w.b = append(w.b, fileUses, db.keyspace.decayed(e.uses))
 		}
 		one := &dumpWriter{compress: w.compress}
 		one.value(e.value)
@@ -66,9 +87,9 @@ func (w *dumpWriter) database(db *DB) {
 
 // Reload passes everything through the format of data files, as a server that
 // is started again does. A key that has expired is gone, without a word.
-func (k *Keyspace) Reload(compress bool) { k.Quietly(func() { k.reload(compress) }) }
+func (k *Keyspace) Reload(past Past, compress bool) { k.Quietly(func() { k.reload(past, compress) }) }
 
-func (k *Keyspace) reload(compress bool) {
+func (k *Keyspace) reload(past Past, compress bool) {
 	for _, db := range k.dbs {
 		if db == nil {
 			continue
@@ -81,9 +102,21 @@ func (k *Keyspace) reload(compress bool) {
 			}
 			w := &dumpWriter{compress: compress}
 			w.value(e.value)
-			db.Restore([]byte(e.key), sealDump(w.b), e.deadline)
+			key := []byte(e.key)
+			db.Restore(key, sealDump(w.b), e.deadline)
+			switch past {
+			case PastAccess:
+				db.SetIdle(key, time.Duration(db.idleSeconds(e))*time.Second)
+			case PastUses:
+				db.SetUses(key, int(k.decayed(e.uses)))
+			}
 		}
 	}
+}
+
+// idleSeconds is for how many whole seconds an entry was not accessed.
+func (db *DB) idleSeconds(e *entry) int64 {
+	return int64(max(db.keyspace.accessTime-e.accessed, 0) / time.Second)
 }
 
 // SavedBytes is how many bytes the value under key has in a data file.

@@ -232,7 +232,7 @@ func runDebugReload(c *Call) resp.Value {
 		return resp.Err("ERR Error trying to load the RDB dump") // of keys a redis-server dies
 	}
 	n.tellEmptied(-1)
-	n.keys.Reload(n.compresses())
+	n.keys.Reload(n.past(), n.compresses())
 	return resp.OK
 }
 
@@ -247,7 +247,7 @@ func runDebugLoadAOF(c *Call) resp.Value {
 			n.keys.Load(n.rewritten)
 		}
 	}
-	n.keys.Reload(n.compresses())
+	n.keys.Reload(n.past(), n.compresses())
 	return resp.OK
 }
 

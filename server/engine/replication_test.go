@@ -385,6 +385,21 @@ func TestPartsOfAFile(t *testing.T) {
 	}
 }
 
+// What the data file tells of the past of keys, where the policy of eviction asks for it.
+func TestPastInAFile(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	f.expect(s, "SET key 1", "OK")
+	f.clock.advance(50 * time.Second)
+	value := "\x00\x03key\xc0\x01" // as of a string
+	require.Contains(t, string(f.node.File()), "\xfb\x01\x00"+value)
+	f.expect(s, "CONFIG SET maxmemory-policy volatile-lru", "OK")
+	require.Contains(t, string(f.node.File()), "\xfb\x01\x00\xf8\x32"+value)
+	f.expect(s, "CONFIG SET maxmemory-policy allkeys-lfu", "OK")
+	f.node.keys.DB(0).SetUses([]byte("key"), 200)
+	require.Contains(t, string(f.node.File()), "\xfb\x01\x00\xf9\xc8"+value)
+}
+
 // One whose place in the stream is no longer there is sent away once, not at each look.
 func TestReplicaOutsideWithoutItsHistory(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)

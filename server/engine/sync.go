@@ -226,11 +226,23 @@ func (n *Node) file(without parts) []byte {
 		{"repl-stream-db", decimal(int64(n.StreamDB()))}, {"repl-id", n.ReplicationID()},
 		{"repl-offset", decimal(n.repl.offset)}, {"aof-base", "0"},
 	}
-	header := datastore.FileHeader{Fields: fields, Alone: without&thePairs != 0}
+	header := datastore.FileHeader{Fields: fields, Alone: without&thePairs != 0, Past: n.past()}
 	if without&theLibraries == 0 {
 		header.Libraries = n.functions.texts()
 	}
 	return n.keys.File(header, n.compresses())
+}
+
+// past is what a data file tells of the past of keys.
+// Source: rdbSaveKeyValuePair of Redis 7.0.
+func (n *Node) past() datastore.Past {
+	switch {
+	case n.tracksFrequency():
+		return datastore.PastUses
+	case strings.HasSuffix(n.conf.get("maxmemory-policy"), "-lru"):
+		return datastore.PastAccess
+	}
+	return datastore.PastNothing
 }
 
 // runReplConf is REPLCONF option value [option value ...], from a client that
