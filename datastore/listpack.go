@@ -201,10 +201,5 @@ func lpWideInt(b []byte) (text string, size int) {
 	if width == 0 || len(b) < 1+width {
 		return "", 0
 	}
-	var u uint64
-	for i := width; i > 0; i-- {
-		u = u<<8 | uint64(b[i])
-	}
-	unused := 64 - 8*width
-	return FormatInteger(int64(u<<unused) >> unused), 1 + width
+	return FormatInteger(littleEndian(b[1 : 1+width])), 1 + width
 }

@@ -52,17 +52,21 @@ func (r *dumpReader) value(kind byte) (v value) {
 	case dumpString:
 		return value{kind: String, str: r.text()}
 	case dumpList:
-		return r.list()
+		return r.list(r.nodes)
 	case dumpSet, dumpIntset:
 		return r.set(kind == dumpIntset)
-	case dumpHash, dumpHashPacked:
-		return r.hash(kind == dumpHashPacked)
-	case dumpZSet, dumpZSetPacked:
-		return r.sorted(kind == dumpZSetPacked)
+	case dumpHash:
+		return r.hash(nil)
+	case dumpHashPacked:
+		return r.hash(r.packed)
+	case dumpZSet:
+		return r.sorted(nil, func() float64 { return math.Float64frombits(r.uint64()) })
+	case dumpZSetPacked:
+		return r.sorted(r.packed, nil)
 	case dumpStream1, dumpStream2:
 		return value{kind: Stream, stream: r.stream(kind == dumpStream2)}
 	}
-	return value{}
+	return r.old(kind)
 }
 
 // take returns the next n bytes, nil if there are not so many.
@@ -165,23 +169,30 @@ func (r *dumpReader) packed() []string {
 	return elements
 }
 
-func (r *dumpReader) list() value {
+// list makes a list of the elements that nodes reads, node by node.
+func (r *dumpReader) list(nodes func() [][]string) value {
 	v := value{kind: List, list: &deque{}}
-	for range r.count() {
-		elements := []string(nil)
-		switch r.length() {
-		case dumpPlainNode:
-			elements = []string{r.text()}
-		case dumpPackedNode:
-			elements = r.packed()
-		default:
-			r.bad = true
-		}
+	for _, elements := range nodes() {
 		for _, text := range elements {
 			v.list.pushBack(text)
 		}
 	}
 	return v
+}
+
+// nodes reads the nodes of a list.
+func (r *dumpReader) nodes() (nodes [][]string) {
+	for range r.count() {
+		switch r.length() {
+		case dumpPlainNode:
+			nodes = append(nodes, []string{r.text()})
+		case dumpPackedNode:
+			nodes = append(nodes, r.packed())
+		default:
+			r.bad = true
+		}
+	}
+	return nodes
 }
 
 func (r *dumpReader) set(packed bool) value {
@@ -218,23 +229,19 @@ func (r *dumpReader) intset() (names []string) {
 		return nil
 	}
 	for last := int64(0); len(b) > 0; b = b[width:] {
-		var u uint64
-		for i := int(width) - 1; i >= 0; i-- {
-			u = u<<8 | uint64(b[i])
-		}
-		unused := 64 - 8*width
-		n := int64(u<<unused) >> unused
+		n := littleEndian(b[:width])
 		r.bad = r.bad || r.strict && len(names) > 0 && n <= last
 		names, last = append(names, FormatInteger(n)), n
 	}
 	return names
 }
 
-func (r *dumpReader) hash(packed bool) value {
+// hash reads a hash whose compact form packed reads; nil: it has grown.
+func (r *dumpReader) hash(packed func() []string) value {
 	v := value{kind: Hash, hash: &omap[string]{}}
 	var words []string
-	if packed {
-		words = r.packed()
+	if packed != nil {
+		words = packed()
 	} else {
 		for range 2 * r.count() {
 			words = append(words, r.text())
@@ -246,7 +253,7 @@ func (r *dumpReader) hash(packed bool) value {
 	}
 	for i := 0; i < len(words); i += 2 {
 		r.bad = r.bad || !v.hash.set([]byte(words[i]), words[i+1])
-		if !packed {
+		if packed == nil {
 			v.grow(0, max(len(words[i]), len(words[i+1])), 0, r.limits.HashValue)
 		}
 	}
@@ -254,10 +261,12 @@ func (r *dumpReader) hash(packed bool) value {
 	return v
 }
 
-func (r *dumpReader) sorted(packed bool) value {
+// sorted reads a sorted set whose compact form packed reads; nil: it has grown, and score
+// reads each of its scores.
+func (r *dumpReader) sorted(packed func() []string, score func() float64) value {
 	v := value{kind: ZSet, zset: &sorted{}}
-	if packed {
-		words := r.packed()
+	if packed != nil {
+		words := packed()
 		if len(words)%2 != 0 {
 			r.bad = true
 			return v
@@ -269,13 +278,13 @@ func (r *dumpReader) sorted(packed bool) value {
 	} else {
 		for range r.count() {
 			name := r.text()
-			score := math.Float64frombits(r.uint64())
-			r.bad = r.bad || math.IsNaN(score) || !v.zset.set([]byte(name), score)
+			points := score()
+			r.bad = r.bad || math.IsNaN(points) || !v.zset.set([]byte(name), points)
 			v.grow(0, len(name), 0, r.limits.ZSetValue)
 		}
 	}
 	v.grow(v.zset.len(), 0, r.limits.ZSetEntries, 0)
-	if !packed && v.form == formPlain {
+	if packed == nil && v.form == formPlain {
 		v.zset.dropSigns()
 	}
 	return v
