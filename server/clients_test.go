@@ -193,3 +193,25 @@ func TestRepliesBeyondTheLimitAreNotSent(t *testing.T) {
 	other.expectClosed()
 	c.do("PING", "+PONG\r\n")
 }
+
+// What is sent behind a command whose reply is too much is not executed.
+func TestNothingIsExecutedBehindTheLimit(t *testing.T) {
+	_, address := start(t, "client-output-buffer-limit", "normal 300000 0 0")
+	c := dial(t, address)
+	c.do("SET k "+strings.Repeat("x", 30_000), "+OK\r\n")
+	c.do("APPEND k "+strings.Repeat("x", 50_000), ":80000\r\n")
+	other := dial(t, address)
+	other.send(strings.Repeat("GET k\r\n", 50) + "SET mark 1\r\n")
+	other.expectClosed()
+	c.do("GET mark", "$-1\r\n")
+}
+
+// A soft limit of no seconds lets a client have the replies of a moment.
+func TestSoftLimitOfNoSeconds(t *testing.T) {
+	_, address := start(t, "client-output-buffer-limit", "normal 0 100000 0")
+	c := dial(t, address)
+	require.NoError(t, c.socket.(*net.TCPConn).SetReadBuffer(1<<20))
+	c.do("SET k "+strings.Repeat("x", 50_000), "+OK\r\n")
+	c.send("MGET" + strings.Repeat(" k", 50) + "\r\n")
+	c.expect("*50\r\n" + strings.Repeat("$50000\r\n"+strings.Repeat("x", 50_000)+"\r\n", 50))
+}

@@ -4,7 +4,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"minikv/server/engine"
 )
@@ -24,13 +23,14 @@ const checkedOutput = 16 << 10
 
 // outputLimit is one class of client-output-buffer-limit, in bytes; zero: none.
 type outputLimit struct {
-	hard, soft int
-	softFor    time.Duration
+	hard, soft  int
+	softSeconds int64
 }
 
 // overLimit reports whether so much output waits for the client that it must
 // be sent away: more than the hard limit, or more than the soft limit ever
-// since softFor ago.
+// since more than softSeconds ago, by the seconds of the clock.
+// Source: checkClientOutputBufferLimits of Redis 7.0.
 func (c *conn) overLimit(waiting int) bool {
 	class := "normal"
 	if c.session.Subscribed() {
@@ -41,13 +41,14 @@ func (c *conn) overLimit(waiting int) bool {
 		return true
 	}
 	if limit.soft == 0 || waiting <= limit.soft {
-		c.softSince = time.Time{}
+		c.softSince = 0
 		return false
 	}
-	if c.softSince.IsZero() {
-		c.softSince = now()
+	seconds := now().Unix()
+	if c.softSince == 0 {
+		c.softSince = seconds
 	}
-	return now().Sub(c.softSince) > limit.softFor
+	return seconds-c.softSince > limit.softSeconds
 }
 
 // parseOutputLimit reads one class of the parameter as CONFIG GET shows it:
@@ -58,8 +59,7 @@ func parseOutputLimit(parameter, class string) (limit outputLimit) {
 		if fields[i] == class {
 			limit.hard, _ = strconv.Atoi(fields[i+1])
 			limit.soft, _ = strconv.Atoi(fields[i+2])
-			seconds, _ := strconv.Atoi(fields[i+3])
-			limit.softFor = time.Duration(seconds) * time.Second
+			limit.softSeconds, _ = strconv.ParseInt(fields[i+3], 10, 64)
 		}
 	}
 	return limit

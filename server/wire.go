@@ -22,8 +22,8 @@ type conn struct {
 	session *engine.Session
 
 	// Under the gate:
-	failed    bool // nothing more is executed: a protocol error was answered, or the connection is cut
-	softSince time.Time
+	failed    bool     // nothing more is executed: a protocol error was answered, or the connection is cut
+	softSince int64    // Unix seconds: since when more waits than the soft limit allows; 0: it does not
 	treated   *treated // a command that needs more than the machine; nil: none
 	dead      bool     // nothing passes any more, in either direction
 	leaving   bool     // to be closed as soon as the session is not blocked
