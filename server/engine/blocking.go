@@ -264,6 +264,8 @@ func (n *Node) serveReady() {
 			for _, s := range slices.Clone(n.blocking.keys[key]) {
 				switch {
 				case s.block == nil:
+				case !s.waitsInGroup() && n.blocking.byKind[n.keys.DB(key.db).KeptKind([]byte(key.key))] == 0:
+					// Nobody waits for its kind, so that it is not looked at, and stays if it has expired.
 				case n.keys.DB(key.db).Kind([]byte(key.key)) == s.block.kind:
 					n.tryAgain(s, []byte(key.key))
 				case s.waitsInGroup():
