@@ -83,8 +83,10 @@ func notRun(err error) bool {
 }
 
 // unsettled tells whether a request that leaves a record is to be repeated: it was not
-// run, or nobody knows.
-func unsettled(err error) bool { return notRun(err) || errors.Is(err, ErrUnknown) }
+// run, or nobody knows, or no replica has it, which may be the master tomorrow.
+func unsettled(err error) bool {
+	return notRun(err) || errors.Is(err, ErrUnknown) || err == ErrReplication
+}
 
 // refusal is the code word of a server's error, "" of any other.
 func refusal(err error) string {

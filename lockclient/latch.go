@@ -57,16 +57,19 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) 
 
 // CountDown counts down by one, and returns the count that is left; at 0 the
 // latch opens. The error is ErrNoLatch if there was no count. After ErrUnknown it may
-// have counted: it is repeated in the background for ten minutes, and counts once, as
-// each request leaves a record (Redisson's do not). After ErrReplication it has counted,
-// but no replica has confirmed that. Other errors are those of TrySetCount.
+// have counted, after ErrReplication it has, but no replica has confirmed that: it is
+// repeated in the background for ten minutes, and counts once, as each request leaves a
+// record (Redisson's do not). Other errors are those of TrySetCount.
 func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
 	record := l.client.record(l.key)
 	left, err = l.countDown(ctx, record)
+	if err == ErrReplication && left < 0 {
+		err = nil // there is nothing to confirm
+	}
 	switch {
-	case err == nil || err == ErrReplication:
+	case err == nil:
 		l.client.forget(record)
-	case errors.Is(err, ErrUnknown):
+	case err == ErrReplication || errors.Is(err, ErrUnknown):
 		l.client.insist(l.key, "", countPatience, func(ctx context.Context) error {
 			if _, err := l.countDown(ctx, record); unsettled(err) {
 				return err
@@ -74,7 +77,7 @@ func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
 			return nil
 		})
 	}
-	if (err == nil || err == ErrReplication) && left < 0 {
+	if err == nil && left < 0 {
 		left, err = 0, ErrNoLatch
 	}
 	return left, opError("count down", l.key, err)

@@ -15,8 +15,8 @@ const (
 	Lost                           // the lock ended by itself: Held
 	// GivenBack tells that what an Unlock failed to give back, or an acquisition
 	// of unknown outcome may have taken, was given back in the background, or that
-	// a CountDown of unknown outcome has counted; with Err that was given up, and
-	// what has a lease ends with it.
+	// a CountDown of unknown outcome, or that no replica had, has counted; with Err
+	// that was given up, and what has a lease ends with it.
 	GivenBack
 )
 

@@ -2,6 +2,8 @@ package lockclient_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,17 +14,19 @@ import (
 	"minikv/lockclient"
 )
 
-// lagging is a Transport to a master whose only replica confirms acquisitions and
-// nothing else.
-type lagging struct{ wire }
+// lagging is a Transport to a master whose only replica confirms some scripts.
+type lagging struct {
+	wire
+	confirms func(script string) bool
+}
 
 func (l *lagging) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, _ time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {
-	if script.Name == "mutex-acquire" {
+	r, err = l.Eval(ctx, script, keys, args)
+	if l.confirms(script.Name) {
 		confirmed = 1
 	}
-	r, err = l.Eval(ctx, script, keys, args)
 	return r, 1, confirmed, err
 }
 
@@ -30,7 +34,8 @@ func (l *lagging) EvalReplicated(
 // counts, the next period tries again, and Extend says so.
 func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := &lagging{wire{reply: free, topology: lockclient.Topology{Replicas: true}}}
+		w := &lagging{wire: wire{reply: free, topology: lockclient.Topology{Replicas: true}}}
+		w.confirms = func(script string) bool { return script == "mutex-acquire" }
 		var unrenewed atomic.Int64
 		c := lockclient.New(w, lockclient.System(), lockclient.WithWatchdog(30*time.Second),
 			lockclient.WithObserver(func(e lockclient.Event) {
@@ -51,23 +56,78 @@ func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 	})
 }
 
-// Permits that no replica has are withdrawn, as often as it takes: a master that took
-// over without having heard of them gives nothing back.
-func TestUnconfirmedPermitsAreWithdrawn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := &lagging{wire{topology: lockclient.Topology{Replicas: true}}}
-		asked := 0
-		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-			if asked++; asked == 2 {
-				return lockclient.Reply{}, lockclient.ErrNotSent
+// What changes a count is repeated as the same request until a replica has it: until
+// then a failover would lose it, and one that lost it is made good.
+func TestUnconfirmedCountsAreRepeated(t *testing.T) {
+	for _, one := range []struct {
+		script string
+		change func(ctx context.Context, c *lockclient.Client) error
+	}{
+		{"semaphore-withdraw", func(ctx context.Context, c *lockclient.Client) error {
+			_, err := c.Semaphore("s").TryAcquire(ctx, 1)
+			return err
+		}},
+		{"semaphore-return", func(ctx context.Context, c *lockclient.Client) error {
+			p, err := c.Semaphore("s").TryAcquire(ctx, 1)
+			if err != nil {
+				return err
 			}
-			return counted(script, keys)
-		}
+			return p.Release(ctx)
+		}},
+		{"latch-count-down", func(ctx context.Context, c *lockclient.Client) error {
+			_, err := c.Latch("l").CountDown(ctx)
+			return err
+		}},
+	} {
+		bubble(t, func(t *testing.T) {
+			w := &lagging{wire: wire{topology: lockclient.Topology{Replicas: true}}}
+			asked := 0
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if script == one.script {
+					asked++
+				}
+				if script == one.script && asked == 2 {
+					return lockclient.Reply{}, lockclient.ErrNotSent
+				}
+				return counted(script, keys)
+			}
+			w.confirms = func(script string) bool {
+				switch script {
+				case "semaphore-acquire":
+					return one.script == "semaphore-return"
+				case one.script:
+					return asked == 4
+				}
+				return true
+			}
+			c := lockclient.New(w, lockclient.System())
+			defer c.Close()
+			require.ErrorIs(t, one.change(t.Context(), c), lockclient.ErrReplication)
+			time.Sleep(time.Hour)
+			var requests []string
+			for _, line := range w.sent(t, 4) {
+				if strings.HasPrefix(line, one.script) {
+					requests = append(requests, line)
+				}
+			}
+			assert.Len(t, requests, 4, "%s: three that no replica has, or were not sent, and one that is confirmed", one.script)
+			assert.Len(t, slices.Compact(requests), 1, one.script)
+		})
+	}
+}
+
+// That there is no latch is nothing that a replica has to confirm.
+func TestMissingLatchIsNotConfirmed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &lagging{wire: wire{topology: lockclient.Topology{Replicas: true}}}
+		w.reply = func(string, []string) (lockclient.Reply, error) { return integer(-1), nil }
+		w.confirms = func(string) bool { return false }
 		c := lockclient.New(w, lockclient.System())
 		defer c.Close()
-		_, err := c.Semaphore("s").TryAcquire(t.Context(), 1)
-		require.ErrorIs(t, err, lockclient.ErrReplication)
+		_, err := c.Latch("l").CountDown(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrNoLatch)
+		require.NotErrorIs(t, err, lockclient.ErrReplication)
 		time.Sleep(time.Hour)
-		assert.Len(t, w.sent(t, 3), 3, "the acquisition, and twice its withdrawal")
+		assert.Len(t, w.sent(t, 2), 2, "the request, and what ends its record")
 	})
 }

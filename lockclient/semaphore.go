@@ -26,7 +26,7 @@ var (
 // leases, and come back by themselves. But each request leaves a record of what it did,
 // which Redisson's do not: an acquisition whose reply was lost, or that no replica has
 // confirmed, is given back if it took something, and takes nothing if it comes later; a
-// release whose reply was lost is repeated, and counts once. That is tried in the
+// release with either fate is repeated, and counts once. That is tried in the
 // background for ten minutes, while the program lives. A record is a small key with a
 // TTL, which ends three times WithTimeout after the answer: 9 s.
 type Semaphore struct {
@@ -142,16 +142,15 @@ func (s *Semaphore) request(ctx context.Context, script *Script, args ...string)
 	return n, err
 }
 
-// withdraw gives back in the background what an acquisition took. A master that never
-// heard of that gives nothing.
+// withdraw gives back in the background what an acquisition took, until a replica has
+// that, too: the next master may know of the acquisition alone. One that never heard of
+// it gives nothing.
 func (s *Semaphore) withdraw(record string) {
 	c := s.client
 	q := call{semaphoreWithdraw, append(s.keys(), record), c.announced(c.recordTTL())}
 	c.insist(s.key, "", countPatience, func(ctx context.Context) error {
-		if _, err := c.change(ctx, q); err != ErrReplication {
-			return err
-		}
-		return nil
+		_, err := c.change(ctx, q)
+		return err
 	})
 }
 
@@ -178,7 +177,7 @@ func (p *Permits) Count() int64 { return p.n }
 // and waits for the reply as long as any request may take. Errors are ErrNotHeld
 // at a second call; ErrLost if the semaphore does not exist any more, which is
 // then not made anew; ErrUnknown if no reply came; ErrReplication if they were given
-// back, but no replica has confirmed it. When no reply came, or the request did not
+// back, but no replica has confirmed it. After these two, or when the request did not
 // reach Redis, or found it unable to run scripts or to write (MISCONF, OOM), or was
 // not let in (NOAUTH, WRONGPASS), it is repeated in the background for ten minutes; the
 // error tells why. Any other *ServerError is final.
@@ -195,7 +194,7 @@ func (p *Permits) Release(ctx context.Context) error {
 	switch {
 	case unsettled(err):
 		p.insist(record)
-	case err == nil || err == ErrReplication:
+	case err == nil:
 		c.forget(record)
 	}
 	err = opError("release", key, err)
