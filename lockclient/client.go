@@ -24,7 +24,9 @@ const (
 
 // Client makes locks on one Redis: a server, a sentinel set or a cluster. It is
 // safe for concurrent use. Its background work (renewal, giving back after lost
-// replies) runs while there is something to do, and ends with Close.
+// replies) runs while there is something to do, and ends with Close. What it has to
+// send again it sends one after the other where replies are slow, so that others get
+// connections, too.
 type Client struct {
 	transport Transport
 	rt        Runtime
@@ -41,10 +43,11 @@ type Client struct {
 	base  context.Context // of background work
 	close context.CancelCauseFunc
 
-	mu     sync.Mutex // never held across a call of Runtime (but of a Timer), Transport or user
-	owners uint64     // fresh owner ids given out
-	keeper keeper
-	hub    hub
+	mu      sync.Mutex // never held across a call of Runtime (but of a Timer), Transport or user
+	owners  uint64     // fresh owner ids given out
+	keeper  keeper
+	hub     hub
+	repeats repeats
 }
 
 // New makes a Client. It sends nothing.
@@ -189,7 +192,8 @@ func (c *Client) exists(ctx context.Context, key string) (bool, error) {
 }
 
 // insist gives back, in the background, what owner may have of key: it repeats a
-// request until it has no error, or patience is over. A closed client asks once.
+// request until it has no error, or patience is over, as its turn comes. A closed
+// client asks once.
 func (c *Client) insist(key, owner string, patience time.Duration, request func(ctx context.Context) error) {
 	until := c.rt.Mono() + patience
 	c.rt.Go(func() {
@@ -199,7 +203,9 @@ func (c *Client) insist(key, owner string, patience time.Duration, request func(
 			if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
 				return
 			}
-			err = request(c.base)
+			if closed := c.again(until, func() { err = request(c.base) }); closed != nil {
+				return
+			}
 		}
 		c.observe(Event{Kind: GivenBack, Key: key, Owner: owner, Err: err})
 	})

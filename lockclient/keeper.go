@@ -150,7 +150,7 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 // forget takes out the hold in whose line h is, if nobody will look for its owner any
 // more: it is lost, or all that was granted has been given back, and nobody asks for it.
 func (k *keeper) forget(h *hold) {
-	if k.byOwner == nil || h.line.busy || h.line.pending > 0 {
+	if k.byOwner == nil || h.line.taken > 0 || h.line.pending > 0 {
 		return
 	}
 	last := k.byOwner[h.id()]
@@ -166,7 +166,7 @@ func (k *keeper) owe(h *hold, now time.Duration) {
 		return // nothing else will be in its name, or nothing is
 	}
 	for id, earlier := range k.owed { //tidy:unordered each is looked at by itself
-		if now > max(earlier.ends, earlier.unsure) && !earlier.line.busy {
+		if now > max(earlier.ends, earlier.unsure) && earlier.line.taken == 0 {
 			delete(k.owed, id)
 		}
 	}

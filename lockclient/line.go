@@ -3,7 +3,6 @@ package lockclient
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -12,8 +11,7 @@ import (
 // have is in the order in which the server did it: an answer that comes late says
 // nothing about what was asked for later.
 type line struct {
-	busy    bool
-	waiting []Gate
+	places      // one: who has it has the turn
 	pending int // acquisitions under way
 	leaving int // those of them that are giving up
 
@@ -80,43 +78,28 @@ func (c *Client) takeTurn(ctx context.Context, h *hold, limit time.Duration) err
 func (c *Client) standIn(h *hold, gate Gate) (mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := h.line
-	switch {
-	case !l.busy:
-		l.busy = true
-		return true
-	case gate != nil:
-		l.waiting = append(l.waiting, gate)
-	}
-	return false
+	return h.line.take(1, gate)
 }
 
 // stepOut gives up a place in the line, or the turn if it has come in the meantime.
 func (c *Client) stepOut(h *hold, gate Gate) {
 	c.mu.Lock()
-	l := h.line
-	i := slices.Index(l.waiting, gate)
-	if i >= 0 {
-		l.waiting = slices.Delete(l.waiting, i, i+1)
-	}
+	mine := h.line.stepOut(gate)
 	c.mu.Unlock()
-	if i < 0 {
+	if mine {
 		c.endTurn(h)
 	}
 }
 
 // endTurn gives the turn to who has waited longest.
 func (c *Client) endTurn(h *hold) {
-	var next Gate
 	c.mu.Lock()
-	if l := h.line; len(l.waiting) > 0 {
-		next, l.waiting = l.waiting[0], l.waiting[1:]
-	} else {
-		l.busy = false
+	next := h.line.leave(1)
+	if next == nil {
 		c.keeper.forget(h)
 	}
 	c.mu.Unlock()
-	if next != nil {
-		next.Open()
+	for _, gate := range next {
+		gate.Open()
 	}
 }

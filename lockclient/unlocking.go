@@ -104,31 +104,40 @@ func (u *unlocking) settle(ctx context.Context) error {
 	return err
 }
 
-// repeat repeats an unlocking that failed with err.
+// repeat repeats an unlocking that failed with err, until that is settled.
 func (c *Client) repeat(u *unlocking, err error) {
 	pause := c.rt.NewGate()
-	for {
-		if ended := c.takeTurn(c.base, u.hold, -1); ended != nil {
-			return
-		}
-		pending, overdue := c.pending(u)
-		if pending && !overdue {
-			err = u.try(c.base)
-			if err != nil && err != ErrLost {
-				c.doubt(u.hold, u.lease, 0, err)
-				c.mayCome(u.hold, err)
-			}
-		}
-		c.endTurn(u.hold)
-		if !pending {
-			return
-		}
-		if overdue || err == nil || err == ErrLost {
-			break
-		}
+	settled, err := c.retry(u, err)
+	for !settled {
 		if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
 			return
 		}
+		if closed := c.again(noEnd, func() { settled, err = c.retry(u, err) }); closed != nil {
+			return
+		}
+	}
+}
+
+// retry repeats an unlocking that failed with err, once. It is settled if that was
+// answered, or overdue, or has become another one's matter, or the client is closed.
+func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
+	if ended := c.takeTurn(c.base, u.hold, -1); ended != nil {
+		return true, err
+	}
+	pending, overdue := c.pending(u)
+	if pending && !overdue {
+		err = u.try(c.base)
+		if err != nil && err != ErrLost {
+			c.doubt(u.hold, u.lease, 0, err)
+			c.mayCome(u.hold, err)
+		}
+	}
+	c.endTurn(u.hold)
+	switch {
+	case !pending:
+		return true, err
+	case !overdue && err != nil && err != ErrLost:
+		return false, err
 	}
 	c.paid(u.hold)
 	if err == ErrLost {
@@ -136,6 +145,7 @@ func (c *Client) repeat(u *unlocking, err error) {
 		err = nil      // as good as unlocked
 	}
 	c.observe(Event{Kind: GivenBack, Key: u.hold.key, Owner: u.hold.owner, Err: err})
+	return true, err
 }
 
 // owe notes that the server may count an acquisition of h that was given back.
