@@ -6,8 +6,8 @@
 // NonReentrantFair, Fenced, Simple and both sides of RW, [Multi], [Redlock] and
 // [HashRedlock] give a [Lock], which is only a name; each acquisition gives a
 // [Held]. There are also [Semaphore], [PermitSemaphore] and [Latch].
-// docs/redisson.md has the Go form of each call of Redisson. Most programs need
-// no more than
+// docs/redisson.md has the Go form of each call of Redisson, docs/acl.md the rights
+// that an ACL user needs. Most programs need no more than
 //
 //	err := client.Mutex("orders:42").Do(ctx, func(ctx context.Context, h *lockclient.Held) error {
 //		return work(ctx)

@@ -21,7 +21,8 @@ import (
 type sockets struct {
 	t    *testing.T
 	rt   lockclient.Runtime
-	dial func(db int) (lockclient.Transport, error)
+	kind string // whose user it is, where there are users
+	dial func(kind string, db int) (lockclient.Transport, error)
 
 	// Contracts share connections, as opening them is most of the work. The
 	// processes of one contract do not.
@@ -30,17 +31,20 @@ type sockets struct {
 	next *int
 }
 
-// place is a transport's number within each contract, and its master.
-type place struct{ number, master int }
-
-// sharing makes an Env.
-func sharing(t *testing.T, dial func(db int) (lockclient.Transport, error)) sockets {
-	return sockets{t, lockclient.System(), dial, &sync.Mutex{}, map[place]lockclient.Transport{}, new(int)}
+// place is a transport's number within each contract, whose user it is, and its master.
+type place struct {
+	kind           string
+	number, master int
 }
 
-// fresh is the Env for another contract.
-func (s sockets) fresh() sockets {
-	s.next = new(int)
+// sharing makes an Env.
+func sharing(t *testing.T, dial func(kind string, db int) (lockclient.Transport, error)) sockets {
+	return sockets{t, lockclient.System(), "", dial, &sync.Mutex{}, map[place]lockclient.Transport{}, new(int)}
+}
+
+// fresh is the Env for another contract of a kind.
+func (s sockets) fresh(kind string) sockets {
+	s.kind, s.next = kind, new(int)
 	return s
 }
 
@@ -55,22 +59,25 @@ func (s sockets) Stalled() time.Duration { return time.Duration(stalled.Load()) 
 func (s sockets) Transport(master int) (lockclient.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := place{*s.next, master}
+	at := place{s.kind, *s.next, master}
 	*s.next++
 	if transport := s.open[at]; transport != nil {
 		return transport, nil
 	}
-	transport, err := s.dial(master)
+	transport, err := s.dial(s.kind, master)
 	if err == nil {
 		s.open[at] = transport
 	}
 	return transport, err
 }
 
-// overGoRedis is the Env of go-redis.
+// overGoRedis is the Env of go-redis. Each kind has a user with the rights that it needs.
 func overGoRedis(t *testing.T, addr string) sockets {
-	return sharing(t, func(db int) (lockclient.Transport, error) {
-		client := redis.NewClient(&redis.Options{Addr: addr, DB: db, PoolSize: together})
+	users := usersOfKinds(t, addr)
+	return sharing(t, func(kind string, db int) (lockclient.Transport, error) {
+		options := users[kind].options
+		options.DB, options.PoolSize = db, together
+		client := redis.NewClient(&options)
 		t.Cleanup(func() { client.Close() })
 		return goredis.New(t.Context(), client)
 	})
@@ -147,7 +154,7 @@ func contracts(t *testing.T, where string, env sockets) (starved []func() error)
 				continue
 			}
 			run := func() error {
-				if err := contract.Run(env.fresh(), kind); err != nil {
+				if err := contract.Run(env.fresh(kind.Name), kind); err != nil {
 					return fmt.Errorf("%s: %w", where, err)
 				}
 				return nil

@@ -36,5 +36,5 @@ func connectRueidis(t *testing.T, addr string) (*proxy, lockclient.Transport) {
 
 // overRueidis is the Env of rueidis.
 func overRueidis(t *testing.T, addr string) sockets {
-	return sharing(t, func(db int) (lockclient.Transport, error) { return newRueidis(t, addr, db) })
+	return sharing(t, func(_ string, db int) (lockclient.Transport, error) { return newRueidis(t, addr, db) })
 }
