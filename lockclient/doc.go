@@ -36,7 +36,7 @@
 //   - Counts have no owners, but requests leave a record: what a [Semaphore] or a
 //     [Latch] was asked for with unknown outcome is withdrawn or repeated, and counts once.
 //   - No wait depends on a message alone: the TTL that Redis reported ends it, or
-//     the next look ([WithPoll]).
+//     the next look ([WithPoll], for locks after the lease of [WithWatchdog]).
 //   - All waiting, time, randomness, concurrency and I/O go through [Runtime]
 //     and [Transport]. Outside [System] this package starts no goroutine and
 //     neither sends nor receives on a channel, and it never holds a mutex

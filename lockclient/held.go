@@ -82,6 +82,10 @@ func (h *Held) Until() time.Duration {
 // and Until counts on no more. Errors are ErrNotHeld after Unlock, ErrLost if
 // the lock is lost (it is never revived), and those of Lock; after these the shorter
 // of both leases counts, unless the request was not run (ErrNotSent, LOADING).
+//
+// Who waits is not told of a shorter lease: if its holder dies, a waiter comes when it
+// looks again, which is when the longer one would have ended, but after the lease of
+// WithWatchdog at the latest. Redisson's waiters sleep as long as the longer one.
 func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	c := h.lock.client
 	err := c.takeTurn(ctx, h.hold, -1)

@@ -346,10 +346,11 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// hint is when to ask again if no wake-up comes.
+// hint is when to ask again if no wake-up comes: at times also where the lock has no TTL,
+// or a long one, as it may have been given a shorter one, of which nobody is told.
 func (a *acquisition) hint() time.Duration {
-	if a.answered.hint < 0 {
-		return a.lock.client.watchdog // a lock without TTL: look again at times
+	if hint := a.answered.hint; hint >= 0 {
+		return min(hint, a.lock.client.watchdog)
 	}
-	return a.answered.hint
+	return a.lock.client.watchdog
 }

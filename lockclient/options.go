@@ -16,7 +16,8 @@ const (
 type Option func(*Client)
 
 // WithWatchdog sets the lease, at least 1 ms, of locks taken without Lease.
-// The watchdog renews it every third of it. The default is DefaultWatchdog.
+// The watchdog renews it every third of it. Who waits for a lock looks again after so
+// long at the latest, whatever the lease of its holder. The default is DefaultWatchdog.
 func WithWatchdog(lease time.Duration) Option {
 	return func(c *Client) { c.watchdog = wholeMillis(lease) }
 }
