@@ -195,11 +195,18 @@ func (c *Client) exists(ctx context.Context, key string) (bool, error) {
 // request until it has no error, or patience is over, as its turn comes. A closed
 // client asks once.
 func (c *Client) insist(key, owner string, patience time.Duration, request func(ctx context.Context) error) {
+	c.insistWhile(func(err error) bool { return err != nil }, key, owner, patience, request)
+}
+
+// insistWhile is insist for a request that is repeated for as long as its error is open.
+func (c *Client) insistWhile(
+	open func(err error) bool, key, owner string, patience time.Duration, request func(ctx context.Context) error,
+) {
 	until := c.rt.Mono() + patience
 	c.rt.Go(func() {
 		pause := c.rt.NewGate()
 		err := request(context.WithoutCancel(c.base))
-		for err != nil && c.rt.Mono() < until {
+		for open(err) && c.rt.Mono() < until {
 			if _, ended := pause.Wait(c.base, retryPeriod); ended != nil {
 				return
 			}

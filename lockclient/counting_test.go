@@ -270,3 +270,59 @@ func TestMessageDuringAnAttempt(t *testing.T) {
 		assert.NoError(t, err)
 	})
 }
+
+// That what is repeated was refused for good is told: nothing was given back.
+func TestRefusedRepetitionIsToldAsGivenUp(t *testing.T) {
+	refusal := &lockclient.ServerError{Text: "NOPERM this user has no permissions to run the 'incrby' command"}
+	for _, one := range []struct {
+		script string
+		reply  lockclient.Reply
+		err    error // of the repetition
+		want   error
+		change func(ctx context.Context, c *lockclient.Client) error
+	}{
+		{"semaphore-return", lockclient.Reply{}, refusal, refusal, release},
+		{"semaphore-return", integer(0), nil, lockclient.ErrLost, release},
+		{"latch-count-down", lockclient.Reply{}, refusal, refusal, countDown},
+		{"latch-count-down", integer(-1), nil, lockclient.ErrNoLatch, countDown},
+	} {
+		bubble(t, func(t *testing.T) {
+			asked := 0
+			w := &wire{}
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if script != one.script {
+					return counted(script, keys)
+				}
+				if asked++; asked == 1 {
+					return lockclient.Reply{}, errReset
+				}
+				return one.reply, one.err
+			}
+			var ends []lockclient.Event
+			c := lockclient.New(w, lockclient.System(), lockclient.WithObserver(func(e lockclient.Event) {
+				if e.Kind == lockclient.GivenBack {
+					ends = append(ends, e)
+				}
+			}))
+			defer c.Close()
+			require.ErrorIs(t, one.change(t.Context(), c), lockclient.ErrUnknown)
+			time.Sleep(15 * time.Minute)
+			require.Len(t, ends, 1, one.script)
+			assert.ErrorIs(t, ends[0].Err, one.want, one.script)
+			assert.Equal(t, 2, asked, "%s is not asked for again", one.script)
+		})
+	}
+}
+
+func release(ctx context.Context, c *lockclient.Client) error {
+	p, err := c.Semaphore("s").Acquire(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return p.Release(ctx)
+}
+
+func countDown(ctx context.Context, c *lockclient.Client) error {
+	_, err := c.Latch("l").CountDown(ctx)
+	return err
+}

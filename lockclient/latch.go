@@ -63,31 +63,28 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) 
 func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
 	record := l.client.record(l.key)
 	left, err = l.countDown(ctx, record)
-	if err == ErrReplication && left < 0 {
-		err = nil // there is nothing to confirm
-	}
 	switch {
-	case err == nil:
+	case err == nil || err == ErrNoLatch:
 		l.client.forget(record)
 	case err == ErrReplication || errors.Is(err, ErrUnknown):
-		l.client.insist(l.key, "", countPatience, func(ctx context.Context) error {
-			if _, err := l.countDown(ctx, record); unsettled(err) {
-				return err
-			}
-			return nil
+		l.client.insistWhile(unsettled, l.key, "", countPatience, func(ctx context.Context) error {
+			_, err := l.countDown(ctx, record)
+			return err
 		})
-	}
-	if err == nil && left < 0 {
-		left, err = 0, ErrNoLatch
 	}
 	return left, opError("count down", l.key, err)
 }
 
-// countDown asks to count down: with the same record, it counts once.
+// countDown asks to count down: with the same record, it counts once. That there is no
+// latch is nothing that a replica has to confirm.
 func (l *Latch) countDown(ctx context.Context, record string) (left int64, err error) {
 	c := l.client
 	keys := []string{l.key, latchChannel(l.key), record}
-	return c.change(ctx, call{latchCountDown, keys, c.announced(latchOpened, c.recordTTL())})
+	left, err = c.change(ctx, call{latchCountDown, keys, c.announced(latchOpened, c.recordTTL())})
+	if left < 0 && (err == nil || err == ErrReplication) {
+		return 0, ErrNoLatch
+	}
+	return left, err
 }
 
 // Count returns the count, 0 if there is none.

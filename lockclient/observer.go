@@ -16,7 +16,7 @@ const (
 	// GivenBack tells that what an Unlock failed to give back, or an acquisition
 	// of unknown outcome may have taken, was given back in the background, or that
 	// a CountDown of unknown outcome, or that no replica had, has counted; with Err
-	// that was given up, and what has a lease ends with it.
+	// that was given up, or refused for good, and what has a lease ends with it.
 	GivenBack
 )
 

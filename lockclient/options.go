@@ -48,7 +48,8 @@ func WithPoll(d time.Duration) Option { return func(c *Client) { c.poll = wholeM
 func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b.sound() } }
 
 // WithObserver has f told of every Event of this Client, in the course of the
-// operation and on whatever task it happens: f should return soon.
+// operation and on whatever task it happens: f should return soon, and must not
+// panic, or who asked for a lock would not get what is granted then, and renewed.
 func WithObserver(f func(Event)) Option { return func(c *Client) { c.observer = f } }
 
 // WithID sets the client's part of its owner ids, in place of a random UUID.

@@ -225,10 +225,7 @@ func (p *Permits) giveBack(ctx context.Context, record string) error {
 
 // insist gives the permits back in the background.
 func (p *Permits) insist(record string) {
-	p.semaphore.client.insist(p.semaphore.key, "", countPatience, func(ctx context.Context) error {
-		if err := p.giveBack(ctx, record); unsettled(err) {
-			return err
-		}
-		return nil
+	p.semaphore.client.insistWhile(unsettled, p.semaphore.key, "", countPatience, func(ctx context.Context) error {
+		return p.giveBack(ctx, record)
 	})
 }
