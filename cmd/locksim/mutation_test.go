@@ -33,7 +33,7 @@ type edit struct{ file, old, new string }
 // mutations, the first of which every test run tries.
 var mutations = []mutation{
 	{"repeated_unlock_counts_once", "repetitions of an unlock have one name, and a loss is noticed", []edit{
-		{"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.latch = c.record(u.lock.key)\n\t\t\terr = u.try(c.base)\n"},
+		{"unlocking.go", "\t\terr = u.try(c.base)\n", "\t\tu.latch = c.record(u.lock.key)\n\t\terr = u.try(c.base)\n"},
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
 		"client.go", "known > 0 && confirmed == 0", "known > 0 && confirmed < 0"}}},
@@ -113,7 +113,7 @@ var mutations = []mutation{
 	{"failover_brings_a_stale_record_back", "each unlock has a name of its own", []edit{{
 		"counting.go", "latchKey(key, c.randomHex(16))", `latchKey(key, []byte("0"))`}}},
 	{"unlock_record_outlives_a_failover", "repetitions of an unlock have one name, and a loss is noticed", []edit{
-		{"unlocking.go", "\t\t\terr = u.try(c.base)\n", "\t\t\tu.latch = c.record(u.lock.key)\n\t\t\terr = u.try(c.base)\n"},
+		{"unlocking.go", "\t\terr = u.try(c.base)\n", "\t\tu.latch = c.record(u.lock.key)\n\t\terr = u.try(c.base)\n"},
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unlock_waits_for_its_slot_not_its_lease", "an unlock is repeated as long as its lease lasts", []edit{{
 		"unlocking.go", "u.until = max(lv.ends, sent+c.latchTTL())", "u.until = sent + c.latchTTL()"}}},
