@@ -52,13 +52,14 @@ func TestRightsByPlace(t *testing.T) {
 			special := places[where]
 			require.NotEmpty(t, special)
 			commands := append(slices.Clone(mutex[0]), special...)
-			refused, err := atPlace(t, where, rights{commands, mutex[1], mutex[2]})
+			refused, err := atPlace(t, where, rights{commands, mutex[1], mutex[2]}, soon)
 			require.NoError(t, err)
 			require.Empty(t, refused)
 			var all sync.WaitGroup
 			for i := range special {
 				all.Go(func() {
-					refused, _ := atPlace(t, where, rights{commands, mutex[1], mutex[2]}.without(0, len(mutex[0])+i))
+					r := rights{commands, mutex[1], mutex[2]}.without(0, len(mutex[0])+i)
+					refused, _ := atPlace(t, where, r, patient)
 					assert.NotEmpty(t, refused, "without %s", special[i])
 				})
 			}
@@ -68,7 +69,7 @@ func TestRightsByPlace(t *testing.T) {
 }
 
 // atPlace takes locks as a user with some rights, and has somebody wait for one.
-func atPlace(t *testing.T, where string, r rights) (refused []string, err error) {
+func atPlace(t *testing.T, where string, r rights, after time.Duration) (refused []string, err error) {
 	at := whereabouts[where]
 	top, err := topology.Start(topology.Config{Plan: at.plan})
 	require.NoError(t, err)
@@ -82,7 +83,7 @@ func atPlace(t *testing.T, where string, r rights) (refused []string, err error)
 	client, err := at.connect(t, users[0].options.Addr, "worker")
 	require.NoError(t, err)
 	defer client.Close()
-	return watched(cancel, func() error { return waitForMutexes(ctx, client, at.opts) }, func() (refused []string) {
+	return watched(cancel, func() error { return waitForMutexes(ctx, client, at.opts) }, after, func() (refused []string) {
 		for _, u := range users {
 			refused = append(refused, u.refused(t)...)
 		}
@@ -111,24 +112,27 @@ func waitForMutexes(ctx context.Context, client redis.UniversalClient, opts []go
 	return nil
 }
 
-// watched runs f, and cancels it as soon as something was refused. It returns that, and
-// the error of f.
-func watched(cancel func(), f func() error, refused func() []string) ([]string, error) {
+// watched runs f, and cancels it as soon as something was refused, which may come until
+// some time after its end. It returns that, and the error of f.
+func watched(cancel func(), f func() error, after time.Duration, refused func() []string) (so []string, err error) {
 	ended := make(chan error, 1)
-	go func() {
-		err := f()
-		time.Sleep(soon) // what is sent in the background has arrived
-		ended <- err
-	}()
+	go func() { ended <- f() }()
+	var over <-chan time.Time
 	for {
 		select {
-		case err := <-ended:
+		case err = <-ended:
+			ended, over = nil, time.After(after)
+		case <-over:
 			return refused(), err
 		case <-time.After(soon):
-			if so := refused(); len(so) > 0 {
-				cancel()
-				return so, <-ended
+			if so = refused(); len(so) == 0 {
+				continue
 			}
+			cancel()
+			if ended != nil {
+				err = <-ended
+			}
+			return so, err
 		}
 	}
 }

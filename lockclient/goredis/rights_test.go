@@ -160,7 +160,9 @@ var errLostReply = errors.New("the reply was lost")
 
 const (
 	watchdog = 3 * time.Second        // after a third of it is renewed
+	brief    = time.Second            // a lease that is waited for
 	soon     = 100 * time.Millisecond // to what is sent in the background
+	patient  = 5 * time.Second        // for that on a busy machine
 )
 
 // exercise does with one kind, for locks of a name, whatever sends something. It ends at
@@ -334,10 +336,10 @@ func exercisePermits(ctx context.Context, a, b *visitor, admin *redis.Client, na
 		return err
 	}
 	admin.PExpire(ctx, name, time.Minute) // as a program of Redisson may have done
-	if _, err := s.TryAcquire(ctx, soon/2); err != nil {
+	if _, err := s.TryAcquire(ctx, brief); err != nil {
 		return err
 	}
-	time.Sleep(soon) // its lease has ended
+	time.Sleep(brief + soon) // its lease has ended
 	h, err := s.Permit().TryLock(ctx)
 	if err != nil {
 		return err
@@ -347,7 +349,7 @@ func exercisePermits(ctx context.Context, a, b *visitor, admin *redis.Client, na
 	if err := errors.Join(err1, s.SetPermits(ctx, 1), s.AddPermits(ctx, 1), h.Extend(ctx, time.Minute)); err != nil {
 		return err
 	}
-	if _, err := s.TryAcquire(ctx, soon/2); err != nil {
+	if _, err := s.TryAcquire(ctx, brief); err != nil {
 		return err
 	}
 	return exerciseWaiters(ctx, s.Permit(), b.PermitSemaphore(name).Permit(), h)
@@ -381,9 +383,9 @@ var rightsTried atomic.Int64
 // exercised runs an exercise as a user with some rights. It returns what was refused, and
 // the error with which it ended; it ends early when something is refused. An error of a
 // machine that stood still, for which nothing was refused, says nothing.
-func exercised(t *testing.T, addr, kind string, r rights) (refused []string, err error) {
+func exercised(t *testing.T, addr, kind string, r rights, after time.Duration) (refused []string, err error) {
 	for range 3 {
-		if refused, err = exercisedOnce(t, addr, kind, r); err == nil || len(refused) > 0 {
+		if refused, err = exercisedOnce(t, addr, kind, r, after); err == nil || len(refused) > 0 {
 			return refused, err
 		}
 		settle()
@@ -391,7 +393,9 @@ func exercised(t *testing.T, addr, kind string, r rights) (refused []string, err
 	return refused, err
 }
 
-func exercisedOnce(t *testing.T, addr, kind string, r rights) (refused []string, err error) {
+func exercisedOnce(
+	t *testing.T, addr, kind string, r rights, after time.Duration,
+) (refused []string, err error) {
 	name := fmt.Sprintf("%s:%d", uniqueKey(t), rightsTried.Add(1))
 	u := newUser(t, addr, name, r.rules(name))
 	opts := []lockclient.Option{lockclient.WithWatchdog(watchdog), lockclient.WithTimeout(10 * time.Second)}
@@ -401,7 +405,7 @@ func exercisedOnce(t *testing.T, addr, kind string, r rights) (refused []string,
 	defer a.Close()
 	defer b.Close()
 	return watched(cancel, func() error { return exercises[kind](ctx, a, b, u.admin, name) },
-		func() []string { return u.refused(t) })
+		after, func() []string { return u.refused(t) })
 }
 
 // What docs/acl.md says is enough for each kind, and each right is needed.
@@ -422,7 +426,7 @@ func TestRights(t *testing.T) {
 			var enough sync.WaitGroup
 			for kind, r := range kinds {
 				enough.Go(func() {
-					refused, err := exercised(t, s.addr, kind, r)
+					refused, err := exercised(t, s.addr, kind, r, soon)
 					assert.NoError(t, err, "%s on %s", kind, s.name)
 					assert.Empty(t, refused, "%s on %s", kind, s.name)
 				})
@@ -431,7 +435,7 @@ func TestRights(t *testing.T) {
 			eachIsNeeded(t, s, kinds)
 			assert.NoError(t, admin.ScriptFlush(t.Context()).Err()) // else no text is sent
 			r := kinds["Mutex"]
-			refused, _ := exercised(t, s.addr, "Mutex", r.without(0, slices.Index(r[0], "eval")))
+			refused, _ := exercised(t, s.addr, "Mutex", r.without(0, slices.Index(r[0], "eval")), patient)
 			assert.NotEmpty(t, refused, "without eval")
 		})
 	}
@@ -451,7 +455,7 @@ func eachIsNeeded(t *testing.T, s backend, kinds map[string]rights) {
 				few <- struct{}{}
 				all.Go(func() {
 					defer func() { <-few }()
-					refused, err := exercised(t, s.addr, kind, r.without(part, i))
+					refused, err := exercised(t, s.addr, kind, r.without(part, i), patient)
 					assert.NotEmpty(t, refused, "%s without %s on %s: %v", kind, one, s.name, err)
 				})
 			}
