@@ -66,9 +66,11 @@ var mutations = []mutation{
 	{"unreachable_server_ends_belief_in_time", "belief ends with the lease by the local clock", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + 2*lease"}}},
 	{"fair_waiter_outlives_its_place", "waiters of a fair lock ask again by themselves", []edit{{
-		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}}},
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}, {
+		"lock.go", "return min(hint, a.lock.client.watchdog)", "return hint"}}},
 	{"dead_fair_waiters_cost_their_places", "waiters of a fair lock ask again by themselves", []edit{{
-		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}}},
+		"fair.go", "ans.hint = min(ans.hint, c.watchdog, c.fairWait/2)", "ans.hint = time.Hour"}, {
+		"lock.go", "return min(hint, a.lock.client.watchdog)", "return hint"}}},
 	{"fair_waiter_that_gives_up_leaves_the_queue", "who gives up leaves the queue", []edit{{
 		"fair.go", "return q, r.wait != 0", "return q, false"}}},
 	{"fair_queue_survives_without_deadlines", "a place without deadline is nobody's", []edit{
