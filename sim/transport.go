@@ -101,13 +101,15 @@ func (l *lane) eval(ctx context.Context, q *scriptCall) (lockclient.Reply, error
 	return answer(v, err)
 }
 
-// teach runs a script that the server does not know yet.
+// teach runs a script that the server does not know yet: by its text, which leaves it there,
+// as lockclient's adapters do; or when it has been loaded, as Redisson does.
 func (l *lane) teach(ctx context.Context, q *scriptCall) (lockclient.Reply, error) {
-	command, script := "EVALSHA", q.script.SHA
-	if l.p.w.cfg.Plan.Cluster { // the text goes where the keys are
-		command, script = "EVAL", q.script.Text
-	} else if _, err := l.do(ctx, "SCRIPT", "LOAD", q.script.Text); err != nil {
-		return lockclient.Reply{}, err
+	command, script := "EVAL", q.script.Text
+	if l.p.reconnects != nil && !l.p.w.cfg.Plan.Cluster {
+		command, script = "EVALSHA", q.script.SHA
+		if _, err := l.do(ctx, "SCRIPT", "LOAD", q.script.Text); err != nil {
+			return lockclient.Reply{}, err
+		}
 	}
 	v, err := l.run(ctx, command, script, q)
 	return answer(v, err)
