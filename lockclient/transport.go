@@ -25,7 +25,7 @@ import (
 // reply until ctx ends, and of a message that gets lost nobody is told: who asks sets
 // a deadline (Runtime.WithDeadline).
 type Transport interface {
-	// Eval runs a script by EVALSHA; on NOSCRIPT it loads the text and runs it again.
+	// Eval runs a script by EVALSHA; after NOSCRIPT it sends the text, by EVAL.
 	Eval(ctx context.Context, script *Script, keys []string, args []string) (Reply, error)
 	// Do runs a plain command; key says where it goes in a cluster ("" for any node).
 	Do(ctx context.Context, key string, args ...string) (Reply, error)

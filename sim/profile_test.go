@@ -59,7 +59,7 @@ func TestProfilesDiffer(t *testing.T) {
 			"at 0s start c1\nat 5s pause m1 for=40s\nat 46s start c2\n", "violated", "holds"},
 		"a reply that comes after the lease is believed": {
 			"clients=2 lock=mutex ttl=3s renew=off hold=5s rounds=1 delay=100ms",
-			"at 0s start c1\nat 150ms pause c1 for=4s\nat 1s start c2\n", "violated", "holds"},
+			"at 0s run m1 SCRIPT LOAD all\nat 0s start c1\nat 150ms pause c1 for=4s\nat 1s start c2\n", "violated", "holds"},
 		"members are renewed without a majority": {
 			"masters=5 clients=2 lock=redlock hold=120s rounds=1",
 			"at 0s start c1\nat 1s crash m1\nat 1s crash m2\nat 1s crash m3\nat 80s restart m1 data=lose\n" +

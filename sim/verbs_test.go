@@ -36,10 +36,10 @@ var verbTests = []struct {
 }{
 	{"start: who is not named does not start",
 		"world clients=2 rounds=1 delay=1ms\nat 1s start c2\nrun for=5s\n",
-		[]string{`^1.000 c2 start`, `^1.006 c2 holds`}, nil, `c1 `},
+		[]string{`^1.000 c2 start`, `^1.004 c2 holds`}, nil, `c1 `},
 	{"start: twice is once",
 		"world clients=1 rounds=1 delay=1ms hold=10s\nat 1s start c1\nat 2s start all\nrun for=5s\n",
-		[]string{`^1.006 c1 holds`}, []string{`c1 (start|asks|holds)`}, ``},
+		[]string{`^1.004 c1 holds`}, []string{`c1 (start|asks|holds)`}, ``},
 	{"start: the dead stay dead",
 		"world clients=1 delay=1ms\nat 1s crash c1\nat 2s start c1\nrun for=5s\n",
 		[]string{`^1.000 c1 crashes`}, []string{`c1 `}, ``},
@@ -51,7 +51,7 @@ var verbTests = []struct {
 
 	{"pause client: it does nothing, then all in order; its lease is over",
 		"world clients=1 rounds=1 delay=1ms ttl=2s renew=off hold=1s\nat 0s start c1\nat 500ms pause c1 for=3s\nrun for=9s\n",
-		[]string{`^0.006 c1 holds`, `^0.500 c1 is paused`, `^2.00. m1 removes lock:1`, `^3.500 c1 goes on`,
+		[]string{`^0.004 c1 holds`, `^0.500 c1 is paused`, `^2.00. m1 removes lock:1`, `^3.500 c1 goes on`,
 			`^3.500 c1 lost lock:1`}, nil, `^([12]|3.[0-4])\.\d+ c1 `},
 	{"pause client: an overlapping shorter pause does not end it sooner",
 		"world clients=1 delay=1ms hold=10ms\nat 0s start c1\nat 1s pause c1 for=5s\nat 2s pause c1 for=1s\nrun for=9s\n",
@@ -83,13 +83,13 @@ var verbTests = []struct {
 		"world clients=1\nat 1s crash c1\nat 2s crash c1 for=1s\nrun for=5s\n",
 		[]string{`^1.000 c1 crashes`}, []string{`c1 (crashes|start)`}, ``},
 	{"crash client: in the middle of lock(), what it has sent is executed, and nothing follows",
-		"world clients=2 rounds=1 delay=5ms ttl=2s\nat 0s start c1\nat 24ms crash c1\nat 1s start c2\nrun for=9s\n",
-		[]string{`^0.020 c1 send m1 .*acquire`, `^0.024 c1 crashes$`, `^0.025 m1 .*acquire.* = nil`, `c2 holds`},
-		[]string{`^0.0(2[4-9]|[3-9]).* c1 (send|holds|asks)`}, ``},
+		"world clients=2 rounds=1 delay=5ms ttl=2s\nat 0s start c1\nat 14ms crash c1\nat 1s start c2\nrun for=9s\n",
+		[]string{`^0.010 c1 send m1 .*acquire`, `^0.014 c1 crashes$`, `^0.015 m1 .*acquire.* = nil`, `c2 holds`},
+		[]string{`^0.0(1[4-9]|[2-9]).* c1 (send|holds|asks)`}, ``},
 	{"crash client: in the middle of unlock(), the lock is released all the same",
-		"world clients=2 rounds=1 delay=5ms hold=100ms\nat 0s start c1\nat 162ms crash c1\nat 1s start c2\nrun for=9s\n",
-		[]string{`^0.140 c1 releases lock:1`, `^0.160 c1 send m1 mutex-release`, `^0.162 c1 crashes$`,
-			`^0.165 m1 mutex-release.* = 1`, `^1.0.. c2 holds`}, nil, `c1 (has released|lost)`},
+		"world clients=2 rounds=1 delay=5ms hold=100ms\nat 0s start c1\nat 142ms crash c1\nat 1s start c2\nrun for=9s\n",
+		[]string{`^0.130 c1 releases lock:1`, `^0.140 c1 send m1 mutex-release`, `^0.142 c1 crashes$`,
+			`^0.145 m1 mutex-release.* = 1`, `^1.0.. c2 holds`}, nil, `c1 (has released|lost)`},
 	{"crash client: a waiter that is gone is not woken",
 		"world clients=2 rounds=1 delay=1ms hold=3s\nat 0s start c1\nat 1s start c2\nat 2s crash c2\nrun for=9s\n",
 		[]string{`c2 send m1 SUBSCRIBE`, `^2.000 c2 crashes`, `c1 has released`}, []string{`c2 send`, `message`},
@@ -97,7 +97,7 @@ var verbTests = []struct {
 	{"crash node: clients hear of it, the lock comes back with its data",
 		"world clients=1 rounds=1 delay=1ms hold=4s ttl=3s\nat 0s start c1\nat 500ms crash m1\n" +
 			"at 2s restart m1 data=keep\nrun for=9s\n",
-		[]string{`^0.500 m1 crashes$`, `^0.501 c1 deliver m1 connection reset`, `^1.008 c1 deliver m1 connection refused`,
+		[]string{`^0.500 m1 crashes$`, `^0.501 c1 deliver m1 connection reset`, `^1.006 c1 deliver m1 connection refused`,
 			`^2.000 m1 restarts with its data`, `m1 .*renew.* = \[1\]`, `^4.... c1 has released`}, []string{`lost lock`}, ``},
 	{"crash node: twice is once",
 		"world clients=1\nat 1s crash m1\nat 2s crash m1\nrun for=3s\n", []string{`^1.000 m1 crashes`},
@@ -174,8 +174,8 @@ var verbTests = []struct {
 	{"partition: TCP sends again when its time has come, each connection of a pool by itself",
 		"world clients=2 rounds=2 delay=1ms hold=1s think=1s pool=on\nat 0s start c1\nat 10ms start c2\n" +
 			"at 2500ms partition c2 m1\nat 12s heal\nrun for=20s\n",
-		[]string{`^3.020 c2 send m1 mutex-acquire`, `^6.020 c2 did not get lock:1: .*unknown`, `^12.000 the network heals`,
-			`^12.001 m1 mutex-release.* = nil`, `^15.821 m1 mutex-acquire.* = nil`, `^16.... m1 mutex-release.* = 1`}, nil, ``},
+		[]string{`^3.016 c2 send m1 mutex-acquire`, `^6.016 c2 did not get lock:1: .*unknown`, `^12.000 the network heals`,
+			`^12.001 m1 mutex-release.* = nil`, `^15.817 m1 mutex-acquire.* = nil`, `^16.... m1 mutex-release.* = 1`}, nil, ``},
 	{"partition: over a connection that could not be made nothing is sent that is given up",
 		"world clients=1 rounds=1 delay=1ms pool=on\nat 0s partition c1 m1\nat 0s start c1\nat 5s heal\nrun for=9s\n",
 		[]string{`^0.000 the network holds up a message from c1 to m1: mutex-acquire`, `^5.000 the network heals`,
@@ -183,7 +183,7 @@ var verbTests = []struct {
 	{"partition: a connection that is closed abortively delivers nothing late",
 		"world clients=2 rounds=2 delay=1ms hold=1s think=1s pool=on abort=on\nat 0s start c1\nat 10ms start c2\n" +
 			"at 2500ms partition c2 m1\nat 12s heal\nrun for=20s\n",
-		[]string{`^6.020 c2 did not get lock:1: .*unknown`, `^12.001 m1 mutex-release.* = nil`},
+		[]string{`^6.016 c2 did not get lock:1: .*unknown`, `^12.001 m1 mutex-release.* = nil`},
 		[]string{`^1[2-9].... m1 mutex-acquire.*c2`}, ``},
 	{"partition: a message that is not held up for long is delivered",
 		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\nat 1s partition c2 m1\n" +
@@ -203,7 +203,7 @@ var verbTests = []struct {
 
 	{"drop: requests, the first two pass",
 		"world clients=1 rounds=1 delay=1ms\nat 0s drop c1 m1 next=1 after=2 what=request\nat 0s start c1\nrun for=9s\n",
-		[]string{`^0.000 c1 send m1 mutex-acquire`, `c1 send m1 SCRIPT`, `from c1 to m1: mutex-acquire`},
+		[]string{`^0.000 c1 send m1 mutex-acquire`, `^0.002 c1 send m1 mutex-acquire`, `from c1 to m1: mutex-release`},
 		[]string{`network loses`}, ``},
 	{"drop: replies",
 		"world clients=1 rounds=1 delay=1ms\nat 0s drop m1 c1 next=2 what=reply\nat 0s start c1\nrun for=19s\n",
@@ -212,7 +212,7 @@ var verbTests = []struct {
 	{"drop: published messages, and nothing else on the way",
 		"world clients=2 rounds=1 delay=1ms hold=1s ttl=4s\nat 0s drop m1 c2 next=1 what=message\nat 0s start c1\n" +
 			"at 500ms start c2\nrun for=19s\n",
-		[]string{`m1 send c2 \["subscribe`, `^1.01. the network loses a message from m1 to c2: \["message`,
+		[]string{`m1 send c2 \["subscribe`, `^1.009 the network loses a message from m1 to c2: \["message`,
 			`^4.0.. c2 holds`}, []string{`network loses`}, ``},
 	{"drop: anything",
 		"world clients=1 rounds=1 delay=1ms\nat 0s drop m1 c1 next=1\nat 0s drop c1 m1 next=1 after=1\nat 0s start c1\n" +
@@ -225,10 +225,10 @@ var verbTests = []struct {
 		[]string{`network loses`}, ``},
 
 	{"duplicate: a request is executed twice, its second answer is nobody's",
-		"world clients=1 rounds=1 delay=1ms ttl=3s\nat 0s duplicate c1 m1 next=1 after=2 late=10ms\nat 0s start c1\n" +
+		"world clients=1 rounds=1 delay=1ms ttl=3s\nat 0s duplicate c1 m1 next=1 after=1 late=10ms\nat 0s start c1\n" +
 			"at 50ms audit\nat 1s audit\nat 5s audit\nrun for=9s\n",
-		[]string{`the network doubles a message from c1 to m1: mutex-acquire`, `^0.005 m1 mutex-acquire.* = nil`,
-			`^0.015 m1 mutex-acquire.* = nil`, `^0.050 of lock:1 the server counts 2 taken by c1, clients 1$`,
+		[]string{`the network doubles a message from c1 to m1: mutex-acquire`, `^0.003 m1 mutex-acquire.* = nil`,
+			`^0.013 m1 mutex-acquire.* = nil`, `^0.050 of lock:1 the server counts 2 taken by c1, clients 1$`,
 			`^0.050 of lock:1 the server counts 2 taken, clients 1$`,
 			`^1.000 of lock:1 the server counts 1 taken by c1, clients 0$`,
 			`^5.000 of lock:1 the server counts 0 taken, clients 0$`}, nil, ``},

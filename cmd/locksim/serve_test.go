@@ -51,11 +51,11 @@ func TestBranches(t *testing.T) {
 	server := httptest.NewServer(newSite())
 	defer server.Close()
 	for _, c := range []struct{ what, event, steps, line, verdict string }{
-		{"drop", "14", "", "at 0s drop m1 c1 next=1 after=2", "holds"},
-		{"pause c2", "32", "", "at 2.500000001s pause c2 for=5s", "holds"},
-		{"crash r1", "25", "", "at 2.000000001s crash r1", "holds"},
-		{"pause c1", "60", "", "at 5.140000001s pause c1 for=5s", "violated"},
-		{"drop", "35", "at 100ms pause c1 for=1ms", "at 0s drop c2 r1 next=1 after=0", "holds"},
+		{"drop", "10", "", "at 0s drop m1 c1 next=1 after=1", "holds"},
+		{"pause c2", "28", "", "at 2.500000001s pause c2 for=5s", "holds"},
+		{"crash r1", "21", "", "at 2.000000001s crash r1", "holds"},
+		{"pause c1", "48", "", "at 5.129400001s pause c1 for=5s", "violated"},
+		{"drop", "31", "at 100ms pause c1 for=1ms", "at 0s drop c2 r1 next=1 after=0", "holds"},
 	} {
 		form := url.Values{"scenario": {"failover_before_replication"}, "seed": {"1"}, "what": {c.what}, "event": {c.event}}
 		if c.steps != "" {
@@ -105,14 +105,14 @@ func TestLessonsTries(t *testing.T) {
 		what       string
 		verdicts   string
 	}{
-		{"pause_outlives_lease", 24, trace.Hold, "", "the event at which c2 holds", "pause c2",
+		{"pause_outlives_lease", 20, trace.Hold, "", "the event at which c2 holds", "pause c2",
 			"exclusion violated, fencing holds"},
-		{"renewal_survives_an_outage", 52, trace.Deliver, "[1]", "second 6.521", "pause c1",
+		{"renewal_survives_an_outage", 44, trace.Deliver, "[1]", "second 6.515", "pause c1",
 			"exclusion holds, kept holds"},
-		{"renewal_survives_an_outage", 49, trace.Send, "mutex-renew(", "second 6.514", "pause c1",
+		{"renewal_survives_an_outage", 41, trace.Send, "mutex-renew(", "second 6.507", "pause c1",
 			"exclusion holds, kept violated"},
-		{"failover_before_replication", 14, trace.Send, "nil", "second 0.114", "drop", "exclusion holds"},
-		{"redlock_survives_two_lost_masters", 4652, trace.Execute, "", "after second 8", "crash m3",
+		{"failover_before_replication", 10, trace.Send, "nil", "second 0.109", "drop", "exclusion holds"},
+		{"redlock_survives_two_lost_masters", 4642, trace.Execute, "", "after second 8", "crash m3",
 			"exclusion holds, progress violated"},
 	} {
 		require.Contains(t, all, c.told)
@@ -163,7 +163,7 @@ func TestServeRefusals(t *testing.T) {
 	}
 	for _, c := range []struct{ what, event, want string }{
 		{"drop", "1", "event 1 sends no message"},
-		{"drop", "9999", "event 9999: the run has 83"},
+		{"drop", "9999", "event 9999: the run has 71"},
 		{"explode", "1", "expected drop, pause or crash"},
 		{"crash c9\nat 0s heal", "1", "expected a line such as"},
 		{"crash c9", "1", "unknown client"},

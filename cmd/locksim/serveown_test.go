@@ -29,7 +29,7 @@ func TestOwnScenario(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, text)
 	require.Contains(t, text, "<b>exclusion</b> violated")
 	require.NotContains(t, text, "<p>Replay:")
-	form := url.Values{"scenario": {"own"}, "seed": {"1"}, "what": {"drop"}, "event": {"14"}, "file": {file}}
+	form := url.Values{"scenario": {"own"}, "seed": {"1"}, "what": {"drop"}, "event": {"10"}, "file": {file}}
 	response, err := http.PostForm(server.URL+"/branch", form)
 	require.NoError(t, err)
 	code, text = content(t, response)

@@ -116,8 +116,8 @@ func TestSentences(t *testing.T) {
 		"a quorum": {"world lock=redlock-hash masters=5 ttl=3s renew=off hold=6s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\nat 0s partition c2 m1,m2\nat 0s start c2\nat 10ms clock m3 jump=+1m\n" +
 			"at 500ms start c1\nrun for=600ms seed=1\n",
-			[]string{"c2 from m1,m2", "c2 holds lock:1 valid=2.962s, granted by m3, m4 and m5", "the clock of m3 jumps",
-				"m3 removes lock:1", "c1 holds lock:1 valid=2.962s, granted by m1, m2 and m3"}, ""},
+			[]string{"c2 from m1,m2", "c2 holds lock:1 valid=2.964s, granted by m3, m4 and m5", "the clock of m3 jumps",
+				"m3 removes lock:1", "c1 holds lock:1 valid=2.964s, granted by m1, m2 and m3"}, ""},
 		"a stall": {"world ttl=30s profile=redisson lock=mutex rounds=1 delay=1ms\nexpect exclusion=violated\n" +
 			"at 0s stall c1 for=30s after=2\nat 0s start c1\nat 0s start c2\nrun for=31s seed=1\n",
 			[]string{"c1 has lock:1", "c1 is paused for 30.000s", "c1 holds"}, ""},

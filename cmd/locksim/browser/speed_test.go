@@ -94,7 +94,7 @@ func TestTenThousandEvents(t *testing.T) {
 
 // TestManyEvents: of two hundred thousand events the page shows a part, and says so.
 func TestManyEvents(t *testing.T) {
-	address := saved(t, "run", "contention", "--clients", "200", "--for", "81s", "--trace", "none")
+	address := saved(t, "run", "contention", "--clients", "200", "--for", "82s", "--trace", "none")
 	v := visit(t, address, 1280)
 	v.measuresOpening(address)
 	var total int

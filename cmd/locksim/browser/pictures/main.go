@@ -33,9 +33,9 @@ type picture struct {
 }
 
 var pictures = []picture{
-	{"failover", "run/failover_before_replication#event=45",
-		`document.getElementById('event').textContent.includes('#45 ')`, "header", "#diagram"},
-	{"lua", "run/failover_before_replication#event=42", `document.querySelector('#did .decides')`,
+	{"failover", "run/failover_before_replication#event=37",
+		`document.getElementById('event').textContent.includes('#37 ')`, "header", "#diagram"},
+	{"lua", "run/failover_before_replication#event=34", `document.querySelector('#did .decides')`,
 		"#event", ".panes"},
 	{"matrix", "matrix", `document.querySelector('.heat .cell')`, "h1", ".heat tbody tr:nth-child(8)"},
 }
