@@ -250,11 +250,18 @@ func (u *Untimed) isListening(p *process, n *node) bool {
 	})
 }
 
+// isStuck reports whether a partition holds up what one of two actors has sent the other.
+func (u *Untimed) isStuck(a, b trace.Actor) bool {
+	return slices.ContainsFunc(u.w.stuck, func(m *message) bool {
+		return m.from == a && m.to == b || m.from == b && m.to == a
+	})
+}
+
 // isDoneWith reports whether a client will never ask a node again.
 func (u *Untimed) isDoneWith(c *client, n *node) bool {
 	_, due := u.due(c.p.actor)
-	return u.isWindingUp(c.p) && !due && !u.isStuck(c.p.actor, n.actor) && !u.waits(n.actor, c.p.actor) && !u.waits(c.p.actor, n.actor) &&
-		!u.isListening(c.p, n)
+	return u.isWindingUp(c.p) && !due && !u.isStuck(c.p.actor, n.actor) && !u.waits(n.actor, c.p.actor) &&
+		!u.waits(c.p.actor, n.actor) && !u.isListening(c.p, n)
 }
 
 // isOver reports whether a client will never send anything again.

@@ -134,7 +134,8 @@ func (r *runner) build(opt Options) {
 		Seed: r.s.Seed, Chooser: opt.Chooser, Record: opt.Record, Details: opt.Details,
 		Lines: opt.Lines && opt.Details, Lua: opt.Lua, Stray: opt.Stray,
 		Plan: spec.Plan(), Nodes: spec.parameters, Remember: r.s.remembers(), Locks: spec.Locks(),
-		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, Pool: spec.Pool, Abort: spec.Abort, EverySec: spec.EverySec,
+		Delay: spec.Delay, Lag: spec.Lag, Fence: spec.Fence, Sync: spec.Sync, Pool: spec.Pool, Abort: spec.Abort,
+		EverySec:  spec.EverySec,
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),
 		Observers: r.observers(opt),
 	})

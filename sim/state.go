@@ -354,3 +354,10 @@ func (u *Untimed) turn(p *process) {
 		h.phases++
 	}
 }
+
+func fold(h uint64, values ...uint64) uint64 {
+	for _, v := range values {
+		h = mix(h*0x9e3779b97f4a7c15 ^ v)
+	}
+	return h
+}

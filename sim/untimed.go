@@ -243,11 +243,6 @@ func (u *Untimed) sweep() {
 	})
 }
 
-// isStuck reports whether a partition holds up what one of two actors has sent the other.
-func (u *Untimed) isStuck(a, b trace.Actor) bool {
-	return slices.ContainsFunc(u.w.stuck, func(m *message) bool { return m.from == a && m.to == b || m.from == b && m.to == a })
-}
-
 // heeded are the events whose order a check looks at beside that of beliefs. Of a
 // check that is not listed, as a test's own, nothing is known: it may look at all.
 var heeded = map[string][]trace.Kind{
@@ -464,13 +459,6 @@ func withoutRequest(key string) string {
 		return key[:strings.LastIndexByte(key, ':')]
 	}
 	return key
-}
-
-func fold(h uint64, values ...uint64) uint64 {
-	for _, v := range values {
-		h = mix(h*0x9e3779b97f4a7c15 ^ v)
-	}
-	return h
 }
 
 // sum is the hash of a message's content.

@@ -168,8 +168,10 @@ var verbTests = []struct {
 		[]string{`r1 applied`, `^0.500 the network cuts`, `from m1 to r1:`, `^5.000 the network heals`,
 			`^5.001 r1 applied`}, nil, ``},
 	{"partition: what was sent into it arrives, though its client has given it up",
-		"world clients=2 rounds=1 delay=1ms hold=1s\nat 0s start c1\nat 2s partition c2 m1\nat 3s start c2\nat 7s heal\nrun for=9s\n",
-		[]string{`^3.000 the network holds up a message from c2 to m1: mutex-acquire`, `^6.000 c2 did not get lock:1: .*unknown`,
+		"world clients=2 rounds=1 delay=1ms hold=1s\nat 0s start c1\nat 2s partition c2 m1\nat 3s start c2\n" +
+			"at 7s heal\nrun for=9s\n",
+		[]string{`^3.000 the network holds up a message from c2 to m1: mutex-acquire`,
+			`^6.000 c2 did not get lock:1: .*unknown`,
 			`^7.000 the network heals`, `^7.001 m1 mutex-acquire.* = nil`, `m1 mutex-release.* = 1`}, nil, `c2 holds`},
 	{"partition: TCP sends again when its time has come, each connection of a pool by itself",
 		"world clients=2 rounds=2 delay=1ms hold=1s think=1s pool=on\nat 0s start c1\nat 10ms start c2\n" +
@@ -186,13 +188,13 @@ var verbTests = []struct {
 		[]string{`^6.016 c2 did not get lock:1: .*unknown`, `^12.001 m1 mutex-release.* = nil`},
 		[]string{`^1[2-9].... m1 mutex-acquire.*c2`}, ``},
 	{"partition: a message that is not held up for long is delivered",
-		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\nat 1s partition c2 m1\n" +
-			"at 6s heal\nrun for=20s\n",
+		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\n" +
+			"at 1s partition c2 m1\nat 6s heal\nrun for=20s\n",
 		[]string{`^2.0.. the network holds up a message from m1 to c2: \["message"`, `^6.001 c2 deliver m1 \["message"`,
 			`^6.... c2 holds`}, []string{`^6.... c2 send m1 SUBSCRIBE`}, ``},
 	{"partition: over a subscription that was silent for 6 s nothing is delivered, it is made anew",
-		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\nat 1s partition c2 m1\n" +
-			"at 9s heal\nrun for=20s\n",
+		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\n" +
+			"at 1s partition c2 m1\nat 9s heal\nrun for=20s\n",
 		[]string{`^2.0.. the network holds up a message from m1 to c2: \["message"`, `^9.100 c2 send m1 SUBSCRIBE`,
 			`^9.... c2 holds`}, []string{`deliver m1 \["message"`}, ``},
 	{"partition: a crash behind it is noticed at the next request",

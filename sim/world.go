@@ -102,7 +102,8 @@ func NewWorld(cfg Config) *World {
 	if cfg.Lua == nil {
 		cfg.Lua = NewLua()
 	}
-	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, cutAt: map[link]time.Duration{}, told: map[string]bool{}}
+	w := &World{cfg: cfg, names: []string{""}, cuts: map[link]int{}, cutAt: map[link]time.Duration{},
+		told: map[string]bool{}}
 	w.truth.w = w
 	if cfg.Stray != nil {
 		w.goroutine = goroutine()
