@@ -20,6 +20,7 @@ type choked struct {
 	wire
 	healed   atomic.Bool
 	underWay atomic.Int64
+	answered atomic.Int64 // since it was healed last
 }
 
 func (s *choked) Eval(ctx context.Context, script *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
@@ -30,6 +31,7 @@ func (s *choked) Eval(ctx context.Context, script *lockclient.Script, keys, args
 		return lockclient.Reply{}, ctx.Err()
 	}
 	time.Sleep(50 * time.Millisecond)
+	s.answered.Add(1)
 	return s.wire.Eval(ctx, script, keys, args)
 }
 
@@ -67,8 +69,11 @@ func TestRepetitionsLeaveConnections(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				assert.LessOrEqual(t, s.underWay.Load(), int64(1), sort)
 			}
+			s.answered.Store(0)
 			s.healed.Store(true)
 			time.Sleep(5 * time.Second)
+			assert.GreaterOrEqual(t, s.answered.Load(), int64(many), sort)
+			time.Sleep(10 * time.Second) // an acquisition could come for as long again
 			assert.Equal(t, int64(many), given.Load(), sort)
 		})
 	}
