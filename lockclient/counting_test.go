@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -307,6 +308,7 @@ func TestRefusedRepetitionIsToldAsGivenUp(t *testing.T) {
 			defer c.Close()
 			require.ErrorIs(t, one.change(t.Context(), c), lockclient.ErrUnknown)
 			time.Sleep(15 * time.Minute)
+			synctest.Wait()
 			require.Len(t, ends, 1, one.script)
 			assert.ErrorIs(t, ends[0].Err, one.want, one.script)
 			assert.Equal(t, 2, asked, "%s is not asked for again", one.script)
