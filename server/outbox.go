@@ -74,7 +74,11 @@ func (o *outbox) advance(n int) {
 			o.spare = o.chunks[0][:0]
 		}
 		o.chunks[0] = nil
-		o.chunks = o.chunks[1:]
+		if len(o.chunks) == 1 {
+			o.chunks = o.chunks[:0] // with its place for the next
+		} else {
+			o.chunks = o.chunks[1:]
+		}
 	}
 }
 

@@ -78,3 +78,14 @@ func TestOutboxTakesWhatWaits(t *testing.T) {
 		require.GreaterOrEqual(t, o.waiting(), total-size)
 	}
 }
+
+// A reply that the peer takes at once costs no memory.
+func TestOutboxKeepsItsMemory(t *testing.T) {
+	o := outbox{write: func(p []byte) int { return len(p) }}
+	out := make([]byte, 0, 64)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		out = append(out, "+OK\r\n"...)
+		o.add(&out)
+		o.flush()
+	}))
+}
