@@ -22,12 +22,14 @@ func WithWatchdog(lease time.Duration) Option {
 	return func(c *Client) { c.watchdog = wholeMillis(lease) }
 }
 
-// WithTimeout limits each request to Redis. When it passes, the outcome of the
+// WithTimeout limits each request to Redis, at least 1 ms. When it passes, the outcome of the
 // request is unknown. For so long also a request to take something, or to give
 // it back, is repeated that a cluster refuses (MOVED, ASK, TRYAGAIN, CLUSTERDOWN),
 // as it does while a slot moves; not beyond the time given with Wait. The default
 // is DefaultTimeout.
-func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = min(d, noEnd/8) } }
+func WithTimeout(d time.Duration) Option {
+	return func(c *Client) { c.timeout = min(wholeMillis(d), noEnd/8) }
+}
 
 // WithFairWait sets how much longer than the waiter before it a waiter in a fair
 // queue keeps its place without asking again: so long a waiter that died holds
