@@ -237,7 +237,6 @@ func (s *stage) other(d time.Duration) {
 	time.AfterFunc(d, func() {
 		for _, h := range held {
 			_ = h.Unlock(context.Background())
-			time.Sleep(10 * ms)
 		}
 	})
 }
