@@ -188,9 +188,10 @@ func TestWireOfHashRedlock(t *testing.T) {
 // A client that is there twice would count one master twice.
 func TestRedlockNeedsDifferentClients(t *testing.T) {
 	a, b := lockclient.New(&wire{}, lockclient.System()), lockclient.New(&wire{}, lockclient.System())
-	for _, make := range []func(string, ...*lockclient.Client) *lockclient.Lock{lockclient.Redlock, lockclient.HashRedlock} {
-		require.NotPanics(t, func() { make("k", a, b) })
-		require.Panics(t, func() { make("k", a, b, a) })
-		require.Panics(t, func() { make("k") })
+	type kind func(key string, clients ...*lockclient.Client) *lockclient.Lock
+	for _, lock := range []kind{lockclient.Redlock, lockclient.HashRedlock} {
+		require.NotPanics(t, func() { lock("k", a, b) })
+		require.Panics(t, func() { lock("k", a, b, a) })
+		require.Panics(t, func() { lock("k") })
 	}
 }

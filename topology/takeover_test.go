@@ -41,3 +41,12 @@ func TestNobodySyncsDuringAFailover(t *testing.T) {
 	require.Equal(t, "CONTINUE", outside.do("PSYNC "+strings.ToUpper(history[:40])+" 1 FAILOVER"))
 	require.Contains(t, r1.do("ROLE"), "master")
 }
+
+// never demands that a command's reply does not contain a text for as long. The connection
+// is used by nobody else, as require.Never, which leaves its last question behind, would.
+func (c *client) never(long time.Duration, line, text string) {
+	c.t.Helper()
+	for begun := time.Now(); time.Since(begun) < long; time.Sleep(20 * time.Millisecond) {
+		require.NotContains(c.t, c.do(line), text)
+	}
+}

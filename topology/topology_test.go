@@ -90,15 +90,6 @@ func (c *client) eventually(line, text string) {
 	}, 5*time.Second, 2*time.Millisecond, "%s: no %q in %s", line, text, last)
 }
 
-// never demands that a command's reply does not contain a text for as long. The connection
-// is used by nobody else, as require.Never, which leaves its last question behind, would.
-func (c *client) never(long time.Duration, line, text string) {
-	c.t.Helper()
-	for begun := time.Now(); time.Since(begun) < long; time.Sleep(20 * time.Millisecond) {
-		require.NotContains(c.t, c.do(line), text)
-	}
-}
-
 func start(t *testing.T, cfg Config) *Topology {
 	t.Helper()
 	topology, err := Start(cfg)

@@ -330,8 +330,7 @@ func (s *story) scenario() string {
 		world += " downgrade=on"
 	}
 	lines := []string{world, "expect exclusion=holds"}
-	soon := s.kind == "redlock" && s.held // who waits finds all masters free when it has heard of the first
-	for i := 0; (s.cluster && !s.strange || soon) && i < masters; i++ {
+	for i := 0; (s.cluster && !s.strange || s.findsAllFree()) && i < masters; i++ {
 		lines = append(lines, fmt.Sprintf("at 0s run m%d SCRIPT LOAD all", i+1))
 	}
 	if s.held {
@@ -346,6 +345,9 @@ func (s *story) scenario() string {
 	}
 	return strings.Join(append(lines, fmt.Sprintf("run for=%v seed=1", ahead+s.length)), "\n") + "\n"
 }
+
+// findsAllFree tells whether who waits finds all masters free when it has heard of the first.
+func (s *story) findsAllFree() bool { return s.kind == "redlock" && s.held }
 
 // step is a mishap for the simulator.
 func (s *story) step(m mishap) string {
