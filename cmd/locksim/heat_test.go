@@ -61,7 +61,7 @@ func TestListedDisagreements(t *testing.T) {
 	require.True(t, found)
 	list, _, _ = strings.Cut(list, "\n## ")
 	lines := regexp.MustCompile("`locksim run (matrix:\\S+) --seed (\\d+)`").FindAllStringSubmatch(list, -1)
-	require.Len(t, lines, 11)
+	require.Len(t, lines, 12)
 	for _, line := range lines {
 		s, err := find(line[1])
 		require.NoError(t, err)
