@@ -32,7 +32,8 @@ repository, in minikvtest/recipes_test.go, and this page is made from them:
 
 In other languages the same is done with ` + "`minikv --control`" + `; see control.md.
 Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by itself, in a thousand
-simulated worlds, and tells the shortest story: for a lock that is written against lockclient's Transport and Runtime.
+simulated worlds, and tells the shortest story, why it happened and what would have saved it, with a page that
+shows it: for a lock that is written against lockclient's Transport and Runtime.
 
 Three things to know before:
 

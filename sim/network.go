@@ -121,6 +121,8 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 	delay := w.delay(ch, within)
 	if late := takeRule(&w.delays, m); late != nil {
 		delay += late.late
+		w.emit(trace.Event{Kind: trace.Delay, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), B: int64(late.late),
+			Text: m.text})
 	}
 	cut := w.isCut(m)
 	if !cut && takeRule(&w.losses, m) == nil {

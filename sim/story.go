@@ -57,7 +57,7 @@ func pick(
 
 // dispensable are the kinds of events that go first when there is no room for
 // all, in this order.
-var dispensable = []trace.Kind{trace.Drop, trace.Release, trace.Execute, trace.Failed}
+var dispensable = []trace.Kind{trace.Drop, trace.Delay, trace.Release, trace.Execute, trace.Failed}
 
 // thin brings events down to the limit. When leaving out what is dispensable
 // is not enough, it keeps what is named, the faults, and as many events after

@@ -66,6 +66,8 @@ const (
 	Steal // a client's request has ended what another had on the server. Peer: the other
 	Asks  // a client asks whether a lock is taken
 	Told  // a client is told so. A: 1 it is, 0 it is free
+
+	Delay // a message takes longer than its link. Peer: the other end; A: the message's number; B: by how much, in ns
 )
 
 // Actor is an index into a run's table of names: clients, nodes, the resource,

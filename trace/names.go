@@ -14,6 +14,7 @@ var kindNames = [...]string{
 	Partition: "partition", Heal: "heal", Jump: "jump", Rate: "rate", Lag: "lag", Start: "start", End: "end",
 	Wake: "wake", CountDown: "countdown", Opened: "opened", Command: "command", Audit: "audit", Slow: "slow",
 	Calm: "calm", Evict: "evict", Steal: "steal", Asks: "asks", Told: "told",
+	Delay: "delay",
 }
 
 var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published",
@@ -28,7 +29,8 @@ func (w What) String() string { return whatNames[w] }
 // Fault reports whether k is something that went wrong from outside.
 func (k Kind) Fault() bool {
 	switch k {
-	case Drop, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow, Evict:
+	case Drop, Delay, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow,
+		Evict:
 		return true
 	}
 	return false

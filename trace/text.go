@@ -60,9 +60,8 @@ func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 		return appendReason(appendWords(dst, actor, "gets an error"), e.Text)
 	case Execute:
 		return appendWords(dst, actor, e.Text)
-	case Drop:
-		verb := [...]string{"loses", "holds up"}[e.B&1]
-		return appendReason(appendWords(dst, "the network", verb, "a message from", actor, "to", peer), e.Text)
+	case Drop, Delay, Duplicate:
+		return e.appendMessage(dst, actor, peer)
 	case Replicate:
 		return appendWords(dst, actor, "applied the effects of", peer, "up to offset", strconv.FormatInt(e.A, 10))
 	case Expire:
@@ -74,6 +73,19 @@ func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 		return appendWords(append(dst, ", it has seen token "...), strconv.FormatInt(e.B, 10))
 	}
 	return e.appendFault(dst, actor, peer)
+}
+
+// appendMessage tells what becomes of a message.
+func (e *Event) appendMessage(dst []byte, actor, peer string) []byte {
+	verb, longer := "doubles", ""
+	switch e.Kind {
+	case Drop:
+		verb = [...]string{"loses", "holds up"}[e.B&1]
+	case Delay:
+		verb, longer = "delays", " by "+seconds(e.B)
+	}
+	dst = appendWords(dst, "the network", verb, "a message from", actor, "to", peer)
+	return appendReason(append(dst, longer...), e.Text)
 }
 
 func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
@@ -111,8 +123,6 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 		return appendWords(dst, "replication to", peer, [...]string{"goes on", "is held back"}[e.A&1])
 	case Promote:
 		return appendWords(dst, peer, "is promoted to master")
-	case Duplicate:
-		return appendReason(appendWords(dst, "the network doubles a message from", actor, "to", peer), e.Text)
 	case Slow:
 		if e.A == 0 {
 			return appendWords(dst, peer, "is no longer slow")

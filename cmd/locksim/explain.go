@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +40,7 @@ several checks, it is about one that was expected to hold.`,
 			if e == nil {
 				return fmt.Errorf("%s: there is nothing to explain", violatesNothing(s, s.Seed, check))
 			}
-			var text strings.Builder
-			writeExplanation(&text, e)
-			_, err = io.WriteString(cmd.OutOrStdout(), text.String())
+			_, err = io.WriteString(cmd.OutOrStdout(), e.Text())
 			return err
 		},
 	}
@@ -73,26 +70,4 @@ func violatesNothing(s *sim.Scenario, seed uint64, check string) string {
 		return fmt.Sprintf("%s with seed %d does not violate %s", s.Name, seed, check)
 	}
 	return fmt.Sprintf("%s with seed %d violates nothing", s.Name, seed)
-}
-
-func writeExplanation(out io.Writer, e *explore.Explanation) {
-	fmt.Fprintln(out, strings.Join(e.Story, "\n"))
-	if len(e.Broken) > 0 {
-		fmt.Fprintf(out, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
-	}
-	switch {
-	case e.Order:
-		if len(e.Faults) > 0 {
-			fmt.Fprintf(out, "The faults of its order: %s.\n", strings.Join(e.Faults, ", "))
-		}
-		fmt.Fprintln(out, "\nNothing was tried that could have saved it, as an order of actions fits one world only.")
-	case len(e.Remedies) == 0:
-		fmt.Fprintln(out, "\nThere is nothing to try that could have saved it.")
-	}
-	for i, r := range e.Remedies {
-		if i == 0 {
-			fmt.Fprintln(out, "\nThe same story again, with")
-		}
-		fmt.Fprintf(out, "  %-42s %s\n", r.Name+":", r.Effect(e.Result.Check))
-	}
 }

@@ -2,7 +2,9 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"minikv/sim"
@@ -18,6 +20,33 @@ type Explanation struct {
 	Remedies []Remedy // what was tried
 	Faults   []string // of a story that is an order: the actions that are faults
 	Order    bool     // it is one: nothing was tried, as an order fits one world only
+}
+
+// Text is the explanation as lines.
+func (e *Explanation) Text() string {
+	var text strings.Builder
+	for _, sentence := range e.Story {
+		text.WriteString(sentence + "\n")
+	}
+	if len(e.Broken) > 0 {
+		fmt.Fprintf(&text, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
+	}
+	switch {
+	case e.Order:
+		if len(e.Faults) > 0 {
+			fmt.Fprintf(&text, "The faults of its order: %s.\n", strings.Join(e.Faults, ", "))
+		}
+		text.WriteString("\nNothing was tried that could have saved it, as an order of actions fits one world only.\n")
+	case len(e.Remedies) == 0:
+		text.WriteString("\nThere is nothing to try that could have saved it.\n")
+	}
+	for i, r := range e.Remedies {
+		if i == 0 {
+			text.WriteString("\nThe same story again, with\n")
+		}
+		fmt.Fprintf(&text, "  %-42s %s\n", r.Name+":", r.Effect(e.Result.Check))
+	}
+	return text.String()
 }
 
 // Explain runs a scenario with its seed and says why a check is violated: the first
@@ -129,6 +158,8 @@ func (x *explainer) isWhat(e *trace.Event, step sim.Step) bool {
 		return e.Kind == trace.Partition && now || e.Kind == trace.Heal && later && e.At <= step.At+lasts(step, "for")
 	case "drop":
 		return e.Kind == trace.Drop && later && actor == first && peer == step.Args[1]
+	case "delay":
+		return e.Kind == trace.Delay && later && actor == first && peer == step.Args[1]
 	case "duplicate":
 		return e.Kind == trace.Duplicate && later && actor == first && peer == step.Args[1]
 	}

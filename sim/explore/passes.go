@@ -55,10 +55,25 @@ func (s *shrinker) oneRound() {
 		}
 	}
 	inOrder(c.Steps)
-	if s.try(c) || s.tryOption("rounds", "1") {
+	if s.try(c) || s.tryOption("rounds", "1") || s.place(c) || s.place(fromTheFirst(c)) {
 		return
 	}
-	s.place(c)
+	s.fewer("rounds", 2, mostRounds+1)
+}
+
+// mostRounds is how many rounds are tried where one is not enough.
+const mostRounds = 3
+
+// fromTheFirst has each fault strike the first message, and not one that comes after
+// those of rounds that are no more.
+func fromTheFirst(s *sim.Scenario) *sim.Scenario {
+	c := *s
+	c.Steps = slices.Clone(s.Steps)
+	for i := range c.Steps {
+		isAfter := func(o sim.Option) bool { return o.Name == "after" }
+		c.Steps[i].Opts = slices.DeleteFunc(slices.Clone(c.Steps[i].Opts), isAfter)
+	}
+	return &c
 }
 
 // placings is how many places for a fault are tried.
@@ -66,10 +81,10 @@ const placings = 60
 
 // place tries a candidate with each of its faults elsewhere: after each step of
 // the protocol in its run.
-func (s *shrinker) place(c *sim.Scenario) {
+func (s *shrinker) place(c *sim.Scenario) bool {
 	o := s.look(c)
 	if o == nil {
-		return
+		return false
 	}
 	for i, step := range c.Steps {
 		if step.Verb == "start" {
@@ -81,10 +96,11 @@ func (s *shrinker) place(c *sim.Scenario) {
 			moved.Steps[i].At = at + 10*time.Microsecond
 			inOrder(moved.Steps)
 			if s.try(&moved) {
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // inOrder sorts steps by their times.

@@ -414,6 +414,9 @@ func (t *teller) sentence(e *trace.Event) string {
 	text := string(e.AppendSentence(nil, t.names))
 	if e.Kind == trace.Execute {
 		text = t.names[e.Actor] + " executes " + strings.TrimPrefix(text, t.names[e.Actor]+" ")
+		if who := t.names[e.Peer]; strings.HasPrefix(who, "c") && !strings.Contains(text+t.more[e.N], who) {
+			text += ", asked by " + who
+		}
 	}
 	return fmt.Sprintf("At %s %s%s (#%d).", atTime(e.At), text, t.more[e.N], e.N)
 }

@@ -96,12 +96,23 @@ func TestNaiveLock(t *testing.T) {
 	require.Equal(t, 1, strings.Count(said, " delay "), "one fault is enough")
 	require.Regexp(t, `(?m)^# exclusion is violated: c`, said)
 
+	require.Contains(t, said, "by 2.000s: \"c1/1\" (#", "why says what came late")
+	require.Contains(t, said, " executes DEL lock:1 = 1, asked by c")
+	require.Contains(t, said, "\nWhat did not come true: messages arrive, and before leases end.\n")
+	require.Contains(t, said, "\n  a lease three times as long:               exclusion is not violated, nor in ")
+	page := regexp.MustCompile(`\npage: (\S+\.html)\n`).FindStringSubmatch(said)
+	require.Len(t, page, 2)
+	html, err := os.ReadFile(page[1])
+	require.NoError(t, err)
+	require.Contains(t, string(html), "the network delays a message")
+
 	replay := regexp.MustCompile(`replay: SIMTEST_REPLAY=(\S+) go test -run '\^TestMine\$'`).FindStringSubmatch(said)
 	require.Len(t, replay, 2)
 	t.Setenv("SIMTEST_REPLAY", replay[1])
 	again := failing(t, simtest.Test{Scenario: late, Own: naive(false)})
 	require.Contains(t, again, "simtest: exclusion is violated: c")
 	require.NotContains(t, again, "not the run that was recorded")
+	require.Contains(t, again, "\nWhat did not come true: messages arrive, and before leases end.\n")
 	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true)}) // the same story harms it not
 }
 

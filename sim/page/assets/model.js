@@ -37,7 +37,7 @@ function sentence(e) {
 const isStory = (e) => e.says !== undefined;
 const isClient = (name) => /^c\d+$/.test(name);
 const isServer = (name) => /^[mrs]\d+$/.test(name);
-const faults = new Set(['drop', 'duplicate', 'crash', 'restart', 'pause', 'resume', 'partition', 'heal', 'jump', 'rate', 'lag',
+const faults = new Set(['drop', 'delay', 'duplicate', 'crash', 'restart', 'pause', 'resume', 'partition', 'heal', 'jump', 'rate', 'lag',
   'promote', 'command', 'slow', 'evict']);
 const beliefKinds = new Set(['hold', 'release', 'lost']);
 const arrivals = new Set(['deliver', 'execute', 'replicate', 'write', 'reject']);
@@ -65,7 +65,7 @@ const effects = new Map();
 {
   const open = new Map();
   events.forEach((e, k) => {
-    if (e.cause && !effects.has(e.cause - 1)) effects.set(e.cause - 1, k);
+    if (e.cause && e.kind !== 'delay' && !effects.has(e.cause - 1)) effects.set(e.cause - 1, k);
     const of = open.get(e.cause);
     if (e.kind === 'send' || e.kind === 'duplicate') {
       const m = { from: e.actor, to: e.peer, i: k, j: -1, lost: false, late: false, twice: e.kind === 'duplicate' };
