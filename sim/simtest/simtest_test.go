@@ -126,6 +126,19 @@ func TestLostMessages(t *testing.T) {
 		run for=60s`})
 }
 
+// A story has no more rounds than it needs, and its fault strikes what is left of them.
+func TestRoundsOfStories(t *testing.T) {
+	said := failing(t, simtest.Test{Scenario: late, Own: naive(false)})
+	require.Contains(t, said, " rounds=2 ", "the lock that is deleted is another's, who takes it meanwhile")
+	said = failing(t, simtest.Test{Own: naive(true), Scenario: `
+		world lock=own clients=2 ttl=3s hold=1s think=1s
+		expect progress=holds
+		faults delay
+		run for=30s`})
+	require.Contains(t, said, " clients=1 ttl=3s rounds=1 ")
+	require.Regexp(t, `at 0s delay \S+ \S+ next=1 by=\S+\n`, said)
+}
+
 // A subtest's story has a file, and its replay runs that subtest alone. The seeds are
 // those of the root.
 func TestSubtestsAndRoots(t *testing.T) {
