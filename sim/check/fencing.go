@@ -21,6 +21,7 @@ type Fencing struct {
 	refused int
 	writes  int
 	stale   *trace.Event
+	later   uint64 // the event of the write beside which that is stale
 }
 
 type holder struct {
@@ -31,6 +32,7 @@ type holder struct {
 type write struct {
 	turn, token int64
 	owner       trace.Actor // of the token
+	event       uint64      // of the write of that turn
 }
 
 // NewFencing makes the checker.
@@ -66,13 +68,13 @@ func (f *Fencing) apply(e *trace.Event) {
 	early := token == before.token && turn < before.turn
 	if f.stale == nil && (early || token < before.token || sameToken) {
 		stale := *e
-		f.stale = &stale
+		f.stale, f.later = &stale, before.event
 	}
 	switch {
 	case token > before.token:
-		f.applied[e.Lock] = write{turn, token, e.Peer}
-	case token == before.token:
-		f.applied[e.Lock] = write{max(turn, before.turn), token, before.owner}
+		f.applied[e.Lock] = write{turn, token, e.Peer, e.N}
+	case token == before.token && turn >= before.turn:
+		f.applied[e.Lock] = write{turn, token, before.owner, e.N}
 	}
 }
 
@@ -80,7 +82,7 @@ func (f *Fencing) apply(e *trace.Event) {
 func (f *Fencing) Result(time.Duration) Result {
 	switch {
 	case f.stale != nil:
-		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.stale.N},
+		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.later, f.stale.N},
 			Reason: fmt.Sprintf("at %s the resource applied a stale write of %s", stamp(f.stale.At), f.name(f.stale.Peer))}
 	case f.writes == 0:
 		return Result{Check: "fencing", Verdict: Unknown,
