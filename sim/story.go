@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"minikv/sim/check"
@@ -10,8 +12,8 @@ import (
 
 // Decisive picks, from all events of a run, at most limit that decided its
 // verdicts: those that the results name, faults, what clients believed, the
-// resource's answers, for each grant the command that gave it, and what took a
-// lock from who believed to have it. Of a violated run it keeps only the clients
+// resource's answers, for each grant the commands that gave it, and what took a
+// lock from who believed to have it, or wrote over it. Of a violated run it keeps only the clients
 // that took part in the violation, unless that leaves too little to understand it.
 // Where there is no room for all, the events that the results name and the faults
 // stay, with what came first after each fault.
@@ -145,70 +147,118 @@ func Confirms(e *trace.Event) bool {
 }
 
 // grantingCommands are the executions from which a client's belief followed: the last one
-// before each Hold, going back along its causes, and at the other servers of a quorum
-// those that changed the lock's key for this client since it asked. Only details tell of these.
+// before each Hold, going back along its causes, and those that changed the lock's keys for
+// this client last since it asked. Only details tell of these.
 func grantingCommands(events []trace.Event) map[uint64]bool {
 	found := map[uint64]bool{}
-	changed := map[of]map[trace.Actor]uint64{} // by whom, of which key, where, with which event
+	changed := map[trace.Actor]map[keyAt]uint64{} // by whom, where, with which event
 	for i := range events {
-		switch e := &events[i]; e.Kind {
-		case trace.Acquire:
-			delete(changed, of{e.Actor, e.Key})
-		case trace.Execute:
-			for _, d := range e.Details {
-				if who := (of{e.Peer, d.Key}); d.What == trace.Changed && d.Text != "none" {
-					if changed[who] == nil {
-						changed[who] = map[trace.Actor]uint64{}
-					}
-					changed[who][e.Actor] = e.N
+		e := &events[i]
+		for _, d := range e.Details {
+			switch at := (keyAt{e.Actor, d.Key}); {
+			case d.What == trace.Expired || d.What == trace.Changed && d.Text == gone:
+				for _, keys := range changed { //tidy:unordered each loses the key
+					delete(keys, at)
 				}
+			case d.What != trace.Changed:
+			case changed[e.Peer] == nil:
+				changed[e.Peer] = map[keyAt]uint64{at: e.N}
+			default:
+				changed[e.Peer][at] = e.N
 			}
+		}
+		switch e.Kind {
+		case trace.Acquire:
+			maps.DeleteFunc(changed[e.Actor], func(at keyAt, _ uint64) bool { return ofLock(at.key, e.Key) })
 		case trace.Hold:
-			var last trace.Actor // the server that answered last
 			for n := e.Cause; n != 0; n = events[n-1].Cause {
 				if cause := &events[n-1]; cause.Kind == trace.Execute && !Confirms(cause) {
-					found[n], last = true, cause.Actor
+					found[n] = true
 					break
 				}
 			}
-			for server, n := range changed[of{e.Actor, e.Key}] { //tidy:unordered a set is filled
-				found[n] = found[n] || server != last
+			for at, n := range changed[e.Actor] { //tidy:unordered a set is filled
+				found[n] = found[n] || ofLock(at.key, e.Key)
 			}
 		}
 	}
 	return found
 }
 
-// of is a client, or a server, and a key.
-type of struct {
-	who trace.Actor
-	key string
+// gone is the state of a key that is not there any more.
+const gone = "none"
+
+// keyAt is a key at a server.
+type keyAt struct {
+	server trace.Actor
+	key    string
 }
 
-// takingCommands are the executions that removed the key of a lock while the client that
-// had changed it there last believed to have it. Only details tell of that.
+// ofLock reports whether a key is a lock's: it has its name, or has that in its own, as
+// keys do that a lock has beside the first, and those of a lock that a test brings.
+func ofLock(key, lock string) bool {
+	_, rest, found := strings.Cut(key, lock)
+	return found && lock != "" && (rest == "" || rest[0] < '0' || rest[0] > '9')
+}
+
+// takingCommands are the executions that removed a key of a lock, or wrote over it, while
+// a client that had changed it there believed to have the lock. Only details tell of that.
 func takingCommands(events []trace.Event) map[uint64]bool {
 	found := map[uint64]bool{}
-	changed := map[of]trace.Actor{} // by whom last, at a node
-	beliefs := map[of]int{}         // of a client
+	changed := map[keyAt][]trace.Actor{}        // by whom, since it is there
+	beliefs := map[trace.Actor]map[string]int{} // in which locks
 	for i := range events {
-		switch e := &events[i]; e.Kind {
+		e := &events[i]
+		switch e.Kind {
 		case trace.Hold:
-			beliefs[of{e.Actor, e.Key}]++
+			if beliefs[e.Actor] == nil {
+				beliefs[e.Actor] = map[string]int{}
+			}
+			beliefs[e.Actor][e.Key]++
 		case trace.Release, trace.Lost:
-			beliefs[of{e.Actor, e.Key}]--
-		case trace.Execute:
-			for _, d := range e.Details {
-				switch at := (of{e.Actor, d.Key}); {
-				case d.What != trace.Changed:
-				case d.Text != "none":
-					changed[at] = e.Peer
-				default:
-					found[e.N] = found[e.N] || beliefs[of{changed[at], d.Key}] > 0
-					delete(changed, at)
+			if n := beliefs[e.Actor][e.Key]; n > 1 {
+				beliefs[e.Actor][e.Key] = n - 1
+			} else {
+				delete(beliefs[e.Actor], e.Key)
+			}
+		}
+		for _, d := range e.Details {
+			at := keyAt{e.Actor, d.Key}
+			has := func(who trace.Actor) bool { return believes(beliefs[who], d.Key) }
+			another := func(who trace.Actor) bool { return who != e.Peer && has(who) }
+			switch {
+			case d.What == trace.Expired:
+				delete(changed, at)
+			case d.What != trace.Changed:
+			case d.Text == gone:
+				found[e.N] = found[e.N] || slices.ContainsFunc(changed[at], has)
+				delete(changed, at)
+			default:
+				found[e.N] = found[e.N] || namesSomebody(d.Text) && slices.ContainsFunc(changed[at], another)
+				if !slices.Contains(changed[at], e.Peer) {
+					changed[at] = append(changed[at], e.Peer)
 				}
 			}
 		}
 	}
 	return found
+}
+
+// believes reports whether one of the locks that a client believes to have has a key.
+func believes(locks map[string]int, key string) bool {
+	for lock := range locks { //tidy:unordered any of them will do
+		if ofLock(key, lock) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSomebody reports whether the state of a key is a text that is no count: what several
+// have together may be changed by each.
+func namesSomebody(state string) bool {
+	text, found := strings.CutPrefix(state, "string{")
+	text, _, _ = strings.Cut(text, "}")
+	_, err := strconv.ParseInt(text, 10, 64)
+	return found && err != nil
 }

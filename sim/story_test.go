@@ -14,10 +14,12 @@ import (
 // its holder removes is not.
 func TestStoryTellsWhatTookALock(t *testing.T) {
 	const m1, c1, c2, c3 = 1, 2, 3, 4
-	changes := func(by trace.Actor, state string) trace.Event {
+	changesAt := func(key string, by trace.Actor, state string) trace.Event {
 		return trace.Event{Kind: trace.Execute, Actor: m1, Peer: by,
-			Details: []trace.Detail{{What: trace.Changed, Key: "lock:1", Text: state}}}
+			Details: []trace.Detail{{What: trace.Changed, Key: key, Text: state}}}
 	}
+	changes := func(by trace.Actor, state string) trace.Event { return changesAt("lock:1", by, state) }
+	expires := trace.Event{Kind: trace.Expire, Actor: m1, Details: []trace.Detail{{What: trace.Expired, Key: "lock:1"}}}
 	belief := func(kind trace.Kind, who trace.Actor) trace.Event {
 		return trace.Event{Kind: kind, Actor: who, Key: "lock:1", Lock: 1}
 	}
@@ -34,6 +36,19 @@ func TestStoryTellsWhatTookALock(t *testing.T) {
 			belief(trace.Lost, c1), changes(c3, "none")}, false},
 		"what it has set itself": {[]trace.Event{belief(trace.Hold, c1), changes(c3, "string c3"),
 			changes(c3, "none")}, false},
+		"by another, beside its name": {[]trace.Event{changesAt("{lock:1}:readers", c1, "string{1}"),
+			belief(trace.Hold, c1), changesAt("{lock:1}:readers", c3, "none")}, true},
+		"another's key": {[]trace.Event{changesAt("lock:11", c1, "string{c1}"), belief(trace.Hold, c1),
+			changesAt("lock:11", c3, "none")}, false},
+		"by another, which writes over it": {[]trace.Event{changes(c1, "string{c1} ttl=9ms"), belief(trace.Hold, c1),
+			changes(c3, "string{c3} ttl=9ms")}, true},
+		"by its holder, which renews": {[]trace.Event{changes(c1, "string{c1} ttl=1ms"), belief(trace.Hold, c1),
+			changes(c1, "string{c1} ttl=9ms")}, false},
+		"what is counted": {[]trace.Event{changes(c1, "string{1}"), belief(trace.Hold, c1), changes(c3, "string{2}")}, false},
+		"what has ended": {[]trace.Event{changes(c1, "string{c1}"), belief(trace.Hold, c1), expires,
+			changes(c3, "string{c3}")}, false},
+		"of two that have it, by one that has it no more": {[]trace.Event{changes(c3, "set{c3}"), belief(trace.Hold, c3),
+			changes(c1, "set{c1 c3}"), belief(trace.Hold, c1), belief(trace.Release, c3), changes(c3, "none")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := append(test.events, changes(c2, "string c2"), belief(trace.Hold, c2), belief(trace.Release, c2))
@@ -71,4 +86,31 @@ func TestStoryTellsAQuorum(t *testing.T) {
 		told = append(told, e.N)
 	}
 	require.Equal(t, []uint64{7, 8, 9, 10}, told)
+}
+
+// Who takes a lock with several commands has it of all of them, and the story shows each, but
+// none that an earlier attempt has left.
+func TestStoryTellsAGrantOfSeveralCommands(t *testing.T) {
+	const m1, m2, c1 = 1, 2, 3
+	set := func(at trace.Actor, cause uint64, key, state string) trace.Event {
+		return trace.Event{Kind: trace.Execute, Actor: at, Peer: c1, Cause: cause,
+			Details: []trace.Detail{{What: trace.Changed, Key: key, Text: state}}}
+	}
+	events := []trace.Event{
+		{Kind: trace.Acquire, Actor: c1, Key: "lock:1"},
+		set(m1, 1, "lock:1", "string{c1}"), set(m2, 2, "lock:1", "string{c1}"),
+		{Kind: trace.Expire, Actor: m2, Details: []trace.Detail{{What: trace.Expired, Key: "lock:1"}}},
+		set(m1, 3, "{lock:1}:token", "string{1}"), set(m1, 5, "{lock:1}:waiting", "list{c1}"),
+		set(m1, 6, "{lock:1}:waiting", "none"),
+		{Kind: trace.Execute, Actor: m1, Peer: c1, Cause: 7},
+		{Kind: trace.Hold, Actor: c1, Key: "lock:1", Cause: 8},
+	}
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	var told []uint64
+	for _, e := range Decisive(events, []check.Result{{Verdict: check.Holds}}, 20) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{2, 4, 5, 8, 9}, told)
 }
