@@ -114,3 +114,28 @@ func TestStoryTellsAGrantOfSeveralCommands(t *testing.T) {
 	}
 	require.Equal(t, []uint64{2, 4, 5, 8, 9}, told)
 }
+
+// Of who waits in vain the story tells for whom, of two that overlap nothing about a third.
+func TestStoryTellsForWhomSomebodyWaits(t *testing.T) {
+	const c1, c2, c3 = 1, 2, 3
+	events := []trace.Event{
+		{Kind: trace.Acquire, Actor: c1, Key: "lock:1"}, {Kind: trace.Hold, Actor: c2, Key: "lock:1"},
+		{Kind: trace.Hold, Actor: c3, Key: "lock:1"}, {Kind: trace.Release, Actor: c3, Key: "lock:1"},
+		{Kind: trace.Hold, Actor: c1, Key: "lock:1"}, {Kind: trace.Release, Actor: c2, Key: "lock:1"},
+		{Kind: trace.Release, Actor: c1, Key: "lock:1"},
+	}
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	for name, test := range map[string]struct{ named, want []uint64 }{
+		"progress":  {[]uint64{1}, []uint64{1, 2, 3, 4, 5, 6, 7}},
+		"liveness":  {[]uint64{1}, []uint64{1, 2, 3, 4, 5, 6, 7}},
+		"exclusion": {[]uint64{2, 5}, []uint64{2, 5, 6, 7}},
+	} {
+		var told []uint64
+		for _, e := range Decisive(events, []check.Result{{Check: name, Verdict: check.Violated, Events: test.named}}, 20) {
+			told = append(told, e.N)
+		}
+		require.Equal(t, test.want, told, name)
+	}
+}
