@@ -181,6 +181,16 @@ func TestWaitersOfEverySort(t *testing.T) {
 		`topology: 10 wait for "reg:a", not 99: context deadline exceeded`)
 }
 
+// Nobody comes to servers that are closed: who waits for clients is told at once.
+func TestWaitBlockedUntilClosed(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true})
+	told := make(chan error, 1)
+	go func() { told <- top.WaitBlocked(t.Context(), "a", 1) }()
+	top.Close()
+	require.EqualError(t, <-told, `topology: 0 wait for "a", not 1: the servers are closed`)
+	require.Error(t, top.WaitBlocked(t.Context(), "a", 1))
+}
+
 func TestOverlapsOfHolds(t *testing.T) {
 	held := func(at, until int, owner string, shared bool) Event {
 		return Event{Kind: LockHeld, Key: "k", Owner: owner, Shared: shared,

@@ -263,6 +263,7 @@ func (t *Topology) Close() {
 			n.inbox.close()
 			n.Kill()
 		}
+		t.used.happened() // who waits for clients waits in vain
 	})
 	t.running.Wait()
 }

@@ -48,13 +48,16 @@ func (t *Topology) Waiters(key string) (count int) {
 }
 
 // WaitBlocked returns when Waiters counts at least n for the key. The error is
-// the context's, with how many there were.
+// the context's, with how many there were, or says that the topology is closed.
 func (t *Topology) WaitBlocked(ctx context.Context, key string, n int) error {
 	for {
 		happened := t.used.wait()
 		count := t.Waiters(key)
-		if count >= n {
+		switch {
+		case count >= n:
 			return nil
+		case t.closed.Load():
+			return fmt.Errorf("topology: %d wait for %q, not %d: the servers are closed", count, key, n)
 		}
 		select {
 		case <-happened:
