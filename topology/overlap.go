@@ -38,6 +38,9 @@ func (o Overlap) String() string {
 // believes so until its lease is over. Where there are several independent
 // masters, an owner holds while more than half of them say so. Only locks in a
 // form that Locks knows can be told.
+//
+// So a DEL by who has no right to it ends a hold and makes no overlap: a command
+// does not tell in whose name it comes. Look whether the owner is still there.
 func Overlaps(events []Event, key string) []Overlap {
 	holds := holdsOf(events, key)
 	var found []Overlap

@@ -260,7 +260,7 @@ func (e Event) String() string {
 			fmt.Fprintf(&b, " until %.3fs", e.Until.Seconds())
 		}
 	case LockFreed:
-		fmt.Fprintf(&b, "%s is given back by %s", word(e.Key), word(e.Owner))
+		fmt.Fprintf(&b, "%s is held by %s no more", word(e.Key), word(e.Owner))
 	default:
 		b.WriteString(e.Text)
 	}

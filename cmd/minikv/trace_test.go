@@ -78,10 +78,11 @@ func TestTraceOfBadFiles(t *testing.T) {
 	code, stdout, _ := runTrace(write(heldTwice))
 	assert.Equal(t, exitFailure, code)
 	assert.Contains(t, stdout, "#2         1.000s m1  is killed\n")
+	assert.Contains(t, stdout, "lock:a is held by c2 no more\n")
 	assert.Contains(t, stdout, "\nlock:a was held by c1 and by c2 from 2.000s to 3.000s\n")
 	code, stdout, _ = runTrace(write(heldTwice), "--node", "m1") // what is not shown counts
 	assert.Equal(t, exitFailure, code)
-	assert.NotContains(t, stdout, "is given back")
+	assert.NotContains(t, stdout, "no more")
 	for _, c := range []struct{ text, want string }{
 		{heldTwice + "\n{\"n\":5,\n", ":6: no event of a trace: unexpected EOF"},
 		{heldTwice + "\nhello\n", ":6: no event of a trace: invalid character 'h' looking for beginning of value"},
