@@ -9,6 +9,14 @@ import (
 // while one is tried, nothing of a testing.F may be called.
 type ofFuzz struct{ *testing.F }
 
+// callable is t, so that it may be called whenever servers are used.
+func callable(t testing.TB) testing.TB {
+	if f, ok := t.(*testing.F); ok {
+		return ofFuzz{f}
+	}
+	return t
+}
+
 // Helper does nothing: within the function that is fuzzed it would panic.
 func (ofFuzz) Helper() {}
 

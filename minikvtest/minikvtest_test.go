@@ -70,6 +70,29 @@ func TestRunServesOverTCP(t *testing.T) {
 	require.Equal(t, s.Addr(), s.Host()+":"+s.Port())
 }
 
+// Subtests that share servers fail for themselves.
+func TestSubtestsShareServers(t *testing.T) {
+	var within, of *watched
+	said := watch(t, func(tb testing.TB) {
+		of = tb.(*watched)
+		s := Run(tb, Param("requirepass", "secret"))
+		require.Equal(t, s.URL(), s.In(tb).URL())
+		told := watch(t, func(tb testing.TB) {
+			within = tb.(*watched)
+			in := s.In(tb)
+			in.Set("a", "1")
+			require.Equal(t, s.Addr(), in.Servers.Node("m1").Addr())
+			in.LPush("a", "2")
+			t.Error("goes on")
+		})
+		require.Contains(t, told, "WRONGTYPE")
+		s.CheckGet(t, "a", "1") // the servers live on
+	})
+	require.True(t, within.failed)
+	require.False(t, of.failed)
+	require.Empty(t, said)
+}
+
 func TestHelpers(t *testing.T) {
 	s := Run(t, Virtual(), Seed(1))
 	s.Set("text", "abc")

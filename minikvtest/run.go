@@ -103,6 +103,13 @@ func Run(t testing.TB, options ...Option) *Server {
 	return &Server{s, s.nodes[0]}
 }
 
+// In is the same server, for a subtest t or a benchmark's: see Servers.In.
+func (s *Server) In(t testing.TB) *Server {
+	t.Helper()
+	in := s.Servers.In(t)
+	return &Server{in, in.nodes[0]}
+}
+
 // RunNodes runs n independent masters, m1, m2 …, as Redlock wants them.
 func RunNodes(t testing.TB, n int, options ...Option) *Servers {
 	t.Helper()
@@ -131,9 +138,7 @@ func RunCluster(t testing.TB, masters, replicas int, options ...Option) *Servers
 
 func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	t.Helper()
-	if f, ok := t.(*testing.F); ok {
-		t = ofFuzz{f}
-	}
+	t = callable(t)
 	s := settings{lines: 50}
 	s.Plan = plan
 	s.Trace = traced

@@ -56,6 +56,16 @@ func checkUsers(t testing.TB, users [][]string) {
 	}
 }
 
+// In is the same servers, for a subtest t that uses those of its parent: what cannot be done
+// fails t. The parent's may not be failed from there: without In the whole test binary ends with
+// a panic.
+func (s *Servers) In(t testing.TB) *Servers {
+	t.Helper()
+	in := newServers(callable(t), s.top, s.plan)
+	in.password = s.password
+	return in
+}
+
 // Nodes are all nodes: masters, replicas, Sentinels.
 func (s *Servers) Nodes() []*Node { return append([]*Node(nil), s.nodes...) }
 
