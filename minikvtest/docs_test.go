@@ -31,19 +31,42 @@ repository, in minikvtest/recipes_test.go, and this page is made from them:
 ` + "`go test ./minikvtest -run TestTestingDocument -rewrite`" + `
 
 In other languages the same is done with ` + "`minikv --control`" + `; see control.md.
-Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by itself, in a thousand
-simulated worlds, and tells the shortest story, why it happened and what would have saved it, with a page that
-shows it: for a lock that is written against lockclient's Transport and Runtime.
+Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by itself: see the end of this page.
 
-Three things to know before:
+Four things to know before:
 
 - Time is the computer's, unless the test asks for ` + "`minikvtest.Virtual()`" + `. In a
   bubble of testing/synctest it is the bubble's.
 - What a rule loses is lost as a network loses it: the connection stays silent
   from then on, or breaks, if the rule says Close. Many clients send a command
-  again by themselves; switch that off to see what the lock itself does.
+  again by themselves; switch that off to see what the lock itself does. On silence
+  go-redis waits for its ReadTimeout, and for a context's end only with ContextTimeoutEnabled.
 - In a bubble everything must end before the test does: close clients. In a cluster
   go-redis looks for new masters once a minute, unless ClusterStateReloadInterval says otherwise.
+- A subtest uses its parent's servers by In(t), so that it fails for itself.
+`
+	testingTail = `
+## Faults that nobody has thought of
+
+A lock that is written against lockclient's Transport and Runtime is tried by ` + "`simtest.Run`" + ` in a thousand simulated
+worlds, and a failing test prints the shortest story, with the line that replays it. sim/simtest/example_test.go is such
+a lock, ARCHITECTURE.md has all that a scenario may say. What it asks for decides what is found, in a lock that is otherwise right:
+
+| the scenario says | the mistake that it finds |
+|---|---|
+| ` + "`expect exclusion=holds`, `faults delay lost-reply drop`" + ` | the lease counts from the reply, not from the request |
+| ` + "`expect theft=holds`, `faults delay pause`" + ` | the release asks who has the lock, and deletes it then, or does not ask |
+| ` + "`expect fencing=holds`, `faults delay pause`, `world … fence=on`" + ` | the fencing token does not grow with each grant |
+| ` + "`expect progress=holds`, `faults drop lost-reply lost-message`, `world … bound=30s`" + ` | who waits is woken by a message alone |
+| ` + "`expect own=holds`" + ` | what a Checker of your own says (sim.Own's Check) |
+
+- A pause longer than the lease, or a clock that goes wrong, ends the exclusion of every lock that rests on a lease: its
+  holder cannot know. There ask for theft and fencing, and for exclusion among the other faults.
+- Where hold= is short beside ttl=, much of this does no harm. Where the lease is renewed let it be longer.
+- A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. One that blocks, such as
+  BLPOP, keeps the client's other requests waiting, unless the world line says pool=on. There is no pipeline, and what
+  would be a transaction is a script.
+- The first requests of a run say EVALSHA and get NOSCRIPT: a story may lose just that reply.
 `
 )
 
@@ -66,7 +89,7 @@ func TestTestingDocument(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, count, 10)
-	keep(t, testingDoc, text)
+	keep(t, testingDoc, text+testingTail)
 }
 
 // code is declarations of a file as a block.
