@@ -219,6 +219,37 @@ func TestRecipeStalledHolder(t *testing.T) {
 	s.CheckGet(t, "orders:42", "b")
 }
 
+// A release in two steps ends another's lock
+//
+// GET says that the lock is still one's own, and when DEL arrives it is not any more.
+// Overlaps does not tell of that, as no DEL says in whose name it comes: look
+// whether the lock of the other is still there.
+func TestRecipeReleaseInTwoSteps(t *testing.T) {
+	ctx := t.Context()
+	s := minikvtest.Run(t, minikvtest.Virtual())
+	a, b := connect(t, s.Servers), connect(t, s.Servers)
+	_, err := take(ctx, a, "orders:42", "a", 5*time.Second)
+	require.NoError(t, err)
+
+	stall := s.Inject(minikvtest.On("DEL").Nth(1).Delay(10 * time.Second))
+	released := make(chan error)
+	go func() {
+		if owner, err := a.Get(ctx, "orders:42").Result(); err != nil || owner != "a" {
+			released <- err
+			return
+		}
+		released <- a.Del(ctx, "orders:42").Err()
+	}()
+	stall.Wait(t, 1)
+	s.Clock().Advance(6 * time.Second)
+	taken, err := take(ctx, b, "orders:42", "b", 30*time.Second)
+	require.NoError(t, err)
+	require.True(t, taken)
+	s.Clock().Advance(4 * time.Second)
+	require.NoError(t, <-released)
+	require.False(t, s.Exists("orders:42"), "b has lost it, and is told nothing")
+}
+
 // The server forgets scripts, or asks for patience
 //
 // A restart empties the script cache, so EVALSHA gets NOSCRIPT; a server that
