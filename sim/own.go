@@ -25,7 +25,8 @@ type Own struct {
 	// ends it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
 	// Check, if set, makes the check that is called own, whatever name its results have:
-	// it sees a run's events. The names are those of the actors. A search of orders then leaves hardly any
+	// it sees a run's events, of which only the numbers count: Key, Text and Details are empty
+	// in most runs. The names are those of the actors. A search of orders then leaves hardly any
 	// order out, as the check may look at all of them: it takes small worlds.
 	Check func(names check.Names) check.Checker
 	// Alive, if set, is called by each run every few thousand steps and at its end,
@@ -75,7 +76,9 @@ func (c *Client) Reads() bool { return c.c.reads() }
 // Runtime is the client's clock, its way to wait and to spawn.
 func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 
-// Transports are the client's connections, one for each master with its replicas.
+// Transports are the client's connections, one for each master with its replicas. A command
+// that blocks, such as BLPOP, keeps the client's other requests there waiting until it is
+// answered, unless the world line says pool=on.
 func (c *Client) Transports() (list []lockclient.Transport) {
 	for _, g := range c.c.p.w.groups {
 		list = append(list, &transport{p: c.c.p, group: g})
