@@ -21,6 +21,7 @@ var (
 	permitAcquire    = embedded("permit_acquire")
 	permitAcquire316 = embedded("permit_acquire_316")
 	permitRelease    = embedded("permit_release")
+	permitRenew      = embedded("permit_renew")
 	permitExtend     = embedded("permit_extend")
 	permitCount      = embedded("permit_count")
 	permitSet        = embedded("permit_set")
@@ -137,15 +138,20 @@ func (p permits) reentrant() bool { return false }
 
 func (p permits) defaultLease() time.Duration { return p.client.watchdog }
 
-// renewal names one permit at a time: each comes with the date.
+// renewal names one permit at a time: each comes with the date. Dates are no leases: a
+// script that sets one whatever there is would cut it when it comes late.
 func (p permits) renewal() *renewal {
 	return &renewal{batch: 1, call: func(batch []*hold, lease time.Duration) call {
-		c := p.client
-		now := c.rt.WallMillis()
-		keys := []string{p.key, permitTable(p.key), permitsChannel(p.key)}
-		return call{permitExtend, keys,
-			c.announced(p.id(batch[0].owner), decimal(now+lease.Milliseconds()), decimal(now))}
+		return p.dated(permitRenew, batch[0].owner, lease)
 	}}
+}
+
+// dated calls a script that gives a permit the lease from now on.
+func (p permits) dated(script *Script, owner string, lease time.Duration) call {
+	c := p.client
+	now := c.rt.WallMillis()
+	keys := []string{p.key, permitTable(p.key), permitsChannel(p.key)}
+	return call{script, keys, c.announced(p.id(owner), decimal(now+lease.Milliseconds()), decimal(now))}
 }
 
 func (p permits) newOwner(context.Context, string) (string, error) {
@@ -243,10 +249,11 @@ func (p permits) recall(owner string, patience time.Duration, doubtful bool) {
 	})
 }
 
-// extend replaces the lease as the watchdog does.
+// extend replaces the lease, also by a shorter one.
 func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	known, err := p.client.prolongAll(ctx, []*hold{h.hold}, lease)
-	if known != nil && !known[0] {
+	q := p.dated(permitExtend, h.hold.owner, lease)
+	reply, err := p.client.evalSyncedOnce(ctx, &q)
+	if (err == nil || err == ErrReplication) && reply.Int != 1 {
 		return ErrLost
 	}
 	return err

@@ -93,6 +93,8 @@ var mutations = []mutation{
 		"semaphore.go", "return n > 0, w.semaphore.client.poll, err", "return n > 0, time.Hour, err"}}},
 	{"expired_permit_comes_back", "permits whose lease has ended come back", []edit{{
 		"scripts/permit_acquire.lua", "if #ended > 0 then", "if false then"}}},
+	{"late_renewal_cuts_no_permit", "a renewal never brings a deadline forward", []edit{{
+		"scripts/permit_renew.lua", "if tonumber(deadline) < tonumber(ARGV[2]) then", "if true then"}}},
 	{"latch_opens_for_all_who_wait", "waiters of a latch look again", []edit{{
 		"latch.go", "return count <= 0, c.poll, nil", "return count <= 0, time.Hour, nil"}}},
 	{"failed_subscription_is_repeated", "a subscription that failed is forgotten", []edit{
