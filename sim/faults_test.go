@@ -70,6 +70,11 @@ func TestFaultsOfRows(t *testing.T) {
 			"at 0s start c1\nat 100ms pause c1 for=4s\nat 2500ms start c2\nat 3s move lock:1 m3\n", "theft", "violated"},
 		"a permit is given back by its id": {"lock=permits clients=3 permits=2 hold=1s rounds=4",
 			"at 0s start all\nat 2s partition c1 m1 for=50s\n", "theft", "holds"},
+		"a permit's lease ends by the clocks of clients: that of the server may be behind": {
+			"lock=permits clients=2 ttl=3s renew=off hold=5s rounds=1",
+			"at 0s clock m1 jump=-1s\nat 0s start c1\nat 100ms crash c1\nat 2s start c2\n", "theft", "holds"},
+		"or ahead": {"lock=permits clients=2 ttl=3s renew=off hold=2s rounds=1",
+			"at 0s clock m1 jump=+5s\nat 0s clock c2 jump=+4s\nat 0s start c1\nat 100ms start c2\n", "theft", "violated"},
 		"a replica may not have heard of a lock": {"profile=redisson replicas=1 lag=2s clients=2 guards=1 hold=5s",
 			"at 0s start all\n", "guard", "violated"},
 		"the master has heard of it": {"replicas=1 lag=2s clients=2 guards=1 hold=5s",
@@ -173,12 +178,13 @@ func TestClaims(t *testing.T) {
 	} {
 		n.byHand(command...)
 	}
+	nobody := func(claim) *process { return nil }
 	had := []claim{{"lock:1", "a"}, {"lock:1", "b"}, {"lock:1", "late"}, {"lock:1.1", "c"}, {"lock:1.2", "token"},
 		{"lock:1.3", "expired"}, {"lock:2.1", "lapsed"}, {"lock:2.1", "permit"}}
-	require.Equal(t, had, n.claimed(nil))
+	require.Equal(t, had, n.claimed(nil, nobody))
 	w.now += 1001 * time.Millisecond
 	has := slices.DeleteFunc(had, func(c claim) bool { return c.of == "late" || c.of == "expired" || c.of == "lapsed" })
-	require.Equal(t, has, n.claimed(nil))
+	require.Equal(t, has, n.claimed(nil, nobody))
 	require.True(t, n.engine.Keyspace().DB(0).Stale([]byte("lock:1.3")), "it is still there")
 }
 

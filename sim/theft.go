@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +53,10 @@ func (c *claims) change(n *node, happen func(), whose func(claim) *process) {
 	if c.owners == nil {
 		c.owners = map[claim]*process{}
 	}
-	c.before = n.claimed(c.before[:0])
+	owner := func(is claim) *process { return cmp.Or(c.owners[is], whose(is)) }
+	c.before = n.claimed(c.before[:0], owner)
 	happen()
-	c.after = n.claimed(c.after[:0])
+	c.after = n.claimed(c.after[:0], owner)
 	for _, is := range c.after {
 		if !slices.Contains(c.before, is) {
 			c.owners[is] = whose(is)
@@ -71,12 +73,12 @@ func (n *node) steals(p *process, stolen []*process, cause uint64) {
 
 // claimed appends all that is taken on the node and has not ended, in the order of
 // the keys. To look removes nothing that has expired. A Sentinel has nothing.
-func (n *node) claimed(taken []claim) []claim {
+func (n *node) claimed(taken []claim, owner func(claim) *process) []claim {
 	if n.engine == nil {
 		return taken
 	}
 	for i := range n.w.lockKeys {
-		taken = n.w.lockKeys[i].claimed(n, taken)
+		taken = n.w.lockKeys[i].claimed(n, taken, owner)
 	}
 	return taken
 }
@@ -103,7 +105,7 @@ func lockKeys(locks int) (list []lockKey) {
 	return list
 }
 
-func (k *lockKey) claimed(n *node, taken []claim) []claim {
+func (k *lockKey) claimed(n *node, taken []claim, owner func(claim) *process) []claim {
 	db, first := n.engine.Keyspace().DB(0), len(taken)
 	switch living(db, k.key) {
 	case datastore.Hash:
@@ -115,9 +117,11 @@ func (k *lockKey) claimed(n *node, taken []claim) []claim {
 		})
 	case datastore.String:
 		if living(db, k.leases) == datastore.ZSet { // whose scores, dates, are floating point
-			now := strconv.FormatInt(n.clock.Wall().UnixMilli(), 10)
-			for _, permit := range n.byHand("ZRANGEBYSCORE", string(k.leases), "("+now, "+inf").List {
-				taken = append(taken, claim{k.name, permit.Str})
+			permits := n.byHand("ZRANGE", string(k.leases), "0", "-1", "WITHSCORES").List
+			for i := 0; i+1 < len(permits); i += 2 {
+				if is := (claim{k.name, permits[i].Str}); !n.isOver(permits[i+1].Str, owner(is)) {
+					taken = append(taken, is)
+				}
 			}
 		}
 		if owner, _, _ := db.String(k.key); len(taken) == first && !isNumber(owner) {
@@ -126,6 +130,17 @@ func (k *lockKey) claimed(n *node, taken []claim) []claim {
 	}
 	slices.SortFunc(taken[first:], func(a, b claim) int { return strings.Compare(a.of, b.of) })
 	return taken
+}
+
+// isOver tells whether the deadline of a permit has passed: it is a date of its owner, as
+// whose it counts, and nothing to the server.
+func (n *node) isOver(deadline string, owner *process) bool {
+	clock := &n.clock
+	if owner != nil {
+		clock = owner.clock
+	}
+	date, err := strconv.ParseInt(deadline, 10, 64)
+	return err == nil && date <= clock.Wall().UnixMilli()
 }
 
 var modeField = []byte("mode")
