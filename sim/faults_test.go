@@ -82,6 +82,8 @@ func TestFaultsOfRows(t *testing.T) {
 		"a read-write lock is asked of the master": {
 			"profile=redisson lock=rw replicas=1 lag=2s clients=2 guards=1 hold=5s",
 			"at 0s start all\n", "guard", "holds"},
+		"a writer that reads on has a read-write lock all the time": {
+			"lock=rw downgrade=on clients=3 guards=1 hold=10ms think=0s", "at 0s start all\n", "guard", "holds"},
 		"a client that starts again has the same clock": {
 			"clients=2 lock=permits permits=1 ttl=10s renew=off hold=8s rounds=1 delay=5ms",
 			"at 0s start c1\nat 1s clock c2 jump=+30s\nat 1s crash c2 for=1s\n", "capacity", "violated"},

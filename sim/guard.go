@@ -55,11 +55,11 @@ func (c *client) guarding() part {
 	case "rw":
 		rw := of.RW(name)
 		return guard{c, func(ctx context.Context) (bool, error) {
-			reads, err := rw.R().IsLocked(ctx)
-			if err != nil || reads {
-				return reads, err
+			writes, err := rw.W().IsLocked(ctx) // first, as a writer may read on between the two questions
+			if err != nil || writes {
+				return writes, err
 			}
-			return rw.W().IsLocked(ctx)
+			return rw.R().IsLocked(ctx)
 		}}
 	}
 	return guard{c, of.Mutex(name).IsLocked}
