@@ -85,6 +85,9 @@ func (c *Client) doubt(h *hold, lease time.Duration, more int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(err, ErrUnknown) {
+		if date := validity(h.asked, lease); h.least == 0 || date < h.dated {
+			h.dated = date
+		}
 		h.unsureOf(lease, now+c.timeout)
 	}
 	h.doubtful += more
@@ -190,7 +193,24 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.least > 0 {
 		lease = min(lease, h.least)
 	}
-	return validity(sent, lease)
+	until := validity(sent, lease)
+	if h.space == permitSpace {
+		until = min(until, h.date(sent))
+	}
+	return until
+}
+
+// date returns the Mono time at which a permit may end by a date that another request brings
+// than the one that was sent at sent: by an Extend that is under way, or of unknown outcome.
+func (h *hold) date(sent time.Duration) time.Duration {
+	date := noEnd
+	if h.least > 0 {
+		date = h.dated
+	}
+	if h.line.taken > 0 && h.asked < sent {
+		date = min(date, validity(h.asked, h.lease))
+	}
+	return date
 }
 
 // extending notes that a new lease is asked for at sent, and returns it. A

@@ -59,6 +59,7 @@ type hold struct {
 	lease    time.Duration // as the last acquisition or Extend set it
 	least    time.Duration // the shortest that a request of unknown outcome may yet bring into force; 0: none may
 	unsure   time.Duration // Mono time until which that may come, and a hold that follows heeds it, too
+	dated    time.Duration // of a permit, whose deadline is a date: Mono time at which that may have it end
 	asked    time.Duration // Mono time at which a lease was last asked for, but by the watchdog
 	until    time.Duration // Mono time until which it may be relied on
 	ends     time.Duration // Mono time at which the server has ended it, whatever came into force

@@ -44,3 +44,37 @@ func TestWaiterLooksAgainBeforeALongLeaseEnds(t *testing.T) {
 		})
 	}
 }
+
+// The deadline of a permit is a date, so an Extend that comes late brings one from before:
+// what was renewed meanwhile, or while it is under way, may end with that. What was renewed
+// when it cannot come any more counts in full.
+func TestLateExtendOfAPermitBringsADate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rt := lockclient.System()
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "permit-extend" {
+				time.Sleep(time.Second)
+				return lockclient.Reply{}, context.DeadlineExceeded
+			}
+			return counted(script, keys)
+		}}
+		c := lockclient.New(w, rt, lockclient.WithWatchdog(3*time.Second), lockclient.WithTimeout(time.Second))
+		defer c.Close()
+		began := rt.Mono()
+		h, err := c.PermitSemaphore("a").Permit().Lock(t.Context())
+		require.NoError(t, err)
+		valid := 3*time.Second - 30*time.Millisecond - 2*time.Millisecond
+		until := func(at time.Duration) time.Duration {
+			time.Sleep(began + at - rt.Mono())
+			return h.Until() - began
+		}
+		time.Sleep(500 * time.Millisecond)
+		extended := make(chan error)
+		go func() { extended <- h.Extend(t.Context(), 3*time.Second) }()
+		assert.Equal(t, 500*time.Millisecond+valid, until(1100*time.Millisecond), "while it is under way")
+		require.ErrorIs(t, <-extended, lockclient.ErrUnknown)
+		assert.Equal(t, 500*time.Millisecond+valid, until(2100*time.Millisecond), "it may yet come")
+		assert.Equal(t, 3*time.Second+valid, until(3100*time.Millisecond), "it cannot any more")
+		require.NoError(t, h.Unlock(t.Context()))
+	})
+}
