@@ -123,8 +123,8 @@ func subject(e *trace.Event) trace.Actor {
 	return e.Actor
 }
 
-// culprits are the clients whose events made a check fail; nil if none did, or if somebody
-// waited too long: then the others have to do with it.
+// culprits are the clients whose events made a check fail, with those whom it takes to
+// see why; nil if none did, or if somebody waited too long: then all have to do with it.
 func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool {
 	var involved map[trace.Actor]bool
 	for _, r := range results {
@@ -140,9 +140,35 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 				involved = map[trace.Actor]bool{0: true}
 			}
 			involved[who] = true
+			for _, other := range against(r.Check, events[:n]) {
+				involved[other] = true
+			}
 		}
 	}
 	return involved
+}
+
+// against are the clients that the last of these events, which made a check fail, was about:
+// who was robbed, or who had what was given once more, or said to be free.
+func against(check string, events []trace.Event) (who []trace.Actor) {
+	e := &events[len(events)-1]
+	switch check {
+	case "theft":
+		return []trace.Actor{e.Peer}
+	case "capacity", "guard":
+		for _, o := range events {
+			switch {
+			case o.Lock != e.Lock:
+			case o.Kind == trace.Hold:
+				who = append(who, o.Actor)
+			case o.Kind == trace.Release || o.Kind == trace.Lost:
+				if i := slices.Index(who, o.Actor); i >= 0 {
+					who = slices.Delete(who, i, i+1)
+				}
+			}
+		}
+	}
+	return who
 }
 
 // Confirms reports whether an execution asked what replicas have.

@@ -139,3 +139,35 @@ func TestStoryTellsForWhomSomebodyWaits(t *testing.T) {
 		require.Equal(t, test.want, told, name)
 	}
 }
+
+// A story tells of those, too, without whom nobody sees why a promise was broken: who was
+// robbed, and who had what was given once more. It leaves out others.
+func TestStoryTellsAgainstWhom(t *testing.T) {
+	const m1, c1, c2, c3 = 1, 2, 3, 4
+	of := func(kind trace.Kind, who trace.Actor) trace.Event {
+		return trace.Event{Kind: kind, Actor: who, Lock: 1}
+	}
+	steal := trace.Event{Kind: trace.Steal, Actor: c2, Peer: c1}
+	for name, c := range map[string]struct {
+		events []trace.Event // the last of which is named
+		told   []uint64
+	}{
+		"theft": {[]trace.Event{of(trace.Hold, c3), of(trace.Release, c3), of(trace.Hold, c1), of(trace.Hold, c2),
+			of(trace.Lost, c2), steal}, []uint64{3, 4, 5, 6}},
+		"capacity": {[]trace.Event{of(trace.Hold, c3), of(trace.Release, c3), of(trace.Hold, c1), of(trace.Hold, c2),
+			of(trace.Release, c2), of(trace.Hold, c2)}, []uint64{3, 4, 5, 6}},
+		"guard": {[]trace.Event{of(trace.Hold, c3), of(trace.Lost, c3), of(trace.Hold, c1), of(trace.Hold, c2),
+			of(trace.Release, c2), of(trace.Hold, c2), of(trace.Told, c3)}, []uint64{1, 2, 3, 4, 5, 6, 7}},
+	} {
+		for i := range c.events {
+			c.events[i].N = uint64(i + 1)
+		}
+		last := uint64(len(c.events))
+		var told []uint64
+		violated := []check.Result{{Check: name, Verdict: check.Violated, Events: []uint64{last}}}
+		for _, e := range Decisive(c.events, violated, 20) {
+			told = append(told, e.N)
+		}
+		require.Equal(t, c.told, told, name)
+	}
+}
