@@ -107,12 +107,14 @@ func (x *explainer) assumption(step sim.Step) string {
 }
 
 // followed is what the crash of a server took away, by what came of it while a lease
-// lasts: it came back without some of its data, or another took its place.
+// lasts: it came back without some of its data, or another took its place, be it that
+// it was back by then and serves on.
 func (x *explainer) followed(step sim.Step) string {
 	crash := x.effect(step, trace.Crash)
 	if crash == nil {
 		return soonBack
 	}
+	back := false
 	for i := range x.events[crash.N:] {
 		switch e := &x.events[int(crash.N)+i]; {
 		case e.At >= crash.At+x.story.World.Load.TTL:
@@ -120,12 +122,23 @@ func (x *explainer) followed(step sim.Step) string {
 		case e.Kind == trace.Restart && e.Peer == crash.Peer && (e.A == 0 || e.B > 0):
 			return remembered
 		case e.Kind == trace.Restart && e.Peer == crash.Peer:
-			return soonBack
-		case e.Kind == trace.Promote && !x.independent():
+			back = true
+		case e.Kind == trace.Promote && !x.independent() && (!back || x.servesOn(crash.Peer, e.N)):
 			return oneMaster
 		}
 	}
 	return soonBack
+}
+
+// servesOn reports whether a server granted something after an event.
+func (x *explainer) servesOn(server trace.Actor, n uint64) bool {
+	return slices.ContainsFunc(x.events[n:], func(e trace.Event) bool {
+		by := uint64(0)
+		if e.Kind == trace.Hold {
+			by = x.grant(e.N)
+		}
+		return by > 0 && x.events[by-1].Actor == server
+	})
 }
 
 // still is what the pause of a client took away.
