@@ -107,14 +107,16 @@ func (x *explainer) assumption(step sim.Step) string {
 }
 
 // followed is what the crash of a server took away, by what came of it while a lease
-// lasts: it came back without some of its data, or another took its place, be it that
-// it was back by then and serves on.
+// lasts: it came back without some of its data, or another took its place. That it came
+// back, and served on beside that one, made two masters, whenever it was.
 func (x *explainer) followed(step sim.Step) string {
 	crash := x.effect(step, trace.Crash)
-	if crash == nil {
+	switch {
+	case crash == nil:
 		return soonBack
+	case x.servesOn(crash):
+		return oneMaster
 	}
-	back := false
 	for i := range x.events[crash.N:] {
 		switch e := &x.events[int(crash.N)+i]; {
 		case e.At >= crash.At+x.story.World.Load.TTL:
@@ -122,23 +124,29 @@ func (x *explainer) followed(step sim.Step) string {
 		case e.Kind == trace.Restart && e.Peer == crash.Peer && (e.A == 0 || e.B > 0):
 			return remembered
 		case e.Kind == trace.Restart && e.Peer == crash.Peer:
-			back = true
-		case e.Kind == trace.Promote && !x.independent() && (!back || x.servesOn(crash.Peer, e.N)):
+			return soonBack
+		case e.Kind == trace.Promote && !x.independent():
 			return oneMaster
 		}
 	}
 	return soonBack
 }
 
-// servesOn reports whether a server granted something after an event.
-func (x *explainer) servesOn(server trace.Actor, n uint64) bool {
-	return slices.ContainsFunc(x.events[n:], func(e trace.Event) bool {
-		by := uint64(0)
-		if e.Kind == trace.Hold {
-			by = x.grant(e.N)
+// servesOn reports whether a server that has crashed granted something when another had
+// become master.
+func (x *explainer) servesOn(crash *trace.Event) bool {
+	other := false
+	for i := range x.events[crash.N:] {
+		switch e := &x.events[int(crash.N)+i]; {
+		case e.Kind == trace.Promote && !x.independent():
+			other = e.Peer != crash.Peer
+		case e.Kind == trace.Hold && other:
+			if by := x.grant(e.N); by > 0 && x.events[by-1].Actor == crash.Peer {
+				return true
+			}
 		}
-		return by > 0 && x.events[by-1].Actor == server
-	})
+	}
+	return false
 }
 
 // still is what the pause of a client took away.

@@ -95,6 +95,10 @@ func TestBrokenAssumptions(t *testing.T) {
 			"sentinels=3 down-after=2s sync=on delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\n" +
 			"at 3445ms start c1\nat 5s start c2\nrun for=6s seed=2\n",
 			"there is one master at a time, and it has what was acknowledged"},
+		"and when leases have ended by then": {"world lock=fenced ttl=3s rounds=1 replicas=1 sentinels=3 down-after=2s " +
+			"sync=on delay=1ms lag=1ms\nexpect fencing=violated\nat 0s crash m1 for=3s\nat 4s start c2\n" +
+			"at 10s start c1\nrun for=11s seed=2\n",
+			"there is one master at a time, and it has what was acknowledged"},
 		"a replica that is ahead of time": {"world replicas=1 sync=on ttl=10s renew=off hold=8s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\nat 0s clock r1 jump=+20s\nat 100ms start c1\nat 2s failover r1 outage=200ms\n" +
 			"at 3s start c2\nrun for=5s seed=1\n", "a server's clock measures a lease as true time does"},
