@@ -64,6 +64,14 @@ var changes = []change{
 		}
 		return s.With("sync", "on")
 	}},
+	{"a replica for each write (min-replicas=1)", func(s *sim.Scenario) (*sim.Scenario, error) {
+		w := &s.World
+		comesBack := w.Watched > 0 || w.Cluster // who was master is a replica then; else none would be left
+		if w.Replicas == 0 || !comesBack || !w.Sync || w.MinGood > 0 {
+			return nil, errSenseless
+		}
+		return s.With("min-replicas", "1")
+	}},
 	{"connections that are closed abortively (abort=on)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		isCut := func(step sim.Step) bool { return step.Verb == "partition" }
 		if !s.World.Pool || s.World.Abort || !slices.ContainsFunc(s.Steps, isCut) {

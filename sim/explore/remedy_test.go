@@ -49,6 +49,25 @@ func TestRemediesAreTriedToTheEnd(t *testing.T) {
 		effects["connections that are closed abortively (abort=on)"], "it meets the holder")
 }
 
+// Who needs a replica to write is no use where there is none any more behind a failover:
+// it is tried where the old master comes back as one.
+func TestWritesThatNeedAReplica(t *testing.T) {
+	const name, story = "a replica for each write (min-replicas=1)", "lock=mutex ttl=6s renew=off hold=12s rounds=1 " +
+		"replicas=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\nat 3445ms start c1\n"
+	_, effects := explained(t, "world sentinels=3 down-after=2s sync=on "+story+"at 5s start c2\nrun for=6s seed=2\n")
+	require.Regexp(t, `^exclusion is not violated in \d+ variants`, effects[name])
+	for _, world := range []string{
+		"sync=on", "sentinels=3 down-after=2s", "sentinels=3 down-after=2s sync=on min-replicas=1",
+	} {
+		p := problem(t, "world "+world+" "+story+"run for=6s seed=2\n")
+		for _, c := range changes {
+			if _, err := c.make(p.Scenario); c.name == name {
+				require.ErrorIs(t, err, errSenseless, world)
+			}
+		}
+	}
+}
+
 // Tokens that begin again do not help, and a remedy that cannot apply is not offered:
 // latches and semaphores have no leases.
 func TestSenselessRemedies(t *testing.T) {
