@@ -49,8 +49,9 @@ Four things to know before:
 ## Faults that nobody has thought of
 
 A lock that is written against lockclient's Transport and Runtime is tried by ` + "`simtest.Run`" + ` in a thousand simulated
-worlds, and a failing test prints the shortest story, with the line that replays it. sim/simtest/example_test.go is such
-a lock, ARCHITECTURE.md has all that a scenario may say. What it asks for decides what is found, in a lock that is otherwise right:
+worlds. A failing test prints the shortest story, why it happened and what would have saved it, with the line that
+replays it and a page that shows it. sim/simtest/example_test.go is such a lock, ARCHITECTURE.md has all that a
+scenario may say. What it asks for decides what is found, in a lock that is otherwise right:
 
 | the scenario says | the mistake that it finds |
 |---|---|

@@ -174,14 +174,8 @@ func (t *teller) around(v *check.Result) []string {
 			t.pick(n, helpful)
 			t.granted(n, last)
 		}
-	case "fencing":
-		for n := e.N - 1; n > 0; n-- {
-			if w := t.event(n); w.Kind == trace.Write && w.Lock == e.Lock && w.Peer != e.Peer && w.A >= e.A {
-				t.pick(n, helpful)
-				t.pick(t.heldBy(w), spare)
-				break
-			}
-		}
+	case "fencing": // the write that came before, and the stale one
+		t.pick(t.heldBy(t.event(v.Events[0])), spare)
 		t.pick(t.heldBy(e), helpful)
 		t.granted(t.heldBy(e), spare)
 	case "leak", "holds":
