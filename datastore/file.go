@@ -130,16 +130,16 @@ func (db *DB) SavedBytes(key []byte, compress bool) int {
 	return len(w.b) - 1
 }
 
-// ListNodes is how many nodes Redis would keep the list under key in, and
-// their size in bytes.
-func (db *DB) ListNodes(key []byte) (nodes, bytes int) {
+// ListNodes is how many nodes Redis would keep the list under key in, its
+// length, and the nodes' size in bytes.
+func (db *DB) ListNodes(key []byte) (nodes, length, bytes int) {
 	e := db.peek(key)
 	if e == nil || e.value.kind != List {
-		return 0, 0
+		return 0, 0, 0
 	}
 	for _, packed := range listNodes(e.value.list) {
 		nodes++
 		bytes += len(packed)
 	}
-	return nodes, bytes
+	return nodes, e.value.length(), bytes
 }

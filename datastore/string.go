@@ -9,6 +9,15 @@ func (db *DB) String(key []byte) (text string, ok bool, err error) {
 	return e.value.text(), true, nil
 }
 
+// PeekString is the string under key, when it is one; looking at it is no access.
+func (db *DB) PeekString(key []byte) (text string, ok bool) {
+	e := db.peek(key)
+	if e == nil || e.value.kind != String {
+		return "", false
+	}
+	return e.value.text(), true
+}
+
 // SetString puts a string under key, over a value of any kind. The deadline is
 // in Unix milliseconds, NoDeadline or KeepDeadline.
 func (db *DB) SetString(key, text []byte, deadline int64) {

@@ -136,8 +136,7 @@ func runDebugObject(c *Call) resp.Value {
 	clock := lruClock(c.Node.cfg.Clock.Wall().Add(-idle))
 	text := fmt.Sprintf("Value at:%#x refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
 		int64(0x7f0000000000), c.refCount(key), encoding, c.DB.SavedBytes(key, compress), clock, idle/time.Second)
-	if nodes, bytes := c.DB.ListNodes(key); nodes > 0 {
-		length, _ := c.DB.ListLen(key)
+	if nodes, length, bytes := c.DB.ListNodes(key); nodes > 0 {
 		text += fmt.Sprintf(" ql_nodes:%d ql_avg_node:%.2f ql_listpack_max:%s ql_compressed:%d ql_uncompressed_size:%d",
 			nodes, float64(length)/float64(nodes), c.Node.conf.get("list-max-listpack-size"),
 			flag(c.Node.conf.get("list-compress-depth") != "0"), bytes)
@@ -287,11 +286,11 @@ func runDebugReplyBuffer(c *Call) resp.Value {
 func runDebugSDSLen(c *Call) resp.Value {
 	const header = 3
 	key := c.Args[2]
-	text, ok, err := c.DB.String(key)
+	text, ok := c.DB.PeekString(key)
 	switch encoding := c.DB.Encoding(key); {
 	case encoding == "":
 		return resp.Err(errNoKey)
-	case err != nil || !ok || encoding == "int":
+	case !ok || encoding == "int":
 		return resp.Err("ERR Not an sds encoded string.")
 	case encoding == "embstr":
 		return sdsReply(key, text, datastore.Allocated(16+header+len(text)+1)-16)

@@ -86,7 +86,7 @@ func (c *Call) refCount(key []byte) int64 {
 	if c.DB.Encoding(key) != "int" || c.DB.Copied(key) {
 		return 1
 	}
-	text, _, _ := c.DB.String(key)
+	text, _ := c.DB.PeekString(key)
 	n, _ := datastore.ParseInteger(text)
 	policy := c.Node.conf.get("maxmemory-policy")
 	evicts := strings.HasSuffix(policy, "-lfu") || strings.HasSuffix(policy, "-lru")

@@ -120,6 +120,7 @@ func scanKey(
 		return scanReply(0, nil)
 	case kind:
 	default:
+		c.DB.Touch(c.Args[1])
 		return resp.Err(errWrongType)
 	}
 	opt, bad := parseScan(c.Args[3:], false)

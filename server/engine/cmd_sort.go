@@ -151,6 +151,7 @@ func (o *sortOptions) load(c *Call) (texts []string, bad string) {
 			texts = append(texts, m.Name)
 		}
 	default:
+		c.DB.Touch(key)
 		return nil, errWrongType
 	}
 	return texts, ""
