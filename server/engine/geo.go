@@ -81,11 +81,26 @@ func geoScore(p geoPoint) float64 { return float64(encodeGeo(p, geoWorld, geoSte
 
 // geoDecode is the middle of the cell that a score names.
 func geoDecode(score float64) geoPoint {
-	b := geoCell{uint64(score), geoStep}.box()
+	b := geoCell{geoBits(score), geoStep}.box()
 	return geoPoint{
 		long: min(max((b.minLong+b.maxLong)/2, -geoLongMax), geoLongMax),
 		lat:  min(max((b.minLat+b.maxLat)/2, -geoLatMax), geoLatMax),
 	}
+}
+
+// geoBits is a score as a number of 64 bits, also one that no point has: ZADD takes any.
+// Beyond the range it is what C makes of it on x86-64.
+func geoBits(score float64) uint64 {
+	const half, whole = 1 << 63, 1 << 64
+	switch {
+	case score >= whole:
+		return 0
+	case score >= half:
+		return uint64(score)
+	case score < -half:
+		return half
+	}
+	return uint64(int64(score))
 }
 
 // geoText is the standard geohash of a point, eleven characters.
