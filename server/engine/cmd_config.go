@@ -18,25 +18,32 @@ var configCommands = []Command{
 }
 
 // runConfigGet is CONFIG GET pattern [pattern ...], in alphabetical order. A
-// name that is no pattern is shown as it was asked for.
+// name that is no pattern is shown as it was asked for; of several spellings the first
+// counts.
 func runConfigGet(c *Call) resp.Value {
 	var names []string
+	seen := map[string]bool{} // in small letters: the first spelling counts
+	add := func(name string) {
+		if lower := strings.ToLower(name); !seen[lower] {
+			seen[lower] = true
+			names = append(names, name)
+		}
+	}
 	for _, arg := range c.Args[2:] {
 		name, pattern := string(arg), resp.CString(arg)
 		if !strings.ContainsAny(pattern, "[*?") {
 			if findParameter(name) != nil {
-				names = append(names, name)
+				add(name)
 			}
 			continue
 		}
 		for name, p := range parametersByName { //tidy:unordered sorted below
 			if !p.hidden && matchGlobFold(pattern, name) {
-				names = append(names, name)
+				add(name)
 			}
 		}
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
 	list := make([]resp.Value, 0, 2*len(names))
 	for _, name := range names {
 		list = append(list, resp.Str(name), resp.Str(c.Node.Parameter(name)))
