@@ -324,8 +324,8 @@ func (c *Call) describe(s *Session) string {
 	memory := s.footprint(args)
 	now := s.node.cfg.Clock.Mono()
 	multi := -1
-	if s.tx.active {
-		multi = len(s.tx.queue)
+	if queue, open := s.inMulti(); open {
+		multi = len(queue)
 	}
 	command := "NULL"
 	if s.last != nil {
@@ -397,7 +397,8 @@ func (s *Session) flagLetters() string {
 	add('M', s.link == toMaster)
 	add('O', s.monitors)
 	add('P', s.Subscribed())
-	add('x', s.tx.active)
+	_, open := s.inMulti()
+	add('x', open)
 	add('b', s.block != nil)
 	add('t', s.tracking.on)
 	add('R', s.tracking.broken)

@@ -51,7 +51,8 @@ type Session struct {
 // may be hundreds of thousands of them.
 type special struct {
 	tx       transaction
-	held     [][]byte // the command that a pause held back; nil: none, or it still does
+	running  []queuedCommand // those of the EXEC that runs now; nil: none does
+	held     [][]byte        // the command that a pause held back; nil: none, or it still does
 	tracking trackingState
 	outside  outside
 	monitors bool // MONITOR: is shown all commands

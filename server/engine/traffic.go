@@ -141,7 +141,8 @@ func (s *Session) footprint(args [][]byte) (f footprint) {
 	for _, arg := range args {
 		f.args += len(arg)
 	}
-	for _, queued := range s.tx.queue {
+	queue, _ := s.inMulti()
+	for _, queued := range queue {
 		f.queued += pointer * len(queued.args)
 		for _, arg := range queued.args {
 			f.queued += len(arg)
@@ -153,7 +154,7 @@ func (s *Session) footprint(args [][]byte) (f footprint) {
 		f.query = s.query.command
 	}
 	f.queryFree = max(s.query.size-f.query, 0)
-	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*len(s.tx.queue)
+	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*len(queue)
 	f.waits(s)
 	f.total += f.outside
 	if s.query.size > 0 {

@@ -85,6 +85,7 @@ func runExec(c *Call) resp.Value {
 	case tx.touched:
 		return resp.NullList
 	}
+	s.own().running = tx.queue
 	s.sendArrayHeader(len(tx.queue))
 	for _, queued := range tx.queue {
 		ends := s.closing // an earlier one has ended the connection: what follows has no reply
@@ -101,6 +102,7 @@ func runExec(c *Call) resp.Value {
 		}
 		n.pop()
 	}
+	s.own().running = nil
 	return resp.Value{}
 }
 
@@ -141,6 +143,15 @@ func (tx *transaction) enqueue(c *Call) {
 	flags := c.scriptFlags(c.Cmd.Flags)
 	tx.flags |= flags
 	tx.lacks |= ^flags
+}
+
+// inMulti are the commands between a session's MULTI and the end of its EXEC; open is
+// whether it is there.
+func (s *Session) inMulti() (queue []queuedCommand, open bool) {
+	if s.running != nil {
+		return s.running, true
+	}
+	return s.tx.queue, s.tx.active
 }
 
 // discard ends a session's transaction and its watches.
