@@ -230,13 +230,11 @@ func isRedirection(text string) bool {
 	return false
 }
 
-// runsInMulti reports whether a command runs at once inside MULTI.
+// runsInMulti reports whether a command runs at once inside MULTI. As in what follows its
+// full name counts, since SLOWLOG RESET is no RESET.
 func (cmd *Command) runsInMulti() bool {
-	if len(cmd.full) != len(cmd.Name) {
-		return false // a subcommand, such as SLOWLOG RESET
-	}
-	switch cmd.Name {
-	case "EXEC", "DISCARD", "MULTI", "WATCH", "QUIT", "RESET":
+	switch cmd.full {
+	case "exec", "discard", "multi", "watch", "quit", "reset":
 		return true
 	}
 	return false
@@ -244,9 +242,9 @@ func (cmd *Command) runsInMulti() bool {
 
 // runsSubscribed reports whether a RESP2 client with subscriptions may send a command.
 func (cmd *Command) runsSubscribed() bool {
-	switch cmd.Name {
-	case "PING", "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE",
-		"QUIT", "RESET":
+	switch cmd.full {
+	case "ping", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe",
+		"quit", "reset":
 		return true
 	}
 	return false

@@ -82,8 +82,8 @@ func (c *Call) refusesForMemory(flags Flag) bool {
 	if flags&DenyOOM != 0 {
 		return true
 	}
-	switch c.Cmd.Name {
-	case "EXEC", "DISCARD", "QUIT", "RESET":
+	switch c.Cmd.full {
+	case "exec", "discard", "quit", "reset":
 		return false
 	}
 	return c.Session.tx.active
