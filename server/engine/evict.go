@@ -15,8 +15,12 @@ const (
 	errScriptOOM = "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
 )
 
-// makeRoom evicts keys until the data fits, and reports whether it does not.
+// makeRoom evicts keys until the data fits, and reports whether it does not. While commands
+// are held back nothing may change, and room is not looked for.
 func (n *Node) makeRoom() (outOfMemory bool) {
+	if paused, _ := n.blocking.paused(); paused {
+		return false
+	}
 	if n.conf.maxMemory == 0 || n.depth > 1 || n.repl.isReplica() && n.conf.get("replica-ignore-maxmemory") == "yes" {
 		return false
 	}
