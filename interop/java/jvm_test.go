@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	startLimit = time.Minute      // for a JVM to connect
+	startLimit = time.Minute      // for a JVM to start, and for a client to connect
 	callLimit  = 10 * time.Second // for a request; no contract waits longer
 )
 
@@ -44,8 +44,8 @@ func build(t *testing.T, folder string) redisson {
 	}
 	r := read(t, folder)
 	archive := filepath.Join(folder, "target", "agent.jsa")
-	j := r.launch(t, watchdog, []string{startMinikv(t)}, "-XX:ArchiveClassesAtExit="+archive)
-	j.await(t)
+	j := r.launch(t, "-XX:ArchiveClassesAtExit="+archive)
+	j.connect(t, []string{startMinikv(t)})
 	j.end()
 	<-j.ended
 	if _, err := os.Stat(archive); err == nil {
@@ -68,34 +68,38 @@ func read(t *testing.T, folder string) redisson {
 		classpath: agent + string(os.PathListSeparator) + string(jars)}
 }
 
-// jvm is the party of a JVM with Redisson.
+// jvm is a JVM with an agent.
 type jvm struct {
 	end   func()                // has it end
 	stop  func(d time.Duration) // has it stand still for d
-	ready <-chan string         // gets its first line
 	ended chan struct{}         // closed at the end of its output
 
 	mu      sync.Mutex
 	in      io.Writer
+	clients int // how many are connected
 	lastID  int
 	answers map[string]chan string
 }
 
-// start starts an agent, and ends it with the test.
-func (r redisson) start(t *testing.T, watchdog time.Duration, masters []string) *jvm {
-	j := r.launch(t, watchdog, masters)
-	j.await(t)
-	return j
+// client is the party of one Redisson in a JVM.
+type client struct {
+	*jvm
+	id int
 }
 
-// launch begins to start an agent, with options of the JVM.
-func (r redisson) launch(t *testing.T, watchdog time.Duration, masters []string, options ...string) *jvm {
+// start starts an agent with one client, and ends it with the test.
+func (r redisson) start(t *testing.T, masters []string) *client {
+	return r.launch(t).connect(t, masters)
+}
+
+// launch starts an agent, with options of the JVM.
+func (r redisson) launch(t *testing.T, options ...string) *jvm {
 	if r.archive != "" {
 		options = append(options, "-XX:SharedArchiveFile="+r.archive)
 	}
 	arguments := slices.Concat(options, []string{"-cp", r.classpath, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-Xmx256m", "-Xlog:disable", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"interop.Agent", strconv.FormatInt(watchdog.Milliseconds(), 10)}, masters)
+		"interop.Agent", strconv.FormatInt(watchdog.Milliseconds(), 10)})
 	command := exec.Command("java", arguments...)
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
@@ -104,13 +108,13 @@ func (r redisson) launch(t *testing.T, watchdog time.Duration, masters []string,
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
+	ready := make(chan string, 1)
 	j := &jvm{in: in, end: func() { in.Close() }, ended: make(chan struct{}),
-		answers: map[string]chan string{"ready": make(chan string, 1)}}
+		answers: map[string]chan string{"ready": ready}}
 	j.stop = func(d time.Duration) {
 		_ = command.Process.Signal(syscall.SIGSTOP)
 		time.AfterFunc(d, func() { _ = command.Process.Signal(syscall.SIGCONT) })
 	}
-	j.ready = j.answers["ready"]
 	go j.listen(out)
 	t.Cleanup(func() {
 		j.end()
@@ -124,18 +128,33 @@ func (r redisson) launch(t *testing.T, watchdog time.Duration, masters []string,
 			t.Logf("Redisson %s said:\n%s", r.version, &complaints)
 		}
 	})
-	return j
-}
-
-// await returns when it has started.
-func (j *jvm) await(t *testing.T) {
 	select {
-	case <-j.ready:
+	case <-ready:
 	case <-j.ended:
 		require.FailNow(t, "the JVM ended")
 	case <-time.After(startLimit):
 		require.FailNow(t, "the JVM does not start")
 	}
+	return j
+}
+
+// connect makes one more client in the JVM.
+func (j *jvm) connect(t *testing.T, masters []string) *client {
+	j.mu.Lock()
+	j.clients++
+	c := &client{j, j.clients}
+	j.mu.Unlock()
+	asked, err := c.ask(request{"main", "client", "-", "connect", strings.Join(masters, ";")})
+	require.NoError(t, err)
+	select {
+	case answer := <-asked:
+		require.Equal(t, "ok ", answer)
+	case <-j.ended:
+		require.FailNow(t, "the JVM ended")
+	case <-time.After(startLimit):
+		require.FailNow(t, "Redisson does not connect")
+	}
+	return c
 }
 
 // listen hands the answers to those who asked.
@@ -154,10 +173,10 @@ func (j *jvm) listen(out io.Reader) {
 	close(j.ended)
 }
 
-func (j *jvm) name() string { return "Java" }
+func (c *client) name() string { return "Java" }
 
-func (j *jvm) call(q request) (string, error) {
-	asked, err := j.ask(q)
+func (c *client) call(q request) (string, error) {
+	asked, err := c.ask(q)
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +187,7 @@ func (j *jvm) call(q request) (string, error) {
 			return "", fmt.Errorf("redisson: %s %q: %s", q.verb, q.key, result)
 		}
 		return result, nil
-	case <-j.ended:
+	case <-c.ended:
 		return "", fmt.Errorf("redisson: %s %q: the JVM ended", q.verb, q.key)
 	case <-time.After(callLimit):
 		return "", fmt.Errorf("redisson: %s %q: no answer in %v", q.verb, q.key, callLimit)
@@ -176,13 +195,13 @@ func (j *jvm) call(q request) (string, error) {
 }
 
 // ask sends a request.
-func (j *jvm) ask(q request) (answer <-chan string, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.lastID++
-	id := strconv.Itoa(j.lastID)
+func (c *client) ask(q request) (answer <-chan string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastID++
+	id := strconv.Itoa(c.lastID)
 	asked := make(chan string, 1)
-	j.answers[id] = asked
-	_, err = fmt.Fprintln(j.in, id, q.thread, q.kind, q.key, q.verb, q.argument)
+	c.answers[id] = asked
+	_, err = fmt.Fprintln(c.in, id, c.id, q.thread, q.kind, q.key, q.verb, q.argument)
 	return asked, err
 }

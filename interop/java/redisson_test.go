@@ -95,7 +95,7 @@ func meet(t *testing.T, found *table, column string, built redisson, b backend) 
 		t.Cleanup(func() { server.Close() })
 		servers = append(servers, server)
 	}
-	there := built.start(t, watchdog, addresses)
+	there := built.start(t, addresses)
 
 	m := meeting{t, found, column, old, here, there, servers}
 	pairs := []pair{{here, there}, {there, here}}

@@ -85,7 +85,7 @@ func newCall(text string, args []string, owners ...string) call {
 // overheard is what Redisson sends, the first request of each script.
 func overheard(t *testing.T, built redisson) map[string]call {
 	w := newWire(t, "m1", startMinikv(t), "127.0.0.1:0")
-	agent := built.start(t, watchdog, []string{w.address})
+	agent := built.start(t, []string{w.address})
 	ask := func(thread, kind, verb, argument string) string {
 		result, err := agent.call(request{thread, kind, lockKey, verb, argument})
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package java
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -211,7 +212,7 @@ var stories = []story{
 	{name: "a replica that stands still when a fair wait ends", kind: "fair", replicated: true, wait: 1000 * ms,
 		hold: 1500 * ms, held: true, left: true, length: 20000 * ms, mishaps: []mishap{{at: 600 * ms, what: "held"}}},
 	{name: "a replica that stands still at the release of a second hold", kind: "mutex", replicated: true, twice: true,
-		hold: 4500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "late", after: 3, fresh: true, by: 1000 * ms},
+		hold: 4500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "late", after: 3, fresh: true, by: 600 * ms},
 			{at: 300 * ms, what: "held"}, {at: 2500 * ms, what: "flows"}}},
 	{name: "a replica that is gone", kind: "mutex", replicated: true, hold: 2500 * ms, length: 12000 * ms,
 		mishaps: []mishap{{what: "crashed"}}},
@@ -348,6 +349,11 @@ func (s *story) scenario() string {
 
 // findsAllFree tells whether who waits finds all masters free when it has heard of the first.
 func (s *story) findsAllFree() bool { return s.kind == "redlock" && s.held }
+
+// standsStill tells whether who asks stands still.
+func (s *story) standsStill() bool {
+	return slices.ContainsFunc(s.mishaps, func(m mishap) bool { return m.what == "still" })
+}
 
 // step is a mishap for the simulator.
 func (s *story) step(m mishap) string {

@@ -21,16 +21,19 @@ final class Primitives {
 
     private Primitives() {}
 
-    /** Connects as {@link Agent#main} says. All else is as Redisson has it by default. */
-    static Primitives connect(String[] args) {
+    /**
+     * Connects to independent masters, each given by its address, +REPLICA behind it; or to a cluster, given by its
+     * nodes' addresses, with commas. All else is as Redisson has it by default.
+     */
+    static Primitives connect(long watchdogMillis, String[] addresses) {
         Primitives primitives = new Primitives();
-        for (int i = 1; i < args.length; i++) {
+        for (String address : addresses) {
             Config config = new Config();
-            config.setLockWatchdogTimeout(Long.parseLong(args[0]));
+            config.setLockWatchdogTimeout(watchdogMillis);
             config.setCodec(StringCodec.INSTANCE); // locks have their own; the default one opens up java.base
-            String[] nodes = args[i].split("\\+"); // a master, and its replicas
-            if (args[i].contains(",")) {
-                for (String node : args[i].split(",")) {
+            String[] nodes = address.split("\\+"); // a master, and its replicas
+            if (address.contains(",")) {
+                for (String node : address.split(",")) {
                     config.useClusterServers().addNodeAddress("redis://" + node);
                 }
             } else if (nodes.length == 1) {
