@@ -90,6 +90,9 @@ const stall = 3 * time.Second
 // with them: they mostly wait.
 const together = 100
 
+// few is how many run at once however busy the machine is.
+const few = 8
+
 // stalled is for how long tasks were held up so far, in nanoseconds, which
 // countStalls counts.
 var stalled atomic.Int64
@@ -107,74 +110,83 @@ func countStalls() {
 	}
 }
 
-// settle waits until the machine keeps up with what runs, at most a few seconds:
-// contracts must not be late because of each other.
+// keepsUp tells whether the machine keeps up with what runs: contracts must not be late
+// because of each other.
+func keepsUp() bool {
+	begun := time.Now()
+	time.Sleep(5 * time.Millisecond)
+	return time.Since(begun) < 50*time.Millisecond
+}
+
+// settle waits until the machine keeps up, at most a few seconds.
 func settle() {
-	for end := time.Now().Add(stall); time.Now().Before(end); {
-		begun := time.Now()
-		time.Sleep(5 * time.Millisecond)
-		if time.Since(begun) < 50*time.Millisecond {
-			return
-		}
+	for end := time.Now().Add(stall); time.Now().Before(end) && !keepsUp(); {
 	}
 }
 
 // Every kind keeps its contracts over each adapter, on each server.
 func TestContracts(t *testing.T) {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var starved []func() error
 	for _, s := range servers(t) {
 		for adapter, env := range map[string]sockets{"go-redis": overGoRedis(t, s.addr), "rueidis": overRueidis(t, s.addr)} {
 			wg.Go(func() {
-				again := contracts(t, s.name+", "+adapter, env)
-				mu.Lock()
-				defer mu.Unlock()
-				starved = append(starved, again...)
+				trials := allTrials(s.name+", "+adapter, env)
+				for _, atOnce := range []int{together, few, 1} {
+					trials = tried(t, env, trials, atOnce)
+				}
+				for _, trial := range trials {
+					assert.NoError(t, trial())
+				}
 			})
 		}
 	}
 	wg.Wait()
-	for _, run := range starved {
-		settle()
-		assert.NoError(t, run())
-	}
 }
 
-// contracts runs all contracts of all kinds. It returns those that were broken
-// while the machine was held up for longer than they can bear, which says nothing
-// of locks: to be run again, one after the other.
-func contracts(t *testing.T, where string, env sockets) (starved []func() error) {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	slots := make(chan struct{}, together)
+// trial is a contract that a kind has to keep.
+type trial func() error
+
+func allTrials(where string, env sockets) (all []trial) {
 	for _, kind := range locktest.Kinds() {
 		for _, contract := range locktest.Contracts() {
 			if !contract.Applies(kind) {
 				continue
 			}
-			run := func() error {
+			all = append(all, func() error {
 				if err := contract.Run(env.fresh(kind.Name), kind); err != nil {
 					return fmt.Errorf("%s: %w", where, err)
 				}
 				return nil
-			}
-			slots <- struct{}{}
-			settle()
-			wg.Go(func() {
-				defer func() { <-slots }()
-				before := env.Stalled()
-				err := run()
-				if err == nil || env.Stalled()-before <= stall {
-					assert.NoError(t, err)
-					return
-				}
-				t.Logf("%v; tasks were held up for %v", err, env.Stalled()-before)
-				mu.Lock()
-				defer mu.Unlock()
-				starved = append(starved, run)
 			})
 		}
+	}
+	return all
+}
+
+// tried runs trials, at most so many at once, and only few while the machine does not keep
+// up with them. It returns those that were broken while the machine was held up for longer
+// than they can bear, which says nothing of locks.
+func tried(t *testing.T, env sockets, trials []trial, atOnce int) (starved []trial) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	slots := make(chan struct{}, atOnce)
+	for _, one := range trials {
+		slots <- struct{}{}
+		for len(slots) > few && !keepsUp() {
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			before := env.Stalled()
+			err := one()
+			if err == nil || env.Stalled()-before <= stall {
+				assert.NoError(t, err)
+				return
+			}
+			t.Logf("%v; tasks were held up for %v", err, env.Stalled()-before)
+			mu.Lock()
+			defer mu.Unlock()
+			starved = append(starved, one)
+		})
 	}
 	wg.Wait()
 	return starved
