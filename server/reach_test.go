@@ -19,10 +19,8 @@ func startRedis(t *testing.T, args ...string) (address string) {
 	if !redisserver.Installed() {
 		t.Skip("redis-server " + redisserver.Version + " is not installed")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := redisserver.FreeAddress()
 	require.NoError(t, err)
-	address = free.Addr().String()
-	require.NoError(t, free.Close())
 	_, port, _ := net.SplitHostPort(address)
 	args = append([]string{"--port", port, "--save", "", "--dir", t.TempDir()}, args...)
 	process, err := redisserver.Start("redis-server", args...)

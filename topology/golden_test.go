@@ -78,11 +78,10 @@ func (g *golden) startReal(t *testing.T) {
 	g.dial = func(name string) (net.Conn, error) { return net.Dial("tcp", g.addresses[name]) }
 	master := ""
 	for _, name := range []string{"m1", "r1", "r2"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		address, err := redisserver.FreeAddress()
 		require.NoError(t, err)
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		g.addresses[name] = l.Addr().String()
-		require.NoError(t, l.Close())
+		_, port, _ := net.SplitHostPort(address)
+		g.addresses[name] = address
 		args := []string{"--port", port, "--save", "", "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0"}
 		if master == "" {
 			master = port

@@ -46,7 +46,8 @@ func startMinikv(t *testing.T) string {
 }
 
 func startRedis(t *testing.T) string {
-	address := freeAddress(t)
+	address, err := redisserver.FreeAddress()
+	require.NoError(t, err)
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	process, err := redisserver.Start("redis-server",
@@ -58,12 +59,4 @@ func startRedis(t *testing.T) string {
 	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil },
 		10*time.Second, 10*time.Millisecond)
 	return address
-}
-
-// freeAddress returns an address on which nobody listens now.
-func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }

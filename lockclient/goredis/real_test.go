@@ -114,7 +114,9 @@ func realCluster(t *testing.T) []string {
 	var nodes []string
 	var first *redis.Client
 	for i := range 3 {
-		_, bus, err := net.SplitHostPort(freeAddress())
+		free, err := redisserver.FreeAddress()
+		require.NoError(t, err)
+		_, bus, err := net.SplitHostPort(free)
 		require.NoError(t, err)
 		node := realNode(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-port", bus)
 		nodes = append(nodes, node)

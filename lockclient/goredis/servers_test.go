@@ -47,7 +47,8 @@ func startProcess(arguments func(host, port string) []string) (addr string, end 
 			panic(err)
 		}
 	}
-	addr = freeAddress()
+	addr, err := redisserver.FreeAddress()
+	must(err)
 	host, port, err := net.SplitHostPort(addr)
 	must(err)
 	server, err := redisserver.Start("redis-server", arguments(host, port)...)
@@ -60,16 +61,6 @@ func startProcess(arguments func(host, port string) []string) (addr string, end 
 		}
 	}
 	return addr, server.End
-}
-
-// freeAddress is one of this machine at which nobody listens.
-func freeAddress() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // backend is a server.
