@@ -109,7 +109,8 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 	w.sendWithin(w.cfg.Delay, m, ch, from, to)
 }
 
-// sendWithin is send over a link with a delay of its own.
+// sendWithin is send over a link with a delay of its own. What comes so late that its
+// connection has been closed abortively by then is lost.
 func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace.Actor) {
 	w.messages++
 	m.number, m.from, m.to = w.messages, from, to
@@ -118,14 +119,15 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 	if w.running != nil {
 		w.running.cause = m.sent
 	}
-	delay := w.delay(ch, within)
+	delay, closed := w.delay(ch, within), false
 	if late := takeRule(&w.delays, m); late != nil {
 		delay += late.late
 		w.emit(trace.Event{Kind: trace.Delay, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), B: int64(late.late),
 			Text: m.text})
+		closed = w.cfg.Abort && w.isAlone(m) && m.kind == msgRequest && delay >= readTimeout
 	}
 	cut := w.isCut(m)
-	if !cut && takeRule(&w.losses, m) == nil {
+	if !cut && !closed && takeRule(&w.losses, m) == nil {
 		w.double(m, w.dispatch(m, ch, delay))
 		return
 	}

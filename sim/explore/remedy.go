@@ -73,8 +73,8 @@ var changes = []change{
 		return s.With("min-replicas", "1")
 	}},
 	{"connections that are closed abortively (abort=on)", func(s *sim.Scenario) (*sim.Scenario, error) {
-		isCut := func(step sim.Step) bool { return step.Verb == "partition" }
-		if !s.World.Pool || s.World.Abort || !slices.ContainsFunc(s.Steps, isCut) {
+		isLate := func(step sim.Step) bool { return step.Verb == "partition" || step.Verb == "delay" }
+		if !s.World.Pool || s.World.Abort || !slices.ContainsFunc(s.Steps, isLate) {
 			return nil, errSenseless
 		}
 		return s.With("abort", "on")
