@@ -115,8 +115,8 @@ func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q *call
 }
 
 func (c *Client) evalSyncedOnce(ctx context.Context, q *call) (Reply, error) {
-	t, ok := c.transport.(Replicated)
-	if !ok || !c.transport.Topology().Replicas {
+	t, ok := c.replicated()
+	if !ok {
 		return c.eval(ctx, c.timeout, *q)
 	}
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
@@ -126,6 +126,13 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q *call) (Reply, error) {
 		return reply, ErrReplication
 	}
 	return reply, outcomeError(ctx, err)
+}
+
+// replicated tells whether masters may have replicas: what these have not confirmed may be
+// lost with its master.
+func (c *Client) replicated() (t Replicated, ok bool) {
+	t, ok = c.transport.(Replicated)
+	return t, ok && c.transport.Topology().Replicas
 }
 
 // persist sends a request again, refused with err, that is refused because a slot is

@@ -56,6 +56,32 @@ func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {
 	})
 }
 
+// Nor is what an unlock leaves to the acquisitions around it: no replica is asked for it.
+func TestUnconfirmedUnlockProlongsNothing(t *testing.T) {
+	for replicas, prolongs := range map[bool]bool{true: false, false: true} {
+		bubble(t, func(t *testing.T) {
+			w := &lagging{wire: wire{topology: lockclient.Topology{Replicas: replicas}}}
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if script == "mutex-release" {
+					return integer(0), nil // it is still held
+				}
+				return free(script, keys)
+			}
+			w.confirms = func(script string) bool { return script == "mutex-acquire" }
+			c := lockclient.New(w, lockclient.System())
+			defer c.Close()
+			outer, err := c.Mutex("a").Lock(t.Context(), lockclient.Lease(time.Minute))
+			require.NoError(t, err)
+			inner, err := c.Mutex("a").Lock(outer.Context(), lockclient.Lease(time.Minute))
+			require.NoError(t, err)
+			until := outer.Until()
+			time.Sleep(10 * time.Second)
+			require.NoError(t, inner.Unlock(t.Context()))
+			assert.Equal(t, prolongs, outer.Until() > until, "replicas: %v", replicas)
+		})
+	}
+}
+
 // What changes a count is repeated as the same request until a replica has it: until
 // then a failover would lose it, and one that lost it is made good.
 func TestUnconfirmedCountsAreRepeated(t *testing.T) {

@@ -36,8 +36,8 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	}
 	until := c.patienceEnds(c.timeout)
 	err := c.persist(ctx, until, u.try(ctx), func() error { return u.try(ctx) })
-	if err == nil && lv.left > 0 && !l.steady {
-		c.prolong(h, sent, lv.lease, false)
+	if _, lossy := c.replicated(); err == nil && lv.left > 0 && !l.steady && !lossy {
+		c.prolong(h, sent, lv.lease, false) // else no replica has confirmed the lease of those that remain
 	}
 	if u.alone() && lv.late {
 		u.recall()

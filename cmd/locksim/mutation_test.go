@@ -44,6 +44,8 @@ var mutations = []mutation{
 		"client.go", "isDoubtful(err) || errors.Is(err, ErrReplication)", "isDoubtful(err)"}}},
 	{"unconfirmed_renewal_is_not_counted_on", "a renewal that no replica has is not counted on", []edit{{
 		"watchdog.go", "c.evalSyncedOnce(ctx, &q)", "c.eval(ctx, c.timeout, q)"}}},
+	{"unconfirmed_unlock_prolongs_nothing", "what an unlock leaves to outer holds is not counted on unconfirmed", []edit{{
+		"unlocking.go", "if _, lossy := c.replicated(); err", "if lossy := false; err"}}},
 	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
 		"hashlock.go", "alone && (queued || mayHaveRun(err))", "alone && (queued || err == ErrReplication)"}}},
 	{"cancelled_lock_is_not_kept", "what may have been taken is given back", []edit{{
