@@ -274,9 +274,10 @@ func (s *shrinker) fewerLinks() {
 				}
 			}
 		}
+		drawn := s.story().Steps[i].Fault != ""
 		for _, o := range s.story().Steps[i].Opts {
-			if o.Name == "data" && o.Value != "keep" {
-				continue // a crash that loses nothing is another kind of fault
+			if o.Name == "data" && o.Value != "keep" || drawn && (o.Name == "what" || o.Name == "way") {
+				continue // without it, it is another kind of fault: a crash that loses nothing, any message, both ways
 			}
 			s.changeStep(i, func(step *sim.Step) {
 				step.Opts = slices.DeleteFunc(slices.Clone(step.Opts), func(other sim.Option) bool { return other == o })

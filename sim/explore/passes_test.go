@@ -141,6 +141,31 @@ func TestAmountsStay(t *testing.T) {
 	}
 }
 
+// A fault that was drawn stays one of its kind, though another would break the promise as
+// well: a cut in one direction does not become one in both, nor a lost reply any message.
+func TestKindsOfFaultStay(t *testing.T) {
+	for kind, test := range map[string]struct{ text, stays string }{
+		"one-way": {"world ttl=3s hold=9s profile=redisson lock=mutex clients=2 rounds=1 delay=1ms\n" +
+			"expect exclusion=violated\nat 0s start c1\nat 500ms partition c1 m1 way=one for=6s\nat 1s start c2\n" +
+			"run for=9s seed=1\n", "way=one"},
+		"lost-reply": {"world clients=1 rounds=2 delay=1ms bound=1s\nexpect progress=violated\n" +
+			"at 0s drop m1 c1 next=1 what=reply\nat 0s start c1\nrun for=9s seed=1\n", "what=reply"},
+	} {
+		p := problem(t, test.text)
+		hit, err := Of(context.Background(), p, 1)
+		require.NoError(t, err)
+		require.NotNil(t, hit, kind)
+		for i := range hit.Story.Steps {
+			if step := &hit.Story.Steps[i]; step.Verb == "partition" || step.Verb == "drop" {
+				step.Fault = kind
+			}
+		}
+		s, err := Shrink(context.Background(), []Hit{*hit})
+		require.NoError(t, err)
+		require.Contains(t, s.Story.Text(), test.stays)
+	}
+}
+
 // What is left for ever is not what is left in the moment in which its holder dies.
 func TestAuditsComeLate(t *testing.T) {
 	story := short(t, "world clients=2 lock=semaphore rounds=1\nexpect leak=violated\nat 0s start c1\nat 1s start c2\n"+
