@@ -63,7 +63,8 @@ func (c *Client) Name() string { return c.c.name() }
 // ID is the name, and another one after each restart of the process.
 func (c *Client) ID() string { return c.c.p.id() }
 
-// Key is the name of the lock that the client takes.
+// Key is the name of the lock that the client takes. What a lock keeps under just this name,
+// a text or a hash whose fields are owners, is looked at by the check of theft.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
 // Lease is ttl= of the world line.

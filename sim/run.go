@@ -180,6 +180,9 @@ func (r *runner) checker(name string, names check.Names, own *Own) check.Checker
 	case "liveness":
 		return check.NewLiveness(names, spec.Bound)
 	case "theft":
+		if spec.Load.Kind == OwnKind {
+			return ownTheft{check.NewTheft(names), r}
+		}
 		return check.NewTheft(names)
 	case "guard":
 		return check.NewGuard(names)

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"minikv/datastore"
+	"minikv/sim/check"
 	"minikv/trace"
 )
 
@@ -58,10 +60,28 @@ func (c *claims) change(n *node, happen func(), whose func(claim) *process) {
 	happen()
 	c.after = n.claimed(c.after[:0], owner)
 	for _, is := range c.after {
+		n.w.claimed = true
 		if !slices.Contains(c.before, is) {
 			c.owners[is] = whose(is)
 		}
 	}
+}
+
+// ownTheft is the check of theft for a lock that a test brings: where that keeps nothing
+// under its name, no theft is seen, which is no verdict.
+type ownTheft struct {
+	*check.Theft
+	r *runner
+}
+
+// Result implements check.Checker.
+func (c ownTheft) Result(end time.Duration) check.Result {
+	r := c.Theft.Result(end)
+	if r.Verdict == check.Holds && !c.r.w.claimed {
+		r.Verdict = check.Unknown
+		r.Reason = "no server ever had a text or a hash under the lock's own name, Client.Key: only there thefts are seen"
+	}
+	return r
 }
 
 // steals tells of thefts.

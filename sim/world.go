@@ -61,6 +61,7 @@ type World struct {
 	layout    []slotRange // of a cluster, as it was made, for clients of Redisson
 	resource  *resource
 	lockKeys  []lockKey // of locks, if Config.Thefts is set
+	claimed   bool      // somebody had something there
 	nemesis   trace.Actor
 
 	running   *task        // nil while the world itself acts

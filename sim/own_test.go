@@ -1,0 +1,45 @@
+package sim
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim/check"
+)
+
+// A lock that a test brings is seen to be stolen under its name. What it keeps elsewhere
+// nobody sees, and then there is no verdict.
+func TestTheftOfAnOwnLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		prefix  string
+		careful bool
+		verdict check.Verdict
+	}{
+		"stolen":            {"", false, check.Violated},
+		"ended by itself":   {"", true, check.Holds},
+		"stolen elsewhere":  {"mine:", false, check.Unknown},
+		"nothing elsewhere": {"mine:", true, check.Unknown},
+	} {
+		s := parsed(t, "world lock=own clients=2 rounds=1\nexpect theft=holds\nat 0s start c1\nat 500ms start c2\n"+
+			"run for=9s seed=1\n")
+		r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, client *Client) {
+			to, key := client.Transports()[0], c.prefix+client.Key()
+			_, _ = to.Do(ctx, key, "SET", key, client.ID(), "NX", "PX", "5000")
+			b := client.Believes(0)
+			_ = client.Sleep(ctx, time.Second)
+			client.Ends(b, false)
+			if got, err := to.Do(ctx, key, "GET", key); err == nil && (got.Text == client.ID() || !c.careful) {
+				_, _ = to.Do(ctx, key, "DEL", key)
+				_, _ = to.Do(ctx, key, "SET", key, client.ID(), "NX", "PX", "5000")
+			}
+		}}})
+		require.NoError(t, err)
+		require.Equal(t, c.verdict, r.Results[0].Verdict, "%s: %s", name, r.Results[0].Reason)
+		if c.verdict == check.Unknown {
+			require.Contains(t, r.Results[0].Reason, "Client.Key")
+		}
+	}
+}
