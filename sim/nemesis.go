@@ -41,7 +41,7 @@ func verbs() []verb {
 		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
 		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
 		{"calm", "calm", checkNothing, applyCalm},
-		{"audit", "audit", checkNothing, applyAudit},
+		{"audit", "audit", checkAudit, applyAudit},
 		{"clock", "clock CLIENT|NODE jump=+10s|offset=+10s|rate=+1%", checkClock, applyClock},
 	}
 }

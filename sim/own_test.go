@@ -43,3 +43,10 @@ func TestTheftOfAnOwnLock(t *testing.T) {
 		}
 	}
 }
+
+// What is never counted is not audited.
+func TestAuditOfAnOwnLock(t *testing.T) {
+	_, err := ParseScenario("x.scenario", "world lock=own\nexpect leak=holds\nat 1s audit\nrun for=9s\n")
+	require.EqualError(t, err,
+		"x.scenario:3: nobody knows what servers count of a lock that a test brings (usage: at TIME audit)")
+}
