@@ -132,7 +132,8 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 			return nil
 		}
 		for _, n := range r.Events {
-			who := subject(&events[n-1])
+			e := &events[n-1]
+			who := subject(e)
 			if who == 0 {
 				continue
 			}
@@ -178,12 +179,17 @@ func Confirms(e *trace.Event) bool {
 
 // grantingCommands are the executions from which a client's belief followed: the last one
 // before each Hold, going back along its causes, and those that changed the lock's keys for
-// this client last since it asked. Only details tell of these.
+// this client last since it asked; and those by which somebody had what was stolen. Only
+// details tell of these.
 func grantingCommands(events []trace.Event) map[uint64]bool {
 	found := map[uint64]bool{}
 	changed := map[trace.Actor]map[keyAt]uint64{} // by whom, where, with which event
+	var before map[trace.Actor]uint64             // the latest execution: what had changed the same keys
 	for i := range events {
 		e := &events[i]
+		if len(e.Details) > 0 {
+			before = lastChanges(changed, e)
+		}
 		for _, d := range e.Details {
 			switch at := (keyAt{e.Actor, d.Key}); {
 			case d.What == trace.Expired || d.What == trace.Changed && d.Text == gone:
@@ -210,9 +216,27 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 			for at, n := range changed[e.Actor] { //tidy:unordered a set is filled
 				found[n] = found[n] || ofLock(at.key, e.Key)
 			}
+		case trace.Steal:
+			if n := before[e.Peer]; n != 0 {
+				found[n] = true
+			}
 		}
 	}
 	return found
+}
+
+// lastChanges are the events with which each client had last changed one of the keys that an
+// event changes.
+func lastChanges(changed map[trace.Actor]map[keyAt]uint64, e *trace.Event) map[trace.Actor]uint64 {
+	last := map[trace.Actor]uint64{}
+	for _, d := range e.Details {
+		for who, keys := range changed { //tidy:unordered a map is filled
+			if n := keys[keyAt{e.Actor, d.Key}]; d.What == trace.Changed && n > last[who] {
+				last[who] = n
+			}
+		}
+	}
+	return last
 }
 
 // gone is the state of a key that is not there any more.
@@ -232,7 +256,8 @@ func ofLock(key, lock string) bool {
 }
 
 // takingCommands are the executions that removed a key of a lock, or wrote over it, while
-// a client that had changed it there believed to have the lock. Only details tell of that.
+// a client that had changed it there believed to have the lock, and what had been read of a
+// key before it was removed. Only details tell of that.
 func takingCommands(events []trace.Event) map[uint64]bool {
 	found := map[uint64]bool{}
 	changed := map[keyAt][]trace.Actor{}        // by whom, since it is there
@@ -251,6 +276,11 @@ func takingCommands(events []trace.Event) map[uint64]bool {
 			} else {
 				delete(beliefs[e.Actor], e.Key)
 			}
+		case trace.Steal:
+			if e.Cause > 0 {
+				by := &events[e.Cause-1]
+				found[by.N], found[lookBefore(events, by)] = true, true
+			}
 		}
 		for _, d := range e.Details {
 			at := keyAt{e.Actor, d.Key}
@@ -261,7 +291,9 @@ func takingCommands(events []trace.Event) map[uint64]bool {
 				delete(changed, at)
 			case d.What != trace.Changed:
 			case d.Text == gone:
-				found[e.N] = found[e.N] || slices.ContainsFunc(changed[at], has)
+				if slices.ContainsFunc(changed[at], has) {
+					found[e.N], found[lookBefore(events, e)] = true, true
+				}
 				delete(changed, at)
 			default:
 				found[e.N] = found[e.N] || namesSomebody(d.Text) && slices.ContainsFunc(changed[at], another)
@@ -272,6 +304,27 @@ func takingCommands(events []trace.Event) map[uint64]bool {
 		}
 	}
 	return found
+}
+
+// lookBefore is the event with which the client of an execution had read a key that this
+// changed, by a command of its own, before it sent that; 0 if there was none.
+func lookBefore(events []trace.Event, e *trace.Event) uint64 {
+	for n := e.Cause; n != 0; n = events[n-1].Cause {
+		read := &events[n-1]
+		if read.Kind != trace.Execute || read.Peer != e.Peer {
+			continue
+		}
+		if d := read.Details; len(d) == 1 && d[0].What == trace.Called && !strings.HasPrefix(d[0].Text, "EVALSHA ") {
+			words := strings.Fields(d[0].Text)
+			if slices.ContainsFunc(e.Details, func(d trace.Detail) bool {
+				return d.What == trace.Changed && slices.Contains(words, d.Key)
+			}) {
+				return n
+			}
+		}
+		return 0
+	}
+	return 0
 }
 
 // believes reports whether one of the locks that a client believes to have has a key.

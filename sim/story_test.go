@@ -171,3 +171,38 @@ func TestStoryTellsAgainstWhom(t *testing.T) {
 		require.Equal(t, c.told, told, name)
 	}
 }
+
+// A story of a theft tells who had the lock, and what the thief had read before.
+func TestStoryTellsOfATheft(t *testing.T) {
+	const m1, c1, c2, c3 = 1, 2, 3, 4
+	executes := func(by trace.Actor, cause uint64, call, state string) trace.Event {
+		e := trace.Event{Kind: trace.Execute, Actor: m1, Peer: by, Cause: cause,
+			Details: []trace.Detail{{What: trace.Called, Text: call}}}
+		if state != "" {
+			e.Details = append(e.Details, trace.Detail{What: trace.Changed, Key: "lock:1", Text: state})
+		}
+		return e
+	}
+	set := "SET lock:1 c NX"
+	events := []trace.Event{
+		{Kind: trace.Acquire, Actor: c1, Key: "lock:1"},
+		executes(c1, 1, set, "string{c1}"),
+		{Kind: trace.Hold, Actor: c1, Key: "lock:1", Cause: 2},
+		{Kind: trace.Release, Actor: c1, Key: "lock:1"},
+		executes(c1, 4, "GET lock:1", ""),
+		{Kind: trace.Expire, Actor: m1, Details: []trace.Detail{{What: trace.Expired, Key: "lock:1"}}},
+		executes(c2, 0, set, "string{c2}"), // and is on its way
+		executes(c3, 0, "EVALSHA 6f 1 lock:1", ""),
+		executes(c1, 5, "DEL lock:1", "none"),
+		{Kind: trace.Steal, Actor: c1, Peer: c2, Cause: 9},
+	}
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	var told []uint64
+	violated := []check.Result{{Check: "theft", Verdict: check.Violated, Events: []uint64{10}}}
+	for _, e := range Decisive(events, violated, 20) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{2, 3, 4, 5, 6, 7, 9, 10}, told)
+}
