@@ -63,6 +63,7 @@ scenario may say. What it asks for decides what is found, in a lock that is othe
 
 - A pause longer than the lease, or a clock that goes wrong, ends the exclusion of every lock that rests on a lease: its
   holder cannot know. There ask for theft and fencing, and for exclusion among the other faults.
+- Thefts are seen of what is under the lock's own name, Client.Key: a text, or a hash of owners.
 - Where hold= is short beside ttl=, much of this does no harm. Where the lease is renewed let it be longer.
 - A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. One that blocks, such as
   BLPOP, keeps the client's other requests waiting, unless the world line says pool=on. There is no pipeline, and what
