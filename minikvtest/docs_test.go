@@ -31,7 +31,8 @@ repository, in minikvtest/recipes_test.go, and this page is made from them:
 ` + "`go test ./minikvtest -run TestTestingDocument -rewrite`" + `
 
 In other languages the same is done with ` + "`minikv --control`" + `; see control.md.
-Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by itself: see the end of this page.
+Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by
+itself: see the end of this page.
 
 Four things to know before:
 
@@ -48,26 +49,33 @@ Four things to know before:
 	testingTail = `
 ## Faults that nobody has thought of
 
-A lock that is written against lockclient's Transport and Runtime is tried by ` + "`simtest.Run`" + ` in a thousand simulated
-worlds. A failing test prints the shortest story, why it happened and what would have saved it, with the line that
-replays it and a page that shows it. sim/simtest/example_test.go is such a lock, ARCHITECTURE.md has all that a
-scenario may say. What it asks for decides what is found, in a lock that is otherwise right:
+A lock that is written against lockclient's Transport and Runtime is tried by ` + "`simtest.Run`" + `
+in a thousand simulated worlds. A failing test prints the shortest story, why it happened and
+what would have saved it, with the line that replays it and a page that shows it.
+sim/simtest/example_test.go is such a lock, ARCHITECTURE.md has all that a scenario may say.
+What it asks for decides what is found, in a lock that is otherwise right:
 
 | the scenario says | the mistake that it finds |
 |---|---|
-| ` + "`expect exclusion=holds`, `faults delay lost-reply drop`" + ` | the lease counts from the reply, not from the request |
-| ` + "`expect theft=holds`, `faults delay pause`" + ` | the release asks who has the lock, and deletes it then, or does not ask |
-| ` + "`expect fencing=holds`, `faults delay pause`, `world … fence=on`" + ` | the fencing token does not grow with each grant |
-| ` + "`expect progress=holds`, `faults drop lost-reply lost-message`, `world … bound=30s`" + ` | who waits is woken by a message alone |
+| ` + "`expect exclusion=holds`" + `, ` + "`faults delay lost-reply drop`" + ` |` +
+		` the lease counts from the reply, not from the request |
+| ` + "`expect theft=holds`" + `, ` + "`faults delay pause`" + ` |` +
+		` the release asks who has the lock, and deletes it then |
+| ` + "`expect fencing=holds`" + `, ` + "`faults delay pause`" + `, ` + "`world … fence=on`" + ` |` +
+		` the fencing token does not grow with each grant |
+| ` + "`expect progress=holds`" + `, ` + "`faults drop lost-reply lost-message`" + `,` +
+		` ` + "`world … bound=30s`" + ` | who waits is woken by a message alone |
 | ` + "`expect own=holds`" + ` | what a Checker of your own says (sim.Own's Check) |
 
-- A pause longer than the lease, or a clock that goes wrong, ends the exclusion of every lock that rests on a lease: its
-  holder cannot know. There ask for theft and fencing, and for exclusion among the other faults.
+- A pause longer than the lease, or a clock that jumps, ends the exclusion of every lock that
+  rests on a lease: its holder cannot know. There ask for theft and fencing, and for exclusion
+  among the other faults.
 - Thefts are seen of what is under the lock's own name, Client.Key: a text, or a hash of owners.
-- Where hold= is short beside ttl=, much of this does no harm. Where the lease is renewed let it be longer.
-- A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. One that blocks, such as
-  BLPOP, keeps the client's other requests waiting, unless the world line says pool=on. There is no pipeline, and what
-  would be a transaction is a script.
+- Where hold= is short beside ttl=, much of this does no harm. Where the lease is renewed let it
+  be longer.
+- A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. One
+  that blocks, such as BLPOP, keeps the client's other requests waiting, unless the world line
+  says pool=on. There is no pipeline, and what would be a transaction is a script.
 - The first requests of a run say EVALSHA and get NOSCRIPT: a story may lose just that reply.
 `
 )

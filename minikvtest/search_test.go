@@ -44,7 +44,8 @@ func (l *lease) Lock(ctx context.Context) (sim.Held, error) {
 	rt, wake := l.c.Runtime(), l.c.Runtime().NewGate()
 	soon, cancel := rt.WithDeadline(ctx, rt.Mono()+time.Second)
 	defer cancel()
-	if news, err := l.c.Transports()[0].Subscribe(soon, l.c.Key(), false, func(string) { wake.Open() }, wake.Open); err == nil {
+	told := func(string) { wake.Open() }
+	if news, err := l.c.Transports()[0].Subscribe(soon, l.c.Key(), false, told, wake.Open); err == nil {
 		defer news.Close()
 	}
 	limit := l.c.Lease() / 4 // of a wait for a message that may get lost

@@ -132,8 +132,7 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 			return nil
 		}
 		for _, n := range r.Events {
-			e := &events[n-1]
-			who := subject(e)
+			who := subject(&events[n-1])
 			if who == 0 {
 				continue
 			}
