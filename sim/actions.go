@@ -268,7 +268,7 @@ func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
 		case "lost-message":
 			possible = possible && noun == "message"
 		case "duplicate":
-			possible = m.kind == msgRequest && m.place != pubsubPlace
+			possible = m.comesAgain()
 		}
 		if possible {
 			list = append(list, Action{Verb: verb, From: l.link.from, To: l.link.to})

@@ -245,12 +245,18 @@ func (w *World) delay(ch *channel, within Range) time.Duration {
 // double has a message that arrives at a time arrive twice, if a rule says so: as when a
 // client that waits in vain for an answer sends its request again, over another connection.
 func (w *World) double(m *message, at time.Duration) {
-	if m.kind != msgRequest || m.place == pubsubPlace {
+	if !m.comesAgain() {
 		return
 	}
 	if rule := takeRule(&w.doubles, m); rule != nil {
 		w.again(m, at+rule.late)
 	}
+}
+
+// comesAgain reports whether a client may send a message again over another connection: not
+// WAIT, which would speak of what was sent over that one.
+func (m *message) comesAgain() bool {
+	return m.kind == msgRequest && m.place != pubsubPlace && m.args[0] != "WAIT"
 }
 
 // again has a request arrive a second time.

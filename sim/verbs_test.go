@@ -187,6 +187,11 @@ var verbTests = []struct {
 			"at 2500ms partition c2 m1\nat 12s heal\nrun for=20s\n",
 		[]string{`^6.016 c2 did not get lock:1: .*unknown`, `^12.001 m1 mutex-release.* = nil`},
 		[]string{`^1[2-9].... m1 mutex-acquire.*c2`}, ``},
+	{"duplicate: not WAIT, which another connection would be answered at once",
+		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms lag=500ms\nat 0s duplicate c1 m1 next=9\nat 0s start c1\n" +
+			"run for=9s\n",
+		[]string{`^0.... the network doubles a message from c1 to m1: mutex-acquire`, `^0.50. c1 holds`},
+		nil, `doubles a message from c1 to m1: WAIT`},
 	{"delay: what comes when its connection has been closed abortively is lost",
 		"world clients=1 rounds=1 delay=1ms hold=1s pool=on abort=on\nat 0s start c1\n" +
 			"at 500ms delay c1 m1 next=1 what=request by=5s\nrun for=20s\n",
@@ -195,7 +200,7 @@ var verbTests = []struct {
 	{"delay: what comes before that is executed",
 		"world clients=1 rounds=1 delay=1ms hold=1s pool=on abort=on\nat 0s start c1\n" +
 			"at 500ms delay c1 m1 next=1 what=request by=4s\nrun for=20s\n",
-		[]string{`^4.... c1 gets an error: .*unknown`, `^5.007 m1 mutex-release`}, []string{`network loses`}, ``},
+		[]string{`^4.... c1 gets an error: .*unknown`, `^5.007 m1 mutex-release`}, nil, `network loses`},
 	{"partition: a message that is not held up for long is delivered",
 		"world clients=2 rounds=1 delay=1ms hold=2s ttl=99s renew=off\nat 0s start c1\nat 100ms start c2\n" +
 			"at 1s partition c2 m1\nat 6s heal\nrun for=20s\n",
