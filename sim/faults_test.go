@@ -73,6 +73,9 @@ func TestFaultsOfRows(t *testing.T) {
 		"a permit's lease ends by the clocks of clients: that of the server may be behind": {
 			"lock=permits clients=2 ttl=3s renew=off hold=5s rounds=1",
 			"at 0s clock m1 jump=-1s\nat 0s start c1\nat 100ms crash c1\nat 2s start c2\n", "theft", "holds"},
+		"permits of which nobody counted the free ones for a while have the owners that they had": {
+			"lock=permits clients=2 permits=2 ttl=6s renew=off once=on rounds=1 delay=1ms",
+			"at 0s start all\nat 10ms evict m1 key=3\n", "theft", "holds"},
 		"or ahead": {"lock=permits clients=2 ttl=3s renew=off hold=2s rounds=1",
 			"at 0s clock m1 jump=+5s\nat 0s clock c2 jump=+4s\nat 0s start c1\nat 100ms start c2\n", "theft", "violated"},
 		"a replica may not have heard of a lock": {"profile=redisson replicas=1 lag=2s clients=2 guards=1 hold=5s",

@@ -127,24 +127,25 @@ func lockKeys(locks int) (list []lockKey) {
 
 func (k *lockKey) claimed(n *node, taken []claim, owner func(claim) *process) []claim {
 	db, first := n.engine.Keyspace().DB(0), len(taken)
-	switch living(db, k.key) {
-	case datastore.Hash:
+	kind := living(db, k.key)
+	switch {
+	case kind == datastore.Hash:
 		mode, _, _ := db.HashGet(k.key, modeField)
 		_ = db.HashEach(k.key, func(field, _ string) {
 			if field != "mode" && (mode != "read" || living(db, k.timer(field)) != datastore.None) {
 				taken = append(taken, claim{k.name, field})
 			}
 		})
-	case datastore.String:
-		if living(db, k.leases) == datastore.ZSet { // whose scores, dates, are floating point
-			permits := n.byHand("ZRANGE", string(k.leases), "0", "-1", "WITHSCORES").List
-			for i := 0; i+1 < len(permits); i += 2 {
-				if is := (claim{k.name, permits[i].Str}); !n.isOver(permits[i+1].Str, owner(is)) {
-					taken = append(taken, is)
-				}
+	case living(db, k.leases) == datastore.ZSet: // permits, whether or not somebody counts the free ones
+		permits := n.byHand("ZRANGE", string(k.leases), "0", "-1", "WITHSCORES").List
+		for i := 0; i+1 < len(permits); i += 2 {
+			if is := (claim{k.name, permits[i].Str}); !n.isOver(permits[i+1].Str, owner(is)) {
+				taken = append(taken, is)
 			}
 		}
-		if owner, _, _ := db.String(k.key); len(taken) == first && !isNumber(owner) {
+	}
+	if kind == datastore.String && len(taken) == first {
+		if owner, _, _ := db.String(k.key); !isNumber(owner) {
 			taken = append(taken, claim{k.name, owner})
 		}
 	}
