@@ -161,7 +161,6 @@ func parseHeader(text string) (h Header, body string, err error) {
 	if engine := resp.CString(words[0]); engine != "#!lua" {
 		return h, "", errors.New("ERR Unexpected engine in script shebang: " + engine)
 	}
-	h.Present = true
 	for _, word := range words[1:] {
 		option := resp.CString(word)
 		names, ok := strings.CutPrefix(option, "flags=")
@@ -179,6 +178,7 @@ func parseHeader(text string) (h Header, body string, err error) {
 			h.Flags |= flag
 		}
 	}
+	h.Present = true // only now: a line with a fault says nothing
 	return h, text[len(line):], nil
 }
 
