@@ -106,8 +106,12 @@ func (c *Call) lookedUp(failure string) bool {
 		return true
 	}
 	switch c.Cmd.Name {
-	case "BITCOUNT", "BITPOS", "LCS", "LINDEX", "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION":
+	case "BITCOUNT", "BITPOS", "LCS", "LINDEX":
 		return true
+	case "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION":
+		return failure != errNotInt // of how many keys there are
+	case "HSCAN", "SSCAN", "ZSCAN":
+		return failure != errCursor
 	}
 	return false
 }
@@ -119,20 +123,24 @@ func (c *Call) foundKey(reply *resp.Value) bool {
 	case c.Cmd.lookups == valueLookup:
 		return c.DB.Found()
 	case c.Cmd.lookups == wholeLookup && reply.Kind != resp.Error:
-		return reply.Kind == resp.Integer && reply.Int != ttlNoKey
+		return !reply.IsNil() && (reply.Kind != resp.Integer || reply.Int != ttlNoKey)
 	}
 	return c.DB.Exists(c.Args[c.Cmd.Keys.First])
 }
 
-// isSomething reports whether a reply shows that there was a key to read.
+// isSomething reports whether a reply shows that there was a key to read. One that does
+// not may be about a missing key as well as about one with little in it.
 func isSomething(reply *resp.Value) bool {
 	switch reply.Kind {
 	case resp.Integer:
 		return reply.Int > 0
-	case resp.Bulk, resp.Double:
+	case resp.Bulk:
+		return reply.Str != ""
+	case resp.Double:
 		return true
-	case resp.Array, resp.Map, resp.Set:
-		return len(reply.List) > 0 && !reply.List[0].IsNil()
+	case resp.Array, resp.Map, resp.Set: // what comes first may be the cursor of a scan
+		n := len(reply.List)
+		return n > 0 && isSomething(&reply.List[n-1])
 	}
 	return false
 }
