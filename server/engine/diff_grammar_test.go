@@ -122,6 +122,11 @@ var diffEvals = []string{
 	`local a,b=redis.pcall('INCRBY',KEYS[1],ARGV[2]),redis.pcall('HINCRBY',KEYS[2],'a',ARGV[2]) a,b=b,a return {a,b}`,
 	`local t=redis.call('LRANGE',KEYS[1],0,-1) for i,v in ipairs(t) do redis.call('RPUSH',KEYS[2],v) end return #t`,
 	`redis.call('DEL',KEYS[1]) redis.call('SADD',KEYS[1],ARGV[2],3,1) return redis.call('SORT',KEYS[1],'BY','nosort')`,
+	"#!lua\nreturn {redis.pcall('SET',KEYS[1],ARGV[1]),redis.pcall('GET',KEYS[2])}",
+	"#!lua flags=no-writes\nreturn {redis.pcall('GET',KEYS[1]),redis.pcall('SET',KEYS[2],ARGV[1])}",
+	"#!lua flags=allow-oom\nreturn {redis.pcall('SET',KEYS[1],ARGV[1]),redis.pcall('DEL',KEYS[2])}",
+	"#!lua flags=no-writes,allow-stale\nreturn redis.call('DEL',KEYS[1])",
+	"#!lua flags=nosuch\nreturn 1",
 }
 
 // diffWord fills in one word of the grammar, in redis-cli's quoting.

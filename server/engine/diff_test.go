@@ -123,6 +123,7 @@ type differ struct {
 // diffDefaults are the parameters that random commands change.
 const diffDefaults = "CONFIG SET hash-max-listpack-entries 512 hash-max-listpack-value 64 set-max-intset-entries 512 " +
 	"zset-max-listpack-entries 128 zset-max-listpack-value 64 notify-keyspace-events '' maxmemory-policy noeviction " +
+	"min-replicas-to-write 0 " +
 	"slowlog-log-slower-than -1 stream-node-max-entries 100 stream-node-max-bytes 4096 hll-sparse-max-bytes 3000 " +
 	"list-max-listpack-size -2 list-compress-depth 0"
 
