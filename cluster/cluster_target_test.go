@@ -94,10 +94,10 @@ func (c *realCluster) stop(node ID) {
 	}
 }
 
-// client waits until the process listens.
+// client waits until the process listens, which on a busy machine takes its time.
 func (c *realCluster) client(node ID, name string) *realConn {
 	key := strconv.Itoa(int(node)) + "/" + name
-	for tries := 0; c.clients[key] == nil && tries < 100; tries++ {
+	for tries := 0; c.clients[key] == nil && tries < 600; tries++ {
 		socket, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", c.port(node)))
 		if err == nil {
 			c.t.Cleanup(func() { _ = socket.Close() })

@@ -53,7 +53,8 @@ type realConn struct {
 const (
 	defaultRealPort = 21540
 	portsOfASet     = 16
-	setsAtOnce      = 60 // with the ports of their buses they stay below those that the system hands out
+	setsAtOnce      = 60
+	afterAllPorts   = 32768 - 10000 // the ports of buses are 10000 higher, and the system hands out those from 32768 on
 )
 
 var realSets atomic.Int32
@@ -66,6 +67,7 @@ func realPorts(t *testing.T) int {
 		base, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
+	require.LessOrEqual(t, base+setsAtOnce*portsOfASet, afterAllPorts, "REDIS_PORT: the system hands out ports of buses")
 	return base + int(realSets.Add(1))%setsAtOnce*portsOfASet
 }
 
