@@ -20,7 +20,8 @@
 // test that fails shows the last lines of what happened.
 //
 // A [Node] can be killed, restarted, frozen, cut off and failed over; its data
-// is seeded and looked at through [Database]. Whatever cannot be done fails the test.
+// is seeded and looked at through [Database]. Whatever cannot be done fails the test, in a
+// subtest that shares servers by [Servers.In] the subtest.
 //
 // docs/testing.md has recipes, docs/migration-from-miniredis.md the names that
 // miniredis gives to all this.
