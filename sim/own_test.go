@@ -44,6 +44,23 @@ func TestTheftOfAnOwnLock(t *testing.T) {
 	}
 }
 
+// Clients that take a lock with the same text have it one after the other: whose it is says who
+// took it last.
+func TestTheftOfOneText(t *testing.T) {
+	s := parsed(t, "world lock=own clients=2 rounds=1\nexpect theft=holds\nat 0s start c1\nat 2s start c2\n"+
+		"run for=9s seed=1\n")
+	r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, client *Client) {
+		to, key := client.Transports()[0], client.Key()
+		_, _ = to.Do(ctx, key, "SET", key, "locked", "NX", "PX", "5000")
+		b := client.Believes(0)
+		_ = client.Sleep(ctx, time.Second)
+		client.Ends(b, false)
+		_, _ = to.Do(ctx, key, "DEL", key)
+	}}})
+	require.NoError(t, err)
+	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
+}
+
 // What is never counted is not audited.
 func TestAuditOfAnOwnLock(t *testing.T) {
 	_, err := ParseScenario("x.scenario", "world lock=own\nexpect leak=holds\nat 1s audit\nrun for=9s\n")

@@ -55,8 +55,12 @@ func why(t testing.TB, s *sim.Scenario, own *sim.Own, file, replay string) strin
 					events = append(events, *e)
 				}
 			}})
-		if err != nil || len(events) == maxEvents {
+		if err != nil {
 			return err
+		}
+		if len(events) == maxEvents {
+			text = fmt.Sprintf("It has %d events or more, too many to be explained and shown.\n", maxEvents)
+			return nil
 		}
 		e, err := explore.Explain(ctx, explore.Problem{Scenario: s, Own: own})
 		if err != nil || e == nil {
