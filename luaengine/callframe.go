@@ -65,3 +65,20 @@ func (f *callFrame) calling() (results int, is bool) {
 	}
 	return 0, false
 }
+
+// calls is how many calls from C into Lua redis-server would be in, were L where it
+// is: those up to its thread, and what calls on it in any other way than by a call
+// in Lua, as metamethods and the function of a for are called.
+func (e *Engine) calls(L *lua.LState) int {
+	n := e.run.depth
+	f := innermostFrame(L)
+	if f == nil {
+		return n
+	}
+	for f = f.Parent; f != nil; f = f.Parent {
+		if _, is := f.calling(); !is {
+			n++
+		}
+	}
+	return n
+}

@@ -29,16 +29,16 @@ func (s *sandbox) openClosures() {
 	s.tonumber = named("tonumber")
 	s.builtins = map[*lua.LFunction]builtin{
 		s.concat:                    {least: 2, most: manyArguments, build: concatenation},
-		s.modulo:                    {least: 2, most: 2, number: operation("__mod")},
-		s.power:                     {least: 2, most: 2, number: operation("__pow")},
-		s.product:                   {least: 2, most: 2, number: operation("__mul")},
-		s.quotient:                  {least: 2, most: 2, number: operation("__div")},
 		s.tonumber:                  {least: 1, most: 1, number: toNumberCall},
 		named("tostring"):           {least: 1, most: 1, build: toStringCall},
 		named("type"):               {least: 1, most: 1, build: typeCall},
 		named("math.max"):           {least: 1, most: manyArguments, number: maxCall},
 		named("redis.error_reply"):  {least: 1, most: 1, build: replyCall("err")},
 		named("redis.status_reply"): {least: 1, most: 1, build: replyCall("ok")},
+	}
+	for event, op := range s.operators() { //tidy:unordered each is an entry of its own
+		s.builtins[op] = builtin{least: 2, most: 2, number: operation(event)}
+		s.builtins[s.reversed[op]] = builtin{least: 2, most: 2, number: reversedOperation(event)}
 	}
 	s.procedures = map[*lua.LFunction]procedure{
 		named("table.insert"): (*compiler).insert,

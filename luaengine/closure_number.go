@@ -254,16 +254,11 @@ func maxCall(args []numeric, at *site) numeric {
 	}
 }
 
-// operators are the arithmetic operators by the events of their metamethods;
-// the mending pass has made calls of the others.
-var operators = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div"}
+// events are the arithmetic operators' names as metamethods.
+var events = map[string]string{"+": "__add", "-": "__sub", "*": "__mul", "/": "__div", "%": "__mod", "^": "__pow"}
 
 func (c *compiler) arithmetic(x *ast.ArithmeticOpExpr) numeric {
-	event, known := operators[x.Operator]
-	if !known || numeral(x.Lhs) && numeral(x.Rhs) {
-		c.refuse() // gopher-lua computes such constants itself
-	}
-	return calculation(arithmetic[event], c.numeric(x.Lhs), c.numeric(x.Rhs), c.site(x), true)
+	return calculation(arithmetic[events[x.Operator]], c.numeric(x.Lhs), c.numeric(x.Rhs), c.site(x))
 }
 
 // numeral tells constant numbers.
@@ -278,14 +273,31 @@ func numeral(x ast.Expr) bool {
 // operation compiles the operator of an event.
 func operation(event string) func(args []numeric, at *site) numeric {
 	return func(args []numeric, at *site) numeric {
-		return calculation(arithmetic[event], args[0], args[1], at, false)
+		return calculation(arithmetic[event], args[0], args[1], at)
 	}
 }
 
-// calculation applies op to two numbers; texts that are numbers count. Of two
-// numbers proper, gopher-lua's machine computes a zero without its sign; what
-// its metamethods and the sandbox compute has the sign.
-func calculation(op func(a, b float64) float64, left, right numeric, at *site, machine bool) numeric {
+// reversedOperation compiles the operator of an event whose right operand comes first.
+func reversedOperation(event string) func(args []numeric, at *site) numeric {
+	op := arithmetic[event]
+	return func(args []numeric, at *site) numeric {
+		right, left := args[0], args[1]
+		return func(a *activation) (float64, lua.LValue, *failure) {
+			y, r, fault := right(a)
+			if fault != nil {
+				return 0, nil, fault
+			}
+			x, l, fault := left(a)
+			if fault != nil {
+				return 0, nil, fault
+			}
+			return calculated(op, x, l, y, r, at)
+		}
+	}
+}
+
+// calculation compiles op of two numbers.
+func calculation(op func(a, b float64) float64, left, right numeric, at *site) numeric {
 	return func(a *activation) (float64, lua.LValue, *failure) {
 		x, l, fault := left(a)
 		if fault != nil {
@@ -295,21 +307,24 @@ func calculation(op func(a, b float64) float64, left, right numeric, at *site, m
 		if fault != nil {
 			return 0, nil, fault
 		}
-		proper := l == nil && r == nil
-		if !proper {
-			if x, fault = operandNumber(x, l, at, at.a); fault == nil {
-				y, fault = operandNumber(y, r, at, at.b)
-			}
-			if fault != nil {
-				return 0, nil, fault
-			}
-		}
-		f := op(x, y)
-		if f == 0 && machine && proper {
-			f = 0
-		}
-		return f, nil, nil
+		return calculated(op, x, l, y, r, at)
 	}
+}
+
+// calculated applies op to two numbers; texts that are numbers count.
+func calculated(
+	op func(a, b float64) float64, x float64, l lua.LValue, y float64, r lua.LValue, at *site,
+) (float64, lua.LValue, *failure) {
+	if l != nil || r != nil {
+		var fault *failure
+		if x, fault = operandNumber(x, l, at, at.a); fault == nil {
+			y, fault = operandNumber(y, r, at, at.b)
+		}
+		if fault != nil {
+			return 0, nil, fault
+		}
+	}
+	return op(x, y), nil, nil
 }
 
 // operandNumber is an operand of an arithmetic operator as a number.

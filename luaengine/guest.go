@@ -15,11 +15,18 @@ type guest struct{ thread, host *lua.LState }
 // protected calls the function below the topmost nargs values and leaves its
 // results, or returns what it raised.
 func (e *Engine) protected(L *lua.LState, nargs int) *failure {
-	depth := e.run.depth
-	if depth >= maxGoNesting-2 { // the script and the call itself count
+	if e.calls(L) >= maxGoNesting-2 { // the script and the call itself count
+		L.Pop(1 + nargs)
 		return &failure{lua.LString("C stack overflow"), noPlace}
 	}
-	e.run.depth++
+	return e.guarded(L, nargs)
+}
+
+// guarded is protected for what handles an error, that of too many calls as well:
+// the caller sees to the limit.
+func (e *Engine) guarded(L *lua.LState, nargs int) *failure {
+	depth, calls := e.run.depth, e.calls(L)
+	e.run.depth = calls + 1
 	thread := e.enterGuest(L)
 	L.XMoveTo(thread, 1+nargs)
 	err := thread.PCall(nargs, lua.MultRet, nil)

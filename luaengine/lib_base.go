@@ -231,7 +231,7 @@ func (e *Engine) baseLoadString(L *lua.LState) int {
 // loadChunk compiles a chunk that lives as long as the run.
 func (e *Engine) loadChunk(L *lua.LState, text, name string) int {
 	e.checkLimit(L) // a compilation may take as long as thousands of ticks
-	c, err := e.compile(strings.Clone(text), strings.Clone(name), false, e.run.depth+1)
+	c, err := e.compile(strings.Clone(text), strings.Clone(name), false, e.calls(L)+1)
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(err.Error()))
@@ -299,18 +299,22 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 		return L.GetTop()
 	}
 	L.Push(lua.LFalse)
-	for range maxGoNesting {
-		if handler.Type() != lua.LTFunction {
-			break
-		}
+	depth := e.run.depth
+	if e.calls(L) < maxGoNesting-2 {
+		e.run.depth++ // it was called: what it raises is handled where it is raised
+	}
+	for handler.Type() == lua.LTFunction && e.calls(L) < maxHandling-3 { // the script, xpcall and the handler count
 		L.Push(handler)
 		L.Push(f.value)
-		if f = e.protected(L, 1); f == nil {
+		if f = e.guarded(L, 1); f == nil {
+			e.run.depth = depth
 			L.SetTop(2) // one result of the handler
 			return 2
 		}
-		L.SetTop(1) // what the handler raises is handled too
+		L.SetTop(1)
+		e.run.depth++ // and so is what the handler raises
 	}
+	e.run.depth = depth
 	L.Push(lua.LString("error in error handling"))
 	return 2
 }

@@ -74,14 +74,13 @@ func (e *Engine) status(L, thread *lua.LState) string {
 func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 	thread := L.Get(1).(*lua.LState)
 	status := e.status(L, thread)
-	depth := e.run.depth
+	depth, calls := e.run.depth, e.calls(L)
 	switch {
-	case depth >= maxGoNesting-1: // the script counts
-		return failedResume(L, lua.LString("C stack overflow"))
-	case status == "dead":
-		return failedResume(L, lua.LString("cannot resume dead coroutine"))
 	case status != "suspended":
 		return failedResume(L, lua.LString("cannot resume "+status+" coroutine"))
+	case calls >= maxGoNesting-1: // the script counts
+		thread.Dead = thread.Dead || innermostFrame(thread) == nil // Lua forgets the function
+		return failedResume(L, lua.LString("C stack overflow"))
 	}
 	if caller := innermostFrame(thread); caller != nil {
 		if results, _ := caller.calling(); results >= 0 {
@@ -93,7 +92,7 @@ func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 		L.Replace(1, lua.LTrue)
 		return L.GetTop()
 	}
-	e.run.depth++
+	e.run.depth = calls + 1
 	n := resume(L)
 	e.run.depth = depth
 	if e.run.killed.text != "" {

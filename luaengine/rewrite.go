@@ -10,11 +10,13 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// maxRow is how many operators, indexes and calls may follow each other, and foldedRow
-// how many of them one search for constants may pass.
+// maxRow is how many operators, indexes and calls may follow each other, foldedRow
+// how many of them one search for constants may pass, and signedRow how many sums
+// may be calls: each takes one of gopher-lua's registers.
 const (
 	maxRow    = 10_000
 	foldedRow = 128
+	signedRow = 64
 )
 
 // maxForks is how many forks one function may have: gopher-lua numbers up to four

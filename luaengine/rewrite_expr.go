@@ -61,14 +61,8 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		return r.operator(x, node{}, &x.Lhs, &x.Rhs)
 	case *ast.StringConcatOpExpr:
 		return r.concat(slot, x)
-	case *ast.ArithmeticOpExpr:
-		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
-		if op := r.operationOf(x.Operator); op != nil && !folded(x) {
-			return r.operation(slot, x, n, op)
-		}
-		return r.operator(x, n, &x.Lhs, &x.Rhs)
-	case *ast.UnaryMinusOpExpr:
-		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+	case *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr:
+		return r.arithmetic(slot)
 	case *ast.UnaryNotOpExpr:
 		return r.nested(line, &x.Expr)
 	case *ast.UnaryLenOpExpr:
@@ -79,6 +73,26 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 		return x.LastLine()
 	}
 	return line
+}
+
+// arithmetic rewrites an arithmetic operator.
+func (r *rewriter) arithmetic(slot *ast.Expr) int {
+	f, ok := folded(*slot, foldedRow)
+	if ok && !numeral(*slot) {
+		*slot = literalOf(f, reach(*slot))
+		return r.expr(slot)
+	}
+	switch x := (*slot).(type) {
+	case *ast.ArithmeticOpExpr:
+		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
+		if op := r.operationOf(x); op != nil {
+			return r.operation(slot, x, n, op)
+		}
+		return r.operator(x, n, &x.Lhs, &x.Rhs)
+	case *ast.UnaryMinusOpExpr:
+		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+	}
+	return (*slot).Line()
 }
 
 // settled is the side of an "and" or "or" that a constant on its left chooses, or nil:
@@ -110,17 +124,18 @@ func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
 // gopher-lua has another result of % for infinities and large quotients, other
 // bits for what is no number, and loses the sign of a zero. Of sums in a row it looks
 // for constants in all, each time it compiles one, which functions in between end.
-func (r *rewriter) operationOf(operator string) *lua.LFunction {
+func (r *rewriter) operationOf(x *ast.ArithmeticOpExpr) *lua.LFunction {
 	s := &r.e.sand
-	if r.row%foldedRow == foldedRow-1 {
-		switch operator {
-		case "+":
-			return s.sum
-		case "-":
-			return s.difference
-		}
+	switch row := r.row % foldedRow; {
+	case x.Operator != "+" && x.Operator != "-", row == foldedRow-1:
+	case neverMinusZero(x), r.row >= signedRow:
+		return nil
 	}
-	switch operator {
+	switch x.Operator {
+	case "+":
+		return s.sum
+	case "-":
+		return s.difference
 	case "%":
 		return s.modulo
 	case "^":
@@ -133,14 +148,72 @@ func (r *rewriter) operationOf(operator string) *lua.LFunction {
 	return nil
 }
 
-// folded tells a product or quotient of two literals, which the compiler
-// computes, as Lua's does: whether a zero keeps its sign then depends on the
-// other literals of the function. Lua leaves a division by zero to the machine.
-func folded(x *ast.ArithmeticOpExpr) bool {
-	if !numeral(x.Lhs) || !numeral(x.Rhs) {
-		return false
+// neverMinusZero tells a sum that is not of -0 and -0, and a difference that is not
+// of -0 and 0: those of a literal and of a length.
+func neverMinusZero(x *ast.ArithmeticOpExpr) bool {
+	for _, operand := range []ast.Expr{x.Lhs, x.Rhs} {
+		if numeral(operand) && !zero(operand) {
+			return true
+		}
 	}
-	return x.Operator == "*" || x.Operator == "/" && !zero(x.Rhs)
+	_, first := x.Lhs.(*ast.UnaryLenOpExpr)
+	_, second := x.Rhs.(*ast.UnaryLenOpExpr)
+	return first || second && x.Operator == "+"
+}
+
+// folded is the number that an expression of literals alone is, of at most so many
+// operations in a row: Lua's compiler computes it, unless it divides by zero or the
+// result is no number. Of what it computes, zeros are not among the constants of
+// the function, of which the first decides the sign of all.
+// Source: Lua 5.1, constfolding.
+func folded(x ast.Expr, row int) (f float64, ok bool) {
+	switch x := x.(type) {
+	case *ast.NumberExpr:
+		return float64(literalNumber(x)), true
+	case *ast.UnaryMinusOpExpr:
+		if row > 0 {
+			f, ok = folded(x.Expr, row-1)
+		}
+		return -f, ok
+	case *ast.ArithmeticOpExpr:
+		if row == 0 {
+			return 0, false
+		}
+		right, okRight := folded(x.Rhs, row-1)
+		if !okRight || right == 0 && (x.Operator == "/" || x.Operator == "%") {
+			return 0, false
+		}
+		left, okLeft := folded(x.Lhs, row-1)
+		f = arithmetic[events[x.Operator]](left, right)
+		return f, okLeft && f == f
+	}
+	return 0, false
+}
+
+// reach is the last line of an expression of literals alone.
+func reach(x ast.Expr) int {
+	switch x := x.(type) {
+	case *ast.UnaryMinusOpExpr:
+		return max(x.Line(), reach(x.Expr))
+	case *ast.ArithmeticOpExpr:
+		return max(x.Line(), reach(x.Lhs), reach(x.Rhs))
+	}
+	return x.Line()
+}
+
+// literalOf is a number as an expression.
+func literalOf(f float64, line int) ast.Expr {
+	number := &ast.NumberExpr{Value: "1e999"} // infinite
+	if abs := math.Abs(f); !math.IsInf(abs, 0) {
+		number.Value = strconv.FormatFloat(abs, 'g', -1, 64)
+	}
+	number.SetLine(line)
+	if !math.Signbit(f) {
+		return number
+	}
+	minus := &ast.UnaryMinusOpExpr{Expr: number}
+	minus.SetLine(line)
+	return minus
 }
 
 // zero tells a literal zero, with a sign or without.

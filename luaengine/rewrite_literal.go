@@ -57,7 +57,7 @@ func (r *rewriter) literal(slot *ast.Expr) {
 	}
 	x := r.constant(s.rows, line)
 	for _, i := range s.place(valueOf(*slot)) {
-		get := &ast.AttrGetExpr{Object: x, Key: numeralOf(i, line)}
+		get := &ast.AttrGetExpr{Object: x, Key: literalOf(float64(i), line)}
 		get.SetLine(line)
 		x = get
 	}

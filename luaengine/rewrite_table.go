@@ -1,8 +1,6 @@
 package luaengine
 
 import (
-	"strconv"
-
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -55,7 +53,7 @@ func (r *rewriter) keyed(slot *ast.Expr, x *ast.TableExpr) {
 	for i, f := range x.Fields {
 		if f.Key == nil && (i < last || !hasMany(f.Value)) {
 			elements++
-			f.Key, f.Value = numeralOf(elements, x.Line()), one(f.Value)
+			f.Key, f.Value = literalOf(float64(elements), x.Line()), one(f.Value)
 			r.literal(&f.Key)
 		}
 	}
@@ -63,18 +61,12 @@ func (r *rewriter) keyed(slot *ast.Expr, x *ast.TableExpr) {
 		x.Fields = x.Fields[:last]
 		call := &ast.FuncCallExpr{
 			Func:      r.constant(r.e.sand.extend, x.Line()),
-			Args:      []ast.Expr{x, numeralOf(elements, x.Line()), f.Value},
+			Args:      []ast.Expr{x, literalOf(float64(elements), x.Line()), f.Value},
 			AdjustRet: true,
 		}
 		call.SetLine(x.Line())
 		*slot = call
 	}
-}
-
-func numeralOf(n, line int) ast.Expr {
-	x := &ast.NumberExpr{Value: strconv.Itoa(n)}
-	x.SetLine(line)
-	return x
 }
 
 // extend puts values behind the n elements of a table.

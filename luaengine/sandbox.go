@@ -86,7 +86,7 @@ func (s *sandbox) open(e *Engine) {
 	s.sum = L.NewFunction(e.operation("__add"))
 	s.difference = L.NewFunction(e.operation("__sub"))
 	s.reversed = make(map[*lua.LFunction]*lua.LFunction)
-	for _, op := range []*lua.LFunction{s.modulo, s.power, s.product, s.quotient, s.sum, s.difference} {
+	for _, op := range s.operators() { //tidy:unordered each is an entry of its own
 		s.reversed[op] = reverse(L, op)
 	}
 	s.extend = L.NewFunction(e.extend)
@@ -220,3 +220,11 @@ func (s *sandbox) fill(b *boxes, name string, t *lua.LTable, values [][]byte) *l
 
 // dropTables forgets tables that a script may have changed.
 func (s *sandbox) dropTables() { s.keys, s.argv = nil, nil }
+
+// operators are the functions that take the place of operators, by the events of those.
+func (s *sandbox) operators() map[string]*lua.LFunction {
+	return map[string]*lua.LFunction{
+		"__mod": s.modulo, "__pow": s.power, "__mul": s.product, "__div": s.quotient,
+		"__add": s.sum, "__sub": s.difference,
+	}
+}

@@ -68,7 +68,7 @@ const luaGrammar = `
 3 do show(@l,@g(@n,@a))
 2 do show(pcall(@f,@n,@a))
 2 do @=f(@n,@a)
-2 do table.insert(@=l,@v)
+2 do table.insert(@=l,(@v))
 1 do table.insert(@=l,1,@v)
 2 do show(table.remove(@=l),#@~)
 1 do show(table.remove(@=l,1))
