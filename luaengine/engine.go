@@ -13,7 +13,7 @@ const (
 	startSlots    = 1024    // registers of a new thread
 	maxSlots      = 1 << 18 // registers at most: scripts that need more overflow the stack
 	slotsPerGrow  = 4096
-	maxGoNesting  = 200 // nested calls from Go into Lua: LUAI_MAXCCALLS
+	maxNesting    = 200 // nested calls from C into Lua: LUAI_MAXCCALLS
 	maxHandling   = 225 // the same while an error is handled
 	maxCached     = 4096
 	reusableTable = 64 // KEYS and ARGV tables beyond this length are not kept

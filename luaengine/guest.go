@@ -13,19 +13,20 @@ import (
 type guest struct{ thread, host *lua.LState }
 
 // protected calls the function below the topmost nargs values and leaves its
-// results, or returns what it raised.
+// results, or returns what it raised. The call that reaches the limit fails. Those
+// beyond it do not: a resume, or what handles that error, may lead there.
+// Source: Lua 5.1, luaD_call.
 func (e *Engine) protected(L *lua.LState, nargs int) *failure {
-	if e.calls(L) >= maxGoNesting-2 { // the script and the call itself count
+	depth, calls := e.run.depth, e.calls(L)
+	nesting, beyond := calls+2, depth+1 >= maxNesting // the script and the call itself count
+	switch {
+	case nesting >= maxHandling:
+		L.Pop(1 + nargs)
+		return &failure{lua.LString("error in error handling"), noPlace}
+	case nesting >= maxNesting && !beyond:
 		L.Pop(1 + nargs)
 		return &failure{lua.LString("C stack overflow"), noPlace}
 	}
-	return e.guarded(L, nargs)
-}
-
-// guarded is protected for what handles an error, that of too many calls as well:
-// the caller sees to the limit.
-func (e *Engine) guarded(L *lua.LState, nargs int) *failure {
-	depth, calls := e.run.depth, e.calls(L)
 	e.run.depth = calls + 1
 	thread := e.enterGuest(L)
 	L.XMoveTo(thread, 1+nargs)

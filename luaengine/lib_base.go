@@ -300,19 +300,16 @@ func (e *Engine) baseXpcall(L *lua.LState) int {
 	}
 	L.Push(lua.LFalse)
 	depth := e.run.depth
-	if e.calls(L) < maxGoNesting-2 {
-		e.run.depth++ // it was called: what it raises is handled where it is raised
-	}
-	for handler.Type() == lua.LTFunction && e.calls(L) < maxHandling-3 { // the script, xpcall and the handler count
+	for handler.Type() == lua.LTFunction && e.calls(L)+2 < maxHandling {
+		e.run.depth++ // what is raised is handled where it is, and so is what the handler raises
 		L.Push(handler)
 		L.Push(f.value)
-		if f = e.guarded(L, 1); f == nil {
+		if f = e.protected(L, 1); f == nil {
 			e.run.depth = depth
 			L.SetTop(2) // one result of the handler
 			return 2
 		}
 		L.SetTop(1)
-		e.run.depth++ // and so is what the handler raises
 	}
 	e.run.depth = depth
 	L.Push(lua.LString("error in error handling"))

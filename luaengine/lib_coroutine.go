@@ -78,7 +78,7 @@ func (e *Engine) resume(L *lua.LState, resume lua.LGFunction) int {
 	switch {
 	case status != "suspended":
 		return failedResume(L, lua.LString("cannot resume "+status+" coroutine"))
-	case calls >= maxGoNesting-1: // the script counts
+	case calls+1 >= maxNesting: // the script counts
 		thread.Dead = thread.Dead || innermostFrame(thread) == nil // Lua forgets the function
 		return failedResume(L, lua.LString("C stack overflow"))
 	}

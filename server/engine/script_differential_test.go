@@ -25,7 +25,7 @@ func TestScriptsAgainstRedis(t *testing.T) {
 	}
 	asked := 0
 	ours.node.cfg.Limit = func() string {
-		if asked++; asked > 500 {
+		if asked++; asked > 5000 {
 			return "ERR it does not end"
 		}
 		return ""
