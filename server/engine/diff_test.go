@@ -137,6 +137,10 @@ const briefly = 7 * time.Millisecond
 // diffLazy has keys expire when they are met, and not when a server has time.
 const diffLazy = "DEBUG SET-ACTIVE-EXPIRE 0"
 
+// diffPlain has elements of lists stand alone in their nodes from the size on that
+// redis-server begins with.
+const diffPlain = "DEBUG QUICKLIST-PACKED-THRESHOLD 0"
+
 // leave makes the server what it was before, for the tests that come after.
 func (d *differ) leave() {
 	defaults, _ := resp.SplitArgs([]byte(diffDefaults))
@@ -145,7 +149,7 @@ func (d *differ) leave() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "CONFIG SET hz 10 slowlog-log-slower-than 10000", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH",
-		"ACL LOG RESET", "DEBUG SET-ACTIVE-EXPIRE 1",
+		"ACL LOG RESET", "DEBUG SET-ACTIVE-EXPIRE 1", diffPlain,
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
@@ -174,7 +178,7 @@ func (d *differ) begin() {
 	require.True(d.t, ok)
 	for _, words := range []string{
 		"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT", "SLOWLOG RESET",
-		"ACL LOG RESET", diffLazy, diffLimited,
+		"ACL LOG RESET", diffLazy, diffPlain, diffLimited,
 	} {
 		d.real.ask(control, strings.Fields(words)...)
 	}
