@@ -97,8 +97,9 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) error {
 // Draw is a choice of the run from 0 to bound-1; 0 is the dull one.
 func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(bound, 1)))) }
 
-// Asks records that the client begins to wait for its lock: progress is judged by it. It
-// waits until it believes, or until Own.Run returns: then it was refused.
+// Asks records that the client begins to wait for its lock: progress is judged by it, and
+// fencing, where tokens do not grow with the turns. It waits until it believes, or until
+// Own.Run returns: then it was refused.
 func (c *Client) Asks() {
 	c.asks = true
 	c.c.note(c.c.p.running(), trace.Acquire)

@@ -61,6 +61,28 @@ func TestTheftOfOneText(t *testing.T) {
 	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
 }
 
+// Tokens of a lock that a test brings may not grow with its turns, as those of clocks
+// that differ do not: the write of a turn that is over has the higher one.
+func TestFencingOfTokensThatDoNotGrow(t *testing.T) {
+	s := parsed(t, "world lock=own clients=2 rounds=1 fence=on\nexpect fencing=holds\nat 0s start c1\nat 6s start c2\n"+
+		"run for=20s seed=1\n")
+	r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, client *Client) {
+		to, key, token, work := client.Transports()[0], client.Key(), uint64(1), time.Second
+		if client.Name() == "c1" {
+			token, work = 2, 8*time.Second // longer than the lock lasts
+		}
+		client.Asks()
+		_, _ = to.Do(ctx, key, "SET", key, "locked", "NX", "PX", "5000")
+		b := client.Believes(token)
+		_ = client.Sleep(ctx, work)
+		_, _ = client.Write(ctx, b)
+		client.Ends(b, false)
+	}}})
+	require.NoError(t, err)
+	require.Equal(t, check.Violated, r.Results[0].Verdict, r.Results[0].Reason)
+	require.Contains(t, r.Results[0].Reason, "stale write of c1")
+}
+
 // What is never counted is not audited.
 func TestAuditOfAnOwnLock(t *testing.T) {
 	_, err := ParseScenario("x.scenario", "world lock=own\nexpect leak=holds\nat 1s audit\nrun for=9s\n")

@@ -246,12 +246,13 @@ func (u *Untimed) sweep() {
 // heeded are the events whose order a check looks at beside that of beliefs. Of a
 // check that is not listed, as a test's own, nothing is known: it may look at all.
 var heeded = map[string][]trace.Kind{
-	"order":  {trace.Acquire, trace.Refused, trace.Crash},
-	"lease":  {trace.Acquire, trace.Refused, trace.Crash, trace.End},
-	"linear": {trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
-	"guard":  {trace.Asks, trace.Told},
+	"order":   {trace.Acquire, trace.Refused, trace.Crash},
+	"lease":   {trace.Acquire, trace.Refused, trace.Crash, trace.End},
+	"linear":  {trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
+	"guard":   {trace.Asks, trace.Told},
+	"fencing": {trace.Acquire},
 
-	"exclusion": nil, "capacity": nil, "gate": nil, "fencing": nil, // beliefs tell all
+	"exclusion": nil, "capacity": nil, "gate": nil, // beliefs tell all
 	"progress": nil, "liveness": nil, "kept": nil, "theft": nil, // it is one client's, or one server's
 	"holds": nil, "leak": nil, // nobody audits where there is no time
 }

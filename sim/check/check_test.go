@@ -120,6 +120,10 @@ var checkTests = []struct {
 	{"a higher token of an earlier turn", fencing, events{at(1, trace.Hold, c1), at(2, trace.Hold, c2), send(3, c2),
 		written(3, c2, 3, 1), send(4, c1), written(4, c1, 5, 2)}, 9, Holds, "2 writes applied, none stale; 0 refused", nil},
 
+	{"a higher token of a turn before the other was asked for", fencing, events{at(1, trace.Hold, c1), at(2, trace.Acquire,
+		c2), at(2, trace.Hold, c2), send(3, c2), written(3, c2, 4, 1), send(4, c1), written(4, c1, 6, 2)},
+		9, Violated, "at 4.000 the resource applied a stale write of c1", []uint64{5, 7}},
+
 	{"nobody asked", progress, events{}, 9, Unknown, "nobody asked for a lock and got it", nil},
 	{"the run ends before its time", progress, events{at(8, trace.Acquire, c1)}, 9, Unknown,
 		"nobody asked for a lock and got it", nil},

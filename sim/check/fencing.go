@@ -11,17 +11,28 @@ import (
 // tokens, a write is stale when its token is below one that was already
 // applied, or the same as another client's. With the same token, or without tokens,
 // it is stale when its client's turn, the belief in which it was sent, began before
-// that of a write that was already applied.
+// that of a write that was already applied. Whatever the tokens, it is stale when its
+// turn began before the client of a write that was already applied asked for that
+// one's turn: tokens that do not grow with the turns protect nothing.
 type Fencing struct {
 	name    Names
 	turns   int64
-	turn    map[holder]int64 // of a client's latest belief in a lock
-	sent    map[uint64]int64 // the turn in which a write was sent, by the event of its sending
-	applied map[int32]write  // with the highest token that wrote, the highest turn, by lock
+	asked   map[holder]uint64 // since which event a client asks for a lock
+	turn    map[holder]turn   // of a client's latest belief in a lock
+	sent    map[uint64]turn   // the turn in which a write was sent, by the event of its sending
+	applied map[int32]write   // with the highest token that wrote, the highest turn, by lock
+	newest  map[int32]write   // of the turns that wrote, the one that was asked for last, by lock
 	refused int
 	writes  int
 	stale   *trace.Event
 	later   uint64 // the event of the write beside which that is stale
+}
+
+// turn is a belief: its number, the event that it begins with, and that with which its
+// client asked for it, 0 if nothing tells.
+type turn struct {
+	number      int64
+	held, asked uint64
 }
 
 type holder struct {
@@ -30,25 +41,35 @@ type holder struct {
 }
 
 type write struct {
-	turn, token int64
-	owner       trace.Actor // of the token
-	event       uint64      // of the write of that turn
+	turn
+	token int64
+	owner trace.Actor // of the token
+	event uint64      // of the write of that turn
 }
 
 // NewFencing makes the checker.
 func NewFencing(name Names) *Fencing {
-	return &Fencing{name: name, turn: map[holder]int64{}, sent: map[uint64]int64{}, applied: map[int32]write{}}
+	return &Fencing{name: name, asked: map[holder]uint64{}, turn: map[holder]turn{}, sent: map[uint64]turn{},
+		applied: map[int32]write{}, newest: map[int32]write{}}
 }
 
 // Observe implements Checker.
 func (f *Fencing) Observe(e *trace.Event) {
+	who := holder{e.Actor, e.Lock}
 	switch e.Kind {
+	case trace.Acquire:
+		if f.asked[who] == 0 {
+			f.asked[who] = e.N
+		}
+	case trace.Refused:
+		delete(f.asked, who)
 	case trace.Hold:
 		f.turns++
-		f.turn[holder{e.Actor, e.Lock}] = f.turns
+		f.turn[who] = turn{f.turns, e.N, f.asked[who]}
+		delete(f.asked, who)
 	case trace.Send:
 		if e.Lock != 0 {
-			f.sent[e.N] = f.turn[holder{e.Actor, e.Lock}]
+			f.sent[e.N] = f.turn[who]
 		}
 	case trace.Drop:
 		delete(f.sent, e.Cause)
@@ -63,19 +84,33 @@ func (f *Fencing) Observe(e *trace.Event) {
 
 func (f *Fencing) apply(e *trace.Event) {
 	f.writes++
-	turn, token, before := f.sent[e.Cause], e.A, f.applied[e.Lock]
-	sameToken := token != 0 && token == before.token && e.Peer != before.owner
-	early := token == before.token && turn < before.turn
-	if f.stale == nil && (early || token < before.token || sameToken) {
-		stale := *e
-		f.stale, f.later = &stale, before.event
+	w := write{f.sent[e.Cause], e.A, e.Peer, e.N}
+	before, newest := f.applied[e.Lock], f.newest[e.Lock]
+	sameToken := w.token != 0 && w.token == before.token && w.owner != before.owner
+	early := w.token == before.token && w.number < before.number
+	switch {
+	case f.stale != nil:
+	case early || w.token < before.token || sameToken:
+		f.goesStale(e, before)
+	case w.held < newest.asked:
+		f.goesStale(e, newest)
+	}
+	if w.asked > newest.asked {
+		f.newest[e.Lock] = w
 	}
 	switch {
-	case token > before.token:
-		f.applied[e.Lock] = write{turn, token, e.Peer, e.N}
-	case token == before.token && turn >= before.turn:
-		f.applied[e.Lock] = write{turn, token, before.owner, e.N}
+	case w.token > before.token:
+		f.applied[e.Lock] = w
+	case w.token == before.token && w.number >= before.number:
+		w.owner = before.owner
+		f.applied[e.Lock] = w
 	}
+}
+
+// goesStale notes the first stale write, and one beside which it is stale.
+func (f *Fencing) goesStale(e *trace.Event, beside write) {
+	stale := *e
+	f.stale, f.later = &stale, beside.event
 }
 
 // Result implements Checker.

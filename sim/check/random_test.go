@@ -213,6 +213,21 @@ func (p past) turn(sent trace.Event) int {
 	return 0
 }
 
+// asked is the number of the event with which the sender of a write asked for the
+// lock that it got, 0 if it did not.
+func (p past) asked(sent trace.Event) (n int) {
+	for i := p.turn(sent) - 2; i >= 0; i-- {
+		switch e := p[i]; {
+		case e.Actor != sent.Actor || e.Lock != sent.Lock:
+		case e.Kind == trace.Acquire:
+			n = i + 1
+		case e.Kind == trace.Hold, e.Kind == trace.Refused:
+			return n
+		}
+	}
+	return n
+}
+
 // belief is from one event to another, of places in the past.
 type belief struct {
 	actor    trace.Actor
@@ -298,7 +313,8 @@ func (p past) fencing() Verdict {
 			}
 			early := p.turn(p[e.Cause-1]) < p.turn(p[before.Cause-1])
 			same := e.A == before.A && (early || e.A > 0 && e.Peer != before.Peer)
-			stale = stale || e.A < before.A || same
+			newer := p.asked(p[before.Cause-1]) > p.turn(p[e.Cause-1])
+			stale = stale || e.A < before.A || same || newer
 		}
 	}
 	return verdict(stale, writes > 0)
