@@ -87,12 +87,13 @@ func runExec(c *Call) resp.Value {
 	}
 	s.own().running = tx.queue
 	s.sendArrayHeader(len(tx.queue))
+	failed := false // by what was denied behind the last one that ran
 	for _, queued := range tx.queue {
 		ends := s.closing // an earlier one has ended the connection: what follows has no reply
 		inner := n.push(s)
 		inner.Cmd, inner.Args, inner.InTx = queued.cmd, queued.args, true
-		reply, denied := inner.deniedNow()
-		if denied {
+		var reply resp.Value
+		if reply, failed = inner.deniedNow(); failed {
 			inner.reply = reply
 		} else {
 			inner.execute(&inner.reply)
@@ -103,6 +104,9 @@ func runExec(c *Call) resp.Value {
 		n.pop()
 	}
 	s.own().running = nil
+	if failed {
+		n.stats.of(c.Cmd).failed++
+	}
 	return resp.Value{}
 }
 
