@@ -2,8 +2,6 @@ package check
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"minikv/trace"
@@ -15,9 +13,8 @@ import (
 type Liveness struct {
 	name    Names
 	bound   time.Duration
-	calm    time.Duration
 	calmed  bool
-	waiting map[trace.Actor]pending
+	waiting waiting
 	has     inside
 	waits   int // that ended after the calm
 	longest wait
@@ -25,41 +22,32 @@ type Liveness struct {
 
 // NewLiveness makes the checker for a bound.
 func NewLiveness(name Names, bound time.Duration) *Liveness {
-	return &Liveness{name: name, bound: bound, waiting: map[trace.Actor]pending{}, has: inside{}}
+	return &Liveness{name: name, bound: bound, waiting: newWaiting(), has: inside{}}
 }
 
 // Observe implements Checker.
 func (l *Liveness) Observe(e *trace.Event) {
-	if asked, waits := l.waiting[e.Actor]; l.has.doesWithout(e) && waits {
-		l.longest = l.longest.or(e.Actor, asked.event, e.At-max(asked.at, l.calm))
-		delete(l.waiting, e.Actor)
-	}
-	switch e.Kind {
-	case trace.Calm:
-		l.calm, l.calmed, l.longest, l.waits = e.At, true, wait{}, 0
-	case trace.Acquire:
-		if _, waits := l.waiting[e.Actor]; !waits {
-			l.waiting[e.Actor] = pending{e.At, e.N}
+	got := e.Kind == trace.Hold || e.Kind == trace.Opened
+	if l.has.doesWithout(e) || got {
+		if d, waits := l.waiting.ends(e.Actor, e.At); waits {
+			l.longest = l.longest.or(d)
+			if got {
+				l.waits++
+			}
 		}
-	case trace.Hold, trace.Opened:
-		if asked, waits := l.waiting[e.Actor]; waits {
-			l.longest = l.longest.or(e.Actor, asked.event, e.At-max(asked.at, l.calm))
-			l.waits++
-		}
-		delete(l.waiting, e.Actor)
-	case trace.Crash:
-		delete(l.waiting, e.Peer)
-	case trace.End:
-		delete(l.waiting, e.Actor)
 	}
+	if e.Kind == trace.Calm {
+		l.calmed, l.longest, l.waits = true, wait{}, 0
+		l.waiting.anew(e.At)
+	}
+	l.waiting.observe(e)
 }
 
 // Result implements Checker.
 func (l *Liveness) Result(end time.Duration) Result {
 	worst := l.longest
-	for _, actor := range slices.Sorted(maps.Keys(l.waiting)) {
-		asked := l.waiting[actor]
-		worst = worst.or(actor, asked.event, end-max(asked.at, l.calm))
+	for _, w := range l.waiting.all(end) {
+		worst = worst.or(w)
 	}
 	longest := worst.d.Round(time.Millisecond)
 	late, after := "", "in the whole run, as it has no calm"
@@ -70,7 +58,7 @@ func (l *Liveness) Result(end time.Duration) Result {
 	case worst.d > l.bound:
 		return Result{Check: "liveness", Verdict: Violated, Events: []uint64{worst.event},
 			Reason: fmt.Sprintf("%s waited %v%s, more than %v", l.name(worst.actor), longest, late, l.bound) + l.counts()}
-	case l.waits == 0 || len(l.waiting) > 0:
+	case l.waits == 0 || len(l.waiting.since) > 0:
 		return Result{Check: "liveness", Verdict: Unknown, Reason: "nobody waited, or the run ended too soon"}
 	}
 	return Result{Check: "liveness", Reason: fmt.Sprintf("nobody waited longer than %v %s; the bound is %v",

@@ -12,20 +12,87 @@ import (
 // Progress says that whoever asks for a lock gets it within a bound, unless its
 // process ends, however long it had waited. An attempt that failed and is repeated
 // is part of the wait; with one inside of what the client has the wait ends, as it does
-// without that.
+// without that. While a client itself is paused it does not wait.
 type Progress struct {
 	name    Names
 	bound   time.Duration
-	since   map[trace.Actor]pending
+	waiting waiting
 	has     inside
 	got     int // how often somebody got what it waited for
 	longest wait
+}
+
+// waiting is who waits, and who is paused.
+type waiting struct {
+	since  map[trace.Actor]pending
+	paused map[trace.Actor]time.Duration // since when
 }
 
 // pending is who asked and did not get the lock yet.
 type pending struct {
 	at    time.Duration
 	event uint64
+}
+
+func newWaiting() waiting {
+	return waiting{map[trace.Actor]pending{}, map[trace.Actor]time.Duration{}}
+}
+
+// observe notes who asks, who is gone, and pauses. A pause puts off when its client
+// asked, by as much as it lasts.
+func (w *waiting) observe(e *trace.Event) {
+	switch e.Kind {
+	case trace.Acquire:
+		if _, waits := w.since[e.Actor]; !waits {
+			w.since[e.Actor] = pending{e.At, e.N}
+		}
+	case trace.Pause:
+		if _, still := w.paused[e.Peer]; !still {
+			w.paused[e.Peer] = e.At
+		}
+	case trace.Resume:
+		if asked, waits := w.since[e.Actor]; waits {
+			w.since[e.Actor] = pending{e.At - w.waited(e.Actor, e.At), asked.event}
+		}
+		delete(w.paused, e.Actor)
+	case trace.Crash:
+		delete(w.since, e.Peer)
+		delete(w.paused, e.Peer)
+	case trace.End:
+		delete(w.since, e.Actor)
+	}
+}
+
+// waited is how long somebody who waits has done so.
+func (w *waiting) waited(who trace.Actor, now time.Duration) time.Duration {
+	asked := w.since[who].at
+	if paused, still := w.paused[who]; still {
+		now = max(asked, paused)
+	}
+	return now - asked
+}
+
+// ends takes somebody off, and tells how long that one has waited.
+func (w *waiting) ends(who trace.Actor, now time.Duration) (d wait, waits bool) {
+	asked, waits := w.since[who]
+	d = wait{who, w.waited(who, now), asked.event}
+	delete(w.since, who)
+	return d, waits
+}
+
+// anew has all who wait begin to do so now.
+func (w *waiting) anew(now time.Duration) {
+	for who, asked := range w.since { //tidy:unordered each is set by itself
+		w.since[who] = pending{now, asked.event}
+	}
+}
+
+// all are those who wait, and how long they have.
+func (w *waiting) all(now time.Duration) (list []wait) {
+	for _, who := range slices.Sorted(maps.Keys(w.since)) {
+		list = append(list, wait{who, w.waited(who, now), w.since[who].event})
+	}
+	return list
 }
 
 // inside is how many beliefs of each actor have not ended.
@@ -53,48 +120,37 @@ type wait struct {
 }
 
 // or is the longer of two waits.
-func (w wait) or(actor trace.Actor, event uint64, d time.Duration) wait {
-	if d > w.d {
-		return wait{actor, d, event}
+func (w wait) or(other wait) wait {
+	if other.d > w.d {
+		return other
 	}
 	return w
 }
 
 // NewProgress makes the checker for a bound.
 func NewProgress(name Names, bound time.Duration) *Progress {
-	return &Progress{name: name, bound: bound, since: map[trace.Actor]pending{}, has: inside{}}
+	return &Progress{name: name, bound: bound, waiting: newWaiting(), has: inside{}}
 }
 
 // Observe implements Checker.
 func (p *Progress) Observe(e *trace.Event) {
-	if asked, waits := p.since[e.Actor]; p.has.doesWithout(e) && waits {
-		p.longest = p.longest.or(e.Actor, asked.event, e.At-asked.at)
-		delete(p.since, e.Actor)
-	}
-	switch e.Kind {
-	case trace.Acquire:
-		if _, waits := p.since[e.Actor]; !waits {
-			p.since[e.Actor] = pending{e.At, e.N}
+	got := e.Kind == trace.Hold || e.Kind == trace.Opened
+	if p.has.doesWithout(e) || got {
+		if d, waits := p.waiting.ends(e.Actor, e.At); waits {
+			p.longest = p.longest.or(d)
+			if got {
+				p.got++
+			}
 		}
-	case trace.Hold, trace.Opened:
-		if asked, waits := p.since[e.Actor]; waits {
-			p.longest = p.longest.or(e.Actor, asked.event, e.At-asked.at)
-			p.got++
-		}
-		delete(p.since, e.Actor)
-	case trace.Crash:
-		delete(p.since, e.Peer)
-	case trace.End:
-		delete(p.since, e.Actor)
 	}
+	p.waiting.observe(e)
 }
 
 // Result implements Checker.
 func (p *Progress) Result(end time.Duration) Result {
 	worst := p.longest
-	for _, actor := range slices.Sorted(maps.Keys(p.since)) {
-		asked := p.since[actor]
-		worst = worst.or(actor, asked.event, end-asked.at)
+	for _, w := range p.waiting.all(end) {
+		worst = worst.or(w)
 	}
 	longest := worst.d.Round(time.Millisecond)
 	switch {

@@ -17,7 +17,7 @@ import (
 func TestChecksAgreeWithTheirDefinitions(t *testing.T) {
 	const permits, bound, slack = 2, 3 * time.Second, 200 * time.Millisecond
 	seen := map[string][3]int{}
-	for seed := range uint64(4000) {
+	for seed := range uint64(6000) {
 		past := drawPast(seed)
 		end := past[len(past)-1].At + time.Duration(seed%5)*time.Second
 		for _, c := range []struct {
@@ -89,6 +89,7 @@ type author struct {
 // character is a client.
 type character struct {
 	gone, ended, asks, wonders, leaving bool
+	paused                              bool
 	lock                                int32 // for which it asks
 	held                                []int32
 }
@@ -122,6 +123,14 @@ func (a *author) act(who trace.Actor) {
 		c.gone = chance > 5
 	case chance == 0:
 		a.crash(who)
+	case c.paused:
+		if chance > 12 {
+			c.paused, e.Kind = false, trace.Resume
+			a.add(e)
+		}
+	case chance == 1:
+		c.paused = true
+		a.add(trace.Event{Kind: trace.Pause, Actor: nemesis, Peer: who})
 	case c.asks:
 		a.decide(who)
 	case c.wonders:
@@ -415,6 +424,24 @@ func (p past) endsWait(w *inLine, at int, strict bool) bool {
 	return e.Kind == trace.Hold || e.Kind == trace.End
 }
 
+// still is for how long somebody was paused between two times.
+func (p past) still(who trace.Actor, from, to time.Duration) (d time.Duration) {
+	for i, e := range p {
+		if e.Kind != trace.Pause || e.Peer != who {
+			continue
+		}
+		end := to
+		for _, later := range p[i:] {
+			if later.Kind == trace.Resume && later.Actor == who || later.Kind == trace.Crash && later.Peer == who {
+				end = min(to, later.At)
+				break
+			}
+		}
+		d += max(0, end-max(from, e.At))
+	}
+	return d
+}
+
 // progress is liveness if only what comes behind the last calm counts.
 func (p past) progress(bound, end time.Duration, liveness bool) Verdict {
 	long, got, open, calm := false, false, false, -1
@@ -430,7 +457,7 @@ func (p past) progress(bound, end time.Duration, liveness bool) Verdict {
 	for _, w := range p.waits(end, false) {
 		never := w.until == len(p)
 		if w.until > calm && (never || w.got || p[w.until].Kind == trace.Refused) {
-			long = long || w.to-max(w.from, from) > bound
+			long = long || w.to-max(w.from, from)-p.still(w.actor, max(w.from, from), w.to) > bound
 			got = got || w.got
 			open = open || never
 		}
