@@ -21,7 +21,8 @@ package engine
 //
 // A variable's name begins with its kind, and keeps it; there are so few names that
 // they hide each other. Lists have no holes. Texts grow by a few bytes or are cut.
-// Loops and functions ask over(), which ends them all after a while.
+// Loops and functions ask over(), which ends them all after a while: before they nest so
+// deep that Lua counts it, which docs/differences.md is about.
 const luaGrammar = `
 8 do local @+n=@n
 4 do local @+s=@s
@@ -307,7 +308,7 @@ const luaGrammar = `
 
 // luaPrelude is what programs have beside scriptPrelude.
 const luaPrelude = `local L,T,calls={},{n=1,s='x',l={1,2},chunk='return ...'},0
-local function over() calls=calls+1 return calls>50 end
+local function over() calls=calls+1 return calls>30 end
 local function many(...) if type((...))~='number' then return 0,... end return ... end
 local function cut(s) return s:sub(1,30) end
 local function num(v) return tonumber(v) or v and 7 or 4 end
