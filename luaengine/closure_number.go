@@ -291,7 +291,10 @@ func reversedOperation(event string) func(args []numeric, at *site) numeric {
 			if fault != nil {
 				return 0, nil, fault
 			}
-			return calculated(op, x, l, y, r, at)
+			if l == nil && r == nil {
+				return op(x, y), nil, nil
+			}
+			return coerced(op, x, l, y, r, at)
 		}
 	}
 }
@@ -307,22 +310,24 @@ func calculation(op func(a, b float64) float64, left, right numeric, at *site) n
 		if fault != nil {
 			return 0, nil, fault
 		}
-		return calculated(op, x, l, y, r, at)
+		if l == nil && r == nil {
+			return op(x, y), nil, nil
+		}
+		return coerced(op, x, l, y, r, at)
 	}
 }
 
-// calculated applies op to two numbers; texts that are numbers count.
-func calculated(
+// coerced applies op to two values of which not both are numbers: texts that are
+// numbers count.
+func coerced(
 	op func(a, b float64) float64, x float64, l lua.LValue, y float64, r lua.LValue, at *site,
 ) (float64, lua.LValue, *failure) {
-	if l != nil || r != nil {
-		var fault *failure
-		if x, fault = operandNumber(x, l, at, at.a); fault == nil {
-			y, fault = operandNumber(y, r, at, at.b)
-		}
-		if fault != nil {
-			return 0, nil, fault
-		}
+	x, fault := operandNumber(x, l, at, at.a)
+	if fault == nil {
+		y, fault = operandNumber(y, r, at, at.b)
+	}
+	if fault != nil {
+		return 0, nil, fault
 	}
 	return op(x, y), nil, nil
 }
