@@ -63,6 +63,8 @@ What it asks for decides what is found, in a lock that is otherwise right:
 		` the release asks who has the lock, and deletes it then |
 | ` + "`expect fencing=holds`" + `, ` + "`faults delay pause`" + `, ` + "`world … fence=on`" + ` |` +
 		` the fencing token does not grow with each grant |
+| ` + "`expect fencing=holds`" + `, ` + "`faults delay pause client-offset`" + `, ` + "`world … fence=on`" + ` |` +
+		` the fencing token is a date |
 | ` + "`expect progress=holds`" + `, ` + "`faults drop lost-reply lost-message`" + `,` +
 		` ` + "`world … bound=30s`" + ` | who waits is woken by a message alone |
 | ` + "`expect own=holds`" + ` | what a Checker of your own says (sim.Own's Check) |

@@ -60,8 +60,11 @@ func (l *lease) Lock(ctx context.Context) (sim.Held, error) {
 		if l.mistake == "counts from the reply" {
 			began = rt.Mono()
 		}
-		if h.token = uint64(r.Int); l.mistake == "one token" {
+		switch h.token = uint64(r.Int); l.mistake {
+		case "one token":
 			h.token = min(h.token, 1)
+		case "a date":
+			h.token = uint64(rt.WallMillis())
 		}
 		if until := began + l.c.Lease(); err == nil && r.Int > 0 && rt.Mono() < until {
 			h.lost, h.end = rt.WithCancelCause(ctx)
@@ -112,6 +115,7 @@ func TestWhatASearchFinds(t *testing.T) {
 		{"exclusion", "", "delay lost-reply drop", "counts from the reply"},
 		{"theft", "", "delay pause", "asks first"},
 		{"fencing", "fence=on", "delay pause", "one token"},
+		{"fencing", "fence=on", "delay pause client-offset", "a date"},
 		{"progress", "bound=30s", "drop lost-reply lost-message", "waits for a message alone"},
 	} {
 		row := "| " + strings.TrimSpace("`expect "+c.check+"=holds`, `faults "+c.faults+"`") + " |"

@@ -10,13 +10,15 @@ import (
 
 // Lease says that the lock of a crashed holder is granted again when its TTL
 // on the server has passed, and no sooner: nobody waits for it more than a second
-// longer. Attempts that fail and are repeated are part of a wait.
+// longer. Attempts that fail and are repeated are part of a wait, which begins anew
+// behind a pause of its client.
 type Lease struct {
 	name    Names
 	held    map[trace.Actor][]int32 // the locks in which an actor believes, in their order
 	waiting map[trace.Actor]asked   // the lock for which an actor waits, and since when
-	open    []crash                 // whose lock nobody got since
-	result  Result                  // Unknown until a lock was granted again
+	paused  map[trace.Actor]bool
+	open    []crash // whose lock nobody got since
+	result  Result  // Unknown until a lock was granted again
 }
 
 type crash struct {
@@ -32,6 +34,7 @@ const grace = time.Second
 // NewLease makes the checker.
 func NewLease(name Names) *Lease {
 	return &Lease{name: name, held: map[trace.Actor][]int32{}, waiting: map[trace.Actor]asked{},
+		paused: map[trace.Actor]bool{},
 		result: Result{Check: "lease", Verdict: Unknown, Reason: "no lock of a crashed holder was granted again"}}
 }
 
@@ -53,8 +56,18 @@ func (l *Lease) Observe(e *trace.Event) {
 		delete(l.waiting, e.Actor)
 	case trace.Release, trace.Lost:
 		l.ends(e)
+	case trace.Pause:
+		l.result = l.Result(e.At)
+		l.paused[e.Peer] = true
+	case trace.Resume:
+		delete(l.paused, e.Actor)
+		if a, waits := l.waiting[e.Actor]; waits {
+			a.at = e.At
+			l.waiting[e.Actor] = a
+		}
 	case trace.Crash:
 		l.leaves(e.Peer, e.At)
+		delete(l.paused, e.Peer)
 		if held := l.held[e.Peer]; len(held) > 0 && e.A > 0 {
 			l.open = append(l.open, crash{e.Peer, held[0], e.At + time.Duration(e.A), e.N})
 		}
@@ -84,7 +97,7 @@ func (l *Lease) leaves(who trace.Actor, now time.Duration) {
 // has passed.
 func (l *Lease) inVain(c crash, now time.Duration) (longest time.Duration) {
 	for _, a := range l.waiting { //tidy:unordered the most of all
-		if a.lock == c.lock {
+		if a.lock == c.lock && !l.paused[a.actor] {
 			longest = max(longest, now-max(c.freeAt, a.at))
 		}
 	}

@@ -424,20 +424,28 @@ func (p past) endsWait(w *inLine, at int, strict bool) bool {
 	return e.Kind == trace.Hold || e.Kind == trace.End
 }
 
-// still is for how long somebody was paused between two times.
-func (p past) still(who trace.Actor, from, to time.Duration) (d time.Duration) {
+// awake is when somebody was not paused between two times.
+func (p past) awake(who trace.Actor, from, to time.Duration) (list [][2]time.Duration) {
 	for i, e := range p {
 		if e.Kind != trace.Pause || e.Peer != who {
 			continue
 		}
-		end := to
+		list, from = append(list, [2]time.Duration{from, min(to, max(from, e.At))}), to
 		for _, later := range p[i:] {
 			if later.Kind == trace.Resume && later.Actor == who || later.Kind == trace.Crash && later.Peer == who {
-				end = min(to, later.At)
+				from = min(to, max(list[0][0], later.At))
 				break
 			}
 		}
-		d += max(0, end-max(from, e.At))
+	}
+	return append(list, [2]time.Duration{from, to})
+}
+
+// still is for how long somebody was paused between two times.
+func (p past) still(who trace.Actor, from, to time.Duration) time.Duration {
+	d := to - from
+	for _, awake := range p.awake(who, from, to) {
+		d -= awake[1] - awake[0]
 	}
 	return d
 }
@@ -486,7 +494,9 @@ func (p past) lease(end time.Duration) Verdict {
 		violated = violated || next < len(p) && now < free
 		for _, w := range p.waits(end, true) {
 			in := w.lock == lock && w.until > i && w.from <= now
-			violated = violated || in && min(w.to, now)-max(w.from, free) > grace
+			for _, awake := range p.awake(w.actor, w.from, w.to) {
+				violated = violated || in && min(awake[1], now)-max(awake[0], free) > grace
+			}
 		}
 	}
 	return verdict(violated, granted)
