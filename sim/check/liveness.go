@@ -15,25 +15,21 @@ type Liveness struct {
 	bound   time.Duration
 	calmed  bool
 	waiting waiting
-	has     inside
 	waits   int // that ended after the calm
 	longest wait
 }
 
 // NewLiveness makes the checker for a bound.
 func NewLiveness(name Names, bound time.Duration) *Liveness {
-	return &Liveness{name: name, bound: bound, waiting: newWaiting(), has: inside{}}
+	return &Liveness{name: name, bound: bound, waiting: newWaiting()}
 }
 
 // Observe implements Checker.
 func (l *Liveness) Observe(e *trace.Event) {
-	got := e.Kind == trace.Hold || e.Kind == trace.Opened
-	if l.has.doesWithout(e) || got {
-		if d, waits := l.waiting.ends(e.Actor, e.At); waits {
-			l.longest = l.longest.or(d)
-			if got {
-				l.waits++
-			}
+	if d, got, is := l.waiting.ended(e); is {
+		l.longest = l.longest.or(d)
+		if got {
+			l.waits++
 		}
 	}
 	if e.Kind == trace.Calm {

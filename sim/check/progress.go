@@ -17,14 +17,14 @@ type Progress struct {
 	name    Names
 	bound   time.Duration
 	waiting waiting
-	has     inside
 	got     int // how often somebody got what it waited for
 	longest wait
 }
 
-// waiting is who waits, and who is paused.
+// waiting is who waits, who has something, and who is paused.
 type waiting struct {
 	since  map[trace.Actor]pending
+	has    inside
 	paused map[trace.Actor]time.Duration // since when
 }
 
@@ -35,7 +35,7 @@ type pending struct {
 }
 
 func newWaiting() waiting {
-	return waiting{map[trace.Actor]pending{}, map[trace.Actor]time.Duration{}}
+	return waiting{map[trace.Actor]pending{}, inside{}, map[trace.Actor]time.Duration{}}
 }
 
 // observe notes who asks, who is gone, and pauses. A pause puts off when its client
@@ -72,12 +72,15 @@ func (w *waiting) waited(who trace.Actor, now time.Duration) time.Duration {
 	return now - asked
 }
 
-// ends takes somebody off, and tells how long that one has waited.
-func (w *waiting) ends(who trace.Actor, now time.Duration) (d wait, waits bool) {
-	asked, waits := w.since[who]
-	d = wait{who, w.waited(who, now), asked.event}
-	delete(w.since, who)
-	return d, waits
+// ended is the wait that an event ends, by what its client has got or in vain.
+func (w *waiting) ended(e *trace.Event) (d wait, got, is bool) {
+	got = e.Kind == trace.Hold || e.Kind == trace.Opened
+	asked, waits := w.since[e.Actor]
+	if is = (w.has.doesWithout(e) || got) && waits; is {
+		d = wait{e.Actor, w.waited(e.Actor, e.At), asked.event}
+		delete(w.since, e.Actor)
+	}
+	return d, got, is
 }
 
 // anew has all who wait begin to do so now.
@@ -129,18 +132,15 @@ func (w wait) or(other wait) wait {
 
 // NewProgress makes the checker for a bound.
 func NewProgress(name Names, bound time.Duration) *Progress {
-	return &Progress{name: name, bound: bound, waiting: newWaiting(), has: inside{}}
+	return &Progress{name: name, bound: bound, waiting: newWaiting()}
 }
 
 // Observe implements Checker.
 func (p *Progress) Observe(e *trace.Event) {
-	got := e.Kind == trace.Hold || e.Kind == trace.Opened
-	if p.has.doesWithout(e) || got {
-		if d, waits := p.waiting.ends(e.Actor, e.At); waits {
-			p.longest = p.longest.or(d)
-			if got {
-				p.got++
-			}
+	if d, got, is := p.waiting.ended(e); is {
+		p.longest = p.longest.or(d)
+		if got {
+			p.got++
 		}
 	}
 	p.waiting.observe(e)
