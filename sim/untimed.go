@@ -247,7 +247,7 @@ func (u *Untimed) sweep() {
 // check that is not listed, as a test's own, nothing is known: it may look at all.
 var heeded = map[string][]trace.Kind{
 	"order":   {trace.Acquire, trace.Refused, trace.Crash},
-	"lease":   {trace.Acquire, trace.Refused, trace.Crash, trace.End},
+	"lease":   {trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
 	"linear":  {trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
 	"guard":   {trace.Asks, trace.Told},
 	"fencing": {trace.Acquire},
