@@ -23,11 +23,11 @@ type callFrame struct {
 	TailCall   int
 }
 
-// debugFrame is where a lua.Debug has its frame.
-var debugFrame = func() uintptr {
-	member, ok := reflect.TypeFor[lua.Debug]().FieldByName("frame")
+// currentFrame is where a lua.LState has its innermost frame: GetStack allocates.
+var currentFrame = func() uintptr {
+	member, ok := reflect.TypeFor[lua.LState]().FieldByName("currentFrame")
 	if !ok || member.Type.Kind() != reflect.Pointer {
-		panic("luaengine: gopher-lua's Debug has no frame")
+		panic("luaengine: gopher-lua's LState has no currentFrame")
 	}
 	ours, theirs := reflect.TypeFor[callFrame](), member.Type.Elem()
 	for i := range max(ours.NumField(), theirs.NumField()) {
@@ -42,11 +42,7 @@ var debugFrame = func() uintptr {
 // innermostFrame is that of the function that runs on L, or has yielded there; nil if
 // none does.
 func innermostFrame(L *lua.LState) *callFrame {
-	dbg, ok := L.GetStack(0)
-	if !ok {
-		return nil
-	}
-	return *(**callFrame)(unsafe.Add(unsafe.Pointer(dbg), debugFrame))
+	return *(**callFrame)(unsafe.Add(unsafe.Pointer(L), currentFrame))
 }
 
 // calling reports whether a function written in Lua is at a call of another one, not at
@@ -66,14 +62,12 @@ func (f *callFrame) calling() (results int, is bool) {
 	return 0, false
 }
 
-// calls is how many calls from C into Lua redis-server would be in, were L where it
-// is: those up to its thread, and what calls on it in any other way than by a call
-// in Lua, as metamethods and the function of a for are called.
-func (e *Engine) calls(L *lua.LState) int {
-	n := e.run.depth
+// callsFromC is how many calls on L are made in any other way than by a call in Lua: from a
+// function that is not written in it, or of a metamethod or the function of a for.
+func callsFromC(L *lua.LState) (n int) {
 	f := innermostFrame(L)
 	if f == nil {
-		return n
+		return 0
 	}
 	for f = f.Parent; f != nil; f = f.Parent {
 		if _, is := f.calling(); !is {
@@ -82,3 +76,7 @@ func (e *Engine) calls(L *lua.LState) int {
 	}
 	return n
 }
+
+// calls is how many calls from C into Lua redis-server would be in, were L where it
+// is: those up to its thread, and those on it.
+func (e *Engine) calls(L *lua.LState) int { return e.run.depth + callsFromC(L) }

@@ -130,13 +130,8 @@ func (e *Engine) wrapped(thread lua.LValue, resume lua.LGFunction) *lua.LFunctio
 // yield suspends the running coroutine. Like Lua 5.1 it cannot do so through a
 // function that is not written in Lua, nor through a metamethod or the function of a for.
 func (e *Engine) yield(L *lua.LState) int {
-	if L.Parent == nil {
+	if L.Parent == nil || callsFromC(L) > 0 {
 		e.failPlain(L, errYield)
-	}
-	for f := innermostFrame(L).Parent; f != nil; f = f.Parent {
-		if _, is := f.calling(); !is {
-			e.failPlain(L, errYield)
-		}
 	}
 	return -1
 }
