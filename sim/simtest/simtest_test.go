@@ -144,7 +144,7 @@ func TestRoundsOfStories(t *testing.T) {
 func TestSubtestsAndRoots(t *testing.T) {
 	said := failingAs(t, "TestMine/two_of_them", simtest.Test{Scenario: late, Own: naive(false), Root: 7})
 	require.Contains(t, said, "simtest: exclusion is violated with seed 70000000")
-	file := filepath.Join(os.TempDir(), "TestMine_two_of_them-exclusion.scenario")
+	file := filepath.Join(os.TempDir(), "minikv_sim_simtest.TestMine_two_of_them-exclusion.scenario")
 	require.Contains(t, said, "SIMTEST_REPLAY="+file+" go test -run '^TestMine$/^two_of_them$'\n")
 	require.FileExists(t, file)
 }
@@ -152,14 +152,14 @@ func TestSubtestsAndRoots(t *testing.T) {
 // A replay line is one for any name of a test, and each check has a file of its own.
 func TestReplayLines(t *testing.T) {
 	said := failingAs(t, "TestMine/lease=3s_(short)+it's_$HOME", simtest.Test{Scenario: late, Own: naive(false)})
-	require.Contains(t, said, "TestMine_lease=3s_(short)+it'\\''s_$HOME-exclusion.scenario' go test -run "+
+	require.Contains(t, said, "minikv_sim_simtest.TestMine_lease=3s_(short)+it'\\''s_$HOME-exclusion.scenario' go test -run "+
 		`'^TestMine$/^lease=3s_\(short\)\+it'\''s_\$HOME$'`+"\n")
 
 	text := strings.Replace(late, "exclusion=holds", "exclusion=holds progress=holds", 1)
 	text = strings.Replace(text, "delay=1s..3s", "delay=1s..3s pause=19s", 1)
 	said = failing(t, simtest.Test{Scenario: text, Own: naive(false)})
 	for _, check := range []string{"exclusion", "progress"} {
-		require.Contains(t, said, "/TestMine-"+check+".scenario go test")
+		require.Contains(t, said, "/minikv_sim_simtest.TestMine-"+check+".scenario go test")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -116,9 +117,13 @@ func shortest(p explore.Problem, hits []explore.Hit) (short *explore.Shrunk, tex
 }
 
 // keep writes the story of a check to a file, and returns its name and the command that
-// replays it.
+// replays it. The name has the package's path, as others may have a test of the same name.
 func keep(t testing.TB, check, text string) (file, replay string) {
-	file = filepath.Join(os.TempDir(), strings.ReplaceAll(t.Name(), "/", "_")+"-"+check+".scenario")
+	name := t.Name()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		name = strings.TrimSuffix(info.Path, ".test") + "." + name
+	}
+	file = filepath.Join(os.TempDir(), strings.ReplaceAll(name, "/", "_")+"-"+check+".scenario")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return file, fmt.Sprintf("write the story to a file and set %s to its name (%v)", replayVariable, err)
 	}
