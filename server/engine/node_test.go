@@ -32,6 +32,23 @@ type fixture struct {
 	clock *fakeClock
 }
 
+// growsWithNumber fails if many take more than sixty times as long as a tenth of them: with
+// the square it would be a hundred times. It is the best of three, in turn, as
+// a busy machine takes longer for both.
+func growsWithNumber(t *testing.T, many int, do func(n int)) {
+	t.Helper()
+	const never = time.Hour
+	few, all := never, never
+	for range 3 {
+		for n, best := range map[int]*time.Duration{many / 10: &few, many: &all} {
+			began := time.Now()
+			do(n)
+			*best = min(*best, time.Since(began))
+		}
+	}
+	require.Less(t, all, 60*few, "%d take %v, %d take %v", many/10, few, many, all)
+}
+
 func newFixture(t *testing.T, change ...func(*Config)) *fixture {
 	clock := &fakeClock{wall: time.UnixMilli(1_700_000_000_000)}
 	seed := uint64(1)

@@ -87,12 +87,12 @@ func TestRandomOrdersComeToWhatAReducedSearchSees(t *testing.T) {
 		{tinyWorld{"one of two stands still", one + "once=on lock=spin sync=on", "freeze", 1}, nil},
 	}
 	if *worldsLarge {
-		worlds = append(worlds,
-			drawnWorld{tinyWorld{"one that may lag", one + "lock=latch count=1 waiters=0 sync=on lag=0s..2s", "failover", 1}, nil},
-			drawnWorld{tinyWorld{"two clients", two + "lock=latch count=2 waiters=0", "failover", 1}, nil},
-			drawnWorld{tinyWorld{"a group of three and a master", one + "once=on masters=2 replicated=1 lock=multi", "failover", 1}, nil},
-			drawnWorld{tinyWorld{"Redisson's", one + "once=on masters=2 replicated=2 lock=multi profile=redisson", "failover", 1}, nil},
-		)
+		worlds = append(worlds, []drawnWorld{
+			{tinyWorld{"one that may lag", one + "lock=latch count=1 waiters=0 sync=on lag=0s..2s", "failover", 1}, nil},
+			{tinyWorld{"two clients", two + "lock=latch count=2 waiters=0", "failover", 1}, nil},
+			{tinyWorld{"a group of three and a master", one + "once=on masters=2 replicated=1 lock=multi", "failover", 1}, nil},
+			{tinyWorld{"Redisson's", one + "once=on masters=2 replicated=2 lock=multi profile=redisson", "failover", 1}, nil},
+		}...)
 	}
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {

@@ -152,8 +152,8 @@ func TestSubtestsAndRoots(t *testing.T) {
 // A replay line is one for any name of a test, and each check has a file of its own.
 func TestReplayLines(t *testing.T) {
 	said := failingAs(t, "TestMine/lease=3s_(short)+it's_$HOME", simtest.Test{Scenario: late, Own: naive(false)})
-	require.Contains(t, said, "minikv_sim_simtest.TestMine_lease=3s_(short)+it'\\''s_$HOME-exclusion.scenario' go test -run "+
-		`'^TestMine$/^lease=3s_\(short\)\+it'\''s_\$HOME$'`+"\n")
+	require.Contains(t, said, "minikv_sim_simtest.TestMine_lease=3s_(short)+it'\\''s_$HOME-exclusion.scenario' "+
+		`go test -run '^TestMine$/^lease=3s_\(short\)\+it'\''s_\$HOME$'`+"\n")
 
 	text := strings.Replace(late, "exclusion=holds", "exclusion=holds progress=holds", 1)
 	text = strings.Replace(text, "delay=1s..3s", "delay=1s..3s pause=19s", 1)
