@@ -42,7 +42,11 @@ func (o Overlap) String() string {
 // So a DEL by who has no right to it ends a hold and makes no overlap: a command
 // does not tell in whose name it comes. Look whether the owner is still there.
 func Overlaps(events []Event, key string) []Overlap {
-	holds := holdsOf(events, key)
+	return overlapsOf(quorums(claimsOf(events, key)), key)
+}
+
+// overlapsOf are those of holds, which are in the order in which they began.
+func overlapsOf(holds []hold, key string) []Overlap {
 	var found []Overlap
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
@@ -79,10 +83,10 @@ type owner struct {
 	name string
 }
 
-// holdsOf are the holds of a key, in the order in which they began.
-func holdsOf(events []Event, key string) []hold {
-	bySet := map[claim][]hold{}
-	sets := 1
+// claimsOf are what owners hold of a key on single sets of nodes, each in the order in
+// which they began, and how many sets there are.
+func claimsOf(events []Event, key string) (bySet map[claim][]hold, sets int) {
+	bySet, sets = map[claim][]hold{}, 1
 	for _, e := range events {
 		if e.Key != key {
 			continue
@@ -105,10 +109,11 @@ func holdsOf(events []Event, key string) []hold {
 			own[last].to = e.At
 		}
 	}
-	return quorums(bySet, sets)
+	return bySet, sets
 }
 
-// quorums turns what owners hold on single sets of nodes into what they hold.
+// quorums turns what owners hold on single sets of nodes into what they hold, in the
+// order in which that began.
 func quorums(bySet map[claim][]hold, sets int) []hold {
 	byOwner := map[owner][]hold{}
 	for who, holds := range bySet {

@@ -62,6 +62,7 @@ type Trace struct {
 	last  uint64 // number of the latest event
 	size  int
 	ring  []*record // the latest ones, at most size; record n is at (n-1) % size
+	holds ledger
 	locks map[string]bool
 	hints map[string]string // kinds of locks that can be known by their channels alone, by key
 }
@@ -80,6 +81,7 @@ func newTrace(clock *Clock, size int, told func(Event)) *Trace {
 	return &Trace{
 		began: clock.Now(), clock: clock, told: told,
 		size: size, locks: map[string]bool{}, hints: map[string]string{},
+		holds: ledger{pasts: map[string]*past{}, limit: fewestPasts},
 	}
 }
 
@@ -107,6 +109,9 @@ func (tr *Trace) add(r *record) {
 	tr.last++
 	r.Number = tr.last
 	r.At = tr.clock.Now().Sub(tr.began)
+	if r.Kind == LockHeld || r.Kind == LockFreed {
+		tr.holds.note(r.Event)
+	}
 	if at := int((tr.last - 1) % uint64(tr.size)); at == len(tr.ring) {
 		tr.ring = append(tr.ring, r)
 	} else {
@@ -127,11 +132,6 @@ func (tr *Trace) Last() uint64 {
 // Since returns the events with a greater number, as far as they are kept; those
 // since 0 are all.
 func (tr *Trace) Since(number uint64) []Event {
-	return tr.events(number, func(*Event) bool { return true })
-}
-
-// events are those since a number that are wanted.
-func (tr *Trace) events(number uint64, wanted func(*Event) bool) []Event {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if kept := uint64(tr.size); tr.last > kept {
@@ -139,17 +139,18 @@ func (tr *Trace) events(number uint64, wanted func(*Event) bool) []Event {
 	}
 	var events []Event
 	for next := number + 1; next <= tr.last; next++ {
-		if r := tr.ring[(next-1)%uint64(tr.size)]; wanted(&r.Event) {
-			events = append(events, r.event())
-		}
+		events = append(events, tr.ring[(next-1)%uint64(tr.size)].event())
 	}
 	return events
 }
 
 // Overlaps tells when a lock was held by several owners that must not hold it
-// together, as far as the trace reaches back.
+// together, also if that was before the events that are kept. Of more than a thousand
+// it may have the first and the latest only.
 func (tr *Trace) Overlaps(key string) []Overlap {
-	return Overlaps(tr.events(0, func(e *Event) bool { return e.Key == key }), key)
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.holds.overlaps(key)
 }
 
 // event fills in the texts.
