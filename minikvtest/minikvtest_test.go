@@ -247,6 +247,26 @@ func TestInBubble(t *testing.T) {
 	})
 }
 
+// Who uses servers from another bubble is told so: their goroutines may not meet.
+func TestServersOfAnotherBubble(t *testing.T) {
+	outside := Run(t)
+	synctest.Test(t, func(t *testing.T) {
+		inside := Run(t)
+		require.Equal(t, inside.Addr(), inside.In(t).Addr())
+		_, err := inside.Dial()
+		require.NoError(t, err)
+
+		const says = "the servers do not run in this bubble of testing/synctest: call Run within synctest.Test"
+		require.Contains(t, watch(t, func(tb testing.TB) { outside.In(tb) }), says)
+		_, err = outside.Dial()
+		require.ErrorContains(t, err, says)
+		_, err = outside.DialRueidis(t.Context(), outside.Addr(), nil, nil)
+		require.ErrorContains(t, err, says)
+		c := client(t, outside)
+		require.ErrorContains(t, c.Ping(t.Context()).Err(), says)
+	})
+}
+
 func TestClusterInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := RunCluster(t, 3, 1)

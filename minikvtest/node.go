@@ -1,6 +1,7 @@
 package minikvtest
 
 import (
+	"context"
 	"net"
 	"net/url"
 	"slices"
@@ -45,8 +46,10 @@ func (n *Node) URL() string {
 	return u.String()
 }
 
-// Dial connects a client in memory.
-func (n *Node) Dial() (net.Conn, error) { return n.n.Dial() }
+// Dial connects a client in memory, see Servers.DialContext.
+func (n *Node) Dial() (net.Conn, error) {
+	return n.servers.DialContext(context.Background(), "tcp", n.Addr())
+}
 
 // DB is a database of the node.
 func (n *Node) DB(index int) *Database { return &Database{node: n, index: index} }

@@ -1,10 +1,10 @@
 package minikvtest
 
 import (
-	"fmt"
+	"errors"
+	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"minikv/cluster"
@@ -143,8 +143,8 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	s.Plan = plan
 	s.Trace = traced
 	s.Grown = true
-	bubble := inBubble()
-	s.Config.InMemory = bubble
+	bubble := bubble()
+	s.Config.InMemory = bubble != ""
 	for _, option := range options {
 		option(&s)
 	}
@@ -166,13 +166,13 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 		t.Fatalf("minikvtest: %v", err)
 	}
 	servers := newServers(t, top, plan)
-	servers.password = s.Node.Parameters["requirepass"]
+	servers.password, servers.bubble = s.Node.Parameters["requirepass"], bubble
 	t.Cleanup(func() {
 		if t.Failed() {
 			servers.showTrace(s.lines)
 		}
 		top.Close()
-		if bubble {
+		if bubble != "" {
 			time.Sleep(aftermath)
 		}
 	})
@@ -183,13 +183,15 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 // some time after Close, and a bubble must not end before them.
 const aftermath = 10 * time.Second
 
-// inBubble reports whether the caller is in a bubble of testing/synctest.
-func inBubble() (yes bool) {
-	defer func() {
-		if problem := recover(); problem != nil { // outside of one, or somebody else waits already
-			yes = !strings.Contains(fmt.Sprint(problem), "not in a bubble")
-		}
-	}()
-	synctest.Wait()
-	return true
+// bubble is the number of the bubble of testing/synctest that the caller is in, "" outside of one,
+// as the first line of a goroutine's stack has it.
+func bubble() string {
+	var stack [200]byte
+	head, _, _ := strings.Cut(string(stack[:runtime.Stack(stack[:], false)]), "]:\n")
+	_, number, _ := strings.Cut(head, "synctest bubble ")
+	return number
 }
+
+// errBubble is what is wrong with who uses servers of another bubble.
+var errBubble = errors.New("minikvtest: the servers do not run in this bubble of testing/synctest: " +
+	"call Run within synctest.Test")

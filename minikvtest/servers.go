@@ -25,6 +25,7 @@ type Servers struct {
 	clock *Clock
 
 	password string // that the nodes were given with Param
+	bubble   string // that they run in, see bubble
 }
 
 func newServers(t testing.TB, top *topology.Topology, plan cluster.Plan) *Servers {
@@ -58,11 +59,14 @@ func checkUsers(t testing.TB, users [][]string) {
 
 // In is the same servers, for a subtest t that uses those of its parent: what cannot be done
 // fails t. The parent's may not be failed from there: without In the whole test binary ends with
-// a panic.
+// a panic. A bubble of testing/synctest has servers of its own: those from outside fail t.
 func (s *Servers) In(t testing.TB) *Servers {
 	t.Helper()
 	in := newServers(callable(t), s.top, s.plan)
-	in.password = s.password
+	in.password, in.bubble = s.password, s.bubble
+	if bubble() != s.bubble {
+		in.t.Fatalf("%v", errBubble)
+	}
 	return in
 }
 
@@ -113,14 +117,18 @@ func (s *Servers) Addrs() []string {
 }
 
 // DialContext connects a client in memory to the node of an address. It is for
-// the options of clients: go-redis's Dialer, for a cluster and Sentinels as well.
+// the options of clients: go-redis's Dialer, for a cluster and Sentinels as well. It
+// is an error in another bubble of testing/synctest than that of the servers.
 func (s *Servers) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if bubble() != s.bubble {
+		return nil, errBubble
+	}
 	return s.top.DialContext(ctx, network, addr)
 }
 
 // DialRueidis is DialContext in the form of rueidis's DialCtxFn. Certificates are not looked at.
 func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-	return s.top.DialContext(ctx, "tcp", addr)
+	return s.DialContext(ctx, "tcp", addr)
 }
 
 // patience is how long a test waits for what its clients are to do.
