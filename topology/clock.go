@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -33,7 +34,7 @@ func (c *clock) Mono() time.Duration {
 func (c *clock) monoNow() time.Duration {
 	passed := c.base.Now().Sub(c.since)
 	if c.rate != 1 {
-		passed = time.Duration(float64(passed) * c.rate)
+		passed = duration(float64(passed) * c.rate)
 	}
 	return c.mono + passed
 }
@@ -42,7 +43,7 @@ func (c *clock) monoNow() time.Duration {
 func (c *clock) Wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.wall.Add(c.offset + c.monoNow()).Round(0)
+	return c.wall.Add(c.offset).Add(c.monoNow()).Round(0)
 }
 
 // setOffset puts the wall clock that far ahead of the topology's.
@@ -50,14 +51,14 @@ func (c *clock) setOffset(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.base.Now()
-	c.offset = now.Add(d).Sub(c.wall) - c.monoNow()
+	c.offset = now.Add(d).Add(-c.monoNow()).Sub(c.wall)
 }
 
 // jump sets the wall clock forward, or back.
 func (c *clock) jump(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.offset += by
+	c.offset = c.wall.Add(c.offset).Add(by).Sub(c.wall) // at the bounds of a Duration it stays
 }
 
 // skip lets time pass at once.
@@ -82,5 +83,14 @@ func (c *clock) trueTime(d time.Duration) time.Duration {
 	if c.rate == 1 {
 		return d
 	}
-	return time.Duration(float64(d)/c.rate) + 1
+	return duration(float64(d)/c.rate) + 1
+}
+
+// longestDuration is how far a clock goes whose rate is absurd: a century or so, of which
+// several can be added.
+const longestDuration = math.MaxInt64 / 3
+
+// duration is ns, but no more than the longest.
+func duration(ns float64) time.Duration {
+	return time.Duration(max(-longestDuration, min(ns, longestDuration)))
 }

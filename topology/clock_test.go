@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -63,4 +64,27 @@ func TestReplicaWithItsOwnDate(t *testing.T) {
 	require.EqualValues(t, 29000, ask(t, master, "PTTL", "lock"))
 	replica.SetClockOffset(0)
 	require.EqualValues(t, 1, ask(t, replica, "EXISTS", "lock"), "a replica expires nothing by itself")
+}
+
+// Clocks that are set or run absurdly far keep their direction, and time goes on.
+func TestAbsurdClocks(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}, InMemory: true, Virtual: true})
+	odd, right := top.Node("m1"), top.Node("m2")
+	odd.SetClockOffset(math.MaxInt64)
+	require.Greater(t, ask(t, odd, "TIME"), ask(t, right, "TIME"))
+	odd.SetClockOffset(0)
+	top.Clock().Jump(math.MaxInt64)
+	top.Clock().Jump(math.MaxInt64)
+	require.Greater(t, ask(t, odd, "TIME"), top.Clock().Now().Unix())
+	odd.SetClockOffset(0)
+	right.SetClockOffset(0)
+
+	ask(t, odd, "SET", "key", "x", "PX", "1000")
+	require.NoError(t, odd.SetClockRate(1e-300))
+	require.NoError(t, top.Clock().Advance(time.Hour))
+	require.EqualValues(t, 1000, ask(t, odd, "PTTL", "key"))
+	require.NoError(t, odd.SetClockRate(math.Inf(1)))
+	require.NoError(t, top.Clock().Advance(time.Millisecond))
+	require.EqualValues(t, -2, ask(t, odd, "PTTL", "key"))
+	require.Greater(t, ask(t, odd, "TIME"), ask(t, right, "TIME"))
 }

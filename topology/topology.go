@@ -36,7 +36,7 @@ type Config struct {
 	InMemory bool
 	// Virtual makes the topology's clock stand still until it is told to move.
 	Virtual bool
-	// Begin is the date at which a virtual clock begins; zero: the computer's.
+	// Begin is the date at which a virtual clock begins, 1970 or later; zero: the computer's.
 	Begin time.Time
 	// Seed is what every choice by chance depends on; 0: it differs each time.
 	Seed uint64
@@ -91,6 +91,9 @@ func Start(cfg Config) (*Topology, error) {
 	}
 	if cfg.Delay < 0 || cfg.Lag < 0 {
 		return nil, fmt.Errorf("topology: delay %v, lag %v: expected at least 0", cfg.Delay, cfg.Lag)
+	}
+	if cfg.Virtual && !cfg.Begin.IsZero() && cfg.Begin.UnixMilli() < 0 {
+		return nil, fmt.Errorf("topology: begin at %v: expected 1970 or later", cfg.Begin)
 	}
 	cfg = cfg.complete()
 	names := cfg.Plan.Names()
