@@ -16,7 +16,8 @@ type Fault struct {
 	wrong error // the first number that is none
 }
 
-// On strikes commands of that name, a glob in any case; * is all.
+// On strikes commands of that name, a glob in any case; * is all. Subcommands have no
+// rules of their own: CLIENT, not CLIENT SETNAME.
 func On(command string) Fault { return Fault{f: topology.Fault{Command: command}} }
 
 // Key strikes only commands that name a key which matches the glob.
@@ -83,7 +84,7 @@ func (s *Servers) Inject(f Fault) *Injected {
 	return &Injected{s, id}
 }
 
-// Struck is how many commands the rule has struck.
+// Struck is how many commands the rule has struck; 0 once it was removed.
 func (i *Injected) Struck() int {
 	for _, state := range i.servers.top.Faults() {
 		if state.ID == i.id {

@@ -201,6 +201,7 @@ func TestFailuresAreClear(t *testing.T) {
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
 		"frozen":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Freeze() }, "m1 is down"},
 		"thawed":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Thaw() }, "m1 is down"},
+		"words":     {func(t testing.TB) { Run(t).Inject(On("CLIENT SETNAME").Close()) }, "without a subcommand"},
 		"held":      {func(t testing.TB) { Run(t).HoldReplication() }, "hold m1: expected a replica"},
 		"future":    {func(t testing.TB) { Run(t, Remember()).Restart(LoseLast(-1)) }, "lose -1ns: expected 0 or more"},
 		"itself":    {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "from m1 to itself"},

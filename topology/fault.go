@@ -22,7 +22,7 @@ import (
 // nodes send each other is never struck; that is for the verbs of the network.
 type Fault struct {
 	Node    string // a node's name or address
-	Command string // a command's name, a glob in any case
+	Command string // a command's name, a glob in any case, without a subcommand
 	Key     string // a glob that one of its keys matches
 	Client  string // the client's name, or its number at the node
 
@@ -68,6 +68,8 @@ func (f Fault) Check() error {
 		return fmt.Errorf("topology: fault: %d percent: expected 1 to 100", f.Percent)
 	case f.Delay < 0:
 		return fmt.Errorf("topology: fault: delay %v: expected more than 0", f.Delay)
+	case strings.ContainsAny(f.Command, " \t\r\n"):
+		return fmt.Errorf("topology: fault: command %q: expected one word, without a subcommand", f.Command)
 	case strings.ContainsAny(f.Error, "\r\n"):
 		return fmt.Errorf("topology: fault: error %q: expected one line", f.Error)
 	case f.DropRequest && f.DropReply:
