@@ -14,7 +14,7 @@ import (
 // Database is one database of a node, to seed it and to look into it. Its
 // methods run commands, as a person with a console does: what they write is
 // replicated, and wakes who waits for it. An error, such as WRONGTYPE, READONLY
-// or MOVED, fails the test. A missing key reads as empty.
+// or MOVED, fails the test, and so does a node that is down or frozen. A missing key reads as empty.
 type Database struct {
 	node  *Node
 	index int
@@ -24,6 +24,7 @@ type Database struct {
 // what it makes this one send arrives before it returns, unless that takes time.
 func (d *Database) do(args ...string) resp.Value {
 	d.t().Helper()
+	d.node.checkThawed()
 	d.node.servers.top.Settle()
 	v, err := d.node.n.CommandIn(d.index, args...)
 	d.node.servers.top.Settle()
@@ -67,12 +68,16 @@ func (d *Database) TTL(key string) time.Duration {
 	return time.Duration(max(d.do("PTTL", key).Int, 0)) * time.Millisecond
 }
 
-// SetTTL gives a key a TTL, in whole milliseconds, or takes it away: 0. It fails the
-// test when there is no such key.
+// SetTTL gives a key a TTL, in whole milliseconds, or takes it away: 0. One below 0 has
+// passed, and removes the key. It fails the test when there is no such key, or ttl is less
+// than a millisecond.
 func (d *Database) SetTTL(key string, ttl time.Duration) {
 	d.t().Helper()
 	if !d.Exists(key) {
 		d.t().Fatalf("minikvtest: set the TTL of %q: there is no such key", key)
+	}
+	if ttl > 0 && ttl < time.Millisecond {
+		d.t().Fatalf("minikvtest: set the TTL of %q to %v: expected at least 1ms, or 0 for none", key, ttl)
 	}
 	if ttl == 0 {
 		d.do("PERSIST", key)

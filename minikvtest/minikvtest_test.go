@@ -201,11 +201,16 @@ func TestFailuresAreClear(t *testing.T) {
 		"moved":     {func(t testing.TB) { RunCluster(t, 3, 0).Node("m1").Set("a", "1") }, "MOVED 15495"},
 		"frozen":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Freeze() }, "m1 is down"},
 		"thawed":    {func(t testing.TB) { s := Run(t); s.Kill(); s.Thaw() }, "m1 is down"},
-		"words":     {func(t testing.TB) { Run(t).Inject(On("CLIENT SETNAME").Close()) }, "without a subcommand"},
-		"held":      {func(t testing.TB) { Run(t).HoldReplication() }, "hold m1: expected a replica"},
-		"future":    {func(t testing.TB) { Run(t, Remember()).Restart(LoseLast(-1)) }, "lose -1ns: expected 0 or more"},
-		"itself":    {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "from m1 to itself"},
-		"ttl":       {func(t testing.TB) { Run(t).SetTTL("a", time.Second) }, `the TTL of "a": there is no such key`},
+		"still":     {func(t testing.TB) { s := Run(t); s.Freeze(); s.Get("a") }, "m1 is frozen and answers nothing: Thaw"},
+		"handover": {func(t testing.TB) { s := RunReplicated(t, 1); s.Node("m1").Freeze(); s.Node("m1").Failover() },
+			"m1 is frozen"},
+		"words":  {func(t testing.TB) { Run(t).Inject(On("CLIENT SETNAME").Close()) }, "without a subcommand"},
+		"begin":  {func(t testing.TB) { Run(t, StartAt(time.Unix(-1, 0))) }, "expected 1970 or later"},
+		"unit":   {func(t testing.TB) { s := Run(t); s.Set("a", "1"); s.SetTTL("a", 30) }, "30ns: expected at least 1ms"},
+		"held":   {func(t testing.TB) { Run(t).HoldReplication() }, "hold m1: expected a replica"},
+		"future": {func(t testing.TB) { Run(t, Remember()).Restart(LoseLast(-1)) }, "lose -1ns: expected 0 or more"},
+		"itself": {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "from m1 to itself"},
+		"ttl":    {func(t testing.TB) { Run(t).SetTTL("a", time.Second) }, `the TTL of "a": there is no such key`},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()
 			_, _ = c.Write([]byte("CLIENT NOSUCH\r\nSCRIPT DEBUG NO\r\n"))

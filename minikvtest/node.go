@@ -55,7 +55,8 @@ func (n *Node) Dial() (net.Conn, error) {
 func (n *Node) DB(index int) *Database { return &Database{node: n, index: index} }
 
 // Do runs a command as a person with a console does, and returns the reply as
-// redis-cli shows it. An error reply fails the test.
+// redis-cli shows it. An error reply fails the test. It waits for the reply: what blocks, such as
+// BLPOP or WAIT, is better sent by a client, in a goroutine, above all where time stands still.
 func (n *Node) Do(args ...string) string {
 	n.t().Helper()
 	return resp.Describe(n.do(args...))
@@ -104,7 +105,16 @@ func (n *Node) Restart(how ...Restarting) {
 	n.servers.check(n.n.Restart(!r.everything))
 }
 
-// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
+// checkThawed fails the test if the node would not answer until somebody thaws it.
+func (n *Node) checkThawed() {
+	n.t().Helper()
+	if n.n.Frozen() {
+		n.t().Fatalf("minikvtest: %s is frozen and answers nothing: Thaw it first", n.Name())
+	}
+}
+
+// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered, and what
+// the test asks of its data fails.
 func (n *Node) Freeze() { n.t().Helper(); n.servers.check(n.n.Freeze()) }
 
 // Thaw lets a frozen process go on.
@@ -173,7 +183,7 @@ func Crash() FailoverOption { return func(f *failover) { f.crash = true } }
 
 // Failover makes a replica of this master the master, and returns it when it
 // is. Nothing is lost, unless Crash is asked for. On a virtual clock time may
-// pass.
+// pass. A master that is frozen can hand over to nobody: there it takes Crash, or Sentinels.
 func (n *Node) Failover(options ...FailoverOption) *Node {
 	n.t().Helper()
 	var how failover
@@ -183,6 +193,9 @@ func (n *Node) Failover(options ...FailoverOption) *Node {
 	replicas := n.replicas()
 	if len(replicas) == 0 {
 		n.t().Fatalf("minikvtest: %s has no replica to fail over to", n.Name())
+	}
+	if !how.crash && n.servers.plan.Sentinels == 0 {
+		n.checkThawed()
 	}
 	n.servers.top.Settle()
 	if how.crash {
@@ -241,6 +254,7 @@ func (n *Node) id() cluster.ID { return cluster.ID(slices.Index(n.servers.nodes,
 // key, with all keys in it.
 func (n *Node) MoveSlot(key string) {
 	n.t().Helper()
+	n.checkThawed()
 	number := slot.OfString(key)
 	n.servers.check(n.n.OpenSlot(number))
 	for moved := 1; moved > 0; {
