@@ -2,6 +2,8 @@ package minikvtest_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	"minikv/minikvtest"
+	"minikv/topology"
 )
 
 // The lock of the recipes: a token in a string with a TTL, and a script that
@@ -248,6 +251,53 @@ func TestRecipeReleaseInTwoSteps(t *testing.T) {
 	s.Clock().Advance(4 * time.Second)
 	require.NoError(t, <-released)
 	require.False(t, s.Exists("orders:42"), "b has lost it, and is told nothing")
+}
+
+// Which commands were sent
+//
+// The trace has each command of a client with its reply, also where a rule has struck it;
+// what scripts call is not in it, nor what the test does by itself. What clients say first of
+// all, HELLO and CLIENT, is: so look for those of a key.
+func TestRecipeCommandsSent(t *testing.T) {
+	ctx := t.Context()
+	s := minikvtest.Run(t)
+	c := connect(t, s.Servers)
+	_, err := take(ctx, c, "orders:42", "a", 30*time.Second)
+	require.NoError(t, err)
+	_, err = release(ctx, c, "orders:42", "a")
+	require.NoError(t, err)
+
+	var sent []string
+	for _, e := range s.Trace() {
+		if e.Kind == topology.Commanded && slices.Contains(e.Command, "orders:42") {
+			sent = append(sent, strings.ToUpper(e.Command[0])+" → "+e.Reply)
+		}
+	}
+	require.Equal(t, []string{
+		"SET → OK", "EVALSHA → (error) NOSCRIPT No matching script. Please use EVAL.", "EVAL → (integer) 1",
+	}, sent)
+}
+
+// Subtests share servers
+//
+// In gives a subtest the servers of its parent, parallel ones too. They keep apart by
+// their keys; the clock is everybody's, and so is a rule that names no key.
+func TestRecipeSubtests(t *testing.T) {
+	s := minikvtest.Run(t)
+	for _, key := range []string{"orders:1", "orders:2", "orders:3"} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			s := s.In(t)
+			s.Inject(minikvtest.On("SET").Key(key).Nth(1).Error("LOADING Redis is loading the dataset in memory"))
+			c := connect(t, s.Servers)
+			_, err := take(t.Context(), c, key, "a", 30*time.Second)
+			require.ErrorContains(t, err, "LOADING")
+			taken, err := take(t.Context(), c, key, "a", 30*time.Second)
+			require.NoError(t, err)
+			require.True(t, taken)
+			s.CheckGet(t, key, "a")
+		})
+	}
 }
 
 // The server forgets scripts, or asks for patience

@@ -152,10 +152,12 @@ func (s *Servers) Locks() []topology.Lock { return s.top.Locks() }
 // Lock tells of one lock, and whether any master has it.
 func (s *Servers) Lock(key string) (topology.Lock, bool) { return s.top.Lock(key) }
 
-// Trace is what has happened, an event each.
+// Trace is what has happened, an event each, the latest 20,000: what clients sent and were
+// answered, not what the test has done by Database or Do.
 func (s *Servers) Trace() []topology.Event { return s.top.Trace().Since(0) }
 
-// Overlaps tells when a lock was held by two at once; see topology.Overlaps.
+// Overlaps tells when a lock was held by two at once; see topology.Overlaps. What the test
+// takes by itself, with Database or Do, is held by nobody.
 func (s *Servers) Overlaps(key string) []topology.Overlap { return s.top.Trace().Overlaps(key) }
 
 // showTrace logs the last lines of the trace.

@@ -25,7 +25,8 @@ const (
 	LockFreed  Kind = "free"    // a lock was given back, or taken away by a command
 )
 
-// Event is one thing in the timeline of a topology.
+// Event is one thing in the timeline of a topology. Of an argument of its command, and of
+// its reply as it was sent, it has the first 2048 bytes, and … in place of the rest.
 type Event struct {
 	Number  uint64        `json:"n"`  // 1, 2, 3, …
 	At      time.Duration `json:"at"` // in ns, since the topology began, by its clock
