@@ -161,6 +161,16 @@ func helpersOfAllTypes(t *testing.T, s *Server) {
 	require.Equal(t, "standalone", s.Info("redis_mode"))
 }
 
+// SetTime of miniredis, as docs/migration-from-miniredis.md has it, also when it is used again.
+func TestSetTime(t *testing.T) {
+	s := Run(t, Virtual())
+	for _, date := range []time.Time{time.Unix(2e9, 0), time.Unix(1e9, 0), time.Unix(4e9, 0)} {
+		s.SetClockOffset(date.Sub(s.Clock().Now()))
+		s.Clock().Advance(time.Minute)
+		require.Equal(t, fmt.Sprintf("1) \"%d\"\n2) \"0\"", date.Unix()+60), s.Do("TIME"))
+	}
+}
+
 func TestHelpersWithPassword(t *testing.T) {
 	s := Run(t, Param("requirepass", "secret"))
 	s.Set("a", "1")

@@ -123,7 +123,8 @@ func (n *Node) Thaw() { n.t().Helper(); n.servers.check(n.n.Thaw()) }
 // Slow lets every command take that long; 0: no longer.
 func (n *Node) Slow(each time.Duration) { n.n.Slow(each) }
 
-// SetClockOffset puts the node's wall clock that far ahead of the others'.
+// SetClockOffset puts the node's wall clock that far ahead of Clock.Now, whatever was set before,
+// or behind it.
 func (n *Node) SetClockOffset(d time.Duration) { n.n.SetClockOffset(d) }
 
 // SetClockRate lets the node's clocks run that much faster than the others'.

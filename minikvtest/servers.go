@@ -236,7 +236,7 @@ type Clock struct{ servers *Servers }
 // Clock is the time that all nodes follow.
 func (s *Servers) Clock() *Clock { return s.clock }
 
-// Now is the date.
+// Now is the date, without what Jump and SetClockOffset have added to that of nodes.
 func (c *Clock) Now() time.Time { return c.servers.top.Clock().Now() }
 
 // Advance lets time pass on a virtual clock; what falls due on the way happens

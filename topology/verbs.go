@@ -179,7 +179,8 @@ func (t *Topology) rule(from, to string, r rule) error {
 	return nil
 }
 
-// SetClockOffset puts the node's wall clock that far ahead of the topology's.
+// SetClockOffset puts the node's wall clock that far ahead of the topology's, or behind it,
+// in place of what it was set by before, by Clock.Jump as well.
 func (n *Node) SetClockOffset(d time.Duration) {
 	n.noteNode("has its wall clock set %v ahead", d)
 	n.clock.setOffset(d)
