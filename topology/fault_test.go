@@ -149,6 +149,8 @@ func TestFaultsAsText(t *testing.T) {
 		"PERCENT 101 CLOSE":                                         "101 percent: expected 1 to 100",
 		"DELAY soon":                                                `duration "soon": expected milliseconds, or 1m30s`,
 		"OFF GET CLOSE":                                             `unknown word "OFF"`,
+		"ON GET on SET CLOSE":                                       "ON is there twice",
+		"ON GET CLOSE CLOSE":                                        "CLOSE is there twice",
 		"ERROR x DROPREPLY":                                         "an ERROR cannot get lost",
 		"ON SET DUPLICATE DROPREPLY CLOSE":                          "",
 		"DUPLICATE CLOSE":                                           "a command that does not run is no DUPLICATE",

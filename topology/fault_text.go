@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ParseFault reads a rule from words, in any case and order:
+// ParseFault reads a rule from words, in any case and order, each at most once:
 //
 //	ON command  KEY glob  CLIENT name|number  NODE name  NTH n  TIMES n  PERCENT p
 //	DELAY duration|milliseconds  ERROR text  DROPREQUEST  DROPREPLY  DUPLICATE  CLOSE
@@ -15,8 +15,13 @@ import (
 // The text of ERROR is one word here; whoever splits a line keeps it together.
 func ParseFault(words []string) (Fault, error) {
 	var f Fault
+	said := map[string]bool{}
 	for i := 0; i < len(words); i++ {
 		word := strings.ToUpper(words[i])
+		if said[word] {
+			return Fault{}, fmt.Errorf("topology: fault: %s is there twice: expected a rule for each", word)
+		}
+		said[word] = true
 		if switched := f.flag(word); switched != nil {
 			*switched = true
 			continue
