@@ -135,8 +135,9 @@ func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _
 const patience = 10 * time.Second
 
 // WaitBlocked returns when at least n clients wait for word of a key: blocked in
-// a pop, listening to the channel of a lock of that name, or tracking the key.
-// It fails the test when they do not come within 10 seconds.
+// a pop, listening to a channel of that name or of a lock of that name, as
+// Redisson's are called, or tracking the key. It fails the test when they do not come
+// within 10 seconds.
 func (s *Servers) WaitBlocked(t testing.TB, key string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -156,6 +156,7 @@ func TestWaitersOfEverySort(t *testing.T) {
 		"SUBSCRIBE __keyspace@0__:reg:a",
 		"SUBSCRIBE reg-channel",
 		"BLPOP reg:a 0",
+		"SUBSCRIBE reg:a",
 	} {
 		inside(t, n).send(line)
 		waitFor(t, top, "reg:a", i+1)
@@ -163,13 +164,13 @@ func TestWaitersOfEverySort(t *testing.T) {
 	tracker := inside(t, n)
 	tracker.do("HELLO 3")
 	tracker.do("CLIENT TRACKING ON")
-	require.Equal(t, 8, top.Waiters("reg:a"))
-	tracker.do("GET reg:a")
 	require.Equal(t, 9, top.Waiters("reg:a"))
+	tracker.do("GET reg:a")
+	require.Equal(t, 10, top.Waiters("reg:a"))
 	prefixes := inside(t, n)
 	prefixes.do("HELLO 3")
 	prefixes.do("CLIENT TRACKING ON BCAST PREFIX reg:")
-	require.Equal(t, 10, top.Waiters("reg:a"))
+	require.Equal(t, 11, top.Waiters("reg:a"))
 	require.Equal(t, 3, top.Waiters("reg:b"), "the channel of the registry, the pattern, the prefix")
 	require.Equal(t, 1, top.Waiters("other"), "the pattern")
 	inside(t, n).send("BLPOP lock-signal:x 0")
@@ -178,7 +179,7 @@ func TestWaitersOfEverySort(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	require.EqualError(t, top.WaitBlocked(ctx, "reg:a", 99),
-		`topology: 10 wait for "reg:a", not 99: context deadline exceeded`)
+		`topology: 11 wait for "reg:a", not 99: context deadline exceeded`)
 }
 
 // Nobody comes to servers that are closed: who waits for clients is told at once.

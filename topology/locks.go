@@ -62,13 +62,13 @@ func tagged(name string) string {
 	return "{" + name + "}"
 }
 
-// wakingChannels are the channels that tell of a lock, by the libraries that
-// have such. Sources: Redisson; Spring Integration's RedisLockRegistry, one
+// wakingChannels are the channels that tell of a lock: that of its very name, for locks with a
+// channel of their own, and those of the libraries that have such. Sources: Redisson; Spring Integration's RedisLockRegistry, one
 // channel for all locks of a registry; simple-redis-mutex, one for all locks;
 // keyspace notifications.
 func wakingChannels(key string, databases int) []string {
 	name := tagged(key)
-	channels := []string{lockChannel + name, rwChannel + name, permitChannel + name, latchChannel + "{" + key + "}"}
+	channels := []string{key, lockChannel + name, rwChannel + name, permitChannel + name, latchChannel + "{" + key + "}"}
 	for i := range len(key) {
 		if key[i] == ':' {
 			channels = append(channels, key[:i]+"-channel")

@@ -35,7 +35,7 @@ func (s *signal) happened() {
 
 // Waiters counts the clients that wait for word of a key on all nodes that run:
 // those blocked in a pop on it, those that track it, and those that listen to
-// a channel that tells of a lock of that name, such as Redisson's.
+// a channel of that name, or to one that tells of a lock of that name, such as Redisson's.
 func (t *Topology) Waiters(key string) (count int) {
 	for _, n := range t.nodes {
 		n.Try(func(p cluster.Process) {

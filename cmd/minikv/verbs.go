@@ -168,9 +168,9 @@ var lockVerbs = []verb{
 		"milliseconds (-1: none), waiters and holders. Known are Redisson's, tokens in strings, and semaphores",
 		"in sorted sets."}},
 	{words: "WAITBLOCKED", args: "<key> <count> <timeout>", least: 3, most: 3, run: waitBlocked, help: []string{
-		"Wait until that many clients wait for word of the key: blocked in a pop, subscribed to a channel of a",
-		"lock of that name, or tracking the key. Return how many there are. After the timeout, in milliseconds",
-		"of real time, it is an error."}},
+		"Wait until that many clients wait for word of the key: blocked in a pop, subscribed to a channel of that",
+		"name or of a lock of that name, or tracking the key. Return how many there are. After the timeout, in",
+		"milliseconds of real time, it is an error."}},
 }
 
 func locks(t *topology.Topology, args []string) (resp.Value, error) {
