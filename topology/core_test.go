@@ -330,6 +330,41 @@ func TestOverlapAfterFailover(t *testing.T) {
 	}
 }
 
+// A lock that is made without a TTL, and given one afterwards or never, is one as well.
+func TestOverlapOfLocksWithoutTTL(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 1000})
+	m := top.Node("m1")
+	c := inside(t, m)
+	c.do("SET config 1")
+	c.do("SETNX config 2")
+	require.Equal(t, "(integer) 1", c.do("SETNX lock 1"))
+	l, ok := top.Lock("lock")
+	require.True(t, ok)
+	require.Equal(t, []Holder{{Owner: "1", Count: 1}}, l.Holders)
+	require.Len(t, top.Locks(), 1)
+	require.NoError(t, top.Clock().Advance(time.Second))
+	c.do("EXPIRE lock 30")
+	require.NoError(t, m.Restart(false))
+	c = inside(t, m)
+	require.Equal(t, "OK", c.do("SET lock 2 NX"))
+	require.NoError(t, m.Restart(false))
+	c = inside(t, m)
+	c.do("SETNX lock 3")
+	require.NoError(t, top.Clock().Advance(time.Second))
+	c.do("DEL lock")
+	c.do("SETNX lock 4")
+	var have []string
+	for _, o := range top.Trace().Overlaps("lock") {
+		have = append(have, o.String())
+	}
+	require.Equal(t, []string{
+		"lock was held by 1 and by 2 from 1.000s to 31.000s", "lock was held by 1 and by 3 from 1.000s to 2.000s",
+		"lock was held by 1 and by 4 from 2.000s to 31.000s", "lock was held by 2 and by 3 from 1.000s to 2.000s",
+		"lock was held by 2 and by 4 from 2.000s for ever",
+	}, have)
+	require.Empty(t, top.Trace().Overlaps("config"))
+}
+
 func TestNoOverlap(t *testing.T) {
 	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 1000})
 	c := inside(t, top.Node("m1"))

@@ -9,8 +9,11 @@ import (
 	"minikv/datastore"
 )
 
+// token is the kind of a string that names its owner.
+const token = "token"
+
 // decodeLock reads a key as a lock; now is the node's wall clock in Unix
-// milliseconds. hint is what a number is, or "".
+// milliseconds. hint is what a number is, or token, if any string is one, or "".
 func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool) {
 	key := []byte(name)
 	deadline, exists := db.Deadline(key)
@@ -40,14 +43,14 @@ func left(deadline, now int64) time.Duration {
 	return max(time.Duration(deadline-now)*time.Millisecond, 1)
 }
 
-// decodeString reads a token, or a number that is known to be a lock.
+// decodeString reads a token, which has a TTL unless it is known as one, or a number that is known to be a lock.
 func (l *Lock) decodeString(db *datastore.DB, name, hint string) bool {
 	text, _, err := db.String([]byte(name))
 	if err != nil {
 		return false
 	}
-	if l.TTL > 0 {
-		l.Kind = "token"
+	if l.TTL > 0 || hint == token {
+		l.Kind = token
 		l.Holders = []Holder{{Owner: text, Count: 1, TTL: l.TTL}}
 		return true
 	}

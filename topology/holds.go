@@ -42,8 +42,9 @@ func (w *watch) lockKeys(s *engine.Session, cmd [][]byte) []string {
 	return keys
 }
 
-// lockStates reads the keys as locks. changes is the node's count of them.
-func (w *watch) lockStates(db int, keys []string) (states []Lock, changes int64) {
+// lockStates reads the keys as locks. made says that the command which has just run makes
+// strings that want to be alone. changes is the node's count of them.
+func (w *watch) lockStates(db int, keys []string, made bool) (states []Lock, changes int64) {
 	if len(keys) == 0 {
 		return nil, 0
 	}
@@ -51,7 +52,11 @@ func (w *watch) lockStates(db int, keys []string) (states []Lock, changes int64)
 	now := node.Clock().Wall().UnixMilli()
 	states = make([]Lock, len(keys))
 	for i, key := range keys {
-		states[i], _ = decodeLock(node.Keyspace().DB(db), key, "", now)
+		hint := ""
+		if made || w.trace.isToken(key) {
+			hint = token
+		}
+		states[i], _ = decodeLock(node.Keyspace().DB(db), key, hint, now)
 	}
 	return states, node.Changes()
 }
@@ -96,10 +101,10 @@ func (tr *Trace) lockChanged(key string, before, after Lock, alone bool) []Event
 	switch {
 	case len(before.Holders) == 0 && len(after.Holders) == 0, before.Kind == "zset", after.Kind == "zset":
 		return nil
-	case !alone && !tr.locks[key]:
+	case !alone && tr.locks[key] == "":
 		return nil
 	}
-	tr.locks[key] = true
+	tr.locks[key] = after.Kind
 	if len(after.Holders) == 0 {
 		delete(tr.locks, key)
 	}
@@ -130,6 +135,20 @@ func holdEvents(key string, before, after []Holder, now time.Duration) (events [
 		events = append(events, e)
 	}
 	return events
+}
+
+// isToken reports whether a key is known as a lock that is a string.
+func (tr *Trace) isToken(key string) bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.locks[key] == token
+}
+
+// makesToken reports whether a command makes a string that wants to be alone: a lock, if it
+// has a TTL or not.
+func makesToken(cmd [][]byte) bool {
+	name := strings.ToUpper(string(cmd[0]))
+	return name == "SETNX" || name == "SET" && wantsToBeAlone(cmd)
 }
 
 // wantsToBeAlone reports whether a command may be how a lock is taken.

@@ -63,9 +63,9 @@ func tagged(name string) string {
 }
 
 // wakingChannels are the channels that tell of a lock: that of its very name, for locks with a
-// channel of their own, and those of the libraries that have such. Sources: Redisson; Spring Integration's RedisLockRegistry, one
-// channel for all locks of a registry; simple-redis-mutex, one for all locks;
-// keyspace notifications.
+// channel of their own, and those of the libraries that have such. Sources: Redisson; Spring
+// Integration's RedisLockRegistry, one channel for all locks of a registry;
+// simple-redis-mutex, one for all locks; keyspace notifications.
 func wakingChannels(key string, databases int) []string {
 	name := tagged(key)
 	channels := []string{key, lockChannel + name, rwChannel + name, permitChannel + name, latchChannel + "{" + key + "}"}
@@ -97,9 +97,10 @@ func waiters(m *cluster.Member, key string) int {
 
 // Locks tells of all locks that the masters have, but for frozen ones, and whose
 // form is known, in the order of nodes, databases and keys. Every string with a
-// TTL is taken for a lock with a token, since nothing tells one from the other. Semaphores and
-// latches that are mere numbers are known by their channels: while somebody
-// waits for them, or while there is a trace in which they were used.
+// TTL is taken for a lock with a token, since nothing tells one from the other; one without,
+// if there is a trace in which SETNX, or SET with NX, has made it. Semaphores and latches that
+// are mere numbers are known by their channels: while somebody waits for them, or while there
+// is a trace in which they were used.
 func (t *Topology) Locks() []Lock {
 	var all []Lock
 	for _, n := range t.nodes {
@@ -142,7 +143,7 @@ func (t *Topology) Lock(key string) (l Lock, ok bool) {
 	return l, ok
 }
 
-// hints are the kinds of locks that their channels tell, by key.
+// hints are the kinds of locks that their channels tell, or how they were made, by key.
 func (n *Node) hints(m *cluster.Member) map[string]string {
 	hints := map[string]string{}
 	for _, channel := range m.Node().Channels() {
@@ -153,6 +154,11 @@ func (n *Node) hints(m *cluster.Member) map[string]string {
 		defer tr.mu.Unlock()
 		for key, kind := range tr.hints {
 			hints[key] = kind
+		}
+		for key, kind := range tr.locks {
+			if kind == token {
+				hints[key] = token
+			}
 		}
 	}
 	return hints

@@ -92,7 +92,7 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	delete(w.struck, s)
 	db := s.DB
 	keys := w.lockKeys(s, cmd)
-	before, changes := w.lockStates(db, keys)
+	before, changes := w.lockStates(db, keys, false)
 	from := len(s.Out)
 	w.node.process.Do(s, cmd)
 	w.checkSupport(cmd, s.Out[min(from, len(s.Out)):])
@@ -104,7 +104,7 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	if len(keys) > 0 {
 		after := before
 		if w.node.process.(*cluster.Member).Node().Changes() != changes {
-			after, _ = w.lockStates(db, keys)
+			after, _ = w.lockStates(db, keys, makesToken(cmd))
 		}
 		w.holdsChanged(e, s, cmd, db, keys, before, after)
 	}

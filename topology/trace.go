@@ -64,7 +64,7 @@ type Trace struct {
 	size  int
 	ring  []*record // the latest ones, at most size; record n is at (n-1) % size
 	holds ledger
-	locks map[string]bool
+	locks map[string]string // the kinds of those that are held, by key
 	hints map[string]string // kinds of locks that can be known by their channels alone, by key
 }
 
@@ -81,7 +81,7 @@ const longest = 2048
 func newTrace(clock *Clock, size int, told func(Event)) *Trace {
 	return &Trace{
 		began: clock.Now(), clock: clock, told: told,
-		size: size, locks: map[string]bool{}, hints: map[string]string{},
+		size: size, locks: map[string]string{}, hints: map[string]string{},
 		holds: ledger{pasts: map[string]*past{}, limit: fewestPasts},
 	}
 }
