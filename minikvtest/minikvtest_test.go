@@ -159,6 +159,7 @@ func helpersOfAllTypes(t *testing.T, s *Server) {
 	require.Equal(t, 0, s.Publish("channel", "hello"))
 	require.Equal(t, "OK", s.Do("SET", "a", "b"))
 	require.Equal(t, "standalone", s.Info("redis_mode"))
+	require.Equal(t, "1", s.Info("connected_clients"), "who asks")
 }
 
 // SetTime of miniredis, as docs/migration-from-miniredis.md has it, also when it is used again.

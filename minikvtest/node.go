@@ -266,7 +266,8 @@ func (n *Node) MoveSlot(key string) {
 	n.servers.check(n.n.CloseSlot(number))
 }
 
-// Info is a field of INFO, such as connected_clients.
+// Info is a field of INFO, such as connected_clients. What the test does by Database and Do
+// counts there as a person at a console does: each call is a client of its own, this one too.
 func (n *Node) Info(field string) string {
 	n.t().Helper()
 	for line := range strings.Lines(n.do("INFO", "everything").Str) {
