@@ -71,6 +71,14 @@ func TestOwnInvariant(t *testing.T) {
 		Seeds: 20, Own: sim.Own{Lock: own.Lock, Check: newTurns}})
 }
 
+// Where clients do something else than to take the lock, nobody needs to get one.
+func TestOwnInvariantOfRun(t *testing.T) {
+	own := naive(true)
+	own.Run = func(ctx context.Context, c *sim.Client) { _ = c.Sleep(ctx, time.Second) }
+	own.Check = func(check.Names) check.Checker { return says{Verdict: check.Holds} }
+	simtest.Run(t, simtest.Test{Scenario: "world lock=own\nexpect own=holds\nrun for=5s", Seeds: 10, Own: own})
+}
+
 // says is a check that always has the same result.
 type says check.Result
 
