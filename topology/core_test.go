@@ -226,6 +226,18 @@ func TestOverlapsOfHolds(t *testing.T) {
 	}
 }
 
+// Ports are there for all nodes, also where they are but names.
+func TestPorts(t *testing.T) {
+	for _, port := range []int{-1, 65534, 70000} {
+		for _, inMemory := range []bool{false, true} {
+			_, err := Start(Config{Plan: cluster.Plan{Masters: 3}, Port: port, InMemory: inMemory})
+			require.EqualError(t, err, fmt.Sprintf("topology: port %d of 3 nodes: expected 0 to 65533", port))
+		}
+	}
+	top := start(t, Config{Plan: cluster.Plan{Masters: 3}, Port: 65533, InMemory: true})
+	require.Equal(t, "127.0.0.1:65535", top.Node("m3").Address())
+}
+
 // The same seed gives the same names, and virtual time begins where it is told to.
 func TestSeedAndBegin(t *testing.T) {
 	begin := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)

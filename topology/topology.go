@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Plan cluster.Plan
 	Host string // where the nodes listen; "": 127.0.0.1
-	Port int    // of the first node, the others follow; 0: free ports
+	Port int    // of the first node, the others follow, up to 65535; 0: free ports
 	// Announce is the host by which nodes tell clients of each other; "": Host,
 	// or 127.0.0.1 when they listen everywhere.
 	Announce string
@@ -200,6 +200,9 @@ func (t *Topology) random(use uint64) func() uint64 {
 // listen opens the addresses of all nodes, or none. In memory there are only
 // their names, from port 1 on unless another is given: where nobody listens.
 func listen(cfg Config, count int) (addresses []*net.TCPAddr, listeners []net.Listener, err error) {
+	if most := 65535 - count + 1; cfg.Port < 0 || cfg.Port > most {
+		return nil, nil, fmt.Errorf("topology: port %d of %d nodes: expected 0 to %d", cfg.Port, count, most)
+	}
 	for i := range count {
 		next := 0
 		if cfg.Port != 0 || cfg.InMemory {
