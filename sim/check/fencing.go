@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"minikv/trace"
@@ -20,7 +21,7 @@ type Fencing struct {
 	asked   map[holder]uint64 // since which event a client asks for a lock
 	turn    map[holder]turn   // of a client's latest belief in a lock
 	sent    map[uint64]turn   // the turn in which a write was sent, by the event of its sending
-	applied map[int32]write   // with the highest token that wrote, the highest turn, by lock
+	applied map[int32]write   // the latest, by lock: as long as none is stale, none before it had a higher token
 	newest  map[int32]write   // of the turns that wrote, the one that was asked for last, by lock
 	refused int
 	writes  int
@@ -63,6 +64,8 @@ func (f *Fencing) Observe(e *trace.Event) {
 		}
 	case trace.Refused:
 		delete(f.asked, who)
+	case trace.Crash: // what it asks for when it was started again is another turn
+		maps.DeleteFunc(f.asked, func(h holder, _ uint64) bool { return h.actor == e.Peer })
 	case trace.Hold:
 		f.turns++
 		f.turn[who] = turn{f.turns, e.N, f.asked[who]}
@@ -84,30 +87,26 @@ func (f *Fencing) Observe(e *trace.Event) {
 
 func (f *Fencing) apply(e *trace.Event) {
 	f.writes++
+	if f.stale != nil { // the first is told
+		return
+	}
 	w := write{f.sent[e.Cause], e.A, e.Peer, e.N}
 	before, newest := f.applied[e.Lock], f.newest[e.Lock]
 	sameToken := w.token != 0 && w.token == before.token && w.owner != before.owner
 	early := w.token == before.token && w.number < before.number
 	switch {
-	case f.stale != nil:
 	case early || w.token < before.token || sameToken:
 		f.goesStale(e, before)
 	case w.held < newest.asked:
 		f.goesStale(e, newest)
 	}
+	f.applied[e.Lock] = w
 	if w.asked > newest.asked {
 		f.newest[e.Lock] = w
 	}
-	switch {
-	case w.token > before.token:
-		f.applied[e.Lock] = w
-	case w.token == before.token && w.number >= before.number:
-		w.owner = before.owner
-		f.applied[e.Lock] = w
-	}
 }
 
-// goesStale notes the first stale write, and one beside which it is stale.
+// goesStale notes a stale write, and one beside which it is stale.
 func (f *Fencing) goesStale(e *trace.Event, beside write) {
 	stale := *e
 	f.stale, f.later = &stale, beside.event
