@@ -38,6 +38,7 @@ func TestLivenessCountsFromTheCalm(t *testing.T) {
 		"one that could still be in time is open": {[]trace.Event{calm, at(95, trace.Acquire, c1)}, Unknown},
 		"who waits on has as long from then on":   {[]trace.Event{ask, at(95, trace.Calm, nemesis)}, Unknown},
 		"as long as the bound":                    {[]trace.Event{ask, calm, at(60, trace.Hold, c1)}, Holds},
+		"nobody has asked":                        {[]trace.Event{at(2, trace.Hold, c1)}, Unknown},
 		"nobody has waited since":                 {[]trace.Event{ask, at(2, trace.Hold, c1), calm}, Unknown},
 		"what was refused inside of what one has is done without": {[]trace.Event{ask, at(2, trace.Hold, c1),
 			at(3, trace.Acquire, c1), at(4, trace.Refused, c1), at(5, trace.Release, c1), at(65, trace.Acquire, c1),

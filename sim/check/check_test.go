@@ -143,6 +143,8 @@ var checkTests = []struct {
 		9, Violated, "at 4.000 the resource applied a stale write of c1", []uint64{7, 11}},
 
 	{"nobody asked", progress, events{}, 9, Unknown, "nobody asked for a lock and got it", nil},
+	{"who has what it has not asked for, or is refused more inside of that", progress, events{at(1, trace.Hold, c1),
+		at(2, trace.Acquire, c1), at(3, trace.Refused, c1)}, 9, Unknown, "nobody asked for a lock and got it", nil},
 	{"the run ends before its time", progress, events{at(8, trace.Acquire, c1)}, 9, Unknown,
 		"nobody asked for a lock and got it", nil},
 	{"soon enough", progress, events{at(1, trace.Acquire, c1), at(4, trace.Hold, c1)}, 99, Holds,
@@ -237,6 +239,8 @@ var checkTests = []struct {
 		"c2, which asked at 2.000, was passed by c1 at 5.000", []uint64{3, 6}},
 
 	{"no audit", holds, events{numbers(3, 3, at(1, trace.Audit, nemesis))}, 9, Unknown,
+		"nobody has audited a client", nil},
+	{"a write is no audit", holds, events{of(c1, numbers(7, 1, at(1, trace.Write, resource)))}, 9, Unknown,
 		"nobody has audited a client", nil},
 	{"agreed", holds, events{of(c1, numbers(2, 2, at(1, trace.Audit, nemesis)))}, 9, Holds,
 		"1 audits of clients, the server counts what they do", nil},
