@@ -208,29 +208,25 @@ func (x *explainer) effect(step sim.Step, kind trace.Kind) *trace.Event {
 	return nil
 }
 
-// heldAt is the event with which the client that e is about began to hold what it held
-// then; nil: it held nothing.
-func (x *explainer) heldAt(e *trace.Event) *trace.Event {
+// heldAt is the event with which the client that e is about got last what it held then,
+// perhaps once more; nil: it held nothing. A client has one lock.
+func (x *explainer) heldAt(e *trace.Event) (held *trace.Event) {
 	if e == nil {
 		return nil
 	}
-	held := map[int32]*trace.Event{} // by lock
+	times := 0
 	for i := range x.events[:e.N-1] {
 		switch o := &x.events[i]; {
 		case o.Actor != e.Peer:
 		case o.Kind == trace.Hold:
-			held[o.Lock] = o
+			held, times = o, times+1
 		case o.Kind == trace.Release || o.Kind == trace.Lost:
-			delete(held, o.Lock)
+			if times--; times == 0 {
+				held = nil
+			}
 		}
 	}
-	var latest *trace.Event
-	for _, o := range held { //tidy:unordered the latest is the same in any order
-		if latest == nil || o.N > latest.N {
-			latest = o
-		}
-	}
-	return latest
+	return held
 }
 
 // asked is the event with which the client that e is about asked for what it waited

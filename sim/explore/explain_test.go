@@ -128,6 +128,8 @@ func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 			"client that takes a lock lives to give it back",
 		plain + "expect progress=violated\nat 0s start c1\nat 100ms pause c1 for=10s\nat 200ms start c2\n" +
 			"run for=20s\n": "no client stands still while it holds a lock",
+		"world clients=2 lock=mutex reenter=2 ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n" +
+			"at 0s start c1\nat 100ms pause c1 for=5s\nat 3500ms start c2\nrun for=12s\n": outstays, // it had given back a part
 		"world clients=1 ttl=6s hold=1s think=100ms\nexpect progress=violated\nat 1500ms run m1 SET lock:1 x\n" +
 			"run for=60s seed=1\n": "nobody but the locks' clients changes what a server has of them",
 		plain + "expect kept=violated\nat 0s start c1\nat 100ms run m1 DEL lock:1\nrun for=9s\n": keyStays,
