@@ -85,7 +85,7 @@ func thin(events []trace.Event, named, taking map[uint64]bool, limit int) []trac
 		}
 	}
 	left := max(0, limit-reserved) // for what is not named
-	room, since := max(1, (left-faults)/(faults+1)), 0
+	room, since := max(0, left-faults)/(faults+1), 0
 	var kept []trace.Event
 	for _, e := range events {
 		since++

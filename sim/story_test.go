@@ -206,3 +206,71 @@ func TestStoryTellsOfATheft(t *testing.T) {
 	}
 	require.Equal(t, []uint64{2, 3, 4, 5, 6, 7, 9, 10}, told)
 }
+
+// Where there is no room for all, what is dispensable goes first, one kind after the other;
+// then all but what is named, the faults, and as much after each of these, and at the
+// beginning, as there is room for.
+func TestStoryWithoutRoom(t *testing.T) {
+	const c1 = 1
+	of := func(kinds ...trace.Kind) (list []trace.Event) {
+		for _, k := range kinds {
+			list = append(list, trace.Event{Kind: k, Actor: c1, Peer: c1, Lock: 1, N: uint64(len(list) + 1)})
+		}
+		return list
+	}
+	const fault, hold, release, late, failed = trace.Pause, trace.Hold, trace.Release, trace.Delay, trace.Failed
+	faults := of(hold, fault, hold, hold, fault, hold, hold, fault, hold, hold, fault, hold, hold)
+	mixed := of(hold, late, release, hold, failed, late, release, hold)
+	for name, test := range map[string]struct {
+		events []trace.Event
+		limit  int
+		want   []uint64
+	}{
+		"all":                                              {mixed, 8, []uint64{1, 2, 3, 4, 5, 6, 7, 8}},
+		"what comes late goes first":                       {mixed, 7, []uint64{1, 3, 4, 5, 7, 8}},
+		"then releases, but what is named":                 {mixed, 5, []uint64{1, 4, 5, 7, 8}},
+		"then what failed":                                 {mixed, 4, []uint64{1, 4, 7, 8}},
+		"the faults stay":                                  {faults, 6, []uint64{2, 5, 7, 8, 11, 13}},
+		"what is named comes before the faults":            {faults, 4, []uint64{2, 5, 7, 13}},
+		"nothing but what is named":                        {faults, 1, []uint64{7, 13}},
+		"one more at the beginning, and behind each fault": {faults, 11, []uint64{1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13}},
+		"not enough for one more of each":                  {faults, 10, []uint64{2, 5, 7, 8, 11, 13}},
+	} {
+		var told []uint64
+		violated := []check.Result{{Check: "exclusion", Verdict: check.Violated, Events: []uint64{7, uint64(len(test.events))}}}
+		for _, e := range Decisive(test.events, violated, test.limit) {
+			told = append(told, e.N)
+		}
+		require.Equal(t, test.want, told, name)
+	}
+}
+
+// What there is too little of to understand it is told of all, and with what servers did next.
+func TestStoryOfLittle(t *testing.T) {
+	const m1, c1, c2 = 1, 2, 3
+	executes := trace.Event{Kind: trace.Execute, Actor: m1, Peer: c2}
+	hold := func(who trace.Actor) trace.Event { return trace.Event{Kind: trace.Hold, Actor: who, Lock: 1} }
+	for name, test := range map[string]struct {
+		events []trace.Event
+		want   []uint64
+	}{
+		"others as well": {[]trace.Event{hold(c1), hold(c2), hold(c1), hold(c1), executes}, []uint64{1, 2, 3, 4}},
+		"enough of one":  {[]trace.Event{hold(c1), hold(c1), hold(c2), hold(c1), hold(c1)}, []uint64{1, 2, 4, 5}},
+		"what is done next": {[]trace.Event{executes, hold(c1), executes, {Kind: trace.Acquire, Actor: c1},
+			executes, hold(c2), executes, executes, executes}, []uint64{2, 6, 7, 8}},
+		"nothing at all": {[]trace.Event{executes, executes}, nil},
+	} {
+		for i := range test.events {
+			test.events[i].N = uint64(i + 1)
+		}
+		results := []check.Result{{Check: "kept", Verdict: check.Violated, Events: []uint64{2}}}
+		if name == "nothing at all" {
+			results = nil
+		}
+		var told []uint64
+		for _, e := range Decisive(test.events, results, 20) {
+			told = append(told, e.N)
+		}
+		require.Equal(t, test.want, told, name)
+	}
+}
