@@ -143,8 +143,8 @@ func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 
 // What an event tells is what a step did: of its kind, about whom it names, in its time.
 func TestEventsOfSteps(t *testing.T) {
-	const c1, m1, c2 = trace.Actor(1), trace.Actor(2), trace.Actor(3)
-	x := &explainer{names: []string{"nemesis", "c1", "m1", "c2"}}
+	const c1, m1, c2, r1 = trace.Actor(1), trace.Actor(2), trace.Actor(3), trace.Actor(4)
+	x := &explainer{names: []string{"nemesis", "c1", "m1", "c2", "r1"}}
 	at := func(seconds int, kind trace.Kind, actor, peer trace.Actor) trace.Event {
 		return trace.Event{At: time.Duration(seconds) * time.Second, Kind: kind, Actor: actor, Peer: peer}
 	}
@@ -163,8 +163,25 @@ func TestEventsOfSteps(t *testing.T) {
 			[]trace.Event{at(2, trace.Drop, c1, m1), at(4, trace.Drop, m1, c1), at(4, trace.Duplicate, c1, m1)}},
 		"duplicate c1 m1 next=1": {[]trace.Event{at(4, trace.Duplicate, c1, m1)},
 			[]trace.Event{at(2, trace.Duplicate, c1, m1), at(4, trace.Drop, c1, m1)}},
+		"delay c1 m1 next=1 by=1s": {[]trace.Event{at(3, trace.Delay, c1, m1), at(4, trace.Delay, c1, m1)},
+			[]trace.Event{at(2, trace.Delay, c1, m1), at(4, trace.Delay, m1, c1), at(4, trace.Delay, c2, m1),
+				at(4, trace.Duplicate, c1, m1)}},
+		"failover r1 outage=2s": {[]trace.Event{at(3, trace.Crash, 0, m1), at(5, trace.Promote, 0, r1)},
+			[]trace.Event{at(5, trace.Crash, 0, m1), at(2, trace.Promote, 0, r1), at(5, trace.Promote, 0, m1)}},
+		"promote r1": {[]trace.Event{at(3, trace.Promote, 0, r1)},
+			[]trace.Event{at(2, trace.Promote, 0, r1), at(4, trace.Promote, 0, r1), at(3, trace.Promote, 0, m1)}},
+		"hold r1 for=2s": {[]trace.Event{at(3, trace.Lag, 0, r1), at(5, trace.Lag, 0, r1)},
+			[]trace.Event{at(6, trace.Lag, 0, r1), at(3, trace.Lag, 0, m1)}},
+		"release r1": {[]trace.Event{at(3, trace.Lag, 0, r1)}, []trace.Event{at(4, trace.Lag, 0, r1)}},
+		"heal":       {[]trace.Event{at(3, trace.Heal, 0, 0)}, []trace.Event{at(2, trace.Heal, 0, 0), at(4, trace.Heal, 0, 0)}},
+		"restart m1 data=lose": {[]trace.Event{at(3, trace.Restart, 0, m1)},
+			[]trace.Event{at(3, trace.Crash, 0, m1), at(3, trace.Restart, 0, r1)}},
+		"clock c1 jump=+1s": {[]trace.Event{at(3, trace.Jump, 0, c1), at(3, trace.Rate, 0, c1)},
+			[]trace.Event{at(4, trace.Jump, 0, c1), at(3, trace.Jump, 0, m1)}},
+		"evict m1 key=1":    {[]trace.Event{at(3, trace.Evict, 0, m1)}, []trace.Event{at(3, trace.Command, 0, m1)}},
+		"run m1 DEL lock:1": {[]trace.Event{at(3, trace.Command, 0, m1)}, []trace.Event{at(3, trace.Evict, 0, m1)}},
 	} {
-		step := problem(t, "world\nexpect exclusion=violated\nat 3s "+line+"\nrun for=9s\n").Scenario.Steps[0]
+		step := problem(t, "world replicas=1\nexpect exclusion=violated\nat 3s "+line+"\nrun for=9s\n").Scenario.Steps[0]
 		for _, e := range test.of {
 			require.True(t, x.isWhat(&e, step), "%s: %v", line, e)
 		}

@@ -1,0 +1,199 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/trace"
+)
+
+// The actors of these runs.
+const (
+	m1 trace.Actor = iota + 1
+	m2
+	c1
+	c2
+	c3
+)
+
+// tellerOf tells of a run of a kind of lock with these events, that violates a check.
+func tellerOf(kind, violates string, named []uint64, events ...trace.Event) *teller {
+	for i := range events {
+		events[i].N, events[i].At = uint64(i+1), time.Duration(i+1)*time.Second
+	}
+	s := &sim.Scenario{World: sim.Spec{Masters: 1, Load: sim.Workload{Kind: kind, Count: 3, TTL: time.Minute}}}
+	return &teller{&explainer{lab: &lab{checks: []string{violates}}, story: s, events: events,
+		names:    []string{"nemesis", "m1", "m2", "c1", "c2", "c3"},
+		violated: []check.Result{{Check: violates, Events: named}}}, map[uint64]int{}, map[uint64]string{}}
+}
+
+// by is an event of a client about lock 1.
+func by(who trace.Actor, kind trace.Kind) trace.Event {
+	return trace.Event{Kind: kind, Actor: who, Lock: 1, Key: "lock:1"}
+}
+
+// of is an event that strikes somebody.
+func of(kind trace.Kind, whom trace.Actor) trace.Event { return trace.Event{Kind: kind, Peer: whom} }
+
+// executes is a server's execution for a client, which leaves a key in a state; "": as it was.
+func executes(server, client trace.Actor, key, state string) trace.Event {
+	e := trace.Event{Kind: trace.Execute, Actor: server, Peer: client}
+	if state != "" {
+		e.Details = []trace.Detail{{What: trace.Changed, Key: key, Text: state}}
+	}
+	return e
+}
+
+// expires is the end of a key by time.
+func expires(server trace.Actor, key string) trace.Event {
+	return trace.Event{Kind: trace.Expire, Actor: server, Details: []trace.Detail{{What: trace.Expired, Key: key}}}
+}
+
+// What made a key free is the last at that server in which the key went, or by which the
+// server came without it.
+func TestOpening(t *testing.T) {
+	forgot, half := of(trace.Restart, m1), of(trace.Restart, m1)
+	half.A, half.B = 1, 5
+	kept := of(trace.Restart, m1)
+	kept.A = 1
+	others := of(trace.Restart, m2)
+	for name, test := range map[string]struct {
+		event trace.Event
+		want  uint64
+	}{
+		"it came back empty":            {forgot, 2},
+		"without some of its data":      {half, 2},
+		"with its data":                 {kept, 1},
+		"another came back empty":       {others, 1},
+		"it became master":              {of(trace.Promote, m1), 2},
+		"another became master":         {of(trace.Promote, m2), 1},
+		"the key went":                  {executes(m1, c1, "lock:1", "none"), 2},
+		"its time was over":             {expires(m1, "lock:1"), 2},
+		"a member of it went":           {executes(m1, c1, "lock:1.2", "none"), 2},
+		"another key went":              {executes(m1, c1, "lock:11", "none"), 1},
+		"it went elsewhere":             {expires(m2, "lock:1"), 1},
+		"the key changed":               {executes(m1, c1, "lock:1", "string{c1}"), 1},
+		"what came behind the grant":    {executes(m1, c2, "lock:1", "string{c2}"), 1},
+		"somebody crashed, and no more": {of(trace.Crash, m1), 1},
+	} {
+		x := tellerOf("mutex", "exclusion", nil, expires(m1, "lock:1"), test.event,
+			executes(m1, c2, "lock:1", "string{c2}"), expires(m1, "lock:1"))
+		require.Equal(t, test.want, x.opening(3, "lock:1"), name)
+	}
+	x := tellerOf("mutex", "exclusion", nil, executes(m1, c1, "lock:1", "string{c1}"))
+	require.Zero(t, x.opening(1, "lock:1"))
+}
+
+// A belief of an overlap ends with what its client does, behind the overlap.
+func TestEnding(t *testing.T) {
+	run := []trace.Event{by(c1, trace.Hold), by(c1, trace.Release), by(c1, trace.Hold), by(c2, trace.Hold),
+		by(c2, trace.Release), by(c1, trace.Failed), by(c1, trace.Lost), by(c1, trace.Release)}
+	require.Equal(t, uint64(7), tellerOf("mutex", "exclusion", []uint64{3, 4}, run...).ending())
+	require.Equal(t, uint64(5), tellerOf("mutex", "exclusion", []uint64{4, 3}, run...).ending())
+	require.Zero(t, tellerOf("mutex", "exclusion", []uint64{3, 4}, run[:6]...).ending())
+	require.Zero(t, tellerOf("mutex", "fencing", []uint64{3, 4}, run...).ending())
+}
+
+// While somebody waits counts who had the lock, and nothing of another lock, nor what came
+// when the wait was over.
+func TestMeanwhile(t *testing.T) {
+	other := by(c3, trace.Hold)
+	other.Lock = 2
+	otherDown := by(c3, trace.CountDown)
+	otherDown.Lock = 2
+	x := tellerOf("mutex", "progress", []uint64{4}, by(c3, trace.Hold), by(c3, trace.Lost), by(c1, trace.Hold),
+		by(c2, trace.Acquire), executes(m1, c2, "", ""), other, executes(m1, c3, "", ""), by(c1, trace.Release),
+		by(c3, trace.Hold), by(c3, trace.Release), executes(m1, c2, "", ""), by(c2, trace.Hold), by(c1, trace.Hold),
+		executes(m1, c2, "", ""))
+	require.Equal(t, []string{"While c2 waits lock:1 has been with c1 and c3, twice in all."}, x.meanwhile(x.event(4)))
+	require.Equal(t, map[uint64]string{11: ", the latest answer to c2"}, x.more)
+	require.Equal(t, map[uint64]int{3: spare, 9: spare, 11: helpful}, x.picked)
+
+	x = tellerOf("mutex", "progress", []uint64{2}, by(c1, trace.CountDown), by(c2, trace.Acquire))
+	require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(2)))
+	x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire))
+	require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1."}, x.meanwhile(x.event(2)))
+	for _, free := range []trace.Event{expires(m1, "lock:1"), executes(m1, c1, "lock:1", "none")} {
+		x = tellerOf("mutex", "progress", []uint64{3}, executes(m1, c1, "lock:1", "string{c1}"), free, by(c2, trace.Acquire))
+		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(3)))
+	}
+	for _, kind := range []string{"semaphore", "permits", sim.OwnKind} {
+		x = tellerOf(kind, "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{0}"), by(c2, trace.Acquire))
+		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(2)), "its key stays")
+	}
+
+	x = tellerOf("latch", "progress", []uint64{3}, by(c1, trace.CountDown), otherDown, by(c2, trace.Acquire), otherDown,
+		by(c3, trace.CountDown), by(c2, trace.Opened), by(c1, trace.CountDown))
+	require.Equal(t, []string{"Until then countDown() is called twice; it takes 3 to open lock:1."},
+		x.meanwhile(x.event(3)))
+}
+
+// What a client that crashes or stands still had asked for, held, or had without knowing it.
+func TestWhatAClientHadThen(t *testing.T) {
+	pause := of(trace.Pause, c1)
+	took := executes(m1, c1, "lock:1", "string{c1}")
+	for name, test := range map[string]struct {
+		run         []trace.Event
+		asked, held uint64
+		took        bool
+	}{
+		"nothing":                  {nil, 0, 0, false},
+		"it asks":                  {[]trace.Event{by(c1, trace.Acquire)}, 1, 0, false},
+		"another asks":             {[]trace.Event{by(c2, trace.Acquire)}, 0, 0, false},
+		"it was refused":           {[]trace.Event{by(c1, trace.Acquire), by(c1, trace.Refused)}, 0, 0, false},
+		"it found a latch open":    {[]trace.Event{by(c1, trace.Acquire), by(c1, trace.Opened)}, 0, 0, false},
+		"it holds":                 {[]trace.Event{by(c1, trace.Acquire), took, by(c1, trace.Hold)}, 0, 3, false},
+		"it has given back":        {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Release)}, 0, 0, false},
+		"it has lost it":           {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Lost)}, 0, 0, false},
+		"it asks for more":         {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Acquire)}, 2, 1, false},
+		"it has given back a part": {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Hold), by(c1, trace.Release)}, 0, 2, false},
+		"it took it":               {[]trace.Event{by(c1, trace.Acquire), took}, 1, 0, true},
+		"it took another":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "lock:2", "string{c1}")}, 1, 0, false},
+		"another took it":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c2, "lock:1", "string{c2}")}, 1, 0, false},
+		"it took it back":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "lock:1", "none")}, 1, 0, false},
+		"it took it before":        {[]trace.Event{took, by(c1, trace.Acquire)}, 2, 0, false},
+		"it was told so":           {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "", "")}, 1, 0, false},
+	} {
+		x := tellerOf("mutex", "exclusion", nil, append(test.run, pause, by(c1, trace.Acquire), took, by(c1, trace.Hold))...)
+		e := x.event(uint64(len(test.run) + 1))
+		require.Equal(t, test.asked, x.asked(e), name)
+		require.Equal(t, test.took, x.tookAt(e), name)
+		held := x.heldAt(e)
+		require.Equal(t, test.held > 0, held != nil, name)
+		if held != nil {
+			require.Equal(t, test.held, held.N, name)
+		}
+	}
+}
+
+// A server that comes back and grants, when another has become master, serves on.
+func TestServesOn(t *testing.T) {
+	grants := func(server trace.Actor, n uint64) []trace.Event {
+		hold := by(c2, trace.Hold)
+		hold.Cause = n
+		return []trace.Event{executes(server, c2, "lock:1", "string{c2}"), hold}
+	}
+	crash := of(trace.Crash, m1)
+	for name, test := range map[string]struct {
+		run  []trace.Event
+		want bool
+	}{
+		"it does":                       {append([]trace.Event{crash, of(trace.Promote, m2)}, grants(m1, 3)...), true},
+		"the other grants":              {append([]trace.Event{crash, of(trace.Promote, m2)}, grants(m2, 3)...), false},
+		"there is no other":             {append([]trace.Event{crash, of(trace.Restart, m1)}, grants(m1, 3)...), false},
+		"it became master again itself": {append([]trace.Event{crash, of(trace.Promote, m1)}, grants(m1, 3)...), false},
+		"the other became master later": {append(append([]trace.Event{crash}, grants(m1, 2)...), of(trace.Promote, m2)), false},
+		"the other was master before":   {append([]trace.Event{of(trace.Promote, m2), crash}, grants(m1, 3)...), false},
+		"nobody says who granted":       {append([]trace.Event{crash, of(trace.Promote, m2)}, grants(m1, 0)...), false},
+		"nobody has got anything since": {[]trace.Event{crash, of(trace.Promote, m2)}, false},
+	} {
+		x := tellerOf("mutex", "exclusion", nil, test.run...)
+		crashed := slices.IndexFunc(test.run, func(e trace.Event) bool { return e.Kind == trace.Crash })
+		require.Equal(t, test.want, x.servesOn(&x.events[crashed]), name)
+	}
+}
