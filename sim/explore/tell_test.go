@@ -135,7 +135,7 @@ func TestMeanwhile(t *testing.T) {
 
 // What a client that crashes or stands still had asked for, held, or had without knowing it.
 func TestWhatAClientHadThen(t *testing.T) {
-	pause := of(trace.Pause, c1)
+	ask, hold, pause := by(c1, trace.Acquire), by(c1, trace.Hold), of(trace.Pause, c1)
 	took := executes(m1, c1, "lock:1", "string{c1}")
 	for name, test := range map[string]struct {
 		run         []trace.Event
@@ -143,23 +143,23 @@ func TestWhatAClientHadThen(t *testing.T) {
 		took        bool
 	}{
 		"nothing":                  {nil, 0, 0, false},
-		"it asks":                  {[]trace.Event{by(c1, trace.Acquire)}, 1, 0, false},
+		"it asks":                  {[]trace.Event{ask}, 1, 0, false},
 		"another asks":             {[]trace.Event{by(c2, trace.Acquire)}, 0, 0, false},
-		"it was refused":           {[]trace.Event{by(c1, trace.Acquire), by(c1, trace.Refused)}, 0, 0, false},
-		"it found a latch open":    {[]trace.Event{by(c1, trace.Acquire), by(c1, trace.Opened)}, 0, 0, false},
-		"it holds":                 {[]trace.Event{by(c1, trace.Acquire), took, by(c1, trace.Hold)}, 0, 3, false},
-		"it has given back":        {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Release)}, 0, 0, false},
-		"it has lost it":           {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Lost)}, 0, 0, false},
-		"it asks for more":         {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Acquire)}, 2, 1, false},
-		"it has given back a part": {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Hold), by(c1, trace.Release)}, 0, 2, false},
-		"it took it":               {[]trace.Event{by(c1, trace.Acquire), took}, 1, 0, true},
-		"it took another":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "lock:2", "string{c1}")}, 1, 0, false},
-		"another took it":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c2, "lock:1", "string{c2}")}, 1, 0, false},
-		"it took it back":          {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "lock:1", "none")}, 1, 0, false},
-		"it took it before":        {[]trace.Event{took, by(c1, trace.Acquire)}, 2, 0, false},
-		"it was told so":           {[]trace.Event{by(c1, trace.Acquire), executes(m1, c1, "", "")}, 1, 0, false},
+		"it was refused":           {[]trace.Event{ask, by(c1, trace.Refused)}, 0, 0, false},
+		"it found a latch open":    {[]trace.Event{ask, by(c1, trace.Opened)}, 0, 0, false},
+		"it holds":                 {[]trace.Event{ask, took, hold}, 0, 3, false},
+		"it has given back":        {[]trace.Event{hold, by(c1, trace.Release)}, 0, 0, false},
+		"it has lost it":           {[]trace.Event{hold, by(c1, trace.Lost)}, 0, 0, false},
+		"it asks for more":         {[]trace.Event{hold, ask}, 2, 1, false},
+		"it has given back a part": {[]trace.Event{hold, hold, by(c1, trace.Release)}, 0, 2, false},
+		"it took it":               {[]trace.Event{ask, took}, 1, 0, true},
+		"it took another":          {[]trace.Event{ask, executes(m1, c1, "lock:2", "string{c1}")}, 1, 0, false},
+		"another took it":          {[]trace.Event{ask, executes(m1, c2, "lock:1", "string{c2}")}, 1, 0, false},
+		"it took it back":          {[]trace.Event{ask, executes(m1, c1, "lock:1", "none")}, 1, 0, false},
+		"it took it before":        {[]trace.Event{took, ask}, 2, 0, false},
+		"it was told so":           {[]trace.Event{ask, executes(m1, c1, "", "")}, 1, 0, false},
 	} {
-		x := tellerOf("mutex", "exclusion", nil, append(test.run, pause, by(c1, trace.Acquire), took, by(c1, trace.Hold))...)
+		x := tellerOf("mutex", "exclusion", nil, append(test.run, pause, ask, took, hold)...)
 		e := x.event(uint64(len(test.run) + 1))
 		require.Equal(t, test.asked, x.asked(e), name)
 		require.Equal(t, test.took, x.tookAt(e), name)
@@ -187,7 +187,8 @@ func TestServesOn(t *testing.T) {
 		"the other grants":              {append([]trace.Event{crash, of(trace.Promote, m2)}, grants(m2, 3)...), false},
 		"there is no other":             {append([]trace.Event{crash, of(trace.Restart, m1)}, grants(m1, 3)...), false},
 		"it became master again itself": {append([]trace.Event{crash, of(trace.Promote, m1)}, grants(m1, 3)...), false},
-		"the other became master later": {append(append([]trace.Event{crash}, grants(m1, 2)...), of(trace.Promote, m2)), false},
+		"the other became master later": {append(append([]trace.Event{crash}, grants(m1, 2)...), of(trace.Promote, m2)),
+			false},
 		"the other was master before":   {append([]trace.Event{of(trace.Promote, m2), crash}, grants(m1, 3)...), false},
 		"nobody says who granted":       {append([]trace.Event{crash, of(trace.Promote, m2)}, grants(m1, 0)...), false},
 		"nobody has got anything since": {[]trace.Event{crash, of(trace.Promote, m2)}, false},
@@ -196,4 +197,170 @@ func TestServesOn(t *testing.T) {
 		crashed := slices.IndexFunc(test.run, func(e trace.Event) bool { return e.Kind == trace.Crash })
 		require.Equal(t, test.want, x.servesOn(&x.events[crashed]), name)
 	}
+}
+
+// What a pause took away depends on what was left of a lease: that of a fixed one, as its
+// client knew it, or all of one that is renewed.
+func TestStill(t *testing.T) {
+	took := executes(m1, c1, "lock:1", "string{c1}")
+	for name, test := range map[string]struct {
+		run   []trace.Event
+		valid time.Duration
+		renew bool
+		pause time.Duration
+		want  string
+	}{
+		"longer than its lease": {[]trace.Event{by(c1, trace.Hold), by(c2, trace.Acquire)}, 5 * time.Second, false,
+			3 * time.Second, outstays},
+		"not as long": {[]trace.Event{by(c1, trace.Hold), by(c2, trace.Acquire)}, 5 * time.Second, false,
+			3*time.Second - 1, "no client stands still while it holds a lock"},
+		"not as long as one that is renewed": {[]trace.Event{by(c1, trace.Hold)}, time.Second, true,
+			time.Minute - 1, "no client stands still while it holds a lock"},
+		"as long as one that is renewed": {[]trace.Event{by(c1, trace.Hold)}, 0, true, time.Minute, outstays},
+		"not as long as one that nobody tells": {[]trace.Event{by(c1, trace.Hold)}, 0, false, time.Minute - 1,
+			"no client stands still while it holds a lock"},
+		"while it asks": {[]trace.Event{by(c1, trace.Acquire)}, 0, false, time.Hour,
+			"no client stands still"},
+		"and has it already, without knowing it": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute,
+			outstays},
+		"not as long as that is there": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute - 1,
+			"no client stands still"},
+	} {
+		pause := of(trace.Pause, c1)
+		pause.A = int64(test.pause)
+		x := tellerOf("mutex", "exclusion", nil, append(test.run, pause)...)
+		x.events[0].B, x.story.World.Load.Renew = int64(test.valid), test.renew
+		at := x.events[len(test.run)].At
+		require.Equal(t, test.want, x.still(sim.Step{At: at, Verb: "pause", Args: []string{"c1"}}), name)
+	}
+}
+
+// What the crash of a server took away is what came of it while a lease lasts.
+func TestFollowed(t *testing.T) {
+	half, kept := of(trace.Restart, m1), of(trace.Restart, m1)
+	half.A, half.B, kept.A = 1, 5, 1
+	hold := by(c2, trace.Hold)
+	hold.Cause = 3
+	for name, test := range map[string]struct {
+		then    []trace.Event
+		ttl     time.Duration
+		masters int
+		want    string
+	}{
+		"it stays away":            {nil, time.Minute, 1, soonBack},
+		"it came back empty":       {[]trace.Event{of(trace.Restart, m1)}, time.Minute, 1, remembered},
+		"without some of its data": {[]trace.Event{half}, time.Minute, 1, remembered},
+		"with its data":            {[]trace.Event{kept, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
+		"another came back":        {[]trace.Event{of(trace.Restart, m2)}, time.Minute, 1, soonBack},
+		"another took its place":   {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 1, oneMaster},
+		"which is none of its":     {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 2, soonBack},
+		"when leases had ended":    {[]trace.Event{of(trace.Promote, m2)}, time.Second, 1, soonBack},
+		"it forgot when they had":  {[]trace.Event{of(trace.Restart, m1)}, time.Second, 1, soonBack},
+		"it served on beside that one": {[]trace.Event{of(trace.Promote, m2), executes(m1, c2, "lock:1", "string{c2}"), hold},
+			time.Second, 1, oneMaster},
+	} {
+		x := tellerOf("mutex", "exclusion", nil, append([]trace.Event{of(trace.Crash, m1)}, test.then...)...)
+		x.story.World.Load.TTL, x.story.World.Masters = test.ttl, test.masters
+		crash := sim.Step{At: time.Second, Verb: "crash", Args: []string{"m1"}}
+		require.Equal(t, test.want, x.followed(crash), name)
+		crash.At = 0
+		require.Equal(t, soonBack, x.followed(crash), "it is another crash")
+	}
+}
+
+// Two masters are those of which each granted a belief of an overlap, where one should be.
+func TestTwoMasters(t *testing.T) {
+	run := func(first, second trace.Actor) *teller {
+		one, other := by(c1, trace.Hold), by(c2, trace.Hold)
+		one.Cause, other.Cause = 1, 2
+		x := tellerOf("mutex", "exclusion", []uint64{3, 4}, executes(first, c1, "", ""), executes(second, c2, "", ""), one,
+			other)
+		x.story.World.Replicas = 1
+		return x
+	}
+	require.True(t, run(m1, m2).twoMasters())
+	require.True(t, run(m2, m1).twoMasters())
+	require.False(t, run(m1, m1).twoMasters())
+	x := run(m1, m2)
+	x.events[2].Cause = 0
+	require.False(t, x.twoMasters(), "nobody knows who granted one of them")
+	x = run(m1, m2)
+	x.story.World.Masters = 2
+	require.False(t, x.twoMasters(), "they are to be two")
+	x.story.World.Masters, x.story.World.Replicas = 1, 0
+	require.False(t, x.twoMasters(), "there is no other")
+	x = run(m1, m2)
+	x.checks[0] = "theft"
+	require.False(t, x.twoMasters(), "nothing is believed together")
+}
+
+// A replica that became master had what the violation is about, if it was the time of that
+// which ended there, between its promotion and the violation.
+func TestExpiredThere(t *testing.T) {
+	promote := of(trace.Promote, m2)
+	for name, test := range map[string]struct {
+		run  []trace.Event
+		want bool
+	}{
+		"it ended there":       {[]trace.Event{promote, expires(m2, "lock:1"), by(c2, trace.Hold)}, true},
+		"it ended elsewhere":   {[]trace.Event{promote, expires(m1, "lock:1"), by(c2, trace.Hold)}, false},
+		"something else ended": {[]trace.Event{promote, expires(m2, "lock:11"), by(c2, trace.Hold)}, false},
+		"it was given back":    {[]trace.Event{promote, executes(m2, c1, "lock:1", "none"), by(c2, trace.Hold)}, false},
+		"nobody was promoted":  {[]trace.Event{of(trace.Crash, m1), expires(m2, "lock:1"), by(c2, trace.Hold)}, false},
+		"it ended before":      {[]trace.Event{expires(m2, "lock:1"), promote, by(c2, trace.Hold)}, false},
+		"it ended behind that": {[]trace.Event{promote, by(c2, trace.Write), by(c2, trace.Hold), expires(m2, "lock:1")},
+			false},
+	} {
+		x := tellerOf("mutex", "exclusion", []uint64{1, 3}, test.run...)
+		require.Equal(t, test.want, x.expiredThere(sim.Step{Verb: "failover", Args: []string{"m2"}}), name)
+	}
+}
+
+// What events belong to a violation, and to whom.
+func TestWhatBelongsToAnEvent(t *testing.T) {
+	other := by(c3, trace.Hold)
+	other.Lock = 2
+	x := tellerOf("permits", "capacity", []uint64{8}, other, by(c1, trace.Hold), by(c1, trace.Hold), by(c3, trace.Hold),
+		by(c3, trace.Lost), by(c1, trace.Release), by(c2, trace.Release), by(c2, trace.Hold), by(c3, trace.Hold))
+	require.Equal(t, []uint64{2}, x.believed(x.event(8)), "who had it, and has it still")
+
+	x = tellerOf("mutex", "leak", []uint64{7}, executes(m1, c1, "lock:1", "string{c1}"),
+		executes(m1, c2, "lock:1", "string{c2}"),
+		executes(m1, c2, "lock:1", "none"), executes(m1, c2, "lock:2", "string{c2}"), expires(m1, "lock:1"),
+		executes(m1, c1, "", ""), by(c1, trace.Audit), executes(m1, c1, "lock:1", "string{c1}"))
+	require.Equal(t, uint64(2), x.taken(7, "lock:1", 0))
+	require.Equal(t, uint64(1), x.taken(7, "lock:1", c1))
+	require.Equal(t, uint64(4), x.taken(7, "lock:2", c2))
+	require.Zero(t, x.taken(7, "lock:2", c1))
+	require.Zero(t, x.taken(1, "lock:1", c1))
+
+	write := by(m1, trace.Write)
+	write.Peer = c1
+	x = tellerOf("fenced", "fencing", nil, by(c1, trace.Hold), by(c2, trace.Hold), other, by(c1, trace.Hold),
+		by(c2, trace.Hold), write, by(c1, trace.Hold))
+	require.Equal(t, uint64(4), x.heldBy(x.event(6)))
+	x.events[5].Peer = c3
+	require.Zero(t, x.heldBy(x.event(6)))
+
+	x = tellerOf("mutex", "exclusion", nil, of(trace.Promote, m2), of(trace.Promote, m1), of(trace.Crash, m2),
+		executes(m2, c1, "", ""), of(trace.Promote, m2))
+	require.Equal(t, uint64(1), x.promotion(4))
+	x.events[3].Actor = c3
+	require.Zero(t, x.promotion(4))
+}
+
+// A quorum is of the servers that have what a client has taken since it asked last.
+func TestGrants(t *testing.T) {
+	hold := by(c1, trace.Hold)
+	x := tellerOf("redlock", "exclusion", nil, by(c1, trace.Acquire), executes(m1, c1, "lock:1", "string{c1}"),
+		by(c2, trace.Acquire), by(c1, trace.Acquire), executes(m2, c1, "lock:1", "string{c1}"),
+		executes(m1, c2, "lock:1", "string{c2}"),
+		executes(m1, c1, "lock:2", "string{c1}"), hold, executes(m1, c1, "lock:1", "string{c1}"))
+	require.Equal(t, []uint64{5}, x.grants(x.event(8)))
+	x = tellerOf("redlock", "exclusion", nil, by(c1, trace.Acquire), executes(m2, c1, "lock:1.0", "string{c1}"),
+		executes(m1, c1, "lock:1", "string{c1}"), executes(m2, c1, "lock:1.0", "none"),
+		executes(m2, c1, "lock:1.1", "string{c1}"), hold)
+	require.Equal(t, []uint64{3, 5}, x.grants(x.event(6)), "in the order of the servers")
+	x.events[4].Details[0].Text = "none"
+	require.Equal(t, []uint64{3}, x.grants(x.event(6)), "what is given back is none")
 }
