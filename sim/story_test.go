@@ -237,7 +237,8 @@ func TestStoryWithoutRoom(t *testing.T) {
 		"not enough for one more of each":                  {faults, 10, []uint64{2, 5, 7, 8, 11, 13}},
 	} {
 		var told []uint64
-		violated := []check.Result{{Check: "exclusion", Verdict: check.Violated, Events: []uint64{7, uint64(len(test.events))}}}
+		named := []uint64{7, uint64(len(test.events))}
+		violated := []check.Result{{Check: "exclusion", Verdict: check.Violated, Events: named}}
 		for _, e := range Decisive(test.events, violated, test.limit) {
 			told = append(told, e.N)
 		}

@@ -12,16 +12,20 @@ import (
 )
 
 // resultOf is what a check says.
-func resultOf(name string, v check.Verdict) check.Result { return check.Result{Check: name, Verdict: v} }
+func resultOf(name string, v check.Verdict) check.Result {
+	return check.Result{Check: name, Verdict: v}
+}
 
 // What disappoints comes before what was expected; what does not count is left out.
 func TestViolations(t *testing.T) {
 	s := problem(t, "world\nexpect fencing=violated exclusion=holds kept=holds progress=holds\nrun for=1s\n").Scenario
-	fencing, exclusion, kept := resultOf("fencing", check.Violated), resultOf("exclusion", check.Violated), resultOf("kept", check.Violated)
+	fencing, exclusion := resultOf("fencing", check.Violated), resultOf("exclusion", check.Violated)
+	kept := resultOf("kept", check.Violated)
 	all := []check.Result{fencing, resultOf("progress", check.Violated), exclusion, kept}
 	counts := []string{"kept", "fencing", "exclusion"}
 	require.Equal(t, []check.Result{exclusion, kept, fencing}, violations(s, all, counts))
-	require.Empty(t, violations(s, []check.Result{resultOf("kept", check.Unknown), resultOf("exclusion", check.Holds)}, counts))
+	others := []check.Result{resultOf("kept", check.Unknown), resultOf("exclusion", check.Holds)}
+	require.Empty(t, violations(s, others, counts))
 	require.True(t, Disappoints(s, &exclusion))
 	require.False(t, Disappoints(s, &fencing))
 	unknown := resultOf("exclusion", check.Unknown)
@@ -35,7 +39,8 @@ func TestUnjudged(t *testing.T) {
 	first := unjudged(nil, true, []check.Result{a, b, c}, counts)
 	require.Equal(t, []check.Result{a, b}, first)
 	require.Equal(t, []check.Result{b}, unjudged(first, false, []check.Result{resultOf("a", check.Holds), b, c}, counts))
-	require.Empty(t, unjudged(first, false, []check.Result{resultOf("a", check.Violated), resultOf("b", check.Holds)}, counts))
+	judged := []check.Result{resultOf("a", check.Violated), resultOf("b", check.Holds)}
+	require.Empty(t, unjudged(first, false, judged, counts))
 	require.Empty(t, unjudged(nil, false, []check.Result{a, b, c}, counts), "a run before has judged both")
 }
 

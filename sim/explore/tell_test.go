@@ -364,3 +364,51 @@ func TestGrants(t *testing.T) {
 	x.events[4].Details[0].Text = "none"
 	require.Equal(t, []uint64{3}, x.grants(x.event(6)), "what is given back is none")
 }
+
+// A crash is told by the restart without data that comes next, if it does.
+func TestComesBackEmpty(t *testing.T) {
+	kept := of(trace.Restart, m1)
+	kept.A = 1
+	crash, empty, other := of(trace.Crash, m1), of(trace.Restart, m1), of(trace.Restart, m2)
+	for name, test := range map[string]struct {
+		then []trace.Event
+		want bool
+	}{
+		"never": {nil, false}, "empty": {[]trace.Event{other, empty, kept}, true},
+		"with its data": {[]trace.Event{kept, empty}, false}, "another does": {[]trace.Event{other}, false},
+	} {
+		x := tellerOf("mutex", "exclusion", nil, append([]trace.Event{empty, crash}, test.then...)...)
+		require.Equal(t, test.want, x.comesBackEmpty(x.event(2)), name)
+	}
+}
+
+// Around a violation its story tells how what it is about began.
+func TestAround(t *testing.T) {
+	other, stolen := by(c1, trace.Hold), by(c1, trace.Steal)
+	other.Lock, stolen.Peer, stolen.Cause = 2, c2, 6
+	free := by(c1, trace.Told)
+	audit := trace.Event{Kind: trace.Audit, Lock: 1, Key: "lock:1"}
+	for check, test := range map[string]struct {
+		run  []trace.Event // of which the last is named
+		want map[uint64]int
+	}{
+		"kept": {[]trace.Event{by(c1, trace.Hold), by(c1, trace.Hold), other, by(c2, trace.Hold), by(c1, trace.Lost)},
+			map[uint64]int{2: helpful}},
+		"guard": {[]trace.Event{by(c2, trace.Hold), by(c3, trace.Hold), by(c3, trace.Lost), free},
+			map[uint64]int{1: helpful}},
+		"capacity": {[]trace.Event{by(c2, trace.Hold), by(c3, trace.Hold), by(c1, trace.Hold)},
+			map[uint64]int{1: helpful, 2: helpful}},
+		"leak":  {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), audit}, map[uint64]int{1: helpful}},
+		"holds": {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), audit}, map[uint64]int{1: helpful}},
+		"theft": {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), expires(m1, "lock:1"),
+			executes(m1, c2, "lock:1", "string{c2}"), by(c2, trace.Hold), by(c1, trace.Release),
+			executes(m1, c1, "lock:1", "none"), stolen}, map[uint64]int{1: spare, 3: helpful, 6: helpful}},
+	} {
+		x := tellerOf("mutex", check, []uint64{uint64(len(test.run))}, test.run...)
+		require.Empty(t, x.around(&x.violated[0]))
+		require.Equal(t, test.want, x.picked, check)
+		x = tellerOf("mutex", check, nil, test.run...)
+		require.Empty(t, x.around(&x.violated[0]))
+		require.Empty(t, x.picked, "nothing is named")
+	}
+}
