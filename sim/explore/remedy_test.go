@@ -288,3 +288,27 @@ func TestKeeps(t *testing.T) {
 		require.Equal(t, why, r.Why, verdict)
 	}
 }
+
+// A variant in which nobody got a lock is none in which the promise was kept.
+func TestVariantsWithoutAVerdictDoNotCount(t *testing.T) {
+	p := problem(t, "world clients=2 lock=mutex ttl=3s renew=off hold=5s rounds=1 delay=5ms\nexpect exclusion=violated\n"+
+		"at 0s start c1\nat 3500ms start c2\nat 6s crash m1\nrun for=12s seed=1\n")
+	x := &explainer{lab: newLab(sim.NewLua(), []string{"exclusion"}, nil), ctx: context.Background()}
+	require.NoError(t, x.look(p.Scenario))
+	longer, err := x.story.With("ttl", "9s")
+	require.NoError(t, err)
+	told, err := x.goOn(longer)
+	require.NoError(t, err)
+	verdicts := map[check.Verdict]int{}
+	for _, m := range x.others(longer, told) {
+		o, err := x.goOn(m.story)
+		require.NoError(t, err)
+		verdicts[o.report.Results[0].Verdict]++
+	}
+	require.Zero(t, verdicts[check.Violated])
+	require.NotZero(t, verdicts[check.Unknown], "the master crashes before anybody gets the lock")
+	var r Remedy
+	require.NoError(t, x.try(&r, longer))
+	require.True(t, r.Saves)
+	require.Equal(t, verdicts[check.Holds], r.Tried)
+}
