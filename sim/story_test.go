@@ -156,8 +156,9 @@ func TestStoryTellsAgainstWhom(t *testing.T) {
 			of(trace.Lost, c2), steal}, []uint64{3, 4, 5, 6}},
 		"capacity": {[]trace.Event{of(trace.Hold, c3), of(trace.Release, c3), of(trace.Hold, c1), of(trace.Hold, c2),
 			of(trace.Release, c2), of(trace.Hold, c2)}, []uint64{3, 4, 5, 6}},
-		"guard": {[]trace.Event{of(trace.Hold, c3), of(trace.Lost, c3), of(trace.Hold, c1), of(trace.Hold, c2),
-			of(trace.Release, c2), of(trace.Hold, c2), of(trace.Told, c3)}, []uint64{1, 2, 3, 4, 5, 6, 7}},
+		"guard": {[]trace.Event{of(trace.Hold, c3), of(trace.Lost, c3), of(trace.Hold, c3), of(trace.Lost, c3),
+			of(trace.Hold, c1), of(trace.Acquire, c1), of(trace.Hold, c2), of(trace.Release, c2), of(trace.Told, c3)},
+			[]uint64{1, 2, 3, 4, 5, 9}},
 	} {
 		for i := range c.events {
 			c.events[i].N = uint64(i + 1)
@@ -274,4 +275,31 @@ func TestStoryOfLittle(t *testing.T) {
 		}
 		require.Equal(t, test.want, told, name)
 	}
+}
+
+// A story tells what clients have come to, the resource's answers to them, and what ended and
+// was counted at servers; of whom it is not about it tells the latter alone. What holds does
+// not make it about all.
+func TestStoryTellsWhatDecides(t *testing.T) {
+	const m1, c1, c2, resource = 1, 2, 3, 4
+	own := []trace.Kind{trace.Hold, trace.Lost, trace.Release, trace.Refused, trace.Failed, trace.CountDown, trace.Opened}
+	var events []trace.Event
+	for _, who := range []trace.Actor{c1, c2} {
+		for _, kind := range own {
+			events = append(events, trace.Event{Kind: kind, Actor: who})
+		}
+		for _, kind := range []trace.Kind{trace.Write, trace.Reject, trace.Audit, trace.Send, trace.Acquire} {
+			events = append(events, trace.Event{Kind: kind, Actor: resource, Peer: who})
+		}
+		events = append(events, trace.Event{Kind: trace.Expire, Actor: m1})
+	}
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	results := []check.Result{{Check: "progress"}, {Check: "kept", Verdict: check.Violated, Events: []uint64{2}}}
+	var told []uint64
+	for _, e := range Decisive(events, results, 40) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 23, 26}, told)
 }
