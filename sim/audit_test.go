@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +140,37 @@ func TestPromisesThatNobodyMakes(t *testing.T) {
 		text := "# Promises.\nworld clients=2 rounds=2 " + world + "\nexpect exclusion=holds capacity=holds\nrun for=20s\n"
 		s := parsed(t, text)
 		require.Equal(t, want, verdicts(t, s, 0), world)
+	}
+}
+
+// Which checks nobody can make, of each kind of lock: of what several have at a time there is
+// no order of holders, and a write of one makes none of another's stale.
+func TestChecksThatNobodyCanMake(t *testing.T) {
+	for world, want := range map[string]string{
+		"lock=mutex":               "capacity",
+		"lock=multi masters=2":     "capacity",
+		"lock=redlock masters=3":   "capacity",
+		"lock=rw readers=2":        "fencing lease capacity linear",
+		"lock=latch waiters=1":     "fencing lease capacity linear",
+		"lock=semaphore permits=2": "exclusion fencing lease linear",
+		"lock=permits permits=2":   "exclusion fencing lease linear",
+		"lock=semaphore":           "fencing lease linear",
+		"lock=permits":             "fencing lease linear",
+		"lock=own":                 "",
+		"lock=own permits=1":       "",
+		"lock=own readers=1":       "fencing lease linear",
+		"lock=own permits=2":       "exclusion fencing lease linear",
+	} {
+		r := &runner{s: parsed(t, "# Promises.\nworld clients=2 "+world+"\nexpect exclusion=holds\nrun for=20s\n")}
+		var not []string
+		for _, name := range Checks {
+			c := r.checker(name, func(trace.Actor) string { return "" }, nil)
+			if fmt.Sprintf("%T", c) == "check.nothing" && name != "own" {
+				require.NotEmpty(t, c.Result(0).Reason)
+				not = append(not, name)
+			}
+		}
+		require.Equal(t, want, strings.Join(not, " "), world)
 	}
 }
 
