@@ -284,16 +284,43 @@ SET {rw}:u1:1:rwlock_timeout:1 1 PX 2500
 HSET fair u1:1 1
 PEXPIRE fair 1000
 RPUSH redisson_lock_queue:{fair} u2:1 u3:1
+HSET calm u1:1 1
+PEXPIRE calm 1000
+ZADD redisson_lock_timeout:{calm} 5 u2:1
+HSET fenced u1:1 1
+PEXPIRE fenced 1000
+SET redisson_lock_token:{fenced} 7
+HSET rw2 mode write u1:1:write 1 u1:1 2
+PEXPIRE rw2 3000
+SET {rw2}:u1:1:rwlock_timeout:1 1 PX 500
+SET {rw2}:u1:1:rwlock_timeout:2 1 PX 1500
+SET permits 2
+ZADD {permits}:timeout 922337203685477 forever
+SET {other}:timeout 1 PX 1000
+SET gate 1
 SET gpu 3
 SET cache value
-HSET user:1 age 7`), "\n") {
+HSET user:1 age 7
+HSET none mode read
+PEXPIRE none 1000
+HSET two u1:1 1 u2:1 1
+PEXPIRE two 1000
+HSET moded mode other u1:1 1
+PEXPIRE moded 1000
+HSET zero u1:1 0
+PEXPIRE zero 1000
+ZADD scores 7 a
+PEXPIRE scores 1000
+ZADD lasting 1e12 a`), "\n") {
 		c.do(line)
 	}
 	now := top.Clock().Now().UnixMilli()
 	c.do(fmt.Sprintf("ZADD sem %d holder", now))
+	c.do(fmt.Sprintf("ZADD sem %d until", now+2000))
 	c.do("PEXPIRE sem 5000")
+	c.do(fmt.Sprintf("ZADD {permits}:timeout %d over %d held", now, now+2000))
 	sub := inside(t, top.Node("m1"))
-	sub.do("SUBSCRIBE redisson_sc:{gpu} redisson_lock__channel:{mutex}")
+	sub.do("SUBSCRIBE redisson_sc:{gpu} redisson_lock__channel:{mutex} redisson_countdownlatch__channel__{gate}")
 	waitFor(t, top, "mutex", 1)
 	var seen []string
 	for _, l := range top.Locks() {
@@ -301,11 +328,16 @@ HSET user:1 age 7`), "\n") {
 			l.TTL, l.Waiters, l.Queue, l.Holders))
 	}
 	require.Equal(t, []string{
+		"calm fair u1:1 1 1s waiters=0 queue=[] holders=[{u1:1 1 1s false}]",
 		"fair fair u1:1 1 1s waiters=0 queue=[u2:1 u3:1] holders=[{u1:1 1 1s false}]",
+		"fenced fenced u1:1 1 1s waiters=0 queue=[] holders=[{u1:1 1 1s false}]",
+		"gate latch  1 0s waiters=1 queue=[] holders=[]",
 		"gpu semaphore  3 0s waiters=1 queue=[] holders=[]",
 		"mutex mutex u1:1 2 2s waiters=1 queue=[] holders=[{u1:1 2 2s false}]",
+		"permits permits held 1 0s waiters=0 queue=[] holders=[{held 1 2s true} {forever 1 0s true}]",
 		"rw read u1:1 1 3s waiters=0 queue=[] holders=[{u1:1 1 2.5s true} {u2:1 1 3s true}]",
-		"sem zset holder 1 5s waiters=0 queue=[] holders=[{holder 1 5s true}]",
+		"rw2 write u1:1 2 3s waiters=0 queue=[] holders=[{u1:1 2 1.5s true} {u1:1:write 1 3s false}]",
+		"sem zset holder 1 5s waiters=0 queue=[] holders=[{holder 1 5s true} {until 1 2s true}]",
 		"token token abc 1 1s waiters=0 queue=[] holders=[{abc 1 1s false}]",
 	}, seen)
 	l, ok := top.Lock("token")
@@ -400,6 +432,13 @@ func TestNoOverlap(t *testing.T) {
 	require.Len(t, held, 5)
 	require.Equal(t, "c", held[3].Owner)
 	require.Equal(t, 3, held[4].DB)
+	const take = "EVAL redis.call('decrby',KEYS[1],1);redis.call('zadd',KEYS[2],ARGV[1],ARGV[2]) 2 sem {sem}:timeout "
+	c.do("SET sem 2")
+	c.do(fmt.Sprintf("%s %d a", take, top.Clock().Now().UnixMilli()+5000))
+	c.do(fmt.Sprintf("%s %d b", take, top.Clock().Now().UnixMilli()+5000))
+	require.Empty(t, top.Trace().Overlaps("sem"), "who has permits of one semaphore shares it")
+	l, _ := top.Lock("sem")
+	require.Len(t, l.Holders, 2)
 }
 
 func TestQuorumOfIndependentMasters(t *testing.T) {

@@ -23,7 +23,7 @@ func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool
 	l.TTL = left(deadline, now)
 	switch db.Kind(key) {
 	case datastore.String:
-		ok = l.decodeString(db, name, hint)
+		ok = l.decodeString(db, name, hint, now)
 	case datastore.Hash:
 		ok = l.TTL > 0 && l.decodeHash(db, name, now)
 	case datastore.ZSet:
@@ -43,8 +43,9 @@ func left(deadline, now int64) time.Duration {
 	return max(time.Duration(deadline-now)*time.Millisecond, 1)
 }
 
-// decodeString reads a token, which has a TTL unless it is known as one, or a number that is known to be a lock.
-func (l *Lock) decodeString(db *datastore.DB, name, hint string) bool {
+// decodeString reads a token, which has a TTL unless it is known as one, or a number that is
+// known to be a lock.
+func (l *Lock) decodeString(db *datastore.DB, name, hint string, now int64) bool {
 	text, _, err := db.String([]byte(name))
 	if err != nil {
 		return false
@@ -59,23 +60,29 @@ func (l *Lock) decodeString(db *datastore.DB, name, hint string) bool {
 		return false
 	}
 	l.Kind, l.Count = hint, number
-	if l.decodePermits(db, name) {
+	if l.decodePermits(db, name, now) {
 		l.Kind = "permits"
 	}
 	return l.Kind != ""
 }
 
 // decodePermits finds the permits of Redisson's expirable semaphore, which have
-// a table with their deadlines.
-func (l *Lock) decodePermits(db *datastore.DB, name string) bool {
+// a table with their deadlines. One that has ended stays there until somebody asks for one.
+func (l *Lock) decodePermits(db *datastore.DB, name string, now int64) bool {
 	table := []byte(tagged(name) + permitTable)
 	count, err := db.ZLen(table)
 	if err != nil || count == 0 {
 		return false
 	}
 	members, _ := db.ZRange(table, 0, count)
+	const none = 922337203685477 // the deadline of a permit without one
 	for _, m := range members {
-		l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1})
+		switch deadline := int64(m.Score); {
+		case deadline >= none:
+			l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1, Shared: true})
+		case deadline > now:
+			l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1, TTL: left(deadline, now), Shared: true})
+		}
 	}
 	return true
 }
