@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -203,17 +204,72 @@ func TestTheReplicaWithMoreDataIsElected(t *testing.T) {
 }
 
 func TestAReplicaOutOfTouchIsNotElected(t *testing.T) {
-	net := newClusterNet(t, 3, 1, "cluster-replica-validity-factor", "1")
+	for _, factor := range []string{"1", "0"} { // 0: however old its data is
+		net := newClusterNet(t, 3, 1, "cluster-replica-validity-factor", factor)
+		net.run(3 * time.Second)
+		net.cut = func(from, to ID) bool { return from == 1 && to == 4 || from == 4 && to == 1 }
+		net.run(90 * time.Second) // the link is given up after repl-timeout
+		net.kill(1)
+		net.run(20 * time.Second)
+		require.Equal(t, factor == "0", net.bus(4).self.isMaster())
+		if factor == "0" {
+			continue
+		}
+		require.Equal(t, clusterFails, net.bus(2).state)
+		net.expect(4, "CLUSTER FAILOVER FORCE", "OK")
+		net.until(5*time.Second, "it is forced", func() bool { return net.bus(4).self.isMaster() })
+	}
+}
+
+// A restarted master waits for the others to correct it before it serves; a replica need not.
+// Source: clusterUpdateState of Redis 7.0.
+func TestHowSoonARestartedNodeServes(t *testing.T) {
+	for id, wait := range map[ID]time.Duration{1: 2 * time.Second, 4: 0} {
+		net := newClusterNet(t, 3, 1)
+		net.run(3 * time.Second)
+		net.kill(id)
+		net.restart(id, true)
+		took := net.until(3*time.Second, "it serves", func() bool { return net.bus(id).state == clusterOK })
+		require.GreaterOrEqual(t, took, wait)
+		require.Less(t, took, wait+500*time.Millisecond)
+	}
+}
+
+// Nor do those of masters without slots count, or of an earlier election.
+// Source: clusterProcessPacket of Redis 7.0.
+func TestWhoseVotesCount(t *testing.T) {
+	net := newClusterNet(t, 3, 1)
 	net.run(3 * time.Second)
-	cut := func(from, to ID) bool { return from == 1 && to == 4 || from == 4 && to == 1 }
-	net.cut = cut
-	net.run(90 * time.Second) // the link is given up after repl-timeout
-	net.kill(1)
-	net.run(20 * time.Second)
-	require.True(t, net.bus(4).self.isReplica())
-	require.Equal(t, clusterFails, net.bus(2).state)
-	net.expect(4, "CLUSTER FAILOVER FORCE", "OK")
-	net.until(5*time.Second, "it is forced", func() bool { return net.bus(4).self.isMaster() })
+	e, voter := &net.bus(4).election, net.seen(4, 2)
+	e.epoch = 20
+	vote := func(epoch uint64) int {
+		e.voted(voter, &packet{currentEpoch: epoch})
+		return e.votes
+	}
+	require.Equal(t, 0, vote(19))
+	require.Equal(t, 1, vote(20))
+	require.Equal(t, 2, vote(21))
+	net.bus(4).deleteSlotsOf(voter)
+	require.Equal(t, 2, vote(20))
+	e.voted(net.seen(4, 5), &packet{currentEpoch: 20}) // a replica
+	require.Equal(t, 2, e.votes)
+}
+
+func TestInfoCountsPackets(t *testing.T) {
+	net := newClusterNet(t, 3, 1)
+	net.run(10 * time.Second)
+	count := func(name string) int {
+		found := regexp.MustCompile("cluster_stats_messages_" + name + `:(\d+)\r\n`).FindStringSubmatch(
+			net.bus(1).runInfo(nil).Str)
+		require.NotNil(t, found, name)
+		n, _ := strconv.Atoi(found[1])
+		return n
+	}
+	require.Positive(t, count("ping_sent"))
+	require.Positive(t, count("pong_received"))
+	require.Equal(t, count("ping_sent")+count("pong_sent"), count("sent"))
+	require.Equal(t, count("ping_received")+count("pong_received"), count("received"))
+	require.LessOrEqual(t, count("pong_received"), count("ping_sent"))
 }
 
 func TestAnOrphanedMasterIsGivenAReplica(t *testing.T) {
@@ -221,9 +277,12 @@ func TestAnOrphanedMasterIsGivenAReplica(t *testing.T) {
 	net.run(3 * time.Second)
 	net.kill(4)
 	net.kill(5) // those of 1
-	net.until(20*time.Second, "1 has a replica again", func() bool {
+	alone := func() bool { return net.seen(6, 4).failed() && net.seen(6, 5).failed() }
+	net.until(10*time.Second, "1 is without replicas", alone)
+	took := net.until(20*time.Second, "1 has a replica again", func() bool {
 		return len(net.bus(1).self.replicas) == 3
 	})
+	require.Greater(t, took, 4500*time.Millisecond)
 	net.run(5 * time.Second)
 	adopted := 0
 	for id := ID(6); id <= 9; id++ {

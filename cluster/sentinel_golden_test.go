@@ -63,7 +63,7 @@ type sentinelTarget interface {
 //	stop NAME, start NAME, freeze NAME, thaw NAME
 //	    Kills a process, starts it again; holds it, lets it go on.
 //	sleep MILLISECONDS
-//	events [at=NAME] [only=CHANNEL,…]
+//	events [at=NAME] [only=CHANNEL|…]
 //	    What a Sentinel has published since it was last asked.
 //
 // In all output a process's port is shown as its name, its id as #NAME, and the
