@@ -148,6 +148,84 @@ func TestSentinelParallelSyncs(t *testing.T) {
 	}
 }
 
+// Replicas that were not told of their new master before the failover ran out of time are
+// told behind it, without being waited for.
+// Source: sentinelFailoverDetectEnd of Redis 7.0; so tells redis-server 7.0.15.
+func TestSentinelTellsTheRestInTheEnd(t *testing.T) {
+	cfg := usual
+	cfg.replicas, cfg.sentinels, cfg.quorum = 3, 1, 1
+	cfg.downAfter, cfg.failoverTimeout = 20*time.Second, 5*time.Second
+	w := startSet(t, cfg, 5)
+	w.command("r1", "CONFIG SET replica-priority 1")
+	w.sleep(15 * time.Second)
+	w.stop("m1")
+	w.sleep(18 * time.Second)
+	w.freeze("r2")
+	w.freeze("r3")
+	w.takeEvents("s1")
+	w.sleep(10 * time.Second)
+	var told []string
+	for _, e := range w.takeEvents("s1") {
+		if e.channel != "+slave" && (strings.Contains(e.channel, "slave-reconf") || strings.Contains(e.channel, "failover-end")) {
+			told = append(told, e.String())
+		}
+	}
+	master := fmt.Sprintf("mymaster 127.0.0.1 %d", worldPort)
+	replica := func(i int) string {
+		return fmt.Sprintf("slave 127.0.0.1:%d 127.0.0.1 %[1]d @ %s", worldPort+i, master)
+	}
+	require.Equal(t, []string{
+		"+slave-reconf-sent " + replica(2), "+failover-end-for-timeout master " + master, "+failover-end master " + master,
+		"+slave-reconf-sent-be " + replica(3),
+	}, told)
+	w.thaw("r3")
+	w.sleep(time.Second)
+	require.Equal(t, decimal(worldPort+1), decimal(w.command("r3", "ROLE").List[2].Int))
+}
+
+// The chosen replica is given up when there is no connection to it for the time of a failover.
+// Source: sentinelFailoverSendSlaveOfNoOne of Redis 7.0.
+func TestSentinelGivesUpWhomItCannotReach(t *testing.T) {
+	s := startSet(t, usual, 1).sentinel("s1")
+	m := s.masters[0]
+	s.startFailover(m)
+	m.promotedReplica = m.replicas[0]
+	m.replicas[0].flags |= instPromoted
+	m.replicas[0].link.disconnected = true
+	s.enterFailover(m, failoverSendNoOne)
+	for _, one := range []struct {
+		waited int64
+		state  failoverState
+	}{{m.failoverTimeout, failoverSendNoOne}, {m.failoverTimeout + 1, failoverNone}} {
+		m.failoverChanged = s.now() - one.waited
+		s.runFailover(m)
+		require.Equal(t, one.state, m.failover)
+	}
+	require.False(t, m.is(instFailover) || m.replicas[0].is(instPromoted))
+}
+
+// A Sentinel that announces another port is looked for there, in the name of every master.
+// Source: sentinelUpdateSentinelAddressInAllMasters of Redis 7.0.
+func TestSentinelIsFollowedToItsNewPort(t *testing.T) {
+	cfg := usual
+	cfg.sentinels = 2
+	w := startSet(t, cfg, 4)
+	for _, name := range []string{"s1", "s2"} {
+		w.command(name, fmt.Sprintf("SENTINEL MONITOR second 127.0.0.1 %d 2", worldPort+1))
+	}
+	w.sleep(10 * time.Second)
+	w.takeEvents("s1")
+	w.command("s2", "SENTINEL CONFIG SET announce-port 1")
+	w.sleep(3 * time.Second)
+	told := channels(w.takeEvents("s1"))
+	require.Equal(t, []string{"+sentinel-address-switch", "+sentinel-address-update"}, told[:2])
+	for _, master := range []string{"mymaster", "second"} {
+		for _, one := range w.command("s1", "SENTINEL SENTINELS "+master).List {
+			require.Equal(t, "1", fields(one)["port"])
+		}
+	}
+}
+
 // A Sentinel without the password cannot see a server, and sees it as soon as it
 // is told.
 func TestSentinelPasswords(t *testing.T) {

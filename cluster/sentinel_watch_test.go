@@ -46,6 +46,45 @@ func TestHowSoonAMasterIsFoundDown(t *testing.T) {
 	}
 }
 
+// What SENTINEL MASTER says was so long ago was at most a period ago while all is well.
+func TestAgesOfWhatIsSeen(t *testing.T) {
+	w := startSet(t, usual, 1)
+	for range 30 {
+		w.sleep(777 * time.Millisecond)
+		m := fields(w.command("s1", "SENTINEL MASTER mymaster"))
+		for name, most := range map[string]int64{
+			"last-ok-ping-reply": 1200, "last-ping-reply": 1200, "info-refresh": 10200,
+		} {
+			require.NotEmpty(t, m[name], name)
+			require.GreaterOrEqual(t, leadingInt(m[name]), int64(0), name)
+			require.LessOrEqual(t, leadingInt(m[name]), most, name)
+		}
+		other := fields(w.command("s1", "SENTINEL SENTINELS mymaster").List[0])
+		require.LessOrEqual(t, leadingInt(other["last-hello-message"]), int64(2200))
+		cached := w.command("s1", "SENTINEL INFO-CACHE mymaster").List[1].List[0].List[0].Int
+		require.Equal(t, leadingInt(m["info-refresh"]), cached)
+	}
+}
+
+// A subscription over which nothing comes is made anew.
+// Source: sentinelCheckSubjectivelyDown of Redis 7.0.
+func TestASilentSubscriptionIsMadeAnew(t *testing.T) {
+	w := startSet(t, usual, 1)
+	s := w.sentinel("s1")
+	w.sleep(20 * time.Second)
+	link := s.masters[0].link
+	conn, now := link.pubsub.Conn(), s.now()
+	link.pubsubActive = now - s.periods.publish*3 - 1
+	s.checkConnections(s.masters[0], now)
+	require.Nil(t, link.pubsub)
+	w.sleep(time.Second)
+	require.NotNil(t, link.pubsub)
+	require.NotEqual(t, conn, link.pubsub.Conn())
+	link.pubsubActive = s.now() - s.periods.publish*3 - 1
+	s.checkConnections(s.masters[0], s.now())
+	require.NotNil(t, link.pubsub, "not so soon")
+}
+
 // Who answers that it loads its data, or that its master is down, is there; who is busy
 // with a script is not, and is told once to end it.
 // Source: sentinelPingReplyCallback of Redis 7.0.
