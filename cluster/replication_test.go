@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -91,4 +92,24 @@ func TestAFailoverHoldsBackPings(t *testing.T) {
 		require.EqualValues(t, one.pings*len(pingEffect), node.Offset()-before, one.command)
 		w.command("m1", "FAILOVER ABORT")
 	}
+}
+
+// Who was to take over and has another history since, as after a restart, refuses; then the
+// master goes on as one, and both its replicas follow it.
+func TestARefusedTakeoverEndsTheFailover(t *testing.T) {
+	w := newVirtualWorld(t, deployment{replicas: 2}, 1)
+	w.sleep(3 * time.Second)
+	w.freeze("r1")
+	w.command("m1", "SET a 1")
+	w.command("m1", fmt.Sprintf("FAILOVER TO 127.0.0.1 %d TIMEOUT 500 FORCE", w.find("r1").port))
+	w.sleep(time.Second)
+	require.Equal(t, "slave", w.command("m1", "ROLE").List[0].Str)
+	w.stop("r1")
+	w.start("r1")
+	w.sleep(5 * time.Second)
+	require.Equal(t, "ERR No failover in progress.", w.command("m1", "FAILOVER ABORT").Str)
+	require.Equal(t, "OK", w.command("m1", "SET a 2").Str)
+	require.Len(t, w.command("m1", "ROLE").List[2].List, 2)
+	w.sleep(time.Second)
+	require.Equal(t, "2", w.command("r1", "GET a").Str)
 }

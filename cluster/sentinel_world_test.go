@@ -223,7 +223,7 @@ func (p *worldProcess) receive(m Message) {
 
 // kill ends a process; the others' connections to it end.
 func (w *virtualWorld) kill(p *worldProcess) {
-	p.alive = false
+	p.alive, p.frozen, p.held = false, false, nil
 	for _, other := range w.procs {
 		if other != p {
 			w.post(p, Message{From: p.id, To: other.id, Body: Closed{}})
