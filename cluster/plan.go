@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"minikv/internal/slot"
 	"minikv/server/engine"
 )
 
@@ -43,8 +42,6 @@ func (p Plan) Check() error {
 		return fmt.Errorf("cluster: expected at most %d processes", maxProcesses)
 	case p.Cluster && p.Sentinels > 0:
 		return fmt.Errorf("cluster: a cluster has no sentinels")
-	case p.Cluster && p.Masters > slot.Count:
-		return fmt.Errorf("cluster: %d masters: there are %d slots", p.Masters, slot.Count)
 	case p.Quorum < 0 || p.Quorum > p.Sentinels:
 		return fmt.Errorf("cluster: quorum %d: there are %d sentinels", p.Quorum, p.Sentinels)
 	case p.DownAfter != 0 && p.DownAfter < time.Millisecond:

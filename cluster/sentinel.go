@@ -64,7 +64,6 @@ type WatchedMaster struct {
 
 	DownAfter       time.Duration // without an answer it is believed to be down; 30 s
 	FailoverTimeout time.Duration // 3 min
-	ParallelSyncs   int           // replicas that are pointed to a new master at once; 1
 }
 
 // sentinelOptions are the parameters of SENTINEL CONFIG.
@@ -112,9 +111,6 @@ func (ri *instance) configure(w WatchedMaster) {
 	}
 	if w.FailoverTimeout > 0 {
 		ri.failoverTimeout = w.FailoverTimeout.Milliseconds()
-	}
-	if w.ParallelSyncs > 0 {
-		ri.parallelSyncs = int64(w.ParallelSyncs)
 	}
 }
 
