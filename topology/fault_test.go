@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/cluster"
 )
 
 func TestFaults(t *testing.T) {
@@ -154,6 +156,8 @@ func TestFaultsAsText(t *testing.T) {
 		"ERROR x DROPREPLY":                                         "an ERROR cannot get lost",
 		"ON SET DUPLICATE DROPREPLY CLOSE":                          "",
 		"DUPLICATE CLOSE":                                           "a command that does not run is no DUPLICATE",
+		"DUPLICATE DROPREQUEST":                                     "a command that does not run is no DUPLICATE",
+		"DUPLICATE ERROR x":                                         "a command that does not run is no DUPLICATE",
 		"DELAY 99999999999999999":                                   "too long",
 		"DELAY -5":                                                  "expected more than 0",
 	} {
@@ -167,9 +171,23 @@ func TestFaultsAsText(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, f, again)
 	}
-	top := start(t, Config{Plan: alone, InMemory: true})
-	_, err := top.Inject(Fault{Node: "m9", Close: true})
-	require.ErrorContains(t, err, `unknown node "m9"`)
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}, InMemory: true})
+	for _, one := range []struct {
+		fault Fault
+		bad   string
+	}{
+		{Fault{Node: "m9", Close: true}, `unknown node "m9"`},
+		{Fault{Error: "ERR two\nlines"}, "expected one line"},
+		{Fault{Nth: -1, Close: true}, "NTH and TIMES count from 1"},
+		{Fault{Times: -1, Close: true}, "NTH and TIMES count from 1"},
+	} {
+		_, err := top.Inject(one.fault)
+		require.ErrorContains(t, err, one.bad)
+	}
+	_, err := top.Inject(Fault{Node: "m2", Error: "ERR not here"})
+	require.NoError(t, err)
+	require.Equal(t, "PONG", inside(t, top.Node("m1")).do("PING"))
+	require.Equal(t, "(error) ERR not here", inside(t, top.Node("m2")).do("PING"))
 }
 
 // A server closes while commands are delayed, on either clock, and nobody waits for them.
