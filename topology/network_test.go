@@ -22,10 +22,13 @@ func TestLateAndLostMessages(t *testing.T) {
 		require.Equal(t, want, r.do("GET a"))
 	}
 	const ms = time.Millisecond
-	require.NoError(t, top.Delay("m1", "r1", 1, 300*ms))
+	require.NoError(t, top.Delay("m1", "r1", 2, 300*ms))
+	m.do("SET a 0")
+	after(290*ms, "(nil)")
+	after(20*ms, `"0"`)
 	m.do("SET a 1")
 	m.do("SET a 2") // does not overtake
-	after(290*ms, "(nil)")
+	after(290*ms, `"0"`)
 	after(20*ms, `"2"`)
 	require.NoError(t, top.Drop("m1", "r1", 1))
 	m.do("SET a 3")
@@ -41,7 +44,7 @@ func TestLateAndLostMessages(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"the next 1 messages from m1 to r1: late by 300ms", "the next 1 messages from m1 to r1: lost",
+		"the next 2 messages from m1 to r1: late by 300ms", "the next 1 messages from m1 to r1: lost",
 		"the next 1 messages from r1 to m1: late by 1s",
 	}, told)
 
