@@ -61,6 +61,7 @@ func TestRefusedArguments(t *testing.T) {
 		want string
 	}{
 		{[]string{"--zzzzzzzz", "1"}, fatal("2", `zzzzzzzz "1"`, "Bad directive or wrong number of arguments")},
+		{[]string{"--zzzzzzzz=1"}, fatal("2", `zzzzzzzz=1`, "Bad directive or wrong number of arguments")},
 		{[]string{"--prot", "1"},
 			fatal("2", `prot "1"`, "Bad directive or wrong number of arguments\nDid you mean 'port'?")},
 		{[]string{"--max-memory", "1"},
