@@ -291,6 +291,10 @@ func TestAnOrphanedMasterIsGivenAReplica(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, adopted)
+	for _, master := range []ID{2, 3} {
+		own := net.seen(1, master).replicas
+		require.NotContains(t, own, net.bus(1).self.replicas[2], "it is no replica of its former master")
+	}
 }
 
 func TestALostCopyOfARestartedMaster(t *testing.T) {

@@ -166,7 +166,7 @@ func TestSentinelTellsTheRestInTheEnd(t *testing.T) {
 	w.sleep(10 * time.Second)
 	var told []string
 	for _, e := range w.takeEvents("s1") {
-		if e.channel != "+slave" && (strings.Contains(e.channel, "slave-reconf") || strings.Contains(e.channel, "failover-end")) {
+		if strings.Contains(e.channel, "slave-reconf") || strings.Contains(e.channel, "failover-end") {
 			told = append(told, e.String())
 		}
 	}
