@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"minikv/topology"
 )
 
 // What --trace writes is shown by minikv trace; the exit code tells whether a
@@ -39,6 +41,18 @@ func TestTraceOfARun(t *testing.T) {
 	assert.Contains(t, all, "SET other c1 PX 5 -> OK\n")
 	_, some, _ := runTrace(file, "--node", "r1")
 	assert.NotContains(t, some, "lock:a")
+}
+
+// What happens before the file may be touched is its beginning.
+func TestTraceBeginsWithWhatCameEarly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	r := &recorder{}
+	r.note(topology.Event{Number: 1, Kind: topology.NodeEvent, Node: "m1", Text: "is early"})
+	require.NoError(t, r.begin(file))
+	r.note(topology.Event{Number: 2, Kind: topology.NodeEvent, Node: "m1", Text: "is late"})
+	r.end()
+	_, stdout, _ := runTrace(file)
+	require.Equal(t, "#1         0.000s m1  is early\n#2         0.000s m1  is late\n", stdout)
 }
 
 // A minikv that cannot start leaves the trace of another one alone.
