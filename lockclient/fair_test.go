@@ -43,6 +43,9 @@ func TestWireOfFair(t *testing.T) {
 		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
 		_, err = c.Fair("a").TryLock(t.Context(), lockclient.Wait(20*time.Millisecond), lockclient.Lease(time.Second))
 		assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		w.sent(t, 7)
+		_, err = c.Fair("a").ForceUnlock(t.Context())
+		require.NoError(t, err)
 		const keys = "a redisson_lock_queue:{a} redisson_lock_timeout:{a}"
 		assert.Equal(t, []string{
 			"fair-try " + keys + " | 30000 uuid:1 NOW 300000",
@@ -53,7 +56,8 @@ func TestWireOfFair(t *testing.T) {
 			"fair-withdraw redisson_lock_queue:{a} redisson_lock_timeout:{a} | uuid:2 20",
 			"fair-release " + keys + " redisson_lock__channel:{a} redisson_unlock_latch:{a}:ID" +
 				" | 0 1000 uuid:2 NOW PUBLISH 20000",
-		}, dated(w.sent(t, 7)))
+			"fair-force " + keys + " redisson_lock__channel:{a} | 0 NOW PUBLISH",
+		}, dated(w.sent(t, 8)))
 	})
 }
 

@@ -121,6 +121,25 @@ func TestMultiLosesAMemberBeforeItIsTaken(t *testing.T) {
 	})
 }
 
+// Where the caller's context ends the error is that of the context: nothing was lost.
+func TestMultiOfWhichTheCallerGivesUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &wire{}
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" && keys[0] == "b" {
+				cancel()
+				return integer(60000), nil
+			}
+			return free(script, keys)
+		}
+		c := lockclient.New(w, lockclient.System())
+		_, err := lockclient.Multi(c.Mutex("a"), c.Mutex("b")).Lock(ctx)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, lockclient.ErrLost)
+	})
+}
+
 // The whole lasts as long as its shortest member, and ends when a member's
 // client is closed. Its end is told once.
 func TestMultiEndsWithAMember(t *testing.T) {

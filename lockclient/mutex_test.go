@@ -235,6 +235,65 @@ func TestMessageWakesOneOrAll(t *testing.T) {
 	})
 }
 
+// tardyWire is a wire that confirms a subscription after a second.
+type tardyWire struct{ *wire }
+
+func (w tardyWire) Subscribe(
+	ctx context.Context, channel string, sharded bool, deliver func(string), lost func(),
+) (lockclient.Subscription, error) {
+	time.Sleep(time.Second)
+	return w.wire.Subscribe(ctx, channel, sharded, deliver, lost)
+}
+
+// Who comes before a subscription is confirmed hears its messages, too.
+func TestWaitersBeforeTheConfirmation(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := tardyWire{&wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}}
+		c := lockclient.New(w, lockclient.System())
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 3 {
+			go func() { _, _ = c.Mutex("a").Lock(ctx) }()
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(500 * time.Millisecond)
+		require.Len(t, w.sent(t, 0), 3, "each has tried")
+		time.Sleep(time.Second)
+		require.Len(t, w.sent(t, 0), 7, "and again, when they listen")
+		w.deliver("1")
+		time.Sleep(time.Second)
+		assert.Len(t, w.sent(t, 0), 10)
+		cancel()
+	})
+}
+
+// A wake-up of one who gives up is the next waiter's.
+func TestWakeUpOfOneWhoGivesUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		attempts := 0
+		w := &wire{}
+		w.reply = func(string, []string) (lockclient.Reply, error) {
+			attempts++
+			switch attempts {
+			case 2: // the first waiter's, who listens
+				return integer(5000), nil
+			case 5: // it looks again
+				w.deliver("0")
+				cancel()
+			}
+			return integer(60000), nil
+		}
+		c := lockclient.New(w, lockclient.System())
+		go func() { _, _ = c.Mutex("a").Lock(ctx) }()
+		time.Sleep(time.Second)
+		go func() { _, _ = c.Mutex("a").TryLock(t.Context(), lockclient.Wait(10*time.Second)) }()
+		time.Sleep(time.Second)
+		require.Equal(t, 4, attempts)
+		time.Sleep(4 * time.Second)
+		assert.Equal(t, 6, attempts)
+	})
+}
+
 // A client that holds nothing runs nothing.
 func TestNothingIsLeftRunning(t *testing.T) {
 	before := runtime.NumGoroutine()

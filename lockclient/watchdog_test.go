@@ -1,6 +1,7 @@
 package lockclient_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -36,6 +37,23 @@ func TestWhatHasEndedIsNotReentered(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		_, err = lock.Lock(h.Context(), lockclient.Lease(time.Second))
 		require.ErrorIs(t, err, lockclient.ErrLost)
+	})
+}
+
+// Nor is it extended by an answer that comes when it is over.
+func TestWhatHasEndedIsNotExtended(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "mutex-extend" {
+				time.Sleep(2 * time.Second)
+			}
+			return free(script, keys)
+		}}
+		c := lockclient.New(w, starved{lockclient.System()})
+		h, err := c.Mutex("a").Lock(t.Context(), lockclient.Lease(time.Second))
+		require.NoError(t, err)
+		require.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrLost)
+		assert.Equal(t, lockclient.ErrLost, context.Cause(h.Context()))
 	})
 }
 

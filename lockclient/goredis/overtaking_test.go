@@ -367,3 +367,30 @@ func TestLimitedWaitForATurn(t *testing.T) {
 		})
 	}
 }
+
+// Who waits for a turn in vain is told why, and has asked for nothing.
+func TestTurnThatDoesNotCome(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		asked := 0
+		f.has(func(string, []string) fate {
+			asked++
+			return fate{before: time.Hour}
+		})
+		for range 2 { // one after the other, 3 s each
+			go func() { _, _ = c.Mutex("k").TryLock(s.Context(), me, lockclient.Wait(time.Hour)) }()
+		}
+		time.Sleep(time.Second)
+		beside(func() {
+			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			_, err := c.Mutex("k").Lock(ctx, me)
+			assert.ErrorIs(s, err, context.DeadlineExceeded)
+			assert.NotErrorIs(s, err, lockclient.ErrNotAcquired)
+		}, func() {
+			_, err := c.Mutex("k").TryLock(s.Context(), me)
+			assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
+			assert.Equal(s, 2, asked)
+		})
+	})
+}

@@ -32,6 +32,15 @@ func forcedLoss(r *run) {
 	r.is("unlock", h.Unlock(r.ctx), lockclient.ErrLost)
 	r.refused(a, "taken by another after the forced unlock")
 	r.ok("unlock", next.Unlock(r.ctx))
+
+	h = r.take(a, lockclient.Lease(long)) // which nobody renews
+	_, err = c.lock.ForceUnlock(r.ctx)
+	r.ok("force the unlock", err)
+	next = r.take(b)
+	r.is("extend a lock that another has", h.Extend(r.ctx, long), lockclient.ErrLost)
+	r.lost(h)
+	r.refused(a, "taken by another after the forced unlock")
+	r.ok("unlock", next.Unlock(r.ctx))
 }
 
 func silentLoss(r *run) {

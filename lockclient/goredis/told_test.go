@@ -1,0 +1,214 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+	"minikv/minikvtest"
+)
+
+// Nobody counts on more of a lock that the watchdog renews than on its lease, however
+// long an extension was: a renewal may come later and cut it.
+func TestRenewedHoldCountsOnTheWatchdog(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		mono := lockclient.System()
+		h := s.lock(c.Mutex("k"), s.Context())
+		require.NoError(s, h.Extend(s.Context(), time.Hour))
+		assert.LessOrEqual(s, h.Until(), mono.Mono()+lockclient.DefaultWatchdog)
+		f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+		time.Sleep(lockclient.DefaultWatchdog)
+		assert.True(s, isLost(h))
+	})
+}
+
+// The waiters of a HashRedlock listen, as far as their masters answer.
+func TestHashRedlockListens(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		masters := []stage{s, {s.T, minikvtest.Run(s)}, {s.T, minikvtest.Run(s)}}
+		asked := 0
+		clients := func() (all []*lockclient.Client) {
+			for _, m := range masters {
+				c, f := m.client()
+				f.has(func(script string, _ []string) fate {
+					if script == "mutex-acquire" {
+						asked++
+					}
+					return fate{}
+				})
+				all = append(all, c)
+			}
+			return all
+		}
+		h := s.lock(lockclient.HashRedlock("k", clients()...), ctx, hour)
+		granted := make(chan *lockclient.Held)
+		go func() { granted <- s.lock(lockclient.HashRedlock("k", clients()...), ctx, hour) }()
+		time.Sleep(time.Second)
+		before := asked
+		time.Sleep(10 * time.Second)
+		assert.Equal(s, before, asked, "who listens does not ask")
+		unlocked := time.Now()
+		require.NoError(s, h.Unlock(ctx))
+		next := <-granted
+		assert.Less(s, time.Since(unlocked), 10*time.Millisecond)
+		require.NoError(s, next.Unlock(ctx))
+	})
+}
+
+// A waiter of a fair lock that gives up while Redis is out of reach leaves the queue when
+// that is back, for as long as its place is kept: it holds up nobody.
+func TestWaiterLeavesAQueueAfterAnOutage(t *testing.T) {
+	staged(t, func(s stage) {
+		holder, _ := s.client()
+		c, f := s.client()
+		held := s.lock(holder.Fair("k"), s.Context())
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		time.AfterFunc(500*time.Millisecond, func() {
+			f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+		})
+		_, err := c.Fair("k").Lock(ctx)
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		time.Sleep(time.Minute)
+		f.has(nil)
+		order := make(chan string, 1)
+		go s.inTurn(holder, order, "next")
+		time.Sleep(10 * time.Second)
+		unlocked := time.Now()
+		require.NoError(s, held.Unlock(s.Context()))
+		<-order
+		assert.Less(s, time.Since(unlocked), 100*time.Millisecond)
+	})
+}
+
+// An extension of what is gone is a loss also where no replica confirms anything.
+func TestUnconfirmedExtensionOfWhatIsGone(t *testing.T) {
+	for name, of := range map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"mutex":  func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+		"read":   func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+		"write":  func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+		"permit": func(c *lockclient.Client) *lockclient.Lock { return c.PermitSemaphore("k").Permit() },
+	} {
+		for _, confirms := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				staged(t, func(s stage) {
+					f := s.transport()
+					c := s.over(replicated{f})
+					_, err := c.PermitSemaphore("k").TrySetPermits(s.Context(), 1)
+					require.NoError(s, err)
+					if name != "permit" {
+						s.server.Del("k")
+					}
+					h := s.lock(of(c), s.Context(), hour)
+					s.server.Del("k") // as a failover does
+					s.server.Del("{k}:timeout")
+					f.confirms = confirms
+					require.ErrorIs(s, h.Extend(s.Context(), time.Minute), lockclient.ErrLost)
+					assert.True(s, isLost(h))
+				})
+			})
+		}
+	}
+}
+
+// What a named owner has from before stays when its name asks in vain, and when it gives
+// back what it has taken since.
+func TestNameOfAnEarlierProcess(t *testing.T) {
+	t.Run("simple", func(t *testing.T) { // has the name alone as its value
+		staged(t, func(s stage) {
+			earlier, _ := s.client()
+			s.lock(earlier.Simple("k"), s.Context(), me, hour)
+			c, _ := s.client()
+			_, err := c.Simple("k").TryLock(s.Context(), me)
+			require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+			time.Sleep(10 * time.Second)
+			assert.True(s, s.server.Exists("k"))
+		})
+	})
+	t.Run("mutex", func(t *testing.T) {
+		staged(t, func(s stage) {
+			earlier, _ := s.client()
+			s.lock(earlier.Mutex("k"), s.Context(), me, hour)
+			c, _ := s.client()
+			require.NoError(s, s.lock(c.Mutex("k"), s.Context(), me, hour).Unlock(s.Context()))
+			time.Sleep(10 * time.Second)
+			assert.True(s, s.server.Exists("k"))
+		})
+	})
+}
+
+// What the server still counts of a hold of a name that was lost is given back with the
+// next one of that name.
+func TestLostHoldThatTheServerKeeps(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(time.Second))
+		s.server.Do("PERSIST", "k")
+		<-h.Lost()
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrLost)
+		require.NoError(s, s.lock(c.Mutex("k"), s.Context(), me).Unlock(s.Context()))
+		assert.False(s, s.server.Exists("k"))
+	})
+}
+
+// An extension that was not sent does not bring back what was lost meanwhile.
+func TestUnsentExtensionOfWhatIsLost(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		rt := lockclient.System()
+		h := s.lock(c.Mutex("k"), s.Context(), hour)
+		f.has(only("mutex-extend", fate{before: 2 * time.Second, err: lockclient.ErrNotSent}))
+		time.AfterFunc(time.Second, func() { _, _ = c.Mutex("k").ForceUnlock(s.Context()) })
+		require.ErrorIs(s, h.Extend(s.Context(), time.Minute), lockclient.ErrNotSent)
+		require.True(s, isLost(h))
+		assert.Less(s, h.Until(), rt.Mono())
+	})
+}
+
+// A name that has had a fair lock leaves the queue like any other.
+func TestFormerHolderLeavesAQueue(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		require.NoError(s, s.lock(c.Fair("k"), s.Context(), me).Unlock(s.Context()))
+		other, _ := s.client()
+		s.lock(other.Fair("k"), s.Context())
+		_, err := c.Fair("k").TryLock(s.Context(), me, lockclient.Wait(time.Second))
+		require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		assert.False(s, s.server.Exists("redisson_lock_queue:{k}"))
+	})
+}
+
+// A re-entry of unknown outcome that arrives while its owner is giving back what another
+// such has left does not keep the lock.
+func TestReentryArrivesWhileItIsSettled(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		outer := s.lock(c.Mutex("k"), ctx, hour)
+		f.has(only("mutex-acquire", fate{lose: errReset}))
+		_, err := c.Mutex("k").Lock(outer.Context(), hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(only("mutex-acquire", lately))
+		_, err = c.Mutex("k").Lock(outer.Context(), hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		releases := 0
+		f.has(func(script string, _ []string) (is fate) {
+			if script == "mutex-release" {
+				releases++
+				if releases == 2 {
+					is.before = 200 * time.Millisecond
+				}
+			}
+			return is
+		})
+		require.NoError(s, outer.Unlock(ctx))
+		time.Sleep(10 * time.Second)
+		assert.False(s, s.server.Exists("k"))
+	})
+}

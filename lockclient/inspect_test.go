@@ -1,0 +1,76 @@
+package lockclient_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// Whoever asks a server that does not answer is told so, with the cause, and nothing else.
+func TestQuestionsWithoutAnAnswer(t *testing.T) {
+	c := lockclient.New(&master{fails: true}, lockclient.System())
+	defer c.Close()
+	ctx := t.Context()
+	is := func(err error) {
+		t.Helper()
+		assert.ErrorIs(t, err, lockclient.ErrUnknown)
+		assert.ErrorContains(t, err, "broken")
+	}
+	for _, lock := range []*lockclient.Lock{
+		c.Mutex("a"), c.Fair("a"), c.Spin("a"), c.RW("a").R(), c.RW("a").W(), c.Simple("a"),
+	} {
+		locked, err := lock.IsLocked(ctx)
+		is(err)
+		assert.False(t, locked)
+		held, err := lock.HeldBy(ctx, "me")
+		is(err)
+		assert.False(t, held)
+		left, limited, err := lock.TTL(ctx)
+		is(err)
+		assert.False(t, limited)
+		assert.Zero(t, left)
+		freed, err := lock.ForceUnlock(ctx)
+		is(err)
+		assert.False(t, freed)
+	}
+	_, err := c.Semaphore("a").Available(ctx)
+	is(err)
+	_, err = c.PermitSemaphore("a").Available(ctx)
+	is(err)
+	_, err = c.PermitSemaphore("a").Acquired(ctx)
+	is(err)
+	_, err = c.Latch("a").Count(ctx)
+	is(err)
+}
+
+// unconfirming is a Transport to a server that confirms no subscription.
+type unconfirming struct{ wire }
+
+func (*unconfirming) Subscribe(
+	ctx context.Context, _ string, _ bool, _ func(string), _ func(),
+) (lockclient.Subscription, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Who gives up while it subscribes is told why: nothing of the lock's is unknown.
+func TestGivenUpWhileSubscribing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &unconfirming{wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}}
+		c := lockclient.New(w, lockclient.System())
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := c.Mutex("a").Lock(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, lockclient.ErrUnknown)
+		_, err = c.Mutex("a").TryLock(t.Context(), lockclient.Wait(time.Second))
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		_, err = c.Mutex("a").Lock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrUnknown, "it did not answer within WithTimeout")
+	})
+}
