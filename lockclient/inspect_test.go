@@ -46,6 +46,7 @@ func TestQuestionsWithoutAnAnswer(t *testing.T) {
 	is(err)
 	_, err = c.Latch("a").Count(ctx)
 	is(err)
+	is(c.Latch("a").Wait(ctx)) // a latch that is missing is open
 }
 
 // unconfirming is a Transport to a server that confirms no subscription.

@@ -235,20 +235,28 @@ func TestMessageWakesOneOrAll(t *testing.T) {
 	})
 }
 
-// tardyWire is a wire that confirms a subscription after a second.
-type tardyWire struct{ *wire }
+// tardyWire is a wire that confirms a subscription after a second, if it does.
+type tardyWire struct {
+	*wire
+	failures int // first
+}
 
-func (w tardyWire) Subscribe(
+func (w *tardyWire) Subscribe(
 	ctx context.Context, channel string, sharded bool, deliver func(string), lost func(),
 ) (lockclient.Subscription, error) {
 	time.Sleep(time.Second)
+	w.failures--
+	if w.failures >= 0 {
+		return nil, errors.New("connection reset")
+	}
 	return w.wire.Subscribe(ctx, channel, sharded, deliver, lost)
 }
 
 // Who comes before a subscription is confirmed hears its messages, too.
 func TestWaitersBeforeTheConfirmation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := tardyWire{&wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}}
+		refused := func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }
+		w := &tardyWire{wire: &wire{reply: refused}}
 		c := lockclient.New(w, lockclient.System())
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 3 {
@@ -262,6 +270,34 @@ func TestWaitersBeforeTheConfirmation(t *testing.T) {
 		w.deliver("1")
 		time.Sleep(time.Second)
 		assert.Len(t, w.sent(t, 0), 10)
+		cancel()
+	})
+}
+
+// Where a subscription fails, the next one who waits for it subscribes.
+func TestWaitersAfterAFailedSubscription(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		attempts, failed := 0, 0
+		w := &tardyWire{&wire{reply: func(script string, _ []string) (lockclient.Reply, error) {
+			if script == "mutex-acquire" {
+				attempts++
+			}
+			return integer(60000), nil
+		}}, 1}
+		c := lockclient.New(w, lockclient.System())
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 3 {
+			go func() {
+				if _, err := c.Mutex("a").Lock(ctx); ctx.Err() == nil {
+					assert.ErrorIs(t, err, lockclient.ErrUnknown)
+					failed++
+				}
+			}()
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, 1, failed)
+		assert.Equal(t, 3+2, attempts, "two are subscribed, and have tried again")
 		cancel()
 	})
 }

@@ -130,6 +130,20 @@ func TestRedlockReturnsAtQuorum(t *testing.T) {
 	})
 }
 
+// Who gives up waiting for the answers of masters is told why, at once.
+func TestRedlockIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		late := make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, err := redlock(&master{late: late}, &master{late: late}).Lock(ctx, lockclient.NodeTimeout(time.Minute))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(begun))
+		close(late)
+	})
+}
+
 // A quorum that no longer has the lock is a loss; one that does not answer is not.
 func TestRedlockLossAndSilence(t *testing.T) {
 	bubble(t, func(t *testing.T) {

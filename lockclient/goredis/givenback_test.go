@@ -90,28 +90,39 @@ func TestRepeatedUnlockFindsLoss(t *testing.T) {
 	})
 }
 
-// No repetition of a named owner's Unlock ends a later hold of that name.
+// No repetition of a named owner's Unlock ends a later hold of that name, whichever client
+// has it.
 func TestRepeatedUnlockOfAName(t *testing.T) {
-	staged(t, func(s stage) {
-		ctx, begun := s.Context(), time.Now()
-		c, f := s.client()
-		h := s.lock(c.Mutex("k"), ctx, lockclient.As("me"), lockclient.Lease(5*time.Second))
-		time.Sleep(800 * time.Millisecond)
-		f.has(func(script string, _ []string) fate {
-			switch {
-			case script != "mutex-release":
-				return fate{}
-			case time.Since(begun) < 4500*time.Millisecond:
-				return fate{err: lockclient.ErrNotSent}
-			}
-			return fate{before: time.Second}
+	for name, next := range map[string]func(s stage, c *lockclient.Client) *lockclient.Client{
+		"the same client": func(_ stage, c *lockclient.Client) *lockclient.Client { return c },
+		"another client": func(s stage, _ *lockclient.Client) *lockclient.Client {
+			c, _ := s.client()
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx, begun := s.Context(), time.Now()
+				c, f := s.client()
+				h := s.lock(c.Mutex("k"), ctx, lockclient.As("me"), lockclient.Lease(5*time.Second))
+				time.Sleep(800 * time.Millisecond)
+				f.has(func(script string, _ []string) fate {
+					switch {
+					case script != "mutex-release":
+						return fate{}
+					case time.Since(begun) < 4500*time.Millisecond:
+						return fate{err: lockclient.ErrNotSent}
+					}
+					return fate{before: time.Second}
+				})
+				require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+				time.Sleep(5100*time.Millisecond - time.Since(begun))
+				s.lock(next(s, c).Mutex("k"), ctx, lockclient.As("me"), lockclient.Lease(10*time.Minute))
+				time.Sleep(10 * time.Second)
+				assert.False(s, s.takenByAnother("k"))
+			})
 		})
-		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
-		time.Sleep(5100*time.Millisecond - time.Since(begun))
-		s.lock(c.Mutex("k"), ctx, lockclient.As("me"), lockclient.Lease(10*time.Minute))
-		time.Sleep(10 * time.Second)
-		assert.False(s, s.takenByAnother("k"))
-	})
+	}
 }
 
 // An acquisition in the same name that fails does not end the repetition of an Unlock.

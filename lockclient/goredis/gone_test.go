@@ -1,0 +1,199 @@
+package goredis_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"minikv/lockclient"
+)
+
+// kept are kinds of lock of which each keeps something at "k" of one server.
+var kept = map[string]func(c *lockclient.Client) *lockclient.Lock{
+	"mutex":        func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("k") },
+	"fair":         func(c *lockclient.Client) *lockclient.Lock { return c.Fair("k") },
+	"spin":         func(c *lockclient.Client) *lockclient.Lock { return c.Spin("k") },
+	"read":         func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").R() },
+	"write":        func(c *lockclient.Client) *lockclient.Lock { return c.RW("k").W() },
+	"simple":       func(c *lockclient.Client) *lockclient.Lock { return c.Simple("k") },
+	"permit":       func(c *lockclient.Client) *lockclient.Lock { return c.PermitSemaphore("k").Permit() },
+	"hash-redlock": func(c *lockclient.Client) *lockclient.Lock { return lockclient.HashRedlock("k", c) },
+	"redlock":      func(c *lockclient.Client) *lockclient.Lock { return lockclient.Redlock("k", c) },
+}
+
+// onEachKept runs a test with a lock of each kind that nobody holds yet.
+func onEachKept(t *testing.T, test func(s stage, name string, l *lockclient.Lock, f *fateful)) {
+	for name, of := range kept {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				if name == "permit" {
+					_, err := c.PermitSemaphore("k").TrySetPermits(s.Context(), 1)
+					require.NoError(s, err)
+				}
+				test(s, name, of(c), f)
+			})
+		})
+	}
+}
+
+// lose loses what a server has of a lock, as a failover may.
+func (s stage) lose() {
+	s.server.Del("k")
+	s.server.Del("{k}:timeout")
+}
+
+// Whoever unlocks, or extends, what the server has lost is told so.
+func TestUnlockOfWhatIsGone(t *testing.T) {
+	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, _ *fateful) {
+		h := s.lock(l, s.Context(), hour)
+		s.lose()
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrLost)
+	})
+	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, _ *fateful) {
+		h := s.lock(l, s.Context(), hour)
+		s.lose()
+		require.ErrorIs(s, h.Extend(s.Context(), time.Minute), lockclient.ErrLost)
+		assert.True(s, isLost(h))
+	})
+}
+
+// An inner Unlock that finds the lock gone tells the outer hold.
+func TestInnerUnlockFindsLoss(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		outer := s.lock(c.Mutex("k"), s.Context(), hour)
+		inner := s.lock(c.Mutex("k"), outer.Context(), hour)
+		s.lose()
+		require.ErrorIs(s, inner.Unlock(s.Context()), lockclient.ErrLost)
+		assert.True(s, isLost(outer))
+	})
+}
+
+// What an Unlock failed to give back is given back when a server that was out of reach for
+// a while is there again.
+func TestUnlockDuringAnOutage(t *testing.T) {
+	onEachKept(t, func(s stage, name string, l *lockclient.Lock, f *fateful) {
+		h := s.lock(l, s.Context(), hour)
+		f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+		require.Error(s, h.Unlock(s.Context()))
+		time.Sleep(5 * time.Second)
+		f.has(nil)
+		time.Sleep(2 * time.Second)
+		if name == "permit" {
+			assert.False(s, s.server.Exists("{k}:timeout"))
+		} else {
+			assert.False(s, s.server.Exists("k"))
+		}
+	})
+}
+
+// So is what an acquisition may have taken, of which the outcome is unknown.
+func TestUnknownBeforeAnOutage(t *testing.T) {
+	onEachKept(t, func(s stage, name string, l *lockclient.Lock, f *fateful) {
+		if name == "simple" || name == "redlock" {
+			return // no script takes them
+		}
+		unanswered := true
+		f.has(func(string, []string) (is fate) {
+			if unanswered {
+				unanswered = false
+				return fate{lose: errReset}
+			}
+			return fate{err: lockclient.ErrNotSent}
+		})
+		_, err := l.TryLock(s.Context(), hour)
+		require.Error(s, err)
+		time.Sleep(5 * time.Second)
+		f.has(nil)
+		time.Sleep(lockclient.DefaultTimeout + 2*time.Second)
+		if name == "permit" {
+			assert.False(s, s.server.Exists("{k}:timeout"))
+		} else {
+			assert.False(s, s.server.Exists("k"))
+		}
+	})
+}
+
+// How often an owner has a lock is what the server counts.
+func TestHoldCounts(t *testing.T) {
+	onEachKept(t, func(s stage, name string, l *lockclient.Lock, _ *fateful) {
+		if name == "permit" || name == "redlock" || name == "hash-redlock" {
+			return
+		}
+		h := s.lock(l, s.Context(), me)
+		for owner, want := range map[string]int64{"me": 1, "you": 0} {
+			n, err := l.HoldCount(s.Context(), owner)
+			require.NoError(s, err)
+			assert.Equal(s, want, n, owner)
+		}
+		require.NoError(s, h.Unlock(s.Context()))
+		n, err := l.HoldCount(s.Context(), "me")
+		require.NoError(s, err)
+		assert.Zero(s, n)
+	})
+}
+
+// An Unlock that failed is not repeated any more when the next hold of its name settles it:
+// it would cut that one's lease.
+func TestUnlockThatTheNextHoldSettles(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), me, lockclient.Lease(20*time.Second))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+		h = s.lock(c.Mutex("k"), s.Context(), me, hour)
+		f.has(nil)
+		time.Sleep(30 * time.Second)
+		assert.False(s, s.takenByAnother("k"))
+		require.NoError(s, h.Unlock(s.Context()))
+		assert.False(s, s.server.Exists("k"))
+	})
+}
+
+// Of several leases that may yet come into force the shortest counts.
+func TestExtensionsOfUnknownOutcome(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, hour)
+		f.has(only("mutex-extend", lately))
+		require.ErrorIs(s, h.Extend(ctx, 15*time.Second), lockclient.ErrUnknown)
+		require.ErrorIs(s, h.Extend(ctx, 4*time.Second), lockclient.ErrUnknown)
+		f.has(nil)
+		require.NoError(s, h.Extend(ctx, time.Hour))
+		for range 10 {
+			time.Sleep(time.Second)
+			assert.False(s, !isLost(h) && s.takenByAnother("k"), "held by two")
+		}
+	})
+}
+
+// Who gives up while an Unlock may come that would end the hold is told why, at once.
+func TestGivenUpBeforeALateUnlock(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), me)
+		f.has(only("mutex-release", fate{lose: errReset}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrUnknown)
+		f.has(nil)
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, err := c.Mutex("k").Lock(ctx, me)
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		assert.Equal(s, time.Second, time.Since(begun))
+	})
+}
+
+// A latch whose count is no number is not open.
+func TestLatchWithoutANumber(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		s.server.Do("SET", "l", "many")
+		assert.ErrorContains(s, c.Latch("l").Wait(s.Context()), `"many"`)
+	})
+}
