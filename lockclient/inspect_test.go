@@ -49,6 +49,26 @@ func TestQuestionsWithoutAnAnswer(t *testing.T) {
 	is(c.Latch("a").Wait(ctx)) // a latch that is missing is open
 }
 
+// Nothing is asked for with a context that has ended.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	w := &wire{reply: counted}
+	c := lockclient.New(w, lockclient.System())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err1 := c.Mutex("a").Lock(ctx)
+	_, err2 := c.Semaphore("a").Acquire(ctx, 1)
+	_, err3 := c.Semaphore("a").AddPermits(ctx, 1)
+	_, err4 := c.Semaphore("a").Drain(ctx)
+	_, err5 := c.Latch("a").TrySetCount(ctx, 1)
+	_, err6 := c.PermitSemaphore("a").Acquire(ctx, time.Second)
+	err7 := c.PermitSemaphore("a").SetPermits(ctx, 1)
+	err8 := c.Latch("a").Wait(ctx)
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
+		assert.ErrorIs(t, err, context.Canceled, i)
+	}
+	assert.Empty(t, w.sent(t, 0))
+}
+
 // unconfirming is a Transport to a server that confirms no subscription.
 type unconfirming struct{ wire }
 

@@ -298,6 +298,17 @@ func TestSimpleOfUnknownOutcome(t *testing.T) {
 	})
 }
 
+// Of a named owner it stays: the value may be an older hold's.
+func TestSimpleOfUnknownOutcomeInAName(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &silent{}
+		_, err := lockclient.New(s, lockclient.System()).Simple("job").TryLock(t.Context(), lockclient.As("me"))
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(time.Minute)
+		assert.Equal(t, "me", s.holds())
+	})
+}
+
 // tardy is a master that a SET reaches a second after its client gave up waiting.
 type tardy struct{ master }
 

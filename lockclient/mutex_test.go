@@ -263,14 +263,17 @@ func TestWaitersBeforeTheConfirmation(t *testing.T) {
 			go func() { _, _ = c.Mutex("a").Lock(ctx) }()
 			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(500 * time.Millisecond)
-		require.Len(t, w.sent(t, 0), 3, "each has tried")
+		_, err := c.Mutex("a").TryLock(ctx, lockclient.Wait(500*time.Millisecond))
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		require.Len(t, w.sent(t, 0), 4, "each has tried")
 		time.Sleep(time.Second)
-		require.Len(t, w.sent(t, 0), 7, "and again, when they listen")
+		require.Len(t, w.sent(t, 0), 8, "and again, when they listen")
 		w.deliver("1")
 		time.Sleep(time.Second)
-		assert.Len(t, w.sent(t, 0), 10)
+		assert.Len(t, w.sent(t, 0), 11)
 		cancel()
+		time.Sleep(time.Second)
+		assert.Contains(t, w.sent(t, 0), "unsubscribe")
 	})
 }
 
@@ -299,6 +302,8 @@ func TestWaitersAfterAFailedSubscription(t *testing.T) {
 		assert.Equal(t, 1, failed)
 		assert.Equal(t, 3+2, attempts, "two are subscribed, and have tried again")
 		cancel()
+		time.Sleep(time.Second)
+		assert.Contains(t, w.sent(t, 0), "unsubscribe")
 	})
 }
 

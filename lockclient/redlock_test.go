@@ -169,6 +169,35 @@ func TestRedlockLossAndSilence(t *testing.T) {
 		assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown)
 		assert.NoError(t, h.Context().Err())
 		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+
+		m = []*master{{}, {}, {}}
+		h, err = redlock(m...).Lock(t.Context())
+		require.NoError(t, err)
+		m[0].mu.Lock()
+		m[0].value = "other"
+		m[0].mu.Unlock()
+		m[1].mu.Lock()
+		m[1].fails = true
+		m[1].mu.Unlock()
+		assert.ErrorIs(t, h.Extend(t.Context(), time.Minute), lockclient.ErrUnknown, "a majority may have it yet")
+		assert.NoError(t, h.Context().Err())
+		assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+	})
+}
+
+// A quorum that agrees when the lease is over is of no use, and is given back.
+func TestRedlockThatComesTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		late := make(chan struct{})
+		m := []*master{{late: late}, {late: late}, {}}
+		time.AfterFunc(2*time.Second, func() { close(late) })
+		_, err := redlock(m...).TryLock(t.Context(), lockclient.Lease(time.Second), lockclient.NodeTimeout(time.Minute))
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		assert.ErrorContains(t, err, "longer than the lease lasts")
+		time.Sleep(time.Second)
+		for _, node := range m {
+			assert.Empty(t, node.holds())
+		}
 	})
 }
 

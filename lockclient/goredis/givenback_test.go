@@ -150,20 +150,30 @@ func TestRepeatedUnlockMeetsAnAcquisition(t *testing.T) {
 }
 
 // An Unlock is repeated until the lease has ended that may be in force.
-func TestUnlockAfterAnExtensionOfUnknownOutcome(t *testing.T) {
-	staged(t, func(s stage) {
-		ctx := s.Context()
-		c, f := s.client()
-		h := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
-		f.has(func(string, []string) fate { return fate{lose: errReset} })
-		require.ErrorIs(s, h.Extend(ctx, time.Hour), lockclient.ErrUnknown)
-		f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
-		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
-		time.Sleep(25 * time.Second)
-		f.has(nil)
-		time.Sleep(5 * time.Second)
-		assert.False(s, s.server.Exists("k"))
-	})
+func TestUnlockAfterAnExtension(t *testing.T) {
+	for name, extend := range map[string]func(s stage, f *fateful, h *lockclient.Held){
+		"confirmed": func(s stage, _ *fateful, h *lockclient.Held) {
+			require.NoError(s, h.Extend(s.Context(), time.Hour))
+		},
+		"of unknown outcome": func(s stage, f *fateful, h *lockclient.Held) {
+			f.has(func(string, []string) fate { return fate{lose: errReset} })
+			require.ErrorIs(s, h.Extend(s.Context(), time.Hour), lockclient.ErrUnknown)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				h := s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(10*time.Second))
+				extend(s, f, h)
+				f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+				require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+				time.Sleep(25 * time.Second)
+				f.has(nil)
+				time.Sleep(5 * time.Second)
+				assert.False(s, s.server.Exists("k"))
+			})
+		})
+	}
 }
 
 // A renewal whose reply is late does not cut what was relied on since.

@@ -197,3 +197,76 @@ func TestLatchWithoutANumber(t *testing.T) {
 		assert.ErrorContains(s, c.Latch("l").Wait(s.Context()), `"many"`)
 	})
 }
+
+// A Multi that was lost, and is unlocked then, ends the renewal of nothing else.
+func TestLostMultiLeavesTheWatchdog(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		other := s.lock(c.Mutex("other"), s.Context())
+		multi := s.lock(lockclient.Multi(c.Mutex("k"), c.Mutex("l")), s.Context())
+		s.lose()
+		<-multi.Lost()
+		require.ErrorIs(s, multi.Unlock(s.Context()), lockclient.ErrLost)
+		time.Sleep(2 * time.Minute)
+		assert.False(s, isLost(other))
+		require.NoError(s, other.Unlock(s.Context()))
+	})
+}
+
+// A name that the caller chooses is that owner's and no other's: not that of the context,
+// if it has another one; and that of a hold that was taken without a name, if it is the same.
+func TestNamesOfHolders(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), ctx, me)
+		_, err := c.Mutex("k").TryLock(h.Context(), lockclient.As("you"))
+		require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+		require.NoError(s, h.Unlock(ctx))
+	})
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), ctx)
+		again := s.lock(c.Mutex("k"), ctx, lockclient.As(h.Owner()))
+		s.lose()
+		require.ErrorIs(s, again.Unlock(ctx), lockclient.ErrLost)
+		assert.True(s, isLost(h))
+	})
+}
+
+// The number of permits is set once.
+func TestPermitsAreSetOnce(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		for _, want := range []bool{true, false} {
+			set, err := c.PermitSemaphore("p").TrySetPermits(s.Context(), 1)
+			require.NoError(s, err)
+			assert.Equal(s, want, set)
+			set, err = c.Semaphore("s").TrySetPermits(s.Context(), 1)
+			require.NoError(s, err)
+			assert.Equal(s, want, set)
+			set, err = c.Latch("l").TrySetCount(s.Context(), 1)
+			require.NoError(s, err)
+			assert.Equal(s, want, set)
+		}
+	})
+}
+
+// An Unlock of a Simple in a chosen name is not repeated: its value may be that of a later
+// hold.
+func TestFailedUnlockOfANamedSimple(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Simple("k"), ctx, me, lockclient.Lease(5*time.Second))
+		f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		time.Sleep(6 * time.Second)
+		other, _ := s.client()
+		s.lock(other.Simple("k"), ctx, me, hour)
+		f.has(nil)
+		time.Sleep(time.Minute)
+		assert.True(s, s.server.Exists("k"))
+	})
+}

@@ -363,6 +363,11 @@ func TestLimitedWaitForATurn(t *testing.T) {
 					assert.Error(s, err)
 					assert.LessOrEqual(s, time.Since(begun), longest)
 				}}, 10)...)
+				f.has(nil)
+				time.Sleep(time.Minute)
+				h, err := c.Mutex("k").TryLock(s.Context(), lockclient.As("me"))
+				require.NoError(s, err, "no turn was lost")
+				require.NoError(s, h.Unlock(s.Context()))
 			})
 		})
 	}
@@ -392,5 +397,26 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 			assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
 			assert.Equal(s, 2, asked)
 		})
+	})
+}
+
+// Nor is an extension asked for before its turn.
+func TestExtensionThatDoesNotComeToItsTurn(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), hour)
+		asked := 0
+		f.has(func(string, []string) fate {
+			asked++
+			return fate{before: 2 * time.Second}
+		})
+		beside(func() { assert.NoError(s, h.Extend(s.Context(), time.Hour)) }, func() {
+			time.Sleep(time.Millisecond)
+			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			assert.ErrorIs(s, h.Extend(ctx, time.Second), context.DeadlineExceeded)
+		})
+		assert.Equal(s, 1, asked)
+		assert.Greater(s, h.Until(), time.Minute)
 	})
 }

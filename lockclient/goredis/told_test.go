@@ -64,27 +64,31 @@ func TestHashRedlockListens(t *testing.T) {
 // A waiter of a fair lock that gives up while Redis is out of reach leaves the queue when
 // that is back, for as long as its place is kept: it holds up nobody.
 func TestWaiterLeavesAQueueAfterAnOutage(t *testing.T) {
-	staged(t, func(s stage) {
-		holder, _ := s.client()
-		c, f := s.client()
-		held := s.lock(holder.Fair("k"), s.Context())
-		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-		defer cancel()
-		time.AfterFunc(500*time.Millisecond, func() {
-			f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+	for name, options := range map[string][]lockclient.LockOption{"": nil, "named": {me}} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				holder, _ := s.client()
+				c, f := s.client()
+				held := s.lock(holder.Fair("k"), s.Context())
+				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+				defer cancel()
+				time.AfterFunc(500*time.Millisecond, func() {
+					f.has(func(string, []string) fate { return fate{err: lockclient.ErrNotSent} })
+				})
+				_, err := c.Fair("k").Lock(ctx, options...)
+				require.ErrorIs(s, err, context.DeadlineExceeded)
+				time.Sleep(time.Minute)
+				f.has(nil)
+				order := make(chan string, 1)
+				go s.inTurn(holder, order, "next")
+				time.Sleep(10 * time.Second)
+				unlocked := time.Now()
+				require.NoError(s, held.Unlock(s.Context()))
+				<-order
+				assert.Less(s, time.Since(unlocked), 100*time.Millisecond)
+			})
 		})
-		_, err := c.Fair("k").Lock(ctx)
-		require.ErrorIs(s, err, context.DeadlineExceeded)
-		time.Sleep(time.Minute)
-		f.has(nil)
-		order := make(chan string, 1)
-		go s.inTurn(holder, order, "next")
-		time.Sleep(10 * time.Second)
-		unlocked := time.Now()
-		require.NoError(s, held.Unlock(s.Context()))
-		<-order
-		assert.Less(s, time.Since(unlocked), 100*time.Millisecond)
-	})
+	}
 }
 
 // An extension of what is gone is a loss also where no replica confirms anything.
