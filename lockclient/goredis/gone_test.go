@@ -53,11 +53,17 @@ func TestUnlockOfWhatIsGone(t *testing.T) {
 		s.lose()
 		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrLost)
 	})
-	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, _ *fateful) {
+	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, f *fateful) {
 		h := s.lock(l, s.Context(), hour)
 		s.lose()
 		require.ErrorIs(s, h.Extend(s.Context(), time.Minute), lockclient.ErrLost)
 		assert.True(s, isLost(h))
+		f.has(func(script string, _ []string) fate {
+			assert.Fail(s, "what is lost is not asked for", script)
+			return fate{}
+		})
+		require.ErrorIs(s, h.Extend(s.Context(), time.Minute), lockclient.ErrLost)
+		f.has(nil)
 	})
 }
 
@@ -202,8 +208,8 @@ func TestLatchWithoutANumber(t *testing.T) {
 func TestLostMultiLeavesTheWatchdog(t *testing.T) {
 	staged(t, func(s stage) {
 		c, _ := s.client()
-		other := s.lock(c.Mutex("other"), s.Context())
 		multi := s.lock(lockclient.Multi(c.Mutex("k"), c.Mutex("l")), s.Context())
+		other := s.lock(c.Mutex("l"), multi.In(s.Context()))
 		s.lose()
 		<-multi.Lost()
 		require.ErrorIs(s, multi.Unlock(s.Context()), lockclient.ErrLost)
@@ -268,5 +274,20 @@ func TestFailedUnlockOfANamedSimple(t *testing.T) {
 		f.has(nil)
 		time.Sleep(time.Minute)
 		assert.True(s, s.server.Exists("k"))
+	})
+}
+
+// An extension that was not sent leaves the lease as it was, also for those who take the
+// lock again.
+func TestUnsentExtensionChangesNothing(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), hour)
+		f.has(only("mutex-extend", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Extend(s.Context(), time.Second), lockclient.ErrNotSent)
+		s.lock(c.Mutex("k"), h.Context(), lockclient.Lease(10*time.Second))
+		assert.Greater(s, h.Until(), 59*time.Minute)
+		time.Sleep(30 * time.Second)
+		assert.False(s, s.takenByAnother("k"))
 	})
 }
