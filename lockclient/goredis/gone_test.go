@@ -178,6 +178,59 @@ func TestExtensionsOfUnknownOutcome(t *testing.T) {
 	})
 }
 
+// Of a permit the dates count that they bring.
+func TestExtensionsOfAPermitOfUnknownOutcome(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx, rt := s.Context(), lockclient.System()
+		c, f := s.client()
+		_, err := c.PermitSemaphore("k").TrySetPermits(ctx, 1)
+		require.NoError(s, err)
+		h := s.lock(c.PermitSemaphore("k").Permit(), ctx, hour)
+		f.has(only("permit-extend", lately))
+		require.ErrorIs(s, h.Extend(ctx, 15*time.Second), lockclient.ErrUnknown)
+		require.ErrorIs(s, h.Extend(ctx, 7*time.Second), lockclient.ErrUnknown)
+		f.has(nil)
+		require.NoError(s, h.Extend(ctx, time.Hour))
+		assert.False(s, isLost(h))
+		assert.LessOrEqual(s, h.Until(), rt.Mono()+4*time.Second)
+		assert.Greater(s, h.Until(), rt.Mono()+3*time.Second)
+	})
+}
+
+// An extension of which nothing is known is no loss.
+func TestExtensionDuringAnOutage(t *testing.T) {
+	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, f *fateful) {
+		h := s.lock(l, s.Context(), hour)
+		f.has(func(string, []string) fate { return fate{err: errReset} })
+		err := h.Extend(s.Context(), time.Minute)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		assert.NotErrorIs(s, err, lockclient.ErrLost)
+		assert.False(s, isLost(h))
+		f.has(nil)
+		require.NoError(s, h.Unlock(s.Context()))
+	})
+}
+
+// What is given back is given back whatever has become of the caller's context.
+func TestUnlockAfterTheEndOfTheContext(t *testing.T) {
+	onEachKept(t, func(s stage, _ string, l *lockclient.Lock, _ *fateful) {
+		ctx, cancel := context.WithCancel(s.Context())
+		h := s.lock(l, ctx, hour)
+		cancel()
+		require.NoError(s, h.Unlock(ctx))
+	})
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		_, err := c.Semaphore("s").TrySetPermits(s.Context(), 1)
+		require.NoError(s, err)
+		ctx, cancel := context.WithCancel(s.Context())
+		p, err := c.Semaphore("s").Acquire(ctx, 1)
+		require.NoError(s, err)
+		cancel()
+		require.NoError(s, p.Release(ctx))
+	})
+}
+
 // Who gives up while an Unlock may come that would end the hold is told why, at once.
 func TestGivenUpBeforeALateUnlock(t *testing.T) {
 	staged(t, func(s stage) {
