@@ -211,3 +211,27 @@ func TestHashRedlockWaitsBesideAMutex(t *testing.T) {
 		come(t, ages, waiters[1])
 	})
 }
+
+// Nor does it take one from a Mutex when that alone may have the lock.
+func TestHashRedlockLeavesTheMessageOfAMutex(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		var clients []*lockclient.Client
+		for _, master := range m {
+			clients = append(clients, lockclient.New(master, lockclient.System()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = lockclient.HashRedlock("job", clients...).Lock(ctx) }()
+		time.Sleep(time.Second)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err := clients[0].Mutex("job").Lock(ctx)
+			assert.NoError(t, err)
+		}()
+		time.Sleep(time.Second)
+		m[0].free(true)
+		come(t, ages, ended)
+		cancel()
+	})
+}

@@ -175,26 +175,31 @@ func TestUnlockArrivesAfterTheNextHold(t *testing.T) {
 // A repetition of an Unlock that comes late has the lease of its time: nobody counts on a
 // longer one that was asked for meanwhile.
 func TestRepeatedUnlockCutsTheLease(t *testing.T) {
-	staged(t, func(s stage) {
-		ctx := s.Context()
-		c, f := s.client()
-		outer := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
-		inner := s.lock(c.Mutex("k"), outer.Context(), lockclient.Lease(10*time.Second))
-		fates := []fate{{err: lockclient.ErrNotSent}, {arrives: lockclient.DefaultTimeout + 500*time.Millisecond}}
-		f.has(func(script string, _ []string) (is fate) {
-			if script == "mutex-release" && len(fates) > 0 {
-				is, fates = fates[0], fates[1:]
-			}
-			return is
+	unsent, late := fate{err: lockclient.ErrNotSent}, fate{arrives: lockclient.DefaultTimeout + 500*time.Millisecond}
+	for name, fates := range map[string][]fate{"the first one": {late, unsent, unsent}, "a repetition": {unsent, late}} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				outer := s.lock(c.Mutex("k"), ctx, lockclient.Lease(10*time.Second))
+				inner := s.lock(c.Mutex("k"), outer.Context(), lockclient.Lease(10*time.Second))
+				f.has(func(script string, _ []string) (is fate) {
+					if script == "mutex-release" && len(fates) > 0 {
+						is, fates = fates[0], fates[1:]
+					}
+					return is
+				})
+				begun := time.Now()
+				require.Error(s, inner.Unlock(ctx))
+				time.Sleep(lockclient.DefaultTimeout + 100*time.Millisecond - time.Since(begun))
+				require.NoError(s, outer.Extend(ctx, time.Hour))
+				for range 5 {
+					time.Sleep(3 * time.Second)
+					assert.False(s, !isLost(outer) && s.takenByAnother("k"), "held by two")
+				}
+			})
 		})
-		require.ErrorIs(s, inner.Unlock(ctx), lockclient.ErrNotSent)
-		time.Sleep(lockclient.DefaultTimeout + 100*time.Millisecond)
-		require.NoError(s, outer.Extend(ctx, time.Hour))
-		for range 5 {
-			time.Sleep(3 * time.Second)
-			assert.False(s, !isLost(outer) && s.takenByAnother("k"), "held by two")
-		}
-	})
+	}
 }
 
 // A renewal that comes late does not cut the lease with which its owner has taken the lock
@@ -387,8 +392,13 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 			asked++
 			return fate{before: time.Hour}
 		})
-		for range 2 { // one after the other, 3 s each
-			go func() { _, _ = c.Mutex("k").TryLock(s.Context(), me, lockclient.Wait(time.Hour)) }()
+		granted := 0
+		for range 3 { // one after the other, 3 s each
+			go func() {
+				if _, err := c.Mutex("k").TryLock(s.Context(), me, lockclient.Wait(time.Hour)); err == nil {
+					granted++
+				}
+			}()
 		}
 		time.Sleep(time.Second)
 		beside(func() {
@@ -402,6 +412,9 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 			assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
 			assert.Equal(s, 2, asked)
 		})
+		f.has(nil)
+		time.Sleep(10 * time.Second)
+		assert.Equal(s, 1, granted, "the third one waits as long as it is told to")
 	})
 }
 

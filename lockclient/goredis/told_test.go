@@ -121,6 +121,37 @@ func TestUnconfirmedExtensionOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// Nor does a renewal of what is gone wait for a confirmation.
+func TestUnconfirmedRenewalOfWhatIsGone(t *testing.T) {
+	staged(t, func(s stage) {
+		f := s.transport()
+		h := s.lock(s.over(replicated{f}).Mutex("k"), s.Context())
+		f.confirms = false
+		s.server.Del("k")
+		time.Sleep(lockclient.DefaultWatchdog/3 + time.Second)
+		assert.True(s, isLost(h))
+	})
+}
+
+// A master has a twentieth of the lease to answer, unless it is told how long.
+func TestTimeOfAMaster(t *testing.T) {
+	for name, options := range map[string][]lockclient.LockOption{
+		"a twentieth": {lockclient.Lease(20 * time.Second)},
+		"its own":     {lockclient.Lease(time.Hour), lockclient.NodeTimeout(time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				c, f := s.client()
+				f.has(only("mutex-acquire", fate{before: time.Hour}))
+				begun := time.Now()
+				_, err := lockclient.HashRedlock("k", c).TryLock(s.Context(), options...)
+				require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+				assert.Equal(s, time.Second, time.Since(begun))
+			})
+		})
+	}
+}
+
 // What a named owner has from before stays when its name asks in vain, and when it gives
 // back what it has taken since.
 func TestNameOfAnEarlierProcess(t *testing.T) {
