@@ -93,5 +93,7 @@ func TestGivenUpWhileSubscribing(t *testing.T) {
 		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
 		_, err = c.Mutex("a").Lock(t.Context())
 		require.ErrorIs(t, err, lockclient.ErrUnknown, "it did not answer within WithTimeout")
+		err = c.Latch("a").Strict().Wait(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
 	})
 }

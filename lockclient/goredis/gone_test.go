@@ -124,22 +124,52 @@ func TestUnknownBeforeAnOutage(t *testing.T) {
 	})
 }
 
-// How often an owner has a lock is what the server counts.
-func TestHoldCounts(t *testing.T) {
+// Who has a lock, how often and for how long is what the server says.
+func TestWhatTheServerSays(t *testing.T) {
 	onEachKept(t, func(s stage, name string, l *lockclient.Lock, _ *fateful) {
 		if name == "permit" || name == "redlock" || name == "hash-redlock" {
-			return
+			return // which have no owner that can be named
 		}
-		h := s.lock(l, s.Context(), me)
-		for owner, want := range map[string]int64{"me": 1, "you": 0} {
-			n, err := l.HoldCount(s.Context(), owner)
+		says := func(me int64, ttl time.Duration) {
+			s.Helper()
+			locked, err := l.IsLocked(s.Context())
 			require.NoError(s, err)
-			assert.Equal(s, want, n, owner)
+			assert.Equal(s, me > 0, locked)
+			for owner, want := range map[string]int64{"me": me, "you": 0} {
+				n, err := l.HoldCount(s.Context(), owner)
+				require.NoError(s, err)
+				assert.Equal(s, want, n, owner)
+			}
+			left, limited, err := l.TTL(s.Context())
+			require.NoError(s, err)
+			assert.Equal(s, ttl > 0, limited)
+			assert.Equal(s, ttl, left)
 		}
+		h := s.lock(l, s.Context(), me, hour)
+		says(1, time.Hour)
 		require.NoError(s, h.Unlock(s.Context()))
-		n, err := l.HoldCount(s.Context(), "me")
-		require.NoError(s, err)
-		assert.Zero(s, n)
+		says(0, 0)
+		h = s.lock(l, s.Context(), me, hour)
+		for _, want := range []bool{true, false} {
+			freed, err := l.ForceUnlock(s.Context())
+			require.NoError(s, err)
+			assert.Equal(s, want, freed)
+		}
+		assert.True(s, isLost(h))
+		says(0, 0)
+	})
+}
+
+// However often somebody asks for it, a loss is told to all.
+func TestLossIsToldToAll(t *testing.T) {
+	staged(t, func(s stage) {
+		c, _ := s.client()
+		h := s.lock(c.Mutex("k"), s.Context())
+		first, second := h.Lost(), h.Lost()
+		s.lose()
+		<-first
+		<-second
+		<-h.Lost()
 	})
 }
 
