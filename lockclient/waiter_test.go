@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,10 +60,10 @@ func TestWaitersBeforeTheConfirmation(t *testing.T) {
 // Where a subscription fails, the next one who waits for it subscribes.
 func TestWaitersAfterAFailedSubscription(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		attempts, failed := 0, 0
+		var attempts, failed atomic.Int64
 		w := &tardyWire{&wire{reply: func(script string, _ []string) (lockclient.Reply, error) {
 			if script == "mutex-acquire" {
-				attempts++
+				attempts.Add(1)
 			}
 			return integer(60000), nil
 		}}, 1}
@@ -72,14 +73,14 @@ func TestWaitersAfterAFailedSubscription(t *testing.T) {
 			go func() {
 				if _, err := c.Mutex("a").Lock(ctx); ctx.Err() == nil {
 					assert.ErrorIs(t, err, lockclient.ErrUnknown)
-					failed++
+					failed.Add(1)
 				}
 			}()
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(3 * time.Second)
-		assert.Equal(t, 1, failed)
-		assert.Equal(t, 3+2, attempts, "two are subscribed, and have tried again")
+		assert.EqualValues(t, 1, failed.Load())
+		assert.EqualValues(t, 3+2, attempts.Load(), "two are subscribed, and have tried again")
 		cancel()
 		time.Sleep(time.Second)
 		assert.Contains(t, w.sent(t, 0), "unsubscribe")
@@ -98,14 +99,13 @@ func TestWakeUpOfOneWhoGivesUp(t *testing.T) {
 			"fails": func(*wire, func()) error { return errReset },
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
-			attempts := 0
+			var attempts atomic.Int64
 			w := &wire{}
 			w.reply = func(script string, _ []string) (r lockclient.Reply, err error) {
 				if script != "mutex-acquire" {
 					return integer(1), nil
 				}
-				attempts++
-				switch attempts {
+				switch attempts.Add(1) {
 				case 2: // the first waiter's, who listens, and looks again after a while
 					return integer(5000), nil
 				case 5:
@@ -120,12 +120,12 @@ func TestWakeUpOfOneWhoGivesUp(t *testing.T) {
 			time.Sleep(time.Second)
 			go func() { _, _ = c.Mutex("a").TryLock(t.Context(), lockclient.Wait(10*time.Second)) }()
 			time.Sleep(time.Second)
-			require.Equal(t, 4, attempts, name)
+			require.EqualValues(t, 4, attempts.Load(), name)
 			if name == "fails" {
 				w.deliver("0")
 			}
 			time.Sleep(4 * time.Second)
-			assert.Equal(t, 6, attempts, name)
+			assert.EqualValues(t, 6, attempts.Load(), name)
 			cancel()
 			time.Sleep(time.Minute)
 		}

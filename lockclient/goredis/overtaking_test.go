@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -387,16 +388,16 @@ func TestLimitedWaitForATurn(t *testing.T) {
 func TestTurnThatDoesNotCome(t *testing.T) {
 	staged(t, func(s stage) {
 		c, f := s.client()
-		asked := 0
+		var asked atomic.Int64
 		f.has(func(string, []string) fate {
-			asked++
+			asked.Add(1)
 			return fate{before: time.Hour}
 		})
-		granted := 0
+		var granted atomic.Int64
 		for range 3 { // one after the other, 3 s each
 			go func() {
 				if _, err := c.Mutex("k").TryLock(s.Context(), me, lockclient.Wait(time.Hour)); err == nil {
-					granted++
+					granted.Add(1)
 				}
 			}()
 		}
@@ -410,11 +411,11 @@ func TestTurnThatDoesNotCome(t *testing.T) {
 		}, func() {
 			_, err := c.Mutex("k").TryLock(s.Context(), me)
 			assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
-			assert.Equal(s, 2, asked)
+			assert.EqualValues(s, 2, asked.Load())
 		})
 		f.has(nil)
 		time.Sleep(10 * time.Second)
-		assert.Equal(s, 1, granted, "the third one waits as long as it is told to")
+		assert.EqualValues(s, 1, granted.Load(), "the third one waits as long as it is told to")
 	})
 }
 
@@ -423,9 +424,9 @@ func TestExtensionThatDoesNotComeToItsTurn(t *testing.T) {
 	staged(t, func(s stage) {
 		c, f := s.client()
 		h := s.lock(c.Mutex("k"), s.Context(), hour)
-		asked := 0
+		var asked atomic.Int64
 		f.has(func(string, []string) fate {
-			asked++
+			asked.Add(1)
 			return fate{before: 2 * time.Second}
 		})
 		beside(func() { assert.NoError(s, h.Extend(s.Context(), time.Hour)) }, func() {
@@ -434,7 +435,7 @@ func TestExtensionThatDoesNotComeToItsTurn(t *testing.T) {
 			defer cancel()
 			assert.ErrorIs(s, h.Extend(ctx, time.Second), context.DeadlineExceeded)
 		})
-		assert.Equal(s, 1, asked)
+		assert.EqualValues(s, 1, asked.Load())
 		assert.Greater(s, h.Until(), time.Minute)
 	})
 }

@@ -2,6 +2,7 @@ package goredis_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,13 +33,13 @@ func TestHashRedlockListens(t *testing.T) {
 	staged(t, func(s stage) {
 		ctx := s.Context()
 		masters := []stage{s, {s.T, minikvtest.Run(s)}, {s.T, minikvtest.Run(s)}}
-		asked := 0
+		var asked atomic.Int64
 		clients := func() (all []*lockclient.Client) {
 			for _, m := range masters {
 				c, f := m.client()
 				f.has(func(script string, _ []string) fate {
 					if script == "mutex-acquire" {
-						asked++
+						asked.Add(1)
 					}
 					return fate{}
 				})
@@ -50,9 +51,9 @@ func TestHashRedlockListens(t *testing.T) {
 		granted := make(chan *lockclient.Held)
 		go func() { granted <- s.lock(lockclient.HashRedlock("k", clients()...), ctx, hour) }()
 		time.Sleep(time.Second)
-		before := asked
+		before := asked.Load()
 		time.Sleep(10 * time.Second)
-		assert.Equal(s, before, asked, "who listens does not ask")
+		assert.Equal(s, before, asked.Load(), "who listens does not ask")
 		unlocked := time.Now()
 		require.NoError(s, h.Unlock(ctx))
 		next := <-granted
