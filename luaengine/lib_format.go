@@ -87,9 +87,9 @@ func (e *Engine) convert(L *lua.LState, arg int, f formatSpec) string {
 		return cString(f.pad(string([]byte{charOf(e.checkNumber(L, arg))})))
 	case 'd', 'i':
 		n := toInteger(e.checkNumber(L, arg))
-		return f.number(n < 0, f.digits(strconv.FormatUint(magnitude(n), 10)))
+		return f.integer(f.sign(n < 0), strconv.FormatUint(magnitude(n), 10))
 	case 'u':
-		return f.number(false, f.digits(strconv.FormatUint(toUnsigned(e.checkNumber(L, arg)), 10)))
+		return f.integer("", strconv.FormatUint(toUnsigned(e.checkNumber(L, arg)), 10))
 	case 'o', 'x', 'X':
 		return f.unsigned(toUnsigned(e.checkNumber(L, arg)))
 	case 'e', 'E', 'f', 'g', 'G':
@@ -143,36 +143,41 @@ func (f formatSpec) pad(s string) string {
 	return s
 }
 
-// digits fills an integer's digits up to the precision.
-func (f formatSpec) digits(s string) string {
-	if f.precision == 0 && s == "0" {
-		return ""
-	}
-	if n := f.precision - len(s); n > 0 {
-		return strings.Repeat("0", n) + s
-	}
-	return s
-}
-
-// number adds the sign and fills up to the width, with zeros if asked for.
-func (f formatSpec) number(negative bool, digits string) string {
-	sign := ""
+// sign is what stands before a number that may be negative.
+func (f formatSpec) sign(negative bool) string {
 	switch {
 	case negative:
-		sign = "-"
-	case f.verb == 'u' || f.verb == 'x' || f.verb == 'X' || f.verb == 'o':
+		return "-"
 	case f.has("+"):
-		sign = "+"
+		return "+"
 	case f.has(" "):
-		sign = " "
+		return " "
 	}
-	integer := strings.IndexByte("diuoxX", f.verb) >= 0
-	if f.has("0") && !f.has("-") && !(integer && f.precision >= 0) && isDigit(digits) {
-		if n := f.width - len(sign) - len(digits); n > 0 {
-			digits = strings.Repeat("0", n) + digits
-		}
+	return ""
+}
+
+// integer fills an integer's digits up to the precision, without which it is filled up to
+// the width like any number. The mark of an octal number is that its first digit is 0.
+func (f formatSpec) integer(before, digits string) string {
+	if f.precision == 0 && digits == "0" {
+		digits = ""
 	}
-	return f.pad(sign + digits)
+	digits = strings.Repeat("0", max(0, f.precision-len(digits))) + digits
+	if f.verb == 'o' && f.has("#") && !strings.HasPrefix(digits, "0") {
+		digits = "0" + digits
+	}
+	if f.precision >= 0 {
+		return f.pad(before + digits)
+	}
+	return f.fill(before, digits)
+}
+
+// fill fills a number up to the width, with zeros behind its sign or mark if asked for.
+func (f formatSpec) fill(before, digits string) string {
+	if n := f.width - len(before) - len(digits); n > 0 && f.has("0") && !f.has("-") {
+		digits = strings.Repeat("0", n) + digits
+	}
+	return f.pad(before + digits)
 }
 
 // charOf is a number cast to int as C does on x86-64, where what does not fit
@@ -184,22 +189,18 @@ func charOf(n float64) byte {
 	return byte(int32(n))
 }
 
-// isDigit tells digits from inf and nan.
-func isDigit(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
-
 func (f formatSpec) unsigned(n uint64) string {
-	base, mark := 16, "0x"
 	if f.verb == 'o' {
-		base, mark = 8, "0"
+		return f.integer("", strconv.FormatUint(n, 8))
 	}
-	s := f.digits(strconv.FormatUint(n, base))
+	mark, digits := "", strconv.FormatUint(n, 16)
 	if f.has("#") && n != 0 {
-		s = mark + s
+		mark = "0x"
 	}
 	if f.verb == 'X' {
-		s = strings.ToUpper(s)
+		mark, digits = strings.ToUpper(mark), strings.ToUpper(digits)
 	}
-	return f.number(false, s)
+	return f.integer(mark, digits)
 }
 
 func (f formatSpec) float(x float64) string {
@@ -208,13 +209,13 @@ func (f formatSpec) float(x float64) string {
 		precision = 6
 	}
 	verb := f.verb | 0x20
-	negative := math.Signbit(x)
+	finite := true
 	var s string
 	switch {
 	case math.IsInf(x, 0):
-		s = "inf"
+		s, finite = "inf", false
 	case math.IsNaN(x):
-		s = "nan"
+		s, finite = "nan", false
 	case f.has("#"):
 		s = fmt.Sprintf("%#.*"+string(rune(verb)), precision, math.Abs(x))
 	default:
@@ -223,7 +224,11 @@ func (f formatSpec) float(x float64) string {
 	if f.verb < 'a' {
 		s = strings.ToUpper(s)
 	}
-	return f.number(negative, s)
+	sign := f.sign(math.Signbit(x))
+	if !finite {
+		return f.pad(sign + s)
+	}
+	return f.fill(sign, s)
 }
 
 func boolInt(b bool) int {
