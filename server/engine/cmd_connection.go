@@ -108,15 +108,9 @@ func (c *Call) authenticate(name, password string) resp.Value {
 // runHello is HELLO [protover [AUTH username password] [SETNAME clientname]].
 func runHello(c *Call) resp.Value {
 	s := c.Session
-	proto := int64(s.Proto)
-	if len(c.Args) > 1 {
-		var ok bool
-		if proto, ok = parseInt(c.Args[1]); !ok {
-			return resp.Err("ERR Protocol version is not an integer or out of range")
-		}
-		if proto < 2 || proto > 3 {
-			return resp.Err("NOPROTO unsupported protocol version")
-		}
+	proto, bad := c.helloVersion()
+	if bad != "" {
+		return resp.Err(bad)
 	}
 	name, bad := c.helloOptions()
 	switch {
@@ -151,6 +145,21 @@ func (n *Node) greeting(s *Session) resp.Value {
 		entries = append(entries, resp.Str("role"), resp.Str(role))
 	}
 	return resp.Pairs(append(entries, resp.Str("modules"), resp.List())...)
+}
+
+// helloVersion reads HELLO's version; without one it stays what it is.
+func (c *Call) helloVersion() (proto int64, bad string) {
+	if len(c.Args) == 1 {
+		return int64(c.Session.Proto), ""
+	}
+	proto, ok := parseInt(c.Args[1])
+	switch {
+	case !ok:
+		return 0, "ERR Protocol version is not an integer or out of range"
+	case proto < 2 || proto > 3:
+		return 0, "NOPROTO unsupported protocol version"
+	}
+	return proto, ""
 }
 
 // helloOptions reads what follows HELLO's version, authenticating on the way.

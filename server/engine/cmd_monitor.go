@@ -56,19 +56,45 @@ func (c *Call) feedMonitors() {
 	}
 }
 
-// secret reports whether an argument is a password or comes with one.
+// How many words the options take among which a password is.
+var (
+	migrateOptions = map[string]int{"COPY": 0, "REPLACE": 0, "AUTH": 1, "AUTH2": 2}
+	helloOptions   = map[string]int{"AUTH": 2, "SETNAME": 1}
+)
+
+// secret reports whether an argument is a password or comes with one. What a command
+// does not get to read, because of an error before it, is none.
 func (c *Call) secret(i int) bool {
 	switch c.Cmd.full {
 	case "migrate":
-		return i > 6 && is(c.Args[i-1], "AUTH") || i > 6 && is(c.Args[i-1], "AUTH2") || i > 7 && is(c.Args[i-2], "AUTH2")
+		return authenticates(c.Args, 6, i, migrateOptions)
 	case "config|set":
-		return i > 2 && i%2 == 1 && isSensitive(string(c.Args[i-1]))
+		return i > 2 && i%2 == 1 && len(c.Args)%2 == 0 && isSensitive(string(c.Args[i-1]))
 	case "auth":
 		return i > 0 && len(c.Args) <= 3 // one of too many words is refused before
 	case "acl|setuser":
 		return i > 1
 	case "hello":
-		return i > 1 && is(c.Args[i-1], "AUTH") || i > 2 && is(c.Args[i-2], "AUTH")
+		_, bad := c.helloVersion()
+		return bad == "" && authenticates(c.Args, 2, i, helloOptions)
+	}
+	return false
+}
+
+// authenticates reports whether argument i belongs to an option AUTH or AUTH2, among those that
+// begin at an argument and take so many words each.
+func authenticates(args [][]byte, begin, i int, options map[string]int) bool {
+	for begin < i {
+		name := strings.ToUpper(string(args[begin]))
+		words, known := options[name]
+		end := begin + 1 + words
+		if !known || end > len(args) {
+			return false
+		}
+		if i < end {
+			return strings.HasPrefix(name, "AUTH")
+		}
+		begin = end
 	}
 	return false
 }
