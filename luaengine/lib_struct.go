@@ -270,13 +270,15 @@ func (r *structReader) popSize(n, room int) int {
 		r.e.fail(r.L, "format 'c0' needs a previous size")
 	}
 	r.L.Pop(1)
-	if size < 0 || float64(size) > float64(room) {
+	bytes := toUnsigned(float64(size))
+	if bytes > uint64(room) {
 		r.e.argError(r.L, 2, "data string too short")
 	}
-	return int(size)
+	return int(bytes)
 }
 
-// get reads a number; an upper-case letter is one without a sign.
+// get reads a number; an upper-case letter is one without a sign. The sign of one of more
+// than eight bytes is where C on x86-64 shifts a bit by so many: by their remainder by 64.
 func (r *structReader) get(data string, verb byte) lua.LValue {
 	b := []byte(data)
 	if r.order == binary.BigEndian {
@@ -294,6 +296,9 @@ func (r *structReader) get(data string, verb byte) lua.LValue {
 	case verb < 'a':
 		return lua.LNumber(n)
 	}
-	shift := 64 - 8*min(len(b), 8)
-	return lua.LNumber(int64(n<<shift) >> shift)
+	signs := ^uint64(0) << ((8*len(b) - 1) % 64)
+	if n&signs != 0 {
+		n |= signs
+	}
+	return lua.LNumber(int64(n))
 }
