@@ -8,8 +8,9 @@ var (
 	quarterTurnRest = -0x1.f1976b7ed8fbcp-110
 )
 
-// mostAngle is the largest angle that is computed here.
-const mostAngle = 1 << 20
+// mostAngle is the largest angle that is computed here: half of pi, of which some 160 bits are
+// known, times the number of quarter turns leaves as many as are needed.
+const mostAngle = 1 << 53
 
 // Sin is the sine of x radians.
 func Sin(x float64) float64 {
