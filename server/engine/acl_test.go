@@ -110,12 +110,28 @@ func TestUsersOfAFile(t *testing.T) {
 			"was performed", do("c", "ACL", "LOAD"))
 	}
 	require.False(t, e.clients["alice"].Closing())
+	text = "user default on nopass ~a* +@all\nuser bob on >pw\n"
+	require.Equal(t, "OK", do("c", "ACL", "LOAD"))
+	require.Equal(t, "user default on nopass ~a* resetchannels +@all", e.node.userLines()[1])
+	require.Len(t, e.node.userLines(), 2)
+	require.True(t, e.clients["alice"].Closing(), "its user is gone")
 	text = ""
 	require.Equal(t, "OK", do("c", "ACL", "LOAD"))
-	require.True(t, e.clients["alice"].Closing(), "its user is gone")
+	require.Equal(t, []string{"user default on nopass ~* &* +@all"}, e.node.userLines())
 	e.node.cfg.ACLFile = memoryFile{}
 	require.Equal(t, "(error) ERR Error loading ACLs, opening file 'users.acl': No such file or directory",
 		do("c", "ACL", "LOAD"))
+}
+
+// A node begins with the users of its file.
+func TestUsersOfAFileAreThereFromTheStart(t *testing.T) {
+	text := "user default off\nuser bob on nopass +get\n"
+	require.NoError(t, ValidateACLFile(memoryFile{&text}))
+	n := New(Config{Clock: &manualClock{goldenStart}, ACLFile: memoryFile{&text}})
+	require.Equal(t, []string{"user bob on nopass resetchannels -@all +get", "user default off resetchannels -@all"},
+		n.userLines())
+	text = "user bob on nosuch\n"
+	require.ErrorContains(t, ValidateACLFile(memoryFile{&text}), "Aborting Redis startup because of ACL errors: ")
 }
 
 func TestUsersOfTheConfiguration(t *testing.T) {
