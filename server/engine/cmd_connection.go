@@ -112,17 +112,13 @@ func runHello(c *Call) resp.Value {
 	if bad != "" {
 		return resp.Err(bad)
 	}
-	name, bad := c.helloOptions()
-	switch {
-	case bad != "":
+	if bad := c.helloOptions(); bad != "" {
 		return resp.Err(bad)
-	case !s.authenticated:
+	}
+	if !s.authenticated {
 		return resp.Err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO " +
 			"AUTH <user> <pass> option can be used to authenticate the client and select the RESP " +
 			"protocol version at the same time")
-	}
-	if name != nil {
-		s.Name = string(name)
 	}
 	s.Proto = int(proto)
 	return c.Node.greeting(s)
@@ -162,28 +158,28 @@ func (c *Call) helloVersion() (proto int64, bad string) {
 	return proto, ""
 }
 
-// helloOptions reads what follows HELLO's version, authenticating on the way.
-// name is nil when none was given.
-func (c *Call) helloOptions() (name []byte, bad string) {
+// helloOptions reads what follows HELLO's version, authenticating and naming the client
+// on the way: what comes before an error has been done.
+func (c *Call) helloOptions() (bad string) {
 	for i := 2; i < len(c.Args); i++ {
 		left := len(c.Args) - i - 1
 		switch {
 		case is(c.Args[i], "AUTH") && left >= 2:
 			if reply := c.authenticate(string(c.Args[i+1]), string(c.Args[i+2])); reply.Kind == resp.Error {
-				return nil, reply.Str
+				return reply.Str
 			}
 			i += 2
 		case is(c.Args[i], "SETNAME") && left >= 1:
-			name = c.Args[i+1]
-			if !validName(name) {
-				return nil, errClientName
+			if !validName(c.Args[i+1]) {
+				return errClientName
 			}
+			c.Session.Name = string(c.Args[i+1])
 			i++
 		default:
-			return nil, "ERR Syntax error in HELLO option '" + resp.CString(c.Args[i]) + "'"
+			return "ERR Syntax error in HELLO option '" + resp.CString(c.Args[i]) + "'"
 		}
 	}
-	return name, ""
+	return ""
 }
 
 const errClientName = "ERR Client names cannot contain spaces, newlines or special characters."
