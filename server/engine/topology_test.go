@@ -58,6 +58,33 @@ func TestRedirects(t *testing.T) {
 		`EVAL "return 1" 1 here`, "(integer) 1")
 }
 
+// Keys of two slots are refused wherever a command has them; what redis-server 7.0.15 takes
+// for no keys leads to the command's own error.
+func TestCommandsAreRoutedByTheirKeys(t *testing.T) {
+	f, _ := newCluster(t)
+	s := f.session()
+	for _, command := range []string{
+		"ZUNIONSTORE a 2 a b", "ZUNIONSTORE b 1 a", "ZDIFF 2 a b", "ZMPOP 2 a b MIN", "SINTERCARD 2 a b",
+		"XREAD STREAMS a b 0 0", "XREADGROUP GROUP g c STREAMS a b > >", "SORT a STORE b",
+		"GEORADIUS a 1 1 1 m STORE b", "GEORADIUS a 1 1 1 m STOREDIST a STORE b", "GEORADIUSBYMEMBER a m 1 m STOREDIST b",
+		"BITOP AND a b", "COPY a b", "LCS a b", "SMOVE a b m", "PFMERGE a b", "ZRANGESTORE a b 0 1", "MSETNX a 1 b 1",
+		"EVALSHA 1 2 a b", "FCALL f 2 a b", `MIGRATE h 1 "" 0 1 KEYS a b`, "SSUBSCRIBE a b", "BLMOVE a b LEFT RIGHT 1",
+	} {
+		require.Equal(t, "(error) "+errCrossSlot, f.do(s, command), command)
+	}
+	f.expect(s,
+		"ZUNIONSTORE b x a", "(error) ERR value is not an integer or out of range",
+		"ZUNIONSTORE a 2 a", "(error) ERR syntax error",
+		"ZDIFF 3 a b", "(error) ERR syntax error",
+		"LMPOP 1 a LEFT COUNT b", "(error) ERR count should be greater than 0",
+		"XREAD STREAMS a b 0",
+		"(error) ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.",
+		"SORT a LIMIT 0 STORE b", "(error) ERR value is not an integer or out of range",
+		`EVAL "return 1" 3 a b`, "(error) ERR Number of keys can't be greater than number of args",
+		"SPUBLISH a b", "(integer) 0",
+		"TOUCH a a", "(integer) 0")
+}
+
 // The connections between a cluster's nodes count among those of maxclients.
 func TestMaxClientsOfACluster(t *testing.T) {
 	f, _ := newCluster(t)
