@@ -44,6 +44,7 @@ var wireForms = []struct {
 	{Flag(false), ":0\r\n", "#f\r\n", "(false)"},
 	{Value{Kind: BigNumber, Str: "12"}, "$2\r\n12\r\n", "(12\r\n", "(big number) 12"},
 	{Value{Kind: Verbatim, Str: "hi"}, "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n", `(verbatim) "hi"`},
+	{VerbatimText("mkd", "hi"), "$2\r\nhi\r\n", "=6\r\nmkd:hi\r\n", `(verbatim) "hi"`},
 	{List(Value{Kind: Attribute, List: []Value{Str("ttl"), One}}, Str("a")), "*1\r\n$1\r\na\r\n",
 		"*1\r\n|1\r\n$3\r\nttl\r\n:1\r\n$1\r\na\r\n", "1) 1| \"ttl\" => (integer) 1\n2) \"a\""},
 }
