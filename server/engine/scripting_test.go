@@ -155,7 +155,9 @@ func TestWriteScriptsOnAReplica(t *testing.T) {
 	f.expect(s,
 		`EVAL "return redis.pcall('set','a','b')" 0`, "(error) READONLY You can't write against a read only replica.",
 		`EVAL "return redis.call('get','a')" 0`, "(nil)",
-		"EVAL \"#!lua\\nreturn 1\" 0", "(error) READONLY You can't write against a read only replica.")
+		"EVAL \"#!lua\\nreturn 1\" 0", "(error) READONLY You can't write against a read only replica.",
+		"CONFIG SET replica-read-only no", "OK",
+		"EVAL \"#!lua\\nreturn redis.call('set','a','b')\" 0", "OK")
 }
 
 func TestNumberOfKeys(t *testing.T) {

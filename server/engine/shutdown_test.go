@@ -55,6 +55,6 @@ func TestShutdownWaitsNoLonger(t *testing.T) {
 	require.Nil(t, f.node.ShutdownRequested())
 	s = f.session()
 	f.do(s, "SET a 2")
-	f.do(s, "SHUTDOWN NOW")
-	require.NotNil(t, f.node.ShutdownRequested())
+	f.do(s, "SHUTDOWN NOW SAVE FORCE")
+	require.Equal(t, &Shutdown{Now: true, Save: true, Force: true}, f.node.ShutdownRequested())
 }
