@@ -165,7 +165,7 @@ func TestSentences(t *testing.T) {
 			"expect progress=violated\nat 0s start c1\nat 3s delay c2 m1 next=1 by=13s what=request\nat 3100ms start c2\n" +
 			"at 17s start c3\nrun for=60s seed=1\n",
 			[]string{"m1 executes mutex-acquire(lock:1; 30000, c2:1) = nil", "c3 asks",
-				"While c3 waits nobody holds lock:1, which m1 has as taken by c2."}, ""},
+				"While c3 waits nobody holds lock:1, which m1 has as taken by c2 at first, and then as free."}, ""},
 		"nothing to wait for": {"world clients=1 lock=semaphore rounds=1 delay=1ms bound=1m\nexpect liveness=violated\n" +
 			"at 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=2m seed=1\n",
 			[]string{"restarts without its data", "c1 asks", "the latest answer to c1", "While c1 waits nobody has lock:1",

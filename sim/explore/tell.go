@@ -240,9 +240,8 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 			counted++
 		}
 	}
-	had := t.believed(asked)
-wait:
-	for n := asked.N + 1; n <= uint64(len(t.events)); n++ {
+	had, end := t.believed(asked), uint64(len(t.events))+1
+	for n := asked.N + 1; n < end; n++ {
 		e := t.event(n)
 		switch {
 		case e.Kind == trace.Execute && e.Peer == asked.Actor:
@@ -253,7 +252,7 @@ wait:
 		case e.Kind == trace.Hold && e.Actor != asked.Actor:
 			had = append(had, n)
 		case e.Actor == asked.Actor && (e.Kind == trace.Hold || e.Kind == trace.Opened):
-			break wait
+			end = n
 		}
 	}
 	who := t.names[asked.Actor]
@@ -274,8 +273,13 @@ wait:
 	case len(had) == 0:
 		if by := t.leftTaken(asked); by != nil {
 			t.pick(by.N, decisive)
-			return []string{fmt.Sprintf("While %s waits nobody holds %s, which %s has as taken by %s.", who, asked.Key,
-				t.names[by.Actor], t.names[by.Peer])}
+			then := ""
+			if freed := t.freed(asked.Key, asked.N, end); freed > 0 {
+				t.pick(freed, decisive)
+				then = " at first, and then as free"
+			}
+			return []string{fmt.Sprintf("While %s waits nobody holds %s, which %s has as taken by %s%s.", who, asked.Key,
+				t.names[by.Actor], t.names[by.Peer], then)}
 		}
 		return []string{fmt.Sprintf("While %s waits nobody has %s.", who, asked.Key)}
 	}
@@ -302,6 +306,17 @@ func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
 		}
 	}
 	return nil
+}
+
+// freed is the first event behind one and before another in which a server frees a lock; 0: none.
+func (t *teller) freed(key string, after, before uint64) uint64 {
+	for n := after + 1; n < before; n++ {
+		frees := func(d trace.Detail) bool { return isPartOf(d.Key, key) && isGone(d) }
+		if slices.ContainsFunc(t.event(n).Details, frees) {
+			return n
+		}
+	}
+	return 0
 }
 
 // times is how often something happened.
