@@ -119,7 +119,8 @@ func TestMeanwhile(t *testing.T) {
 	x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire))
 	require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1."}, x.meanwhile(x.event(2)))
 	for _, free := range []trace.Event{expires(m1, "lock:1"), executes(m1, c1, "lock:1", "none")} {
-		x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire), free)
+		x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire),
+			free)
 		require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1 at first, " +
 			"and then as free."}, x.meanwhile(x.event(2)))
 		require.Equal(t, map[uint64]int{1: decisive, 3: decisive}, x.picked)
