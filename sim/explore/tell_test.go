@@ -119,16 +119,15 @@ func TestMeanwhile(t *testing.T) {
 	x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire))
 	require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1."}, x.meanwhile(x.event(2)))
 	for _, free := range []trace.Event{expires(m1, "lock:1"), executes(m1, c1, "lock:1", "none")} {
-		x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire),
-			free)
+		taken, asks := executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire)
+		x = tellerOf("mutex", "progress", []uint64{3}, taken, free, asks)
+		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(3)))
+		x = tellerOf("mutex", "progress", []uint64{2}, taken, asks, free)
 		require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1 at first, " +
 			"and then as free."}, x.meanwhile(x.event(2)))
 		require.Equal(t, map[uint64]int{1: decisive, 3: decisive}, x.picked)
-		x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire),
-			by(c2, trace.Hold), free)
-		require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1."}, x.meanwhile(x.event(2)))
-		x = tellerOf("mutex", "progress", []uint64{3}, executes(m1, c1, "lock:1", "string{c1}"), free, by(c2, trace.Acquire))
-		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(3)))
+		x = tellerOf("mutex", "progress", []uint64{2}, taken, asks, by(c2, trace.Hold), free)
+		require.NotContains(t, x.meanwhile(x.event(2))[0], "at first", "what comes behind the wait is no part of it")
 	}
 	for _, kind := range []string{"semaphore", "permits", sim.OwnKind} {
 		x = tellerOf(kind, "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{0}"), by(c2, trace.Acquire))
