@@ -1,0 +1,274 @@
+package stories
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/sim"
+	"minikv/trace"
+)
+
+// run tells the story, from its beginning to its end.
+func (w *world) run() {
+	w.referee.began = time.Now()
+	var steps []sim.Step
+	for _, s := range w.story.Steps {
+		steps = append(steps, s)
+		if s.Verb == "crash" && option(s, "for") != "" {
+			length, err := time.ParseDuration(option(s, "for"))
+			require.NoError(w.t, err)
+			back := s
+			back.Verb, back.At = comesBack, s.At+length
+			steps = append(steps, back)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b sim.Step) int { return cmp.Compare(a.At, b.At) })
+	if !slices.ContainsFunc(steps, func(s sim.Step) bool { return s.Verb == "start" }) {
+		for _, p := range w.clients {
+			p.tell("start")
+		}
+	}
+	for _, s := range steps {
+		time.Sleep(time.Until(w.referee.began.Add(s.At)))
+		require.NoError(w.t, w.do(s), "at %v %s %v", s.At, s.Verb, s.Args)
+	}
+	time.Sleep(time.Until(w.referee.began.Add(w.story.For)))
+	for _, p := range w.clients {
+		p.kill()
+	}
+}
+
+// comesBack is the verb of a step that no story has: the end of a crash.
+const comesBack = "comes back"
+
+// option is the value of a step's option, "" if it has none of that name.
+func option(s sim.Step, name string) string {
+	for _, o := range s.Opts {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+// do does one step.
+func (w *world) do(s sim.Step) error {
+	switch s.Verb {
+	case "start":
+		for name, p := range w.clients {
+			if s.Args[0] == name || s.Args[0] == "all" {
+				p.tell("start")
+			}
+		}
+	case "pause":
+		return w.pause(s.Args[0], option(s, "for"))
+	case "crash":
+		w.crash(s.Args[0])
+	case comesBack:
+		w.again(w.nodes[s.Args[0]], option(s, "data"))
+	case "restart":
+		w.stop(w.nodes[s.Args[0]])
+		w.again(w.nodes[s.Args[0]], option(s, "data"))
+	case "promote":
+		return w.promote(w.nodes[s.Args[0]])
+	case "hold":
+		w.links[[2]string{s.Args[0], w.nodes[s.Args[0]].master}].setCut(back)
+	case "release":
+		w.links[[2]string{s.Args[0], w.nodes[s.Args[0]].master}].mend()
+	case "partition":
+		w.partition(strings.Split(s.Args[0], ","), strings.Split(s.Args[1], ","))
+	case "failover":
+		return w.failover(s)
+	case "drop", "delay":
+		return w.strike(s)
+	case "heal":
+		for _, l := range w.links {
+			l.mend()
+		}
+	case "run":
+		var words []any
+		for _, word := range s.Args[1:] {
+			words = append(words, word)
+		}
+		_, err := w.nodes[s.Args[0]].do(words...)
+		return err
+	case "clock":
+		if p := w.clients[s.Args[0]]; p != nil {
+			p.tell("jump", option(s, "jump"))
+			return nil
+		}
+		ahead, err := time.ParseDuration(option(s, "jump"))
+		if err == nil {
+			w.nodes[s.Args[0]].sets(w.t, ahead)
+		}
+		return err
+	case "audit": // which looks at what the checks of it judge
+	default:
+		return errors.New("nobody knows how to do that to real processes")
+	}
+	return nil
+}
+
+// pause has a process stand still for a while. A shell ends that, whatever becomes of this
+// process.
+func (w *world) pause(name, length string) error {
+	d, err := time.ParseDuration(length)
+	if err != nil {
+		return err
+	}
+	var pid int
+	client := w.clients[name]
+	if client != nil {
+		pid = client.cmd.Process.Pid
+	} else {
+		pid = w.nodes[name].process.Pid
+	}
+	w.referee.note(time.Now(), trace.Event{Kind: trace.Pause, Actor: w.referee.actor("nemesis"),
+		Peer: w.referee.actor(name), A: int64(d)})
+	script := fmt.Sprintf("kill -STOP %d; sleep %f; kill -CONT %d", pid, d.Seconds(), pid)
+	cmd := exec.Command("sh", "-c", script)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = cmd.Wait()
+		w.referee.note(time.Now(), trace.Event{Kind: trace.Resume, Actor: w.referee.actor(name)})
+	}()
+	return nil
+}
+
+// crash kills a process.
+func (w *world) crash(name string) {
+	p := w.clients[name]
+	if p == nil {
+		w.stop(w.nodes[name])
+		return
+	}
+	now := time.Now() // before the server is asked: the TTL ends no later than the referee thinks
+	w.referee.note(now, trace.Event{Kind: trace.Crash, Actor: w.referee.actor("nemesis"), Peer: w.referee.actor(name),
+		A: int64(w.leaseLeft())})
+	p.kill()
+}
+
+// leaseLeft is the TTL of the lock, where there is one server.
+func (w *world) leaseLeft() time.Duration {
+	if len(w.nodes) > 1 {
+		return 0
+	}
+	ttl, err := w.nodes["m1"].do("PTTL", "lock:1")
+	if left, ok := ttl.(int64); err == nil && ok && left > 0 {
+		return time.Duration(left) * time.Millisecond
+	}
+	return 0
+}
+
+// stop kills a server. Nobody can connect to it after that.
+func (w *world) stop(n *node) {
+	for between, l := range w.links {
+		if between[1] == n.name {
+			l.refuse()
+		}
+	}
+	n.process.End()
+}
+
+// again starts a server anew, with its data or without.
+func (w *world) again(n *node, data string) {
+	if data == "lose" {
+		n.folder = w.t.TempDir()
+	}
+	w.start(n)
+	for between, l := range w.links {
+		if between[1] == n.name {
+			require.NoError(w.t, l.open())
+		}
+	}
+}
+
+// failover has a replica take over from its master, which crashes, after a while.
+func (w *world) failover(s sim.Step) error {
+	n := w.nodes[s.Args[0]]
+	outage, err := time.ParseDuration(option(s, "outage"))
+	if err != nil {
+		return err
+	}
+	w.stop(w.nodes[n.master])
+	time.Sleep(outage)
+	return w.promote(n)
+}
+
+// strike has the next messages on a link get lost, or be late.
+func (w *world) strike(s sim.Step) error {
+	r := &rule{what: option(s, "what"), lost: s.Verb == "drop"}
+	l := w.links[[2]string{s.Args[0], s.Args[1]}]
+	if l == nil {
+		r.direction, l = back, w.links[[2]string{s.Args[1], s.Args[0]}]
+	}
+	var err error
+	if r.next, err = strconv.Atoi(option(s, "next")); err != nil {
+		return err
+	}
+	if after := option(s, "after"); after != "" {
+		if r.after, err = strconv.Atoi(after); err != nil {
+			return err
+		}
+	}
+	if by := option(s, "by"); by != "" {
+		if r.late, err = time.ParseDuration(by); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rules = append(l.rules, r)
+	return nil
+}
+
+// promote makes a replica master. Clients, and the other replicas, are told of it.
+func (w *world) promote(n *node) error {
+	if _, err := n.do("REPLICAOF", "NO", "ONE"); err != nil {
+		return err
+	}
+	w.links[[2]string{n.name, n.master}].end()
+	for _, other := range w.nodes {
+		if other == n || other.master != n.master || other.name == n.master {
+			continue
+		}
+		l := w.addLink(other.name, n.name, sim.Range{}, w.story.World.Lag)
+		host, port, err := net.SplitHostPort(l.address)
+		if err == nil {
+			_, err = other.do("REPLICAOF", host, port)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			w.t.Logf("%s does not follow: %v", other.name, err)
+		}
+	}
+	for _, p := range w.clients {
+		p.tell("follow", n.master, n.name)
+	}
+	return nil
+}
+
+// partition cuts the links between two sides.
+func (w *world) partition(some, others []string) {
+	for between, l := range w.links {
+		for _, a := range some {
+			for _, b := range others {
+				if between == [2]string{a, b} || between == [2]string{b, a} {
+					l.setCut(there)
+					l.setCut(back)
+				}
+			}
+		}
+	}
+}

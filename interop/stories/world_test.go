@@ -1,0 +1,275 @@
+package stories
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"minikv/internal/redisserver"
+	"minikv/sim"
+	"minikv/trace"
+)
+
+// startLimit is how long processes may take to be there.
+const startLimit = time.Minute
+
+func clientName(number int) string { return fmt.Sprintf("c%d", number) }
+
+// world is what a story happens in.
+type world struct {
+	t       *attempt
+	story   *sim.Scenario
+	referee *referee
+	nodes   map[string]*node
+	clients map[string]*process
+	links   map[[2]string]*link // by the client's or replica's name, and the server's
+}
+
+// node is a redis-server.
+type node struct {
+	name, address string
+	master        string   // the name of the first master of its group
+	options       []string // of its command line, but for those of its data
+	folder        string
+	clock         string // the file by which its clock is set; "": it has the machine's
+	process       *redisserver.Process
+}
+
+// process is a client.
+type process struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	heard chan struct{} // closed when all that it has told is noted
+}
+
+func newWorld(t *attempt, s *sim.Scenario) *world {
+	return &world{t: t, story: s, referee: newReferee(s), nodes: map[string]*node{}, clients: map[string]*process{},
+		links: map[[2]string]*link{}}
+}
+
+// startAll starts all processes.
+func (w *world) startAll() {
+	spec, replicas := &w.story.World, 0
+	for i := range spec.Masters {
+		master := w.addNode(fmt.Sprintf("m%d", i+1), "")
+		for range spec.Replicas {
+			replicas++
+			w.addNode(fmt.Sprintf("r%d", replicas), master.name)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.master != n.name {
+			w.eventually(n, "INFO replication", "master_link_status:up")
+			w.eventually(w.nodes[n.master], "INFO replication", fmt.Sprintf("connected_slaves:%d", spec.Replicas))
+		}
+	}
+	w.provide()
+	for i := range spec.Clients {
+		w.addClient(i + 1)
+	}
+}
+
+// given are the addresses that stories have. Each has its own until the end, as a crashed
+// server comes back where it was.
+var given sync.Map
+
+// freeAddress is an address that no other story has.
+func freeAddress() (string, error) {
+	for {
+		address, err := redisserver.FreeAddress()
+		if _, taken := given.LoadOrStore(address, true); !taken || err != nil {
+			return address, err
+		}
+	}
+}
+
+// addNode starts a server; one of a group's master follows that.
+func (w *world) addNode(name, master string) *node {
+	address, err := freeAddress()
+	require.NoError(w.t, err)
+	host, port, err := net.SplitHostPort(address)
+	require.NoError(w.t, err)
+	n := &node{name: name, address: address, master: name, folder: w.t.TempDir(),
+		options: []string{"--bind", host, "--port", port, "--save", "", "--repl-diskless-sync-delay", "0",
+			"--min-replicas-to-write", fmt.Sprint(w.story.World.MinGood)}}
+	if w.has(func(s sim.Step) bool { return keeps(s) && s.Args[0] == name }) {
+		n.options = append(n.options, "--appendonly", "yes", "--appendfsync", "always")
+	}
+	w.nodes[name] = n
+	if w.has(func(s sim.Step) bool { return s.Verb == "clock" && s.Args[0] == name }) {
+		n.clock = filepath.Join(w.t.TempDir(), "clock")
+		n.sets(w.t, 0)
+	}
+	if master != "" {
+		n.master = master
+		l := w.addLink(name, master, sim.Range{}, w.story.World.Lag)
+		host, port, err := net.SplitHostPort(l.address)
+		require.NoError(w.t, err)
+		n.options = append(n.options, "--replicaof", host+" "+port)
+	}
+	w.start(n)
+	return n
+}
+
+// has reports whether the story has such a step.
+func (w *world) has(is func(sim.Step) bool) bool { return slices.ContainsFunc(w.story.Steps, is) }
+
+// keeps reports whether a server comes back with its data.
+func keeps(s sim.Step) bool {
+	return (s.Verb == "restart" || s.Verb == "crash" && option(s, "for") != "") && option(s, "data") != "lose"
+}
+
+func (w *world) addLink(from, to string, there, back sim.Range) *link {
+	l, err := newLink(w.nodes[to].address, there, back)
+	require.NoError(w.t, err)
+	l.reads = w.has(func(s sim.Step) bool { return s.Verb == "drop" || s.Verb == "delay" })
+	w.links[[2]string{from, to}] = l
+	w.t.Cleanup(l.end)
+	return l
+}
+
+// start starts a server's process, with the data of its folder.
+func (w *world) start(n *node) {
+	command := append([]string{"redis-server", "--dir", n.folder}, n.options...)
+	if n.clock != "" {
+		library, _ := clockLibrary()
+		command = append([]string{"env", "LD_PRELOAD=" + library, "STORIES_CLOCK=" + n.clock}, command...)
+	}
+	var err error
+	n.process, err = redisserver.Start(command[0], command[1:]...)
+	require.NoError(w.t, err)
+	w.t.Cleanup(n.process.End)
+	w.eventually(n, "PING", "PONG")
+}
+
+// clockLibrary is what gives a server a clock of its own, made when it is first needed; ok
+// tells whether this machine has a C compiler to make it.
+var clockLibrary = sync.OnceValues(func() (path string, ok bool) {
+	folder, err := os.MkdirTemp("", "stories")
+	if err != nil {
+		return "", false
+	}
+	path = filepath.Join(folder, "clock.so")
+	output, err := exec.Command("cc", "-shared", "-fPIC", "-O2", "-o", path, "testdata/clock.c").CombinedOutput()
+	if err != nil {
+		fmt.Printf("cc: %v: %s\n", err, output)
+	}
+	return path, err == nil
+})
+
+// sets has the node's clock be ahead of the machine's.
+func (n *node) sets(t *attempt, ahead time.Duration) {
+	bytes := binary.NativeEndian.AppendUint64(nil, uint64(ahead.Milliseconds()))
+	file, err := os.OpenFile(n.clock, os.O_WRONLY|os.O_CREATE, 0o600) // in place: the server has it mapped
+	require.NoError(t, err)
+	_, err = file.Write(bytes)
+	require.NoError(t, errors.Join(err, file.Close()))
+}
+
+// do has a server run a command, over a connection of its own.
+func (n *node) do(words ...any) (any, error) {
+	client := redis.NewClient(&redis.Options{Addr: n.address, MaxRetries: -1, DisableIdentity: true})
+	defer client.Close()
+	return client.Do(context.Background(), words...).Result()
+}
+
+// eventually waits until a node's answer to a command contains a text.
+func (w *world) eventually(n *node, command, text string) {
+	var words []any
+	for word := range strings.FieldsSeq(command) {
+		words = append(words, word)
+	}
+	require.Eventually(w.t, func() bool {
+		answer, err := n.do(words...)
+		return err == nil && strings.Contains(fmt.Sprint(answer), text)
+	}, startLimit, 10*time.Millisecond, "%s: %s: wanted %q", n.name, command, text)
+}
+
+// provide makes what clients find: the permits of semaphores, the counts of latches.
+func (w *world) provide() {
+	load := &w.story.World.Load
+	count := map[string]int{"semaphore": load.Permits, "permits": load.Permits, "latch": load.Count}[load.Kind]
+	if count == 0 {
+		return
+	}
+	_, err := w.nodes["m1"].do("SET", "lock:1", count)
+	require.NoError(w.t, err)
+	for _, n := range w.nodes {
+		require.Eventually(w.t, func() bool {
+			_, err := n.do("GET", "lock:1")
+			return err == nil
+		}, startLimit, 10*time.Millisecond)
+	}
+}
+
+// addClient starts the process of a client.
+func (w *world) addClient(number int) {
+	name := clientName(number)
+	id := identity{Story: w.story.Name, Number: number, Links: map[string]string{}}
+	for node := range w.nodes {
+		id.Links[node] = w.addLink(name, node, w.story.World.Delay, w.story.World.Delay).address
+	}
+	text, err := json.Marshal(id)
+	require.NoError(w.t, err)
+	p := &process{cmd: exec.Command(os.Args[0]), heard: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), asClient+"="+string(text))
+	p.cmd.Stderr = os.Stderr
+	p.in, err = p.cmd.StdinPipe()
+	require.NoError(w.t, err)
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(w.t, err)
+	require.NoError(w.t, p.cmd.Start())
+	w.t.Cleanup(p.kill)
+	w.clients[name] = p
+	lines := bufio.NewScanner(out)
+	ready := lines.Scan()
+	go func() {
+		defer close(p.heard)
+		for lines.Scan() {
+			w.hear(name, number, lines.Bytes())
+		}
+	}()
+	require.True(w.t, ready, "%s does not begin", name)
+}
+
+// hear notes what a client tells.
+func (w *world) hear(name string, number int, line []byte) {
+	var e told
+	if err := json.Unmarshal(line, &e); err != nil {
+		w.t.Errorf("%s says %s", name, line)
+		return
+	}
+	lock, peer := int32((number-1)%w.story.World.Locks()+1), trace.Actor(0)
+	if e.Reads {
+		peer = w.referee.actor(name)
+	}
+	w.referee.note(time.Unix(0, e.At), trace.Event{Kind: e.Kind, Actor: w.referee.actor(name), Lock: lock, A: e.Token,
+		Peer: peer, Text: e.Text})
+}
+
+// kill ends a client, and returns when all that it has told is noted. It may be called
+// again.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.heard
+	_ = p.cmd.Wait()
+}
+
+func (p *process) tell(words ...string) {
+	_, _ = io.WriteString(p.in, strings.Join(words, " ")+"\n") // one that has crashed does not hear
+}
