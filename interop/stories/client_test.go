@@ -31,6 +31,7 @@ import (
 const asClient = "STORIES_CLIENT"
 
 func TestMain(m *testing.M) {
+	logging.Disable() // of connections that are refused
 	if text := os.Getenv(asClient); text != "" {
 		var id identity
 		if err := json.Unmarshal([]byte(text), &id); err != nil {
@@ -38,6 +39,9 @@ func TestMain(m *testing.M) {
 		}
 		id.run()
 		return
+	}
+	if os.Getenv("REDIS_BINARY") != "" {
+		ungoverned = enter()
 	}
 	os.Exit(m.Run())
 }
@@ -47,6 +51,7 @@ type identity struct {
 	Story  string
 	Number int               // 1, 2, 3, …
 	Links  map[string]string // the address at which it finds a node, by the node's name
+	From   string            // its own address, "" if it may have any
 }
 
 // told is an event that a client tells.
@@ -72,7 +77,6 @@ type client struct {
 
 // run does what is asked for on the standard input, until that ends.
 func (id identity) run() {
-	logging.Disable() // of connections that are refused
 	s, err := sim.Find(id.Story)
 	if err != nil {
 		panic(err)
@@ -152,11 +156,10 @@ func (c *client) connect() (all []*lockclient.Client, err error) {
 	var how []goredis.Option
 	if c.spec.Sync {
 		how = append(how, goredis.WithReplicas())
+	} else {
+		how = append(how, goredis.WithoutReplicas())
 	}
-	for i := range c.masters {
-		rdb := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return c.dial(ctx, network, i)
-		}})
+	for _, rdb := range c.servers() {
 		transport, err := goredis.New(context.Background(), rdb, how...)
 		if err != nil {
 			return nil, err
@@ -169,21 +172,63 @@ func (c *client) connect() (all []*lockclient.Client, err error) {
 	return all, nil
 }
 
-// dial connects to whom the client takes for a master.
-func (c *client) dial(ctx context.Context, network string, master int) (net.Conn, error) {
+// servers are go-redis's clients: one, or one for each of several masters.
+func (c *client) servers() (all []redis.UniversalClient) {
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return c.dial(ctx, network, address)
+	}
+	var sentinels, nodes []string
+	for name, address := range c.Links {
+		if name[0] == 's' {
+			sentinels = append(sentinels, address)
+		} else {
+			nodes = append(nodes, address)
+		}
+	}
+	switch {
+	case c.spec.Cluster:
+		return append(all, redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes, Dialer: dial}))
+	case len(sentinels) > 0:
+		return append(all, redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: "mymaster", SentinelAddrs: sentinels, Dialer: dial,
+		}))
+	}
+	for i := range c.masters {
+		all = append(all, redis.NewClient(&redis.Options{
+			Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) { return c.dialMaster(ctx, network, i) },
+		}))
+	}
+	return all
+}
+
+// dial connects to an address.
+func (c *client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	if c.From != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(c.From)}
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if !c.spec.Abort {
+		conn = gentle{conn, conn.(raw)}
+	}
+	return conn, nil
+}
+
+// dialMaster connects to whom the client takes for a master.
+func (c *client) dialMaster(ctx context.Context, network string, master int) (net.Conn, error) {
 	c.mu.Lock()
 	name := c.masters[master]
 	c.mu.Unlock()
-	conn, err := new(net.Dialer).DialContext(ctx, network, c.Links[name])
+	conn, err := c.dial(ctx, network, c.Links[name])
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conns[conn] = name
-	if !c.spec.Abort {
-		conn = gentle{conn, conn.(raw)}
-	}
 	return conn, nil
 }
 

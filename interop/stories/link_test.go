@@ -40,12 +40,12 @@ type wire struct {
 	traffic *traffic        // nil: nobody reads it
 }
 
-func newLink(target string, there, back sim.Range) (*link, error) {
+func newLink(target string, there, back sim.Range, reads bool) (*link, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	l := &link{address: address, target: target, delay: [2]sim.Range{there, back}, conns: map[*wire]bool{}}
+	l := &link{address: address, target: target, delay: [2]sim.Range{there, back}, reads: reads, conns: map[*wire]bool{}}
 	l.changed = sync.NewCond(&l.mu)
 	return l, l.open()
 }

@@ -17,10 +17,18 @@ import (
 type referee struct {
 	story *sim.Scenario
 	names []string // of actors
-	began time.Time
 
 	mu     sync.Mutex
+	began  time.Time
 	events []trace.Event // without numbers, in any order
+}
+
+// begins has the story begin now, and returns when that is.
+func (r *referee) begins() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.began = time.Now()
+	return r.began
 }
 
 func newReferee(s *sim.Scenario) *referee {
@@ -37,9 +45,9 @@ func (r *referee) actor(name string) trace.Actor {
 
 // note notes an event at a time.
 func (r *referee) note(at time.Time, e trace.Event) {
-	e.At = at.Sub(r.began)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	e.At = at.Sub(r.began)
 	r.events = append(r.events, e)
 }
 

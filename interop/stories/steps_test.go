@@ -20,7 +20,7 @@ import (
 
 // run tells the story, from its beginning to its end.
 func (w *world) run() {
-	w.referee.began = time.Now()
+	began := w.referee.begins()
 	var steps []sim.Step
 	for _, s := range w.story.Steps {
 		steps = append(steps, s)
@@ -39,10 +39,10 @@ func (w *world) run() {
 		}
 	}
 	for _, s := range steps {
-		time.Sleep(time.Until(w.referee.began.Add(s.At)))
+		time.Sleep(time.Until(began.Add(s.At)))
 		require.NoError(w.t, w.do(s), "at %v %s %v", s.At, s.Verb, s.Args)
 	}
-	time.Sleep(time.Until(w.referee.began.Add(w.story.For)))
+	time.Sleep(time.Until(began.Add(w.story.For)))
 	for _, p := range w.clients {
 		p.kill()
 	}
@@ -74,27 +74,30 @@ func (w *world) do(s sim.Step) error {
 		return w.pause(s.Args[0], option(s, "for"))
 	case "crash":
 		w.crash(s.Args[0])
-	case comesBack:
-		w.again(w.nodes[s.Args[0]], option(s, "data"))
-	case "restart":
+	case "restart", comesBack:
 		w.stop(w.nodes[s.Args[0]])
 		w.again(w.nodes[s.Args[0]], option(s, "data"))
 	case "promote":
 		return w.promote(w.nodes[s.Args[0]])
 	case "hold":
-		w.links[[2]string{s.Args[0], w.nodes[s.Args[0]].master}].setCut(back)
+		return w.cut(w.nodes[s.Args[0]].master, s.Args[0])
 	case "release":
 		w.links[[2]string{s.Args[0], w.nodes[s.Args[0]].master}].mend()
 	case "partition":
-		w.partition(strings.Split(s.Args[0], ","), strings.Split(s.Args[1], ","))
+		return w.partition(strings.Split(s.Args[0], ","), strings.Split(s.Args[1], ","))
 	case "failover":
 		return w.failover(s)
 	case "drop", "delay":
 		return w.strike(s)
 	case "heal":
+		if w.governed() {
+			return w.places.mend()
+		}
 		for _, l := range w.links {
 			l.mend()
 		}
+	case "move":
+		return w.move(s)
 	case "run":
 		var words []any
 		for _, word := range s.Args[1:] {
@@ -259,16 +262,26 @@ func (w *world) promote(n *node) error {
 	return nil
 }
 
-// partition cuts the links between two sides.
-func (w *world) partition(some, others []string) {
-	for between, l := range w.links {
-		for _, a := range some {
-			for _, b := range others {
-				if between == [2]string{a, b} || between == [2]string{b, a} {
-					l.setCut(there)
-					l.setCut(back)
-				}
-			}
+// partition cuts whatever goes between two sides.
+func (w *world) partition(some, others []string) (err error) {
+	for _, a := range some {
+		for _, b := range others {
+			err = errors.Join(err, w.cut(a, b), w.cut(b, a))
 		}
 	}
+	return err
+}
+
+// cut cuts what goes from one to another.
+func (w *world) cut(from, to string) error {
+	if w.governed() {
+		return w.places.cut(from, to)
+	}
+	if l := w.links[[2]string{from, to}]; l != nil {
+		l.setCut(there)
+	}
+	if l := w.links[[2]string{to, from}]; l != nil {
+		l.setCut(back)
+	}
+	return nil
 }

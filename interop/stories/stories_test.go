@@ -10,26 +10,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 
 	"minikv/internal/redisserver"
 	"minikv/sim"
 )
 
 const (
-	mostTime     = time.Minute // of a story that is told
+	mostTime     = 90 * time.Second // of a story that is told
 	mostClients  = 10
 	mostStarting = 8 // worlds at a time
 )
 
+// ungoverned is why there can be no governed worlds, "" if they can be.
+var ungoverned string
+
 // A story has the verdicts that it expects, which are the simulator's. All are told at once;
-// one that goes otherwise, as may be on a machine that is busy, is told once more, alone.
+// those that go otherwise, as may be on a machine that is busy, are told once more.
 func TestStories(t *testing.T) {
 	redisserver.Binary(t)
 	if !redisserver.Installed() {
 		t.Skip("redis-server " + redisserver.Version + " is not installed")
 	}
-	var stories, alone []*sim.Scenario
+	var stories []*sim.Scenario
 	omitted := map[string][]string{} // names by reason
 	for _, s := range sim.Library() {
 		if why := beyond(s); why != "" {
@@ -42,47 +45,52 @@ func TestStories(t *testing.T) {
 	for _, why := range slices.Sorted(maps.Keys(omitted)) {
 		fmt.Printf("- %s: %s\n", why, strings.Join(omitted[why], ", "))
 	}
-	var ready, all sync.WaitGroup // no story begins while processes of another one are being started
-	ready.Add(len(stories))
-	starting := make(chan bool, mostStarting)
-	otherwise := make([]string, len(stories))
-	for i, s := range stories {
-		all.Go(func() {
-			t.Run(s.Name, func(t *testing.T) {
-				otherwise[i] = tell(t, s, starting, &ready)
-			})
-		})
-	}
-	all.Wait()
-	for i, s := range stories {
-		if otherwise[i] != "" {
-			fmt.Printf("%s went otherwise:%s\n", s.Name, otherwise[i])
-			alone = append(alone, s)
+	var again []*sim.Scenario
+	for i, otherwise := range tellAll(t, stories, "once", 0) {
+		if otherwise != "" {
+			fmt.Printf("%s is told once more, as it went otherwise:%s\n", stories[i].Name, otherwise)
+			again = append(again, stories[i])
 		}
 	}
-	for _, s := range alone {
-		t.Run(s.Name+" alone", func(t *testing.T) {
-			var ready sync.WaitGroup
-			ready.Add(1)
-			require.Empty(t, tell(t, s, make(chan bool, 1), &ready))
-		})
+	for i, otherwise := range tellAll(t, again, "again", len(stories)) {
+		assert.Empty(t, otherwise, again[i].Name)
 	}
 }
 
-// tell tells a story when all are ready, and returns what went otherwise than it says, and
-// how.
-func tell(t *testing.T, s *sim.Scenario, starting chan bool, ready *sync.WaitGroup) string {
-	a := &attempt{T: t}
-	w := newWorld(a, s)
-	a.try(func() {
-		starting <- true
-		defer func() {
-			<-starting
-			ready.Done()
-		}()
-		w.startAll()
+// tellAll tells stories at once, and returns what of each went otherwise. None begins while
+// processes of another one are being started. The worlds' numbers are those after used.
+func tellAll(t *testing.T, stories []*sim.Scenario, group string, used int) (otherwise []string) {
+	otherwise = make([]string, len(stories))
+	starting := make(chan bool, mostStarting)
+	var ready, all sync.WaitGroup
+	ready.Add(len(stories))
+	t.Run(group, func(t *testing.T) {
+		for i, s := range stories {
+			all.Go(func() {
+				isReady := sync.OnceFunc(ready.Done)
+				defer isReady() // if it is not one of those that -run wants
+				t.Run(s.Name, func(t *testing.T) {
+					otherwise[i] = tell(t, used+i+1, s, func(start func()) {
+						starting <- true
+						start()
+						<-starting
+						isReady()
+						ready.Wait()
+					})
+				})
+			})
+		}
+		all.Wait()
 	})
-	ready.Wait()
+	return otherwise
+}
+
+// tell tells a story, and returns what went otherwise than it says, and how. Its world is
+// started by within, which returns when the story may begin.
+func tell(t *testing.T, number int, s *sim.Scenario, within func(start func())) string {
+	a := &attempt{T: t}
+	w := newWorld(a, s, number)
+	within(func() { a.try(w.startAll) })
 	if len(a.failures) == 0 {
 		a.try(w.run)
 	}
@@ -129,10 +137,8 @@ func beyond(s *sim.Scenario) string {
 	switch {
 	case w.Load.Redisson:
 		return "Redisson's profile"
-	case w.Cluster:
-		return "a cluster"
-	case w.Watched > 0:
-		return "Sentinels"
+	case (w.Cluster || w.Watched > 0) && ungoverned != "":
+		return "a cluster or Sentinels: " + ungoverned
 	case s.For > mostTime:
 		return fmt.Sprintf("more than %v", mostTime)
 	case w.Clients > mostClients:

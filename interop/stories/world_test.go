@@ -38,6 +38,7 @@ type world struct {
 	nodes   map[string]*node
 	clients map[string]*process
 	links   map[[2]string]*link // by the client's or replica's name, and the server's
+	places  *places             // of a governed world, which has no links
 }
 
 // node is a redis-server.
@@ -57,9 +58,10 @@ type process struct {
 	heard chan struct{} // closed when all that it has told is noted
 }
 
-func newWorld(t *attempt, s *sim.Scenario) *world {
+// newWorld is the world of a story, whose number no other one has.
+func newWorld(t *attempt, s *sim.Scenario, number int) *world {
 	return &world{t: t, story: s, referee: newReferee(s), nodes: map[string]*node{}, clients: map[string]*process{},
-		links: map[[2]string]*link{}}
+		links: map[[2]string]*link{}, places: &places{story: number}}
 }
 
 // startAll starts all processes.
@@ -72,11 +74,17 @@ func (w *world) startAll() {
 			w.addNode(fmt.Sprintf("r%d", replicas), master.name)
 		}
 	}
+	if spec.Cluster {
+		w.startGoverned()
+	}
 	for _, n := range w.nodes {
 		if n.master != n.name {
 			w.eventually(n, "INFO replication", "master_link_status:up")
 			w.eventually(w.nodes[n.master], "INFO replication", fmt.Sprintf("connected_slaves:%d", spec.Replicas))
 		}
+	}
+	if spec.Watched > 0 {
+		w.startGoverned()
 	}
 	w.provide()
 	for i := range spec.Clients {
@@ -100,13 +108,18 @@ func freeAddress() (string, error) {
 
 // addNode starts a server; one of a group's master follows that.
 func (w *world) addNode(name, master string) *node {
-	address, err := freeAddress()
-	require.NoError(w.t, err)
-	host, port, err := net.SplitHostPort(address)
-	require.NoError(w.t, err)
-	n := &node{name: name, address: address, master: name, folder: w.t.TempDir(),
-		options: []string{"--bind", host, "--port", port, "--save", "", "--repl-diskless-sync-delay", "0",
-			"--min-replicas-to-write", fmt.Sprint(w.story.World.MinGood)}}
+	n := &node{name: name, master: name, folder: w.t.TempDir()}
+	if w.governed() {
+		n.address, n.options = w.places.address(name)+":6379", w.parameters(name)
+	} else {
+		address, err := freeAddress()
+		require.NoError(w.t, err)
+		host, port, err := net.SplitHostPort(address)
+		require.NoError(w.t, err)
+		n.address, n.options = address, []string{"--bind", host, "--port", port}
+	}
+	n.options = append(n.options, "--save", "", "--repl-diskless-sync-delay", "0",
+		"--min-replicas-to-write", fmt.Sprint(w.story.World.MinGood))
 	if w.has(func(s sim.Step) bool { return keeps(s) && s.Args[0] == name }) {
 		n.options = append(n.options, "--appendonly", "yes", "--appendfsync", "always")
 	}
@@ -117,13 +130,24 @@ func (w *world) addNode(name, master string) *node {
 	}
 	if master != "" {
 		n.master = master
-		l := w.addLink(name, master, sim.Range{}, w.story.World.Lag)
-		host, port, err := net.SplitHostPort(l.address)
-		require.NoError(w.t, err)
-		n.options = append(n.options, "--replicaof", host+" "+port)
+		n.options = append(n.options, w.following(name, master)...)
 	}
 	w.start(n)
 	return n
+}
+
+// following are the options of a replica; in a cluster it is told later.
+func (w *world) following(name, master string) []string {
+	address := w.nodes[master].address
+	switch {
+	case w.story.World.Cluster:
+		return nil
+	case !w.governed():
+		address = w.addLink(name, master, sim.Range{}, w.story.World.Lag).address
+	}
+	host, port, err := net.SplitHostPort(address)
+	require.NoError(w.t, err)
+	return []string{"--replicaof", host + " " + port}
 }
 
 // has reports whether the story has such a step.
@@ -135,9 +159,9 @@ func keeps(s sim.Step) bool {
 }
 
 func (w *world) addLink(from, to string, there, back sim.Range) *link {
-	l, err := newLink(w.nodes[to].address, there, back)
+	reads := w.has(func(s sim.Step) bool { return s.Verb == "drop" || s.Verb == "delay" })
+	l, err := newLink(w.nodes[to].address, there, back, reads)
 	require.NoError(w.t, err)
-	l.reads = w.has(func(s sim.Step) bool { return s.Verb == "drop" || s.Verb == "delay" })
 	w.links[[2]string{from, to}] = l
 	w.t.Cleanup(l.end)
 	return l
@@ -145,7 +169,7 @@ func (w *world) addLink(from, to string, there, back sim.Range) *link {
 
 // start starts a server's process, with the data of its folder.
 func (w *world) start(n *node) {
-	command := append([]string{"redis-server", "--dir", n.folder}, n.options...)
+	command := append(append([]string{"redis-server"}, n.options...), "--dir", n.folder)
 	if n.clock != "" {
 		library, _ := clockLibrary()
 		command = append([]string{"env", "LD_PRELOAD=" + library, "STORIES_CLOCK=" + n.clock}, command...)
@@ -221,8 +245,15 @@ func (w *world) provide() {
 func (w *world) addClient(number int) {
 	name := clientName(number)
 	id := identity{Story: w.story.Name, Number: number, Links: map[string]string{}}
-	for node := range w.nodes {
-		id.Links[node] = w.addLink(name, node, w.story.World.Delay, w.story.World.Delay).address
+	for name, n := range w.nodes {
+		if w.governed() {
+			id.Links[name] = n.address
+		} else {
+			id.Links[name] = w.addLink(clientName(number), name, w.story.World.Delay, w.story.World.Delay).address
+		}
+	}
+	if w.governed() {
+		id.From = w.places.address(name)
 	}
 	text, err := json.Marshal(id)
 	require.NoError(w.t, err)
