@@ -169,7 +169,12 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 // comes late must not take from what was asked for later.
 func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) error {
 	q := l.extension(h.hold.owner, lease)
-	reply, err := l.client.evalSyncedOnce(ctx, &q)
+	return l.client.extend(ctx, &q)
+}
+
+// extend runs a script that gives a hold a new lease, and replies 1 if there is one.
+func (c *Client) extend(ctx context.Context, q *call) error {
+	reply, err := c.evalSyncedOnce(ctx, q)
 	if (err == nil || err == ErrReplication) && reply.Int != 1 {
 		return ErrLost
 	}

@@ -252,11 +252,7 @@ func (p permits) recall(owner string, patience time.Duration, doubtful bool) {
 // extend replaces the lease, also by a shorter one.
 func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error {
 	q := p.dated(permitExtend, h.hold.owner, lease)
-	reply, err := p.client.evalSyncedOnce(ctx, &q)
-	if (err == nil || err == ErrReplication) && reply.Int != 1 {
-		return ErrLost
-	}
-	return err
+	return p.client.extend(ctx, &q)
 }
 
 func (p permits) await(ctx context.Context, _ *request) (waiting, error) {

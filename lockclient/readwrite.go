@@ -133,13 +133,6 @@ func (k *writeSide) ownerNamed(name string) string {
 	return strings.TrimSuffix(name, writeSuffix) + writeSuffix
 }
 
-func (k *writeSide) renewal() *renewal {
-	if k.client.compat316 {
-		return &hashRenewal316
-	}
-	return &hashRenewal
-}
-
 // newOwner refuses an owner that reads already: it would wait for itself.
 func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
 	c := k.client
@@ -173,11 +166,7 @@ func (c *Client) rwMode(ctx context.Context, key string) (string, error) {
 func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, side string) error {
 	keys := []string{h.key, timersPrefix(h.key)}
 	q := call{rwExtend, keys, []string{millis(lease), h.owner, side}}
-	reply, err := c.evalSyncedOnce(ctx, &q)
-	if (err == nil || err == ErrReplication) && reply.Int != 1 {
-		return ErrLost
-	}
-	return err
+	return c.extend(ctx, &q)
 }
 
 // rwDialect is what both sides have in common. Their replies are a mutex's.
