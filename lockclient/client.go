@@ -104,7 +104,7 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then. For as long as patience a request is
 // repeated that is refused on the way, see persist.
-func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q *call) (reply Reply, err error) {
+func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q call) (reply Reply, err error) {
 	until := c.patienceEnds(patience)
 	reply, err = c.evalSyncedOnce(ctx, q)
 	err = c.persist(ctx, until, err, func() (err error) {
@@ -114,10 +114,10 @@ func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q *call
 	return reply, err
 }
 
-func (c *Client) evalSyncedOnce(ctx context.Context, q *call) (Reply, error) {
+func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	t, ok := c.replicated()
 	if !ok {
-		return c.eval(ctx, c.timeout, *q)
+		return c.eval(ctx, c.timeout, q)
 	}
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
 	defer cancel()

@@ -17,7 +17,7 @@ func (c *Client) change(ctx context.Context, q call) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, contextError(ctx)
 	}
-	reply, err := c.evalSynced(context.WithoutCancel(ctx), c.timeout, &q)
+	reply, err := c.evalSynced(context.WithoutCancel(ctx), c.timeout, q)
 	if err != nil && err != ErrReplication {
 		return 0, err
 	}

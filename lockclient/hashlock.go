@@ -60,8 +60,7 @@ func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
-	q := l.dialect.acquire(r)
-	err := l.client.ask(ctx, r, ans, &q, l.dialect)
+	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
 		err = ErrDeadlock
 	}
@@ -74,7 +73,7 @@ type replyReader interface {
 }
 
 // ask sends the script of an acquisition, and reads its reply.
-func (c *Client) ask(ctx context.Context, r *request, ans *answer, q *call, reader replyReader) error {
+func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reader replyReader) error {
 	ans.owner, ans.sent = r.owner, c.rt.Mono()
 	patience := c.timeout
 	if left := r.remaining(c.rt); left >= 0 {
@@ -168,12 +167,11 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 // extend replaces the lease, which a renewal does not where it would cut it: one that
 // comes late must not take from what was asked for later.
 func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	q := l.extension(h.hold.owner, lease)
-	return l.client.extend(ctx, &q)
+	return l.client.extend(ctx, l.extension(h.hold.owner, lease))
 }
 
 // extend runs a script that gives a hold a new lease, and replies 1 if there is one.
-func (c *Client) extend(ctx context.Context, q *call) error {
+func (c *Client) extend(ctx context.Context, q call) error {
 	reply, err := c.evalSyncedOnce(ctx, q)
 	if (err == nil || err == ErrReplication) && reply.Int != 1 {
 		return ErrLost

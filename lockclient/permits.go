@@ -182,7 +182,7 @@ func (p permits) acquire(ctx context.Context, r *request, ans *answer) error {
 	if c.compat316 {
 		q.script, q.args = permitAcquire316, []string{"1", deadline, p.id(r.owner), decimal(now), noDeadline}
 	}
-	return c.ask(ctx, r, ans, &q, permitReader{c.poll, now})
+	return c.ask(ctx, r, ans, q, permitReader{c.poll, now})
 }
 
 // permitReader reads the reply of an acquire script that was sent at the date now.
@@ -251,8 +251,7 @@ func (p permits) recall(owner string, patience time.Duration, doubtful bool) {
 
 // extend replaces the lease, also by a shorter one.
 func (p permits) extend(ctx context.Context, h *Held, lease time.Duration) error {
-	q := p.dated(permitExtend, h.hold.owner, lease)
-	return p.client.extend(ctx, &q)
+	return p.client.extend(ctx, p.dated(permitExtend, h.hold.owner, lease))
 }
 
 func (p permits) await(ctx context.Context, _ *request) (waiting, error) {

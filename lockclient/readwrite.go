@@ -165,8 +165,7 @@ func (c *Client) rwMode(ctx context.Context, key string) (string, error) {
 // extendRW gives a hold of one side a new lease.
 func (c *Client) extendRW(ctx context.Context, h *hold, lease time.Duration, side string) error {
 	keys := []string{h.key, timersPrefix(h.key)}
-	q := call{rwExtend, keys, []string{millis(lease), h.owner, side}}
-	return c.extend(ctx, &q)
+	return c.extend(ctx, call{rwExtend, keys, []string{millis(lease), h.owner, side}})
 }
 
 // rwDialect is what both sides have in common. Their replies are a mutex's.

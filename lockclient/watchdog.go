@@ -130,8 +130,7 @@ func (c *Client) renew(batch []*hold) {
 // the master has the new leases, but no replica of it, so a failover may end
 // them early.
 func (c *Client) prolongAll(ctx context.Context, batch []*hold, lease time.Duration) (known []bool, err error) {
-	q := batch[0].renewal.call(batch, lease)
-	reply, err := c.evalSyncedOnce(ctx, &q)
+	reply, err := c.evalSyncedOnce(ctx, batch[0].renewal.call(batch, lease))
 	if err != nil && err != ErrReplication {
 		return nil, err
 	}

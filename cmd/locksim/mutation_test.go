@@ -43,7 +43,7 @@ var mutations = []mutation{
 	{"unconfirmed_grants_leave_nothing", "what no replica confirmed is given back", []edit{{
 		"client.go", "isDoubtful(err) || errors.Is(err, ErrReplication)", "isDoubtful(err)"}}},
 	{"unconfirmed_renewal_is_not_counted_on", "a renewal that no replica has is not counted on", []edit{{
-		"watchdog.go", "c.evalSyncedOnce(ctx, &q)", "c.eval(ctx, c.timeout, q)"}}},
+		"watchdog.go", "c.evalSyncedOnce(ctx, batch", "c.eval(ctx, c.timeout, batch"}}},
 	{"unconfirmed_unlock_prolongs_nothing", "what an unlock leaves to outer holds is not counted on unconfirmed", []edit{{
 		"unlocking.go", "if _, lossy := c.replicated(); err", "if lossy := false; err"}}},
 	{"unknown_acquisition_is_given_back", "what may have been taken is given back", []edit{{
