@@ -52,8 +52,9 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 }
 
 // recall gives back, in the background, what may be left in the name of an owner who
-// has nothing any more.
-func (u *unlocking) recall() {
+// has nothing any more. It has a copy, as repeatLater has: an Unlock that succeeds at
+// once, as nearly all do, then has its own on the stack.
+func (u unlocking) recall() {
 	c := u.lock.client
 	c.recall(u.lock.key, u.hold.owner, c.patience(true, u.lease), true, u.settle)
 }
