@@ -184,15 +184,14 @@ func (a *acquisition) ended(err error) error {
 // acquisition is one call of Lock or TryLock.
 type acquisition struct {
 	request
-	lock     *Lock
-	options  lockOptions
-	name     string        // of the owner, if it is the caller's choice
-	asks     time.Duration // the lease that it asks for
-	renewal  *renewal      // nil: the watchdog leaves it alone
-	turn     turn
-	asked    answer // to the present attempt
-	answered answer // to the last attempt
-	held     *Held  // once it is granted
+	lock    *Lock
+	options lockOptions
+	name    string        // of the owner, if it is the caller's choice
+	asks    time.Duration // the lease that it asks for
+	renewal *renewal      // nil: the watchdog leaves it alone
+	turn    turn
+	answer  answer // to the present attempt, or the last
+	held    *Held  // once it is granted
 }
 
 // prepare settles owner and lease, and reserves a place in the hold of its owner.
@@ -247,7 +246,7 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
-	a.last = &a.answered
+	a.last = &a.answer
 	c := a.lock.client
 	a.turn.limit, a.turn.client, a.turn.asker = a.limit, c, a
 	err := a.turn.run(ctx)
@@ -255,16 +254,15 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 		_ = a.held.Unlock(ctx) // nothing looks after it
 		return nil, ErrClosed
 	}
-	if err == ErrNotAcquired && a.answered.refusal != nil {
-		err = a.answered.refusal
+	if err == ErrNotAcquired && a.answer.refusal != nil {
+		err = a.answer.refusal
 	}
 	return a.held, err
 }
 
 func (a *acquisition) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
-	a.asked = answer{}
+	a.answer = answer{}
 	a.held, err = a.ask(ctx)
-	a.answered = a.asked
 	return a.held != nil, a.hint(), err
 }
 
@@ -275,7 +273,7 @@ func (a *acquisition) join(ctx context.Context) (waiting, error) {
 // ask asks once, when nobody else does in the owner's name. Held is nil when the lock is
 // taken by somebody else.
 func (a *acquisition) ask(ctx context.Context) (*Held, error) {
-	c, ans := a.lock.client, &a.asked
+	c, ans := a.lock.client, &a.answer
 	again, err := a.takeTurn(ctx)
 	if err != nil {
 		return nil, err
@@ -349,7 +347,7 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 // hint is when to ask again if no wake-up comes: at times also where the lock has no TTL,
 // or a long one, as it may have been given a shorter one, of which nobody is told.
 func (a *acquisition) hint() time.Duration {
-	if hint := a.answered.hint; hint >= 0 {
+	if hint := a.answer.hint; hint >= 0 {
 		return min(hint, a.lock.client.watchdog)
 	}
 	return a.lock.client.watchdog
