@@ -36,13 +36,13 @@ var (
 // somebody waits without a break for longer than that setting and a lease
 // together. TryLock without Wait does not queue.
 func (c *Client) Fair(key string) *Lock {
-	return c.fair(key, true)
+	return c.fair(key, false)
 }
 
-// fair makes a Lock that has a queue.
-func (c *Client) fair(key string, reentrant bool) *Lock {
-	d := fair{mutex{c, key}, !reentrant}
-	return &Lock{client: c, key: key, kind: &fairLock{hashLock{client: c, key: key, again: reentrant, dialect: d}}}
+// fair makes a Lock that has a queue; once says that its owner cannot take it again.
+func (c *Client) fair(key string, once bool) *Lock {
+	d := fair{mutex{c, key}, once}
+	return &Lock{client: c, key: key, kind: &fairLock{hashLock{client: c, key: key, dialect: d}}}
 }
 
 // fairLock is the kind of Fair and NonReentrantFair.
@@ -74,6 +74,8 @@ type fair struct {
 	mutex
 	once bool // an owner that asks again gets an error
 }
+
+func (f fair) reentrant() bool { return !f.once }
 
 func (f fair) acquire(r *request) call {
 	c := f.client

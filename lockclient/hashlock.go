@@ -12,13 +12,14 @@ import (
 type hashLock struct {
 	client  *Client
 	key     string
-	again   bool // an owner may take it again
 	steady  bool // a release leaves the lease of what remains of its hold as it is
 	dialect dialect
 }
 
 // dialect is what hash locks differ in on the wire.
 type dialect interface {
+	// reentrant tells whether an owner may take the lock again.
+	reentrant() bool
 	// acquire asks for the lock.
 	acquire(r *request) call
 	replyReader // of replies to acquire
@@ -40,7 +41,7 @@ type call struct {
 	keys, args []string
 }
 
-func (l *hashLock) reentrant() bool { return l.again }
+func (l *hashLock) reentrant() bool { return l.dialect.reentrant() }
 
 func (l *hashLock) defaultLease() time.Duration { return l.client.watchdog }
 

@@ -26,7 +26,7 @@ var (
 // Mutex names Redisson's reentrant lock (RLock): a hash of owner to hold count
 // at key, unfair, its waiters woken by pub/sub and by TTL.
 func (c *Client) Mutex(key string) *Lock {
-	return c.hashLock(key, true, mutex{c, key})
+	return c.hashLock(key, mutex{c, key})
 }
 
 // Fenced names Redisson's fenced lock (RFencedLock): a Mutex whose every
@@ -34,12 +34,12 @@ func (c *Client) Mutex(key string) *Lock {
 // token smaller than the largest it has seen is safe from a holder that does
 // not know yet that its lease has ended. A Mutex of the same key excludes it.
 func (c *Client) Fenced(key string) *Lock {
-	return c.hashLock(key, true, fenced{mutex{c, key}})
+	return c.hashLock(key, fenced{mutex{c, key}})
 }
 
 // hashLock makes a Lock of a kind that keeps a hash.
-func (c *Client) hashLock(key string, reentrant bool, d dialect) *Lock {
-	return &Lock{client: c, key: key, kind: &hashLock{client: c, key: key, again: reentrant, dialect: d}}
+func (c *Client) hashLock(key string, d dialect) *Lock {
+	return &Lock{client: c, key: key, kind: &hashLock{client: c, key: key, dialect: d}}
 }
 
 // mutex is the dialect of Mutex, from which others differ.
@@ -47,6 +47,8 @@ type mutex struct {
 	client *Client
 	key    string
 }
+
+func (m mutex) reentrant() bool { return true }
 
 func (m mutex) acquire(r *request) call {
 	return call{mutexAcquire, []string{m.key}, r.again(millis(r.lease), r.owner)}

@@ -11,17 +11,19 @@ var nonReentrantAcquire = embedded("nonreentrant_acquire")
 // its holder cannot take again. Trying to, from the holder's context or with
 // its owner's name, is ErrDeadlock.
 func (c *Client) NonReentrant(key string) *Lock {
-	return c.hashLock(key, false, nonReentrant{mutex{c, key}})
+	return c.hashLock(key, nonReentrant{mutex{c, key}})
 }
 
 // NonReentrantFair names Redisson's non-reentrant fair lock (since 4.4.0): Fair
 // in the way it waits, NonReentrant otherwise.
 func (c *Client) NonReentrantFair(key string) *Lock {
-	return c.fair(key, false)
+	return c.fair(key, true)
 }
 
 // nonReentrant is the dialect of NonReentrant.
 type nonReentrant struct{ mutex }
+
+func (n nonReentrant) reentrant() bool { return false }
 
 func (n nonReentrant) acquire(r *request) call {
 	return call{nonReentrantAcquire, []string{n.key}, []string{millis(r.lease), r.owner, heldAlready}}

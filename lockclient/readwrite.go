@@ -66,7 +66,7 @@ func (l RWLock) Key() string { return l.key }
 
 // R names the read side: many hold it at a time, while nobody else writes.
 func (l RWLock) R() *Lock {
-	k := &readSide{hashLock{client: l.client, key: l.key, again: true, steady: true, dialect: readDialect{l.dialect()}}}
+	k := &readSide{hashLock{client: l.client, key: l.key, steady: true, dialect: readDialect{l.dialect()}}}
 	return &Lock{client: l.client, key: l.key, kind: k}
 }
 
@@ -74,7 +74,7 @@ func (l RWLock) R() *Lock {
 // wire its owners end in ":write", as Redisson's do. Who names an owner, with As
 // or HoldCount, may write that or not, on either side: it is the same owner.
 func (l RWLock) W() *Lock {
-	k := &writeSide{hashLock{client: l.client, key: l.key, again: true, dialect: writeDialect{l.dialect()}}}
+	k := &writeSide{hashLock{client: l.client, key: l.key, dialect: writeDialect{l.dialect()}}}
 	return &Lock{client: l.client, key: l.key, space: writeSpace, kind: k}
 }
 

@@ -45,7 +45,7 @@ var DefaultBackoff = Backoff{Initial: time.Millisecond, Max: 128 * time.Millisec
 // so briefly, or wanted by so many, that messages cost more than attempts. A
 // Mutex of the same key excludes it, but is not woken by its Unlock.
 func (c *Client) Spin(key string) *Lock {
-	return c.hashLock(key, true, spin{mutex{c, key}})
+	return c.hashLock(key, spin{mutex{c, key}})
 }
 
 // spin is the dialect of Spin.
