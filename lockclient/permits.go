@@ -55,7 +55,7 @@ func (s *PermitSemaphore) Key() string { return s.key }
 // Lease the watchdog renews it, which Redisson does not offer. As and re-entry
 // mean nothing: each acquisition takes another permit.
 func (s *PermitSemaphore) Permit() *Lock {
-	return &Lock{client: s.client, key: s.key, space: permitSpace, plural: true, kind: permits{s.client, s.key}}
+	return &Lock{client: s.client, key: s.key, space: permitSpace, plural: true, kind: permits{s}}
 }
 
 // Acquire takes one permit for the time of lease, see Lease, and waits as
@@ -129,10 +129,7 @@ func (s *PermitSemaphore) count(ctx context.Context) (free, taken int64, err err
 }
 
 // permits is the kind of PermitSemaphore.Permit.
-type permits struct {
-	client *Client
-	key    string
-}
+type permits struct{ *PermitSemaphore }
 
 func (p permits) reentrant() bool { return false }
 
@@ -150,8 +147,7 @@ func (p permits) renewal() *renewal {
 func (p permits) dated(script *Script, owner string, lease time.Duration) call {
 	c := p.client
 	now := c.rt.WallMillis()
-	keys := []string{p.key, permitTable(p.key), permitsChannel(p.key)}
-	return call{script, keys, c.announced(p.id(owner), decimal(now+lease.Milliseconds()), decimal(now))}
+	return call{script, p.keys(), c.announced(p.id(owner), decimal(now+lease.Milliseconds()), decimal(now))}
 }
 
 func (p permits) newOwner(context.Context, string) (string, error) {
@@ -176,7 +172,7 @@ func (p permits) acquire(ctx context.Context, r *request, ans *answer) error {
 	deadline := decimal(now + r.lease.Milliseconds())
 	q := call{
 		script: permitAcquire,
-		keys:   []string{p.key, permitTable(p.key), permitsChannel(p.key)},
+		keys:   p.keys(),
 		args:   []string{"1", deadline, decimal(now), noDeadline, c.publishCommand(), p.id(r.owner)},
 	}
 	if c.compat316 {

@@ -193,7 +193,9 @@ func (p *Permits) Release(ctx context.Context) error {
 	err := p.giveBack(context.WithoutCancel(ctx), record)
 	switch {
 	case unsettled(err):
-		p.insist(record)
+		c.insistWhile(unsettled, key, "", countPatience, func(ctx context.Context) error {
+			return p.giveBack(ctx, record)
+		})
 	case err == nil:
 		c.forget(record)
 	}
@@ -221,11 +223,4 @@ func (p *Permits) giveBack(ctx context.Context, record string) error {
 		return ErrLost
 	}
 	return err
-}
-
-// insist gives the permits back in the background.
-func (p *Permits) insist(record string) {
-	p.semaphore.client.insistWhile(unsettled, p.semaphore.key, "", countPatience, func(ctx context.Context) error {
-		return p.giveBack(ctx, record)
-	})
 }
