@@ -103,11 +103,7 @@ func contextError(ctx context.Context) error {
 
 // serverError is the server's error in err, nil if there is none.
 func serverError(err error) *ServerError {
-	if err == nil {
-		return nil
-	}
-	var refused *ServerError
-	errors.As(err, &refused)
+	refused, _ := errors.AsType[*ServerError](err)
 	return refused
 }
 
