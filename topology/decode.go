@@ -75,10 +75,9 @@ func (l *Lock) decodePermits(db *datastore.DB, name string, now int64) bool {
 		return false
 	}
 	members, _ := db.ZRange(table, 0, count)
-	const none = 922337203685477 // the deadline of a permit without one
 	for _, m := range members {
 		switch deadline := int64(m.Score); {
-		case deadline >= none:
+		case deadline >= noDeadline:
 			l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1, Shared: true})
 		case deadline > now:
 			l.Holders = append(l.Holders, Holder{Owner: m.Name, Count: 1, TTL: left(deadline, now), Shared: true})

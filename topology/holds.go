@@ -72,15 +72,12 @@ func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, db int,
 		return
 	}
 	alone := wantsToBeAlone(cmd)
-	var events []Event
 	for i, key := range keys {
-		one := w.trace.lockChanged(key, before[i], after[i], alone)
-		events = append(events, one...)
-	}
-	for _, one := range events {
-		one.Node, one.Client, one.Name, one.DB = w.node.name, s.ID, s.Name, db
-		one.Set, one.Sets = w.node.set()
-		w.trace.add(&record{Event: one})
+		for _, one := range w.trace.lockChanged(key, before[i], after[i], alone) {
+			one.Node, one.Client, one.Name, one.DB = w.node.name, s.ID, s.Name, db
+			one.Set, one.Sets = w.node.set()
+			w.trace.add(&record{Event: one})
+		}
 	}
 }
 

@@ -51,6 +51,9 @@ const (
 	latchChannel  = "redisson_countdownlatch__channel__"
 )
 
+// noDeadline is the deadline of a permit without one, in Redisson's number.
+const noDeadline = 922337203685477
+
 // python-redis-lock keeps lock:NAME, and its waiters pop from lock-signal:NAME.
 const pythonLock, pythonSignal = "lock:", "lock-signal:"
 

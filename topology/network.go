@@ -96,8 +96,8 @@ func (w *network) dispatch(p *pipe, m cluster.Message) {
 	if isEffect(m) {
 		delay = w.lag
 	}
-	what, late := w.misfortune(m)
-	if what == dropped {
+	lost, late := w.misfortune(m)
+	if lost {
 		p.waiting = append([]cluster.Message{m}, p.waiting...)
 		w.clock.afterFunc(retransmission, func() { w.flush(func(name pipeName) bool { return w.pipes[name] == p }) })
 		return

@@ -72,18 +72,7 @@ func (n *Node) use(do func(*server.Server, func(server.Machine)), f func(p clust
 // Try is Do, but for a node that is frozen, which it does not wait for: it
 // returns false.
 func (n *Node) Try(f func(p cluster.Process)) (done bool) {
-	n.life.RLock()
-	defer n.life.RUnlock()
-	if n.down.Load() {
-		return false
-	}
-	n.server.TryDo(func(server.Machine) {
-		if !n.down.Load() {
-			f(n.process)
-			done = true
-		}
-	})
-	return done
+	return n.use(func(s *server.Server, f func(server.Machine)) { s.TryDo(f) }, f)
 }
 
 // receive lets a goroutine deliver what arrives, until the topology ends.

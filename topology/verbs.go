@@ -8,14 +8,6 @@ import (
 	"minikv/cluster"
 )
 
-// misfortune is what can happen to a message.
-type misfortune uint8
-
-const (
-	arrives misfortune = iota
-	dropped
-)
-
 // rule concerns the next messages from one node to another.
 type rule struct {
 	direction
@@ -32,8 +24,8 @@ func (r rule) fate() string {
 	return "late by " + r.late.String()
 }
 
-// misfortune says what a rule has in store for m, and counts it.
-func (w *network) misfortune(m cluster.Message) (misfortune, time.Duration) {
+// misfortune says what a rule has in store for m, and counts it: whether it gets lost, or how late it comes.
+func (w *network) misfortune(m cluster.Message) (lost bool, late time.Duration) {
 	for i, r := range w.rules {
 		if r.direction != (direction{m.From, m.To}) {
 			continue
@@ -41,12 +33,9 @@ func (w *network) misfortune(m cluster.Message) (misfortune, time.Duration) {
 		if r.left--; r.left == 0 {
 			w.rules = append(w.rules[:i], w.rules[i+1:]...)
 		}
-		if r.drop {
-			return dropped, 0
-		}
-		return arrives, r.late
+		return r.drop, r.late
 	}
-	return arrives, 0
+	return false, 0
 }
 
 // Partition cuts every connection between the nodes named in a and those named
