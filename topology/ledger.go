@@ -72,7 +72,7 @@ func (p *past) settle(key string, now time.Duration) {
 	since := map[owner]time.Duration{} // of those that hold now
 	for _, h := range holds {
 		if h.to >= now {
-			since[owner{h.db, h.owner}] = h.from
+			since[h.owner] = h.from
 		}
 	}
 	p.events = p.events[:0]
@@ -81,7 +81,7 @@ func (p *past) settle(key string, now time.Duration) {
 		for _, h := range claims {
 			if h.from < h.to && (h.to >= now || open && h.to > begun) {
 				p.events = append(p.events, Event{
-					Kind: LockHeld, Key: key, DB: h.db, Owner: h.owner, Shared: h.shared, At: h.from, Until: h.to,
+					Kind: LockHeld, Key: key, DB: h.owner.db, Owner: h.owner.name, Shared: h.shared, At: h.from, Until: h.to,
 					Set: who.set, Sets: sets,
 				})
 			}

@@ -51,8 +51,8 @@ func overlapsOf(holds []hold, key string) []Overlap {
 	for i, a := range holds {
 		for _, b := range holds[i+1:] {
 			from, to := max(a.from, b.from), min(a.to, b.to)
-			if from < to && a.db == b.db && base(a.owner) != base(b.owner) && !(a.shared && b.shared) {
-				found = append(found, Overlap{key, a.owner, b.owner, from, to})
+			if from < to && a.owner.db == b.owner.db && base(a.owner) != base(b.owner) && !(a.shared && b.shared) {
+				found = append(found, Overlap{key, a.owner.name, b.owner.name, from, to})
 			}
 		}
 	}
@@ -61,12 +61,11 @@ func overlapsOf(holds []hold, key string) []Overlap {
 
 // base is an owner without what Redisson adds while it writes: whoever writes
 // may read as well.
-func base(owner string) string { return strings.TrimSuffix(owner, ":write") }
+func base(o owner) string { return strings.TrimSuffix(o.name, ":write") }
 
 // hold is a time in which somebody held a lock.
 type hold struct {
-	db       int
-	owner    string
+	owner    owner
 	shared   bool
 	from, to time.Duration
 }
@@ -104,7 +103,7 @@ func claimsOf(events []Event, key string) (bySet map[claim][]hold, sets int) {
 		case e.Kind == LockHeld && open:
 			own[last].to = until
 		case e.Kind == LockHeld:
-			bySet[who] = append(own, hold{e.DB, e.Owner, e.Shared, e.At, until})
+			bySet[who] = append(own, hold{who.owner, e.Shared, e.At, until})
 		case e.Kind == LockFreed && open:
 			own[last].to = e.At
 		}
@@ -124,7 +123,7 @@ func quorums(bySet map[claim][]hold, sets int) []hold {
 		all = append(all, together(holds, sets/2+1)...)
 	}
 	slices.SortFunc(all, func(a, b hold) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.owner, b.owner))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.owner.name, b.owner.name))
 	})
 	return all
 }
@@ -150,7 +149,7 @@ func together(holds []hold, quorum int) (found []hold) {
 		count += e.step
 		switch {
 		case was < quorum && count >= quorum:
-			found = append(found, hold{holds[0].db, holds[0].owner, holds[0].shared, e.at, forever})
+			found = append(found, hold{holds[0].owner, holds[0].shared, e.at, forever})
 		case was >= quorum && count < quorum:
 			found[len(found)-1].to = e.at
 		}
