@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 
@@ -16,8 +15,7 @@ type inbox struct {
 	delivering sync.Mutex // held while what has arrived is handed over, so that it stays in order
 
 	mu     sync.Mutex
-	queue  arrivals
-	pushed uint64
+	queue  agenda[cluster.Message]
 	wake   chan struct{} // something earlier has been queued, or there is something else to do
 	begun  bool          // start was called
 	closed bool
@@ -29,9 +27,7 @@ func newInbox(clock *Clock, start func()) *inbox {
 
 func (b *inbox) push(at time.Time, m cluster.Message) {
 	b.mu.Lock()
-	b.pushed++
-	heap.Push(&b.queue, arrival{at, b.pushed, m})
-	first := b.queue[0].number == b.pushed
+	first := b.queue.add(at, m)
 	b.mu.Unlock()
 	if first {
 		b.nudge()
@@ -71,8 +67,8 @@ func (b *inbox) run(deliver func([]cluster.Message), woken func()) {
 		var due <-chan time.Time
 		b.mu.Lock()
 		closed := b.closed
-		if len(b.queue) > 0 && !b.clock.virtual {
-			timer.Reset(time.Until(b.queue[0].at))
+		if at, some := b.queue.next(); some && !b.clock.virtual {
+			timer.Reset(time.Until(at))
 			due = timer.C
 		}
 		b.mu.Unlock()
@@ -101,12 +97,12 @@ func (b *inbox) pump(deliver func([]cluster.Message)) (some bool) {
 func (b *inbox) due() (batch []cluster.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || len(b.queue) == 0 {
+	if b.closed {
 		return nil
 	}
 	now := b.clock.Now()
-	for len(b.queue) > 0 && !b.queue[0].at.After(now) {
-		batch = append(batch, heap.Pop(&b.queue).(arrival).message)
+	for m, some := b.queue.take(now); some; m, some = b.queue.take(now) {
+		batch = append(batch, m)
 	}
 	return batch
 }
@@ -115,38 +111,5 @@ func (b *inbox) due() (batch []cluster.Message) {
 func (b *inbox) next() (at time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.queue) == 0 {
-		return time.Time{}, false
-	}
-	return b.queue[0].at, true
-}
-
-// arrival is one message and when it comes.
-type arrival struct {
-	at      time.Time
-	number  uint64
-	message cluster.Message
-}
-
-// arrivals is a heap of them.
-type arrivals []arrival
-
-func (a arrivals) Len() int { return len(a) }
-
-func (a arrivals) Less(i, j int) bool {
-	if !a[i].at.Equal(a[j].at) {
-		return a[i].at.Before(a[j].at)
-	}
-	return a[i].number < a[j].number
-}
-
-func (a arrivals) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-
-func (a *arrivals) Push(x any) { *a = append(*a, x.(arrival)) }
-
-func (a *arrivals) Pop() any {
-	last := (*a)[len(*a)-1]
-	(*a)[len(*a)-1] = arrival{}
-	*a = (*a)[:len(*a)-1]
-	return last
+	return b.queue.next()
 }

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"sync"
@@ -22,9 +21,8 @@ type Clock struct {
 	moving sync.Mutex // one Advance or Next at a time
 
 	mu     sync.Mutex
-	at     time.Time // virtual: the present
-	alarms alarms    // virtual
-	rung   uint64    // alarms made
+	at     time.Time       // virtual: the present
+	alarms agenda[*func()] // virtual: what is to be called; see afterFunc
 }
 
 // errReal is what a clock answers that cannot be moved.
@@ -137,34 +135,29 @@ func (c *Clock) afterFunc(d time.Duration, f func()) (stop func()) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rung++
-	a := &alarm{at: c.at.Add(d), number: c.rung, f: f}
-	heap.Push(&c.alarms, a)
+	c.alarms.add(c.at.Add(d), &f)
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		a.f = func() {}
+		f = func() {}
 	}
 }
 
-// ring takes out an alarm that is due, or nil.
-func (c *Clock) ring() *alarm {
+// ring takes out what is to be called now, or nil.
+func (c *Clock) ring() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.alarms) == 0 || c.alarms[0].at.After(c.at) {
-		return nil
+	if f, due := c.alarms.take(c.at); due {
+		return *f
 	}
-	return heap.Pop(&c.alarms).(*alarm)
+	return nil
 }
 
 // nextAlarm is when the first one is due.
 func (c *Clock) nextAlarm() (at time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.alarms) == 0 {
-		return time.Time{}, false
-	}
-	return c.alarms[0].at, true
+	return c.alarms.next()
 }
 
 // Settle does everything that is due now, until nothing is any more: messages
@@ -174,8 +167,8 @@ func (t *Topology) Settle() {
 	ticked := make(map[*Node]bool)
 	for again := true; again; {
 		again = false
-		for a := t.clock.ring(); a != nil; a = t.clock.ring() {
-			a.f()
+		for f := t.clock.ring(); f != nil; f = t.clock.ring() {
+			f()
 			again = true
 		}
 		for _, n := range t.nodes {
@@ -235,34 +228,4 @@ func (n *Node) tick() {
 		n.ticking = true
 		p.Tick()
 	})
-}
-
-// alarm is something to do at a time.
-type alarm struct {
-	at     time.Time
-	number uint64
-	f      func()
-}
-
-// alarms is a heap of them.
-type alarms []*alarm
-
-func (a alarms) Len() int { return len(a) }
-
-func (a alarms) Less(i, j int) bool {
-	if !a[i].at.Equal(a[j].at) {
-		return a[i].at.Before(a[j].at)
-	}
-	return a[i].number < a[j].number
-}
-
-func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-
-func (a *alarms) Push(x any) { *a = append(*a, x.(*alarm)) }
-
-func (a *alarms) Pop() any {
-	last := (*a)[len(*a)-1]
-	(*a)[len(*a)-1] = nil
-	*a = (*a)[:len(*a)-1]
-	return last
 }
