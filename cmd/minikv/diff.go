@@ -38,22 +38,17 @@ The exit code is 0 if all replies are the same, 1 if some differ, and 2 if FILE 
 used.`,
 		Example: `  minikv diff 127.0.0.1:6379 commands.txt
   echo 'SET k v PX 0' | minikv diff 127.0.0.1:6379 -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(2)(cmd, args); err != nil {
-				return &usageError{err.Error() + ": minikv " + cmd.Use}
-			}
-			return nil
-		},
+		Args:          exactly(2),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readCommands(args[1], cmd.InOrStdin())
 			if err != nil {
-				return &usageError{err.Error()}
+				return err
 			}
 			steps, err := parseSteps(args[1], text)
 			if err != nil {
-				return &usageError{err.Error()}
+				return err
 			}
 			return compare(args[0], args[1], steps, cmd.OutOrStdout())
 		},
@@ -192,7 +187,7 @@ func compare(address, file string, steps []step, stdout io.Writer) error {
 		}
 		want, err := theirs.do(s)
 		if err != nil {
-			return &usageError{err.Error()}
+			return err
 		}
 		got, err := ours.do(s)
 		if err != nil {

@@ -58,11 +58,11 @@ run; 2 if the options cannot be used; 1 if the command's is 0 and --strict has f
 func parseExec(args []string) (conf *config, opts options, words []string, err error) {
 	at := slices.Index(args, "--")
 	if at < 0 || at+1 == len(args) {
-		return nil, opts, nil, &usageError{"exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]"}
+		return nil, opts, nil, errors.New("exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]")
 	}
 	args, words = args[:at], args[at+1:]
 	if at > 0 && args[at-1] == "-" {
-		return nil, opts, nil, &usageError{"exec: standard input is the command's: put the configuration into a file"}
+		return nil, opts, nil, errors.New("exec: standard input is the command's: put the configuration into a file")
 	}
 	if conf, err = parseArguments(args, nil); err != nil {
 		return nil, opts, nil, err
@@ -75,9 +75,9 @@ func parseExec(args []string) (conf *config, opts options, words []string, err e
 	}
 	switch {
 	case conf.daemonize():
-		err = &usageError{"exec: --daemonize yes: the servers end with the command"}
+		err = errors.New("exec: --daemonize yes: the servers end with the command")
 	case opts.exitWithStdin:
-		err = &usageError{"exec: --exit-with-stdin yes: the servers end with the command"}
+		err = errors.New("exec: --exit-with-stdin yes: the servers end with the command")
 	}
 	if _, given := conf.values["port"]; !given {
 		conf.values["port"] = "0"

@@ -151,12 +151,22 @@ func runServer(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if opts.exitWithStdin && args[len(args)-1] == "-" {
-		return &usageError{"--exit-with-stdin: the configuration is read from standard input until its end"}
+		return errors.New("--exit-with-stdin: the configuration is read from standard input until its end")
 	}
 	if conf.daemonize() && !isDaemon() {
 		return startDaemon()
 	}
 	return serve(conf, opts, cmd.InOrStdin(), cmd.OutOrStdout())
+}
+
+// exactly is for a subcommand that takes so many arguments.
+func exactly(count int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := cobra.ExactArgs(count)(cmd, args); err != nil {
+			return fmt.Errorf("%w: minikv %s", err, cmd.Use)
+		}
+		return nil
+	}
 }
 
 // optionHelp has a line for each of minikv's own directives.

@@ -40,11 +40,6 @@ type order struct{ name, value string }
 
 func (o order) String() string { return "--" + o.name + " " + o.value }
 
-// usageError is a command line that asks for what cannot be.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
 func findDirective(name string) *directive {
 	for i := range ownDirectives {
 		if ownDirectives[i].name == name {
@@ -96,7 +91,7 @@ func (conf *config) options() (opts options, err error) {
 		o := &conf.own[i]
 		if o.name == "nodes" || o.name == "replicas" || o.name == "sentinel" || o.name == "cluster" {
 			if topology != nil {
-				return opts, &usageError{fmt.Sprintf("%s and %s: expected one topology", topology, o)}
+				return opts, fmt.Errorf("%s and %s: expected one topology", topology, o)
 			}
 			topology = o
 			opts.several = true
@@ -105,7 +100,7 @@ func (conf *config) options() (opts options, err error) {
 			err = opts.set(o)
 		}
 		if err != nil {
-			return opts, &usageError{fmt.Sprintf("%s: %s", o, strings.TrimPrefix(err.Error(), "cluster: "))}
+			return opts, fmt.Errorf("%s: %s", o, strings.TrimPrefix(err.Error(), "cluster: "))
 		}
 	}
 	opts.freePort = opts.readyFile != "" && conf.get("unixsocket") == ""
@@ -155,10 +150,10 @@ func (conf *config) checkRoom(opts *options) error {
 	}
 	port, _ := strconv.Atoi(conf.get("port"))
 	if port != 0 && port+ports-1 > maxPort {
-		return &usageError{fmt.Sprintf("%s: %d ports from %d on: ports end at %d", conf.own[0], ports, port, maxPort)}
+		return fmt.Errorf("%s: %d ports from %d on: ports end at %d", conf.own[0], ports, port, maxPort)
 	}
 	if path := conf.get("unixsocket"); path != "" && opts.directed() {
-		return &usageError{fmt.Sprintf("%s: there can be no unixsocket %s as well", conf.own[0], path)}
+		return fmt.Errorf("%s: there can be no unixsocket %s as well", conf.own[0], path)
 	}
 	return nil
 }

@@ -33,18 +33,13 @@ With "-" it reads standard input.
 Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
 		Example: `  minikv exec --cluster 3x1 --trace out.jsonl -- pytest -q
   minikv trace out.jsonl --key orders:42`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
-				return &usageError{err.Error() + ": minikv " + cmd.Use}
-			}
-			return nil
-		},
+		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input := cmd.InOrStdin()
 			if args[0] != "-" {
 				file, err := os.Open(args[0])
 				if err != nil {
-					return &usageError{fmt.Sprintf("trace %s: %s", args[0], unwrapPath(err))}
+					return fmt.Errorf("trace %s: %w", args[0], unwrapPath(err))
 				}
 				defer func() { _ = file.Close() }()
 				input = file
@@ -80,13 +75,13 @@ func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) erro
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return &usageError{fmt.Sprintf("trace %s: %s", name, unwrapPath(err))}
+			return fmt.Errorf("trace %s: %w", name, unwrapPath(err))
 		}
 		last := err != nil
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			e, err := parseEvent(line)
 			if err != nil {
-				return &usageError{fmt.Sprintf("%s:%d: %s", name, number, err)}
+				return fmt.Errorf("%s:%d: %w", name, number, err)
 			}
 			if show.has(e) {
 				fmt.Fprintln(out, numbered(e))
