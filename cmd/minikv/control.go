@@ -45,7 +45,7 @@ func (c *control) answer(args []string) resp.Value {
 		return fail("wrong number of arguments for 'minikv' command")
 	}
 	if len(args) == 1 && strings.EqualFold(args[0], "HELP") {
-		return controlHelp()
+		return shownLines(helpLines())
 	}
 	v, rest, known := findVerb(args)
 	switch {
@@ -94,15 +94,7 @@ func findVerb(args []string) (v *verb, rest []string, known bool) {
 
 func (v *verb) usage() string { return strings.TrimSpace(v.words + " " + v.args) }
 
-// controlHelp is MINIKV HELP, in the form of redis-server's.
-func controlHelp() resp.Value {
-	var lines []resp.Value
-	for _, line := range helpLines() {
-		lines = append(lines, resp.Simple(line))
-	}
-	return resp.List(lines...)
-}
-
+// helpLines is MINIKV HELP, in the form of redis-server's.
 func helpLines() []string {
 	lines := []string{"MINIKV <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
 	for i := range verbs {
