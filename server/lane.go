@@ -26,7 +26,7 @@ func (s *Server) welcome(socket net.Conn) {
 	if pipe, ok := socket.(*pipeEnd); ok {
 		c.out.write = pipe.writeNow
 	} else {
-		c.out.write = newSocketWriter(socket).write
+		c.out.write = atOnce(socket)
 	}
 	go c.serve()
 }

@@ -7,38 +7,30 @@ import (
 	"syscall"
 )
 
-// socketWriter writes to a socket without waiting.
-type socketWriter struct {
-	raw     syscall.RawConn // nil: no socket
-	chunk   []byte          // what attempt writes; it then holds what is left
-	attempt func(fd uintptr) bool
-}
-
-func newSocketWriter(conn net.Conn) *socketWriter {
-	w := &socketWriter{}
-	if socket, ok := conn.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil {
-			w.raw = raw
-		}
+// atOnce returns what writes as much to a socket as that takes without waiting, and
+// tells how many bytes these were: none if it is no socket. Errors are left for an
+// ordinary write to find.
+func atOnce(conn net.Conn) func([]byte) int {
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return func([]byte) int { return 0 }
 	}
-	w.attempt = func(fd uintptr) bool {
-		if n, err := syscall.Write(int(fd), w.chunk); err == nil {
-			w.chunk = w.chunk[n:]
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return func([]byte) int { return 0 }
+	}
+	var data []byte
+	written := 0
+	attempt := func(fd uintptr) bool {
+		if n, err := syscall.Write(int(fd), data); err == nil {
+			written = n
 		}
 		return true
 	}
-	return w
-}
-
-// write returns how many bytes the socket took at once. Errors are left for an
-// ordinary write to find.
-func (w *socketWriter) write(data []byte) int {
-	if w.raw == nil {
-		return 0
+	return func(b []byte) int {
+		data, written = b, 0
+		_ = raw.Write(attempt)
+		data = nil
+		return written
 	}
-	w.chunk = data
-	_ = w.raw.Write(w.attempt)
-	written := len(data) - len(w.chunk)
-	w.chunk = nil
-	return written
 }

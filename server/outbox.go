@@ -136,11 +136,7 @@ func (o *outbox) isStuck() bool {
 }
 
 // drop has nothing be written any more, what waits included.
-func (o *outbox) drop() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed, o.chunks, o.sent, o.size = true, nil, 0, 0
-}
+func (o *outbox) drop() { o.close(func() {}) }
 
 // waiting is how many bytes the peer has not taken yet.
 func (o *outbox) waiting() int {
@@ -149,8 +145,8 @@ func (o *outbox) waiting() int {
 	return o.size + o.taken
 }
 
-// close has carrier close what carries the bytes, and nothing be written any
-// more. It is called under the lock, so that nobody writes to what is closed.
+// close is drop, and has carrier close what carries the bytes. It is called under the
+// lock, so that nobody writes to what is closed.
 func (o *outbox) close(carrier func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
