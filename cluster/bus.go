@@ -99,7 +99,7 @@ func newBus(m *Member, cfg BusConfig) *busNode {
 	b := &busNode{m: m, logger: cfg.Log, byName: map[string]*peer{}, seats: []*peer{nil}, size: 1}
 	b.election.b = b
 	b.manual = manualFailover{b: b, offset: -1}
-	b.self = b.addPeer(randomName(m.random), flagSelf|flagMaster)
+	b.self = b.addPeer(randomID(m.random), flagSelf|flagMaster)
 	_, port := m.dir.Endpoint(m.ID())
 	b.self.setAddress("", port, port+busPortOffset)
 	return b
@@ -120,21 +120,6 @@ func (b *busNode) timeout() int64 { return b.number("cluster-node-timeout") }
 
 // random draws a number from 0 to n-1.
 func (b *busNode) random(n int) int { return int(b.m.random() % uint64(n)) }
-
-// randomName makes up a node's name.
-func randomName(random func() uint64) string {
-	const digits = "0123456789abcdef"
-	text := make([]byte, 40)
-	var bits uint64
-	for i := range text {
-		if i%16 == 0 {
-			bits = random()
-		}
-		text[i] = digits[bits&15]
-		bits >>= 4
-	}
-	return string(text)
-}
 
 func (b *busNode) log(level int, text string) {
 	if b.logger != nil {

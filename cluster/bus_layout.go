@@ -29,7 +29,7 @@ func NewLayout(dir Directory, masters, replicas int, random func() uint64, cfg B
 	}
 	l := &Layout{dir: dir, masters: masters, replicas: replicas, bus: cfg}
 	for range dir {
-		l.names = append(l.names, randomName(random))
+		l.names = append(l.names, randomID(random))
 	}
 	return l, nil
 }

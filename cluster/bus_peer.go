@@ -178,7 +178,7 @@ func (b *busNode) setMaster(p *peer) {
 // addPeer makes a node known. An empty name is made up until the node tells its own.
 func (b *busNode) addPeer(name string, flags nodeFlags) *peer {
 	if name == "" {
-		name = randomName(b.m.random)
+		name = randomID(b.m.random)
 	}
 	p := &peer{name: name, flags: flags, slots: &noSlots, slotsShared: true, created: b.now()}
 	for at := 1; ; at++ { // seat 0 stays nil

@@ -275,7 +275,7 @@ func (b *busNode) runReset(c *engine.Call) resp.Value {
 	if hard {
 		b.currentEpoch, b.self.configEpoch, b.lastVoteEpoch = 0, 0, 0
 		b.log(levelWarning, "configEpoch set to 0 via CLUSTER RESET HARD")
-		b.rename(b.self, randomName(b.m.random))
+		b.rename(b.self, randomID(b.m.random))
 		b.log(levelNotice, "Node hard reset, now I'm "+b.self.name)
 	}
 	return b.changed()

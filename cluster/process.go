@@ -117,3 +117,18 @@ func splitAddress(address string) (host string, port int) {
 	port, _ = strconv.Atoi(address[at+1:])
 	return address[:at], port
 }
+
+// randomID draws the name of a cluster's node, or of a Sentinel: 40 hexadecimal digits.
+func randomID(random func() uint64) string {
+	const digits = "0123456789abcdef"
+	var text [40]byte
+	var bits uint64
+	for i := range text {
+		if i%16 == 0 {
+			bits = random()
+		}
+		text[i] = digits[bits&15]
+		bits >>= 4
+	}
+	return string(text[:])
+}

@@ -227,7 +227,7 @@ func (s *Sentinel) runForceFailover(c *engine.Call) resp.Value {
 		case s.bestReplica(m) == nil:
 			return resp.Err("NOGOODSLAVE No suitable replica to promote")
 		}
-		s.log(logWarning, "Executing user requested FAILOVER of '"+m.name+"'")
+		s.log(levelWarning, "Executing user requested FAILOVER of '"+m.name+"'")
 		s.startFailover(m)
 		m.flags |= instForced
 		return resp.OK

@@ -113,7 +113,7 @@ func (s *Sentinel) receiveMasterDown(other *instance, v resp.Value) {
 		return
 	}
 	if other.leaderEpoch != epoch {
-		s.log(logWarning, other.name+" voted for "+leader+" "+unsigned(epoch))
+		s.log(levelWarning, other.name+" voted for "+leader+" "+unsigned(epoch))
 	}
 	other.leader, other.leaderEpoch = leader, epoch
 }

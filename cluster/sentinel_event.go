@@ -2,22 +2,14 @@ package cluster
 
 import "strings"
 
-// Levels of what Redis logs.
-const (
-	logDebug = iota
-	logVerbose
-	logNotice
-	logWarning
-)
-
 // eventLevels are the levels of the events that are no warnings.
 var eventLevels = map[string]int{
-	"+slave": logNotice, "+sentinel": logNotice, "+sentinel-address-switch": logNotice,
-	"+sentinel-invalid-addr": logNotice, "+sentinel-address-update": logNotice, "+reboot": logNotice,
-	"+role-change": logVerbose, "-role-change": logVerbose, "+convert-to-slave": logNotice,
-	"+fix-slave-config": logNotice, "+slave-reconf-inprog": logNotice, "+slave-reconf-done": logNotice,
-	"+slave-reconf-sent": logNotice, "+slave-reconf-sent-be": logNotice, "-slave-reconf-sent-timeout": logNotice,
-	"+failover-state-send-slaveof-noone": logNotice, "+failover-state-wait-promotion": logNotice,
+	"+slave": levelNotice, "+sentinel": levelNotice, "+sentinel-address-switch": levelNotice,
+	"+sentinel-invalid-addr": levelNotice, "+sentinel-address-update": levelNotice, "+reboot": levelNotice,
+	"+role-change": levelVerbose, "-role-change": levelVerbose, "+convert-to-slave": levelNotice,
+	"+fix-slave-config": levelNotice, "+slave-reconf-inprog": levelNotice, "+slave-reconf-done": levelNotice,
+	"+slave-reconf-sent": levelNotice, "+slave-reconf-sent-be": levelNotice, "-slave-reconf-sent-timeout": levelNotice,
+	"+failover-state-send-slaveof-noone": levelNotice, "+failover-state-wait-promotion": levelNotice,
 }
 
 // eventf tells the world about an instance. A "%@" at the start of format stands
@@ -38,7 +30,7 @@ func (s *Sentinel) event(channel, text string) {
 	}
 	level, known := eventLevels[channel]
 	if !known {
-		level = logWarning
+		level = levelWarning
 	}
 	s.log(level, channel+" "+text)
 	if s.cfg.Event != nil {

@@ -35,7 +35,7 @@ const (
 // failAt ends the process if that was asked for.
 func (s *Sentinel) failAt(point simulatedFailure) {
 	if s.failure&point != 0 {
-		s.log(logWarning, "Sentinel CRASH because of SENTINEL simulate-failure")
+		s.log(levelWarning, "Sentinel CRASH because of SENTINEL simulate-failure")
 		s.crashed = true
 	}
 }
@@ -55,7 +55,7 @@ func (s *Sentinel) startFailoverIfNeeded(m *instance) bool {
 	if s.now()-m.failoverStarted < m.failoverTimeout*2 {
 		if m.delayLogged != m.failoverStarted {
 			m.delayLogged = m.failoverStarted
-			s.log(logWarning, "Next failover delay: I will not start a failover before "+
+			s.log(levelWarning, "Next failover delay: I will not start a failover before "+
 				decimal((m.failoverStarted+m.failoverTimeout*2)/1000))
 		}
 		return false

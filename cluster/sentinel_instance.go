@@ -290,18 +290,3 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // unsigned is how epochs are told to others. In replies they are signed.
 func unsigned(n uint64) string { return strconv.FormatUint(n, 10) }
-
-// randomID draws 40 hexadecimal digits.
-func randomID(random func() uint64) string {
-	const digits = "0123456789abcdef"
-	var text [40]byte
-	var bits uint64
-	for i := range text {
-		if i%16 == 0 {
-			bits = random()
-		}
-		text[i] = digits[bits&15]
-		bits >>= 4
-	}
-	return string(text[:])
-}

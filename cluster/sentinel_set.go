@@ -258,11 +258,11 @@ func (s *Sentinel) runSimulateFailure(c *engine.Call) resp.Value {
 		switch strings.ToLower(resp.CString(arg)) {
 		case "crash-after-election":
 			s.failure |= crashAfterElection
-			s.log(logWarning, "Failure simulation: this Sentinel will crash after being successfully elected as "+
+			s.log(levelWarning, "Failure simulation: this Sentinel will crash after being successfully elected as "+
 				"failover leader")
 		case "crash-after-promotion":
 			s.failure |= crashAfterPromotion
-			s.log(logWarning, "Failure simulation: this Sentinel will crash after promoting the selected replica "+
+			s.log(levelWarning, "Failure simulation: this Sentinel will crash after promoting the selected replica "+
 				"to master")
 		case "help":
 			return resp.List(resp.Str("crash-after-election"), resp.Str("crash-after-promotion"))
