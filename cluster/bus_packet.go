@@ -41,9 +41,8 @@ type packet struct {
 	currentEpoch uint64
 	configEpoch  uint64 // a replica shows its master's
 	offset       int64  // of replication
-	state        clusterState
-	paused       bool // a master that has stopped writes for a manual failover
-	forced       bool // AUTH REQUEST: vote even though the master is up
+	paused       bool   // a master that has stopped writes for a manual failover
+	forced       bool   // AUTH REQUEST: vote even though the master is up
 
 	gossip []gossip // PING, PONG, MEET
 
@@ -57,7 +56,6 @@ type packet struct {
 // gossip is what a node tells about a third one. Times are Unix seconds.
 type gossip struct {
 	name         string
-	pingSent     int64
 	pongReceived int64
 	host         string
 	port         int

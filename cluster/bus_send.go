@@ -9,7 +9,7 @@ func (b *busNode) header(kind packetKind) *packet {
 		kind: kind, sender: b.self.name, host: host, port: b.self.port, busPort: b.self.busPort,
 		flags: b.announcedFlags(), slots: head.shareSlots(),
 		currentEpoch: b.currentEpoch, configEpoch: head.configEpoch,
-		offset: b.node().Offset(), state: b.state,
+		offset: b.node().Offset(),
 		paused: b.self.isMaster() && b.manual.until != 0,
 	}
 	if b.self.master != nil {
@@ -81,7 +81,7 @@ func (b *busNode) sendGossip(l *busLink, kind packetKind) {
 // gossip is what this node says of another.
 func (p *peer) gossip() gossip {
 	return gossip{
-		name: p.name, pingSent: p.pingSent / 1000, pongReceived: p.pongReceived / 1000,
+		name: p.name, pongReceived: p.pongReceived / 1000,
 		host: p.host, port: p.port, busPort: p.busPort, flags: p.flags,
 	}
 }

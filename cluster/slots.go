@@ -73,11 +73,11 @@ func (t *slotTable) claim(number int) {
 	}
 }
 
-// addSlot binds a free slot to a node. It reports whether the slot was free.
+// addSlot binds a slot to a node, if it is free.
 // Source: clusterAddSlot of Redis 7.0.
-func (b *busNode) addSlot(p *peer, number int) bool {
+func (b *busNode) addSlot(p *peer, number int) {
 	if b.slots.owner[number] != 0 {
-		return false
+		return
 	}
 	b.slots.owner[number] = p.seat
 	p.ownSlots()
@@ -86,16 +86,15 @@ func (b *busNode) addSlot(p *peer, number int) bool {
 	if p.slotCount == 1 && b.anyReplicas() {
 		p.flags |= flagMigrateTo
 	}
-	return true
 }
 
 // deleteSlot frees a slot, and ends the subscriptions to its channels if this node
-// serves it for its owner, or is a replica of that. It reports whether the slot was bound.
+// serves it for its owner, or is a replica of that.
 // Source: clusterDelSlot of Redis 7.0.
-func (b *busNode) deleteSlot(number int) bool {
+func (b *busNode) deleteSlot(number int) {
 	p := b.owner(number)
 	if p == nil {
-		return false
+		return
 	}
 	if p == b.self || p == b.self.master {
 		b.node().UnsubscribeSlot(number)
@@ -104,7 +103,6 @@ func (b *busNode) deleteSlot(number int) bool {
 	p.ownSlots()
 	p.slots.remove(number)
 	p.slotCount--
-	return true
 }
 
 // deleteSlotsOf frees all slots of a node.
