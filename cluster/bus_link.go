@@ -93,7 +93,7 @@ func (b *busNode) gone(id ID) {
 }
 
 func (b *busNode) forgetInbound(l *busLink) {
-	b.inbound = slices.DeleteFunc(b.inbound, func(other *busLink) bool { return other == l })
+	b.inbound = without(b.inbound, l)
 	if l.peer != nil && l.peer.inbound == l {
 		l.peer.inbound = nil
 	}

@@ -139,11 +139,11 @@ func (p *peer) addReplica(replica *peer) {
 }
 
 func (p *peer) removeReplica(replica *peer) {
-	if at := slices.Index(p.replicas, replica); at >= 0 {
-		p.replicas = slices.Delete(p.replicas, at, at+1)
-		if len(p.replicas) == 0 {
-			p.flags &^= flagMigrateTo
-		}
+	if !slices.Contains(p.replicas, replica) {
+		return
+	}
+	if p.replicas = without(p.replicas, replica); len(p.replicas) == 0 {
+		p.flags &^= flagMigrateTo
 	}
 }
 
@@ -231,7 +231,7 @@ func (b *busNode) deletePeer(p *peer) {
 		b.post().Close(p.inbound.to, p.inbound.conn)
 		b.forgetInbound(p.inbound)
 	}
-	b.peers = slices.DeleteFunc(b.peers, func(other *peer) bool { return other == p })
+	b.peers = without(b.peers, p)
 	delete(b.byName, p.name)
 	b.seats[p.seat] = nil
 }

@@ -52,9 +52,6 @@ const (
 	errSlotRange = "ERR Invalid or out of range slot"
 )
 
-// integer reads an argument as Redis does.
-func integer(arg []byte) (n int64, ok bool) { return datastore.ParseInteger(arg) }
-
 func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
 
 // runKeySlot is CLUSTER KEYSLOT key.
@@ -62,7 +59,7 @@ func runKeySlot(c *engine.Call) resp.Value { return resp.Int(int64(slot.Of(c.Arg
 
 // runCountKeysInSlot is CLUSTER COUNTKEYSINSLOT slot.
 func (b *busNode) runCountKeysInSlot(c *engine.Call) resp.Value {
-	number, ok := integer(c.Args[2])
+	number, ok := datastore.ParseInteger(c.Args[2])
 	switch {
 	case !ok:
 		return resp.Err(errNotInt)
@@ -74,8 +71,8 @@ func (b *busNode) runCountKeysInSlot(c *engine.Call) resp.Value {
 
 // runGetKeysInSlot is CLUSTER GETKEYSINSLOT slot count.
 func (b *busNode) runGetKeysInSlot(c *engine.Call) resp.Value {
-	number, ok := integer(c.Args[2])
-	count, okCount := integer(c.Args[3])
+	number, ok := datastore.ParseInteger(c.Args[2])
+	count, okCount := datastore.ParseInteger(c.Args[3])
 	switch {
 	case !ok || !okCount:
 		return resp.Err(errNotInt)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"strconv"
 
+	"minikv/datastore"
 	"minikv/internal/resp"
 	"minikv/internal/slot"
 	"minikv/server/engine"
@@ -12,7 +13,7 @@ import (
 
 // slotNumber reads a slot.
 func slotNumber(arg []byte) (number int, bad string) {
-	n, ok := integer(arg)
+	n, ok := datastore.ParseInteger(arg)
 	if !ok || n < 0 || n >= slot.Count {
 		return 0, errSlotRange
 	}
@@ -126,7 +127,7 @@ func (b *busNode) runBumpEpoch(*engine.Call) resp.Value {
 
 // runSetConfigEpoch is CLUSTER SET-CONFIG-EPOCH epoch.
 func (b *busNode) runSetConfigEpoch(c *engine.Call) resp.Value {
-	epoch, ok := integer(c.Args[2])
+	epoch, ok := datastore.ParseInteger(c.Args[2])
 	switch {
 	case !ok:
 		return resp.Err(errNotInt)
@@ -148,13 +149,13 @@ func (b *busNode) runMeet(c *engine.Call) resp.Value {
 	if len(c.Args) > 5 {
 		return resp.Err(errClusterSyntax(c.Args[1]))
 	}
-	port, ok := integer(c.Args[3])
+	port, ok := datastore.ParseInteger(c.Args[3])
 	if !ok {
 		return resp.Err("ERR Invalid TCP base port specified: " + resp.CString(c.Args[3]))
 	}
 	busPort := port + busPortOffset
 	if len(c.Args) == 5 {
-		if busPort, ok = integer(c.Args[4]); !ok {
+		if busPort, ok = datastore.ParseInteger(c.Args[4]); !ok {
 			return resp.Err("ERR Invalid TCP bus port specified: " + resp.CString(c.Args[4]))
 		}
 	}

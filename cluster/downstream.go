@@ -224,12 +224,7 @@ func (d *downstream) remove(f *feed) {
 	if f.id != 0 {
 		d.m.node.RemoveReplica(f.id)
 	}
-	for i, other := range d.feeds {
-		if other == f {
-			d.feeds = append(d.feeds[:i], d.feeds[i+1:]...)
-			return
-		}
-	}
+	d.feeds = without(d.feeds, f)
 }
 
 func (d *downstream) find(name Conn) *feed {

@@ -108,12 +108,7 @@ func (s *migrations) finish(m *migration, reply resp.Value) {
 	}
 	m.session = nil
 	m.caller.Close()
-	for i, other := range s.running {
-		if other == m {
-			s.running = append(s.running[:i], s.running[i+1:]...)
-			break
-		}
-	}
+	s.running = without(s.running, m)
 	if m.failed != "" {
 		reply = resp.Err("ERR Target instance replied with error: " + m.failed)
 	}

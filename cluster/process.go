@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,4 +132,9 @@ func randomID(random func() uint64) string {
 		bits >>= 4
 	}
 	return string(text[:])
+}
+
+// without takes one out of a list, whose memory it uses.
+func without[S ~[]E, E comparable](list S, one E) S {
+	return slices.DeleteFunc(list, func(other E) bool { return other == one })
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -124,11 +123,7 @@ func (l instances) find(host string, port int, runID string) *instance {
 	return nil
 }
 
-func (l *instances) remove(ri *instance) {
-	if at := slices.Index(*l, ri); at >= 0 {
-		*l = slices.Delete(*l, at, at+1)
-	}
-}
+func (l *instances) remove(ri *instance) { *l = without(*l, ri) }
 
 const (
 	errDuplicateMaster = "ERR Duplicate master name."

@@ -46,12 +46,7 @@ func (s *Sentinel) releaseLink(ri *instance) {
 	}
 	link.closeCommand()
 	link.closePubSub()
-	for i, other := range s.links {
-		if other == link {
-			s.links = append(s.links[:i], s.links[i+1:]...)
-			return
-		}
-	}
+	s.links = without(s.links, link)
 }
 
 // shareLink lets a Sentinel use the link that it already has as a watcher of

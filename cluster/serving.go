@@ -142,12 +142,7 @@ func (v *Serving) gone(from ID) {
 func (v *Serving) drop(c *served) {
 	v.host.Close(c.session)
 	delete(v.by, c.session)
-	for i, other := range v.list {
-		if other == c {
-			v.list = append(v.list[:i], v.list[i+1:]...)
-			return
-		}
-	}
+	v.list = without(v.list, c)
 }
 
 func (v *Serving) find(name Conn) *served {
