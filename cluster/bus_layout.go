@@ -11,10 +11,10 @@ import (
 // every replica has its master. Masters come first in the directory, then the
 // replicas of the first master, then those of the second one, and so on.
 type Layout struct {
-	dir               Directory
-	masters, replicas int // replicas of each master
-	names             []string
-	bus               BusConfig
+	dir   Directory
+	plan  Plan
+	names []string
+	bus   BusConfig
 }
 
 // NewLayout plans a cluster of masters with as many replicas each. random draws
@@ -23,29 +23,22 @@ func NewLayout(dir Directory, masters, replicas int, random func() uint64, cfg B
 	if masters < 1 || replicas < 0 || masters > slot.Count {
 		return nil, fmt.Errorf("cluster: %d masters with %d replicas each: not a cluster", masters, replicas)
 	}
-	if count := masters * (1 + replicas); count != len(dir) {
+	plan := Plan{Masters: masters, Replicas: replicas, Cluster: true}
+	if plan.Size() != len(dir) {
 		return nil, fmt.Errorf("cluster: %d masters with %d replicas each are %d nodes, not %d",
-			masters, replicas, count, len(dir))
+			masters, replicas, plan.Size(), len(dir))
 	}
-	l := &Layout{dir: dir, masters: masters, replicas: replicas, bus: cfg}
+	l := &Layout{dir: dir, plan: plan, bus: cfg}
 	for range dir {
 		l.names = append(l.names, randomID(random))
 	}
 	return l, nil
 }
 
-// masterOf is the number of a node's master, or the node's own.
-func (l *Layout) masterOf(id ID) ID {
-	if int(id) <= l.masters {
-		return id
-	}
-	return ID((int(id)-l.masters-1)/l.replicas + 1)
-}
-
 // slotsOf is the slots of a master.
 // Source: clusterManagerCommandCreate of redis-cli 7.0.
 func (l *Layout) slotsOf(id ID) slotRange {
-	end := func(i int) int { return (2*i*slot.Count + l.masters) / (2 * l.masters) }
+	end := func(i int) int { return (2*i*slot.Count + l.plan.Masters) / (2 * l.plan.Masters) }
 	return slotRange{end(int(id) - 1), end(int(id)) - 1}
 }
 
@@ -58,7 +51,7 @@ func (l *Layout) Bus(m *Member) ClusterBus {
 	}
 	for i := range l.dir {
 		id := ID(i + 1)
-		if master := l.masterOf(id); master != id {
+		if master := l.plan.MasterOf(id); master != id {
 			p := b.byName[l.names[i]]
 			p.flags = p.flags&^flagMaster | flagReplica
 			p.master = b.byName[l.names[master-1]]
@@ -66,7 +59,7 @@ func (l *Layout) Bus(m *Member) ClusterBus {
 		}
 	}
 	b.currentEpoch = uint64(len(l.dir))
-	b.size, b.state, b.firstCheck = l.masters, clusterOK, b.now()
+	b.size, b.state, b.firstCheck = l.plan.Masters, clusterOK, b.now()
 	return b
 }
 
@@ -80,7 +73,7 @@ func (l *Layout) introduce(b *busNode, id ID) {
 	host, port := l.dir.Endpoint(id)
 	p.setAddress(host, port, port+busPortOffset)
 	p.configEpoch = uint64(id)
-	if l.masterOf(id) == id {
+	if l.plan.MasterOf(id) == id {
 		p.ownSlots()
 		r := l.slotsOf(id)
 		for number := r.first; number <= r.last; number++ {

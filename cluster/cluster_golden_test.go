@@ -174,10 +174,10 @@ func (g *clusterGolden) nameNodes(nodes int) {
 
 // form makes a cluster of the nodes.
 func (g *clusterGolden) form(masters, replicas int) {
-	l := &Layout{masters: masters, replicas: replicas}
-	nodes := ID(masters * (1 + replicas))
+	l := &Layout{plan: Plan{Masters: masters, Replicas: replicas, Cluster: true}}
+	nodes := ID(l.plan.Size())
 	for id := ID(1); id <= nodes; id++ {
-		if l.masterOf(id) == id {
+		if l.plan.MasterOf(id) == id {
 			r := l.slotsOf(id)
 			g.one(id, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", r.first, r.last))
 		}
@@ -191,21 +191,21 @@ func (g *clusterGolden) form(masters, replicas int) {
 		g.until(id, "CLUSTER INFO", all)
 	}
 	for id := ID(1); id <= nodes; id++ {
-		if master := l.masterOf(id); master != id {
+		if master := l.plan.MasterOf(id); master != id {
 			g.until(id, fmt.Sprintf("CLUSTER REPLICATE #n%d", master), regexp.MustCompile("OK"))
 		}
 	}
 	for id := ID(1); id <= nodes; id++ {
 		g.until(id, "CLUSTER INFO", regexp.MustCompile("cluster_state:ok"))
 		g.untilNot(id, "CLUSTER NODES", regexp.MustCompile("disconnected|handshake"))
-		if l.masterOf(id) != id {
+		if l.plan.MasterOf(id) != id {
 			g.until(id, "INFO replication", regexp.MustCompile("master_link_status:up"))
 		}
 	}
 	for id := ID(1); id <= nodes; id++ { // a master hears only those that it knows as its replicas
 		for replica := ID(masters + 1); replica <= nodes; replica++ {
 			g.until(id, "CLUSTER NODES", regexp.MustCompile(g.names.unmask(
-				fmt.Sprintf("#n%d .*slave #n%d", replica, l.masterOf(replica)))))
+				fmt.Sprintf("#n%d .*slave #n%d", replica, l.plan.MasterOf(replica)))))
 		}
 	}
 	for id := ID(1); id <= nodes; id++ { // a replica is listed once it has data
