@@ -254,19 +254,6 @@ func (s *Sentinel) runMonitor(c *engine.Call) resp.Value {
 	return resp.OK
 }
 
-// checkMonitor is why a master cannot be watched, or "".
-func (s *Sentinel) checkMonitor(host string, port, quorum int64) string {
-	switch {
-	case quorum <= 0:
-		return errQuorum
-	case !s.resolves(host):
-		return "ERR Invalid IP address or hostname specified"
-	case port < 0 || port > 65535:
-		return errInvalidPort
-	}
-	return ""
-}
-
 // runRemove is SENTINEL REMOVE name.
 func (s *Sentinel) runRemove(c *engine.Call) resp.Value {
 	return s.withMaster(c, func(m *instance) resp.Value {

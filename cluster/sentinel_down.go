@@ -141,7 +141,7 @@ func (s *Sentinel) vote(m *instance, epoch uint64, candidate string) (leader str
 // the votes of a majority of all Sentinels, and of the quorum.
 // Source: sentinelGetLeader of Redis 7.0.
 func (s *Sentinel) electedLeader(m *instance, epoch uint64) string {
-	var votes tally
+	votes := tally{counts: map[string]int64{}}
 	for _, other := range m.sentinels {
 		if other.leader != "" && other.leaderEpoch == s.epoch {
 			votes.add(other.leader)
@@ -163,25 +163,14 @@ func (s *Sentinel) electedLeader(m *instance, epoch uint64) string {
 
 // tally counts votes.
 type tally struct {
-	names  []string
-	counts []int64
+	counts map[string]int64
 	winner string // has the most votes, the first to have so many; "" without votes
 	most   int64
 }
 
 func (t *tally) add(name string) {
-	at := len(t.names)
-	for i, known := range t.names {
-		if known == name {
-			at = i
-		}
-	}
-	if at == len(t.names) {
-		t.names = append(t.names, name)
-		t.counts = append(t.counts, 0)
-	}
-	t.counts[at]++
-	if t.counts[at] > t.most {
-		t.most, t.winner = t.counts[at], name
+	t.counts[name]++
+	if t.counts[name] > t.most {
+		t.most, t.winner = t.counts[name], name
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -172,23 +173,13 @@ func (s *Sentinel) bestReplica(m *instance) *instance {
 func comparePromotion(a, b *instance) int {
 	switch {
 	case a.priority != b.priority:
-		return compareInt(a.priority, b.priority)
+		return cmp.Compare(a.priority, b.priority)
 	case a.offset != b.offset:
-		return compareInt(b.offset, a.offset)
+		return cmp.Compare(b.offset, a.offset)
 	case a.runID == "" || b.runID == "": // unknown comes last
-		return compareInt(int64(len(b.runID)), int64(len(a.runID)))
+		return cmp.Compare(len(b.runID), len(a.runID))
 	}
 	return strings.Compare(a.runID, b.runID)
-}
-
-func compareInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // sendNoOne tells the chosen replica that it is a master.

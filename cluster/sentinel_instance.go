@@ -173,8 +173,11 @@ const defaultPriority = 100
 
 // addMaster begins to watch a master. bad is an error text or "".
 func (s *Sentinel) addMaster(name, host string, port, quorum int) (m *instance, bad string) {
-	if bad := s.checkMonitor(host, int64(port), int64(quorum)); bad != "" {
-		return nil, bad
+	switch {
+	case quorum <= 0:
+		return nil, errQuorum
+	case !s.resolves(host):
+		return nil, "ERR Invalid IP address or hostname specified"
 	}
 	m, bad = s.newInstance(instMaster, name, address{host, port}, nil)
 	if bad == "" {
