@@ -99,6 +99,7 @@ func newBus(m *Member, cfg BusConfig) *busNode {
 	b := &busNode{m: m, logger: cfg.Log, byName: map[string]*peer{}, seats: []*peer{nil}, size: 1}
 	b.election.b = b
 	b.manual = manualFailover{b: b, offset: -1}
+	b.slots.migrating, b.slots.importing = map[int]*peer{}, map[int]*peer{}
 	b.self = b.addPeer(randomID(m.random), flagSelf|flagMaster)
 	_, port := m.dir.Endpoint(m.ID())
 	b.self.setAddress("", port, port+busPortOffset)
@@ -129,10 +130,9 @@ func (b *busNode) log(level int, text string) {
 
 // Receive implements ClusterBus.
 func (b *busNode) Receive(m Message) {
-	switch {
-	case m.Conn == (Conn{}):
+	if m.Conn == (Conn{}) {
 		b.gone(m.From)
-	default:
+	} else {
 		b.receiveBus(m)
 	}
 	b.Settle()

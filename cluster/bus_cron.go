@@ -220,6 +220,6 @@ func (b *busNode) claimKeys() {
 			b.addSlot(b.self, number)
 			continue
 		}
-		b.setImporting(number, owner)
+		b.slots.importing[number] = owner
 	}
 }

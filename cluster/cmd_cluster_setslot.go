@@ -44,9 +44,6 @@ func (b *busNode) migrate(number int, name []byte) (bad string) {
 	}
 	to, bad := b.mover(name)
 	if bad == "" {
-		if b.slots.migrating == nil {
-			b.slots.migrating = map[int]*peer{}
-		}
 		b.slots.migrating[number] = to
 	}
 	return bad
@@ -59,16 +56,9 @@ func (b *busNode) importFrom(number int, name []byte) (bad string) {
 	}
 	from, bad := b.mover(name)
 	if bad == "" {
-		b.setImporting(number, from)
+		b.slots.importing[number] = from
 	}
 	return bad
-}
-
-func (b *busNode) setImporting(number int, from *peer) {
-	if b.slots.importing == nil {
-		b.slots.importing = map[int]*peer{}
-	}
-	b.slots.importing[number] = from
 }
 
 // mover is the other node of a migration.

@@ -118,7 +118,10 @@ func (b *busNode) deleteSlotsOf(p *peer) {
 }
 
 // closeSlots ends all migrations.
-func (b *busNode) closeSlots() { b.slots.migrating, b.slots.importing = nil, nil }
+func (b *busNode) closeSlots() {
+	clear(b.slots.migrating)
+	clear(b.slots.importing)
+}
 
 // anyReplicas reports whether any master has replicas: one that gets its first
 // slot may then be given some.
