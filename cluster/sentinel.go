@@ -267,7 +267,7 @@ func (s *Sentinel) start() {
 	s.started = true
 	s.previousCron = s.now()
 	for _, m := range s.masters {
-		s.eventf("+monitor", m, "%@ quorum "+decimal(m.quorum))
+		s.eventOf("+monitor", m, "quorum "+decimal(m.quorum))
 	}
 }
 

@@ -210,7 +210,7 @@ func (s *Sentinel) runReset(c *engine.Call) resp.Value {
 	for _, m := range s.masters {
 		if engine.MatchGlob(resp.CString(c.Args[2]), m.name) {
 			s.resetMaster(m, false)
-			s.eventf("+reset-master", m, "%@")
+			s.eventOf("+reset-master", m)
 			count++
 		}
 	}
@@ -250,14 +250,14 @@ func (s *Sentinel) runMonitor(c *engine.Call) resp.Value {
 		return resp.Err(bad)
 	}
 	s.flush()
-	s.eventf("+monitor", m, "%@ quorum "+decimal(m.quorum))
+	s.eventOf("+monitor", m, "quorum "+decimal(m.quorum))
 	return resp.OK
 }
 
 // runRemove is SENTINEL REMOVE name.
 func (s *Sentinel) runRemove(c *engine.Call) resp.Value {
 	return s.withMaster(c, func(m *instance) resp.Value {
-		s.eventf("-monitor", m, "%@")
+		s.eventOf("-monitor", m)
 		s.masters.remove(m)
 		s.release(instances{m})
 		s.flush()

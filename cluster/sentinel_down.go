@@ -26,11 +26,11 @@ func (s *Sentinel) checkSubjectivelyDown(ri *instance) {
 		ri.is(instRebooted) && now-ri.rebootSince > ri.rebootDownAfter
 	switch {
 	case down && !ri.is(instSDown):
-		s.eventf("+sdown", ri, "%@")
+		s.eventOf("+sdown", ri)
 		ri.sDownSince = now
 		ri.flags |= instSDown
 	case !down && ri.is(instSDown):
-		s.eventf("-sdown", ri, "%@")
+		s.eventOf("-sdown", ri)
 		ri.flags &^= instSDown | instScriptKillSent
 	}
 }
@@ -63,11 +63,11 @@ func (s *Sentinel) checkObjectivelyDown(m *instance) {
 	down := m.is(instSDown) && agreed >= m.quorum
 	switch {
 	case down && !m.is(instODown):
-		s.eventf("+odown", m, "%@ #quorum "+decimal(agreed)+"/"+decimal(m.quorum))
+		s.eventOf("+odown", m, "#quorum "+decimal(agreed)+"/"+decimal(m.quorum))
 		m.flags |= instODown
 		m.oDownSince = s.now()
 	case !down && m.is(instODown):
-		s.eventf("-odown", m, "%@")
+		s.eventOf("-odown", m)
 		m.flags &^= instODown
 	}
 }
@@ -124,12 +124,12 @@ func (s *Sentinel) receiveMasterDown(other *instance, v resp.Value) {
 // Source: sentinelVoteLeader of Redis 7.0.
 func (s *Sentinel) vote(m *instance, epoch uint64, candidate string) (leader string, leaderEpoch uint64) {
 	if epoch > s.epoch {
-		s.newEpoch(m, epoch)
+		s.newEpoch(epoch)
 	}
 	if m.leaderEpoch < epoch && s.epoch <= epoch {
 		m.leader, m.leaderEpoch = candidate, s.epoch
 		s.flush()
-		s.eventf("+vote-for-leader", m, m.leader+" "+unsigned(m.leaderEpoch))
+		s.event("+vote-for-leader", m.leader+" "+unsigned(m.leaderEpoch))
 		if !strings.EqualFold(m.leader, s.id) {
 			m.failoverStarted = s.now() + s.desynchronise()
 		}

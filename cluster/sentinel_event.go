@@ -12,18 +12,14 @@ var eventLevels = map[string]int{
 	"+failover-state-send-slaveof-noone": levelNotice, "+failover-state-wait-promotion": levelNotice,
 }
 
-// eventf tells the world about an instance. A "%@" at the start of format stands
-// for its description.
-// Source: sentinelEvent of Redis 7.0.
-func (s *Sentinel) eventf(channel string, ri *instance, format string) {
-	if rest, ok := strings.CutPrefix(format, "%@"); ok {
-		format = s.describe(ri) + rest
-	}
-	s.event(channel, format)
+// eventOf is event with a text that begins with the description of an instance.
+func (s *Sentinel) eventOf(channel string, ri *instance, more ...string) {
+	s.event(channel, strings.Join(append([]string{s.describe(ri)}, more...), " "))
 }
 
 // event publishes a text to the subscribers of a channel, which is named like
 // the event, and logs it.
+// Source: sentinelEvent of Redis 7.0.
 func (s *Sentinel) event(channel, text string) {
 	if s.crashed {
 		return

@@ -72,8 +72,8 @@ func (s *Sentinel) startFailover(m *instance) {
 	m.flags |= instFailover
 	s.epoch++
 	m.failoverEpoch = s.epoch
-	s.eventf("+new-epoch", m, unsigned(s.epoch))
-	s.eventf("+try-failover", m, "%@")
+	s.event("+new-epoch", unsigned(s.epoch))
+	s.eventOf("+try-failover", m)
 	m.failoverStarted = s.now() + s.desynchronise()
 }
 
@@ -102,7 +102,7 @@ func (s *Sentinel) runFailover(m *instance) {
 // abortFailover gives up.
 // Source: sentinelAbortFailover of Redis 7.0.
 func (s *Sentinel) abortFailover(m *instance, event string) {
-	s.eventf(event, m, "%@")
+	s.eventOf(event, m)
 	m.flags &^= instFailover | instForced
 	s.enterFailover(m, failoverNone)
 	if m.promotedReplica != nil {
@@ -121,10 +121,10 @@ func (s *Sentinel) waitStart(m *instance) {
 		}
 		return
 	}
-	s.eventf("+elected-leader", m, "%@")
+	s.eventOf("+elected-leader", m)
 	s.failAt(crashAfterElection)
 	s.enterFailover(m, failoverSelectReplica)
-	s.eventf("+failover-state-select-slave", m, "%@")
+	s.eventOf("+failover-state-select-slave", m)
 }
 
 // selectReplica chooses whom to promote.
@@ -135,11 +135,11 @@ func (s *Sentinel) selectReplica(m *instance) {
 		s.abortFailover(m, "-failover-abort-no-good-slave")
 		return
 	}
-	s.eventf("+selected-slave", best, "%@")
+	s.eventOf("+selected-slave", best)
 	best.flags |= instPromoted
 	m.promotedReplica = best
 	s.enterFailover(m, failoverSendNoOne)
-	s.eventf("+failover-state-send-slaveof-noone", best, "%@")
+	s.eventOf("+failover-state-send-slaveof-noone", best)
 }
 
 // bestReplica is the replica to promote, or nil: of those that are up, heard of
@@ -193,7 +193,7 @@ func (s *Sentinel) sendNoOne(m *instance) {
 		return
 	}
 	s.sendReplicaOf(r, nil)
-	s.eventf("+failover-state-wait-promotion", r, "%@")
+	s.eventOf("+failover-state-wait-promotion", r)
 	s.enterFailover(m, failoverWaitPromotion)
 }
 
@@ -215,7 +215,7 @@ func (s *Sentinel) reconfigureNext(m *instance) {
 			continue
 		}
 		if r.is(instReconfSent) && s.now()-r.reconfSentAt > s.periods.replicaReconf {
-			s.eventf("-slave-reconf-sent-timeout", r, "%@")
+			s.eventOf("-slave-reconf-sent-timeout", r)
 			r.flags &^= instReconfSent
 			r.flags |= instReconfDone
 		}
@@ -225,7 +225,7 @@ func (s *Sentinel) reconfigureNext(m *instance) {
 		s.sendReplicaOf(r, &m.promotedReplica.addr)
 		r.flags |= instReconfSent
 		r.reconfSentAt = s.now()
-		s.eventf("+slave-reconf-sent", r, "%@")
+		s.eventOf("+slave-reconf-sent", r)
 		busy++
 	}
 	s.checkFailoverEnd(m)
@@ -246,10 +246,10 @@ func (s *Sentinel) checkFailoverEnd(m *instance) {
 	}
 	late := s.now()-m.failoverChanged > m.failoverTimeout
 	if late {
-		s.eventf("+failover-end-for-timeout", m, "%@")
+		s.eventOf("+failover-end-for-timeout", m)
 	}
 	if left == 0 || late {
-		s.eventf("+failover-end", m, "%@")
+		s.eventOf("+failover-end", m)
 		s.enterFailover(m, failoverUpdateConfig)
 	}
 	if !late {
@@ -258,7 +258,7 @@ func (s *Sentinel) checkFailoverEnd(m *instance) {
 	for _, r := range m.replicas {
 		if !r.is(instPromoted|instReconfDone|instReconfSent) && !r.link.disconnected {
 			s.sendReplicaOf(r, &m.promotedReplica.addr)
-			s.eventf("+slave-reconf-sent-be", r, "%@")
+			s.eventOf("+slave-reconf-sent-be", r)
 			r.flags |= instReconfSent
 		}
 	}

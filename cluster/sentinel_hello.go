@@ -120,7 +120,7 @@ func (s *Sentinel) processHello(text string) {
 		from = s.meet(m, h)
 	}
 	if h.epoch > s.epoch {
-		s.newEpoch(m, h.epoch)
+		s.newEpoch(h.epoch)
 	}
 	if from == nil {
 		return
@@ -128,7 +128,7 @@ func (s *Sentinel) processHello(text string) {
 	if m.configEpoch < h.configEpoch {
 		m.configEpoch = h.configEpoch
 		if !m.addr.same(h.masterAddr) {
-			s.eventf("+config-update-from", from, "%@")
+			s.eventOf("+config-update-from", from)
 			s.eventSwitch(m, h.masterAddr)
 			s.moveMaster(m, h.masterAddr)
 		}
@@ -141,10 +141,10 @@ func (s *Sentinel) processHello(text string) {
 func (s *Sentinel) meet(m *instance, h hello) *instance {
 	moved := s.forgetSentinel(m, h.id)
 	if moved {
-		s.eventf("+sentinel-address-switch", m,
-			"%@ ip "+h.addr.host+" port "+decimal(int64(h.addr.port))+" for "+h.id)
+		s.eventOf("+sentinel-address-switch", m,
+			"ip "+h.addr.host+" port "+decimal(int64(h.addr.port))+" for "+h.id)
 	} else if other := m.sentinels.find(h.addr.host, h.addr.port, ""); other != nil {
-		s.eventf("+sentinel-invalid-addr", other, "%@")
+		s.eventOf("+sentinel-invalid-addr", other)
 		for _, one := range s.masters {
 			s.forgetSentinel(one, other.runID)
 		}
@@ -154,7 +154,7 @@ func (s *Sentinel) meet(m *instance, h hello) *instance {
 		return nil
 	}
 	if !moved {
-		s.eventf("+sentinel", from, "%@")
+		s.eventOf("+sentinel", from)
 	}
 	from.runID = h.id
 	s.shareLink(from)
@@ -192,20 +192,20 @@ func (s *Sentinel) moveSentinel(from *instance) {
 		moved++
 	}
 	if moved > 0 {
-		s.eventf("+sentinel-address-update", from, "%@ "+decimal(moved)+" additional matching instances")
+		s.eventOf("+sentinel-address-update", from, decimal(moved)+" additional matching instances")
 	}
 }
 
 // newEpoch takes over a later epoch.
-func (s *Sentinel) newEpoch(m *instance, epoch uint64) {
+func (s *Sentinel) newEpoch(epoch uint64) {
 	s.epoch = epoch
 	s.flush()
-	s.eventf("+new-epoch", m, unsigned(epoch))
+	s.event("+new-epoch", unsigned(epoch))
 }
 
 // eventSwitch tells clients where a master has gone.
 func (s *Sentinel) eventSwitch(m *instance, to address) {
-	s.eventf("+switch-master", m, m.name+
+	s.event("+switch-master", m.name+
 		" "+s.announced(m.addr)+" "+decimal(int64(m.addr.port))+
 		" "+s.announced(to)+" "+decimal(int64(to.port)))
 }

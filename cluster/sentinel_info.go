@@ -54,7 +54,7 @@ func (s *Sentinel) readInfo(ri *instance, line string, role *instanceFlags) {
 // readRunID notices that a server has been restarted.
 func (s *Sentinel) readRunID(ri *instance, runID string) {
 	if ri.runID != "" && ri.runID != runID {
-		s.eventf("+reboot", ri, "%@")
+		s.eventOf("+reboot", ri)
 		if ri.is(instMaster) && ri.rebootDownAfter != 0 {
 			ri.flags |= instRebooted
 			ri.rebootSince = s.now()
@@ -77,7 +77,7 @@ func (s *Sentinel) readReplica(m *instance, value string) {
 		return
 	}
 	if r, bad := s.newInstance(instReplica, "", addr, m); bad == "" {
-		s.eventf("+slave", r, "%@")
+		s.eventOf("+slave", r)
 		s.flush()
 	}
 }
@@ -119,7 +119,7 @@ func (s *Sentinel) roleChanged(ri *instance, role instanceFlags) {
 	if ri.flags&(instMaster|instReplica) == role {
 		event = "+role-change"
 	}
-	s.eventf(event, ri, "%@ new reported role is "+word)
+	s.eventOf(event, ri, "new reported role is "+word)
 }
 
 // becameMaster handles a replica that calls itself a master: the promotion that
@@ -130,16 +130,16 @@ func (s *Sentinel) becameMaster(ri *instance) {
 		m.configEpoch = m.failoverEpoch
 		s.enterFailover(m, failoverReconfReplicas)
 		s.flush()
-		s.eventf("+promoted-slave", ri, "%@")
+		s.eventOf("+promoted-slave", ri)
 		s.failAt(crashAfterPromotion)
-		s.eventf("+failover-state-reconf-slaves", m, "%@")
+		s.eventOf("+failover-state-reconf-slaves", m)
 		s.forceHello(m)
 		return
 	}
 	wait := s.periods.publish * 4 // time for a newer configuration to come
 	if !ri.is(instPromoted) && s.looksSane(m) && s.upFor(ri, wait) && s.now()-ri.roleReportedAt > wait {
 		s.sendReplicaOf(ri, &m.addr)
-		s.eventf("+convert-to-slave", ri, "%@")
+		s.eventOf("+convert-to-slave", ri)
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Sentinel) checkFollows(ri *instance) {
 	wait := m.failoverTimeout
 	if s.looksSane(m) && s.upFor(ri, wait) && s.now()-ri.replicaConfChange > wait {
 		s.sendReplicaOf(ri, &m.addr)
-		s.eventf("+fix-slave-config", ri, "%@")
+		s.eventOf("+fix-slave-config", ri)
 	}
 }
 
@@ -164,13 +164,13 @@ func (s *Sentinel) checkReconfigured(ri *instance) {
 		if to.sameHost(ri.masterHost) && to.port == ri.masterPort {
 			ri.flags &^= instReconfSent
 			ri.flags |= instReconfInProgress
-			s.eventf("+slave-reconf-inprog", ri, "%@")
+			s.eventOf("+slave-reconf-inprog", ri)
 		}
 	}
 	if ri.is(instReconfInProgress) && ri.masterLinkUp {
 		ri.flags &^= instReconfInProgress
 		ri.flags |= instReconfDone
-		s.eventf("+slave-reconf-done", ri, "%@")
+		s.eventOf("+slave-reconf-done", ri)
 	}
 }
 

@@ -238,7 +238,7 @@ func (s *Sentinel) moveMaster(m *instance, to address) {
 	m.oDownSince, m.sDownSince = 0, 0
 	for _, addr := range replicas {
 		if r, bad := s.newInstance(instReplica, "", addr, m); bad == "" {
-			s.eventf("+slave", r, "%@")
+			s.eventOf("+slave", r)
 		}
 	}
 	s.flush()

@@ -19,7 +19,7 @@ func (s *Sentinel) runSet(c *engine.Call) resp.Value {
 			if bad != "" {
 				return resp.Err(bad)
 			}
-			s.eventf("+set", m, "%@ "+shown)
+			s.eventOf("+set", m, shown)
 			args = args[used:]
 		}
 		return resp.OK
