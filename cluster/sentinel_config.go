@@ -48,7 +48,8 @@ type savedSentinel struct {
 
 // savedMaster is a master in the configuration file.
 type savedMaster struct {
-	settings  instance // name, quorum, times, password …: only those fields are read
+	settings
+	name      string
 	addr      address
 	replicas  []address
 	sentinels []savedPeer
@@ -68,8 +69,8 @@ func (s *Sentinel) flush() {
 	}
 	saved := savedSentinel{epoch: s.epoch, options: s.options}
 	for _, m := range s.masters {
-		one := savedMaster{settings: *m, addr: m.currentAddress()}
-		one.settings.renamed = slices.Clone(m.renamed)
+		one := savedMaster{settings: m.settings, name: m.name, addr: m.currentAddress()}
+		one.renamed = slices.Clone(m.renamed)
 		for _, r := range m.replicas {
 			addr := r.addr
 			if addr.same(one.addr) { // it is written as the master, and the master in its place
@@ -89,15 +90,12 @@ func (s *Sentinel) flush() {
 func (s *Sentinel) load(saved savedSentinel) {
 	s.epoch, s.options, s.masters = saved.epoch, saved.options, nil
 	for _, one := range saved.masters {
-		m, bad := s.newInstance(instMaster, one.settings.name, one.addr, nil)
+		m, bad := s.newInstance(instMaster, one.name, one.addr, nil)
 		if bad != "" {
 			panic("cluster: sentinel: a bad configuration was saved: " + bad)
 		}
-		from := &one.settings
-		m.quorum, m.downAfter, m.failoverTimeout = from.quorum, from.downAfter, from.failoverTimeout
-		m.parallelSyncs, m.rebootDownAfter = from.parallelSyncs, from.rebootDownAfter
-		m.password, m.user, m.renamed = from.password, from.user, slices.Clone(from.renamed)
-		m.configEpoch, m.leaderEpoch = from.configEpoch, from.leaderEpoch
+		m.settings = one.settings
+		m.renamed = slices.Clone(one.renamed)
 		for _, addr := range one.replicas {
 			_, _ = s.newInstance(instReplica, "", addr, m) // the same one twice is one
 		}

@@ -10,54 +10,60 @@ import (
 // is never.
 // Source: sentinelRedisInstance of Redis 7.0.
 type instance struct {
-	flags       instanceFlags
-	name        string // a replica's is "host:port", a Sentinel's its id
-	runID       string // "" until known
-	configEpoch uint64 // of a master: when its address was agreed on
-	addr        address
-	link        *instanceLink
+	settings
+	flags instanceFlags
+	name  string // a replica's is "host:port", a Sentinel's its id
+	runID string // "" until known
+	addr  address
+	link  *instanceLink
 
 	lastPublished     int64 // hello to it
 	lastHello         int64 // from it, of a Sentinel
 	lastMasterDownAt  int64 // its answer to is-master-down-by-addr
 	sDownSince        int64
 	oDownSince        int64
-	downAfter         int64 // milliseconds
-	rebootDownAfter   int64 // milliseconds; 0: a reboot is no reason
 	rebootSince       int64
-	infoAt            int64 // when INFO was last read
+	infoAt            int64  // when INFO was last read
+	info              string // the last INFO
+	infoKnown         bool
 	roleReported      instanceFlags
 	roleReportedAt    int64
-	replicaConfChange int64 // when it last named another master
+	replicaConfChange int64     // when it last named another master
+	master            *instance // of a replica or a Sentinel
+	leader            string    // whom this Sentinel voted for; of a Sentinel: whom that one did; "": nobody
 
 	// Of a master:
 	replicas, sentinels instances
-	quorum              int64
-	parallelSyncs       int64
-	password, user      string
-	renamed             []renamedCommand
+	failoverEpoch       uint64
+	failover            failoverState
+	failoverChanged     int64
+	failoverStarted     int64
+	delayLogged         int64 // the failoverStarted for which the delay was logged
+	promotedReplica     *instance
 
 	// Of a replica:
-	master          *instance // of a Sentinel, too
-	masterLinkDown  int64     // for how long its link is down, in milliseconds
-	priority        int64
-	announced       bool
-	reconfSentAt    int64
-	masterHost      string // that it follows, as it says; "" until known
-	masterPort      int
-	masterLinkUp    bool
-	offset          int64
-	info            string // the last INFO
-	infoKnown       bool
-	leader          string // of a master: whom this Sentinel voted for; of a Sentinel: whom it voted for; "" is nobody
-	leaderEpoch     uint64 // of that vote
-	failoverEpoch   uint64
-	failover        failoverState
-	failoverChanged int64
-	failoverStarted int64
-	failoverTimeout int64 // milliseconds
-	delayLogged     int64 // the failoverStarted for which the delay was logged
-	promotedReplica *instance
+	masterLinkDown int64 // for how long its link is down, in milliseconds
+	priority       int64
+	announced      bool
+	reconfSentAt   int64
+	masterHost     string // that it follows, as it says; "" until known
+	masterPort     int
+	masterLinkUp   bool
+	offset         int64
+}
+
+// settings are what the configuration file has of a master, but for its name and address.
+// Times are in milliseconds.
+type settings struct {
+	configEpoch     uint64 // when its address was agreed on
+	leaderEpoch     uint64 // of the vote for its leader; of a Sentinel: of that one's vote
+	quorum          int64
+	downAfter       int64 // of any instance
+	rebootDownAfter int64 // 0: a reboot is no reason
+	failoverTimeout int64
+	parallelSyncs   int64
+	user, password  string
+	renamed         []renamedCommand
 }
 
 // renamedCommand is what a command is called on a master and its replicas.
@@ -155,11 +161,13 @@ func (s *Sentinel) newInstance(
 	}
 	now := s.now()
 	ri = &instance{
+		settings: settings{
+			downAfter: s.periods.downAfter, failoverTimeout: s.periods.failoverTimeout, parallelSyncs: 1,
+		},
 		flags: kind, name: name, addr: addr, master: owner, link: s.newLink(),
 		lastPublished: now, lastHello: now, lastMasterDownAt: now,
-		downAfter: s.periods.downAfter, failoverTimeout: s.periods.failoverTimeout,
 		roleReported: kind & (instMaster | instReplica), roleReportedAt: now, replicaConfChange: now,
-		parallelSyncs: 1, priority: defaultPriority, announced: true,
+		priority: defaultPriority, announced: true,
 	}
 	if owner != nil {
 		ri.downAfter = owner.downAfter
