@@ -28,9 +28,7 @@ func (d *Database) do(args ...string) resp.Value {
 	d.node.servers.top.Settle()
 	v, err := d.node.n.CommandIn(d.index, args...)
 	d.node.servers.top.Settle()
-	if err != nil {
-		d.t().Fatalf("minikvtest: %v", err)
-	}
+	d.node.servers.check(err)
 	return v
 }
 

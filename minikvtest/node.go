@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"minikv/cluster"
@@ -278,5 +277,3 @@ func (n *Node) Info(field string) string {
 	n.t().Fatalf("minikvtest: INFO has no field %q", field)
 	return ""
 }
-
-func (n *Node) t() testing.TB { return n.servers.t }
