@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func (net *busNet) agree(limit time.Duration, out ...ID) {
 		var first *busNode
 		for _, m := range net.members {
 			b := net.bus(m.ID())
-			if m.dead || contains(out, m.ID()) {
+			if m.dead || slices.Contains(out, m.ID()) {
 				continue
 			}
 			if b.state != clusterOK {
@@ -36,15 +37,6 @@ func (net *busNet) agree(limit time.Duration, out ...ID) {
 		}
 		return true
 	})
-}
-
-func contains(list []ID, id ID) bool {
-	for _, one := range list {
-		if one == id {
-			return true
-		}
-	}
-	return false
 }
 
 func TestLayoutIsAWorkingCluster(t *testing.T) {

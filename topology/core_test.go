@@ -26,7 +26,7 @@ func inside(t *testing.T, n *Node) *client {
 	conn, err := n.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &client{t: t, node: n, conn: conn, in: newReader(conn)}
+	return &client{t: t, node: n, conn: conn}
 }
 
 // send sends a command without waiting for a reply.

@@ -106,7 +106,7 @@ func (g *golden) client(name string) *client {
 		conn, err := g.dial(name)
 		require.NoError(g.t, err)
 		g.t.Cleanup(func() { _ = conn.Close() })
-		g.clients[name] = &client{t: g.t, conn: conn, in: newReader(conn)}
+		g.clients[name] = &client{t: g.t, conn: conn}
 	}
 	return g.clients[name]
 }

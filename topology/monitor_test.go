@@ -58,7 +58,7 @@ func TestSilentReplicaOutsideIsSentAway(t *testing.T) {
 	outside := dial(t, top.Node("m1"))
 	outside.send("PSYNC ? -1")
 	require.NoError(t, outside.conn.SetDeadline(time.Now().Add(30*time.Second)))
-	_, err := io.Copy(io.Discard, outside.in)
+	_, err := io.Copy(io.Discard, outside.conn)
 	require.NoError(t, err)
 	require.Equal(t, "PONG", dial(t, top.Node("m1")).do("PING"))
 }
@@ -77,7 +77,7 @@ func TestReplicasOutsideLeaveWithTheHistory(t *testing.T) {
 		m1.eventually("INFO replication", "connected_slaves:1")
 		require.Equal(t, "OK", m1.do(command))
 		require.NoError(t, outside.conn.SetDeadline(time.Now().Add(30*time.Second)))
-		_, err := io.Copy(io.Discard, outside.in)
+		_, err := io.Copy(io.Discard, outside.conn)
 		require.NoError(t, err)
 		m1.eventually("INFO replication", "connected_slaves:0")
 	}

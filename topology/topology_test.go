@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"os"
@@ -25,7 +24,6 @@ type client struct {
 	t    *testing.T
 	node *Node
 	conn net.Conn
-	in   *bufio.Reader
 	buf  []byte
 }
 
@@ -34,10 +32,8 @@ func dial(t *testing.T, n *Node) *client {
 	conn, err := net.DialTimeout("tcp", n.Address(), 5*time.Second)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &client{t: t, node: n, conn: conn, in: newReader(conn)}
+	return &client{t: t, node: n, conn: conn}
 }
-
-func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReader(conn) }
 
 const patience = 20 * time.Second // a machine can be busy with something else
 
@@ -61,7 +57,7 @@ func (c *client) read() (string, error) {
 			return resp.Describe(v), nil
 		}
 		part := make([]byte, 4096)
-		got, err := c.in.Read(part)
+		got, err := c.conn.Read(part)
 		if err != nil {
 			return "", err
 		}
@@ -90,7 +86,7 @@ func (c *client) eventually(line, text string) {
 		if err != nil {
 			if conn, err := net.Dial("tcp", c.node.Address()); err == nil {
 				c.t.Cleanup(func() { _ = conn.Close() })
-				c.conn, c.in, c.buf = conn, newReader(conn), nil
+				c.conn, c.buf = conn, nil
 			}
 		}
 	}
