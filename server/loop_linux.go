@@ -86,7 +86,7 @@ func (s *Server) serveSockets(from net.Listener) (served bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	<-s.closed
+	<-s.life.Done()
 	return true, ErrClosed
 }
 

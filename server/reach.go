@@ -20,8 +20,8 @@ func (s *Server) Reach(host string, port int, timeout time.Duration) (engine.Pee
 	if port < 0 {
 		return nil, fmt.Errorf("server: reach %q: no port %d", host, port)
 	}
-	dialer := net.Dialer{Timeout: timeout, Cancel: s.closed}
-	socket, err := dialer.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(port&0xffff)))
+	dialer := net.Dialer{Timeout: timeout}
+	socket, err := dialer.DialContext(s.life, "tcp", net.JoinHostPort(host, strconv.Itoa(port&0xffff)))
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EHOSTUNREACH):
 		return nil, engine.ErrRefused

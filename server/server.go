@@ -67,7 +67,8 @@ type Server struct {
 
 	shutdown chan struct{} // closed when a client's SHUTDOWN was accepted
 	closing  atomic.Bool
-	closed   chan struct{}  // closed by Close
+	life     context.Context // ends with Close
+	end      context.CancelFunc
 	running  sync.WaitGroup // accept loops, connections
 
 	mu   sync.Mutex
@@ -87,9 +88,9 @@ func New(cfg Config) *Server {
 		gate:     newGate(),
 		conns:    map[*engine.Session]*conn{},
 		shutdown: make(chan struct{}),
-		closed:   make(chan struct{}),
 		open:     map[closer]struct{}{},
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.timer = time.AfterFunc(time.Hour, s.tick)
 	s.timer.Stop()
 	s.machine = cfg.Machine(s.limit)
@@ -193,9 +194,8 @@ func (s *Server) ShutdownRequested() <-chan struct{} { return s.shutdown }
 // their goroutines. What a frozen machine was asked to do is not done any more.
 // It may be called more than once.
 func (s *Server) Close() {
-	if !s.closing.Swap(true) {
-		close(s.closed)
-	}
+	s.closing.Store(true)
+	s.end()
 	s.Thaw()
 	s.mu.Lock()
 	for c := range s.open {

@@ -47,7 +47,7 @@ type treated struct {
 // connection's any more.
 func (c *conn) outside(t *treated) bool {
 	if t.Wait != nil {
-		t.done = t.Wait(c.server.closed)
+		t.done = t.Wait(c.server.life.Done())
 	}
 	if t.Answer == nil {
 		return true
