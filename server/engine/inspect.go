@@ -14,7 +14,7 @@ func (n *Node) KeysOf(cmd [][]byte) [][]byte {
 		return nil
 	}
 	row, bad := n.lookup(cmd)
-	if bad != "" {
+	if bad != "" || !row.accepts(len(cmd)) {
 		return nil
 	}
 	keys, ok := row.keys(cmd)
