@@ -28,17 +28,13 @@ var zsetAlgebraCommands = []Command{
 		Groups: "write sortedset slow", Run: runZUnionStore},
 }
 
-// storedKeys are destination numkeys key [key ...]. With a count that is no
-// integer, they come in another order, as in Redis.
+// storedKeys are destination numkeys key [key ...]; the destination comes last, as in Redis.
 var storedKeys = Keys{First: 1, Last: 1, Step: 1, Find: func(args [][]byte) ([][]byte, bool) {
-	keys, ok := numberedKeys(2).Find(args)
+	keys, _ := numberedKeys(2).Find(args)
 	if len(keys) == 0 {
 		return nil, false
 	}
-	if _, isInt := parseInt(args[2]); !isInt {
-		return slices.Concat(keys, args[1:2]), true
-	}
-	return append([][]byte{args[1]}, keys...), ok
+	return slices.Concat(keys, args[1:2]), true
 }}
 
 // algebraOptions are what follows the keys.
