@@ -13,18 +13,16 @@ var sentinelMode = engine.NewMode("sentinel",
 	[]string{"ACL", "AUTH", "CLIENT", "COMMAND", "HELLO", "INFO", "PING", "PSUBSCRIBE", "PUBLISH", "PUNSUBSCRIBE",
 		"ROLE", "SHUTDOWN", "SUBSCRIBE", "UNSUBSCRIBE"},
 	[]engine.Command{{
-		Name: "SENTINEL", Arity: -2, Flags: engine.Admin, Groups: sentinelGroups, Sub: sentinelRows(),
+		Name: "SENTINEL", Arity: -2, Flags: engine.Admin, Sub: sentinelRows(),
 	}})
-
-const sentinelGroups = "admin slow dangerous"
 
 // sentinelRows are the subcommands of SENTINEL in the table.
 func sentinelRows() []engine.Command {
 	var rows []engine.Command
 	for _, one := range sentinelCommands {
-		row := engine.Command{Name: one.name, Arity: one.arity, Flags: engine.Admin, Groups: sentinelGroups}
+		row := engine.Command{Name: one.name, Arity: one.arity, Flags: engine.Admin}
 		if one.name == "HELP" {
-			row.Flags, row.Groups = engine.Loading|engine.Stale, "slow"
+			row.Flags = engine.Loading | engine.Stale
 		}
 		rows = append(rows, row)
 	}

@@ -49,16 +49,37 @@ func addACLCommands(list []*aclCommand, rows []Command) []*aclCommand {
 			}
 		}
 		if cmd == nil {
-			cmd = &aclCommand{name: row.full, row: row.row, groups: groupsOf(row.Groups)}
+			cmd = &aclCommand{name: row.full, row: row.row, groups: row.groups}
 			list = append(list, cmd)
 		}
 		for j := range row.Sub {
 			sub := &row.Sub[j]
 			cmd.subs = append(cmd.subs,
-				&aclCommand{name: sub.full, row: sub.row, groups: groupsOf(sub.Groups), isSub: true})
+				&aclCommand{name: sub.full, row: sub.row, groups: sub.groups, isSub: true})
 		}
 	}
 	return list
+}
+
+// impliedGroups are the categories that a command is in because of its flags.
+// Source: setImplicitACLCategories of Redis 7.0.
+func (cmd *Command) impliedGroups() commandGroups {
+	names := "slow"
+	if cmd.Flags&Fast != 0 {
+		names = "fast"
+	}
+	if cmd.Flags&ReadOnly != 0 && cmd.Groups != "scripting" {
+		names += " read"
+	}
+	for _, one := range []struct {
+		flag  Flag
+		names string
+	}{{Write, " write"}, {Admin, " admin dangerous"}, {PubSub, " pubsub"}, {Blocking, " blocking"}} {
+		if cmd.Flags&one.flag != 0 {
+			names += one.names
+		}
+	}
+	return groupsOf(names)
 }
 
 // groupsOf are categories that are separated by blanks.

@@ -9,25 +9,20 @@ import (
 
 // ACL and its subcommands, https://redis.io/docs/latest/commands/acl/
 
-const (
-	aclAdmin       = Admin | NoScript | Loading | Stale
-	aclAdminGroups = "admin slow dangerous"
-)
-
 var aclCommands = []Command{
-	{Name: "CAT", Arity: -2, Flags: NoScript | Loading | Stale, Groups: "slow", Run: runACLCat},
-	{Name: "DELUSER", Arity: -3, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLDelUser},
-	{Name: "DRYRUN", Arity: -4, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLDryRun},
-	{Name: "GENPASS", Arity: -2, Flags: NoScript | Loading | Stale, Groups: "slow", Run: runACLGenPass},
-	{Name: "GETUSER", Arity: 3, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLGetUser},
-	help("ACL", "slow", aclHelp),
-	{Name: "LIST", Arity: 2, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLList},
-	{Name: "LOAD", Arity: 2, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLLoad},
-	{Name: "LOG", Arity: -2, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLLog},
-	{Name: "SAVE", Arity: 2, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLSave},
-	{Name: "SETUSER", Arity: -3, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLSetUser},
-	{Name: "USERS", Arity: 2, Flags: aclAdmin, Groups: aclAdminGroups, Run: runACLUsers},
-	{Name: "WHOAMI", Arity: 2, Flags: NoScript | Loading | Stale, Groups: "slow", Run: runACLWhoAmI},
+	{Name: "CAT", Arity: -2, Flags: NoScript | Loading | Stale, Run: runACLCat},
+	{Name: "DELUSER", Arity: -3, Flags: administering, Run: runACLDelUser},
+	{Name: "DRYRUN", Arity: -4, Flags: administering, Run: runACLDryRun},
+	{Name: "GENPASS", Arity: -2, Flags: NoScript | Loading | Stale, Run: runACLGenPass},
+	{Name: "GETUSER", Arity: 3, Flags: administering, Run: runACLGetUser},
+	help("ACL", "", aclHelp),
+	{Name: "LIST", Arity: 2, Flags: administering, Run: runACLList},
+	{Name: "LOAD", Arity: 2, Flags: administering, Run: runACLLoad},
+	{Name: "LOG", Arity: -2, Flags: administering, Run: runACLLog},
+	{Name: "SAVE", Arity: 2, Flags: administering, Run: runACLSave},
+	{Name: "SETUSER", Arity: -3, Flags: administering, Run: runACLSetUser},
+	{Name: "USERS", Arity: 2, Flags: administering, Run: runACLUsers},
+	{Name: "WHOAMI", Arity: 2, Flags: NoScript | Loading | Stale, Run: runACLWhoAmI},
 }
 
 // runACLWhoAmI is ACL WHOAMI.

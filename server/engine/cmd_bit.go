@@ -11,20 +11,13 @@ import (
 // BITFIELD is in cmd_bitfield.go.
 
 var bitCommands = []Command{
-	{Name: "BITCOUNT", Arity: -2, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read bitmap slow", Run: runBitCount},
-	{Name: "BITFIELD", Arity: -2, Flags: Write | DenyOOM, Keys: oneKey(1),
-		Groups: "write bitmap slow", Run: runBitField},
-	{Name: "BITFIELD_RO", Arity: -2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read bitmap fast", Run: runBitFieldRO},
-	{Name: "BITOP", Arity: -4, Flags: Write | DenyOOM, Keys: keyRange(2, -1, 1),
-		Groups: "write bitmap slow", Run: runBitOp},
-	{Name: "BITPOS", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read bitmap slow", Run: runBitPos},
-	{Name: "GETBIT", Arity: 3, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "read bitmap fast", Run: runGetBit},
-	{Name: "SETBIT", Arity: 4, Flags: Write | DenyOOM, Keys: oneKey(1),
-		Groups: "write bitmap slow", Run: runSetBit},
+	{Name: "BITCOUNT", Arity: -2, Flags: ReadOnly, Groups: "bitmap", Run: runBitCount},
+	{Name: "BITFIELD", Arity: -2, Flags: Write | DenyOOM, Groups: "bitmap", Run: runBitField},
+	{Name: "BITFIELD_RO", Arity: -2, Flags: ReadOnly | Fast, Groups: "bitmap", Run: runBitFieldRO},
+	{Name: "BITOP", Arity: -4, Flags: Write | DenyOOM, Groups: "bitmap", Run: runBitOp},
+	{Name: "BITPOS", Arity: -3, Flags: ReadOnly, Groups: "bitmap", Run: runBitPos},
+	{Name: "GETBIT", Arity: 3, Flags: ReadOnly | Fast, Groups: "bitmap", Run: runGetBit},
+	{Name: "SETBIT", Arity: 4, Flags: Write | DenyOOM, Groups: "bitmap", Run: runSetBit},
 }
 
 const (

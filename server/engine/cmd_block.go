@@ -12,22 +12,14 @@ import (
 // reaches replicas as its relative that does not wait.
 
 var blockingCommands = []Command{
-	{Name: "BLMOVE", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keyRange(1, 2, 1),
-		Groups: "write list slow blocking", Run: runBLMove},
-	{Name: "BLMPOP", Arity: -5, Flags: Write | Blocking | MovableKeys, Keys: numberedKeys(2),
-		Groups: "write list slow blocking", Run: runBLMPop},
-	{Name: "BLPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: keyRange(1, -2, 1),
-		Groups: "write list slow blocking", Run: runBLPop},
-	{Name: "BRPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: keyRange(1, -2, 1),
-		Groups: "write list slow blocking", Run: runBRPop},
-	{Name: "BRPOPLPUSH", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keyRange(1, 2, 1),
-		Groups: "write list slow blocking", Run: runBRPopLPush},
-	{Name: "BZMPOP", Arity: -5, Flags: Write | Blocking | MovableKeys, Keys: numberedKeys(2),
-		Groups: "write sortedset slow blocking", Run: runBZMPop},
-	{Name: "BZPOPMAX", Arity: -3, Flags: Write | NoScript | Blocking | Fast, Keys: keyRange(1, -2, 1),
-		Groups: "write sortedset fast blocking", Run: runBZPopMax},
-	{Name: "BZPOPMIN", Arity: -3, Flags: Write | NoScript | Blocking | Fast, Keys: keyRange(1, -2, 1),
-		Groups: "write sortedset fast blocking", Run: runBZPopMin},
+	{Name: "BLMOVE", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking, Groups: "list", Run: runBLMove},
+	{Name: "BLMPOP", Arity: -5, Flags: Write | Blocking, Groups: "list", Run: runBLMPop},
+	{Name: "BLPOP", Arity: -3, Flags: Write | NoScript | Blocking, Groups: "list", Run: runBLPop},
+	{Name: "BRPOP", Arity: -3, Flags: Write | NoScript | Blocking, Groups: "list", Run: runBRPop},
+	{Name: "BRPOPLPUSH", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking, Groups: "list", Run: runBRPopLPush},
+	{Name: "BZMPOP", Arity: -5, Flags: Write | Blocking, Groups: "sortedset", Run: runBZMPop},
+	{Name: "BZPOPMAX", Arity: -3, Flags: Write | NoScript | Blocking | Fast, Groups: "sortedset", Run: runBZPopMax},
+	{Name: "BZPOPMIN", Arity: -3, Flags: Write | NoScript | Blocking | Fast, Groups: "sortedset", Run: runBZPopMin},
 }
 
 // runBLPop is BLPOP key [key ...] timeout, in seconds.

@@ -9,29 +9,25 @@ import (
 
 // CLIENT and its subcommands, https://redis.io/docs/latest/commands/client/
 
-const (
-	clientPlain = NoScript | Loading | Stale
-	clientAdmin = Admin | NoScript | Loading | Stale
-	adminGroups = "admin slow dangerous connection"
-)
+const clientPlain = NoScript | Loading | Stale
 
 var clientCommands = []Command{
-	{Name: "CACHING", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientCaching},
-	{Name: "GETNAME", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetName},
-	{Name: "GETREDIR", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientGetRedir},
-	{Name: "ID", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientID},
-	{Name: "INFO", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientInfo},
-	{Name: "KILL", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientKill},
-	{Name: "LIST", Arity: -2, Flags: clientAdmin, Groups: adminGroups, Run: runClientList},
-	{Name: "NO-EVICT", Arity: 3, Flags: clientAdmin, Groups: adminGroups, Run: runClientNoEvict},
-	{Name: "PAUSE", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientPause},
-	{Name: "REPLY", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientReply},
-	{Name: "SETNAME", Arity: 3, Flags: clientPlain, Groups: "slow connection", Run: runClientSetName},
-	{Name: "TRACKING", Arity: -3, Flags: clientPlain, Groups: "slow connection", Run: runClientTracking},
-	{Name: "TRACKINGINFO", Arity: 2, Flags: clientPlain, Groups: "slow connection", Run: runClientTrackingInfo},
-	{Name: "UNBLOCK", Arity: -3, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnblock},
-	{Name: "UNPAUSE", Arity: 2, Flags: clientAdmin, Groups: adminGroups, Run: runClientUnpause},
-	help("CLIENT", "slow connection", clientHelp),
+	{Name: "CACHING", Arity: 3, Flags: clientPlain, Groups: "connection", Run: runClientCaching},
+	{Name: "GETNAME", Arity: 2, Flags: clientPlain, Groups: "connection", Run: runClientGetName},
+	{Name: "GETREDIR", Arity: 2, Flags: clientPlain, Groups: "connection", Run: runClientGetRedir},
+	{Name: "ID", Arity: 2, Flags: clientPlain, Groups: "connection", Run: runClientID},
+	{Name: "INFO", Arity: 2, Flags: clientPlain, Groups: "connection", Run: runClientInfo},
+	{Name: "KILL", Arity: -3, Flags: administering, Groups: "connection", Run: runClientKill},
+	{Name: "LIST", Arity: -2, Flags: administering, Groups: "connection", Run: runClientList},
+	{Name: "NO-EVICT", Arity: 3, Flags: administering, Groups: "connection", Run: runClientNoEvict},
+	{Name: "PAUSE", Arity: -3, Flags: administering, Groups: "connection", Run: runClientPause},
+	{Name: "REPLY", Arity: 3, Flags: clientPlain, Groups: "connection", Run: runClientReply},
+	{Name: "SETNAME", Arity: 3, Flags: clientPlain, Groups: "connection", Run: runClientSetName},
+	{Name: "TRACKING", Arity: -3, Flags: clientPlain, Groups: "connection", Run: runClientTracking},
+	{Name: "TRACKINGINFO", Arity: 2, Flags: clientPlain, Groups: "connection", Run: runClientTrackingInfo},
+	{Name: "UNBLOCK", Arity: -3, Flags: administering, Groups: "connection", Run: runClientUnblock},
+	{Name: "UNPAUSE", Arity: 2, Flags: administering, Groups: "connection", Run: runClientUnpause},
+	help("CLIENT", "connection", clientHelp),
 }
 
 // runClientGetName is CLIENT GETNAME.

@@ -6,12 +6,11 @@ import "minikv/internal/resp"
 // https://redis.io/docs/latest/commands/?group=cluster
 
 var clusterCommands = []Command{
-	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "fast connection", Run: runAsking},
-	{Name: "CLUSTER", Arity: -2, Groups: "slow", Sub: clusterSubcommands},
-	{Name: "MIGRATE", Arity: -6, Flags: Write | MovableKeys, Keys: keysOf(3, migrateRefs),
-		Groups: "keyspace write slow dangerous", Run: orAlone(runMigrateAlone)},
-	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadOnly},
-	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runReadWrite},
+	{Name: "ASKING", Arity: 1, Flags: Fast, Groups: "connection", Run: runAsking},
+	{Name: "CLUSTER", Arity: -2, Sub: clusterSubcommands},
+	{Name: "MIGRATE", Arity: -6, Flags: Write, Groups: "keyspace dangerous", Run: orAlone(runMigrateAlone)},
+	{Name: "READONLY", Arity: 1, Flags: Loading | Stale | Fast, Groups: "connection", Run: runReadOnly},
+	{Name: "READWRITE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "connection", Run: runReadWrite},
 }
 
 const clusterAdmin = Admin | Stale | NoAsyncLoading
@@ -28,7 +27,7 @@ var clusterSubcommands = []Command{
 	ofCluster("FLUSHSLOTS", 2, clusterAdmin),
 	ofCluster("FORGET", 3, clusterAdmin),
 	ofCluster("GETKEYSINSLOT", 4, Stale),
-	helpInCluster(help("CLUSTER", "slow", clusterHelp)),
+	helpInCluster(help("CLUSTER", "", clusterHelp)),
 	ofCluster("INFO", 2, Stale),
 	ofCluster("KEYSLOT", 3, Stale),
 	ofCluster("LINKS", 2, Stale),
@@ -48,12 +47,8 @@ var clusterSubcommands = []Command{
 
 // ofCluster is a subcommand of CLUSTER, which the cluster answers.
 func ofCluster(name string, arity int, flags Flag) Command {
-	groups := "slow"
-	if flags&Admin != 0 {
-		groups = "admin slow dangerous"
-	}
 	alone := func(*Call) resp.Value { return resp.Err(errClusterOff) }
-	return Command{Name: name, Arity: arity, Flags: flags, Groups: groups, Run: orAlone(alone)}
+	return Command{Name: name, Arity: arity, Flags: flags, Run: orAlone(alone)}
 }
 
 // helpInCluster lets CLUSTER HELP be refused outside of a cluster, as all of CLUSTER is.

@@ -9,14 +9,13 @@ import (
 // COMMAND and its subcommands, https://redis.io/docs/latest/commands/command/
 
 var commandCommands = []Command{
-	{Name: "COUNT", Arity: 2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandCount},
-	{Name: "DOCS", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandDocs},
-	{Name: "GETKEYS", Arity: -4, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandGetKeys},
-	{Name: "GETKEYSANDFLAGS", Arity: -4, Flags: Loading | Stale, Groups: "slow connection",
-		Run: runCommandGetKeysAndFlags},
-	{Name: "INFO", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandInfo},
-	{Name: "LIST", Arity: -2, Flags: Loading | Stale, Groups: "slow connection", Run: runCommandList},
-	help("COMMAND", "slow connection", commandHelp),
+	{Name: "COUNT", Arity: 2, Flags: Loading | Stale, Groups: "connection", Run: runCommandCount},
+	{Name: "DOCS", Arity: -2, Flags: Loading | Stale, Groups: "connection", Run: runCommandDocs},
+	{Name: "GETKEYS", Arity: -4, Flags: Loading | Stale, Groups: "connection", Run: runCommandGetKeys},
+	{Name: "GETKEYSANDFLAGS", Arity: -4, Flags: Loading | Stale, Groups: "connection", Run: runCommandGetKeysAndFlags},
+	{Name: "INFO", Arity: -2, Flags: Loading | Stale, Groups: "connection", Run: runCommandInfo},
+	{Name: "LIST", Arity: -2, Flags: Loading | Stale, Groups: "connection", Run: runCommandList},
+	help("COMMAND", "connection", commandHelp),
 }
 
 // flagNames are the flags as COMMAND INFO shows them, in its order.
@@ -120,8 +119,8 @@ func runCommandList(c *Call) resp.Value {
 	case is(c.Args[3], "MODULE"):
 		matches = func(*Command) bool { return false }
 	case is(c.Args[3], "ACLCAT"):
-		category := strings.ToLower(string(c.Args[4]))
-		matches = func(cmd *Command) bool { return cmd.inGroup(category) }
+		category := groupOf(string(c.Args[4]))
+		matches = func(cmd *Command) bool { return cmd.groups&category != 0 }
 	case is(c.Args[3], "PATTERN"):
 		pattern := string(c.Args[4])
 		matches = func(cmd *Command) bool { return matchGlobFold(pattern, cmd.full) }
@@ -163,18 +162,6 @@ func (cmd *Command) sub(name string) *Command {
 	return nil
 }
 
-func (cmd *Command) hasKeys() bool { return cmd.Keys.First != 0 || cmd.Keys.Find != nil }
-
-// inGroup reports whether a command belongs to an ACL category.
-func (cmd *Command) inGroup(category string) bool {
-	for group := range strings.FieldsSeq(cmd.Groups) {
-		if group == category {
-			return true
-		}
-	}
-	return false
-}
-
 // tips is what proxies and clients should know of the command.
 func (cmd *Command) tips() resp.Value {
 	list := []resp.Value{}
@@ -193,8 +180,10 @@ func (cmd *Command) info() resp.Value {
 		}
 	}
 	groups := []resp.Value{}
-	for group := range strings.FieldsSeq(cmd.Groups) {
-		groups = append(groups, resp.Simple("@"+group))
+	for i, name := range aclCategories {
+		if cmd.groups&(1<<i) != 0 {
+			groups = append(groups, resp.Simple("@"+name))
+		}
 	}
 	subs := resp.Value{Kind: resp.Set, List: []resp.Value{}}
 	if len(cmd.Sub) > 0 {
@@ -205,7 +194,7 @@ func (cmd *Command) info() resp.Value {
 	}
 	return resp.List(
 		resp.Str(cmd.full), resp.Int(int64(cmd.Arity)), resp.Value{Kind: resp.Set, List: flags},
-		resp.Int(int64(cmd.Keys.First)), resp.Int(int64(cmd.Keys.Last)), resp.Int(int64(cmd.Keys.Step)),
+		resp.Int(int64(cmd.firstKey)), resp.Int(int64(cmd.lastKey)), resp.Int(int64(cmd.keyStep)),
 		resp.Value{Kind: resp.Set, List: groups},
 		cmd.tips(), cmd.describeSpecs(), subs,
 	)

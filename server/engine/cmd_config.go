@@ -10,11 +10,11 @@ import (
 // CONFIG and its subcommands, https://redis.io/docs/latest/commands/config/
 
 var configCommands = []Command{
-	{Name: "GET", Arity: -3, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigGet},
-	{Name: "SET", Arity: -4, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigSet},
-	{Name: "RESETSTAT", Arity: 2, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigResetStat},
-	{Name: "REWRITE", Arity: 2, Flags: clientAdmin, Groups: "admin slow dangerous", Run: runConfigRewrite},
-	help("CONFIG", "slow", configHelp),
+	{Name: "GET", Arity: -3, Flags: administering, Run: runConfigGet},
+	{Name: "SET", Arity: -4, Flags: administering, Run: runConfigSet},
+	{Name: "RESETSTAT", Arity: 2, Flags: administering, Run: runConfigResetStat},
+	{Name: "REWRITE", Arity: 2, Flags: administering, Run: runConfigRewrite},
+	help("CONFIG", "", configHelp),
 }
 
 // runConfigGet is CONFIG GET pattern [pattern ...], in alphabetical order. A

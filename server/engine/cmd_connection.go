@@ -11,14 +11,14 @@ const (
 )
 
 var connectionCommands = []Command{
-	{Name: "PING", Arity: -1, Flags: Fast, Groups: "fast connection", Run: runPing},
-	{Name: "ECHO", Arity: 2, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runEcho},
-	{Name: "SELECT", Arity: 2, Flags: Loading | Stale | Fast, Groups: "fast connection", Run: runSelect},
-	{Name: "QUIT", Arity: -1, Flags: preAuth, Groups: "fast connection", Run: runQuit},
-	{Name: "RESET", Arity: 1, Flags: preAuth, Groups: "fast connection", Run: runReset},
-	{Name: "AUTH", Arity: -2, Flags: preAuth, Groups: "fast connection", Run: runAuth},
-	{Name: "HELLO", Arity: -1, Flags: preAuth, Groups: "fast connection", Run: runHello},
-	{Name: "CLIENT", Arity: -2, Groups: "slow", Sub: clientCommands},
+	{Name: "PING", Arity: -1, Flags: Fast, Groups: "connection", Run: runPing},
+	{Name: "ECHO", Arity: 2, Flags: Loading | Stale | Fast, Groups: "connection", Run: runEcho},
+	{Name: "SELECT", Arity: 2, Flags: Loading | Stale | Fast, Groups: "connection", Run: runSelect},
+	{Name: "QUIT", Arity: -1, Flags: preAuth, Groups: "connection", Run: runQuit},
+	{Name: "RESET", Arity: 1, Flags: preAuth, Groups: "connection", Run: runReset},
+	{Name: "AUTH", Arity: -2, Flags: preAuth, Groups: "connection", Run: runAuth},
+	{Name: "HELLO", Arity: -1, Flags: preAuth, Groups: "connection", Run: runHello},
+	{Name: "CLIENT", Arity: -2, Sub: clientCommands},
 }
 
 var pong = resp.Simple("PONG")

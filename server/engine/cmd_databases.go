@@ -8,12 +8,9 @@ import (
 // COPY, MOVE and SWAPDB.
 
 var databaseCommands = []Command{
-	{Name: "COPY", Arity: -3, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1),
-		Groups: "keyspace write slow", Run: runCopy},
-	{Name: "MOVE", Arity: 3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runMove},
-	{Name: "SWAPDB", Arity: 3, Flags: Write | Fast,
-		Groups: "keyspace write fast dangerous", Run: runSwapDB},
+	{Name: "COPY", Arity: -3, Flags: Write | DenyOOM, Groups: "keyspace", Run: runCopy},
+	{Name: "MOVE", Arity: 3, Flags: Write | Fast, Groups: "keyspace", Run: runMove},
+	{Name: "SWAPDB", Arity: 3, Flags: Write | Fast, Groups: "keyspace dangerous", Run: runSwapDB},
 }
 
 const (

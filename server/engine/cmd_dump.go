@@ -10,11 +10,9 @@ import (
 // Values in Redis's own format, https://redis.io/docs/latest/commands/dump/
 
 var dumpCommands = []Command{
-	{Name: "DUMP", Arity: 2, Flags: ReadOnly, Keys: oneKey(1), Groups: "keyspace read slow", Run: runDump},
-	{Name: "RESTORE", Arity: -4, Flags: Write | DenyOOM, Keys: oneKey(1), Groups: "keyspace write slow dangerous",
-		Run: runRestore},
-	{Name: "RESTORE-ASKING", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: oneKey(1),
-		Groups: "keyspace write slow dangerous", Run: runRestore},
+	{Name: "DUMP", Arity: 2, Flags: ReadOnly, Groups: "keyspace", Run: runDump},
+	{Name: "RESTORE", Arity: -4, Flags: Write | DenyOOM, Groups: "keyspace dangerous", Run: runRestore},
+	{Name: "RESTORE-ASKING", Arity: -4, Flags: Write | DenyOOM | Asking, Groups: "keyspace dangerous", Run: runRestore},
 }
 
 // runDump is DUMP key.

@@ -10,24 +10,15 @@ import (
 // Commands about deadlines, https://redis.io/docs/latest/commands/?group=generic
 
 var expireCommands = []Command{
-	{Name: "EXPIRE", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Fill: runExpire},
-	{Name: "EXPIREAT", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Fill: runExpireAt},
-	{Name: "EXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Fill: runExpireTime},
-	{Name: "PERSIST", Arity: 2, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Run: runPersist},
-	{Name: "PEXPIRE", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Fill: runPExpire},
-	{Name: "PEXPIREAT", Arity: -3, Flags: Write | Fast, Keys: oneKey(1),
-		Groups: "keyspace write fast", Fill: runPExpireAt},
-	{Name: "PEXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Fill: runPExpireTime},
-	{Name: "PTTL", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Fill: runPTTL},
-	{Name: "TTL", Arity: 2, Flags: ReadOnly | Fast, Keys: oneKey(1),
-		Groups: "keyspace read fast", Fill: runTTL},
+	{Name: "EXPIRE", Arity: -3, Flags: Write | Fast, Groups: "keyspace", Fill: runExpire},
+	{Name: "EXPIREAT", Arity: -3, Flags: Write | Fast, Groups: "keyspace", Fill: runExpireAt},
+	{Name: "EXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Groups: "keyspace", Fill: runExpireTime},
+	{Name: "PERSIST", Arity: 2, Flags: Write | Fast, Groups: "keyspace", Run: runPersist},
+	{Name: "PEXPIRE", Arity: -3, Flags: Write | Fast, Groups: "keyspace", Fill: runPExpire},
+	{Name: "PEXPIREAT", Arity: -3, Flags: Write | Fast, Groups: "keyspace", Fill: runPExpireAt},
+	{Name: "PEXPIRETIME", Arity: 2, Flags: ReadOnly | Fast, Groups: "keyspace", Fill: runPExpireTime},
+	{Name: "PTTL", Arity: 2, Flags: ReadOnly | Fast, Groups: "keyspace", Fill: runPTTL},
+	{Name: "TTL", Arity: 2, Flags: ReadOnly | Fast, Groups: "keyspace", Fill: runTTL},
 }
 
 const (

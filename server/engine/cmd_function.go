@@ -8,23 +8,21 @@ import (
 // FUNCTION, its subcommands, and FCALL, https://redis.io/docs/latest/commands/function/
 
 var functionCommands = []Command{
-	{Name: "FCALL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2), Groups: "slow scripting", Fill: runFCall},
-	{Name: "FCALL_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2), Groups: "slow scripting",
-		Fill: runFCall},
-	{Name: "FUNCTION", Arity: -2, Groups: "slow", Sub: functionSubcommands},
+	{Name: "FCALL", Arity: -3, Flags: evaluating, Groups: "scripting", Fill: runFCall},
+	{Name: "FCALL_RO", Arity: -3, Flags: running | ReadOnly, Groups: "scripting", Fill: runFCall},
+	{Name: "FUNCTION", Arity: -2, Sub: functionSubcommands},
 }
 
 var functionSubcommands = []Command{
-	{Name: "DELETE", Arity: 3, Flags: Write | NoScript, Groups: "write slow scripting", Run: runFunctionDelete},
-	{Name: "DUMP", Arity: 2, Flags: NoScript, Groups: "slow scripting", Run: runFunctionDump},
-	{Name: "FLUSH", Arity: -2, Flags: Write | NoScript, Groups: "write slow scripting", Run: runFunctionFlush},
-	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runFunctionKill},
-	{Name: "LIST", Arity: -2, Flags: NoScript, Groups: "slow scripting", Run: runFunctionList},
-	{Name: "LOAD", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "write slow scripting", Run: runFunctionLoad},
-	{Name: "RESTORE", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "write slow scripting",
-		Run: runFunctionRestore},
-	{Name: "STATS", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runFunctionStats},
-	help("FUNCTION", "slow scripting", functionHelp),
+	{Name: "DELETE", Arity: 3, Flags: Write | NoScript, Groups: "scripting", Run: runFunctionDelete},
+	{Name: "DUMP", Arity: 2, Flags: NoScript, Groups: "scripting", Run: runFunctionDump},
+	{Name: "FLUSH", Arity: -2, Flags: Write | NoScript, Groups: "scripting", Run: runFunctionFlush},
+	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "scripting", Run: runFunctionKill},
+	{Name: "LIST", Arity: -2, Flags: NoScript, Groups: "scripting", Run: runFunctionList},
+	{Name: "LOAD", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "scripting", Run: runFunctionLoad},
+	{Name: "RESTORE", Arity: -3, Flags: Write | DenyOOM | NoScript, Groups: "scripting", Run: runFunctionRestore},
+	{Name: "STATS", Arity: 2, Flags: NoScript | AllowBusy, Groups: "scripting", Run: runFunctionStats},
+	help("FUNCTION", "scripting", functionHelp),
 }
 
 // runFCall is FCALL or FCALL_RO function numkeys [key ...] [arg ...].

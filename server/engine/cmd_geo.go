@@ -12,20 +12,16 @@ import (
 // Geo commands, https://redis.io/docs/latest/commands/?group=geo
 
 var geoCommands = []Command{
-	{Name: "GEOADD", Arity: -5, Flags: Write | DenyOOM, Keys: oneKey(1), Groups: "write geo slow", Run: runGeoAdd},
-	{Name: "GEODIST", Arity: -4, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoDist},
-	{Name: "GEOHASH", Arity: -2, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoHash},
-	{Name: "GEOPOS", Arity: -2, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoPos},
-	{Name: "GEORADIUS", Arity: -6, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, storedRadiusRefs),
-		Groups: "write geo slow", Run: runGeoRadius},
-	{Name: "GEORADIUSBYMEMBER", Arity: -5, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, storedRadiusRefs),
-		Groups: "write geo slow", Run: runGeoRadius},
-	{Name: "GEORADIUSBYMEMBER_RO", Arity: -5, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow",
-		Run: runGeoRadius},
-	{Name: "GEORADIUS_RO", Arity: -6, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoRadius},
-	{Name: "GEOSEARCH", Arity: -7, Flags: ReadOnly, Keys: oneKey(1), Groups: "read geo slow", Run: runGeoSearch},
-	{Name: "GEOSEARCHSTORE", Arity: -8, Flags: Write | DenyOOM, Keys: keyRange(1, 2, 1), Groups: "write geo slow",
-		Run: runGeoSearch},
+	{Name: "GEOADD", Arity: -5, Flags: Write | DenyOOM, Groups: "geo", Run: runGeoAdd},
+	{Name: "GEODIST", Arity: -4, Flags: ReadOnly, Groups: "geo", Run: runGeoDist},
+	{Name: "GEOHASH", Arity: -2, Flags: ReadOnly, Groups: "geo", Run: runGeoHash},
+	{Name: "GEOPOS", Arity: -2, Flags: ReadOnly, Groups: "geo", Run: runGeoPos},
+	{Name: "GEORADIUS", Arity: -6, Flags: Write | DenyOOM, Groups: "geo", Run: runGeoRadius},
+	{Name: "GEORADIUSBYMEMBER", Arity: -5, Flags: Write | DenyOOM, Groups: "geo", Run: runGeoRadius},
+	{Name: "GEORADIUSBYMEMBER_RO", Arity: -5, Flags: ReadOnly, Groups: "geo", Run: runGeoRadius},
+	{Name: "GEORADIUS_RO", Arity: -6, Flags: ReadOnly, Groups: "geo", Run: runGeoRadius},
+	{Name: "GEOSEARCH", Arity: -7, Flags: ReadOnly, Groups: "geo", Run: runGeoSearch},
+	{Name: "GEOSEARCHSTORE", Arity: -8, Flags: Write | DenyOOM, Groups: "geo", Run: runGeoSearch},
 }
 
 // parseGeoPoint reads a longitude and a latitude.

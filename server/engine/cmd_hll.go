@@ -11,15 +11,11 @@ import (
 // HyperLogLog commands, https://redis.io/docs/latest/commands/?group=hyperloglog
 
 var hllCommands = []Command{
-	{Name: "PFADD", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: oneKey(1),
-		Groups: "write hyperloglog fast", Run: runPFAdd},
-	{Name: "PFCOUNT", Arity: -2, Flags: ReadOnly | MayReplicate, Keys: keyRange(1, -1, 1),
-		Groups: "read hyperloglog slow", Run: runPFCount},
-	{Name: "PFDEBUG", Arity: 3, Flags: Write | DenyOOM | Admin, Keys: oneKey(2),
-		Groups: "write hyperloglog admin slow dangerous", Run: runPFDebug},
-	{Name: "PFMERGE", Arity: -2, Flags: Write | DenyOOM, Keys: keyRange(1, -1, 1),
-		Groups: "write hyperloglog slow", Run: runPFMerge},
-	{Name: "PFSELFTEST", Arity: 1, Flags: Admin, Groups: "hyperloglog admin slow dangerous", Run: runPFSelfTest},
+	{Name: "PFADD", Arity: -2, Flags: Write | DenyOOM | Fast, Groups: "hyperloglog", Run: runPFAdd},
+	{Name: "PFCOUNT", Arity: -2, Flags: ReadOnly | MayReplicate, Groups: "hyperloglog", Run: runPFCount},
+	{Name: "PFDEBUG", Arity: 3, Flags: Write | DenyOOM | Admin, Groups: "hyperloglog", Run: runPFDebug},
+	{Name: "PFMERGE", Arity: -2, Flags: Write | DenyOOM, Groups: "hyperloglog", Run: runPFMerge},
+	{Name: "PFSELFTEST", Arity: 1, Flags: Admin, Groups: "hyperloglog", Run: runPFSelfTest},
 }
 
 const (

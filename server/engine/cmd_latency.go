@@ -10,19 +10,15 @@ import (
 
 // LATENCY and its subcommands, https://redis.io/docs/latest/commands/latency/
 
-const latencyGroups = "admin slow dangerous"
-
 var latencyCommands = []Command{
-	{Name: "DOCTOR", Arity: 2, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyDoctor},
-	{Name: "GRAPH", Arity: 3, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyGraph},
-	{Name: "HISTOGRAM", Arity: -2, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyHistogram},
-	{Name: "HISTORY", Arity: 3, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyHistory},
-	{Name: "LATEST", Arity: 2, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyLatest},
-	{Name: "RESET", Arity: -2, Flags: latencyFlags, Groups: latencyGroups, Run: runLatencyReset},
-	help("LATENCY", "slow", latencyHelp),
+	{Name: "DOCTOR", Arity: 2, Flags: administering, Run: runLatencyDoctor},
+	{Name: "GRAPH", Arity: 3, Flags: administering, Run: runLatencyGraph},
+	{Name: "HISTOGRAM", Arity: -2, Flags: administering, Run: runLatencyHistogram},
+	{Name: "HISTORY", Arity: 3, Flags: administering, Run: runLatencyHistory},
+	{Name: "LATEST", Arity: 2, Flags: administering, Run: runLatencyLatest},
+	{Name: "RESET", Arity: -2, Flags: administering, Run: runLatencyReset},
+	help("LATENCY", "", latencyHelp),
 }
-
-const latencyFlags = Admin | NoScript | Loading | Stale
 
 // runLatencyHistory is LATENCY HISTORY event.
 func runLatencyHistory(c *Call) resp.Value {

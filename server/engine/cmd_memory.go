@@ -10,13 +10,12 @@ import (
 // MEMORY and its subcommands, https://redis.io/docs/latest/commands/memory/
 
 var memoryCommands = []Command{
-	{Name: "DOCTOR", Arity: 2, Groups: "slow", Run: runMemoryDoctor},
-	{Name: "MALLOC-STATS", Arity: 2, Groups: "slow", Run: runMemoryMallocStats},
-	{Name: "PURGE", Arity: 2, Groups: "slow", Run: runMemoryPurge},
-	{Name: "STATS", Arity: 2, Groups: "slow", Run: runMemoryStats},
-	{Name: "USAGE", Arity: -3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read slow", uncounted: true,
-		Run: runMemoryUsage},
-	help("MEMORY", "slow", memoryHelp),
+	{Name: "DOCTOR", Arity: 2, Run: runMemoryDoctor},
+	{Name: "MALLOC-STATS", Arity: 2, Run: runMemoryMallocStats},
+	{Name: "PURGE", Arity: 2, Run: runMemoryPurge},
+	{Name: "STATS", Arity: 2, Run: runMemoryStats},
+	{Name: "USAGE", Arity: -3, Flags: ReadOnly, uncounted: true, Run: runMemoryUsage},
+	help("MEMORY", "", memoryHelp),
 }
 
 // runMemoryUsage is MEMORY USAGE key [SAMPLES count]. Strings have the size

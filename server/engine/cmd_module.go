@@ -8,11 +8,11 @@ import "minikv/internal/resp"
 const moduleLoad = Admin | NoScript | NoAsyncLoading | Protected
 
 var moduleCommands = []Command{
-	{Name: "LIST", Arity: 2, Flags: Admin | NoScript, Groups: dangerousGroups, Run: runModuleList},
-	{Name: "LOAD", Arity: -3, Flags: moduleLoad, Groups: dangerousGroups, Run: runModuleLoad},
-	{Name: "LOADEX", Arity: -3, Flags: moduleLoad, Groups: dangerousGroups, Run: runModuleLoad},
-	{Name: "UNLOAD", Arity: 3, Flags: moduleLoad, Groups: dangerousGroups, Run: runModuleUnload},
-	help("MODULE", "slow", moduleHelp),
+	{Name: "LIST", Arity: 2, Flags: Admin | NoScript, Run: runModuleList},
+	{Name: "LOAD", Arity: -3, Flags: moduleLoad, Run: runModuleLoad},
+	{Name: "LOADEX", Arity: -3, Flags: moduleLoad, Run: runModuleLoad},
+	{Name: "UNLOAD", Arity: 3, Flags: moduleLoad, Run: runModuleUnload},
+	help("MODULE", "", moduleHelp),
 }
 
 // runModuleList is MODULE LIST.

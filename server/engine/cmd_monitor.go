@@ -10,8 +10,7 @@ import (
 // MONITOR, https://redis.io/docs/latest/commands/monitor/
 
 var monitorCommands = []Command{
-	{Name: "MONITOR", Arity: 1, Flags: Admin | NoScript | Loading | Stale,
-		Groups: "admin slow dangerous", Run: runMonitor},
+	{Name: "MONITOR", Arity: 1, Flags: administering, Run: runMonitor},
 }
 
 // runMonitor is MONITOR: the session is shown every command from now on.

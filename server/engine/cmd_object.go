@@ -11,15 +11,11 @@ import (
 // OBJECT and its subcommands, https://redis.io/docs/latest/commands/object/
 
 var objectCommands = []Command{
-	{Name: "ENCODING", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
-		Run: runObjectEncoding},
-	{Name: "FREQ", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
-		Run: runObjectFreq},
-	{Name: "IDLETIME", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
-		Run: runObjectIdleTime},
-	{Name: "REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "keyspace read slow", uncounted: true,
-		Run: runObjectRefCount},
-	help("OBJECT", "keyspace slow", objectHelp),
+	{Name: "ENCODING", Arity: 3, Flags: ReadOnly, Groups: "keyspace", uncounted: true, Run: runObjectEncoding},
+	{Name: "FREQ", Arity: 3, Flags: ReadOnly, Groups: "keyspace", uncounted: true, Run: runObjectFreq},
+	{Name: "IDLETIME", Arity: 3, Flags: ReadOnly, Groups: "keyspace", uncounted: true, Run: runObjectIdleTime},
+	{Name: "REFCOUNT", Arity: 3, Flags: ReadOnly, Groups: "keyspace", uncounted: true, Run: runObjectRefCount},
+	help("OBJECT", "keyspace", objectHelp),
 }
 
 const switching = " Please note that when switching between policies at runtime LRU and LFU data " +

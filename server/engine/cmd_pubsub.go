@@ -7,33 +7,29 @@ import "minikv/internal/resp"
 const subscribing = PubSub | NoScript | Loading | Stale
 
 var pubsubCommands = []Command{
-	{Name: "SUBSCRIBE", Arity: -2, Flags: subscribing, Groups: "pubsub slow", Run: runSubscribe(&channelKind)},
-	{Name: "UNSUBSCRIBE", Arity: -1, Flags: subscribing, Groups: "pubsub slow", Run: runUnsubscribe(&channelKind)},
-	{Name: "PSUBSCRIBE", Arity: -2, Flags: subscribing, Groups: "pubsub slow", Run: runSubscribe(&patternKind)},
-	{Name: "PUNSUBSCRIBE", Arity: -1, Flags: subscribing, Groups: "pubsub slow", Run: runUnsubscribe(&patternKind)},
-	{Name: "SSUBSCRIBE", Arity: -2, Flags: subscribing, Keys: keyRange(1, -1, 1), Groups: "pubsub slow",
-		Run: runSubscribe(&shardKind)},
-	{Name: "SUNSUBSCRIBE", Arity: -1, Flags: subscribing, Keys: keyRange(1, -1, 1), Groups: "pubsub slow",
-		Run: runUnsubscribe(&shardKind)},
-	{Name: "PUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Groups: "pubsub fast",
-		Fill: fillOrAlone(runPublish)},
-	{Name: "SPUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Keys: oneKey(1),
-		Groups: "pubsub fast", Fill: fillOrAlone(runSPublish)},
-	{Name: "PUBSUB", Arity: -2, Groups: "slow", Sub: pubsubSubcommands},
+	{Name: "SUBSCRIBE", Arity: -2, Flags: subscribing, Run: runSubscribe(&channelKind)},
+	{Name: "UNSUBSCRIBE", Arity: -1, Flags: subscribing, Run: runUnsubscribe(&channelKind)},
+	{Name: "PSUBSCRIBE", Arity: -2, Flags: subscribing, Run: runSubscribe(&patternKind)},
+	{Name: "PUNSUBSCRIBE", Arity: -1, Flags: subscribing, Run: runUnsubscribe(&patternKind)},
+	{Name: "SSUBSCRIBE", Arity: -2, Flags: subscribing, Run: runSubscribe(&shardKind)},
+	{Name: "SUNSUBSCRIBE", Arity: -1, Flags: subscribing, Run: runUnsubscribe(&shardKind)},
+	{Name: "PUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Fill: fillOrAlone(runPublish)},
+	{Name: "SPUBLISH", Arity: 3, Flags: PubSub | Loading | Stale | Fast | MayReplicate, Fill: fillOrAlone(runSPublish)},
+	{Name: "PUBSUB", Arity: -2, Sub: pubsubSubcommands},
 }
 
 var pubsubSubcommands = []Command{
-	{Name: "CHANNELS", Arity: -2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
+	{Name: "CHANNELS", Arity: -2, Flags: PubSub | Loading | Stale,
 		Run: func(c *Call) resp.Value { return c.listChannels(c.Node.pubsub.channels) }},
-	{Name: "SHARDCHANNELS", Arity: -2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
+	{Name: "SHARDCHANNELS", Arity: -2, Flags: PubSub | Loading | Stale,
 		Run: func(c *Call) resp.Value { return c.listChannels(c.Node.pubsub.shards) }},
-	{Name: "NUMSUB", Arity: -2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
+	{Name: "NUMSUB", Arity: -2, Flags: PubSub | Loading | Stale,
 		Run: func(c *Call) resp.Value { return c.countSubscribers(c.Node.pubsub.channels) }},
-	{Name: "SHARDNUMSUB", Arity: -2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
+	{Name: "SHARDNUMSUB", Arity: -2, Flags: PubSub | Loading | Stale,
 		Run: func(c *Call) resp.Value { return c.countSubscribers(c.Node.pubsub.shards) }},
-	{Name: "NUMPAT", Arity: 2, Flags: PubSub | Loading | Stale, Groups: "pubsub slow",
+	{Name: "NUMPAT", Arity: 2, Flags: PubSub | Loading | Stale,
 		Run: func(c *Call) resp.Value { return resp.Int(int64(len(c.Node.pubsub.patterns))) }},
-	help("PUBSUB", "slow", pubsubHelp),
+	help("PUBSUB", "", pubsubHelp),
 }
 
 // runSubscribe is SUBSCRIBE, PSUBSCRIBE or SSUBSCRIBE name [name ...]. The

@@ -8,19 +8,16 @@ import (
 // of whoever has them; a node alone has no replicas, and masters do not answer it.
 
 var replicationCommands = []Command{
-	{Name: "FAILOVER", Arity: -1, Flags: replAdmin, Groups: dangerousGroups, Run: orAlone(runFailoverAlone)},
-	{Name: "PSYNC", Arity: -3, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Groups: dangerousGroups, Run: runPsync},
-	{Name: "REPLCONF", Arity: -1, Flags: replAdmin | Loading | AllowBusy, Groups: dangerousGroups, Run: runReplConf},
-	{Name: "REPLICAOF", Arity: 3, Flags: replAdmin | NoAsyncLoading, Groups: dangerousGroups,
-		Run: orAlone(runReplicaOfAlone)},
-	{Name: "SLAVEOF", Arity: 3, Flags: replAdmin | NoAsyncLoading, Groups: dangerousGroups,
-		Run: orAlone(runReplicaOfAlone)},
-	{Name: "SYNC", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Groups: dangerousGroups, Run: runPsync},
+	{Name: "FAILOVER", Arity: -1, Flags: replAdmin, Run: orAlone(runFailoverAlone)},
+	{Name: "PSYNC", Arity: -3, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Run: runPsync},
+	{Name: "REPLCONF", Arity: -1, Flags: replAdmin | Loading | AllowBusy, Run: runReplConf},
+	{Name: "REPLICAOF", Arity: 3, Flags: replAdmin | NoAsyncLoading, Run: orAlone(runReplicaOfAlone)},
+	{Name: "SLAVEOF", Arity: 3, Flags: replAdmin | NoAsyncLoading, Run: orAlone(runReplicaOfAlone)},
+	{Name: "SYNC", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Run: runPsync},
 }
 
 const (
-	replAdmin       = Admin | NoScript | Stale
-	dangerousGroups = "admin slow dangerous"
+	replAdmin = Admin | NoScript | Stale
 )
 
 // FailoverRequest is what FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds] asks for.

@@ -8,11 +8,10 @@ import (
 // gives it, in the format that redis-server loads, and nothing is ever read back.
 
 var saveCommands = []Command{
-	{Name: "BGREWRITEAOF", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading, Groups: dangerousGroups,
-		Run: runBgRewriteAOF},
-	{Name: "BGSAVE", Arity: -1, Flags: Admin | NoScript | NoAsyncLoading, Groups: dangerousGroups, Run: runBgSave},
-	{Name: "LASTSAVE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runLastSave},
-	{Name: "SAVE", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Groups: dangerousGroups, Run: runSave},
+	{Name: "BGREWRITEAOF", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading, Run: runBgRewriteAOF},
+	{Name: "BGSAVE", Arity: -1, Flags: Admin | NoScript | NoAsyncLoading, Run: runBgSave},
+	{Name: "LASTSAVE", Arity: 1, Flags: Loading | Stale | Fast, Groups: "admin dangerous", Run: runLastSave},
+	{Name: "SAVE", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading | NoMulti, Run: runSave},
 }
 
 // runSave is SAVE.

@@ -13,14 +13,10 @@ import (
 // from the first call to the last is returned; see datastore's scan.go.
 
 var scanCommands = []Command{
-	{Name: "HSCAN", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read hash slow", Run: runHScan},
-	{Name: "SCAN", Arity: -2, Flags: ReadOnly, anyKeys: true,
-		Groups: "keyspace read slow", Run: runScan},
-	{Name: "SSCAN", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read set slow", Run: runSScan},
-	{Name: "ZSCAN", Arity: -3, Flags: ReadOnly, Keys: oneKey(1),
-		Groups: "read sortedset slow", Run: runZScan},
+	{Name: "HSCAN", Arity: -3, Flags: ReadOnly, Groups: "hash", Run: runHScan},
+	{Name: "SCAN", Arity: -2, Flags: ReadOnly, anyKeys: true, Groups: "keyspace", Run: runScan},
+	{Name: "SSCAN", Arity: -3, Flags: ReadOnly, Groups: "set", Run: runSScan},
+	{Name: "ZSCAN", Arity: -3, Flags: ReadOnly, Groups: "sortedset", Run: runZScan},
 }
 
 const errCursor = "ERR invalid cursor"

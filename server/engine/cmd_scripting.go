@@ -6,28 +6,24 @@ import "minikv/internal/resp"
 
 // What runs scripts or functions has these flags.
 const (
-	running    = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys
+	running    = NoScript | Stale | SkipMonitor | NoMandatoryKeys
 	evaluating = running | MayReplicate // if it may write
 )
 
 var scriptingCommands = []Command{
-	{Name: "EVAL", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
-		Groups: "slow scripting", script: true, Fill: runEval},
-	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Keys: numberedKeys(2),
-		Groups: "slow scripting", script: true, Fill: runEvalSHA},
-	{Name: "EVAL_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", script: true, Fill: runEval},
-	{Name: "EVALSHA_RO", Arity: -3, Flags: running | ReadOnly, Keys: numberedKeys(2),
-		Groups: "slow scripting", script: true, Fill: runEvalSHA},
-	{Name: "SCRIPT", Arity: -2, Groups: "slow", Sub: scriptSubcommands},
+	{Name: "EVAL", Arity: -3, Flags: evaluating, Groups: "scripting", script: true, Fill: runEval},
+	{Name: "EVALSHA", Arity: -3, Flags: evaluating, Groups: "scripting", script: true, Fill: runEvalSHA},
+	{Name: "EVAL_RO", Arity: -3, Flags: running | ReadOnly, Groups: "scripting", script: true, Fill: runEval},
+	{Name: "EVALSHA_RO", Arity: -3, Flags: running | ReadOnly, Groups: "scripting", script: true, Fill: runEvalSHA},
+	{Name: "SCRIPT", Arity: -2, Sub: scriptSubcommands},
 }
 
 var scriptSubcommands = []Command{
-	{Name: "LOAD", Arity: 3, Flags: NoScript | Stale, Groups: "slow scripting", Run: runScriptLoad},
-	{Name: "EXISTS", Arity: -3, Flags: NoScript, Groups: "slow scripting", Run: runScriptExists},
-	{Name: "FLUSH", Arity: -2, Flags: NoScript, Groups: "slow scripting", Run: runScriptFlush},
-	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "slow scripting", Run: runScriptKill},
-	help("SCRIPT", "slow scripting", scriptHelp),
+	{Name: "LOAD", Arity: 3, Flags: NoScript | Stale, Groups: "scripting", Run: runScriptLoad},
+	{Name: "EXISTS", Arity: -3, Flags: NoScript, Groups: "scripting", Run: runScriptExists},
+	{Name: "FLUSH", Arity: -2, Flags: NoScript, Groups: "scripting", Run: runScriptFlush},
+	{Name: "KILL", Arity: 2, Flags: NoScript | AllowBusy, Groups: "scripting", Run: runScriptKill},
+	help("SCRIPT", "scripting", scriptHelp),
 }
 
 // runEval is EVAL or EVAL_RO script numkeys [key ...] [arg ...].

@@ -10,23 +10,20 @@ import (
 // and, from group generic, WAIT.
 
 var serverCommands = []Command{
-	{Name: "ACL", Arity: -2, Groups: "slow", Sub: aclCommands},
-	{Name: "COMMAND", Arity: -1, Flags: Loading | Stale, Groups: "slow connection",
-		Run: runCommand, Sub: commandCommands},
-	{Name: "CONFIG", Arity: -2, Groups: "slow", Sub: configCommands},
-	{Name: "DEBUG", Arity: -2, Flags: Admin | NoScript | Loading | Stale | Protected, Groups: "admin slow dangerous",
-		Run: runDebug},
-	{Name: "INFO", Arity: -1, Flags: Loading | Stale, Groups: "slow dangerous", Run: runInfo},
-	{Name: "LATENCY", Arity: -2, Groups: "slow", Sub: latencyCommands},
-	{Name: "LOLWUT", Arity: -1, Flags: ReadOnly | Fast, Groups: "read fast", Run: runLolwut},
-	{Name: "MEMORY", Arity: -2, Groups: "slow", Sub: memoryCommands},
-	{Name: "MODULE", Arity: -2, Groups: "slow", Sub: moduleCommands},
-	{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast, Groups: "admin fast dangerous", Run: runRole},
-	{Name: "SHUTDOWN", Arity: -1, Flags: Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
-		Groups: "admin slow dangerous", Run: runShutdown},
-	{Name: "SLOWLOG", Arity: -2, Groups: "slow", Sub: slowlogCommands},
-	{Name: "TIME", Arity: 1, Flags: Loading | Stale | Fast, Groups: "fast", Run: runTime},
-	{Name: "WAIT", Arity: 3, Flags: NoScript, Groups: "slow connection", Run: runWait},
+	{Name: "ACL", Arity: -2, Sub: aclCommands},
+	{Name: "COMMAND", Arity: -1, Flags: Loading | Stale, Groups: "connection", Run: runCommand, Sub: commandCommands},
+	{Name: "CONFIG", Arity: -2, Sub: configCommands},
+	{Name: "DEBUG", Arity: -2, Flags: administering | Protected, Run: runDebug},
+	{Name: "INFO", Arity: -1, Flags: Loading | Stale, Groups: "dangerous", Run: runInfo},
+	{Name: "LATENCY", Arity: -2, Sub: latencyCommands},
+	{Name: "LOLWUT", Arity: -1, Flags: ReadOnly | Fast, Run: runLolwut},
+	{Name: "MEMORY", Arity: -2, Sub: memoryCommands},
+	{Name: "MODULE", Arity: -2, Sub: moduleCommands},
+	{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast, Groups: "admin dangerous", Run: runRole},
+	{Name: "SHUTDOWN", Arity: -1, Flags: administering | NoMulti | AllowBusy, Run: runShutdown},
+	{Name: "SLOWLOG", Arity: -2, Sub: slowlogCommands},
+	{Name: "TIME", Arity: 1, Flags: Loading | Stale | Fast, Run: runTime},
+	{Name: "WAIT", Arity: 3, Flags: NoScript, Groups: "connection", Run: runWait},
 }
 
 // runTime is TIME: the running clock, in a script as well.

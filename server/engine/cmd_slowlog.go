@@ -10,13 +10,11 @@ import (
 
 // SLOWLOG and its subcommands, https://redis.io/docs/latest/commands/slowlog/
 
-const slowlogGroups = "admin slow dangerous"
-
 var slowlogCommands = []Command{
-	{Name: "GET", Arity: -2, Flags: Admin | Loading | Stale, Groups: slowlogGroups, Run: runSlowlogGet},
-	{Name: "LEN", Arity: 2, Flags: Admin | Loading | Stale, Groups: slowlogGroups, Run: runSlowlogLen},
-	{Name: "RESET", Arity: 2, Flags: Admin | Loading | Stale, Groups: slowlogGroups, Run: runSlowlogReset},
-	help("SLOWLOG", "slow", slowlogHelp),
+	{Name: "GET", Arity: -2, Flags: Admin | Loading | Stale, Run: runSlowlogGet},
+	{Name: "LEN", Arity: 2, Flags: Admin | Loading | Stale, Run: runSlowlogLen},
+	{Name: "RESET", Arity: 2, Flags: Admin | Loading | Stale, Run: runSlowlogReset},
+	help("SLOWLOG", "", slowlogHelp),
 }
 
 // slowlog is the commands that took long, by the monotonic clock.

@@ -12,10 +12,8 @@ import (
 // SORT, https://redis.io/docs/latest/commands/sort/
 
 var sortCommands = []Command{
-	{Name: "SORT", Arity: -2, Flags: Write | DenyOOM | MovableKeys, Keys: keysOf(1, sortRefs),
-		Groups: "write set sortedset list slow dangerous", Run: runSort},
-	{Name: "SORT_RO", Arity: -2, Flags: ReadOnly | MovableKeys, Keys: oneKey(1),
-		Groups: "read set sortedset list slow dangerous", Run: runSortRO},
+	{Name: "SORT", Arity: -2, Flags: Write | DenyOOM, Groups: "set sortedset list dangerous", Run: runSort},
+	{Name: "SORT_RO", Arity: -2, Flags: ReadOnly, Groups: "set sortedset list dangerous", Run: runSortRO},
 }
 
 // sortOptions are what follows the key of SORT.

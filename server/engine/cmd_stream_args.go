@@ -236,28 +236,3 @@ func (o *streamOptions) applyLimit(c *Call, add bool, limit int64, limited bool)
 	}
 	return ""
 }
-
-// streamsKeys finds the keys of XREAD and XREADGROUP: the first half of what
-// follows STREAMS. Without it, or with halves that are unequal, there are none.
-// Source: xreadGetKeys of Redis 7.0.
-var streamsKeys = Keys{Find: findStreams}
-
-func findStreams(args [][]byte) (keys [][]byte, ok bool) {
-	for i := 1; i < len(args); i++ {
-		switch {
-		case is(args[i], "STREAMS"):
-			rest := args[i+1:]
-			if len(rest)%2 != 0 {
-				return nil, false
-			}
-			return rest[:len(rest)/2], len(rest) > 0
-		case is(args[i], "BLOCK"), is(args[i], "COUNT"):
-			i++
-		case is(args[i], "GROUP"):
-			i += 2
-		case !is(args[i], "NOACK"):
-			return nil, false
-		}
-	}
-	return nil, false
-}

@@ -8,15 +8,12 @@ import (
 // XGROUP and its subcommands, https://redis.io/docs/latest/commands/xgroup/
 
 var xgroupCommands = []Command{
-	{Name: "CREATE", Arity: -5, Flags: Write | DenyOOM, Keys: oneKey(2), Groups: "write stream slow",
-		Run: runXGroupCreate},
-	{Name: "CREATECONSUMER", Arity: 5, Flags: Write | DenyOOM, Keys: oneKey(2), Groups: "write stream slow",
-		Run: runXGroupCreateConsumer},
-	{Name: "DELCONSUMER", Arity: 5, Flags: Write, Keys: oneKey(2), Groups: "write stream slow",
-		Run: runXGroupDelConsumer},
-	{Name: "DESTROY", Arity: 4, Flags: Write, Keys: oneKey(2), Groups: "write stream slow", Run: runXGroupDestroy},
-	{Name: "SETID", Arity: -5, Flags: Write, Keys: oneKey(2), Groups: "write stream slow", Run: runXGroupSetID},
-	help("XGROUP", "stream slow", xgroupHelp),
+	{Name: "CREATE", Arity: -5, Flags: Write | DenyOOM, Groups: "stream", Run: runXGroupCreate},
+	{Name: "CREATECONSUMER", Arity: 5, Flags: Write | DenyOOM, Groups: "stream", Run: runXGroupCreateConsumer},
+	{Name: "DELCONSUMER", Arity: 5, Flags: Write, Groups: "stream", Run: runXGroupDelConsumer},
+	{Name: "DESTROY", Arity: 4, Flags: Write, Groups: "stream", Run: runXGroupDestroy},
+	{Name: "SETID", Arity: -5, Flags: Write, Groups: "stream", Run: runXGroupSetID},
+	help("XGROUP", "stream", xgroupHelp),
 }
 
 const errNoStream = "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use " +

@@ -8,10 +8,10 @@ import (
 // XINFO and its subcommands, https://redis.io/docs/latest/commands/xinfo/
 
 var xinfoCommands = []Command{
-	{Name: "CONSUMERS", Arity: 4, Flags: ReadOnly, Keys: oneKey(2), Groups: "read stream slow", Run: runXInfoConsumers},
-	{Name: "GROUPS", Arity: 3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read stream slow", Run: runXInfoGroups},
-	{Name: "STREAM", Arity: -3, Flags: ReadOnly, Keys: oneKey(2), Groups: "read stream slow", Run: runXInfoStream},
-	help("XINFO", "stream slow", xinfoHelp),
+	{Name: "CONSUMERS", Arity: 4, Flags: ReadOnly, Groups: "stream", Run: runXInfoConsumers},
+	{Name: "GROUPS", Arity: 3, Flags: ReadOnly, Groups: "stream", Run: runXInfoGroups},
+	{Name: "STREAM", Arity: -3, Flags: ReadOnly, Groups: "stream", Run: runXInfoStream},
+	help("XINFO", "stream", xinfoHelp),
 }
 
 // runXInfoConsumers is XINFO CONSUMERS key group.

@@ -12,30 +12,14 @@ import (
 // sorted sets whose scores are 1.
 
 var zsetAlgebraCommands = []Command{
-	{Name: "ZDIFF", Arity: -3, Flags: ReadOnly | MovableKeys, Keys: numberedKeys(1),
-		Groups: "read sortedset slow", Run: runZDiff},
-	{Name: "ZDIFFSTORE", Arity: -4, Flags: Write | DenyOOM | MovableKeys, Keys: storedKeys,
-		Groups: "write sortedset slow", Run: runZDiffStore},
-	{Name: "ZINTER", Arity: -3, Flags: ReadOnly | MovableKeys, Keys: numberedKeys(1),
-		Groups: "read sortedset slow", Run: runZInter},
-	{Name: "ZINTERCARD", Arity: -3, Flags: ReadOnly | MovableKeys, Keys: numberedKeys(1),
-		Groups: "read sortedset slow", Run: runZInterCard},
-	{Name: "ZINTERSTORE", Arity: -4, Flags: Write | DenyOOM | MovableKeys, Keys: storedKeys,
-		Groups: "write sortedset slow", Run: runZInterStore},
-	{Name: "ZUNION", Arity: -3, Flags: ReadOnly | MovableKeys, Keys: numberedKeys(1),
-		Groups: "read sortedset slow", Run: runZUnion},
-	{Name: "ZUNIONSTORE", Arity: -4, Flags: Write | DenyOOM | MovableKeys, Keys: storedKeys,
-		Groups: "write sortedset slow", Run: runZUnionStore},
+	{Name: "ZDIFF", Arity: -3, Flags: ReadOnly, Groups: "sortedset", Run: runZDiff},
+	{Name: "ZDIFFSTORE", Arity: -4, Flags: Write | DenyOOM, Groups: "sortedset", Run: runZDiffStore},
+	{Name: "ZINTER", Arity: -3, Flags: ReadOnly, Groups: "sortedset", Run: runZInter},
+	{Name: "ZINTERCARD", Arity: -3, Flags: ReadOnly, Groups: "sortedset", Run: runZInterCard},
+	{Name: "ZINTERSTORE", Arity: -4, Flags: Write | DenyOOM, Groups: "sortedset", Run: runZInterStore},
+	{Name: "ZUNION", Arity: -3, Flags: ReadOnly, Groups: "sortedset", Run: runZUnion},
+	{Name: "ZUNIONSTORE", Arity: -4, Flags: Write | DenyOOM, Groups: "sortedset", Run: runZUnionStore},
 }
-
-// storedKeys are destination numkeys key [key ...]; the destination comes last, as in Redis.
-var storedKeys = Keys{First: 1, Last: 1, Step: 1, Find: func(args [][]byte) ([][]byte, bool) {
-	keys, _ := numberedKeys(2).Find(args)
-	if len(keys) == 0 {
-		return nil, false
-	}
-	return slices.Concat(keys, args[1:2]), true
-}}
 
 // algebraOptions are what follows the keys.
 type algebraOptions struct {

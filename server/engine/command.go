@@ -31,13 +31,13 @@ const (
 	NoAsyncLoading
 	NoMulti
 	AllowBusy
-	MovableKeys
+	MovableKeys // where they stand depends on the arguments; of rows it follows from their specifications
 	NoMandatoryKeys
 	Protected // refused unless the configuration allows it: DEBUG, MODULE LOAD
 )
 
 // Command is one row of the command table. What every call needs stands
-// together at its beginning.
+// together at its beginning. What a row does not say prepare finds out.
 type Command struct {
 	Run     func(c *Call) resp.Value
 	Fill    func(c *Call, reply *resp.Value) // instead of Run: sets the reply, which costs less
@@ -48,7 +48,7 @@ type Command struct {
 	lookups lookups // made by lookupsOf
 
 	script    bool // EVAL and its relatives
-	plain     bool // scripts may call it, and it touches nothing but keys and channels; made by prepare
+	plain     bool // scripts may call it, and it touches nothing but keys and channels
 	anyKeys   bool // it may remove any key that has expired: SCAN
 	uncounted bool // it counts its keys itself, or not at all: OBJECT
 
@@ -56,17 +56,12 @@ type Command struct {
 
 	Name   string // upper case
 	full   string // lower case, with its container's name and '|' in front
-	Keys   Keys
-	specs  []keySpec
-	Groups string // ACL categories as COMMAND INFO lists them, space-separated, without '@'
-}
+	Groups string // ACL categories that do not follow from the flags, space-separated, without '@'
+	groups commandGroups
+	specs  []keySpec // where its keys stand, and what it does with them
 
-// Keys says where a command's keys stand. With a Find function the positions
-// depend on the arguments; First, Last and Step are then what COMMAND INFO
-// shows.
-type Keys struct {
-	First, Last, Step int // positions in the command, the name being 0; Last may be negative: from the end
-	Find              func(args [][]byte) (keys [][]byte, ok bool)
+	firstKey, lastKey, keyStep int // what they say of keys in fixed places; firstKey 0: of none
+	keyCount                   int // where one says how many keys follow; 0: nowhere
 }
 
 // Call is one execution of a command. Handlers parse, check, apply and return
@@ -114,11 +109,8 @@ func slotOf(keys [][]byte) int {
 	return slot.Of(keys[0])
 }
 
-// oneKey is a single key at position first.
-func oneKey(first int) Keys { return Keys{First: first, Last: first, Step: 1} }
-
-// keyRange is keys from position first to last (negative: from the end), every step.
-func keyRange(first, last, step int) Keys { return Keys{First: first, Last: last, Step: step} }
+// administering is the flags of most commands that are an administrator's.
+const administering = Admin | NoScript | Loading | Stale
 
 // container is the lower-case name of the command, or of that whose subcommand it is.
 func (cmd *Command) container() string {

@@ -2,7 +2,7 @@ package engine
 
 import "minikv/internal/resp"
 
-// help is the HELP subcommand of a container.
+// help is the HELP subcommand of a container, in these categories among others.
 func help(name, groups string, lines []string) Command {
 	reply := helpReply(name, lines)
 	return Command{

@@ -17,11 +17,7 @@ func (n *Node) KeysOf(cmd [][]byte) [][]byte {
 	if bad != "" || !row.accepts(len(cmd)) {
 		return nil
 	}
-	keys, ok := row.keys(cmd)
-	if !ok {
-		return nil
-	}
-	return keys
+	return row.keys(cmd)
 }
 
 // MayWrite reports whether a command can change keys: it is flagged so, or runs

@@ -42,14 +42,51 @@ func (cmd *Command) refs(args [][]byte) []keyRef {
 	return cmd.otherRefs(args)
 }
 
-// keysOf finds keys as refs does. COMMAND INFO shows the place of the first.
-func keysOf(first int, refs func(args [][]byte) []keyRef) Keys {
-	return Keys{First: first, Last: first, Step: 1, Find: func(args [][]byte) (keys [][]byte, ok bool) {
-		for _, ref := range refs(args) {
-			keys = append(keys, args[ref.at])
-		}
-		return keys, len(keys) > 0
-	}}
+// keys are the keys among args, found in the shorter way of Redis: in their fixed places,
+// or by what is known of the command. Of arguments that are not well-formed there are none.
+// Source: getKeysFromCommand of Redis 7.0.
+func (cmd *Command) keys(args [][]byte) (keys [][]byte) {
+	switch {
+	case cmd.Flags&MovableKeys == 0:
+		return cmd.placedKeys(args)
+	case cmd.keyCount > 0 && cmd.firstKey == 0:
+		return countedKeys(args, cmd.keyCount)
+	}
+	for _, ref := range cmd.otherRefs(args) {
+		keys = append(keys, args[ref.at])
+	}
+	return keys
+}
+
+// placedKeys are keys in fixed places.
+func (cmd *Command) placedKeys(args [][]byte) (keys [][]byte) {
+	first, last := cmd.firstKey, cmd.lastKey
+	if last < 0 {
+		last += len(args)
+	}
+	switch {
+	case first == 0 || last >= len(args) || last < first:
+		return nil
+	case cmd.keyStep == 1:
+		return args[first : last+1]
+	}
+	for at := first; at <= last; at += cmd.keyStep {
+		keys = append(keys, args[at])
+	}
+	return keys
+}
+
+// countedKeys are as many keys as the argument at count says: what C's atoi makes of it.
+// Source: genericGetKeys of Redis 7.0.
+func countedKeys(args [][]byte, count int) [][]byte {
+	if count >= len(args) {
+		return nil
+	}
+	n := atoi(args[count])
+	if n < 1 || n > len(args)-count-1 {
+		return nil
+	}
+	return args[count+1 : count+1+n]
 }
 
 // specifiesKeys reports whether some arguments of the command are keys.
@@ -147,29 +184,20 @@ func (cmd *Command) otherRefs(args [][]byte) []keyRef {
 	case "georadius", "georadiusbymember":
 		return storedRadiusRefs(args)
 	}
-	for i := range cmd.specs {
-		if spec := &cmd.specs[i]; spec.numbered {
-			return numberedRefs(args, spec.index)
-		}
-	}
-	return nil
+	return cmd.countedRefs(args)
 }
 
-// numberedRefs are as many keys as the argument at count says, and behind them
-// the target if it stands in front of the count.
-func numberedRefs(args [][]byte, count int) (refs []keyRef) {
-	if count >= len(args) {
+// countedRefs are the keys that follow their count, and behind them the target if it
+// stands in front of that.
+func (cmd *Command) countedRefs(args [][]byte) (refs []keyRef) {
+	if cmd.keyCount == 0 {
 		return nil
 	}
-	n := atoi(args[count])
-	if n < 1 || n > len(args)-count-1 {
-		return nil
+	for i := range countedKeys(args, cmd.keyCount) {
+		refs = append(refs, keyRef{at: cmd.keyCount + 1 + i})
 	}
-	for at := count + 1; at <= count+n; at++ {
-		refs = append(refs, keyRef{at: at})
-	}
-	if name := args[0]; len(name) > 5 && is(name[len(name)-5:], "STORE") {
-		refs = append(refs, keyRef{at: 1})
+	if refs != nil && cmd.firstKey > 0 {
+		refs = append(refs, keyRef{at: cmd.firstKey})
 	}
 	return refs
 }
@@ -236,14 +264,28 @@ func migrateRefs(args [][]byte) (refs []keyRef) {
 	return []keyRef{{3, flags}}
 }
 
-// streamRefs are the first half of what follows STREAMS.
+// streamRefs are the first half of what follows STREAMS. Without it, or with halves that are
+// unequal, there are none.
+// Source: xreadGetKeys of Redis 7.0.
 func streamRefs(args [][]byte) (refs []keyRef) {
-	keys, _ := findStreams(args)
-	from := len(args) - 2*len(keys)
-	for i := range keys {
-		refs = append(refs, keyRef{at: from + i})
+	for i := 1; i < len(args); i++ {
+		switch {
+		case is(args[i], "STREAMS"):
+			if more := len(args) - 1 - i; more%2 == 0 {
+				for at := i + 1; at <= i+more/2; at++ {
+					refs = append(refs, keyRef{at: at})
+				}
+			}
+			return refs
+		case is(args[i], "BLOCK"), is(args[i], "COUNT"):
+			i++
+		case is(args[i], "GROUP"):
+			i += 2
+		case !is(args[i], "NOACK"):
+			return nil
+		}
 	}
-	return refs
+	return nil
 }
 
 // storedRadiusRefs are the key, and the last that is stored into.

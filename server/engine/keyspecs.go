@@ -120,6 +120,41 @@ var keySpecTable = []struct{ specs, commands string }{
 	{"not_key 1:-1", "ssubscribe sunsubscribe"},
 }
 
+// specsOf is the specifications of each command, by its full name.
+var specsOf = func() map[string][]keySpec {
+	found := make(map[string][]keySpec)
+	for _, one := range keySpecTable {
+		specs := parseKeySpecs(one.specs)
+		for name := range strings.FieldsSeq(one.commands) {
+			found[name] = specs
+		}
+	}
+	return found
+}()
+
+// placeKeys sums up the specifications of a command: the keys in fixed places as one range
+// (negative: from the end), and whether there are others.
+// Source: populateCommandLegacyRangeSpec of Redis 7.0.
+func (cmd *Command) placeKeys() {
+	for i := range cmd.specs {
+		spec := &cmd.specs[i]
+		if spec.numbered {
+			cmd.keyCount = spec.index
+		}
+		if spec.unknown || spec.numbered || spec.keyword != "" || cmd.lastKey != 0 && cmd.lastKey != spec.index-1 {
+			cmd.Flags |= MovableKeys
+			continue
+		}
+		if cmd.firstKey == 0 {
+			cmd.firstKey, cmd.keyStep = spec.index, spec.step
+		}
+		cmd.lastKey = spec.last
+		if spec.last >= 0 {
+			cmd.lastKey += spec.index
+		}
+	}
+}
+
 // parseKeySpecs reads specifications with commas between them.
 func parseKeySpecs(text string) []keySpec {
 	var specs []keySpec

@@ -22,7 +22,7 @@ const (
 // lookupsOf is how many keys cmd looks up.
 func lookupsOf(cmd *Command) lookups {
 	switch {
-	case cmd.Flags&ReadOnly == 0 || cmd.uncounted || cmd.isReadOnlyEval() || !cmd.hasKeys():
+	case cmd.Flags&ReadOnly == 0 || cmd.uncounted || cmd.isReadOnlyEval() || cmd.specs == nil:
 		return noLookups
 	case cmd.Name == "EXISTS" || cmd.Name == "TOUCH":
 		return countedLookups
@@ -30,7 +30,7 @@ func lookupsOf(cmd *Command) lookups {
 		return wholeLookup
 	case cmd.Name == "HGET", cmd.Name == "HEXISTS", cmd.Name == "ZSCORE", cmd.Name == "LINDEX":
 		return valueLookup
-	case cmd.Keys.Find == nil && cmd.Keys.First == cmd.Keys.Last:
+	case cmd.firstKey > 0 && cmd.firstKey == cmd.lastKey:
 		return oneLookup
 	}
 	return someLookups
@@ -61,9 +61,8 @@ func (c *Call) countLookups(reply *resp.Value) {
 		n.stats.misses += int64(len(c.Args)-1) - reply.Int
 		return
 	}
-	read, _ := c.Cmd.keys(c.Args)
 	refused := reply.Kind == resp.Error
-	for _, key := range read {
+	for _, key := range c.Cmd.keys(c.Args) {
 		if kind := c.DB.LiveKind(key); kind != datastore.None {
 			n.stats.hits++
 			if refused && !c.reads(key, kind) {
@@ -125,7 +124,7 @@ func (c *Call) foundKey(reply *resp.Value) bool {
 	case c.Cmd.lookups == wholeLookup && reply.Kind != resp.Error:
 		return !reply.IsNil() && (reply.Kind != resp.Integer || reply.Int != ttlNoKey)
 	}
-	return c.DB.Exists(c.Args[c.Cmd.Keys.First])
+	return c.DB.Exists(c.Args[c.Cmd.firstKey])
 }
 
 // isSomething reports whether a reply shows that there was a key to read. One that does

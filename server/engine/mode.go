@@ -31,7 +31,7 @@ func NewMode(name string, keep []string, own []Command) *Mode {
 		m.rows = append(m.rows, cmd.handled())
 	}
 	for i := range own {
-		prepare(&own[i])
+		prepare(&own[i], "")
 		m.rows = append(m.rows, own[i].handled())
 	}
 	for i := range m.rows {

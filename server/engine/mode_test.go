@@ -12,7 +12,7 @@ import (
 // handlers answer them.
 func TestMode(t *testing.T) {
 	quiet := NewMode("quiet", []string{"PING", "INFO", "HELLO"}, []Command{
-		{Name: "HUM", Arity: 1, Flags: Fast, Groups: "fast"},
+		{Name: "HUM", Arity: 1, Flags: Fast},
 	})
 	node := New(Config{
 		Clock: &manualClock{wall: goldenStart}, Mode: quiet,

@@ -267,8 +267,8 @@ func (h *scriptHost) writeRefusal(readOnly bool) string {
 
 // slotRefusal keeps a script in a cluster to the keys of one slot of this node.
 func (h *scriptHost) slotRefusal(cmd *Command, args [][]byte) string {
-	keys, ok := cmd.keys(args)
-	if !ok || len(keys) == 0 {
+	keys := cmd.keys(args)
+	if len(keys) == 0 {
 		return ""
 	}
 	c := h.call

@@ -55,48 +55,37 @@ func init() {
 		}
 	}
 	for i := range table {
-		prepare(&table[i])
+		prepare(&table[i], "")
 	}
 	for i := range aclAbsent {
-		prepare(&aclAbsent[i])
+		prepare(&aclAbsent[i], "")
 	}
 	aclTable = addACLCommands(addACLCommands(nil, table), aclAbsent)
-	for _, one := range keySpecTable {
-		specs := parseKeySpecs(one.specs)
-		for name := range strings.FieldsSeq(one.commands) {
-			container, sub, isSub := strings.Cut(name, "|")
-			cmd := byName([]byte(container))
-			if isSub {
-				cmd = cmd.sub(sub)
-			}
-			cmd.specs = specs
-		}
-	}
 }
 
-// prepare fills in what follows from the rows as they are written.
-func prepare(cmd *Command) {
-	cmd.full = strings.ToLower(cmd.Name)
+// prepare fills in what follows from a row as it is written, and from those of its
+// subcommands. before is its container's name with '|', or "".
+func prepare(cmd *Command, before string) {
+	cmd.full = before + strings.ToLower(cmd.Name)
 	if fill := cmd.Fill; fill != nil {
 		cmd.Run = func(c *Call) (reply resp.Value) {
 			fill(c, &reply)
 			return reply
 		}
 	}
-	cmd.letters = lettersOf(cmd)
-	cmd.row = tableRows
+	cmd.specs = specsOf[cmd.full]
+	cmd.placeKeys()
+	cmd.groups = groupsOf(cmd.Groups) | cmd.impliedGroups()
+	cmd.letters = lettersOf(cmd.full)
 	cmd.lookups = lookupsOf(cmd)
-	cmd.plain = cmd.Sub == nil && cmd.Flags&(NoScript|Admin) == 0 && (cmd.hasKeys() || cmd.Flags&PubSub != 0)
+	cmd.plain = cmd.Sub == nil && cmd.Flags&(NoScript|Admin) == 0 && (cmd.specs != nil || cmd.Flags&PubSub != 0)
+	if tableRows == statsPages*len(statsPage{}) {
+		panic("engine: more commands than counters: make statsPages greater")
+	}
+	cmd.row = tableRows
 	tableRows++
 	for i := range cmd.Sub {
-		sub := &cmd.Sub[i]
-		sub.row = tableRows
-		sub.lookups = lookupsOf(sub)
-		tableRows++
-		sub.full = cmd.full + "|" + strings.ToLower(sub.Name)
-	}
-	if tableRows > statsPages*len(statsPage{}) {
-		panic("engine: more commands than counters: make statsPages greater")
+		prepare(&cmd.Sub[i], cmd.full+"|")
 	}
 }
 
@@ -139,13 +128,13 @@ func packed[T ~string | ~[]byte](word T) uint64 {
 // anyCase is the bit that makes a letter lower case, for four of them.
 const anyCase = 0x20202020
 
-// lettersOf is the packed name of cmd, 0 if that cannot be packed.
-func lettersOf(cmd *Command) uint64 {
-	notLetter := func(c rune) bool { return c < 'A' || c > 'Z' }
-	if len(cmd.Name) < 4 || len(cmd.Name) > 8 || strings.ContainsFunc(cmd.Name, notLetter) {
+// lettersOf is a command's full name packed, 0 if it cannot be.
+func lettersOf(full string) uint64 {
+	notLetter := func(c rune) bool { return c < 'a' || c > 'z' }
+	if len(full) < 4 || len(full) > 8 || strings.ContainsFunc(full, notLetter) {
 		return 0
 	}
-	return packed(cmd.Name)
+	return packed(full)
 }
 
 // resolve returns cmd, or the subcommand of it that args name.

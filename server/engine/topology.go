@@ -35,28 +35,23 @@ func (c *Call) redirect() string {
 	if c.Cmd.Name == "EXEC" {
 		return c.redirectQueue()
 	}
-	keys, ok := c.Cmd.keys(c.Args)
-	if !ok || len(keys) == 0 {
-		return ""
-	}
-	return c.routeKeys(keys, c.Cmd)
+	return c.routeKeys(c.Cmd.keys(c.Args), c.Cmd)
 }
 
 // redirectQueue is redirect for all commands of a transaction together.
 func (c *Call) redirectQueue() string {
 	var keys [][]byte
 	for _, queued := range c.Session.tx.queue {
-		more, _ := queued.cmd.keys(queued.args)
-		keys = append(keys, more...)
-	}
-	if len(keys) == 0 {
-		return ""
+		keys = append(keys, queued.cmd.keys(queued.args)...)
 	}
 	return c.routeKeys(keys, c.Cmd)
 }
 
-// routeKeys decides where a command on keys must run: "" is here.
+// routeKeys decides where a command on keys must run: "" is here, as where it has none.
 func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
+	if len(keys) == 0 {
+		return ""
+	}
 	number := slotOf(keys)
 	state := c.Node.cfg.Topology.Slot(number)
 	if state.Owner == "" {
@@ -133,45 +128,4 @@ func (c *Call) routeMoving(
 		return "", true
 	}
 	return "", false
-}
-
-// keys returns the keys among args; ok is false when args are not those of a
-// well-formed command.
-func (cmd *Command) keys(args [][]byte) (keys [][]byte, ok bool) {
-	if cmd.Keys.Find != nil {
-		return cmd.Keys.Find(args)
-	}
-	if cmd.Keys.First == 0 {
-		return nil, true
-	}
-	last := cmd.Keys.Last
-	if last < 0 {
-		last += len(args)
-	}
-	if last >= len(args) || last < cmd.Keys.First {
-		return nil, false
-	}
-	if cmd.Keys.Step == 1 {
-		return args[cmd.Keys.First : last+1], true
-	}
-	for i := cmd.Keys.First; i <= last; i += cmd.Keys.Step {
-		keys = append(keys, args[i])
-	}
-	return keys, true
-}
-
-// numberedKeys finds keys that a count at position count precedes, as EVAL has
-// them: count, key, key, … The count is what C's atoi makes of the word.
-// Source: genericGetKeys of Redis 7.0.
-func numberedKeys(count int) Keys {
-	return Keys{Find: func(args [][]byte) ([][]byte, bool) {
-		if len(args) <= count {
-			return nil, false
-		}
-		n := atoi(args[count])
-		if n < 0 || n > len(args)-count-1 {
-			return nil, false
-		}
-		return args[count+1 : count+1+n], true
-	}}
 }

@@ -143,8 +143,7 @@ func (c *Call) rememberKeys() {
 	if c.Script {
 		reader = &n.calls[n.depth-2]
 	}
-	keys, _ := reader.Cmd.keys(reader.Args)
-	for _, key := range keys {
+	for _, key := range reader.Cmd.keys(reader.Args) {
 		n.tracking.remember(key, s)
 	}
 	n.limitDue()

@@ -10,15 +10,12 @@ import (
 // Transactions, https://redis.io/docs/latest/develop/interact/transactions/
 
 var transactionCommands = []Command{
-	{Name: "MULTI", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "fast transaction",
-		Run: runMulti},
-	{Name: "EXEC", Arity: 1, Flags: NoScript | Loading | Stale | SkipSlowlog, Groups: "slow transaction",
-		Run: runExec},
-	{Name: "DISCARD", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "fast transaction",
+	{Name: "MULTI", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "transaction", Run: runMulti},
+	{Name: "EXEC", Arity: 1, Flags: NoScript | Loading | Stale | SkipSlowlog, Groups: "transaction", Run: runExec},
+	{Name: "DISCARD", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "transaction",
 		Run: runDiscard},
-	{Name: "WATCH", Arity: -2, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Keys: keyRange(1, -1, 1),
-		Groups: "fast transaction", Run: runWatch},
-	{Name: "UNWATCH", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "fast transaction",
+	{Name: "WATCH", Arity: -2, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "transaction", Run: runWatch},
+	{Name: "UNWATCH", Arity: 1, Flags: NoScript | Loading | Stale | Fast | AllowBusy, Groups: "transaction",
 		Run: runUnwatch},
 }
 
