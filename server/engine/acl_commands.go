@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // commandGroups is a set of ACL categories.
 type commandGroups uint32
@@ -11,54 +14,28 @@ var aclCategories = []string{
 	"stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction", "scripting",
 }
 
-// aclCommand is a command or subcommand as rules name it.
-type aclCommand struct {
-	name   string // in full, lower case
-	row    int
-	groups commandGroups
-	isSub  bool
-	subs   []*aclCommand
-}
+// aclAbsent is the subcommand of SCRIPT that a node has not and rules may name all the
+// same, so that categories have the same commands as those of redis-server.
+var aclAbsent = Command{Name: "DEBUG", Groups: "scripting"}
 
-// aclAbsent are the commands of redis-server that a node has not and rules may
-// name all the same, so that categories have the same commands.
-var aclAbsent = []Command{
-	{Name: "SCRIPT", Sub: []Command{{Name: "DEBUG", Groups: "slow scripting"}}},
-}
+// aclTable is the commands that rules may name on nodes that serve keys.
+var aclTable []Command
 
-// aclTable is the commands of nodes that serve keys.
-var aclTable []*aclCommand
+// makeACLTable makes it of the table and what is absent there.
+func makeACLTable() []Command {
+	rows := slices.Clone(table)
+	script := &rows[tableFind["SCRIPT"]]
+	prepare(&aclAbsent, script.full+"|")
+	script.Sub = append(slices.Clip(script.Sub), aclAbsent)
+	return rows
+}
 
 // aclCommands are the commands that rules on this node may name.
-func (n *Node) aclCommands() []*aclCommand {
+func (n *Node) aclCommands() []Command {
 	if n.cfg.Mode != nil {
-		return n.cfg.Mode.acl
+		return n.cfg.Mode.rows
 	}
 	return aclTable
-}
-
-// addACLCommands adds rows to list, where subcommands may be added to a
-// container that is there.
-func addACLCommands(list []*aclCommand, rows []Command) []*aclCommand {
-	for i := range rows {
-		row := &rows[i]
-		var cmd *aclCommand
-		for _, have := range list {
-			if have.name == row.full {
-				cmd = have
-			}
-		}
-		if cmd == nil {
-			cmd = &aclCommand{name: row.full, row: row.row, groups: row.groups}
-			list = append(list, cmd)
-		}
-		for j := range row.Sub {
-			sub := &row.Sub[j]
-			cmd.subs = append(cmd.subs,
-				&aclCommand{name: sub.full, row: sub.row, groups: sub.groups, isSub: true})
-		}
-	}
-	return list
 }
 
 // impliedGroups are the categories that a command is in because of its flags.
@@ -102,16 +79,11 @@ func groupOf(name string) commandGroups {
 }
 
 // find is a command or, with '|', a subcommand by its name in any case, or nil.
-func (r *aclRules) find(name string) *aclCommand {
+func (r *aclRules) find(name string) *Command {
 	name = lowered(name)
-	for _, cmd := range r.commands {
-		if cmd.name == name {
+	for cmd := range eachRow(r.commands) {
+		if cmd.full == name {
 			return cmd
-		}
-		for _, sub := range cmd.subs {
-			if sub.name == name {
-				return sub
-			}
 		}
 	}
 	return nil

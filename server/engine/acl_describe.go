@@ -91,14 +91,11 @@ func (r *aclRules) describeCommands(s *selector) string {
 		r.setGroup(left, 1<<best, s.future)
 		rules = append(rules, sign(!s.future)+"@"+aclCategories[best])
 	}
-	for _, cmd := range r.commands {
+	for cmd := range eachRow(r.commands) {
 		rules = s.describeCommand(cmd, made, rules)
-		for _, sub := range cmd.subs {
-			rules = s.describeCommand(sub, made, rules)
-		}
 		if !s.commands.has(cmd.row) {
 			for _, arg := range s.firstArgsOf(cmd.row) {
-				rules = append(rules, "+"+cmd.name+"|"+arg)
+				rules = append(rules, "+"+cmd.full+"|"+arg)
 			}
 		}
 	}
@@ -106,13 +103,13 @@ func (r *aclRules) describeCommands(s *selector) string {
 }
 
 // describeCommand adds a rule for one command unless those before it do.
-func (s *selector) describeCommand(cmd *aclCommand, made *selector, rules []string) []string {
+func (s *selector) describeCommand(cmd *Command, made *selector, rules []string) []string {
 	allowed := s.commands.has(cmd.row)
 	if allowed == made.commands.has(cmd.row) {
 		return rules
 	}
 	made.set(cmd, allowed)
-	return append(rules, sign(allowed)+cmd.name)
+	return append(rules, sign(allowed)+cmd.full)
 }
 
 // bestCategory is the one that has most commands allowed (or, if not additive,
@@ -134,19 +131,13 @@ func (r *aclRules) bestCategory(s *selector, additive bool, used commandGroups) 
 // count counts the commands of a category that are allowed or not as asked, and
 // the others.
 func (r *aclRules) count(s *selector, group commandGroups, allowed bool) (same, other int) {
-	add := func(cmd *aclCommand) {
+	for cmd := range eachRow(r.commands) {
 		switch {
 		case cmd.groups&group == 0:
 		case s.commands.has(cmd.row) == allowed:
 			same++
 		default:
 			other++
-		}
-	}
-	for _, cmd := range r.commands {
-		add(cmd)
-		for _, sub := range cmd.subs {
-			add(sub)
 		}
 	}
 	return same, other

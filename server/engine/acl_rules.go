@@ -11,7 +11,7 @@ import (
 
 // aclRules is what the meaning of rules depends on.
 type aclRules struct {
-	commands     []*aclCommand
+	commands     []Command
 	openChannels bool // acl-pubsub-default allchannels
 }
 
@@ -263,14 +263,9 @@ func (r *aclRules) setCategory(s *selector, name string, allow bool) (bad string
 }
 
 func (r *aclRules) setGroup(s *selector, group commandGroups, allow bool) {
-	for _, cmd := range r.commands {
+	for cmd := range eachRow(r.commands) {
 		if cmd.groups&group != 0 {
 			s.set(cmd, allow)
-		}
-		for _, sub := range cmd.subs {
-			if sub.groups&group != 0 {
-				s.set(sub, allow)
-			}
 		}
 	}
 }
@@ -282,11 +277,11 @@ func (r *aclRules) allowPart(s *selector, name string) (bad string) {
 	switch {
 	case cmd == nil:
 		return errACLUnknown
-	case cmd.isSub:
+	case cmd.container() != cmd.full:
 		return errACLSub
 	case part == "":
 		return errACLSyntax
-	case cmd.subs == nil:
+	case cmd.Sub == nil:
 		s.addFirstArg(cmd.row, part)
 		return ""
 	}
@@ -319,12 +314,12 @@ func (s *selector) allowAll() {
 }
 
 // set allows or forbids a command and its subcommands.
-func (s *selector) set(cmd *aclCommand, allow bool) {
+func (s *selector) set(cmd *Command, allow bool) {
 	s.allCommands = s.allCommands && allow
 	s.commands.put(cmd.row, allow)
 	s.firstArgs = slices.DeleteFunc(s.firstArgs, func(one firstArgs) bool { return one.row == cmd.row })
-	for _, sub := range cmd.subs {
-		s.commands.put(sub.row, allow)
+	for i := range cmd.Sub {
+		s.commands.put(cmd.Sub[i].row, allow)
 	}
 }
 

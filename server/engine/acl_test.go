@@ -18,11 +18,11 @@ func TestDescribedRulesMakeTheSameUser(t *testing.T) {
 		rules := &aclRules{commands: aclTable}
 		u := rules.newUser("u")
 		for range rapid.IntRange(0, 8).Draw(t, "rules") {
-			cmd := rapid.SampledFrom(aclTable).Draw(t, "command")
-			if n := len(cmd.subs); n > 0 && rapid.Bool().Draw(t, "subcommand") {
-				cmd = cmd.subs[rapid.IntRange(0, n-1).Draw(t, "number")]
+			cmd := &aclTable[rapid.IntRange(0, len(aclTable)-1).Draw(t, "command")]
+			if n := len(cmd.Sub); n > 0 && rapid.Bool().Draw(t, "subcommand") {
+				cmd = &cmd.Sub[rapid.IntRange(0, n-1).Draw(t, "number")]
 			}
-			name := rapid.SampledFrom([]string{"@all", "@" + rapid.SampledFrom(aclCategories).Draw(t, "category"), cmd.name}).
+			name := rapid.SampledFrom([]string{"@all", "@" + rapid.SampledFrom(aclCategories).Draw(t, "category"), cmd.full}).
 				Draw(t, "name")
 			require.Empty(t, rules.setUser(u, sign(rapid.Bool().Draw(t, "allow"))+name))
 		}

@@ -231,14 +231,9 @@ func runACLCat(c *Call) resp.Value {
 		return resp.Err(oneLine([]byte("ERR Unknown category '" + string(clip(c.Args[2], 128)) + "'")))
 	}
 	var names []string
-	for _, cmd := range c.Node.aclCommands() {
+	for cmd := range eachRow(c.Node.aclCommands()) {
 		if cmd.groups&group != 0 {
-			names = append(names, cmd.name)
-		}
-		for _, sub := range cmd.subs {
-			if sub.groups&group != 0 {
-				names = append(names, sub.name)
-			}
+			names = append(names, cmd.full)
 		}
 	}
 	return listReply(names)

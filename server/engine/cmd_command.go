@@ -128,15 +128,9 @@ func runCommandList(c *Call) resp.Value {
 		return resp.Err(errSyntax)
 	}
 	list := []resp.Value{}
-	all := c.Node.commands()
-	for i := range all {
-		if matches(&all[i]) {
-			list = append(list, resp.Str(all[i].full))
-		}
-		for j := range all[i].Sub {
-			if sub := &all[i].Sub[j]; matches(sub) {
-				list = append(list, resp.Str(sub.full))
-			}
+	for cmd := range eachRow(c.Node.commands()) {
+		if matches(cmd) {
+			list = append(list, resp.Str(cmd.full))
 		}
 	}
 	return resp.List(list...)

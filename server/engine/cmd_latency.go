@@ -59,27 +59,19 @@ func runLatencyReset(c *Call) resp.Value {
 // runLatencyHistogram is LATENCY HISTOGRAM [command ...]: for a container, those
 // of its subcommands.
 func runLatencyHistogram(c *Call) resp.Value {
+	rows := c.Node.commands()
+	if len(c.Args) > 2 {
+		rows = nil
+		for _, name := range c.Args[2:] {
+			if cmd := c.Node.byFullName(string(name)); cmd != nil {
+				rows = append(rows, *cmd)
+			}
+		}
+	}
 	var list []resp.Value
-	show := func(cmd *Command) {
+	for cmd := range eachRow(rows) {
 		if h := &c.Node.stats.of(cmd).times; h.total > 0 {
 			list = append(list, resp.Str(cmd.full), histogramReply(h))
-		}
-	}
-	showAll := func(cmd *Command) {
-		show(cmd)
-		for i := range cmd.Sub {
-			show(&cmd.Sub[i])
-		}
-	}
-	if len(c.Args) == 2 {
-		all := c.Node.commands()
-		for i := range all {
-			showAll(&all[i])
-		}
-	}
-	for _, name := range c.Args[2:] {
-		if cmd := c.Node.byFullName(string(name)); cmd != nil {
-			showAll(cmd)
 		}
 	}
 	return resp.Pairs(list...)

@@ -232,33 +232,21 @@ func (n *Node) infoCPU(t *strings.Builder) {
 }
 
 func (n *Node) infoCommandStats(t *strings.Builder) {
-	show := func(cmd *Command) {
+	for cmd := range eachRow(n.commands()) {
 		if one := n.stats.of(cmd); one.calls+one.rejected+one.failed > 0 {
 			line(t, "cmdstat_%s:calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
 				cmd.full, one.calls, one.taken.Microseconds(),
 				float64(one.taken.Microseconds())/float64(max(one.calls, 1)), one.rejected, one.failed)
 		}
 	}
-	n.eachCommand(show)
-}
-
-// eachCommand visits all rows of the command table, subcommands included.
-func (n *Node) eachCommand(visit func(cmd *Command)) {
-	all := n.commands()
-	for i := range all {
-		visit(&all[i])
-		for j := range all[i].Sub {
-			visit(&all[i].Sub[j])
-		}
-	}
 }
 
 func (n *Node) infoLatencyStats(t *strings.Builder) {
 	asked := strings.Fields(n.conf.get("latency-tracking-info-percentiles"))
-	n.eachCommand(func(cmd *Command) {
+	for cmd := range eachRow(n.commands()) {
 		h := &n.stats.of(cmd).times
 		if h.total == 0 {
-			return
+			continue
 		}
 		shown := make([]string, len(asked))
 		for i, percent := range asked {
@@ -266,7 +254,7 @@ func (n *Node) infoLatencyStats(t *strings.Builder) {
 			shown[i] = fmt.Sprintf("p%s=%.3f", percent, float64(h.percentile(value))/1000)
 		}
 		line(t, "latency_percentiles_usec_%s:%s", cmd.full, strings.Join(shown, ","))
-	})
+	}
 }
 
 func (n *Node) infoErrorStats(t *strings.Builder) {

@@ -14,7 +14,6 @@ type Mode struct {
 	name string // as INFO and HELLO show it
 	rows []Command
 	find map[string]*Command
-	acl  []*aclCommand
 }
 
 // NewMode makes a mode that has the commands named in keep, as they are in the
@@ -37,7 +36,6 @@ func NewMode(name string, keep []string, own []Command) *Mode {
 	for i := range m.rows {
 		m.find[m.rows[i].Name] = &m.rows[i]
 	}
-	m.acl = addACLCommands(nil, m.rows)
 	return m
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"iter"
 	"strings"
 
 	"minikv/internal/resp"
@@ -57,10 +58,7 @@ func init() {
 	for i := range table {
 		prepare(&table[i], "")
 	}
-	for i := range aclAbsent {
-		prepare(&aclAbsent[i], "")
-	}
-	aclTable = addACLCommands(addACLCommands(nil, table), aclAbsent)
+	aclTable = makeACLTable()
 }
 
 // prepare fills in what follows from a row as it is written, and from those of its
@@ -86,6 +84,22 @@ func prepare(cmd *Command, before string) {
 	tableRows++
 	for i := range cmd.Sub {
 		prepare(&cmd.Sub[i], cmd.full+"|")
+	}
+}
+
+// eachRow visits the commands of a table, each before its subcommands.
+func eachRow(rows []Command) iter.Seq[*Command] {
+	return func(yield func(cmd *Command) bool) {
+		for i := range rows {
+			if !yield(&rows[i]) {
+				return
+			}
+			for j := range rows[i].Sub {
+				if !yield(&rows[i].Sub[j]) {
+					return
+				}
+			}
+		}
 	}
 }
 
