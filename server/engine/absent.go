@@ -42,6 +42,5 @@ func known(name string) bool {
 	case cmd.Sub == nil: // it knows its subcommands itself
 		return true
 	}
-	sub, bad := cmd.resolve([][]byte{[]byte(words[0]), []byte(words[1])})
-	return bad == "" && sub != cmd
+	return cmd.sub([]byte(words[1])) != nil
 }

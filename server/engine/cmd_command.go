@@ -143,17 +143,7 @@ func (n *Node) byFullName(name string) *Command {
 	if cmd == nil || !isSub {
 		return cmd
 	}
-	return cmd.sub(sub)
-}
-
-// sub is a subcommand by its name in any case, or nil.
-func (cmd *Command) sub(name string) *Command {
-	for i := range cmd.Sub {
-		if strings.EqualFold(cmd.Sub[i].Name, name) {
-			return &cmd.Sub[i]
-		}
-	}
-	return nil
+	return cmd.sub([]byte(sub))
 }
 
 // tips is what proxies and clients should know of the command.

@@ -147,7 +147,7 @@ func runDebugObject(c *Call) resp.Value {
 // lruClock is a date as Redis notes when a key was last used: seconds in 24 bits.
 func lruClock(at time.Time) int64 { return at.Unix() & (1<<24 - 1) }
 
-func (n *Node) compresses() bool { return n.conf.get("rdbcompression") == "yes" }
+func (n *Node) compresses() bool { return n.conf.yes("rdbcompression") }
 
 // runDebugPauseCron is DEBUG PAUSE-CRON 0|1: keys do not expire by themselves.
 func runDebugPauseCron(c *Call) resp.Value {
@@ -240,7 +240,7 @@ func runDebugReload(c *Call) resp.Value {
 func runDebugLoadAOF(c *Call) resp.Value {
 	n := c.Node
 	n.tellEmptied(-1)
-	if n.conf.get("appendonly") != "yes" {
+	if !n.conf.yes("appendonly") {
 		n.keys.FlushAll()
 		if n.rewritten != nil {
 			n.keys.Load(n.rewritten)

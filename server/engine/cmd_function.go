@@ -196,12 +196,7 @@ func (h *scriptHost) busy() string {
 
 // runFunctionDump is FUNCTION DUMP.
 func runFunctionDump(c *Call) resp.Value {
-	libraries := c.Node.functions.libraries
-	codes := make([]string, len(libraries))
-	for i, library := range libraries {
-		codes[i] = library.code
-	}
-	return resp.Str(string(datastore.DumpFunctions(codes, c.Node.conf.get("rdbcompression") == "yes")))
+	return resp.Str(string(datastore.DumpFunctions(c.Node.functions.texts(), c.Node.compresses())))
 }
 
 // runFunctionRestore is FUNCTION RESTORE payload [FLUSH|APPEND|REPLACE].

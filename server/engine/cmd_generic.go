@@ -93,7 +93,7 @@ func runFlushDB(c *Call) resp.Value {
 
 // countLazyFlush counts the keys of a flush that redis-server frees elsewhere.
 func (c *Call) countLazyFlush(keys int) {
-	lazy := c.Node.conf.get("lazyfree-lazy-user-flush") == "yes"
+	lazy := c.Node.conf.yes("lazyfree-lazy-user-flush")
 	if len(c.Args) == 2 {
 		lazy = is(c.Args[1], "ASYNC")
 	}

@@ -99,7 +99,7 @@ func (m *Migration) Restores(n *Node, db int) (list []Restore) {
 		if at, has := data.Deadline([]byte(key)); has && at != datastore.NoDeadline {
 			ttl = max(at-now, 1)
 		}
-		payload, ok := data.Dump([]byte(key), n.Parameter("rdbcompression") == "yes")
+		payload, ok := data.Dump([]byte(key), n.compresses())
 		if !ok {
 			continue
 		}

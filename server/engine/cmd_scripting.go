@@ -41,12 +41,9 @@ func runEval(c *Call, reply *resp.Value) {
 	c.runScript(reply, script, keys, argv)
 }
 
-// shaLength is the length of a SHA1 in hexadecimal digits.
-const shaLength = 40
-
 // runEvalSHA is EVALSHA or EVALSHA_RO sha1 numkeys [key ...] [arg ...].
 func runEvalSHA(c *Call, reply *resp.Value) {
-	if len(c.Args[1]) != shaLength { // before the number of keys is looked at
+	if len(c.Args[1]) != shaLen { // before the number of keys is looked at
 		*reply = resp.Err(errNoScript)
 		return
 	}

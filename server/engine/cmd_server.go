@@ -45,9 +45,9 @@ func runRole(c *Call) resp.Value {
 	}
 	replicas := []resp.Value{}
 	for i := range r.replicas {
-		if one := &r.replicas[i]; one.state == ReplicaOnline {
+		if one := &r.replicas[i]; one.State == ReplicaOnline {
 			replicas = append(replicas, resp.List(
-				resp.Str(one.host), resp.Str(decimal(int64(one.port))), resp.Str(decimal(one.offset))))
+				resp.Str(one.Host), resp.Str(decimal(int64(one.Port))), resp.Str(decimal(one.Offset))))
 		}
 	}
 	return resp.List(resp.Str("master"), resp.Int(r.offset), resp.List(replicas...))

@@ -197,14 +197,14 @@ func (conf *configuration) derive() {
 	clear(conf.numbers)
 	conf.notify, _ = parseEvents(conf.get("notify-keyspace-events"))
 	conf.maxIdle = time.Duration(conf.number("timeout")) * time.Second
-	conf.writable = conf.get("replica-read-only") == "no"
-	conf.notStale = conf.get("replica-serve-stale-data") == "no"
+	conf.writable = !conf.yes("replica-read-only")
+	conf.notStale = !conf.yes("replica-serve-stale-data")
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
 	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
 	conf.latencyFrom = conf.number("latency-monitor-threshold")
 	conf.maxMemory, _ = strconv.ParseUint(conf.get("maxmemory"), 10, 64)
-	conf.untimed = conf.get("latency-tracking") == "no"
+	conf.untimed = !conf.yes("latency-tracking")
 	conf.notedFrom = math.MaxInt64
 	if conf.latencyFrom > 0 {
 		conf.notedFrom = time.Duration(conf.latencyFrom) * time.Millisecond
@@ -213,7 +213,7 @@ func (conf *configuration) derive() {
 		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
 	}
 	conf.maxString = conf.number("proto-max-bulk-len")
-	conf.lazyDel = conf.get("lazyfree-lazy-user-del") == "yes"
+	conf.lazyDel = conf.yes("lazyfree-lazy-user-del")
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond
 	conf.trackedKeys = int(conf.number("tracking-table-max-keys"))
 	conf.backlog = int(conf.number("repl-backlog-size"))
@@ -232,6 +232,9 @@ func (n *Node) Number(name string) int64 {
 	}
 	return number
 }
+
+// yes reports whether a parameter of the values yes and no has the first.
+func (conf *configuration) yes(name string) bool { return conf.get(name) == "yes" }
 
 func (conf *configuration) number(name string) int64 {
 	n, _ := strconv.ParseInt(conf.get(name), 10, 64)

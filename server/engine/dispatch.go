@@ -173,10 +173,8 @@ func (c *Call) refusal() string {
 		}
 	}
 	switch {
-	case flags&Write != 0 && n.repl.isReplica() && !n.conf.writable:
-		return errReadOnly
-	case flags&Write != 0 && n.lacksReplicas():
-		return errNoReplicas
+	case flags&Write != 0 && n.refusesWrites() != "":
+		return n.refusesWrites()
 	case s.Proto == 2 && s.Subscribed() && !c.Cmd.runsSubscribed():
 		return "ERR Can't execute '" + c.Cmd.full + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / " +
 			"QUIT / RESET are allowed in this context"

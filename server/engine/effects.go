@@ -145,7 +145,7 @@ func (c *Call) propagate() {
 // deletion is the command that replicas are sent for a key that is gone: UNLINK
 // if a parameter has Redis free its memory later.
 func (n *Node) deletion(parameter string) []byte {
-	if n.conf.get(parameter) == "yes" {
+	if n.conf.yes(parameter) {
 		return []byte("UNLINK")
 	}
 	return []byte("DEL")

@@ -21,7 +21,7 @@ func (n *Node) makeRoom() (outOfMemory bool) {
 	if paused, _ := n.blocking.paused(); paused {
 		return false
 	}
-	if n.conf.maxMemory == 0 || n.depth > 1 || n.repl.isReplica() && n.conf.get("replica-ignore-maxmemory") == "yes" {
+	if n.conf.maxMemory == 0 || n.depth > 1 || n.repl.isReplica() && n.conf.yes("replica-ignore-maxmemory") {
 		return false
 	}
 	policy := n.conf.get("maxmemory-policy")

@@ -158,10 +158,10 @@ func (n *Node) infoReplication(t *strings.Builder) {
 	for i := range r.replicas {
 		one := &r.replicas[i]
 		lag := int64(0)
-		if one.state == ReplicaOnline {
-			lag = n.unixSeconds() - one.ackedAt
+		if one.State == ReplicaOnline {
+			lag = n.unixSeconds() - one.AckedAt
 		}
-		line(t, "slave%d:ip=%s,port=%d,state=%s,offset=%d,lag=%d", i, one.host, one.port, one.state, one.offset, lag)
+		line(t, "slave%d:ip=%s,port=%d,state=%s,offset=%d,lag=%d", i, one.Host, one.Port, one.State, one.Offset, lag)
 	}
 	histlen := len(r.log)
 	first := int64(0)
@@ -221,7 +221,7 @@ func (n *Node) infoReplica(t *strings.Builder) {
 	}
 	line(t, "slave_priority:%s", n.conf.get("replica-priority"))
 	line(t, "slave_read_only:%d", flag(!n.conf.writable))
-	line(t, "replica_announced:%d", flag(n.conf.get("replica-announced") == "yes"))
+	line(t, "replica_announced:%d", flag(n.conf.yes("replica-announced")))
 }
 
 // infoCPU knows no processor time: a node has none of its own.

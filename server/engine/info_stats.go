@@ -30,7 +30,7 @@ func (n *Node) infoPersistence(t *strings.Builder) {
 	line(t, "rdb_last_cow_size:0")
 	line(t, "rdb_last_load_keys_expired:0")
 	line(t, "rdb_last_load_keys_loaded:0")
-	line(t, "aof_enabled:%d", flag(n.conf.get("appendonly") == "yes"))
+	line(t, "aof_enabled:%d", flag(n.conf.yes("appendonly")))
 	line(t, "aof_rewrite_in_progress:0")
 	line(t, "aof_rewrite_scheduled:0")
 	line(t, "aof_last_rewrite_time_sec:%d", lastRewrite)

@@ -88,7 +88,7 @@ func (t *transfer) compose() {
 // more: the connection has broken before a key has arrived for certain.
 func (t *transfer) attempt() (again bool) {
 	t.replies, t.failed = nil, ""
-	peer, err := t.dial(t.m.Host, t.m.port(), time.Duration(t.m.TimeoutMillis)*time.Millisecond)
+	peer, err := t.dial(t.m.Host, atoi([]byte(t.m.Port)), time.Duration(t.m.TimeoutMillis)*time.Millisecond)
 	switch {
 	case errors.Is(err, ErrRefused):
 		t.failed = ErrMigrateWrite
@@ -147,21 +147,4 @@ func (c *Call) removeMigrated(keys []string) {
 	if len(del) > 1 {
 		c.Replicate(del...)
 	}
-}
-
-// port is the number with which the port begins, as for C's atoi.
-func (m *Migration) port() int {
-	digits := strings.TrimLeft(m.Port, " \t\n\v\f\r")
-	sign := 1
-	if rest, ok := strings.CutPrefix(digits, "-"); ok {
-		digits, sign = rest, -1
-	} else {
-		digits = strings.TrimPrefix(digits, "+")
-	}
-	end := 0
-	for end < len(digits) && digits[end] >= '0' && digits[end] <= '9' {
-		end++
-	}
-	n, _ := strconv.ParseInt(digits[:end], 10, 32)
-	return sign * int(n)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"minikv/datastore"
@@ -50,15 +51,20 @@ const (
 	LinkConnected  LinkState = "connected"
 )
 
-// replica is what a master knows of one replica.
+// Replica is what a master knows of one of its replicas.
+type Replica struct {
+	ID      int
+	Host    string
+	Port    int
+	State   ReplicaState
+	Offset  int64 // acknowledged
+	AckedAt int64 // Unix seconds of the latest acknowledgement
+}
+
+// replica is one with the session of its connection.
 type replica struct {
-	id      int
-	session *Session // of its connection
-	host    string
-	port    int
-	state   ReplicaState
-	offset  int64 // acknowledged
-	ackedAt int64 // Unix seconds
+	Replica
+	session *Session
 }
 
 // ReplicaState is how far a master is with a replica, as INFO shows it.
@@ -111,9 +117,7 @@ func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
 // means that stream is not such; what stood before the fault has been applied.
 func (n *Node) Apply(stream []byte) error {
 	master := n.masterSession()
-	if !n.repl.logging {
-		n.repl.logging, n.repl.first = true, n.repl.offset
-	}
+	n.repl.record()
 	n.keys.SetExpiry(datastore.IgnoreExpiry)
 	defer n.applyExpiryPolicy()
 	commands := resp.NewCommandReader()
@@ -209,32 +213,22 @@ func (n *Node) AddReplica(id int) {
 func (n *Node) attach(id int, s *Session) {
 	n.startLog()
 	n.repl.replicas = append(n.repl.replicas,
-		replica{id: id, session: s, state: ReplicaOnline, ackedAt: n.unixSeconds()})
+		replica{Replica{ID: id, State: ReplicaOnline, AckedAt: n.unixSeconds()}, s})
 }
 
 // SetReplicaState says how far the master is with a replica.
 func (n *Node) SetReplicaState(id int, state ReplicaState) {
 	if r := n.repl.find(id); r != nil {
-		r.state = state
+		r.State = state
 		n.checkWaiters()
 	}
-}
-
-// Replica is what a master knows of one of its replicas.
-type Replica struct {
-	ID      int
-	Host    string
-	Port    int
-	State   ReplicaState
-	Offset  int64 // acknowledged
-	AckedAt int64 // Unix seconds of the latest acknowledgement
 }
 
 // Replicas lists the node's replicas, the longest attached first.
 func (n *Node) Replicas() []Replica {
 	list := make([]Replica, len(n.repl.replicas))
 	for i, r := range n.repl.replicas {
-		list[i] = Replica{r.id, r.host, r.port, r.state, r.offset, r.ackedAt}
+		list[i] = r.Replica
 	}
 	return list
 }
@@ -242,7 +236,7 @@ func (n *Node) Replicas() []Replica {
 // ReplicaAddress says where a replica listens, for ROLE and INFO.
 func (n *Node) ReplicaAddress(id int, host string, port int) {
 	if r := n.repl.find(id); r != nil {
-		r.host, r.port = host, port
+		r.Host, r.Port = host, port
 		if r.session.isLink() {
 			r.session.Addr = address(host, port)
 		}
@@ -255,21 +249,18 @@ func (n *Node) Ack(id int, offset int64) {
 	if r == nil {
 		return
 	}
-	r.offset = max(r.offset, offset)
-	r.ackedAt = n.unixSeconds()
+	r.Offset = max(r.Offset, offset)
+	r.AckedAt = n.unixSeconds()
 	n.checkWaiters()
 }
 
 // RemoveReplica detaches a replica. Effects are still recorded, so that it can come back.
 func (n *Node) RemoveReplica(id int) {
-	for i := range n.repl.replicas {
-		if r := &n.repl.replicas[i]; r.id == id {
-			if r.session.isLink() {
-				n.sessions.remove(r.session)
-			}
-			n.repl.replicas = append(n.repl.replicas[:i], n.repl.replicas[i+1:]...)
-			return
+	if r := n.repl.find(id); r != nil {
+		if r.session.isLink() {
+			n.sessions.remove(r.session)
 		}
+		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.ID == id })
 	}
 }
 
@@ -296,9 +287,7 @@ func (n *Node) LoadSnapshot(s *Snapshot) {
 // which may have a new name. It reports whether the name is new.
 func (n *Node) ContinueHistory(id string) (renamed bool) {
 	n.repl.unsynced = false
-	if !n.repl.logging {
-		n.repl.logging, n.repl.first = true, n.repl.offset
-	}
+	n.repl.record()
 	if id == n.ReplicationID() {
 		return false
 	}
@@ -349,11 +338,15 @@ func (s *Snapshot) Offset() int64 { return s.offset }
 // startLog records effects from now on. The next one selects its database,
 // since a replica that begins here knows of none.
 func (n *Node) startLog() {
-	if !n.repl.logging {
-		n.repl.logging = true
-		n.repl.first = n.repl.offset
-	}
+	n.repl.record()
 	n.effects.db = 0
+}
+
+// record has effects be kept from now on, if they are not yet.
+func (r *replication) record() {
+	if !r.logging {
+		r.logging, r.first = true, r.offset
+	}
 }
 
 // applyExpiryPolicy puts expiryPolicy in force.
@@ -382,7 +375,7 @@ func (n *Node) Trim() {
 // find returns the replica of an id, or nil.
 func (r *replication) find(id int) *replica {
 	for i := range r.replicas {
-		if r.replicas[i].id == id {
+		if r.replicas[i].ID == id {
 			return &r.replicas[i]
 		}
 	}
@@ -393,7 +386,7 @@ func (r *replication) find(id int) *replica {
 func (r *replication) acked(offset int64) int64 {
 	var count int64
 	for i := range r.replicas {
-		if r.replicas[i].state == ReplicaOnline && r.replicas[i].offset >= offset {
+		if r.replicas[i].State == ReplicaOnline && r.replicas[i].Offset >= offset {
 			count++
 		}
 	}
@@ -404,6 +397,17 @@ func (r *replication) acked(offset int64) int64 {
 // answer from what it has.
 func (n *Node) stale() bool {
 	return n.conf.notStale && n.repl.isReplica() && n.repl.link != LinkConnected
+}
+
+// refusesWrites is why clients may not write now because of the node's place among others, or "".
+func (n *Node) refusesWrites() string {
+	switch {
+	case n.repl.isReplica() && !n.conf.writable:
+		return errReadOnly
+	case n.lacksReplicas():
+		return errNoReplicas
+	}
+	return ""
 }
 
 // lacksReplicas reports whether a master must refuse writes because fewer than
@@ -419,7 +423,7 @@ func (n *Node) goodReplicas() int {
 	now, lag := n.unixSeconds(), n.Number("min-replicas-max-lag")
 	count := 0
 	for i := range n.repl.replicas {
-		if n.repl.replicas[i].state == ReplicaOnline && now-n.repl.replicas[i].ackedAt <= lag {
+		if n.repl.replicas[i].State == ReplicaOnline && now-n.repl.replicas[i].AckedAt <= lag {
 			count++
 		}
 	}

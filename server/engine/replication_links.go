@@ -27,7 +27,7 @@ func (s *Session) isReplica() bool { return s.link == toReplica || s.outside.rep
 func (n *Node) replicaSession() *Session {
 	s := n.NewSession("")
 	s.link = toReplica
-	s.last = &table[find([]byte("REPLCONF"))]
+	s.last = byName([]byte("REPLCONF"))
 	return s
 }
 
@@ -81,7 +81,7 @@ func (n *Node) cut(s *Session) {
 	}
 	for _, r := range n.repl.replicas {
 		if r.session == s {
-			n.RemoveReplica(r.id)
+			n.RemoveReplica(r.ID)
 			return
 		}
 	}

@@ -9,7 +9,7 @@ func (n *Node) ReplicationState() string {
 	r := &n.repl
 	text := fmt.Sprintf("%s %d %d %v %v %d", r.link, r.heardAt, r.downSince, r.unsynced, r.asksAcks, n.effects.db)
 	for _, one := range r.replicas {
-		text += fmt.Sprintf(" %s %d %d", one.state, r.offset-one.offset, one.ackedAt)
+		text += fmt.Sprintf(" %s %d %d", one.State, r.offset-one.Offset, one.AckedAt)
 	}
 	return text
 }

@@ -119,10 +119,8 @@ func (c *Call) scriptRefusal(header luaengine.Header) string {
 		return ""
 	case header.Flags&luaengine.NoCluster != 0 && n.cfg.Topology != nil:
 		return "ERR Can not run script on cluster, 'no-cluster' flag is set."
-	case writes && n.repl.isReplica() && !n.conf.writable:
-		return errReadOnly
-	case writes && n.lacksReplicas():
-		return errNoReplicas
+	case writes && n.refusesWrites() != "":
+		return n.refusesWrites()
 	case n.stale() && header.Flags&luaengine.AllowStale == 0:
 		return errMasterDown
 	case n.conf.maxMemory > 0 && n.outOfMemory && writes && header.Flags&luaengine.AllowOOM == 0:
@@ -251,18 +249,13 @@ func (h *scriptHost) lacksRoom() bool {
 // writeRefusal is why the script may not write, or "". No command of a script
 // can change it.
 func (h *scriptHost) writeRefusal(readOnly bool) string {
-	n := h.node
 	switch {
 	case readOnly:
 		return errScriptRO
 	case h.call.Session.isLink():
 		return ""
-	case n.repl.isReplica() && !n.conf.writable:
-		return errReadOnly
-	case n.lacksReplicas():
-		return errNoReplicas
 	}
-	return ""
+	return h.node.refusesWrites()
 }
 
 // slotRefusal keeps a script in a cluster to the keys of one slot of this node.

@@ -32,7 +32,7 @@ func (n *Node) ShutdownRequested() *Shutdown {
 // Source: isReadyToShutdown of Redis 7.0.
 func (n *Node) replicasHaveAll() bool {
 	for _, r := range n.repl.replicas {
-		if r.offset != n.repl.offset {
+		if r.Offset != n.repl.offset {
 			return false
 		}
 	}

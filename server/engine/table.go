@@ -105,16 +105,7 @@ func eachRow(rows []Command) iter.Seq[*Command] {
 
 // Resolve finds a command by name, in any case: the luaengine.Resolver of every
 // node in the process.
-func Resolve(name string) luaengine.Handle {
-	var buffer [maxName]byte
-	if len(name) > len(buffer) {
-		return luaengine.NoCommand
-	}
-	for i := 0; i < len(name); i++ {
-		buffer[i] = upper(name[i])
-	}
-	return find(buffer[:len(name)])
-}
+func Resolve(name string) luaengine.Handle { return find(name) }
 
 // maxName is longer than any command's name.
 const maxName = 32
@@ -156,12 +147,20 @@ func (cmd *Command) resolve(args [][]byte) (*Command, string) {
 	if cmd.Sub == nil || len(args) < 2 {
 		return cmd, ""
 	}
-	for i := range cmd.Sub {
-		if len(args[1]) == len(cmd.Sub[i].Name) && is(args[1], cmd.Sub[i].Name) {
-			return &cmd.Sub[i], ""
-		}
+	if sub := cmd.sub(args[1]); sub != nil {
+		return sub, ""
 	}
 	return nil, errUnknownSub(cmd.Name, args[1])
+}
+
+// sub is a subcommand by its name in any case, or nil.
+func (cmd *Command) sub(name []byte) *Command {
+	for i := range cmd.Sub {
+		if one := &cmd.Sub[i]; len(name) == len(one.Name) && is(name, one.Name) {
+			return one
+		}
+	}
+	return nil
 }
 
 // accepts reports whether n words are a right number for cmd, its name included.
@@ -172,24 +171,24 @@ func (cmd *Command) accepts(n int) bool {
 	return n == cmd.Arity || cmd.Arity < 0 && n >= -cmd.Arity
 }
 
-// byName finds a command by its name in any case; it does not allocate.
+// byName finds a command by its name in any case, or nil; it does not allocate.
 func byName(name []byte) *Command {
-	var buffer [maxName]byte
-	if len(name) > len(buffer) {
-		return nil
-	}
-	for i, b := range name {
-		buffer[i] = upper(b)
-	}
-	handle := find(buffer[:len(name)])
+	handle := find(name)
 	if handle == luaengine.NoCommand {
 		return nil
 	}
 	return &table[handle]
 }
 
-func find(upperName []byte) luaengine.Handle {
-	if handle, ok := tableFind[string(upperName)]; ok {
+func find[T ~string | ~[]byte](name T) luaengine.Handle {
+	var buffer [maxName]byte
+	if len(name) > len(buffer) {
+		return luaengine.NoCommand
+	}
+	for i := range len(name) {
+		buffer[i] = upper(name[i])
+	}
+	if handle, ok := tableFind[string(buffer[:len(name)])]; ok {
 		return handle
 	}
 	return luaengine.NoCommand

@@ -82,7 +82,7 @@ func (c *Call) routeKeys(keys [][]byte, cmd *Command) string {
 func (c *Call) routeDown(sharded bool) string {
 	down, readsAllowed := c.Node.cfg.Topology.Down()
 	switch {
-	case !down, sharded && c.Node.conf.get("cluster-allow-pubsubshard-when-down") == "yes":
+	case !down, sharded && c.Node.conf.yes("cluster-allow-pubsubshard-when-down"):
 		return ""
 	case sharded || !readsAllowed:
 		return errClusterDown
