@@ -98,25 +98,19 @@ func (e *Engine) baseError(L *lua.LState) int {
 }
 
 func (e *Engine) baseGetMetatable(L *lua.LState) int {
-	v := e.checkAny(L, 1)
-	switch v := v.(type) {
+	meta := lua.LValue(lua.LNil)
+	switch v := e.checkAny(L, 1).(type) {
 	case lua.LString:
-		L.Push(e.sand.stringMeta)
-		return 1
+		meta = e.sand.stringMeta
 	case *lua.LTable:
-		if v == e.sand.globals {
-			L.Push(e.sand.globalMeta)
-			return 1
+		switch {
+		case v == e.sand.globals:
+			meta = e.sand.globalMeta
+		case !e.sand.isView(v):
+			meta = L.GetMetatable(v)
 		}
-		if e.sand.isView(v) {
-			L.Push(lua.LNil)
-			return 1
-		}
-	default:
-		L.Push(lua.LNil)
-		return 1
 	}
-	L.Push(L.GetMetatable(v))
+	L.Push(meta)
 	return 1
 }
 

@@ -120,8 +120,7 @@ func (e *Engine) stringChar(L *lua.LState) int {
 // stringDump gives out how the bytecode of Lua 5.1 begins, and nothing of it: no
 // script can load any.
 func (e *Engine) stringDump(L *lua.LState) int {
-	e.checkFunction(L, 1)
-	if L.CheckFunction(1).IsG {
+	if e.checkFunction(L, 1).IsG {
 		e.fail(L, "unable to dump given function")
 	}
 	return e.pushString(L, "\x1bLuaQ")
@@ -198,12 +197,12 @@ func (m *matcher) search(s int) (start, end int) {
 	return -1, -1
 }
 
-// stringFind is string.find, or string.match.
 // hasSpecials reports whether a pattern is more than a text to search for.
 func hasSpecials(pattern string) bool {
 	return strings.ContainsAny(cString(pattern), "^$*+?.([%-")
 }
 
+// stringFind is string.find, or string.match.
 func (e *Engine) stringFind(L *lua.LState, find bool) int {
 	text, pattern := e.checkString(L, 1), e.checkString(L, 2)
 	init := min(max(position(e.optInteger(L, 3, 1), len(text))-1, 0), len(text))

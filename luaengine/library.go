@@ -1,6 +1,8 @@
 package luaengine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -116,7 +118,7 @@ func (s *sandbox) openScenes(e *Engine) {
 	}
 	s.add(e, called, all)
 	s.addConstants(called, redisConstants)
-	for _, name := range sortedKeys(redisConstants) {
+	for _, name := range slices.Sorted(maps.Keys(redisConstants)) {
 		if !strings.HasPrefix(name, "REPL_") {
 			register.RawSetString(name, redisConstants[name])
 		}
@@ -188,11 +190,7 @@ func (e *Engine) registerFunction(L *lua.LState) int {
 
 // stringArgument is a string or number as text.
 func (e *Engine) stringArgument(v lua.LValue) (text string, ok bool) {
-	switch v.(type) {
-	case lua.LString, lua.LNumber:
-		return e.textOr(v, ""), true
-	}
-	return "", false
+	return e.textOr(v, ""), isText(v)
 }
 
 // namedArguments reads the one table that redis.register_function was given.

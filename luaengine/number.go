@@ -1,10 +1,8 @@
 package luaengine
 
 import (
-	"cmp"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -258,16 +256,6 @@ func isText(v lua.LValue) bool {
 
 // typeName is the name that the function type gives.
 func typeName(v lua.LValue) string { return v.Type().String() }
-
-// sortedKeys are the keys of m in order.
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m { //tidy:unordered sorted below
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
 
 // toBits rounds a number to the nearest integer, ties to even, modulo 2^32: the
 // low bits of the sum with a number so great that it has no fraction.

@@ -1,6 +1,8 @@
 package luaengine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -133,14 +135,14 @@ func (s *sandbox) open(e *Engine) {
 
 // add sets functions in a table, in the order of their names.
 func (s *sandbox) add(e *Engine, t *lua.LTable, funcs library) {
-	for _, name := range sortedKeys(funcs) {
+	for _, name := range slices.Sorted(maps.Keys(funcs)) {
 		t.RawSetString(name, e.main.NewFunction(funcs[name]))
 	}
 }
 
 // addConstants sets values in a table, in the order of their names.
 func (s *sandbox) addConstants(t *lua.LTable, values map[string]lua.LValue) {
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		t.RawSetString(name, values[name])
 	}
 }

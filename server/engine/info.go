@@ -2,7 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -258,12 +259,7 @@ func (n *Node) infoLatencyStats(t *strings.Builder) {
 }
 
 func (n *Node) infoErrorStats(t *strings.Builder) {
-	codes := make([]string, 0, len(n.stats.perError))
-	for code := range n.stats.perError { //tidy:unordered sorted below
-		codes = append(codes, code)
-	}
-	sort.Strings(codes)
-	for _, code := range codes {
+	for _, code := range slices.Sorted(maps.Keys(n.stats.perError)) {
 		line(t, "errorstat_%s:count=%d", code, n.stats.perError[code])
 	}
 }

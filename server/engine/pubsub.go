@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"maps"
 	"slices"
-	"sort"
 
 	"minikv/internal/resp"
 	"minikv/trace"
@@ -279,16 +279,11 @@ func (p *pubsub) leavePattern(pattern string, s *Session) {
 
 // names lists the channels of a map that match a pattern ("" for all), sorted.
 func names(all map[string][]*Session, pattern []byte) resp.Value {
-	found := make([]string, 0, len(all))
-	for name := range all { //tidy:unordered sorted below
+	list := make([]resp.Value, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if pattern == nil || matchGlob(string(pattern), name) {
-			found = append(found, name)
+			list = append(list, resp.Str(name))
 		}
-	}
-	sort.Strings(found)
-	list := make([]resp.Value, len(found))
-	for i, name := range found {
-		list[i] = resp.Str(name)
 	}
 	return resp.List(list...)
 }
