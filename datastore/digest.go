@@ -3,8 +3,9 @@ package datastore
 import (
 	"crypto/sha1"
 	"encoding/binary"
-	"math"
 	"strconv"
+
+	"minikv/internal/resp"
 )
 
 // Digest is a fingerprint of data that does not depend on an order that data
@@ -71,7 +72,7 @@ func (d *Digest) value(e *entry) {
 		v.hash.each(func(field, text string) bool { d.addPair(field, text); return true })
 	case ZSet:
 		for _, m := range v.zset.span(0, v.zset.len()) {
-			d.addPair(m.Name, plainScore(m.Score))
+			d.addPair(m.Name, resp.FormatDouble(m.Score))
 		}
 	case Stream:
 		d.stream(v.stream)
@@ -97,15 +98,4 @@ func (d *Digest) stream(s *StreamData) {
 		}
 		return true
 	})
-}
-
-// plainScore is a score as C prints it with "%.17g".
-func plainScore(score float64) string {
-	switch {
-	case math.IsInf(score, 1):
-		return "inf"
-	case math.IsInf(score, -1):
-		return "-inf"
-	}
-	return strconv.FormatFloat(score, 'g', 17, 64)
 }

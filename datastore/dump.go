@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"minikv/internal/resp"
 )
 
 // The payload of DUMP is a value in the format of Redis's files, followed by
@@ -204,27 +206,20 @@ func (w *dumpWriter) sorted(z *sorted, packed bool) {
 	list := newListpack()
 	for _, m := range members {
 		list.text(m.Name)
-		list.text(scoreText(m.Score))
+		list.text(ListpackScore(m.Score))
 	}
 	w.b = append(w.b, dumpZSetPacked)
 	w.text(string(list.bytes()))
 }
 
-// scoreText is a score as a listpack keeps it.
-// Source: d2string of Redis 7.0.
-func scoreText(score float64) string {
-	const whole = 1 << 62
-	switch {
-	case math.IsInf(score, 1):
-		return "inf"
-	case math.IsInf(score, -1):
-		return "-inf"
-	case score == 0 && math.Signbit(score):
-		return "-0"
-	case score == math.Trunc(score) && math.Abs(score) < whole:
+// ListpackScore is a score as a listpack keeps it: a whole one as an integer.
+// Source: zzlInsertAt and double2ll of Redis 7.0.
+func ListpackScore(score float64) string {
+	const greatest = 1 << 62
+	if math.Abs(score) <= greatest && score == math.Trunc(score) {
 		return FormatInteger(int64(score))
 	}
-	return strconv.FormatFloat(score, 'g', 17, 64)
+	return resp.FormatDouble(score)
 }
 
 // intset is a compact set of integers: the width of the widest, their number, and
@@ -255,7 +250,7 @@ func intset(set *omap[struct{}]) []byte {
 	return b
 }
 
-// parseScore reads what scoreText wrote.
+// parseScore reads what ListpackScore wrote.
 func parseScore(text string) (float64, bool) {
 	score, err := strconv.ParseFloat(text, 64)
 	return score, err == nil && !math.IsNaN(score)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -80,7 +79,7 @@ func runZScan(c *Call) resp.Value {
 			n, _ := c.DB.ZLen(c.Args[1])
 			members, _ := c.DB.ZRange(c.Args[1], 0, n)
 			for _, m := range members {
-				add(m.Name, listpackScore(m.Score))
+				add(m.Name, datastore.ListpackScore(m.Score))
 			}
 			return 0
 		}
@@ -89,16 +88,6 @@ func runZScan(c *Call) resp.Value {
 		})
 		return next
 	})
-}
-
-// listpackScore is a score as a listpack keeps it: whole ones as integers.
-// Source: zzlInsertAt and double2ll of Redis 7.0.
-func listpackScore(score float64) string {
-	const greatest = 1 << 62
-	if score >= -greatest && score <= greatest && score == math.Trunc(score) {
-		return strconv.FormatInt(int64(score), 10)
-	}
-	return resp.FormatDouble(score)
 }
 
 // scanKey is the scan of one key's elements. A compact value is returned whole,
