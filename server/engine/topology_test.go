@@ -41,7 +41,8 @@ func TestRedirects(t *testing.T) {
 		"GET lost", "(error) CLUSTERDOWN Hash slot not served",
 		"MSET {a}1 x {a}2 y", "OK",
 		"MSET a x b y", "(error) CROSSSLOT Keys in request don't hash to the same slot",
-		"ZUNIONSTORE lost 1 here", "(error) CROSSSLOT Keys in request don't hash to the same slot", // the destination comes last
+		// The destination comes last.
+		"ZUNIONSTORE lost 1 here", "(error) CROSSSLOT Keys in request don't hash to the same slot",
 		"ZUNIONSTORE here 1 lost", "(error) CLUSTERDOWN Hash slot not served",
 		"SELECT 1", "(error) ERR SELECT is not allowed in cluster mode",
 		"MULTI", "OK", "GET far", "(error) MOVED 3845 10.0.0.2:7001",
