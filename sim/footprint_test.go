@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/lockclient"
 	"minikv/trace"
 )
 
@@ -78,5 +79,60 @@ func TestWhatChecksHeed(t *testing.T) {
 		for _, kind := range heeded[name] {
 			require.NotZero(t, uint64(1)<<kind, "%s: a bit for each kind", name)
 		}
+	}
+}
+
+// A key is named by who says its last part, and not by who says a piece of that.
+func TestFootprintsNameKeys(t *testing.T) {
+	for key, names := range map[string]map[string]bool{
+		"latch:{a}:77": {"latch:{a}:77": true, "77": true, "177": true, "7": false, "latch:{a}:": false, "": false},
+		"plain":        {"plain": true, "lain": false},
+		"":             {"": false, "a": false},
+	} {
+		for arg, want := range names {
+			require.Equal(t, want, Footprint{args: []string{"GET", arg}}.names(key), "%q in %q", key, arg)
+		}
+	}
+}
+
+// Nobody looks at the answer to the end of what is left for repetitions; to anything else
+// somebody may, and a test's clients may look at all.
+func TestAnswersThatNobodyHeeds(t *testing.T) {
+	const latch = latchPrefix + "{lock:1}:77"
+	for _, c := range []struct {
+		foreign bool
+		args    []string
+		want    bool
+	}{
+		{false, []string{"DEL", latch}, true}, {false, []string{"PEXPIRE", latch, "10"}, true},
+		{true, []string{"DEL", latch}, false}, {false, []string{"DEL", "lock:1"}, false},
+		{false, []string{"PEXPIRE", "lock:1", "10"}, false}, {false, []string{"GET", latch}, false},
+		{false, []string{"EVALSHA", latch}, false}, {false, []string{"DEL"}, false},
+	} {
+		u := &Untimed{foreign: c.foreign}
+		require.Equal(t, c.want, u.isUnheeded(c.args), c)
+	}
+}
+
+// A renewal is known by its script, and apart only where there is more than one master, not
+// all of which are asked at once, and a server's keys tell all of it.
+func TestRenewalsOfSeveralMasters(t *testing.T) {
+	renew, take := &lockclient.Script{SHA: "1", Name: "mutex-renew"}, &lockclient.Script{SHA: "2", Name: "mutex-acquire"}
+	several := &World{groups: make([]*group, 2)}
+	for name, c := range map[string]struct {
+		u    Untimed
+		args []string
+		want bool
+	}{
+		"a renewal":            {Untimed{w: several}, []string{"EVALSHA", "1", "1", "lock:1"}, true},
+		"another script":       {Untimed{w: several}, []string{"EVALSHA", "2", "1", "lock:1"}, false},
+		"no script":            {Untimed{w: several}, []string{"PING"}, false},
+		"one master":           {Untimed{w: &World{groups: make([]*group, 1)}}, []string{"EVALSHA", "1"}, false},
+		"all masters at once":  {Untimed{w: several, alike: true}, []string{"EVALSHA", "1"}, false},
+		"every answer is told": {Untimed{w: several, exact: true}, []string{"EVALSHA", "1"}, false},
+		"a test's clients":     {Untimed{w: several, foreign: true}, []string{"EVALSHA", "1"}, false},
+	} {
+		c.u.scripts = []*lockclient.Script{take, renew}
+		require.Equal(t, c.want, c.u.renews(&message{args: c.args}), name)
 	}
 }

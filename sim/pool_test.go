@@ -39,6 +39,30 @@ func TestRequestsOfAPoolOvertake(t *testing.T) {
 	require.Greater(t, overtaken("on"), 10)
 }
 
+// What a server has not answered when it crashes ends then, though later requests had been
+// answered sooner.
+func TestRequestsOfAPoolEndWithTheirServer(t *testing.T) {
+	s := parsed(t, "world lock=own clients=1 rounds=1 delay=1ms..50ms pool=on\nexpect exclusion=holds\n"+
+		"at 0s start c1\nat 25ms crash m1\nrun for=9s seed=3\n")
+	answered, reset := 0, 0
+	_, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, c *Client) {
+		for range 50 {
+			c.Runtime().Go(func() {
+				if _, err := c.Transports()[0].Do(ctx, "", "PING"); err != nil {
+					reset++
+				} else {
+					answered++
+				}
+			})
+		}
+		_ = c.Sleep(ctx, time.Second)
+	}}})
+	require.NoError(t, err)
+	require.Greater(t, answered, 10)
+	require.Greater(t, reset, 10)
+	require.Equal(t, 50, answered+reset)
+}
+
 // A request that was sent twice arrives behind the first one also in a pool.
 func TestPool(t *testing.T) {
 	s := parsed(t, "world clients=3 lock=mutex ttl=3s hold=100ms..2s think=0s..100ms delay=1ms..5ms pool=on\n"+

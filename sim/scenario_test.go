@@ -47,6 +47,10 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at noon start c1\nrun for=1s\n":             "x.scenario:2: time=noon: expected a duration",
 		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",
 		"world replicas=2 sentinels=3 quorum=5\n":           "x.scenario:1: quorum=5: there are 3 sentinels",
+		"world replicas=1 sentinels=1\nat 1s promote r1\nrun for=2s\n": "x.scenario:2: the servers of this world fail " +
+			"over by themselves: crash a master (usage: at TIME promote REPLICA)",
+		"world replicas=1 sentinels=1\nat 1s failover r1 outage=1s\nrun for=2s\n": "x.scenario:2: the servers of this " +
+			"world fail over by themselves: crash a master",
 		tiny + "at 1s partition\nrun for=1s\n": "x.scenario:2: expected 2 arguments, got 0 " +
 			"(usage: at TIME partition A,B,… C,D,… [way=both|one] [for=DURATION])",
 		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": there are 2",

@@ -74,7 +74,7 @@ var verbTests = []struct {
 	{"pause node: while it is down it has no effect",
 		"world clients=1 rounds=1 delay=1ms\nat 0s crash m1\nat 1s pause m1 for=2s\nat 4s restart m1 data=keep\n" +
 			"at 5s start c1\nrun for=9s\n",
-		[]string{`^0.000 m1 crashes`, `^4.000 m1 restarts`, `c1 holds`}, []string{`m1 (is paused|goes on)`}, ``},
+		[]string{`^0.000 m1 crashes`, `^4.000 m1 restarts`, `c1 holds`}, nil, `m1 (is paused|goes on)`},
 	{"pause node: a restart ends it",
 		"world clients=1 rounds=1 delay=1ms\nat 0s pause m1 for=8s\nat 1s restart m1 data=keep\nat 2s start c1\nrun for=9s\n",
 		[]string{`^1.000 m1 crashes`, `^1.000 m1 restarts`, `^2.... c1 holds`}, []string{`goes on`}, ``},
@@ -102,6 +102,9 @@ var verbTests = []struct {
 	{"crash node: twice is once",
 		"world clients=1\nat 1s crash m1\nat 2s crash m1\nrun for=3s\n", []string{`^1.000 m1 crashes`},
 		[]string{`m1 crashes`}, ``},
+	{"crash node: what is down does not come back from a second crash",
+		"world clients=1\nat 1s crash m1\nat 2s crash m1 for=1s\nrun for=5s\n", []string{`^1.000 m1 crashes`},
+		[]string{`m1 (crashes|restarts)`}, ``},
 
 	{"restart without data: the lock is forgotten, two believe in it",
 		"world clients=2 rounds=1 delay=1ms hold=2s ttl=10s\nexpect exclusion=violated\nat 0s start c1\n" +
@@ -138,6 +141,11 @@ var verbTests = []struct {
 			"at 502500us pause m1 for=5s\nat 600ms promote r1\nat 700ms crash m1\nrun for=9s\n",
 		[]string{`c2 send m1 SUBSCRIBE`, `c2 send r1 SUBSCRIBE`, `c2 deliver r1 \["subscribe`, `m1 crashes`,
 			`c2 deliver m1 connection reset`, `c1 has released`, `c2 holds`}, nil, ``},
+	{"promote: news that has come to be wrong is not told when the network heals",
+		"world clients=1 replicas=2 delay=1ms hold=100ms ttl=1s\nat 1s partition c1 r1\nat 1500ms promote r1\n" +
+			"at 2s promote r2\nat 3s heal\nrun for=5s\n",
+		[]string{`^1.500 the network holds up a message from r1 to c1: r1 is master`, `c1 deliver r2 r2 is master`,
+			`^3.000 the network heals`, `^[34].... c1 holds`}, nil, `c1 (deliver|send) r1`},
 	{"promote: a replica that is down cannot be",
 		"world clients=1 replicas=1 rounds=1 delay=1ms\nat 0s crash r1\nat 1s promote r1\nat 2s start c1\nrun for=3s\n",
 		[]string{`^0.000 r1 crashes`, `^2.00. c1 holds`}, []string{`r1 (is|send)`}, ``},
@@ -248,6 +256,11 @@ var verbTests = []struct {
 			`^0.050 of lock:1 the server counts 2 taken, clients 1$`,
 			`^1.000 of lock:1 the server counts 1 taken by c1, clients 0$`,
 			`^5.000 of lock:1 the server counts 0 taken, clients 0$`}, nil, ``},
+	{"audit: what a client had of several locks when it died counts, though it asked for the others",
+		"world masters=2 clients=1 lock=multi rounds=1 delay=1ms ttl=60s renew=off\nat 0s partition c1 m2\nat 0s start c1\n" +
+			"at 1s crash c1\nat 2s audit\nrun for=3s\n",
+		[]string{`^0.... m1 mutex-acquire.* = nil`, `^1.000 c1 crashes`,
+			`^2.000 of lock:1 the server counts 1 taken, clients 0$`}, nil, ``},
 	{"run: a command by hand has its effects on replicas too",
 		"world clients=1 replicas=1 rounds=1 delay=1ms hold=5s\nat 0s start c1\nat 1s run m1 DEL lock:1\n" +
 			"at 2s audit\nrun for=3s\n",
