@@ -63,7 +63,6 @@ var smallWorlds = []tinyWorld{
 	{"a late answer", "clients=2 lock=mutex renew=off once=on", "freeze", 1},
 	{"a wake-up gets lost", "clients=2 lock=mutex renew=off", "lost-message", 1},
 	{"two who wait", "clients=2 lock=mutex renew=off", "", 0},
-	{"a waiter gives up as the lock becomes free", "clients=2 lock=mutex renew=off hold=500ms wait=500ms", "", 0},
 	{"a replica is promoted while one holds", "replicas=1 clients=1 lock=mutex renew=off hold=500ms", "split", 1},
 	{"a pair", "replicas=1 clients=2 lock=simple sync=on renew=off once=on", "", 0},
 	{"a pair that is asked", "replicas=1 clients=2 lock=nonreentrant sync=on renew=off once=on", "", 0},

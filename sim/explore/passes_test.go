@@ -172,3 +172,30 @@ func TestAuditsComeLate(t *testing.T) {
 		"at 1050ms crash c2\nat 6m audit\nrun for=7m seed=1\n").Story
 	require.Regexp(t, `(?m)^at [12]m audit`, story.Text())
 }
+
+// A story stays about its faults: one that violates as well without them is another.
+func TestStoriesStayAboutTheirFaults(t *testing.T) {
+	const paused = "world clients=2 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n" +
+		"at 0s start c1\nat 100ms pause c1 for=5s\nat 200ms slow m1 for=1s by=1ms\nat 3500ms start c2\nrun for=9s seed=1\n"
+	const unasked = "world clients=2 lock=mutex ttl=3s renew=off hold=9s rounds=1 delay=1ms profile=redisson\n" +
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 100ms slow m1 for=1s by=1ms\nrun for=9s seed=1\n"
+	for _, c := range []struct {
+		text, need string
+		without    bool
+	}{
+		{paused, "", false}, {paused, "pause", false}, {paused, "slow", true}, {unasked, "", true}, {unasked, "slow", true},
+	} {
+		story := problem(t, c.text).Scenario
+		for i := range story.Steps {
+			if step := &story.Steps[i]; !isHarmless(*step) {
+				step.Fault = step.Verb
+			}
+		}
+		s := &shrinker{lab: lab{lua: sim.NewLua(), checks: []string{"exclusion"}}, ctx: t.Context(),
+			how: Shortening{Need: c.need}}
+		require.Equal(t, c.without, s.violatesWithout(story), "%s: %s", c.need, c.text)
+	}
+	latch := short(t, "world clients=2 lock=latch count=1 waiters=1 rounds=1 bound=5s hold=1s delay=1ms\n"+
+		"expect progress=violated\nat 0s start c1\nat 0s start c2\nat 1ms crash c2\nrun for=30s seed=1\n")
+	require.Equal(t, 1, latch.Faults, "nor does it become one of a latch that nobody counts down:\n%s", latch.Story.Text())
+}
