@@ -166,7 +166,52 @@ func TestWhomActionsConcern(t *testing.T) {
 	for verb, both := range map[ActionVerb]bool{Cut: true, Mend: true, Deliver: false, Lose: false} {
 		a := Action{Verb: verb, From: 1, To: 2}
 		require.Equal(t, both, a.concerns(1), verb)
-		require.True(t, a.concerns(2))
-		require.False(t, a.concerns(3))
+		require.True(t, a.concerns(2), verb)
+		require.False(t, a.concerns(3), verb)
+	}
+}
+
+// Whom a fault touches, or the end of one: those that could as well have done something
+// before as after it are not among them.
+func TestWhomFaultsTouch(t *testing.T) {
+	asked := []string{"EVALSHA"}
+	const two, pair, single = "clients=2 lock=mutex", "replicas=1 clients=2 lock=mutex", "replicas=1 clients=1 lock=mutex"
+	for name, c := range map[string]struct {
+		reached
+		verb              ActionVerb
+		from, to, touched string
+		isFault           bool
+	}{
+		"a cut":                     {reached{two, "partition", asked, nil}, Cut, "c1", "m1", "c1 m1", true},
+		"a pause":                   {reached{two, "pause", asked, nil}, Pause, "", "c1", "c1", true},
+		"its end":                   {reached{two, "pause", asked, nil}, Unpause, "", "c1", "c1", false},
+		"a client's crash":          {reached{two, "crash", asked, nil}, Kill, "", "c1", "c1", true},
+		"what one has asked":        {reached{two, "outage", asked, nil}, Kill, "", "m1", "m1 c2", true},
+		"that nobody has asked":     {reached{two, "outage", nil, nil}, Kill, "", "m1", "m1 c1 c2", true},
+		"a server's return":         {reached{two, "outage", asked, nil}, Revive, "", "m1", "m1", false},
+		"a client's return":         {reached{two, "outage", asked, nil}, Revive, "", "c1", "all", true},
+		"the end of a cut":          {reached{two, "partition", asked, nil}, Mend, "c1", "m1", "all", true},
+		"a promotion":               {reached{pair, "split", nil, nil}, Promote, "", "r1", "m1 r1", true},
+		"a failover":                {reached{pair, "failover", asked, nil}, Depose, "", "r1", "m1 r1 c2", true},
+		"from whom nobody asked":    {reached{single, "failover", nil, nil}, Depose, "", "r1", "m1 r1 c1", true},
+		"a second crash":            {reached{two, "outage", asked, []ActionVerb{Kill}}, Kill, "", "m1", "m1 c1 c2", true},
+		"where a server comes back": {reached{single, "outage", asked, nil}, Leap, "", "m1", "all", true},
+	} {
+		u, _ := c.untimed(t)
+		a := Action{Verb: c.verb}
+		a.From, _ = u.r.lookUp(c.from)
+		a.To, _ = u.r.lookUp(c.to)
+		want := everything().actors
+		if c.touched != "all" {
+			want = 0
+			for _, name := range strings.Fields(c.touched) {
+				who, _ := u.r.lookUp(name)
+				want |= 1 << who
+			}
+			if c.isFault {
+				want |= 1 << footprintBudget
+			}
+		}
+		require.Equal(t, want, u.upsets(a).actors, name)
 	}
 }
