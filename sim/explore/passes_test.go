@@ -175,8 +175,9 @@ func TestAuditsComeLate(t *testing.T) {
 
 // A story stays about its faults: one that violates as well without them is another.
 func TestStoriesStayAboutTheirFaults(t *testing.T) {
-	const paused = "world clients=2 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n" +
-		"at 0s start c1\nat 100ms pause c1 for=5s\nat 200ms slow m1 for=1s by=1ms\nat 3500ms start c2\nrun for=9s seed=1\n"
+	const paused = "world clients=2 lock=mutex ttl=3s renew=off hold=500ms rounds=1 delay=1ms\n" +
+		"expect exclusion=violated\nat 0s start c1\nat 100ms pause c1 for=5s\nat 200ms slow m1 for=1s by=1ms\n" +
+		"at 3500ms start c2\nrun for=9s seed=1\n"
 	const unasked = "world clients=2 lock=mutex ttl=3s renew=off hold=9s rounds=1 delay=1ms profile=redisson\n" +
 		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 100ms slow m1 for=1s by=1ms\nrun for=9s seed=1\n"
 	for _, c := range []struct {
