@@ -140,7 +140,7 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 				involved = map[trace.Actor]bool{0: true}
 			}
 			involved[who] = true
-			for _, other := range against(r.Check, events[:n]) {
+			for _, other := range against(r.Check, events, &events[n-1]) {
 				involved[other] = true
 			}
 		}
@@ -148,27 +148,39 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 	return involved
 }
 
-// against are the clients that the last of these events, which made a check fail, was about:
-// who was robbed, or who had what was given once more, or said to be free.
-func against(check string, events []trace.Event) (who []trace.Actor) {
-	e := &events[len(events)-1]
+// against are the clients that an event which made a check fail was about: who was robbed,
+// or who had what was given once more, or said to be free.
+func against(check string, events []trace.Event, e *trace.Event) (who []trace.Actor) {
 	switch check {
 	case "theft":
-		return []trace.Actor{e.Peer}
+		who = append(who, e.Peer)
 	case "capacity", "guard":
-		for _, o := range events {
-			switch {
-			case o.Lock != e.Lock:
-			case o.Kind == trace.Hold:
-				who = append(who, o.Actor)
-			case o.Kind == trace.Release || o.Kind == trace.Lost:
-				if i := slices.Index(who, o.Actor); i >= 0 {
-					who = slices.Delete(who, i, i+1)
-				}
-			}
+		for _, n := range HeldByOthers(events, e) {
+			who = append(who, events[n-1].Actor)
 		}
 	}
 	return who
+}
+
+// HeldByOthers are the events of a run with which others than its actor began to hold the
+// lock that e is about, and which they still held when e happened.
+func HeldByOthers(events []trace.Event, e *trace.Event) (began []uint64) {
+	for i := range events[:e.N-1] {
+		switch o := &events[i]; {
+		case o.Lock != e.Lock || o.Actor == e.Actor:
+		case o.Kind == trace.Hold:
+			began = append(began, o.N)
+		case o.Kind == trace.Release || o.Kind == trace.Lost:
+			i := len(began) - 1
+			for i >= 0 && events[began[i]-1].Actor != o.Actor {
+				i--
+			}
+			if i >= 0 {
+				began = slices.Delete(began, i, i+1)
+			}
+		}
+	}
+	return began
 }
 
 // Confirms reports whether an execution asked what replicas have.
@@ -191,7 +203,7 @@ func grantingCommands(events []trace.Event) map[uint64]bool {
 		}
 		for _, d := range e.Details {
 			switch at := (keyAt{e.Actor, d.Key}); {
-			case d.What == trace.Expired || d.What == trace.Changed && d.Text == gone:
+			case d.Gone():
 				for _, keys := range changed { //tidy:unordered each loses the key
 					delete(keys, at)
 				}
@@ -237,9 +249,6 @@ func lastChanges(changed map[trace.Actor]map[keyAt]uint64, e *trace.Event) map[t
 	}
 	return last
 }
-
-// gone is the state of a key that is not there any more.
-const gone = "none"
 
 // keyAt is a key at a server.
 type keyAt struct {
@@ -288,13 +297,12 @@ func takingCommands(events []trace.Event) map[uint64]bool {
 			switch {
 			case d.What == trace.Expired:
 				delete(changed, at)
-			case d.What != trace.Changed:
-			case d.Text == gone:
+			case d.Gone():
 				if slices.ContainsFunc(changed[at], has) {
 					found[e.N], found[lookBefore(events, e)] = true, true
 				}
 				delete(changed, at)
-			default:
+			case d.What == trace.Changed:
 				found[e.N] = found[e.N] || namesSomebody(d.Text) && slices.ContainsFunc(changed[at], another)
 				if !slices.Contains(changed[at], e.Peer) {
 					changed[at] = append(changed[at], e.Peer)

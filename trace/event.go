@@ -111,3 +111,6 @@ type Detail struct {
 	Reply string
 	Line  int // of a script's source, from 1
 }
+
+// Gone reports whether a key went: it had expired, or something removed it.
+func (d Detail) Gone() bool { return d.What == Expired || d.What == Changed && d.Text == "none" }

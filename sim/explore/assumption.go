@@ -187,15 +187,10 @@ func (x *explainer) byHand(step sim.Step) string {
 	if e == nil || len(e.Details) == 0 {
 		return "nobody gives a server commands by hand"
 	}
-	if slices.ContainsFunc(e.Details, isGone) {
+	if slices.ContainsFunc(e.Details, trace.Detail.Gone) {
 		return keyStays
 	}
 	return "nobody but the locks' clients changes what a server has of them"
-}
-
-// isGone reports whether a detail says that a key went.
-func isGone(d trace.Detail) bool {
-	return d.What == trace.Expired || d.What == trace.Changed && d.Text == "none"
 }
 
 // effect is the event of a kind by which a step's effect began; nil: there is none.
@@ -257,7 +252,7 @@ func (x *explainer) tookAt(e *trace.Event) bool {
 	key := x.events[n-1].Key
 	return slices.ContainsFunc(x.events[n:e.N-1], func(o trace.Event) bool {
 		return o.Kind == trace.Execute && o.Peer == e.Peer && slices.ContainsFunc(o.Details, func(d trace.Detail) bool {
-			return isPartOf(d.Key, key) && d.What == trace.Changed && !isGone(d)
+			return isPartOf(d.Key, key) && d.What == trace.Changed && !d.Gone()
 		})
 	})
 }

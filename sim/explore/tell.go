@@ -170,7 +170,7 @@ func (t *teller) around(v *check.Result) []string {
 			}
 		}
 	case "capacity", "guard":
-		for _, n := range t.believed(e) {
+		for _, n := range sim.HeldByOthers(t.events, e) {
 			t.pick(n, helpful)
 			t.granted(n, last)
 		}
@@ -186,34 +186,13 @@ func (t *teller) around(v *check.Result) []string {
 	return nil
 }
 
-// believed are the events with which others began to hold a lock that they still
-// held at e.
-func (t *teller) believed(e *trace.Event) (list []uint64) {
-	for n := uint64(1); n < e.N; n++ {
-		switch o := t.event(n); {
-		case o.Lock != e.Lock || o.Actor == e.Actor:
-		case o.Kind == trace.Hold:
-			list = append(list, n)
-		case o.Kind == trace.Release || o.Kind == trace.Lost:
-			i := len(list) - 1
-			for i >= 0 && t.event(list[i]).Actor != o.Actor {
-				i--
-			}
-			if i >= 0 {
-				list = slices.Delete(list, i, i+1)
-			}
-		}
-	}
-	return list
-}
-
 // taken is the last execution before event n that changed a key and did not end it,
 // for a client; client 0: for anybody.
 func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
 	for n--; n > 0; n-- {
 		e := t.event(n)
 		if e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details,
-			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !isGone(d) }) {
+			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !d.Gone() }) {
 			return n
 		}
 	}
@@ -240,7 +219,7 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 			counted++
 		}
 	}
-	had, end := t.believed(asked), uint64(len(t.events))+1
+	had, end := sim.HeldByOthers(t.events, asked), uint64(len(t.events))+1
 	for n := asked.N + 1; n < end; n++ {
 		e := t.event(n)
 		switch {
@@ -298,7 +277,7 @@ func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
 		for _, d := range e.Details {
 			switch {
 			case !isPartOf(d.Key, asked.Key):
-			case isGone(d):
+			case d.Gone():
 				return nil
 			case d.What == trace.Changed && e.Kind == trace.Execute && e.Peer != asked.Actor:
 				return e
@@ -311,7 +290,7 @@ func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
 // freed is the first event behind one and before another in which a server frees a lock; 0: none.
 func (t *teller) freed(key string, after, before uint64) uint64 {
 	for n := after + 1; n < before; n++ {
-		frees := func(d trace.Detail) bool { return isPartOf(d.Key, key) && isGone(d) }
+		frees := func(d trace.Detail) bool { return isPartOf(d.Key, key) && d.Gone() }
 		if slices.ContainsFunc(t.event(n).Details, frees) {
 			return n
 		}
@@ -361,7 +340,7 @@ func (t *teller) grants(hold *trace.Event) []uint64 {
 					if d.What != trace.Changed || !isPartOf(d.Key, hold.Key) {
 						continue
 					}
-					if has[e.Actor] = n; isGone(d) {
+					if has[e.Actor] = n; d.Gone() {
 						has[e.Actor] = 0 // given back
 					}
 				}
@@ -394,7 +373,7 @@ func (x *explainer) opening(grant uint64, key string) uint64 {
 			continue
 		}
 		for _, d := range e.Details {
-			if isPartOf(d.Key, key) && isGone(d) {
+			if isPartOf(d.Key, key) && d.Gone() {
 				return n
 			}
 		}

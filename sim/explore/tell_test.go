@@ -329,7 +329,7 @@ func TestWhatBelongsToAnEvent(t *testing.T) {
 	other.Lock = 2
 	x := tellerOf("permits", "capacity", []uint64{8}, other, by(c1, trace.Hold), by(c1, trace.Hold), by(c3, trace.Hold),
 		by(c3, trace.Lost), by(c1, trace.Release), by(c2, trace.Release), by(c2, trace.Hold), by(c3, trace.Hold))
-	require.Equal(t, []uint64{2}, x.believed(x.event(8)), "who had it, and has it still")
+	require.Equal(t, []uint64{2}, sim.HeldByOthers(x.events, x.event(8)), "who had it, and has it still")
 
 	x = tellerOf("mutex", "leak", []uint64{7}, executes(m1, c1, "lock:1", "string{c1}"),
 		executes(m1, c2, "lock:1", "string{c2}"),
