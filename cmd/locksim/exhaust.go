@@ -92,10 +92,10 @@ func (f *huntFlags) exhaust(
 		return nil, result, false, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
 	}
 	started := time.Now()
-	bar := newSeedProgress(cmd.ErrOrStderr(), -1)
+	bar := newProgress(cmd.ErrOrStderr())
 	done, err := explore.Exhaust(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Bound{
 		Faults: f.bound, Schedules: f.schedules, First: true,
-		Progress: func(e explore.Exhausted) { bar.tick(e.Schedules+e.Walks, e.Violated) },
+		Progress: func(e explore.Exhausted) { bar.seeds(e.Schedules+e.Walks, -1, e.Violated) },
 	})
 	bar.done()
 	stopped = errors.Is(err, context.Canceled)
@@ -138,10 +138,10 @@ func (f *huntFlags) sample(
 		f.root = anyRoot()
 	}
 	started := time.Now()
-	bar := newSeedProgress(cmd.ErrOrStderr(), f.seeds)
+	bar := newProgress(cmd.ErrOrStderr())
 	done, err := explore.Sample(cmd.Context(), explore.Problem{Scenario: s, Checks: f.checks}, explore.Sampling{
 		Faults: f.bound, Root: f.root, Schedules: f.seeds, Workers: f.workers,
-		Progress: func(r explore.Sampled) { bar.tick(r.Schedules, 0) },
+		Progress: func(r explore.Sampled) { bar.seeds(r.Schedules, f.seeds, 0) },
 	})
 	bar.done()
 	if stopped = errors.Is(err, context.Canceled); err != nil && !stopped {

@@ -242,7 +242,7 @@ func (h *hunt) ready() error {
 func (h *hunt) run(ctx context.Context) error {
 	started := time.Now()
 	h.stored = started
-	bar := newSeedProgress(h.errs, h.state.Seeds)
+	bar := newProgress(h.errs)
 	first, seeds := h.state.Tried, h.state.Seeds-h.state.Tried
 	if len(h.state.Found) >= h.state.Hits {
 		seeds = 0 // it only has to be told
@@ -251,7 +251,7 @@ func (h *hunt) run(ctx context.Context) error {
 		Root: h.state.Root, First: first, Seeds: seeds, Hits: h.state.Hits - len(h.state.Found),
 		Need: h.state.Need, Workers: h.workers,
 		Progress: func(res explore.Result) {
-			bar.tick(first+res.Tried, len(h.state.Found)+len(res.Hits))
+			bar.seeds(first+res.Tried, h.state.Seeds, len(h.state.Found)+len(res.Hits))
 			h.storeNowAndThen(res)
 		},
 	})

@@ -99,10 +99,10 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	started := time.Now()
-	bar := newCounter(cmd.ErrOrStderr(), "cells")
+	bar := newProgress(cmd.ErrOrStderr())
 	results, err := matrix.Run(cmd.Context(), matrix.Options{
 		Root: f.root, Seeds: f.seeds, Find: f.find, Rows: f.rows, Cells: f.cells, Shrink: f.shrink, Orders: f.orders,
-		Progress: func(done, all int, c *matrix.Cell) { bar.at(done, all, c.String()) },
+		Progress: func(done, all int, c *matrix.Cell) { bar.show(int64(done), int64(all), "cells, now %s", c) },
 		Elapsed:  func() time.Duration { return time.Since(started) },
 		Known:    kept.find,
 		Each: func(r matrix.Result) error {

@@ -9,17 +9,14 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"minikv/sim"
 )
 
-// progress shows how far a long run is, on a terminal only.
+// progress shows how much of something long is done, on a terminal only.
 type progress struct {
-	bar     *progressbar.ProgressBar
+	bar     *progressbar.ProgressBar // nil: it was not shown yet
 	started time.Time
 	shown   time.Time // last
-	out     io.Writer
-	length  time.Duration
+	out     io.Writer // nil: no terminal
 }
 
 // patience is how long a run may take before its progress is shown.
@@ -37,11 +34,29 @@ func (p *progress) due() bool {
 	return true
 }
 
-func newProgress(out io.Writer, s *sim.Scenario, length time.Duration) *progress {
-	if length == 0 {
-		length = s.For
+func newProgress(out io.Writer) *progress { return &progress{started: time.Now(), out: terminal(out)} }
+
+// show tells that so much of all is done, and what that is, if it is time to.
+func (p *progress) show(done, all int64, format string, args ...any) {
+	if !p.due() {
+		return
 	}
-	return &progress{started: time.Now(), length: length, out: terminal(out)}
+	if p.bar == nil {
+		p.bar = newBar(p.out, all)
+	}
+	p.bar.Describe(fitted(fmt.Sprintf(format, args...), columns(p.out)))
+	_ = p.bar.Set64(done) // progress that cannot be shown harms nothing
+}
+
+// seeds tells how many seeds of a hunt were tried; all is -1 where nobody knows how many there are.
+func (p *progress) seeds(tried, all, hits int) {
+	p.show(int64(tried), int64(all), "%d violations in %d seeds", hits, tried)
+}
+
+func (p *progress) done() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
 }
 
 // terminal is out if that is a terminal on which lines can be drawn anew, else nil.
@@ -95,66 +110,4 @@ func fitted(text string, columns int) string {
 		return text
 	}
 	return text[:max(0, strings.LastIndexByte(text[:room+1], ' '))]
-}
-
-// describe says what a bar counts.
-func (p *progress) describe(text string) { p.bar.Describe(fitted(text, columns(p.out))) }
-
-func (p *progress) tick(now time.Duration, events uint64, grants int) {
-	if !p.due() {
-		return
-	}
-	if p.bar == nil {
-		p.bar = newBar(p.out, p.length.Milliseconds())
-	}
-	p.describe(fmt.Sprintf("%d grants, %d events", grants, events))
-	_ = p.bar.Set64(now.Milliseconds()) // progress that cannot be shown harms nothing
-}
-
-func (p *progress) done() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
-}
-
-// seedProgress shows how many seeds of a hunt were tried, on a terminal only.
-type seedProgress struct {
-	progress
-	seeds int
-}
-
-func newSeedProgress(out io.Writer, seeds int) *seedProgress {
-	return &seedProgress{progress: progress{started: time.Now(), out: terminal(out)}, seeds: seeds}
-}
-
-func (p *seedProgress) tick(tried, hits int) {
-	if !p.due() {
-		return
-	}
-	if p.bar == nil {
-		p.bar = newBar(p.out, int64(p.seeds))
-	}
-	p.describe(fmt.Sprintf("%d violations in %d seeds", hits, tried))
-	_ = p.bar.Set64(int64(tried)) // progress that cannot be shown harms nothing
-}
-
-// counter shows how many of a number of things are done, on a terminal only.
-type counter struct {
-	progress
-	what string
-}
-
-func newCounter(out io.Writer, what string) *counter {
-	return &counter{progress: progress{started: time.Now(), out: terminal(out)}, what: what}
-}
-
-func (c *counter) at(done, all int, name string) {
-	if !c.due() {
-		return
-	}
-	if c.bar == nil {
-		c.bar = newBar(c.out, int64(all))
-	}
-	c.describe(c.what + ", now " + name)
-	_ = c.bar.Set(done)
 }

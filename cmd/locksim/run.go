@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -104,8 +105,10 @@ func (f *runFlags) perform(cmd *cobra.Command, s *sim.Scenario, opt sim.Options)
 	opt.Observe = f.collect(observe)
 	opt.Details = opt.Observe != nil
 	opt.Lines = f.lua || f.html != ""
-	bar := newProgress(cmd.ErrOrStderr(), s, opt.For)
-	opt.Tick = bar.tick
+	bar, length := newProgress(cmd.ErrOrStderr()), cmp.Or(opt.For, s.For)
+	opt.Tick = func(now time.Duration, events uint64, grants int) {
+		bar.show(now.Milliseconds(), length.Milliseconds(), "%d grants, %d events", grants, events)
+	}
 	report, err := s.Run(cmd.Context(), opt)
 	bar.done()
 	if flushErr := stdout.Flush(); flushErr != nil {
