@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,26 +69,26 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 	if strategy == exhaustive {
 		search = f.exhaust
 	}
-	hit, result, stopped, err := search(cmd, s)
+	hit, result, err := search(cmd, s)
 	if err != nil {
 		return err
 	}
+	var violated []check.Result
 	if hit != nil {
-		if err := f.writeOrder(cmd, hit, &result); err != nil {
+		file := filepath.Join(f.out, fileName(hit.Name)+"-order.scenario")
+		if err := writeStory(cmd.Context(), cmd.OutOrStdout(), file, "", hit, result); err != nil {
 			return err
 		}
-	} else if stopped {
-		return errStopped
+		violated = append(violated, result)
 	}
-	return f.judge(cmd, s, hit != nil, &result)
+	return judge(cmd.OutOrStdout(), s, f.checks, violated)
 }
 
-// exhaust runs every schedule, and says so.
-func (f *huntFlags) exhaust(
-	cmd *cobra.Command, s *sim.Scenario,
-) (hit *sim.Scenario, result check.Result, stopped bool, err error) {
+// exhaust runs every schedule, and says so. The error is errStopped if it did not come to its
+// end, and found nothing.
+func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenario, result check.Result, err error) {
 	if f.schedules < 0 {
-		return nil, result, false, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
+		return nil, result, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
 	}
 	started := time.Now()
 	bar := newProgress(cmd.ErrOrStderr())
@@ -98,13 +97,13 @@ func (f *huntFlags) exhaust(
 		Progress: func(e explore.Exhausted) { bar.seeds(e.Schedules+e.Walks, -1, e.Violated) },
 	})
 	bar.done()
-	stopped = errors.Is(err, context.Canceled)
+	stopped := errors.Is(err, context.Canceled)
 	var tooMany *explore.TooManyError
 	if errors.As(err, &tooMany) && tooMany.Actions == 0 {
-		return nil, result, false, fmt.Errorf("%w, or more --schedules, or --strategy %s", err, pct)
+		return nil, result, fmt.Errorf("%w, or more --schedules, or --strategy %s", err, pct)
 	}
 	if err != nil && !stopped {
-		return nil, result, false, err
+		return nil, result, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s (and %d at random), %s in %.1f s, ", f.within(s),
 		several(done.Schedules, "schedule"), done.Walks, several(done.States, "state"), time.Since(started).Seconds())
@@ -117,7 +116,10 @@ func (f *huntFlags) exhaust(
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
-	return done.Hit, done.Result, stopped, nil
+	if stopped && done.Hit == nil {
+		return nil, done.Result, errStopped
+	}
+	return done.Hit, done.Result, nil
 }
 
 // tellUnjudged says of which checks it means nothing that no violation was found.
@@ -127,12 +129,11 @@ func tellUnjudged(out io.Writer, list []check.Result) {
 	}
 }
 
-// sample runs as many schedules at random as there are seeds, and says so.
-func (f *huntFlags) sample(
-	cmd *cobra.Command, s *sim.Scenario,
-) (hit *sim.Scenario, result check.Result, stopped bool, err error) {
+// sample runs as many schedules at random as there are seeds, and says so. The error is as
+// that of exhaust.
+func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenario, result check.Result, err error) {
 	if err := f.checkSeeds(); err != nil {
-		return nil, result, false, err
+		return nil, result, err
 	}
 	if !cmd.Flags().Changed("root") {
 		f.root = anyRoot()
@@ -144,8 +145,9 @@ func (f *huntFlags) sample(
 		Progress: func(r explore.Sampled) { bar.seeds(r.Schedules, f.seeds, 0) },
 	})
 	bar.done()
-	if stopped = errors.Is(err, context.Canceled); err != nil && !stopped {
-		return nil, result, false, err
+	stopped := errors.Is(err, context.Canceled)
+	if err != nil && !stopped {
+		return nil, result, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
 		several(done.Schedules, "schedule"), several(done.Deepest, "action"), time.Since(started).Seconds())
@@ -158,7 +160,10 @@ func (f *huntFlags) sample(
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
-	return done.Hit, done.Result, stopped, nil
+	if stopped && done.Hit == nil {
+		return nil, done.Result, errStopped
+	}
+	return done.Hit, done.Result, nil
 }
 
 // within is the bound in words: what comes later than the end of a run is in no schedule.
@@ -172,39 +177,4 @@ func ofKinds(s *sim.Scenario) string {
 		return ""
 	}
 	return " (" + strings.Join(s.Faults.Words(), " ") + ")"
-}
-
-// writeOrder tells the schedule that violates, and writes it to a file.
-func (f *huntFlags) writeOrder(cmd *cobra.Command, story *sim.Scenario, result *check.Result) error {
-	story.Claim = fmt.Sprintf("%s is violated: %s.", result.Check, result.Reason)
-	text, err := explore.File(cmd.Context(), story, nil)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(f.out, fileName(story.Name)+"-order.scenario")
-	if !strings.ContainsAny(file, "/\\") {
-		file = "./" + file
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", text)
-	if err := writeFile(file, text); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "replay: locksim replay %s\n", quoteWord(file))
-	return err
-}
-
-// judge compares with what the scenario expects. The search has ended with the first
-// order that violates something, so that it says nothing about other violations.
-func (f *huntFlags) judge(cmd *cobra.Command, s *sim.Scenario, found bool, result *check.Result) error {
-	for _, e := range s.Expect {
-		if len(f.checks) > 0 && !slices.Contains(f.checks, e.Check) {
-			continue
-		}
-		is := found && result.Check == e.Check
-		if e.Verdict == "violated" && !found || e.Verdict == "holds" && is {
-			fmt.Fprintf(cmd.OutOrStdout(), "expected: %s=%s\n", e.Check, e.Verdict)
-			return errDiffers
-		}
-	}
-	return nil
 }

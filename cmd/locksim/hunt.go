@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"minikv/sim"
-	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -278,18 +277,5 @@ func (h *hunt) run(ctx context.Context) error {
 	if err := h.end(); err != nil {
 		return err
 	}
-	return h.judge(violated)
-}
-
-// judge compares all that the hits violate with what the scenario expects.
-func (h *hunt) judge(violated []check.Result) error {
-	for _, e := range h.problem.Scenario.Expect {
-		counts := len(h.state.Checks) == 0 || slices.Contains(h.state.Checks, e.Check)
-		is := slices.ContainsFunc(violated, func(r check.Result) bool { return r.Check == e.Check })
-		if counts && (e.Verdict == "violated" && len(violated) == 0 || e.Verdict == "holds" && is) {
-			fmt.Fprintf(h.out, "expected: %s=%s\n", e.Check, e.Verdict)
-			return errDiffers
-		}
-	}
-	return nil
+	return judge(h.out, h.problem.Scenario, h.state.Checks, violated)
 }

@@ -43,6 +43,21 @@ func brokenAgainstHope(r *sim.Report) bool {
 	})
 }
 
+// judge compares what a search has found violated with what the scenario expects of the
+// checks that count; nil: of all. The search has ended with that, so that it says nothing
+// about other violations.
+func judge(out io.Writer, s *sim.Scenario, checks []string, violated []check.Result) error {
+	for _, e := range s.Expect {
+		counts := len(checks) == 0 || slices.Contains(checks, e.Check)
+		is := slices.ContainsFunc(violated, func(r check.Result) bool { return r.Check == e.Check })
+		if counts && (e.Verdict == "violated" && len(violated) == 0 || e.Verdict == "holds" && is) {
+			fmt.Fprintf(out, "expected: %s=%s\n", e.Check, e.Verdict)
+			return errDiffers
+		}
+	}
+	return nil
+}
+
 // replayCommand is the command that runs the same again: the scenario, and
 // every flag that differs from the file.
 func replayCommand(name string, file *sim.Scenario, r *sim.Report) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minikv/sim"
+	"minikv/sim/check"
 	"minikv/sim/explore"
 )
 
@@ -74,18 +75,27 @@ func shrink(ctx context.Context, out io.Writer, file string, hit *explore.Hit) e
 	return errStopped
 }
 
-// writeShort tells a story, which took long to find, and writes it to a file.
+// writeShort tells the shortest story, which took long to find, and writes it to a file.
 func writeShort(ctx context.Context, out io.Writer, file string, short *explore.Shrunk) error {
-	short.Story.Claim = fmt.Sprintf("%s is violated: %s.", short.Result.Check, short.Result.Reason)
-	text, err := explore.File(ctx, short.Story, nil)
+	about := fmt.Sprintf("the shortest story, after %d runs: %s, %s\n", short.Runs, several(short.Faults, "fault"),
+		several(short.Asked, "operation"))
+	return writeStory(ctx, out, file, about, short.Story, short.Result)
+}
+
+// writeStory tells a story that violates, behind what is to be said about it, and writes
+// it to a file.
+func writeStory(
+	ctx context.Context, out io.Writer, file, about string, story *sim.Scenario, violated check.Result,
+) error {
+	story.Claim = fmt.Sprintf("%s is violated: %s.", violated.Check, violated.Reason)
+	text, err := explore.File(ctx, story, nil)
 	if err != nil {
 		return err
 	}
 	if !strings.ContainsAny(file, "/\\") {
 		file = "./" + file
 	}
-	fmt.Fprintf(out, "the shortest story, after %d runs: %s, %s\n\n%s\n", short.Runs, several(short.Faults, "fault"),
-		several(short.Asked, "operation"), text)
+	fmt.Fprintf(out, "%s\n%s\n", about, text)
 	if err := writeFile(file, text); err != nil {
 		return err
 	}
