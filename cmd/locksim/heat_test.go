@@ -152,10 +152,10 @@ func TestMatrixFile(t *testing.T) {
 func TestCellInWords(t *testing.T) {
 	c := cellJSON{Expected: "holds", Code: "S", Reason: "why", Listed: "known", Claims: []claimJSON{
 		{Check: "exclusion", Verdict: "holds", Searched: 9, Twin: "2/lockclient/mutex", Replay: "locksim run x",
-			Orders: &ordersJSON{Complete: true, Bound: "2 clients", Schedules: 7}},
-		{Check: "liveness", Verdict: "unknown", Finding: "nothing", Orders: &ordersJSON{Why: "too many"}},
+			Orders: &matrix.Orders{Complete: true, Bound: "2 clients", Schedules: 7}},
+		{Check: "liveness", Verdict: "unknown", Finding: "nothing", Orders: &matrix.Orders{Why: "too many"}},
 		{Check: "fencing", Verdict: "holds", Searched: 1,
-			Orders: &ordersJSON{Random: true, Bound: "5, at random", Schedules: 8}},
+			Orders: &matrix.Orders{Random: true, Bound: "5, at random", Schedules: 8}},
 	}}
 	require.Equal(t, []string{
 		"expected holds (S): why",

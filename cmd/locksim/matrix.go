@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -181,8 +180,7 @@ func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all f
 	case "html":
 		return nil, func(results []matrix.Result) error { return f.writeHeat(w, results) }, nil
 	case "json":
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
+		out := cellWriter(w)
 		each = func(r matrix.Result) error { return out.Encode(cellOf(r)) }
 		return each, func([]matrix.Result) error { return nil }, nil
 	}

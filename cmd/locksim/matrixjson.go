@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -13,28 +15,21 @@ import (
 
 // cellJSON is one cell as --format json has it.
 type cellJSON struct {
-	Row      int         `json:"row"`
-	Title    string      `json:"title"`
-	Lock     string      `json:"lock"`
-	Profile  string      `json:"profile"`
-	Variant  string      `json:"variant,omitempty"`
-	Verdict  string      `json:"verdict"`
-	Searched int         `json:"searched"`
-	Replay   string      `json:"replay"`
-	Expected string      `json:"expected"`
-	Code     string      `json:"code"`
-	Reason   string      `json:"reason"`
-	Agrees   bool        `json:"agrees"`
-	Listed   string      `json:"listed,omitempty"`
-	Told     *toldJSON   `json:"told,omitempty"`
-	Claims   []claimJSON `json:"claims,omitempty"`
-}
-
-// toldJSON is the published or derived story of a violation.
-type toldJSON struct {
-	Faults     int    `json:"faults"`
-	Operations int    `json:"operations"`
-	Text       string `json:"text"`
+	Row      int           `json:"row"`
+	Title    string        `json:"title"`
+	Lock     string        `json:"lock"`
+	Profile  string        `json:"profile"`
+	Variant  string        `json:"variant,omitempty"`
+	Verdict  string        `json:"verdict"`
+	Searched int           `json:"searched"`
+	Replay   string        `json:"replay"`
+	Expected string        `json:"expected"`
+	Code     string        `json:"code"`
+	Reason   string        `json:"reason"`
+	Agrees   bool          `json:"agrees"`
+	Listed   string        `json:"listed,omitempty"`
+	Told     *matrix.Story `json:"told,omitempty"`
+	Claims   []claimJSON   `json:"claims,omitempty"`
 }
 
 // claimJSON is one thing that the cell says.
@@ -55,31 +50,14 @@ type claimJSON struct {
 	Faults     int    `json:"faults,omitempty"`     // of the story
 	Operations int    `json:"operations,omitempty"` // likewise
 
-	Orders *ordersJSON `json:"orders,omitempty"`
-}
-
-// ordersJSON is what running every order has shown.
-type ordersJSON struct {
-	World     string `json:"world,omitempty"`
-	Bound     string `json:"bound,omitempty"`
-	Faults    int    `json:"faults"`
-	Complete  bool   `json:"complete"`
-	Random    bool   `json:"random,omitempty"`
-	Schedules int    `json:"schedules"`
-	States    int    `json:"states"`
-	Violation string `json:"violation,omitempty"`
-	Twin      string `json:"twin,omitempty"`
-	Why       string `json:"why,omitempty"`
+	Orders *matrix.Orders `json:"orders,omitempty"`
 }
 
 // cellOf is a result as JSON has it: one object a line, as soon as it is there.
 func cellOf(r matrix.Result) cellJSON {
 	c := cellJSON{Row: r.Row, Title: r.Title, Lock: r.Lock, Profile: r.Profile, Variant: r.Variant,
 		Verdict: r.Verdict, Expected: r.Expected, Code: r.Code, Reason: r.Reason, Agrees: r.Agrees,
-		Listed: r.Listed}
-	if r.Told != nil {
-		c.Told = &toldJSON{r.Told.Faults, r.Told.Operations, r.Told.Text}
-	}
+		Listed: r.Listed, Told: r.Told}
 	for _, one := range r.Claims {
 		c.Searched += one.Searched
 		if c.Replay == "" || one.Verdict.String() == r.Verdict {
@@ -87,17 +65,20 @@ func cellOf(r matrix.Result) cellJSON {
 		}
 		j := claimJSON{Check: one.Check, Expected: one.Expected.String(), Verdict: one.Verdict.String(),
 			Searched: one.Searched, Other: one.Other, Millis: one.Took.Milliseconds(), Needs: one.Needs,
-			Finding: one.Finding, Twin: one.Twin, Replay: one.Replay, Differs: one.Differs}
+			Finding: one.Finding, Twin: one.Twin, Replay: one.Replay, Differs: one.Differs, Orders: one.Orders}
 		if one.Story != nil {
 			j.Story, j.Faults, j.Operations = one.Story.Story.Text(), one.Story.Faults, one.Story.Asked
-		}
-		if o := one.Orders; o != nil {
-			j.Orders = &ordersJSON{o.World, o.Bound, o.Faults, o.Complete, o.Random, o.Schedules, o.States, o.Violation,
-				o.Twin, o.Why}
 		}
 		c.Claims = append(c.Claims, j)
 	}
 	return c
+}
+
+// cellWriter writes cells, one object a line.
+func cellWriter(out io.Writer) *json.Encoder {
+	w := json.NewEncoder(out)
+	w.SetEscapeHTML(false)
+	return w
 }
 
 // result is the cell that the JSON tells of.
@@ -106,14 +87,12 @@ func (c *cellJSON) result() (matrix.Result, error) {
 		return matrix.Result{}, fmt.Errorf("unknown verdict: %q", c.Verdict)
 	}
 	r := matrix.Result{Row: c.Row, Title: c.Title, Lock: c.Lock, Profile: c.Profile, Variant: c.Variant,
-		Verdict: c.Verdict, Expected: c.Expected, Code: c.Code, Reason: c.Reason, Agrees: c.Agrees, Listed: c.Listed}
-	if c.Told != nil {
-		r.Told = &matrix.Story{Faults: c.Told.Faults, Operations: c.Told.Operations, Text: c.Told.Text}
-	}
+		Verdict: c.Verdict, Expected: c.Expected, Code: c.Code, Reason: c.Reason, Agrees: c.Agrees, Listed: c.Listed,
+		Told: c.Told}
 	for _, j := range c.Claims {
 		one := matrix.ClaimResult{Check: j.Check, Searched: j.Searched, Other: j.Other, Needs: j.Needs,
 			Took: time.Duration(j.Millis) * time.Millisecond, Finding: j.Finding, Twin: j.Twin, Replay: j.Replay,
-			Differs: j.Differs}
+			Differs: j.Differs, Orders: j.Orders}
 		var known [2]bool
 		one.Expected, known[0] = verdictOf(j.Expected)
 		one.Verdict, known[1] = verdictOf(j.Verdict)
@@ -126,10 +105,6 @@ func (c *cellJSON) result() (matrix.Result, error) {
 				return r, err
 			}
 			one.Story = &explore.Shrunk{Story: s, Faults: j.Faults, Asked: j.Operations}
-		}
-		if o := j.Orders; o != nil {
-			one.Orders = &matrix.Orders{World: o.World, Bound: o.Bound, Faults: o.Faults, Complete: o.Complete,
-				Random: o.Random, Schedules: o.Schedules, States: o.States, Violation: o.Violation, Twin: o.Twin, Why: o.Why}
 		}
 		r.Claims = append(r.Claims, one)
 	}

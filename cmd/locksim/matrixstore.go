@@ -140,17 +140,11 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 		return err
 	}
 	r, err := c.result()
-	if name := nameOf(&r); err == nil && !slices.Contains(s.names, name) {
-		err = fmt.Errorf("there is no cell %q", name)
+	if err == nil && !slices.Contains(s.names, c.name()) {
+		err = fmt.Errorf("there is no cell %q", c.name())
 	}
-	s.cells[nameOf(&r)] = r
+	s.cells[c.name()] = r
 	return err
-}
-
-// nameOf is the name of the result's cell.
-func nameOf(r *matrix.Result) string {
-	c := matrix.Cell{Row: r.Row, Profile: r.Profile, Kind: r.Lock, Variant: r.Variant}
-	return c.String()
 }
 
 // find returns what is known of a cell.
@@ -161,12 +155,11 @@ func (s *matrixStore) find(c *matrix.Cell) (matrix.Result, bool) {
 
 // keep adds a cell, if it is new.
 func (s *matrixStore) keep(r matrix.Result) error {
-	if _, known := s.cells[nameOf(&r)]; known || s.file == nil {
+	c := cellOf(r)
+	if _, known := s.cells[c.name()]; known || s.file == nil {
 		return nil
 	}
-	out := json.NewEncoder(s.file)
-	out.SetEscapeHTML(false)
-	return out.Encode(cellOf(r))
+	return cellWriter(s.file).Encode(c)
 }
 
 func (s *matrixStore) close() error {

@@ -16,16 +16,17 @@ import (
 
 // Orders is what running every order of a small world of a cell has shown.
 type Orders struct {
-	World     string // its name, or those of several: `locksim hunt WORLD --strategy exhaustive` does it again
-	Bound     string // what was all run, in words
-	Faults    int    // the bound, as --bound has it
-	Complete  bool   // every schedule within the bound was run
-	Random    bool   // so many at random were to be run, as there are too many for all
-	Schedules int
-	States    int
-	Violation string // what one of them violates, "" if none does
-	Twin      string // the cell that was seen to break in the same bound
-	Why       string // why nothing can be said, "" if something can
+	// its name, or those of several: `locksim hunt WORLD --strategy exhaustive` does it again
+	World     string `json:"world,omitempty"`
+	Bound     string `json:"bound,omitempty"`  // what was all run, in words
+	Faults    int    `json:"faults"`           // the bound, as --bound has it
+	Complete  bool   `json:"complete"`         // every schedule within the bound was run
+	Random    bool   `json:"random,omitempty"` // so many at random were to be run, as there are too many for all
+	Schedules int    `json:"schedules"`
+	States    int    `json:"states"`
+	Violation string `json:"violation,omitempty"` // what one of them violates, "" if none does
+	Twin      string `json:"twin,omitempty"`      // the cell that was seen to break in the same bound
+	Why       string `json:"why,omitempty"`       // why nothing can be said, "" if something can
 }
 
 // Holds reports whether all orders were run, none violates, and the twin's do.

@@ -29,11 +29,11 @@ type Row struct {
 // Story is the shortest published or derived story of what breaks, for some cells
 // of a row: none that is found may be longer.
 type Story struct {
-	Kinds      []string // nil: all
-	Variant    string   // "any" is all
-	Faults     int
-	Operations int // of clients: lock() and its like, countDown()
-	Text       string
+	Kinds      []string `json:"-"` // nil: all
+	Variant    string   `json:"-"` // "any" is all
+	Faults     int      `json:"faults"`
+	Operations int      `json:"operations"` // of clients: lock() and its like, countDown()
+	Text       string   `json:"text"`
 }
 
 // any is the variant of a story that all have.
