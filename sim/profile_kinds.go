@@ -20,7 +20,7 @@ var redissonKinds = []string{"mutex", "fair", "rw", "multi", "redlock", "fenced"
 // redissonPart is what a client of that profile does.
 func redissonPart(c *client) part {
 	of, name := c.redissons(), lockName(c.lock)
-	one := func(s *side) source { return redissonSource{c.p, of[0].lock(s, name)} }
+	one := func(s *side) source { return redissonSource{of[0].lock(s, name)} }
 	switch c.load.Kind {
 	case "mutex":
 		return newWorker(c, one(plainSide))
@@ -41,24 +41,21 @@ func redissonPart(c *client) part {
 		if c.number%2 == 0 && !c.load.OneOrder {
 			slices.Reverse(locks)
 		}
-		s := redissonSource{c.p, newMultiLock(locks)}
+		s := redissonSource{newMultiLock(locks)}
 		return newWorker(c, s)
 	case "redlock":
 		locks := make([]*rlock, len(of))
 		for i := range locks {
 			locks[i] = of[i].lock(plainSide, name)
 		}
-		s := redissonSource{c.p, newRedLock(locks)}
+		s := redissonSource{newRedLock(locks)}
 		return newWorker(c, s)
 	}
 	panic("sim: no model of Redisson's " + c.load.Kind)
 }
 
 // redissonSource is a lock of Redisson's client as a source.
-type redissonSource struct {
-	p    *process
-	lock redissonLock
-}
+type redissonSource struct{ lock redissonLock }
 
 // Lock implements source.
 func (s redissonSource) Lock(ctx context.Context, t terms) (holding, error) {

@@ -15,35 +15,34 @@ const mostText = 16 << 20
 // into which nobody writes, is given up when ctx ends.
 func readText(ctx context.Context, name string) (string, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
-		text, err := readAtMost(name, mostText)
-		return string(text), err
+		return readNow(name)
 	}
 	type result struct {
-		text []byte
+		text string
 		err  error
 	}
 	read := make(chan result, 1)
 	go func() {
-		text, err := readAtMost(name, mostText)
+		text, err := readNow(name)
 		read <- result{text, err}
 	}()
 	select {
 	case r := <-read:
-		return string(r.text), r.err
+		return r.text, r.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 }
 
-func readAtMost(name string, most int64) ([]byte, error) {
+func readNow(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s: expected a file of at most %d MiB", name, most>>20)
+	text, err := io.ReadAll(io.LimitReader(file, mostText+1))
+	if err == nil && len(text) > mostText {
+		err = fmt.Errorf("%s: expected a file of at most %d MiB", name, mostText>>20)
 	}
-	return text, err
+	return string(text), err
 }

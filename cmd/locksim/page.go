@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -94,9 +93,7 @@ func (f *runFlags) collect(observe func(*trace.Event, []string)) func(*trace.Eve
 		return observe
 	}
 	return func(e *trace.Event, names []string) {
-		kept := *e
-		kept.Details = slices.Clone(e.Details)
-		f.events = append(f.events, kept)
+		f.events = append(f.events, *e)
 		if observe != nil {
 			observe(e, names)
 		}

@@ -19,7 +19,6 @@ import (
 // of beliefs: so it is a second opinion on Exclusion. A belief that ends without
 // an unlock that succeeded may free the lock at any time from then on.
 type Linear struct {
-	name    Names
 	asked   map[trace.Actor]int64 // when an actor called lock()
 	leaving map[trace.Actor]int64 // when it called unlock()
 	history map[int32][]porcupine.Operation
@@ -28,9 +27,9 @@ type Linear struct {
 	ops     int
 }
 
-// NewLinear makes the checker.
-func NewLinear(name Names) *Linear {
-	return &Linear{name: name, asked: map[trace.Actor]int64{}, leaving: map[trace.Actor]int64{},
+// NewLinear makes the checker. Its reasons name nobody.
+func NewLinear(Names) *Linear {
+	return &Linear{asked: map[trace.Actor]int64{}, leaving: map[trace.Actor]int64{},
 		history: map[int32][]porcupine.Operation{}, held: map[trace.Actor][]int32{}}
 }
 

@@ -71,7 +71,6 @@ func short(kind string) string {
 // gridLine is a row in one variant.
 type gridLine struct {
 	name  string
-	title string
 	cells map[string]string // by kind
 }
 
@@ -92,7 +91,7 @@ func grid(results []Result, profile string) (lines []*gridLine) {
 			}
 		}
 		if line == nil {
-			line = &gridLine{name: name, title: r.Title, cells: map[string]string{}}
+			line = &gridLine{name: name, cells: map[string]string{}}
 			lines = append(lines, line)
 		}
 		line.cells[r.Lock] = r.word()

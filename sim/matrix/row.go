@@ -36,7 +36,7 @@ type Story struct {
 	Text       string   `json:"text"`
 }
 
-// any is the variant of a story that all have.
+// anyVariant is the variant of a line for all of them.
 const anyVariant = "any"
 
 // shorter reports whether another story has more faults or more operations.

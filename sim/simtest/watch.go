@@ -30,7 +30,6 @@ const watched = 20
 // guard watches client code. Goroutines that it starts have its label, as whatever
 // they start has: those of tests beside do not.
 type guard struct {
-	own   *sim.Own
 	label string
 	alive atomic.Bool // a run has gone on
 	waits *int        // how often client code was seen to wait for real; nil: nobody looks
@@ -40,7 +39,7 @@ type guard struct {
 var guards atomic.Int64
 
 func newGuard(own *sim.Own) *guard {
-	g := &guard{own: own, label: strconv.FormatInt(guards.Add(1), 10)}
+	g := &guard{label: strconv.FormatInt(guards.Add(1), 10)}
 	own.Alive = func() { g.alive.Store(true) }
 	return g
 }
