@@ -84,16 +84,14 @@ func (s lockSource) Lock(ctx context.Context, t terms) (holding, error) {
 // locked is the part of who takes a lock of one master.
 func locked(lock func(*lockclient.Client, string) *lockclient.Lock) func(*client, []*lockclient.Client) part {
 	return func(c *client, of []*lockclient.Client) part {
-		s := lockSource{lock(of[0], lockName(c.lock))}
-		return newWorker(c, s)
+		return newWorker(c, lockSource{lock(of[0], lockName(c.lock))})
 	}
 }
 
 // quorum is the part of who takes a lock of several masters.
 func quorum(lock func(string, ...*lockclient.Client) *lockclient.Lock) func(*client, []*lockclient.Client) part {
 	return func(c *client, of []*lockclient.Client) part {
-		s := lockSource{lock(lockName(c.lock), of...)}
-		return newWorker(c, s)
+		return newWorker(c, lockSource{lock(lockName(c.lock), of...)})
 	}
 }
 
@@ -113,16 +111,21 @@ const members = 3
 // memberName is a member of a multi; members live on the masters in turn.
 func memberName(lock int32, i int) string { return fmt.Sprintf("%s.%d", lockName(lock), i+1) }
 
-// multiplied is the part of who takes several locks; every other client names
-// them in the opposite order, unless the world has one order for all.
-func multiplied(c *client, of []*lockclient.Client) part {
-	locks := make([]*lockclient.Lock, members)
+// ofMembers makes a client's locks of the members of its multi, in the order in which it
+// names them; every other client does so in the opposite one, unless the world has one
+// order for all. of has a client for each master.
+func ofMembers[C, L any](c *client, of []C, lock func(C, string) L) []L {
+	locks := make([]L, members)
 	for i := range locks {
-		locks[i] = of[i%len(of)].Mutex(memberName(c.lock, i))
+		locks[i] = lock(of[i%len(of)], memberName(c.lock, i))
 	}
 	if c.number%2 == 0 && !c.load.OneOrder {
 		slices.Reverse(locks)
 	}
-	s := lockSource{lockclient.Multi(locks...)}
-	return newWorker(c, s)
+	return locks
+}
+
+// multiplied is the part of who takes several locks.
+func multiplied(c *client, of []*lockclient.Client) part {
+	return newWorker(c, lockSource{lockclient.Multi(ofMembers(c, of, (*lockclient.Client).Mutex)...)})
 }

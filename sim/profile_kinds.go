@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -20,6 +19,7 @@ var redissonKinds = []string{"mutex", "fair", "rw", "multi", "redlock", "fenced"
 // redissonPart is what a client of that profile does.
 func redissonPart(c *client) part {
 	of, name := c.redissons(), lockName(c.lock)
+	plain := func(r *redisson, name string) *rlock { return r.lock(plainSide, name) }
 	one := func(s *side) source { return redissonSource{of[0].lock(s, name)} }
 	switch c.load.Kind {
 	case "mutex":
@@ -34,22 +34,13 @@ func redissonPart(c *client) part {
 		}
 		return &worker{c: c, outer: one(writeSide), inner: one(readSide), mixed: true}
 	case "multi":
-		locks := make([]*rlock, members)
-		for i := range locks {
-			locks[i] = of[i%len(of)].lock(plainSide, memberName(c.lock, i))
-		}
-		if c.number%2 == 0 && !c.load.OneOrder {
-			slices.Reverse(locks)
-		}
-		s := redissonSource{newMultiLock(locks)}
-		return newWorker(c, s)
+		return newWorker(c, redissonSource{newMultiLock(ofMembers(c, of, plain))})
 	case "redlock":
 		locks := make([]*rlock, len(of))
 		for i := range locks {
-			locks[i] = of[i].lock(plainSide, name)
+			locks[i] = plain(of[i], name)
 		}
-		s := redissonSource{newRedLock(locks)}
-		return newWorker(c, s)
+		return newWorker(c, redissonSource{newRedLock(locks)})
 	}
 	panic("sim: no model of Redisson's " + c.load.Kind)
 }

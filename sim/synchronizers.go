@@ -49,13 +49,11 @@ func (p permit) Context() context.Context         { return p.ctx }
 func (p permit) Unlock(ctx context.Context) error { return p.Release(ctx) }
 
 func takesPermit(c *client, of []*lockclient.Client) part {
-	s := semaphoreSource{of[0].Semaphore(lockName(c.lock))}
-	return newWorker(c, s)
+	return newWorker(c, semaphoreSource{of[0].Semaphore(lockName(c.lock))})
 }
 
 func takesLeasedPermit(c *client, of []*lockclient.Client) part {
-	s := lockSource{of[0].PermitSemaphore(lockName(c.lock)).Permit()}
-	return newWorker(c, s)
+	return newWorker(c, lockSource{of[0].PermitSemaphore(lockName(c.lock)).Permit()})
 }
 
 // countsOrWaits is the part of who waits for a latch, or counts it down.
