@@ -82,13 +82,10 @@ func look(t testing.TB, s *sim.Scenario, test Test, checks []string, expected ch
 	ctx, own := context.Background(), test.Own
 	p := explore.Problem{Scenario: s, Checks: checks, Own: &own}
 	var res explore.Result
-	err := newGuard(&own).call(t, nil, func() (err error) {
+	guarded(t, &own, func() (err error) {
 		res, err = explore.Search(ctx, p, explore.Options{Root: test.Root, Seeds: test.Seeds, Hits: 3, Workers: test.Workers})
 		return err
 	})
-	if err != nil {
-		t.Fatalf("simtest: %v", err)
-	}
 	found := len(res.Hits) > 0
 	switch {
 	case expected == check.Violated && !found:

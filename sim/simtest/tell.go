@@ -23,13 +23,10 @@ func tell(t testing.TB, p explore.Problem, res explore.Result) {
 	t.Helper()
 	var short *explore.Shrunk
 	var text string
-	err := newGuard(p.Own).call(t, nil, func() (err error) {
+	guarded(t, p.Own, func() (err error) {
 		short, text, err = shortest(p, res.Hits)
 		return err
 	})
-	if err != nil {
-		t.Fatalf("simtest: %v", err)
-	}
 	hit, needs := res.Hits[0], "no fault"
 	if len(short.Kinds) > 0 {
 		needs = strings.Join(short.Kinds, ", ")
@@ -47,7 +44,7 @@ const maxEvents = 200_000
 func why(t testing.TB, s *sim.Scenario, own *sim.Own, file, replay string) string {
 	t.Helper()
 	var text string
-	err := newGuard(own).call(t, nil, func() error {
+	guarded(t, own, func() error {
 		ctx := context.Background()
 		var events []trace.Event
 		r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Own: own, Details: true, Lines: true,
@@ -70,9 +67,6 @@ func why(t testing.TB, s *sim.Scenario, own *sim.Own, file, replay string) strin
 		text = "Why:\n" + e.Text() + pageLine(file, page.FromReport(r, events, replay))
 		return nil
 	})
-	if err != nil {
-		t.Fatalf("simtest: %v", err)
-	}
 	return text
 }
 
@@ -166,13 +160,10 @@ func replay(t testing.TB, file string, own *sim.Own) {
 		t.Fatalf("simtest: %v", err)
 	}
 	var r *sim.Report
-	err = newGuard(own).call(t, nil, func() (err error) {
+	guarded(t, own, func() (err error) {
 		r, err = s.Run(context.Background(), sim.Options{Seed: s.Seed, Own: own})
 		return err
 	})
-	if err != nil {
-		t.Fatalf("simtest: %v", err)
-	}
 	if want, ok := explore.RecordedHash(string(text)); ok && want != r.Hash {
 		t.Logf("simtest: this is not the run that was recorded: hash %016x, not %016x", uint64(r.Hash), uint64(want))
 	}

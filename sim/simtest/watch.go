@@ -79,6 +79,14 @@ func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error 
 	}
 }
 
+// guarded calls do, which runs the client code, and fails the test with its error.
+func guarded(t testing.TB, own *sim.Own, do func() error) {
+	t.Helper()
+	if err := newGuard(own).call(t, nil, do); err != nil {
+		t.Fatalf("simtest: %v", err)
+	}
+}
+
 // glance is after which real time it is looked whether client code really waits, and
 // from then on each time; seen is how often it may.
 const (
@@ -116,7 +124,7 @@ func (g *guard) waiting() string {
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
 	for one := range strings.SplitSeq(all.String(), "\n\n") {
 		head, frames, _ := strings.Cut(one, "\n")
-		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && strings.Contains(frames, guarded) {
+		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && strings.Contains(frames, ofClient) {
 			return stack
 		}
 	}
@@ -259,14 +267,14 @@ func (g *guard) moves(stack string) bool {
 	return false
 }
 
-// guarded is in the stack of all client code.
-const guarded = "sim.(*process).guard"
+// ofClient is in the stack of all client code.
+const ofClient = "sim.(*process).guard"
 
 // blocked is the stack of the coroutine that does not go on; "" if none was found.
 func (g *guard) blocked() string {
 	for _, stack := range g.stacks() {
 		text := strings.Join(stack, "\n")
-		if strings.Contains(text, guarded) && !strings.HasPrefix(text, "iter.Pull") {
+		if strings.Contains(text, ofClient) && !strings.HasPrefix(text, "iter.Pull") {
 			return text
 		}
 	}
