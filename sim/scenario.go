@@ -127,14 +127,10 @@ func ParseScenario(file, text string) (*Scenario, error) {
 			return nil, &SyntaxError{file, last, fmt.Sprintf("there is no %q line", word)}
 		}
 	}
-	if err := p.check(); err != nil {
-		return nil, &SyntaxError{file, err.Line, err.Reason}
-	}
-	if err := p.checkFaults(); err != nil {
-		return nil, &SyntaxError{file, err.Line, err.Reason}
-	}
-	if err := p.checkOrder(); err != nil {
-		return nil, &SyntaxError{file, err.Line, err.Reason}
+	for _, check := range []func() *SyntaxError{p.check, p.checkFaults, p.checkOrder} {
+		if err := check(); err != nil {
+			return nil, &SyntaxError{file, err.Line, err.Reason}
+		}
 	}
 	return p.s, nil
 }

@@ -215,11 +215,12 @@ func (s *searcher) sought(c *Cell, one claim) (*ClaimResult, error) {
 		return found, err
 	}
 	judged := *found
-	twin, ok := s.twin(c, found.Check)
-	if !ok {
+	twins := s.twins(c, found.Check)
+	if len(twins) == 0 {
 		judged.Verdict, judged.Finding = check.Unknown, "nothing in the matrix breaks this check"
 		return &judged, nil
 	}
+	twin := twins[0]
 	judged.Twin = twin.cell.String()
 	broken, err := s.search(twin.cell, twin.claim)
 	if err == nil && broken.Verdict != check.Violated {

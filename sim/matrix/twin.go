@@ -14,17 +14,8 @@ type twin struct {
 	claim claim
 }
 
-// twin finds what must break the same check: the same kind of lock in another
-// variant of the row, in another row, another kind in the row, or any.
-func (s *searcher) twin(c *Cell, name string) (best twin, ok bool) {
-	all := s.twins(c, name)
-	if len(all) == 0 {
-		return twin{}, false
-	}
-	return all[0], true
-}
-
-// twins are all that must break the check, the nearest first.
+// twins are all that must break the check, the nearest first: the same kind of lock in
+// another variant of the row, in another row, another kind in the row, or any.
 func (s *searcher) twins(c *Cell, name string) (list []twin) {
 	for _, r := range s.rows {
 		for i := range r.Cells {
