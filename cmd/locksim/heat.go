@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,11 +34,9 @@ func heatOf(cells []cellJSON, address func(*cellJSON) string) *page.Heat {
 				table.Rows = append(table.Rows, page.HeatRow{Name: name, Title: c.Title,
 					Cells: make([]*page.HeatCell, len(table.Kinds))})
 			}
-			for k, kind := range table.Kinds {
-				if kind == c.Lock {
-					table.Rows[at].Cells[k] = &page.HeatCell{Name: c.name(), Verdict: c.Verdict, Agrees: c.Agrees,
-						Address: address(c), About: c.words()}
-				}
+			if k := slices.Index(table.Kinds, c.Lock); k >= 0 {
+				table.Rows[at].Cells[k] = &page.HeatCell{Name: c.name(), Verdict: c.Verdict, Agrees: c.Agrees,
+					Address: address(c), About: c.words()}
 			}
 		}
 		if len(table.Rows) > 0 {

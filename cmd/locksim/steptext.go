@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -21,7 +22,7 @@ func writeRecording(out io.Writer, about string, r *recording) {
 	for i, s := range r.Steps {
 		fmt.Fprintf(out, "\nstep %d, line %d: %s\n", i+1, s.Line, visible(strings.TrimSpace(lineAt(lines, s.Line))))
 		for _, v := range s.Locals {
-			if !contains(before, v) {
+			if !slices.Contains(before, v) {
 				fmt.Fprintf(out, "    %s = %s\n", v.Name, visible(v.Value))
 			}
 		}
@@ -53,15 +54,6 @@ func writeEffects(out io.Writer, s stepped) {
 	for _, c := range s.Changes {
 		fmt.Fprintf(out, "    * %s: %s -> %s\n", visible(c.Key), orGone(c.Before), orGone(c.After))
 	}
-}
-
-func contains(list []luaengine.Variable, v luaengine.Variable) bool {
-	for _, one := range list {
-		if one == v {
-			return true
-		}
-	}
-	return false
 }
 
 // orGone is a key's state, or what stands for none.

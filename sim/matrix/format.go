@@ -75,7 +75,7 @@ type gridLine struct {
 }
 
 // grid arranges the results of one profile.
-func grid(results []Result, profile string) (lines []*gridLine) {
+func grid(results []Result, profile string) (lines []gridLine) {
 	for _, r := range results {
 		if r.Profile != profile {
 			continue
@@ -84,17 +84,12 @@ func grid(results []Result, profile string) (lines []*gridLine) {
 		if r.Variant != "" {
 			name += " " + r.Variant
 		}
-		var line *gridLine
-		for _, l := range lines {
-			if l.name == name {
-				line = l
-			}
+		at := slices.IndexFunc(lines, func(l gridLine) bool { return l.name == name })
+		if at < 0 {
+			at = len(lines)
+			lines = append(lines, gridLine{name, map[string]string{}})
 		}
-		if line == nil {
-			line = &gridLine{name: name, cells: map[string]string{}}
-			lines = append(lines, line)
-		}
-		line.cells[r.Lock] = r.word()
+		lines[at].cells[r.Lock] = r.word()
 	}
 	return lines
 }
