@@ -59,7 +59,7 @@ func (x *explainer) twoMasters() bool {
 	var by []trace.Actor
 	for _, n := range x.violated[0].Events {
 		if grant := x.grant(n); grant > 0 {
-			by = append(by, x.events[grant-1].Actor)
+			by = append(by, x.event(grant).Actor)
 		}
 	}
 	slices.Sort(by)
@@ -141,7 +141,7 @@ func (x *explainer) servesOn(crash *trace.Event) bool {
 		case e.Kind == trace.Promote && !x.independent():
 			other = e.Peer != crash.Peer
 		case e.Kind == trace.Hold && other:
-			if by := x.grant(e.N); by > 0 && x.events[by-1].Actor == crash.Peer {
+			if by := x.grant(e.N); by > 0 && x.event(by).Actor == crash.Peer {
 				return true
 			}
 		}
@@ -195,12 +195,11 @@ func (x *explainer) byHand(step sim.Step) string {
 
 // effect is the event of a kind by which a step's effect began; nil: there is none.
 func (x *explainer) effect(step sim.Step, kind trace.Kind) *trace.Event {
-	for i := range x.events {
-		if e := &x.events[i]; e.Kind == kind && x.isWhat(e, step) {
-			return e
-		}
+	n := x.next(0, func(e *trace.Event) bool { return e.Kind == kind && x.isWhat(e, step) })
+	if n == 0 {
+		return nil
 	}
-	return nil
+	return x.event(n)
 }
 
 // heldAt is the event with which the client that e is about got last what it held then,
@@ -249,7 +248,7 @@ func (x *explainer) tookAt(e *trace.Event) bool {
 	if n == 0 {
 		return false
 	}
-	key := x.events[n-1].Key
+	key := x.event(n).Key
 	return slices.ContainsFunc(x.events[n:e.N-1], func(o trace.Event) bool {
 		return o.Kind == trace.Execute && o.Peer == e.Peer && slices.ContainsFunc(o.Details, func(d trace.Detail) bool {
 			return isPartOf(d.Key, key) && d.What == trace.Changed && !d.Gone()
@@ -298,14 +297,11 @@ func (x *explainer) expiredThere(step sim.Step) bool {
 		return false
 	}
 	last := x.violated[0].Events[len(x.violated[0].Events)-1]
-	key := x.events[last-1].Key
-	for n := promoted.N; n < last; n++ {
-		e := &x.events[n]
-		if e.Actor == promoted.Peer && touches(e, key, trace.Expired) {
-			return true
-		}
-	}
-	return false
+	key := x.event(last).Key
+	expired := x.next(promoted.N, func(e *trace.Event) bool {
+		return e.Actor == promoted.Peer && touches(e, key, trace.Expired)
+	})
+	return expired > 0 && expired <= last
 }
 
 // holds reports whether a story does not violate what x is about.

@@ -100,6 +100,27 @@ func (x *explainer) look(s *sim.Scenario) error {
 	return nil
 }
 
+// event is the event of a number.
+func (x *explainer) event(n uint64) *trace.Event { return &x.events[n-1] }
+
+// latest is the number of the latest event before event n that is such; 0: none is.
+func (x *explainer) latest(n uint64, is func(*trace.Event) bool) uint64 {
+	for n--; n > 0 && !is(x.event(n)); {
+		n--
+	}
+	return n
+}
+
+// next is the number of the first event behind event n that is such; 0: none is.
+func (x *explainer) next(n uint64, is func(*trace.Event) bool) uint64 {
+	for n++; n <= uint64(len(x.events)); n++ {
+		if is(x.event(n)) {
+			return n
+		}
+	}
+	return 0
+}
+
 // needed are faults that suffice for the violation, each of which it needs besides the
 // others: of several that would do alone the first. One that was needed because of
 // another, as a promotion after a crash, may go when that has gone.

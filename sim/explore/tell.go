@@ -60,12 +60,8 @@ func (x *explainer) tell(needed []sim.Step) []string {
 // comesBackEmpty reports whether the next that is told of what crashed is its start
 // without its data.
 func (t *teller) comesBackEmpty(crash *trace.Event) bool {
-	for i := range t.events[crash.N:] {
-		if e := &t.events[int(crash.N)+i]; e.Kind == trace.Restart && e.Peer == crash.Peer {
-			return e.A == 0
-		}
-	}
-	return false
+	back := t.next(crash.N, func(e *trace.Event) bool { return e.Kind == trace.Restart && e.Peer == crash.Peer })
+	return back > 0 && t.event(back).A == 0
 }
 
 // pick has an event told, unless there are too many that are less dispensable.
@@ -77,8 +73,6 @@ func (t *teller) pick(n uint64, matter int) {
 		t.picked[n] = matter
 	}
 }
-
-func (t *teller) event(n uint64) *trace.Event { return &t.events[n-1] }
 
 // sentences are those of what is picked, as many as there is room for.
 func (t *teller) sentences(room int) (list []string) {
@@ -137,12 +131,8 @@ func (t *teller) granted(n uint64, matter int) {
 
 // promotion is how the server that granted became a master in the run, if it did; 0 else.
 func (t *teller) promotion(grant uint64) uint64 {
-	for n := grant - 1; n > 0; n-- {
-		if e := t.event(n); e.Kind == trace.Promote && e.Peer == t.event(grant).Actor {
-			return n
-		}
-	}
-	return 0
+	server := t.event(grant).Actor
+	return t.latest(grant, func(e *trace.Event) bool { return e.Kind == trace.Promote && e.Peer == server })
 }
 
 // around picks what else belongs to a violation of its check, and returns sentences
@@ -162,12 +152,9 @@ func (t *teller) around(v *check.Result) []string {
 			}
 		}
 	case "kept":
-		for n := e.N - 1; n > 0; n-- {
-			if held := t.event(n); held.Kind == trace.Hold && held.Actor == e.Actor && held.Lock == e.Lock {
-				t.pick(n, helpful)
-				t.granted(n, spare)
-				break
-			}
+		if held := t.began(e.N, e.Actor, e.Lock); held > 0 {
+			t.pick(held, helpful)
+			t.granted(held, spare)
 		}
 	case "capacity", "guard":
 		for _, n := range sim.HeldByOthers(t.events, e) {
@@ -189,26 +176,22 @@ func (t *teller) around(v *check.Result) []string {
 // taken is the last execution before event n that changed a key and did not end it,
 // for a client; client 0: for anybody.
 func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
-	for n--; n > 0; n-- {
-		e := t.event(n)
-		if e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details,
-			func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !d.Gone() }) {
-			return n
-		}
-	}
-	return 0
+	takes := func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !d.Gone() }
+	return t.latest(n, func(e *trace.Event) bool {
+		return e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details, takes)
+	})
+}
+
+// began is the latest event before event n with which a client began to hold a lock; 0: none.
+func (t *teller) began(n uint64, client trace.Actor, lock int32) uint64 {
+	return t.latest(n, func(e *trace.Event) bool {
+		return e.Kind == trace.Hold && e.Actor == client && e.Lock == lock
+	})
 }
 
 // heldBy is the event with which a client began to hold the lock under which it
 // wrote; 0: it held none.
-func (t *teller) heldBy(write *trace.Event) uint64 {
-	for n := write.N; n > 0; n-- {
-		if e := t.event(n); e.Kind == trace.Hold && e.Actor == write.Peer && e.Lock == write.Lock {
-			return n
-		}
-	}
-	return 0
-}
+func (t *teller) heldBy(write *trace.Event) uint64 { return t.began(write.N, write.Peer, write.Lock) }
 
 // meanwhile tells what went on while a client waited: what it was answered last,
 // and who had what it asked for.
@@ -253,7 +236,8 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 		if by := t.leftTaken(asked); by != nil {
 			t.pick(by.N, decisive)
 			then := ""
-			if freed := t.freed(asked.Key, asked.N, end); freed > 0 {
+			freed := t.next(asked.N, func(e *trace.Event) bool { return frees(e, asked.Key) })
+			if freed > 0 && freed < end {
 				t.pick(freed, decisive)
 				then = " at first, and then as free"
 			}
@@ -287,15 +271,9 @@ func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
 	return nil
 }
 
-// freed is the first event behind one and before another in which a server frees a lock; 0: none.
-func (t *teller) freed(key string, after, before uint64) uint64 {
-	for n := after + 1; n < before; n++ {
-		frees := func(d trace.Detail) bool { return isPartOf(d.Key, key) && d.Gone() }
-		if slices.ContainsFunc(t.event(n).Details, frees) {
-			return n
-		}
-	}
-	return 0
+// frees reports whether a lock's key, or that of a member of it, goes in an event.
+func frees(e *trace.Event, lock string) bool {
+	return slices.ContainsFunc(e.Details, func(d trace.Detail) bool { return isPartOf(d.Key, lock) && d.Gone() })
 }
 
 // times is how often something happened.
@@ -317,8 +295,8 @@ func (x *explainer) independent() bool { return x.story.World.Masters > 1 && !x.
 // grant is the last command that a server executed before event n and from
 // which n followed, unless it only asked what replicas have; 0: none.
 func (x *explainer) grant(n uint64) uint64 {
-	for ; n != 0; n = x.events[n-1].Cause {
-		if e := &x.events[n-1]; e.Kind == trace.Execute && !sim.Confirms(e) {
+	for ; n != 0; n = x.event(n).Cause {
+		if e := x.event(n); e.Kind == trace.Execute && !sim.Confirms(e) {
 			return n
 		}
 	}
@@ -329,23 +307,19 @@ func (x *explainer) grant(n uint64) uint64 {
 // which a client that then held a lock had taken it.
 func (t *teller) grants(hold *trace.Event) []uint64 {
 	has := make([]uint64, len(t.names))
-	for n := hold.N - 1; n > 0; n-- {
-		if e := t.event(n); e.Actor == hold.Actor && e.Kind == trace.Acquire {
-			for n++; n < hold.N; n++ {
-				e := t.event(n)
-				if e.Kind != trace.Execute || e.Peer != hold.Actor {
-					continue
-				}
-				for _, d := range e.Details {
-					if d.What != trace.Changed || !isPartOf(d.Key, hold.Key) {
-						continue
-					}
-					if has[e.Actor] = n; d.Gone() {
-						has[e.Actor] = 0 // given back
-					}
-				}
+	asked := t.latest(hold.N, func(e *trace.Event) bool { return e.Kind == trace.Acquire && e.Actor == hold.Actor })
+	for n := asked + 1; asked > 0 && n < hold.N; n++ {
+		e := t.event(n)
+		if e.Kind != trace.Execute || e.Peer != hold.Actor {
+			continue
+		}
+		for _, d := range e.Details {
+			if d.What != trace.Changed || !isPartOf(d.Key, hold.Key) {
+				continue
 			}
-			break
+			if has[e.Actor] = n; d.Gone() {
+				has[e.Actor] = 0 // given back
+			}
 		}
 	}
 	return slices.DeleteFunc(has, func(n uint64) bool { return n == 0 })
@@ -362,23 +336,11 @@ func touches(e *trace.Event, key string, what trace.What) bool {
 // opening is what made a key free for a grant: the latest event before it, at
 // its server, in which the key went, or the server came without it. 0: nothing.
 func (x *explainer) opening(grant uint64, key string) uint64 {
-	g := &x.events[grant-1]
-	for n := grant - 1; n > 0; n-- {
-		e := &x.events[n-1]
-		switch {
-		case e.Kind == trace.Restart && e.Peer == g.Actor && (e.A == 0 || e.B > 0),
-			e.Kind == trace.Promote && e.Peer == g.Actor:
-			return n
-		case e.Actor != g.Actor:
-			continue
-		}
-		for _, d := range e.Details {
-			if isPartOf(d.Key, key) && d.Gone() {
-				return n
-			}
-		}
-	}
-	return 0
+	server := x.event(grant).Actor
+	return x.latest(grant, func(e *trace.Event) bool {
+		comesWithout := e.Kind == trace.Promote || e.Kind == trace.Restart && (e.A == 0 || e.B > 0)
+		return comesWithout && e.Peer == server || e.Actor == server && frees(e, key)
+	})
 }
 
 // ending is how the first belief of an overlap ended, if it did; 0 else.
@@ -387,14 +349,10 @@ func (x *explainer) ending() uint64 {
 	if r.Check != "exclusion" || len(r.Events) == 0 {
 		return 0
 	}
-	first := &x.events[r.Events[0]-1]
-	for i := r.Events[len(r.Events)-1]; int(i) < len(x.events); i++ {
-		e := &x.events[i]
-		if e.Actor == first.Actor && (e.Kind == trace.Release || e.Kind == trace.Lost) {
-			return e.N
-		}
-	}
-	return 0
+	who := x.event(r.Events[0]).Actor
+	return x.next(r.Events[len(r.Events)-1], func(e *trace.Event) bool {
+		return e.Actor == who && (e.Kind == trace.Release || e.Kind == trace.Lost)
+	})
 }
 
 // sentence is an event as a sentence with its time.
