@@ -21,7 +21,8 @@ var (
 	ErrNotHeld = errors.New("lock not held")
 	// ErrUnknown says that a request was sent and its outcome is not known. An
 	// acquisition is then given back in the background, and never reported as
-	// held; an Unlock is repeated in the background.
+	// held; an Unlock is repeated in the background. Where it is a waiter's
+	// subscription, nothing was taken, and nothing is given back.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrDeadlock says that the caller itself holds a lock that cannot be taken
 	// again, so that it would wait for ever.

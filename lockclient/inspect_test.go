@@ -2,6 +2,7 @@ package lockclient_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +80,8 @@ func (*unconfirming) Subscribe(
 	return nil, ctx.Err()
 }
 
-// Who gives up while it subscribes is told why: nothing of the lock's is unknown.
+// Who gives up while it subscribes is told why: nothing of the lock's is unknown, nor is it
+// when the subscription fails. Nothing was taken, so nothing is given back.
 func TestGivenUpWhileSubscribing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &unconfirming{wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(60000), nil }}}
@@ -93,6 +95,8 @@ func TestGivenUpWhileSubscribing(t *testing.T) {
 		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
 		_, err = c.Mutex("a").Lock(t.Context())
 		require.ErrorIs(t, err, lockclient.ErrUnknown, "it did not answer within WithTimeout")
+		time.Sleep(time.Minute)
+		assert.NotContains(t, strings.Join(w.sent(t, 3), "\n"), "mutex-release")
 		err = c.Latch("a").Strict().Wait(t.Context())
 		require.ErrorIs(t, err, lockclient.ErrUnknown)
 	})

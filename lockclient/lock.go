@@ -30,8 +30,8 @@ type kind interface {
 	newOwner(ctx context.Context, named string) (string, error)
 	// acquire asks once for the lock. ans is empty.
 	acquire(ctx context.Context, r *request, ans *answer) error
-	// withdraw has the server forget, in the background, an acquisition that
-	// failed with err after it was asked for.
+	// withdraw has the server forget, in the background, an acquisition that failed
+	// after it was asked for, with err at last; nil: that was answered.
 	withdraw(r *request, err error)
 	// release gives back one acquisition. It returns ErrLost if the server no
 	// longer knew of it; an unknown outcome is taken care of.
@@ -171,7 +171,7 @@ func (l *Lock) take(ctx context.Context, wait time.Duration, opts []LockOption) 
 func (a *acquisition) ended(err error) error {
 	l, c := a.lock, a.lock.client
 	if err != nil && a.turn.attempts > 0 {
-		l.kind.withdraw(&a.request, err)
+		l.kind.withdraw(&a.request, a.failed)
 	}
 	if a.hold != nil {
 		c.unreserve(&a.request)
@@ -191,6 +191,7 @@ type acquisition struct {
 	renewal *renewal      // nil: the watchdog leaves it alone
 	turn    turn
 	answer  answer // to the present attempt, or the last
+	failed  error  // the last attempt's: what ends the wait after an answer says nothing of what was asked for
 	held    *Held  // once it is granted
 }
 
@@ -263,6 +264,7 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 func (a *acquisition) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
 	a.answer = answer{}
 	a.held, err = a.ask(ctx)
+	a.failed = err
 	return a.held != nil, a.hint(), err
 }
 
