@@ -13,7 +13,7 @@ import (
 // its own protocol: of any kind, on any keys and servers. It is Redisson's
 // RedissonMultiLock, and sends nothing of its own. Its Key is its members'
 // names, joined by commas; its state can be asked of its members alone. It
-// panics without locks.
+// panics without locks, and if one is nil.
 //
 // The members are taken in the order of their names, so that two Multis do not
 // block each other. A Multi waits for one member at a time, and while it does
@@ -28,6 +28,12 @@ import (
 // the loss of the whole: its Held is told, the watchdog renews the others no
 // longer, and Unlock gives them back. Before all are taken, Lock returns ErrLost.
 func Multi(locks ...*Lock) *Lock {
+	if len(locks) == 0 {
+		panic("lockclient: a Multi has no locks: give it those that it is to hold together")
+	}
+	if i := slices.Index(locks, nil); i >= 0 {
+		panic(fmt.Sprintf("lockclient: lock %d of a Multi is nil", i))
+	}
 	sorted := slices.Clone(locks)
 	slices.SortStableFunc(sorted, func(a, b *Lock) int { return strings.Compare(a.key, b.key) })
 	keys := make([]string, len(sorted))

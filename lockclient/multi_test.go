@@ -37,6 +37,13 @@ func TestWireOfMulti(t *testing.T) {
 		"read-release z", "mutex-release m", "mutex-release a"}, scripts)
 }
 
+// What is no lock is refused at once, not when it is to be taken.
+func TestMultiNeedsLocks(t *testing.T) {
+	a := lockclient.New(&wire{}, lockclient.System()).Mutex("a")
+	require.PanicsWithValue(t, "lockclient: a Multi has no locks: give it those that it is to hold together", func() { lockclient.Multi() })
+	require.PanicsWithValue(t, "lockclient: lock 1 of a Multi is nil", func() { lockclient.Multi(a, nil) })
+}
+
 // A member that is taken costs the others, at once when nobody waits.
 func TestMultiGivesBack(t *testing.T) {
 	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {

@@ -13,8 +13,8 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 
 // Redlock names the lock that the Redis documentation specifies in "Distributed
 // Locks with Redis": a random value at key, on a majority of independent
-// masters, with a validity of lease - elapsed - drift. It panics without clients, and if
-// one is there twice: a majority could be one master.
+// masters, with a validity of lease - elapsed - drift. It panics without clients, if one is
+// nil, and if one is there twice: a majority could be one master.
 //
 // All masters are asked at the same time. The call returns when n/2+1 of them
 // have agreed, or no longer can: a slow master costs nobody time, and what it
@@ -39,8 +39,14 @@ func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm
 func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
 
 func newRedlock(f form, key string, clients []*Client) *Lock {
+	if len(clients) == 0 {
+		panic(fmt.Sprintf("lockclient: the Redlock %q has no clients: give it one for each master", key))
+	}
 	for i, c := range clients {
-		if slices.Contains(clients[:i], c) {
+		switch {
+		case c == nil:
+			panic(fmt.Sprintf("lockclient: client %d of the Redlock %q is nil", i, key))
+		case slices.Contains(clients[:i], c):
 			panic(fmt.Sprintf("lockclient: client %d of the Redlock %q was there before", i, key))
 		}
 	}

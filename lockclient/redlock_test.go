@@ -234,7 +234,9 @@ func TestRedlockNeedsDifferentClients(t *testing.T) {
 	type kind func(key string, clients ...*lockclient.Client) *lockclient.Lock
 	for _, lock := range []kind{lockclient.Redlock, lockclient.HashRedlock} {
 		require.NotPanics(t, func() { lock("k", a, b) })
-		require.Panics(t, func() { lock("k", a, b, a) })
-		require.Panics(t, func() { lock("k") })
+		require.PanicsWithValue(t, `lockclient: client 2 of the Redlock "k" was there before`, func() { lock("k", a, b, a) })
+		require.PanicsWithValue(t, `lockclient: client 1 of the Redlock "k" is nil`, func() { lock("k", a, nil) })
+		require.PanicsWithValue(t, `lockclient: the Redlock "k" has no clients: give it one for each master`,
+			func() { lock("k") })
 	}
 }
