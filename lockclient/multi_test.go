@@ -128,6 +128,27 @@ func TestMultiLosesAMemberBeforeItIsTaken(t *testing.T) {
 	})
 }
 
+// So it is where that one is granted all the same: whoever gets the whole is told.
+func TestMultiLosesAMemberAsTheLastIsGranted(t *testing.T) {
+	w := &wire{}
+	c, d := lockclient.New(w, lockclient.System()), lockclient.New(w, lockclient.System())
+	w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+		if script == "mutex-acquire" && keys[0] == "z" {
+			d.Close()
+		}
+		return free(script, keys)
+	}
+	h, err := lockclient.Multi(c.Mutex("a"), d.Mutex("b"), c.Mutex("z")).Lock(t.Context())
+	require.NoError(t, err)
+	select {
+	case <-h.Lost():
+	default:
+		assert.Fail(t, "nobody is told")
+	}
+	assert.Equal(t, lockclient.ErrLost, context.Cause(h.Context()))
+	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+}
+
 // Where the caller's context ends the error is that of the context: nothing was lost.
 func TestMultiOfWhichTheCallerGivesUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -20,7 +20,9 @@ type hashMaster struct {
 	ttl      int64  // ms, what others are told
 	attempts int
 	deaf     bool // subscriptions fail
+	mute     bool // they are not confirmed
 	channels []func(payload string)
+	open     int // subscriptions that were not closed
 }
 
 func takenMaster() *hashMaster { return &hashMaster{owner: "somebody", ttl: 60000} }
@@ -53,20 +55,29 @@ func (m *hashMaster) Do(context.Context, string, ...string) (lockclient.Reply, e
 }
 
 func (m *hashMaster) Subscribe(
-	_ context.Context, _ string, _ bool, deliver func(string), _ func(),
+	ctx context.Context, _ string, _ bool, deliver func(string), _ func(),
 ) (lockclient.Subscription, error) {
+	if m.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.deaf {
 		return nil, errors.New("broken")
 	}
 	m.channels = append(m.channels, deliver)
+	m.open++
 	return m, nil
 }
 
 func (m *hashMaster) Topology() lockclient.Topology { return lockclient.Topology{} }
 
-func (m *hashMaster) Close() {}
+func (m *hashMaster) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open--
+}
 
 // publish wakes those who have subscribed. The mutex is held.
 func (m *hashMaster) publish() {
@@ -186,6 +197,26 @@ func TestHashRedlockWithoutSubscriptions(t *testing.T) {
 		m[0].free(false)
 		m[1].free(false)
 		come(t, ages, waiter)
+	})
+}
+
+// Who gives up while it subscribes listens to no master any more.
+func TestHashRedlockGivenUpWhileSubscribing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		m[2].mute = true
+		var clients []*lockclient.Client
+		for _, master := range m {
+			clients = append(clients, lockclient.New(master, lockclient.System()))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := lockclient.HashRedlock("job", clients...).Lock(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		for i, master := range m {
+			assert.Zero(t, master.open, i)
+		}
+		assert.Len(t, m[0].channels, 1)
 	})
 }
 

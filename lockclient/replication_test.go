@@ -17,6 +17,7 @@ import (
 // lagging is a Transport to a master whose only replica confirms some scripts.
 type lagging struct {
 	wire
+	takes    time.Duration // the script and its confirmation
 	confirms func(script string) bool
 }
 
@@ -27,7 +28,26 @@ func (l *lagging) EvalReplicated(
 	if l.confirms(script.Name) {
 		confirmed = 1
 	}
-	return r, 1, confirmed, err
+	select {
+	case <-time.After(l.takes):
+		return r, 1, confirmed, err
+	case <-ctx.Done():
+		return lockclient.Reply{}, 1, 0, ctx.Err()
+	}
+}
+
+// A confirmation may take a second more than WithTimeout has any request take.
+func TestConfirmationHasTimeOfItsOwn(t *testing.T) {
+	for takes, want := range map[time.Duration]error{2999 * time.Millisecond: nil, 3001 * time.Millisecond: lockclient.ErrUnknown} {
+		bubble(t, func(t *testing.T) {
+			w := &lagging{wire: wire{reply: free, topology: lockclient.Topology{Replicas: true}}, takes: takes}
+			w.confirms = func(string) bool { return true }
+			c := lockclient.New(w, lockclient.System(), lockclient.WithTimeout(2*time.Second))
+			defer c.Close()
+			_, err := c.Mutex("a").Lock(t.Context())
+			require.ErrorIs(t, err, want, takes)
+		})
+	}
 }
 
 // A renewal that no replica has may be lost with the master: the lease before it

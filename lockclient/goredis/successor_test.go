@@ -45,6 +45,22 @@ var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lo
 		time.Sleep(550 * time.Millisecond)
 		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
+	"an Unlock that gives back one after the other": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		short := lockclient.Lease(6 * time.Second)
+		h := s.lock(c.Mutex("k"), s.Context(), me, short)
+		f.has(only("mutex-acquire", fate{lose: errReset}))
+		for range 3 {
+			_, err := c.Mutex("k").Lock(s.Context(), me, short)
+			require.ErrorIs(s, err, lockclient.ErrUnknown)
+		}
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+		f.has(only("mutex-release", fate{before: 2900 * time.Millisecond}))
+		time.Sleep(10 * time.Second) // longer than any lease lasts, but it is not done
+		s.lose()
+		<-s.lock(c.Mutex("other"), s.Context(), lockclient.As("other"), lockclient.Lease(time.Second)).Lost()
+		return s.lock(c.Mutex("k"), s.Context(), me, hour)
+	},
 	"an inner Unlock that is to be repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
 		outer, next := s.oneAndNext(c)
 		inner := s.lock(c.Mutex("k"), s.Context(), me)
@@ -290,5 +306,25 @@ func TestDoubtOutlivesAWaiterOfAnEarlierHold(t *testing.T) {
 			assert.False(s, !isLost(second) && s.takenByAnother("k"), "held by two")
 			time.Sleep(time.Second)
 		}
+	})
+}
+
+// What is not known of two holds of one name is not forgotten when the lease of one has
+// ended and that of the other has not.
+func TestDoubtLastsAsLongAsTheLongerLease(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		<-s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(10*time.Second)).Lost() // the server has it yet
+		f.has(only("mutex-acquire", fate{lose: errReset}))
+		_, err := c.Mutex("k").Lock(ctx, me, hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		f.has(nil)
+		time.Sleep(time.Minute)
+		assert.True(s, s.server.Exists("k"))
+		<-s.lock(c.Mutex("other"), ctx, lockclient.As("other"), lockclient.Lease(time.Second)).Lost()
+
+		require.NoError(s, s.lock(c.Mutex("k"), ctx, me).Unlock(ctx))
+		assert.False(s, s.server.Exists("k"))
 	})
 }
