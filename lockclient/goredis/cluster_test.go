@@ -45,14 +45,31 @@ func onEachCluster(
 	})
 }
 
+// asking is a transport that tells of each acquisition that was answered.
+type asking struct {
+	lockclient.Transport
+	lockclient.Replicated
+	answered chan struct{}
+}
+
+func (a asking) EvalReplicated(
+	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	r, known, confirmed, err = a.Replicated.EvalReplicated(ctx, s, keys, args, limit)
+	a.answered <- struct{}{}
+	return r, known, confirmed, err
+}
+
 // wakeTime is how long after the unlock of one client a waiting other one gets the
-// lock, which it would without being woken when the lease has ended.
+// lock. Without being woken it would take what is left of the lease then.
 func wakeTime(
 	t *testing.T, transport lockclient.Transport, lease time.Duration, holder, waiter []lockclient.Option,
-) time.Duration {
+) (took, left time.Duration) {
 	key := uniqueKey(t)
+	answered := make(chan struct{}, 100)
 	a := lockclient.New(transport, lockclient.System(), holder...)
-	b := lockclient.New(transport, lockclient.System(), waiter...)
+	b := lockclient.New(asking{transport, transport.(lockclient.Replicated), answered}, lockclient.System(), waiter...)
+	begun := time.Now()
 	held, err := a.Mutex(key).Lock(t.Context(), lockclient.Lease(lease))
 	require.NoError(t, err)
 	got := make(chan error, 1)
@@ -63,11 +80,17 @@ func wakeTime(
 		}
 		got <- err
 	}()
-	time.Sleep(600 * time.Millisecond) // it waits by then
+	for range 2 { // the second time it listens
+		select {
+		case <-answered:
+		case err := <-got:
+			require.Fail(t, "it does not wait", err)
+		}
+	}
 	unlocked := time.Now()
 	require.NoError(t, held.Unlock(t.Context()))
 	require.NoError(t, <-got)
-	return time.Since(unlocked)
+	return time.Since(unlocked), lease - unlocked.Sub(begun)
 }
 
 // isWoken demands that the waiter is woken. A machine that holds it up takes less than
@@ -75,7 +98,8 @@ func wakeTime(
 func isWoken(t *testing.T, transport lockclient.Transport, holder, waiter []lockclient.Option) {
 	t.Helper()
 	const lease = time.Minute
-	require.Less(t, wakeTime(t, transport, lease, holder, waiter), lease/3)
+	took, _ := wakeTime(t, transport, lease, holder, waiter)
+	require.Less(t, took, lease/3)
 }
 
 // In a cluster clients of one generation wake each other, by SPUBLISH, or by
@@ -89,8 +113,8 @@ func TestGenerationsInACluster(t *testing.T) {
 		isWoken(t, transport, nil, nil)
 		isWoken(t, transport, old, old)
 		isWoken(t, transport, old, plain)
-		const lease = 6 * time.Second
-		require.Greater(t, wakeTime(t, transport, lease, old, nil), lease/2, "it is not woken")
+		took, left := wakeTime(t, transport, 6*time.Second, old, nil)
+		require.Greater(t, took, left-10*time.Millisecond, "it is not woken")
 	})
 }
 

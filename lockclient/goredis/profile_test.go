@@ -174,9 +174,9 @@ func TestServerWithoutWait(t *testing.T) {
 			require.Eventually(t, func() bool {
 				locked, err := lock.IsLocked(t.Context())
 				return err == nil && !locked
-			}, 5*time.Second, 10*time.Millisecond)
+			}, realTime, 10*time.Millisecond)
 			lock = lockclient.New(connect(t, false), lockclient.System()).Mutex(lock.Key())
-			h, err := lock.TryLock(t.Context(), lockclient.Wait(5*time.Second)) // it is still being given back
+			h, err := lock.TryLock(t.Context(), lockclient.Wait(realTime)) // it is still being given back
 			require.NoError(t, err)
 			require.NoError(t, h.Unlock(t.Context()))
 		})

@@ -229,6 +229,6 @@ func TestForbiddenCommand(t *testing.T) {
 		_, err := client.Mutex(key).TryLock(t.Context())
 		require.ErrorAs(t, err, new(*lockclient.ServerError))
 		assert.Eventually(t, func() bool { return admin.Exists(t.Context(), key).Val() == 0 },
-			2*time.Second, 10*time.Millisecond)
+			realTime, 10*time.Millisecond)
 	})
 }

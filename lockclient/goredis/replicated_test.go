@@ -71,12 +71,7 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 		n, err := rdb.Do(t.Context(), "WAIT", 1, 100).Int()
 		return err == nil && n == 1
 	}, 20*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool { // a busy machine may need more than the second there is
-		h, err = c.Fenced("confirmed").Lock(t.Context())
-		return !errors.Is(err, lockclient.ErrReplication)
-	}, 20*time.Second, 10*time.Millisecond)
-	require.NoError(t, err)
-	require.NoError(t, h.Unlock(t.Context()))
+	require.NoError(t, confirmed(t, c.Fenced("confirmed")).Unlock(t.Context()))
 
 	pid := processID(t, replica)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
@@ -87,6 +82,19 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 		locked, err := c.Mutex("unconfirmed").IsLocked(t.Context())
 		return err == nil && !locked
 	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// confirmed takes a lock, for whose confirmation a busy machine may need more than the
+// second there is.
+func confirmed(t *testing.T, l *lockclient.Lock) (h *lockclient.Held) {
+	t.Helper()
+	var err error
+	require.Eventually(t, func() bool {
+		h, err = l.Lock(t.Context())
+		return !errors.Is(err, lockclient.ErrReplication)
+	}, realTime, 10*time.Millisecond)
+	require.NoError(t, err)
+	return h
 }
 
 // A replica that leaves its master while a lock is asked for, as one that is promoted
@@ -106,10 +114,9 @@ func replicaLeavesMeanwhile(
 	t.Cleanup(top.Close)
 	master := top.Node("m1").Address()
 	p := newProxy(t, master)
-	c := lockclient.New(connect(t, []string{p.addr()}), lockclient.System())
-	h, err := c.Mutex("known to both").Lock(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, h.Unlock(t.Context()))
+	c := lockclient.New(connect(t, []string{p.addr()}), lockclient.System(), lockclient.WithTimeout(time.Minute))
+	known := confirmed(t, c.Mutex("known to both"))
+	require.NoError(t, known.Unlock(t.Context()))
 
 	require.NoError(t, top.Partition([]string{"m1"}, []string{"r1"}))
 	p.meanwhile("EVALSHA", func() {

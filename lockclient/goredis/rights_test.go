@@ -384,8 +384,13 @@ var rightsTried atomic.Int64
 // the error with which it ended; it ends early when something is refused. An error of a
 // machine that stood still, for which nothing was refused, says nothing.
 func exercised(t *testing.T, addr, kind string, r rights, after time.Duration) (refused []string, err error) {
+	return thrice(func() ([]string, error) { return exercisedOnce(t, addr, kind, r, after) })
+}
+
+// thrice tries what a machine that stands still may spoil: an error without a refusal.
+func thrice(try func() (refused []string, err error)) (refused []string, err error) {
 	for range 3 {
-		if refused, err = exercisedOnce(t, addr, kind, r, after); err == nil || len(refused) > 0 {
+		if refused, err = try(); err == nil || len(refused) > 0 {
 			return refused, err
 		}
 		settle()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -111,12 +112,12 @@ func commandsOfAnUncontendedLock(t *testing.T, addr string, connect connector) {
 	for range rounds {
 		require.NoError(t, c.Mutex("warm-up").Do(t.Context(), work))
 	}
-	require.Eventually(t, func() bool { return p.count("DEL") == rounds }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.count("DEL") == rounds }, realTime, time.Millisecond)
 	p.forget()
 	require.NoError(t, c.Mutex(uniqueKey(t)).Do(t.Context(), work))
-	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.count("DEL") == 1 }, realTime, time.Millisecond)
 	assert.Equal(t, 2, p.count("EVALSHA"))
-	assert.Equal(t, 3, p.all())
+	assert.Equal(t, 3, p.all()-p.count("PING"), "beside those of rueidis over a connection that was idle for a second")
 }
 
 // A waiter whose connection was re-established is told that it may have missed
@@ -134,7 +135,7 @@ func reconnectionWakes(t *testing.T, addr string, connect connector) {
 	p.cutAll()
 	select {
 	case <-lost:
-	case <-time.After(10 * time.Second):
+	case <-time.After(realTime):
 		t.Fatal("the subscription was not made again")
 	}
 }
@@ -156,6 +157,7 @@ func connectionsServeAgain(t *testing.T, addr string, connect connector) {
 		require.Eventually(t, func() bool {
 			return server.PubSubNumSub(t.Context(), channel).Val()[channel] == 0
 		}, realTime, time.Millisecond)
+		settle() // the client hears of it
 	}
 	wait(key)
 	before := p.connections()
@@ -191,20 +193,23 @@ func errorsOfRequests(t *testing.T, addr string, connect connector) {
 
 // A request whose context ends frees its caller, whatever the client's options.
 func TestContextFreesTheCaller(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer silent.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: silent.Addr().String(), ReadTimeout: time.Minute})
-	defer rdb.Close()
-	transport, err := goredis.New(t.Context(), rdb)
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	begun := time.Now()
-	_, err = transport.Do(ctx, "k", "GET", "k")
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.NotErrorIs(t, err, lockclient.ErrNotSent)
-	assert.Less(t, time.Since(begun), 10*time.Second)
+	synctest.Test(t, func(t *testing.T) {
+		silent, conn := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, silent) }()
+		defer silent.Close()
+		rdb := redis.NewClient(&redis.Options{ReadTimeout: time.Minute, DialerRetries: 1,
+			Dialer: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+		defer rdb.Close()
+		transport, err := goredis.New(t.Context(), rdb)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		_, err = transport.Do(ctx, "k", "GET", "k")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.NotErrorIs(t, err, lockclient.ErrNotSent)
+		assert.Equal(t, 50*time.Millisecond, time.Since(begun))
+	})
 }
 
 // A caller whose context ends is free also while its client connects, whatever
