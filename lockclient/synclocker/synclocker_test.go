@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -17,6 +18,7 @@ type server struct {
 	lockclient.Transport
 	mu    sync.Mutex
 	taken bool
+	lease string // in milliseconds, that the latest acquisition asked for
 	fails error
 }
 
@@ -26,7 +28,7 @@ func (s *server) Do(context.Context, string, ...string) (lockclient.Reply, error
 	return lockclient.Reply{}, nil
 }
 
-func (s *server) Eval(_ context.Context, script *lockclient.Script, _, _ []string) (lockclient.Reply, error) {
+func (s *server) Eval(_ context.Context, script *lockclient.Script, _, args []string) (lockclient.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := lockclient.Reply{Kind: lockclient.IntReply, Int: 1}
@@ -36,7 +38,7 @@ func (s *server) Eval(_ context.Context, script *lockclient.Script, _, _ []strin
 	case script.Name == "mutex-acquire" && s.taken:
 		return one, nil
 	case script.Name == "mutex-acquire":
-		s.taken = true
+		s.taken, s.lease = true, args[0]
 		return lockclient.Reply{}, nil
 	case !s.taken:
 		return lockclient.Reply{}, nil
@@ -45,9 +47,9 @@ func (s *server) Eval(_ context.Context, script *lockclient.Script, _, _ []strin
 	return one, nil
 }
 
-func newLocker(s *server, onErr func(error)) sync.Locker {
+func newLocker(s *server, onErr func(error), opts ...lockclient.LockOption) sync.Locker {
 	lock := lockclient.New(s, lockclient.System()).Spin("a")
-	return synclocker.New(context.Background(), lock, onErr)
+	return synclocker.New(context.Background(), lock, onErr, opts...)
 }
 
 func TestGoroutinesExcludeEachOther(t *testing.T) {
@@ -65,6 +67,15 @@ func TestGoroutinesExcludeEachOther(t *testing.T) {
 	assert.Equal(t, 20, count)
 }
 
+// It is taken with the options that were given.
+func TestOptions(t *testing.T) {
+	s := &server{}
+	locker := newLocker(s, func(err error) { t.Error(err) }, lockclient.Lease(time.Minute))
+	locker.Lock()
+	defer locker.Unlock()
+	assert.Equal(t, "60000", s.lease)
+}
+
 // A Lock that failed never returns, and can be tried again.
 func TestLockThatFails(t *testing.T) {
 	s := &server{fails: &lockclient.ServerError{Text: "WRONGTYPE"}}
@@ -76,7 +87,7 @@ func TestLockThatFails(t *testing.T) {
 	locker.Lock()
 	locker.Unlock()
 	assert.Len(t, told, 1)
-	assert.Panics(t, locker.Unlock)
+	assert.PanicsWithValue(t, `synclocker: unlock of unlocked "a"`, locker.Unlock)
 }
 
 func TestLossIsTold(t *testing.T) {
