@@ -132,6 +132,8 @@ func TestHelpers(t *testing.T) {
 	_, ok = s.ZScore("zset", "x")
 	require.False(t, ok)
 	require.False(t, s.ZRem("zset", "x"))
+	require.True(t, s.ZAdd("zset", 2, "x"))
+	require.True(t, s.ZRem("zset", "x"))
 	require.Equal(t, "5-1", s.XAdd("stream", "5-1", "k", "v"))
 	require.Equal(t, []Entry{{"5-1", []string{"k", "v"}}}, s.Stream("stream"))
 	require.True(t, s.PFAdd("hll", "a", "b"))
@@ -201,6 +203,9 @@ func TestFailuresAreClear(t *testing.T) {
 		"down":      {func(t testing.TB) { s := Run(t); s.Kill(); s.Set("a", "1") }, "m1 is down"},
 		"get":       {func(t testing.TB) { s := Run(t); s.CheckGet(t, "a", "1") }, `"a": have (nil), want "1"`},
 		"list":      {func(t testing.TB) { s := Run(t); s.CheckList(t, "a", "1") }, `list "a": have [], want ["1"]`},
+		"set":       {func(t testing.TB) { s := Run(t); s.CheckSet(t, "a", "1") }, `set "a": have [], want ["1"]`},
+		"field":     {func(t testing.TB) { Run(t).Info("no_such") }, `INFO has no field "no_such"`},
+		"nobody":    {func(t testing.TB) { s := Run(t); s.Kill(); s.NodeFor("a") }, `no master that runs has the key "a"`},
 		"database":  {func(t testing.TB) { Run(t).DB(99).FlushDB() }, "ERR DB index is out of range"},
 		"select":    {func(t testing.TB) { RunCluster(t, 1, 0).Nodes()[0].DB(1).Get("a") }, "not allowed in cluster mode"},
 		"closed":    {func(t testing.TB) { s := Run(t); s.Servers.Close(); s.Restart() }, "restart m1: server: closed"},
@@ -241,6 +246,8 @@ func TestFailureShowsTrace(t *testing.T) {
 		s := Run(tb, Virtual(), TraceLines(3))
 		c := client(t, s)
 		require.NoError(t, c.SetNX(t.Context(), "lock", "me", 30*time.Second).Err())
+		require.Len(t, s.Locks(), 1)
+		require.Equal(t, "lock", s.Locks()[0].Key)
 		s.Clock().Advance(time.Second)
 		require.NoError(t, c.Get(t.Context(), "lock").Err())
 		tb.Errorf("wrong")
@@ -248,6 +255,11 @@ func TestFailureShowsTrace(t *testing.T) {
 	require.Contains(t, said, "what the servers saw:\n…")
 	require.Contains(t, said, "lock is held by me until 30.000s\n    0.000s     advances by 1s\n"+
 		"    1.000s m1  client 1 get lock")
+	said = watch(t, func(tb testing.TB) {
+		require.NoError(t, client(t, Run(tb, TraceLines(0))).Ping(t.Context()).Err())
+		tb.Errorf("wrong")
+	})
+	require.Equal(t, "wrong", said)
 }
 
 func TestInBubble(t *testing.T) {
@@ -261,6 +273,22 @@ func TestInBubble(t *testing.T) {
 		s.CheckGet(t, "a", "1")
 		time.Sleep(11 * time.Minute)
 		require.False(t, s.Exists("a"))
+	})
+}
+
+// What is waited for in vain fails the test, after ten seconds.
+func TestNobodyComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for says, wait := range map[string]func(tb testing.TB, s *Server){
+			`0 wait for "list", not 1`:          func(tb testing.TB, s *Server) { s.WaitBlocked(tb, "list", 1) },
+			"fault 1 has struck 0 times, not 1": func(tb testing.TB, s *Server) { s.Inject(On("GET").Close()).Wait(tb, 1) },
+		} {
+			require.Contains(t, watch(t, func(tb testing.TB) {
+				s, begun := Run(tb), time.Now()
+				defer func() { require.Equal(t, 10*time.Second, time.Since(begun)) }()
+				wait(tb, s)
+			}), says)
+		}
 	})
 }
 
@@ -385,6 +413,7 @@ func TestVerbs(t *testing.T) {
 	a.Set("key", "1")
 	b.MoveSlot("key")
 	require.Equal(t, b, s.NodeFor("key"))
+	require.Equal(t, b, s.Node(b.Addr()))
 	b.CheckGet(t, "key", "1")
 	s.Clock().Advance(10 * time.Second)
 	b.Set("key", "2")
@@ -434,6 +463,19 @@ func TestFrozenMasterIsReplaced(t *testing.T) {
 	s.Clock().Advance(20 * time.Second)
 	require.False(t, s.Node("m1").IsMaster(), "the Sentinels have made it a replica")
 	require.Equal(t, "m1", s.Node("r1").Failover().Name())
+}
+
+// Sentinels replace a master that is frozen, and tell clients, who ask them alone.
+func TestSentinelsReplaceAFrozenMaster(t *testing.T) {
+	s := RunSentinel(t, 1, Virtual(), DownAfter(time.Second))
+	sentinel := s.Node("s1")
+	require.Equal(t, []string{sentinel.Addr(), s.Node("s2").Addr(), s.Node("s3").Addr()}, s.Addrs())
+	require.False(t, sentinel.IsMaster())
+	s.Node("m1").Freeze()
+	next := s.Node("m1").Failover()
+	require.Equal(t, "r1", next.Name())
+	s.Clock().Advance(3 * time.Second) // they hear of it from the new master
+	require.Contains(t, sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"), next.Port())
 }
 
 // Every condition and every effect of a rule can be said.

@@ -47,3 +47,21 @@ func TestDelayAndLag(t *testing.T) {
 		})
 	}
 }
+
+// Each option that may be given again adds to what was given before.
+func TestOptionsAdd(t *testing.T) {
+	s := Run(t, User("a", "on", ">a", "+get"), User("b", "on", ">b", "+get"), Param("maxmemory", "5mb"), Param("timeout", "7"))
+	require.Equal(t, "1) \"user a on #ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb resetchannels -@all +get\"\n"+
+		"2) \"user b on #3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d resetchannels -@all +get\"\n"+
+		"3) \"user default on nopass ~* &* +@all\"", s.Do("ACL", "LIST"))
+	require.Equal(t, "1) \"maxmemory\"\n2) \"5242880\"", s.Do("CONFIG", "GET", "maxmemory"))
+	require.Equal(t, "1) \"timeout\"\n2) \"7\"", s.Do("CONFIG", "GET", "timeout"))
+}
+
+// DownAfter is each node's own in a cluster, and a Sentinel's of its master.
+func TestDownAfter(t *testing.T) {
+	s := RunCluster(t, 3, 0, DownAfter(2*time.Second))
+	require.Equal(t, "1) \"cluster-node-timeout\"\n2) \"2000\"", s.Node("m3").Do("CONFIG", "GET", "cluster-node-timeout"))
+	s = RunSentinel(t, 1, DownAfter(2*time.Second))
+	require.Regexp(t, `"down-after-milliseconds"\n.*"2000"`, s.Node("s3").Do("SENTINEL", "MASTER", "mymaster"))
+}

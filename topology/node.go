@@ -32,6 +32,7 @@ type Node struct {
 	overdue   atomic.Bool                   // virtual: Tick is to be called without the clock having moved
 	watch     *watch                        // nil: there is no trace
 	ticking   bool                          // virtual: under the server's gate: Tick has just been called
+	looking   bool                          // under the server's gate: it is only looked at, by who waits for it to be used
 
 	changing sync.Mutex     // held by who kills or starts the process
 	life     sync.RWMutex   // held for reading by whoever uses the server
@@ -158,7 +159,10 @@ func (n *Node) afterUse() {
 	}
 	// Also when it is being killed: what it has done may be answered.
 	n.topology.network.sendAll(n.process.Outbox())
-	n.topology.used.happened()
+	if !n.looking {
+		n.topology.used.happened()
+	}
+	n.looking = false
 	if !n.clock.base.virtual {
 		return
 	}

@@ -39,6 +39,7 @@ func (s *signal) happened() {
 func (t *Topology) Waiters(key string) (count int) {
 	for _, n := range t.nodes {
 		n.Try(func(p cluster.Process) {
+			n.looking = true // or WaitBlocked would wake itself
 			if m, ok := p.(*cluster.Member); ok {
 				count += waiters(m, key)
 			}
