@@ -14,8 +14,23 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"minikv/lockclient"
 	rueidisadapter "minikv/lockclient/rueidis"
 )
+
+// What no connection was there for was not sent; of what a connection broke on nobody knows.
+func TestOutcome(t *testing.T) {
+	for _, notSent := range []error{redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted} {
+		require.ErrorIs(t, outcome(notSent), lockclient.ErrNotSent)
+		require.ErrorIs(t, outcome(notSent), notSent)
+	}
+	require.Equal(t, io.EOF, outcome(io.EOF))
+
+	nowhere := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, DialerRetries: 1})
+	defer nowhere.Close()
+	_, _, _, err := (&Transport{client: nowhere}).EvalReplicated(t.Context(), nil, []string{"k"}, nil, time.Second)
+	require.ErrorIs(t, err, lockclient.ErrNotSent)
+}
 
 // A connection over which an answer does not come in time is closed with a reset: what the
 // kernel still had to send is gone with it.

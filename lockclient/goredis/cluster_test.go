@@ -285,4 +285,7 @@ func TestSlotsOfTheCallers(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(top.Close)
 	assert.True(t, given(top.Node("m1").Address()).Sharded)
+	other, err := newRueidis(t, top.Node("m1").Address(), 0)
+	require.NoError(t, err)
+	assert.Equal(t, lockclient.Topology{Cluster: true, Replicas: true, Sharded: true}, other.Topology())
 }

@@ -22,6 +22,7 @@ import (
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
+	"minikv/minikvtest"
 )
 
 // onEachServer runs a test on each server.
@@ -137,6 +138,43 @@ func reconnectionWakes(t *testing.T, addr string, connect connector) {
 	case <-lost:
 	case <-time.After(realTime):
 		t.Fatal("the subscription was not made again")
+	}
+}
+
+// A subscription over whose connection nothing passes any more is made again, and its waiters
+// are told; one of which nobody sends anything stays. Closed, it ends, on whichever connection.
+func TestSilentSubscriptions(t *testing.T) {
+	for name, connect := range map[string]func(s stage) lockclient.Transport{
+		"go-redis": func(s stage) lockclient.Transport { return s.transport().Transport },
+		"rueidis": func(s stage) lockclient.Transport {
+			client, err := adapter.NewClient(rueidis.ClientOption{
+				InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis})
+			require.NoError(s, err)
+			s.Cleanup(client.Close)
+			transport, err := adapter.New(s.Context(), client)
+			require.NoError(s, err)
+			return transport
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				var lost atomic.Int32
+				sub, err := connect(s).Subscribe(s.Context(), "channel", false, func(string) {}, func() { lost.Add(1) })
+				require.NoError(s, err)
+				time.Sleep(61 * time.Second)
+				assert.Zero(s, lost.Load())
+				unanswered := s.server.Inject(minikvtest.On("PING").DropRequest())
+				time.Sleep(8 * time.Second)
+				assert.NotZero(s, lost.Load())
+				unanswered.Remove()
+				time.Sleep(10 * time.Second)
+				subscribed := func() string { return s.server.Do("PUBSUB", "NUMSUB", "channel") }
+				assert.Contains(s, subscribed(), "(integer) 1")
+				sub.Close()
+				time.Sleep(time.Second)
+				assert.Contains(s, subscribed(), "(integer) 0")
+			})
+		})
 	}
 }
 
@@ -362,6 +400,11 @@ func TestRefusedConnectionIsNotSent(t *testing.T) {
 	require.NoError(t, err)
 	_, err = transport.Do(t.Context(), "k", "GET", "k")
 	assert.ErrorIs(t, err, lockclient.ErrNotSent)
+
+	nowhere := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, DialerRetries: 1})
+	defer nowhere.Close()
+	_, err = goredis.New(t.Context(), nowhere)
+	assert.ErrorContains(t, err, "probe for sharded pub/sub: ")
 }
 
 // A server that proves not to be the right one has not seen the command.
