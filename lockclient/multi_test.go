@@ -40,7 +40,8 @@ func TestWireOfMulti(t *testing.T) {
 // What is no lock is refused at once, not when it is to be taken.
 func TestMultiNeedsLocks(t *testing.T) {
 	a := lockclient.New(&wire{}, lockclient.System()).Mutex("a")
-	require.PanicsWithValue(t, "lockclient: a Multi has no locks: give it those that it is to hold together", func() { lockclient.Multi() })
+	require.PanicsWithValue(t, "lockclient: a Multi has no locks: give it those that it is to hold together",
+		func() { lockclient.Multi() })
 	require.PanicsWithValue(t, "lockclient: lock 1 of a Multi is nil", func() { lockclient.Multi(a, nil) })
 }
 

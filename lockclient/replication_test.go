@@ -38,7 +38,9 @@ func (l *lagging) EvalReplicated(
 
 // A confirmation may take a second more than WithTimeout has any request take.
 func TestConfirmationHasTimeOfItsOwn(t *testing.T) {
-	for takes, want := range map[time.Duration]error{2999 * time.Millisecond: nil, 3001 * time.Millisecond: lockclient.ErrUnknown} {
+	for takes, want := range map[time.Duration]error{
+		2999 * time.Millisecond: nil, 3001 * time.Millisecond: lockclient.ErrUnknown,
+	} {
 		bubble(t, func(t *testing.T) {
 			w := &lagging{wire: wire{reply: free, topology: lockclient.Topology{Replicas: true}}, takes: takes}
 			w.confirms = func(string) bool { return true }

@@ -276,22 +276,6 @@ func TestInBubble(t *testing.T) {
 	})
 }
 
-// What is waited for in vain fails the test, after ten seconds.
-func TestNobodyComes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for says, wait := range map[string]func(tb testing.TB, s *Server){
-			`0 wait for "list", not 1`:          func(tb testing.TB, s *Server) { s.WaitBlocked(tb, "list", 1) },
-			"fault 1 has struck 0 times, not 1": func(tb testing.TB, s *Server) { s.Inject(On("GET").Close()).Wait(tb, 1) },
-		} {
-			require.Contains(t, watch(t, func(tb testing.TB) {
-				s, begun := Run(tb), time.Now()
-				defer func() { require.Equal(t, 10*time.Second, time.Since(begun)) }()
-				wait(tb, s)
-			}), says)
-		}
-	})
-}
-
 // Who uses servers from another bubble is told so: their goroutines may not meet.
 func TestServersOfAnotherBubble(t *testing.T) {
 	outside := Run(t)

@@ -211,6 +211,8 @@ func TestOverlapsOfHolds(t *testing.T) {
 		"readers": {[]Event{held(0, 9, "a", true), held(1, 9, "b", true)}, nil},
 		"reader and writer": {[]Event{held(0, 9, "a", true), held(1, 5, "b:write", false)},
 			[]string{"k was held by a and by b:write from 1.000s to 5.000s"}},
+		"writer and reader": {[]Event{held(0, 9, "a:write", false), held(1, 5, "b", true)},
+			[]string{"k was held by a:write and by b from 1.000s to 5.000s"}},
 		"writer that reads": {[]Event{held(0, 9, "a:write", false), held(1, 9, "a", true)}, nil},
 		"no lease": {[]Event{held(0, 0, "a", false), held(1, 0, "b", false)},
 			[]string{"k was held by a and by b from 1.000s for ever"}},

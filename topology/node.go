@@ -32,7 +32,7 @@ type Node struct {
 	overdue   atomic.Bool                   // virtual: Tick is to be called without the clock having moved
 	watch     *watch                        // nil: there is no trace
 	ticking   bool                          // virtual: under the server's gate: Tick has just been called
-	looking   bool                          // under the server's gate: it is only looked at, by who waits for it to be used
+	looking   bool                          // under the server's gate: it is only looked at
 
 	changing sync.Mutex     // held by who kills or starts the process
 	life     sync.RWMutex   // held for reading by whoever uses the server
