@@ -50,3 +50,21 @@ func (c *client) never(long time.Duration, line, text string) {
 		require.NotContains(c.t, c.do(line), text)
 	}
 }
+
+// In a cluster one master has a lock, however many there are, and its replica none of its own.
+func TestLockInACluster(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true},
+		InMemory: true, Virtual: true, Trace: 1000})
+	for _, name := range []string{"m1", "m2", "m3"} {
+		c := inside(t, top.Node(name))
+		if c.do("SET lock a NX PX 30000") != "OK" {
+			continue // it is another's
+		}
+		require.NoError(t, top.Clock().Advance(time.Second))
+		require.Len(t, top.Locks(), 1)
+		require.Equal(t, name, top.Locks()[0].Node)
+		require.Equal(t, "OK", c.do("FLUSHALL"))
+		require.Equal(t, "OK", c.do("SET lock b NX PX 30000"))
+	}
+	require.Equal(t, []string{"lock was held by a and by b from 1.000s to 30.000s"}, lines(top.Trace().Overlaps("lock")))
+}
