@@ -235,7 +235,7 @@ func TestContextFreesTheCaller(t *testing.T) {
 		silent, conn := net.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, silent) }()
 		defer silent.Close()
-		rdb := redis.NewClient(&redis.Options{ReadTimeout: time.Minute, DialerRetries: 1,
+		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ReadTimeout: time.Minute, DialerRetries: 1,
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
 		defer rdb.Close()
 		transport, err := goredis.New(t.Context(), rdb)
