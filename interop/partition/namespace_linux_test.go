@@ -6,11 +6,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,15 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/internal/redisserver"
+	"minikv/interop/namespace"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
 )
 
-const (
-	inside = "PARTITION_INSIDE" // is set in the namespace
-	told   = "PARTITION_CHILD"  // what a process that is killed was told to do
-)
+// told is the environment variable with what a process that is killed was told to do.
+const told = "PARTITION_CHILD"
 
 // absent is what is missing for these tests, "" if nothing is.
 var absent string
@@ -35,59 +31,20 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(told) != "":
 		ask(strings.Fields(os.Getenv(told)))
-	case os.Getenv(inside) != "":
-		run("ip", "link", "set", "lo", "up")
+	case os.Getenv("INTEROP_PARTITION") == "":
+		absent = "interop/run.sh runs this"
 	default:
-		if absent = missing(); absent == "" {
-			os.Exit(enter())
-		}
-		if wanted() {
+		if absent = namespace.Enter("-test.parallel=100"); absent != "" {
 			fmt.Println("interop/partition is skipped: " + absent)
 		}
 	}
 	os.Exit(m.Run())
 }
 
-// wanted tells whether these tests were asked for.
-func wanted() bool { return os.Getenv("INTEROP_PARTITION") != "" }
-
-// missing tells why there can be no namespace.
-func missing() string {
-	if !wanted() {
-		return "interop/run.sh runs this"
-	}
-	for _, program := range []string{"ip", "iptables"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return program + " is not installed"
-		}
-	}
-	rules := exec.Command("iptables", "-w", "-S")
-	rules.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if said, err := rules.CombinedOutput(); err != nil {
-		return fmt.Sprintf("no network namespace with iptables: %v %s", err, said)
-	}
-	return ""
-}
-
-// enter runs this program once more, in a namespace that ends with it.
-func enter() int {
-	runtime.LockOSThread() // the thread with which Pdeathsig is bound up
-
-	args := append([]string{"-test.parallel=100"}, os.Args[1:]...)
-	again := exec.Command("/proc/self/exe", args...)
-	again.Env = append(os.Environ(), inside+"=1")
-	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
-	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if err := again.Run(); again.ProcessState == nil {
-		panic(err)
-	}
-	return again.ProcessState.ExitCode()
-}
-
 // run runs a command, and panics if that does not work.
-func run(name string, args ...string) {
-	if said, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%s %s: %v: %s", name, strings.Join(args, " "), err, said))
+func run(words ...string) {
+	if err := namespace.Run(words...); err != nil {
+		panic(err)
 	}
 }
 
