@@ -43,7 +43,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDIS_BINARY") != "" {
 		ungoverned = enter()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if scratch != "" {
+		_ = os.RemoveAll(scratch)
+	}
+	os.Exit(code)
 }
 
 // identity is which client of which story a process is.

@@ -161,7 +161,7 @@ type parcel struct {
 // carry carries one direction of a connection until that ends.
 func (l *link) carry(w *wire, direction int) {
 	from := w.ends[direction]
-	parcels := make(chan parcel, 1<<16)
+	parcels := make(chan parcel, 1<<10) // as many as a cut leaves on their way: the rest waits in its sender's socket
 	var wasReset atomic.Bool
 	var delivery sync.WaitGroup
 	delivery.Go(func() { l.deliver(w, direction, parcels, &wasReset) })

@@ -82,7 +82,7 @@ func (w *world) do(s sim.Step) error {
 	case "hold":
 		return w.cut(w.nodes[s.Args[0]].master, s.Args[0])
 	case "release":
-		w.links[[2]string{s.Args[0], w.nodes[s.Args[0]].master}].mend()
+		return w.mend(s.Args[0])
 	case "partition":
 		return w.partition(strings.Split(s.Args[0], ","), strings.Split(s.Args[1], ","))
 	case "failover":
@@ -90,12 +90,7 @@ func (w *world) do(s sim.Step) error {
 	case "drop", "delay":
 		return w.strike(s)
 	case "heal":
-		if w.governed() {
-			return w.places.mend()
-		}
-		for _, l := range w.links {
-			l.mend()
-		}
+		return w.mend("")
 	case "move":
 		return w.move(s)
 	case "run":
@@ -110,9 +105,9 @@ func (w *world) do(s sim.Step) error {
 			p.tell("jump", option(s, "jump"))
 			return nil
 		}
-		ahead, err := time.ParseDuration(option(s, "jump"))
+		d, err := time.ParseDuration(option(s, "jump"))
 		if err == nil {
-			w.nodes[s.Args[0]].sets(w.t, ahead)
+			w.nodes[s.Args[0]].jump(w.t, d)
 		}
 		return err
 	case "audit": // which looks at what the checks of it judge
@@ -282,6 +277,20 @@ func (w *world) cut(from, to string) error {
 	}
 	if l := w.links[[2]string{to, from}]; l != nil {
 		l.setCut(back)
+	}
+	return nil
+}
+
+// mend mends the link of a replica to its master, or with "" all. In a governed world
+// it mends all that was cut.
+func (w *world) mend(replica string) error {
+	if w.governed() {
+		return w.places.mend()
+	}
+	for between, l := range w.links {
+		if replica == "" || between == [2]string{replica, w.nodes[replica].master} {
+			l.mend()
+		}
 	}
 	return nil
 }

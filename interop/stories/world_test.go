@@ -48,6 +48,7 @@ type node struct {
 	options       []string // of its command line, but for those of its data
 	folder        string
 	clock         string // the file by which its clock is set; "": it has the machine's
+	ahead         time.Duration
 	process       *redisserver.Process
 }
 
@@ -126,7 +127,7 @@ func (w *world) addNode(name, master string) *node {
 	w.nodes[name] = n
 	if w.has(func(s sim.Step) bool { return s.Verb == "clock" && s.Args[0] == name }) {
 		n.clock = filepath.Join(w.t.TempDir(), "clock")
-		n.sets(w.t, 0)
+		n.jump(w.t, 0)
 	}
 	if master != "" {
 		n.master = master
@@ -181,14 +182,17 @@ func (w *world) start(n *node) {
 	w.eventually(n, "PING", "PONG")
 }
 
+// scratch is a folder that is removed at the end, "" if there is none.
+var scratch string
+
 // clockLibrary is what gives a server a clock of its own, made when it is first needed; ok
 // tells whether this machine has a C compiler to make it.
 var clockLibrary = sync.OnceValues(func() (path string, ok bool) {
-	folder, err := os.MkdirTemp("", "stories")
-	if err != nil {
+	var err error
+	if scratch, err = os.MkdirTemp("", "stories"); err != nil {
 		return "", false
 	}
-	path = filepath.Join(folder, "clock.so")
+	path = filepath.Join(scratch, "clock.so")
 	output, err := exec.Command("cc", "-shared", "-fPIC", "-O2", "-o", path, "testdata/clock.c").CombinedOutput()
 	if err != nil {
 		fmt.Printf("cc: %v: %s\n", err, output)
@@ -196,9 +200,10 @@ var clockLibrary = sync.OnceValues(func() (path string, ok bool) {
 	return path, err == nil
 })
 
-// sets has the node's clock be ahead of the machine's.
-func (n *node) sets(t *attempt, ahead time.Duration) {
-	bytes := binary.NativeEndian.AppendUint64(nil, uint64(ahead.Milliseconds()))
+// jump has the node's clock jump.
+func (n *node) jump(t *attempt, d time.Duration) {
+	n.ahead += d
+	bytes := binary.NativeEndian.AppendUint64(nil, uint64(n.ahead.Milliseconds()))
 	file, err := os.OpenFile(n.clock, os.O_WRONLY|os.O_CREATE, 0o600) // in place: the server has it mapped
 	require.NoError(t, err)
 	_, err = file.Write(bytes)
@@ -234,6 +239,9 @@ func (w *world) provide() {
 	_, err := w.nodes["m1"].do("SET", "lock:1", count)
 	require.NoError(w.t, err)
 	for _, n := range w.nodes {
+		if n.master != "m1" {
+			continue
+		}
 		require.Eventually(w.t, func() bool {
 			_, err := n.do("GET", "lock:1")
 			return err == nil
