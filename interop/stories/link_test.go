@@ -50,9 +50,14 @@ func newLink(target string, there, back sim.Range, reads bool) (*link, error) {
 	return l, l.open()
 }
 
-// open has the link listen.
+// open has the link listen. A process that is being started may for a moment have the
+// socket of who looked whether the address is free.
 func (l *link) open() error {
 	listener, err := net.Listen("tcp", l.address)
+	for try := 0; err != nil && try < 100; try++ {
+		time.Sleep(10 * time.Millisecond)
+		listener, err = net.Listen("tcp", l.address)
+	}
 	if err != nil {
 		return err
 	}

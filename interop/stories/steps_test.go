@@ -110,7 +110,7 @@ func (w *world) do(s sim.Step) error {
 			w.nodes[s.Args[0]].jump(w.t, d)
 		}
 		return err
-	case "audit": // which looks at what the checks of it judge
+	case "audit": // for the checks that look into servers, which are left out
 	default:
 		return errors.New("nobody knows how to do that to real processes")
 	}

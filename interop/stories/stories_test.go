@@ -3,6 +3,7 @@ package stories
 import (
 	"fmt"
 	"maps"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"minikv/internal/redisserver"
 	"minikv/sim"
@@ -19,7 +21,8 @@ import (
 const (
 	mostTime     = 90 * time.Second // of a story that is told
 	mostClients  = 10
-	mostStarting = 8 // worlds at a time
+	mostStarting = 8                     // worlds at a time
+	apart        = 50 * time.Millisecond // between the beginnings of two stories
 )
 
 // ungoverned is why there can be no governed worlds, "" if they can be.
@@ -28,10 +31,8 @@ var ungoverned string
 // A story has the verdicts that it expects, which are the simulator's. All are told at once;
 // those that go otherwise, as may be on a machine that is busy, are told once more.
 func TestStories(t *testing.T) {
-	redisserver.Binary(t)
-	if !redisserver.Installed() {
-		t.Skip("redis-server " + redisserver.Version + " is not installed")
-	}
+	_, err := exec.LookPath(redisserver.Binary(t))
+	require.NoError(t, err, "REDIS_BINARY")
 	var stories []*sim.Scenario
 	omitted := map[string][]string{} // names by reason
 	for _, s := range sim.Library() {
@@ -76,6 +77,7 @@ func tellAll(t *testing.T, stories []*sim.Scenario, group string, used int) (oth
 						<-starting
 						isReady()
 						ready.Wait()
+						time.Sleep(time.Duration(i) * apart)
 					})
 				})
 			})
@@ -94,7 +96,11 @@ func tell(t *testing.T, number int, s *sim.Scenario, within func(start func())) 
 	if len(a.failures) == 0 {
 		a.try(w.run)
 	}
-	for _, result := range w.referee.judge() {
+	results := w.referee.judge()
+	if len(results) == 0 {
+		a.Errorf("nothing that it expects can be judged here")
+	}
+	for _, result := range results {
 		i := slices.IndexFunc(s.Expect, func(e sim.Expectation) bool { return e.Check == result.Check })
 		t.Logf("%s %s: %s", result.Check, result.Verdict, result.Reason)
 		if want := s.Expect[i].Verdict; want != result.Verdict.String() {

@@ -170,7 +170,7 @@ func (w *world) addLink(from, to string, there, back sim.Range) *link {
 
 // start starts a server's process, with the data of its folder.
 func (w *world) start(n *node) {
-	command := append(append([]string{"redis-server"}, n.options...), "--dir", n.folder)
+	command := append(append([]string{os.Getenv("REDIS_BINARY")}, n.options...), "--dir", n.folder)
 	if n.clock != "" {
 		library, _ := clockLibrary()
 		command = append([]string{"env", "LD_PRELOAD=" + library, "STORIES_CLOCK=" + n.clock}, command...)
