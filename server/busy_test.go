@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -116,4 +118,18 @@ func TestShortScriptsAreNotBusy(t *testing.T) {
 	runner.send("EVAL 'local s = 0 for i = 1, 200000 do s = s + i end return 1' 0\r\n")
 	other.do("PING", "+PONG\r\n")
 	runner.expect(":1\r\n")
+}
+
+// A script that builds without end is ended before the process is out of memory.
+func TestScriptsMemoryIsBounded(t *testing.T) {
+	_, address := start(t)
+	c := dial(t, address)
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(m.HeapAlloc)*2 + 256<<20))
+	c.do("EVAL \"local t = {} while true do t[#t+1] = string.rep('x', 100000) .. #t end\" 0",
+		"-OOM not enough memory for the script script: "+
+			"b0b6a7bb4f35dacaa23814fdfd0eeec37d213876, on @user_script:1.\r\n")
+	c.do("PING", "+PONG\r\n")
 }

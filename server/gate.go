@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"minikv/internal/memory"
+)
 
 // gate lets one goroutine at a time use the machine. It differs from a mutex
 // in that whoever holds it for long can let others in for a while.
@@ -61,12 +65,16 @@ type busy struct {
 	announced bool
 }
 
-// limit is for engine.Config.Limit: scripts call it every few thousand steps.
-// Once a script has run for longer than busy-reply-threshold, each call serves
-// the other clients in between. It ends the script when the server closes.
+// limit is for engine.Config.Limit: scripts call it every few thousand steps. It ends
+// a script for which there is no memory, and any when the server closes. Once a script
+// has run for longer than busy-reply-threshold, each call serves the other clients in
+// between.
 func (s *Server) limit() string {
 	if s.closing.Load() || s.machine.ShutdownRequested() != nil {
 		return "ERR Server is shutting down"
+	}
+	if memory.Outgrown() {
+		return memory.ErrScript
 	}
 	b := &s.busy
 	if b.watched != b.command {

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+
+	"minikv/internal/memory"
 )
 
 // Exit codes.
@@ -45,9 +47,7 @@ const roomy = 2 << 30
 
 func main() {
 	debug.SetGCPercent(garbage)
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(roomy)
-	}
+	memory.Respect(roomy)
 	room := make([]byte, ballast)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what takes its time after the first

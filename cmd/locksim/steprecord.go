@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"minikv/internal/memory"
 	"minikv/internal/resp"
 	"minikv/luaengine"
 	"minikv/server/engine"
@@ -178,6 +179,8 @@ func (r *recorder) limit() string {
 		return "ERR interrupted"
 	case len(r.out.Steps) > maxSteps:
 		return fmt.Sprintf("ERR the script has not ended after %s", several(len(r.out.Steps), "statement"))
+	case memory.Outgrown():
+		return memory.ErrScript
 	case r.asked > maxAsked:
 		return fmt.Sprintf("ERR the script has not ended after %d turns of its loops", r.asked<<12)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"minikv/internal/memory"
 	"minikv/luaengine"
 	"minikv/server"
 	"minikv/server/engine"
@@ -120,7 +120,7 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Clock:      server.NewWallClock(),
 		Random:     rand.Uint64,
 		Lua:        luaengine.New(engine.Resolve),
-		Limit:      boundMemory(limit, systemMemory()),
+		Limit:      limit,
 		Sleep:      time.Sleep,
 		Save:       func(file []byte) error { return writeFile(conf.get("dbfilename"), file) },
 		Log:        logs.log,
@@ -133,14 +133,6 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		ACLFile:    conf.aclFile(),
 		OS:         runtime.GOOS + " " + runtime.GOARCH,
 
-		SystemMemory: systemMemory(),
+		SystemMemory: memory.Machine(),
 	}
-}
-
-// systemMemory is the memory of the machine in bytes, 0 where that is not known.
-func systemMemory() int64 {
-	text, _ := os.ReadFile("/proc/meminfo")
-	var kilobytes int64
-	_, _ = fmt.Sscanf(string(text), "MemTotal: %d kB", &kilobytes)
-	return kilobytes << 10
 }

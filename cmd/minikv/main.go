@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"minikv/internal/memory"
 	"minikv/server/engine"
 )
 
@@ -23,6 +25,7 @@ const (
 )
 
 func main() {
+	memory.Respect(math.MaxInt64)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -15,6 +15,7 @@ const anything = "*"
 // floors says which folders of this module each folder may import besides
 // itself. A folder that is not here belongs to the one above it.
 var floors = map[string][]string{
+	"internal/memory":      {},
 	"internal/precise":     {},
 	"internal/redisserver": {},
 	"internal/resp":        {},
@@ -33,7 +34,7 @@ var floors = map[string][]string{
 	"lockclient/slogobserver":     {"lockclient"},
 	"lockclient/synclocker":       {"lockclient"},
 
-	"server":        onGround("server/engine"),
+	"server":        onGround("server/engine", "internal/memory"),
 	"server/engine": onGround("datastore", "luaengine"),
 
 	"cluster":    onGround("server/engine", "datastore"),
@@ -51,21 +52,22 @@ func onGround(others ...string) []string {
 
 // libraries says where each library may be imported; tests may import all.
 var libraries = map[string][]string{
-	"github.com/anishathalye/porcupine": {"sim/check"},
-	"github.com/chromedp/cdproto":       {"cmd/locksim/browser"},
-	"github.com/chromedp/chromedp":      {"cmd/locksim/browser"},
-	"github.com/howeyc/crc16":           {"internal/slot"},
-	"github.com/redis/go-redis/v9":      {"lockclient/goredis", "cmd"},
-	"github.com/redis/rueidis":          {"lockclient/rueidis", "cmd"},
-	"github.com/schollz/progressbar/v3": {"cmd"},
-	"github.com/spf13/cobra":            {"cmd"},
-	"github.com/spf13/pflag":            {"cmd"},
-	"github.com/stretchr/testify":       {"lockclient/locktest", "sim/simtest", "minikvtest"},
-	"github.com/tidwall/redcon":         {"internal/resp"},
-	"github.com/vmihailenco/msgpack/v5": {"luaengine"},
-	"github.com/yuin/gopher-lua":        {"luaengine"},
-	"golang.org/x/term":                 {"cmd"},
-	"golang.org/x/tools":                {"internal/tidy"},
+	"github.com/KimMachineGun/automemlimit": {"internal/memory"},
+	"github.com/anishathalye/porcupine":     {"sim/check"},
+	"github.com/chromedp/cdproto":           {"cmd/locksim/browser"},
+	"github.com/chromedp/chromedp":          {"cmd/locksim/browser"},
+	"github.com/howeyc/crc16":               {"internal/slot"},
+	"github.com/redis/go-redis/v9":          {"lockclient/goredis", "cmd"},
+	"github.com/redis/rueidis":              {"lockclient/rueidis", "cmd"},
+	"github.com/schollz/progressbar/v3":     {"cmd"},
+	"github.com/spf13/cobra":                {"cmd"},
+	"github.com/spf13/pflag":                {"cmd"},
+	"github.com/stretchr/testify":           {"lockclient/locktest", "sim/simtest", "minikvtest"},
+	"github.com/tidwall/redcon":             {"internal/resp"},
+	"github.com/vmihailenco/msgpack/v5":     {"luaengine"},
+	"github.com/yuin/gopher-lua":            {"luaengine"},
+	"golang.org/x/term":                     {"cmd"},
+	"golang.org/x/tools":                    {"internal/tidy"},
 }
 
 // modulesApart have their own go.mod and import what they compare with.
