@@ -61,9 +61,9 @@ func serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// site answers for the pages. One run at a time: each may take all of a core.
+// site answers for the pages.
 type site struct {
-	running sync.Mutex
+	running sync.Mutex     // one run at a time: each may take all of a core
 	list    []scenarioLine // of the index, once somebody has asked
 }
 
@@ -77,13 +77,13 @@ type scenarioLine struct {
 func newSite() http.Handler {
 	s := &site{}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.answer(s.index))
-	mux.HandleFunc("GET /run/{name}", s.answer(s.show))
-	mux.HandleFunc("GET /matrix", s.answer(heat))
-	mux.HandleFunc("GET /lesson/{number}", s.answer(lesson))
-	mux.HandleFunc("GET /explain/{name}", s.answer(s.explain))
-	mux.HandleFunc("POST /branch", s.answer(s.branch))
-	mux.HandleFunc("GET /", s.answer(func(_ http.ResponseWriter, r *http.Request) error {
+	mux.HandleFunc("GET /{$}", answer(s.alone(s.index)))
+	mux.HandleFunc("GET /run/{name}", answer(s.alone(s.show)))
+	mux.HandleFunc("GET /matrix", answer(heat))
+	mux.HandleFunc("GET /lesson/{number}", answer(lesson))
+	mux.HandleFunc("GET /explain/{name}", answer(s.alone(s.explain)))
+	mux.HandleFunc("POST /branch", answer(s.alone(s.branch)))
+	mux.HandleFunc("GET /", answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return noPage(r.URL.Path)
 	}))
 	return http.NewCrossOriginProtection().Handler(local(mux))
@@ -116,33 +116,61 @@ type noPage string
 // Error implements error.
 func (p noPage) Error() string { return "there is no page " + string(p) }
 
-// answer turns an error of f into a page of its own.
-func (s *site) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+// handler answers a request, with a page or with an error.
+type handler func(http.ResponseWriter, *http.Request) error
+
+// alone has f wait for the run of another request.
+func (s *site) alone(f handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		s.running.Lock()
 		defer s.running.Unlock()
+		return f(w, r)
+	}
+}
+
+// answer sends the page that f writes when it is complete, so that a reader who is slow
+// holds up nobody else. It turns an error of f into a page of its own.
+func answer(f handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		err := f(w, r)
-		var gone *net.OpError
-		if errors.As(err, &gone) {
-			return // the reader has left in the middle of the page
+		whole := &buffered{ResponseWriter: w, code: http.StatusOK}
+		if err := f(whole, r); err != nil {
+			whole.body.Reset()
+			refuse(whole, r, err)
 		}
-		if err != nil {
-			code := http.StatusUnprocessableEntity
-			if errors.As(err, new(noPage)) {
-				code = http.StatusNotFound
-			}
-			w.WriteHeader(code)
-			run, file := "", ""
-			if r.URL.Path == "/run/"+ownName {
-				run, file = r.URL.Path, r.URL.Query().Get("file")
-			}
-			_ = page.WriteRefusal(w, "/", err.Error(), run, file)
-		}
+		w.WriteHeader(whole.code)
+		_, _ = whole.body.WriteTo(w) // who has left reads no error either
 	}
 }
+
+// refuse writes the page of an error.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusUnprocessableEntity
+	if errors.As(err, new(noPage)) {
+		code = http.StatusNotFound
+	}
+	w.WriteHeader(code)
+	run, file := "", ""
+	if r.URL.Path == "/run/"+ownName {
+		run, file = r.URL.Path, r.URL.Query().Get("file")
+	}
+	_ = page.WriteRefusal(w, "/", err.Error(), run, file)
+}
+
+// buffered keeps a response until it is complete.
+type buffered struct {
+	http.ResponseWriter
+	code int
+	body bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (b *buffered) WriteHeader(code int) { b.code = code }
+
+// Write implements http.ResponseWriter.
+func (b *buffered) Write(p []byte) (int, error) { return b.body.Write(p) }
 
 // index lists the scenarios with what they claim and what their runs showed.
 func (s *site) index(w http.ResponseWriter, r *http.Request) error {
@@ -213,12 +241,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) error {
 			p.Verdicts[i].Expected = ""
 		}
 	}
-	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
-		return err
-	}
-	_, err = out.WriteTo(w)
-	return err
+	return p.Write(w)
 }
 
 // branch adds a step to a run and sends the browser there.

@@ -201,3 +201,38 @@ func TestServeRefusals(t *testing.T) {
 	code, _ = content(t, response)
 	require.Equal(t, http.StatusForbidden, code)
 }
+
+// TestSlowReaders: who does not read its page keeps nobody else from theirs.
+func TestSlowReaders(t *testing.T) {
+	site := newSite()
+	slow := &slowReader{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	ended := make(chan struct{})
+	request := func(path string) *http.Request {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "localhost"
+		return r
+	}
+	go func() {
+		defer close(ended)
+		site.ServeHTTP(slow, request("/run/pause_outlives_lease"))
+	}()
+	<-slow.begins
+	other := httptest.NewRecorder()
+	site.ServeHTTP(other, request("/run/pause_outlives_lease"))
+	require.Equal(t, http.StatusOK, other.Code)
+	close(slow.reads)
+	<-ended
+	require.Equal(t, other.Body.String(), slow.Body.String())
+}
+
+// slowReader takes what is written to it when reads is closed.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	begins, reads chan struct{}
+}
+
+func (s *slowReader) Write(p []byte) (int, error) {
+	close(s.begins)
+	<-s.reads
+	return s.ResponseRecorder.Write(p)
+}
