@@ -25,59 +25,62 @@ const (
 	migrationDoc = "../docs/migration-from-miniredis.md"
 	testingHead  = `# Testing a lock
 
-What the author of a lock, or of anything that rests on one, wants to see happen
-to it, and how package ` + "`minikvtest`" + ` makes it happen. Each recipe is a test of this
-repository, in minikvtest/recipes_test.go, and this page is made from them:
+Recipes for testing a lock, or anything that rests on one, with package ` + "`minikvtest`" + `: how
+to have leases end, replies get lost and masters fail. Each recipe is a test of this
+repository, in minikvtest/recipes_test.go. The page is made from them:
 ` + "`go test ./minikvtest -run TestTestingDocument -rewrite`" + `
 
-In other languages the same is done with ` + "`minikv --control`" + `; see control.md.
-Here the test says what goes wrong, and when. Package ` + "`sim/simtest`" + ` looks for it by
-itself: see the end of this page.
+- **In other languages** ` + "`minikv --control`" + ` does the same; see control.md.
+- **Faults at random:** in a recipe the test says what goes wrong, and when. Package ` + "`sim/simtest`" + `
+  looks for it by itself; see the end of this page.
 
-Four things to know before:
+Four things to know first:
 
-- Time is the computer's, unless the test asks for ` + "`minikvtest.Virtual()`" + `. In a
-  bubble of testing/synctest it is the bubble's.
-- What a rule loses is lost as a network loses it: the connection stays silent
-  from then on, or breaks, if the rule says Close. Many clients send a command
-  again by themselves; switch that off to see what the lock itself does. On silence
-  go-redis waits for its ReadTimeout, and for a context's end only with ContextTimeoutEnabled.
-- In a bubble everything must end before the test does: close clients. In a cluster
-  go-redis looks for new masters once a minute, unless ClusterStateReloadInterval says otherwise.
-- A subtest uses its parent's servers by In(t), so that it fails for itself.
+- **Time** is the computer's, unless the test asks for ` + "`minikvtest.Virtual()`" + `. In a bubble of
+  testing/synctest it is the bubble's.
+- **Losses.** What a rule loses is lost as on a network: the connection stays silent from then
+  on, or breaks, if the rule says Close. Many clients send a command again by themselves;
+  switch that off to see what the lock itself does. On silence go-redis waits for its
+  ReadTimeout; it heeds the end of a context only with ContextTimeoutEnabled.
+- **In a bubble** everything must end before the test does, so close clients. In a cluster
+  go-redis looks for new masters once a minute, unless ClusterStateReloadInterval says
+  otherwise.
+- **Subtests** use their parent's servers by In(t), so that each fails for itself.
 `
 	testingTail = `
 ## Faults that nobody has thought of
 
-A lock that is written against lockclient's Transport and Runtime is tried by ` + "`simtest.Run`" + `
-in a thousand simulated worlds. A failing test prints the shortest story, why it happened and
-what would have saved it, with the line that replays it and a page that shows it.
-sim/simtest/example_test.go is such a lock, ARCHITECTURE.md has all that a scenario may say.
-What it asks for decides what is found, in a lock that is otherwise right:
+` + "`simtest.Run`" + ` tries a lock that is written against lockclient's Transport and Runtime in a
+thousand simulated worlds. A failing test prints the shortest story, why it happened, what
+would have saved it, the line that replays it, and a page that shows it. Such a lock is in
+sim/simtest/example_test.go; ARCHITECTURE.md lists everything that a scenario may say.
+
+What the scenario asks for decides which mistake is found, in a lock that is otherwise right:
 
 | the scenario says | the mistake that it finds |
 |---|---|
 | ` + "`expect exclusion=holds`" + `, ` + "`faults delay lost-reply drop`" + ` |` +
 		` the lease counts from the reply, not from the request |
 | ` + "`expect theft=holds`" + `, ` + "`faults delay pause`" + ` |` +
-		` the release asks who has the lock, and deletes it then |
+		` the release asks who has the lock, and then deletes it |
 | ` + "`expect fencing=holds`" + `, ` + "`faults delay pause`" + `, ` + "`world … fence=on`" + ` |` +
 		` the fencing token does not grow with each grant |
 | ` + "`expect fencing=holds`" + `, ` + "`faults delay pause client-offset`" + `, ` + "`world … fence=on`" + ` |` +
 		` the fencing token is a date |
 | ` + "`expect progress=holds`" + `, ` + "`faults drop lost-reply lost-message`" + `,` +
-		` ` + "`world … bound=30s`" + ` | who waits is woken by a message alone |
+		` ` + "`world … bound=30s`" + ` | a waiter is woken by a message alone |
 | ` + "`expect own=holds`" + ` | what a Checker of your own says (sim.Own's Check) |
 
-- A pause longer than the lease, or a clock that jumps, ends the exclusion of every lock that
-  rests on a lease: its holder cannot know. There ask for theft and fencing, and for exclusion
-  among the other faults.
-- Thefts are seen of what is under the lock's own name, Client.Key: a text, or a hash of owners.
-- Where hold= is short beside ttl=, much of this does no harm. Where the lease is renewed let it
-  be longer.
-- A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. One
-  that blocks, such as BLPOP, keeps the client's other requests waiting, unless the world line
-  says pool=on. There is no pipeline, and what would be a transaction is a script.
+- A pause longer than the lease, or a clock that jumps, breaks the exclusion of every lock that
+  rests on a lease, since its holder cannot know. With these faults ask for theft and fencing;
+  ask for exclusion with the others.
+- Thefts are seen of what is stored under the lock's own name, Client.Key: a text, or a hash of
+  owners.
+- If hold= is short beside ttl=, much of this does no harm. If the lease is renewed, make it
+  longer.
+- A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. A
+  command that blocks, such as BLPOP, keeps the client's other requests waiting, unless the
+  world line says pool=on. There is no pipeline. Use a script in place of a transaction.
 - The first requests of a run say EVALSHA and get NOSCRIPT: a story may lose just that reply.
 `
 )

@@ -44,7 +44,7 @@ func connect(t *testing.T, s *minikvtest.Servers) *redis.Client {
 
 // A lease ends
 //
-// Time stands still until the test moves it, so a lease of half a minute ends at
+// Time stands still until the test moves it. So a lease of half a minute ends at
 // once, and not a millisecond early.
 func TestRecipeLeaseEnds(t *testing.T) {
 	ctx := t.Context()
@@ -70,9 +70,9 @@ func TestRecipeLeaseEnds(t *testing.T) {
 
 // Timers of the client, too
 //
-// In a bubble of testing/synctest the client's own timers follow the same
-// time as the server's: nobody has to move a clock, and a watchdog that renews every ten
-// seconds is tested for an hour in milliseconds.
+// In a bubble of testing/synctest the client's own timers follow the same time as the
+// server's, and nobody has to move a clock. An hour of a watchdog that renews every ten
+// seconds is tested in milliseconds.
 func TestRecipeWatchdogInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -93,8 +93,8 @@ func TestRecipeWatchdogInBubble(t *testing.T) {
 
 // Two contend, and nobody sleeps
 //
-// WaitBlocked returns when the second client really waits, here as a subscriber
-// of the lock's channel. Then the first releases, and the second must wake.
+// WaitBlocked returns once the second client really waits, here as a subscriber of
+// the lock's channel. Then the first releases, and the second must wake.
 func TestRecipeContention(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t)
@@ -125,8 +125,8 @@ func TestRecipeContention(t *testing.T) {
 
 // The reply to an acquisition gets lost
 //
-// The server has granted the lock, the client does not know. What it does next
-// decides whether the lock stays taken until its lease ends.
+// The server has granted the lock, but the client does not know. What the client does
+// next decides whether the lock stays taken until its lease ends.
 func TestRecipeLostReply(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t)
@@ -147,8 +147,8 @@ func TestRecipeLostReply(t *testing.T) {
 
 // A release gets lost
 //
-// Once the request, once the reply: to the client both look alike. Only a
-// release that may be repeated is right in both cases.
+// First the request gets lost, then the reply. The client cannot tell the two apart, so
+// only a release that may be repeated is right in both cases.
 func TestRecipeLostRelease(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t)
@@ -173,8 +173,8 @@ func TestRecipeLostRelease(t *testing.T) {
 
 // The holder learns that it has lost the lock
 //
-// Somebody deletes the key, or the server was restarted without it: at its next
-// renewal the holder's context must end.
+// Somebody deletes the key, or the server restarts without it. At the next renewal
+// the holder's context must end.
 func TestRecipeLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -196,9 +196,8 @@ func TestRecipeLostLock(t *testing.T) {
 
 // A holder stalls past its lease
 //
-// The server takes a client's time: its next command arrives when the lease has
-// ended and somebody else holds the lock. Here only the script's comparison
-// stands between the two.
+// The server delays the holder's next command until the lease has ended and somebody
+// else holds the lock. Only the comparison in the script then protects the new holder.
 func TestRecipeStalledHolder(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t, minikvtest.Virtual())
@@ -224,9 +223,9 @@ func TestRecipeStalledHolder(t *testing.T) {
 
 // A release in two steps ends another's lock
 //
-// GET says that the lock is still one's own, and when DEL arrives it is not any more.
-// Overlaps does not tell of that, as no DEL says in whose name it comes: look
-// whether the lock of the other is still there.
+// GET says that the lock is still the client's own; when DEL arrives it no longer is.
+// Overlaps does not show that, since a DEL does not say in whose name it comes. Check
+// whether the other client's lock is still there.
 func TestRecipeReleaseInTwoSteps(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t, minikvtest.Virtual())
@@ -255,9 +254,9 @@ func TestRecipeReleaseInTwoSteps(t *testing.T) {
 
 // Which commands were sent
 //
-// The trace has each command of a client with its reply, also where a rule has struck it;
-// what scripts call is not in it, nor what the test does by itself. What clients say first of
-// all, HELLO and CLIENT, is: so look for those of a key.
+// The trace has each command of a client with its reply, even if a rule has struck it.
+// It does not have what scripts call, nor what the test does by itself. Clients begin
+// with HELLO and CLIENT, which are in it too: so select the commands of one key.
 func TestRecipeCommandsSent(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t)
@@ -280,8 +279,8 @@ func TestRecipeCommandsSent(t *testing.T) {
 
 // Subtests share servers
 //
-// In gives a subtest the servers of its parent, parallel ones too. They keep apart by
-// their keys; the clock is everybody's, and so is a rule that names no key.
+// In gives a subtest the servers of its parent; subtests may run in parallel. They keep
+// apart by their keys. They share the clock, and any rule that names no key.
 func TestRecipeSubtests(t *testing.T) {
 	s := minikvtest.Run(t)
 	for _, key := range []string{"orders:1", "orders:2", "orders:3"} {
@@ -302,9 +301,9 @@ func TestRecipeSubtests(t *testing.T) {
 
 // The server forgets scripts, or asks for patience
 //
-// A restart empties the script cache, so EVALSHA gets NOSCRIPT; a server that
-// loads its data, or runs somebody's long script, refuses for a while. A lock
-// client must come through.
+// A restart empties the script cache, so EVALSHA gets NOSCRIPT. A server that loads its
+// data, or runs somebody's long script, refuses commands for a while. A lock client must
+// cope with both.
 func TestRecipeErrors(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t)
@@ -324,8 +323,8 @@ func TestRecipeErrors(t *testing.T) {
 
 // A lock needs few rights
 //
-// In production the lock's user may often do no more than it must. What was
-// forgotten, here the lease's renewal, is NOPERM; ACL LOG names it.
+// In production the lock's user often has no more rights than it needs. A right that was
+// forgotten, here that of renewal, shows as NOPERM, and ACL LOG names the command.
 func TestRecipeRights(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.Run(t, minikvtest.User("locker", "on", ">secret", "~orders:*", "+set", "+get", "+del", "+evalsha",
@@ -349,8 +348,8 @@ func TestRecipeRights(t *testing.T) {
 
 // A failover grants a lock twice
 //
-// The master dies before its replica has heard of the lock. Overlaps shows what
-// the two clients were told, and until when both believe it.
+// The master dies before its replica has heard of the lock. Overlaps shows what the two
+// clients were told, and until when both believe it.
 func TestRecipeFailover(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.RunReplicated(t, 1, minikvtest.Virtual())
@@ -375,8 +374,8 @@ func TestRecipeFailover(t *testing.T) {
 
 // A quorum of independent masters
 //
-// Two of five may be down. A third that forgets what it has granted lets another
-// client gather a majority too: Redlock wants it to stay down for a lease.
+// Two of five masters may be down. If a third forgets what it has granted, another client
+// gathers a majority too. That is why Redlock wants it to stay down for a lease.
 func TestRecipeQuorum(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.RunNodes(t, 5, minikvtest.Virtual())
@@ -404,8 +403,8 @@ func TestRecipeQuorum(t *testing.T) {
 
 // A cluster moves the lock's slot
 //
-// The key goes to another node while the lock is held. A cluster client is sent
-// after it with MOVED; the lock must be the same one there.
+// The key moves to another node while the lock is held. MOVED sends a cluster client
+// after it; the lock must be the same one there.
 func TestRecipeSlotMoves(t *testing.T) {
 	ctx := t.Context()
 	s := minikvtest.RunCluster(t, 3, 0)
