@@ -1,4 +1,5 @@
-// Package namespace has a test binary run in a network namespace of its own, in which
-// every address of the loopback interface and iptables are its own, and of which nothing is
-// seen outside or left behind. That needs Linux, root, ip and iptables.
+// Package namespace runs a test binary in a network namespace of its own. Every
+// address of the loopback interface and all of iptables belong to it there;
+// nothing is seen outside, and nothing is left behind. It needs Linux, root, ip
+// and iptables.
 package namespace
