@@ -1,13 +1,6 @@
 // Package lockclient is the lock library: Redisson's locks in Go, compatible
 // with Redisson's current wire protocol, so that Go and Java programs contend
-// for the same lock on the same keys.
-//
-// A [Client] speaks to one Redis. [Client.Mutex], Fair, Spin, NonReentrant,
-// NonReentrantFair, Fenced, Simple and both sides of RW, [Multi], [Redlock] and
-// [HashRedlock] give a [Lock], which is only a name; each acquisition gives a
-// [Held]. There are also [Semaphore], [PermitSemaphore] and [Latch].
-// docs/redisson.md has the Go form of each call of Redisson, docs/acl.md the rights
-// that an ACL user needs. Most programs need no more than
+// for the same lock on the same keys. Most programs need no more than
 //
 //	err := client.Mutex("orders:42").Do(ctx, func(ctx context.Context, h *lockclient.Held) error {
 //		return work(ctx)
@@ -16,27 +9,37 @@
 // where ctx inside ends, with cause ErrLost, as soon as the lock can no longer
 // be relied on.
 //
+// A [Client] speaks to one Redis. A [Lock] is only a name; each acquisition of
+// it gives a [Held]. Locks come from [Client.Mutex], Fair, Spin, NonReentrant,
+// NonReentrantFair, Fenced, Simple and both sides of RW, and from [Multi],
+// [Redlock] and [HashRedlock]. There are also [Semaphore], [PermitSemaphore]
+// and [Latch]. docs/redisson.md has the Go form of each call of Redisson,
+// docs/acl.md the rights that an ACL user needs.
+//
 // # Nouns
 //
 // An owner is the identity on the wire, "uuid:n". A hold is what one owner has
-// of one lock; re-entering gives another Held of the same hold. The lease is a
-// hold's claim, which ends; the watchdog renews it, unless it was given with
-// [Lease]. The validity of a hold is what is left of the lease by this client's
-// monotonic clock, counted from before the request was sent, less a drift of
-// 1 % + 2 ms.
+// of one lock; re-entering gives another Held of the same hold.
+//
+// The lease is a hold's claim, which ends. The watchdog renews it, unless it
+// was fixed with [Lease]. The validity of a hold is what is left of the lease
+// by this client's monotonic clock, counted from before the request was sent,
+// less a drift of 1 % + 2 ms.
 //
 // # Invariants
 //
 //   - A first acquisition has an owner id of its own, used by no other: giving
 //     back after a lost reply cannot touch anything else.
-//   - Nothing is held without a reply that says so; an unknown outcome is
-//     [ErrUnknown] and is given back in the background.
-//   - A hold is lost once: at a refused renewal, or when its validity ends. No
-//     late reply revives it.
-//   - Counts have no owners, but requests leave a record: what a [Semaphore] or a
-//     [Latch] was asked for with unknown outcome is withdrawn or repeated, and counts once.
-//   - No wait depends on a message alone: the TTL that Redis reported ends it, or
-//     the next look ([WithPoll], for locks after the lease of [WithWatchdog]).
+//   - Nothing is held without a reply that says so; an acquisition of unknown
+//     outcome is [ErrUnknown] and is given back in the background.
+//   - A hold is lost once: when a renewal is refused, or when its validity
+//     ends. No late reply revives it.
+//   - Counts have no owners, but requests leave a record. A request to a
+//     [Semaphore] or a [Latch] whose outcome is unknown is withdrawn or
+//     repeated, and counts once.
+//   - No wait depends on a message alone. The TTL that Redis reported ends it,
+//     or the next look: after [WithPoll], or for locks after the lease of
+//     [WithWatchdog].
 //   - All waiting, time, randomness, concurrency and I/O go through [Runtime]
 //     and [Transport]. Outside [System] this package starts no goroutine and
 //     neither sends nor receives on a channel, and it never holds a mutex

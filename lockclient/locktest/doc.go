@@ -10,10 +10,10 @@
 //		}
 //	}
 //
-// Faults are put between client and transport, so they need no help from the
-// environment: replies and messages that get lost, servers out of reach.
+// Faults, such as lost replies, lost messages and servers out of reach, are put
+// between client and transport, so they need no help from the environment.
 //
-// Times allow for the stalls that an environment admits (Env.Stall); without any,
-// a message must wake within 200 ms. Where stalls last up to 3 s, a contract takes
-// some ten seconds at most.
+// Time limits allow for the stalls that an environment admits (Env.Stall).
+// Without stalls a message must wake within 200 ms. Where stalls last up to 3
+// s, a contract takes at most some ten seconds.
 package locktest

@@ -3,6 +3,6 @@
 //	client := lockclient.New(transport, lockclient.System(),
 //		lockclient.WithObserver(slogobserver.New(slog.Default())))
 //
-// Losses and failures other than a lock that was taken are warnings, the rest
-// is for debugging.
+// Losses, and events with an error other than ErrNotAcquired, are warnings. All
+// else has the level Debug.
 package slogobserver

@@ -3,6 +3,6 @@
 //
 //	locker := synclocker.New(ctx, client.Mutex("cache"), func(err error) { log.Panic(err) })
 //
-// A sync.Locker cannot say that a lock was not taken, was lost, or who holds
+// A sync.Locker cannot say that a lock was not taken or was lost, or who holds
 // it. Code that can choose uses Lock.Do.
 package synclocker
