@@ -2,14 +2,14 @@
 // says which fault broke it, and makes the story short.
 //
 // A [Problem] is a scenario and the checks whose violation counts. [Search]
-// runs it with many seeds, from each of which a plan of faults is drawn; a
-// [Hit] is a run that violates, told as a scenario with plain `at` lines. Its
-// Needs are the kinds of fault without which the same run does not violate.
+// runs it with many seeds and draws a plan of faults from each. A [Hit] is a
+// run that violates a check, told as a scenario with plain `at` lines. Its
+// Needs are the kinds of fault without which the same run does not violate it.
 // [Shrink] leaves out what a hit does not need: faults, then operations, then
 // clients and servers, then digits.
 //
-// In a world without time, where only the order of what happens is chosen, [Exhaust]
-// runs every order of a small one, and [Sample] orders at random of a larger one.
+// In a world without time only the order of what happens is chosen. [Exhaust]
+// runs every order of a small world, [Sample] random orders of a larger one.
 //
 // Results depend on the problem and its seeds alone, not on how many workers
 // there are; only pool.go knows of them.

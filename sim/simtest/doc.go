@@ -2,8 +2,9 @@
 // messages get lost, clocks jump and servers fail as a seed says.
 //
 // The client is written against lockclient.Transport and lockclient.Runtime,
-// which the simulator's [sim.Client] gives it. [Run] looks for a run that breaks
-// what the scenario expects, makes its story short, and fails the test with it:
+// which the simulator's [sim.Client] gives it. [Run] looks for a run that
+// breaks what the scenario expects, makes its story short, and fails the test
+// with it:
 //
 //	simtest.Run(t, simtest.Test{
 //		Scenario: `
@@ -14,29 +15,46 @@
 //		Own: sim.Own{Lock: func(c *sim.Client) sim.Lock { return newMyLock(c) }},
 //	})
 //
-// A client that pauses for longer than its lease, or whose clock runs slow, goes on to
-// believe what has ended: with such faults (pause, client-drift, jump, …) no lock that rests
-// on a lease keeps exclusion, and a search shows that instead of what may be wrong with
-// yours. There expect fencing=holds, of a lock whose Held has a Token.
+// # What the client must do
 //
-// A request whose message or reply gets lost waits until its context ends, for ever if that
-// has no deadline, and a client that waits does nothing wrong any more: give each request a
-// deadline (Runtime.WithDeadline), as example_test.go does. What a client believes ends by
-// its Held's Lost, not by ttl=.
+//   - Give each request a deadline (Runtime.WithDeadline), as example_test.go
+//     does. A request whose message or reply gets lost waits until its context
+//     ends, for ever if that has no deadline. A client that waits for ever does
+//     nothing wrong any more, so nothing is found.
+//   - Tell by its Held's Lost when it no longer believes that it holds the
+//     lock. The simulator does not end that belief after ttl=.
 //
-// An invariant of your own is a [minikv/sim/check.Checker] of the run's events, for
-// the check called own (sim.Own's Check); invariant_test.go has one.
+// # What to expect
 //
-// A failed test tells the shortest story, why the promise broke in it and what would have
-// saved it, and the line that replays it; the story and a page of its run are files. With
-// SIMTEST_REPLAY the test runs such a file, which may have been changed, and tells the
-// same of it.
+// A client that pauses for longer than its lease, or whose clock runs slow,
+// goes on to believe that it holds a lock whose lease has ended. With such
+// faults (pause, client-drift, jump, …) no lock that rests on a lease keeps
+// exclusion, and a search finds that in place of what may be wrong with yours.
+// There expect fencing=holds; that takes a lock whose Held has a Token.
 //
-// Client code is named that ends its goroutine (t.FailNow, package require), blocks, goes
-// on for ever without waiting, gives its Transports a context of real time, or goes another
-// way when a run is repeated; in the first runs, which are watched one by one, also code
-// that waits in real time for some tens of milliseconds in all (time.Sleep, a channel), or
-// that starts a goroutine which uses its Runtime or Transports, or has not ended a tenth of
-// a second after the run. So is a lock that nobody ever gets, and a promise on which no run
-// had a verdict.
+// An invariant of your own is a [minikv/sim/check.Checker] of the run's events,
+// for the check called own (sim.Own's Check); invariant_test.go has one.
+//
+// # What a failed test tells
+//
+// A failed test tells the shortest story, why the promise broke in it, what
+// would have saved it, and the line that replays it. The story and a page of
+// its run are files. With SIMTEST_REPLAY the test runs such a file, which may
+// have been changed, and tells the same of it.
+//
+// A test also fails, and names the client code, if that code
+//   - ends its goroutine (t.FailNow, package require),
+//   - blocks,
+//   - goes on for ever without waiting,
+//   - gives its Transports a context of real time, or
+//   - goes another way when a run is repeated.
+//
+// The first runs are watched one by one. In these it is also named if it
+//   - waits in real time for some tens of milliseconds in all (time.Sleep, a
+//     channel),
+//   - starts a goroutine that uses its Runtime or Transports, or
+//   - starts a goroutine that has not ended a tenth of a second after the run.
+//
+// It fails as well when nobody ever gets the lock, or when no run had a verdict
+// on a promise.
 package simtest
