@@ -4,16 +4,25 @@
 // sockets or time of its own. The TCP shell and the simulator decide when a
 // message travels; this package decides what it says.
 //
-// A [Process] is a node with its links, a [Member], or a [Sentinel]. Processes send each
-// other messages over connections; a [Post] and a [Directory] are how.
+// A [Process] is either a [Member], which is a node with its links, or a
+// [Sentinel]. Processes send each other messages over connections. A [Post]
+// names the connections and collects the messages; a [Directory] has the
+// addresses.
 //
-// With a bus, from [NewBus] or a [Layout], a member is part of a cluster of slots:
-// it knows the other nodes as peers, tells and hears of them by gossip over the
-// Bus lane, and elects a replica in the place of a master that has failed.
+// With a bus, from [NewBus] or a [Layout], a member is part of a cluster of
+// slots. It knows the other nodes as peers and exchanges gossip with them over
+// the Bus lane. When a master has failed, the masters elect a replica in its
+// place.
 //
-// A [Sentinel] is a client of the servers it watches: it learns from INFO, PING and
-// what other Sentinels publish, and acts by REPLICAOF. Its files follow sentinel.c: whom it
-// watches (sentinel_instance.go), over which connections (_link), what it reads
-// (_info, _hello), whom it believes to be down (_down), whom it promotes (_failover), what it
-// tells (_event, _show) and is told (_commands, _set).
+// A [Sentinel] is a client of the servers that it watches. It learns from INFO,
+// PING and what other Sentinels publish, and acts by REPLICAOF. Its code
+// follows sentinel.c, a file for each concern:
+//
+//   - sentinel_instance.go: whom it watches
+//   - sentinel_link.go: over which connections
+//   - sentinel_info.go, sentinel_hello.go: what it reads
+//   - sentinel_down.go: whom it believes to be down
+//   - sentinel_failover.go: whom it promotes
+//   - sentinel_event.go, sentinel_show.go: what it tells
+//   - sentinel_commands.go, sentinel_set.go: what it is told
 package cluster

@@ -8,21 +8,25 @@
 //		…
 //	}
 //
-// Time is the computer's, or with [Virtual] stands still until [Servers.Clock]
-// is told to move: TTLs, TIME, blocking timeouts, elections, all by one clock. In a bubble of
-// testing/synctest, time is the bubble's; the servers then open no port, and
-// clients reach them through [Servers.DialContext] or [Node.Dial].
+// Time. By default it is the computer's. With [Virtual] it stands still until
+// [Servers.Clock] moves it: TTLs, TIME, blocking timeouts and elections follow
+// that one clock. In a bubble of testing/synctest, time is the bubble's; the
+// servers then open no port, and clients reach them through
+// [Servers.DialContext] or [Node.Dial].
 //
-// [Servers.Inject] makes rules that strike commands of clients: an error, a
-// delay, a broken connection, a lost request, a lost reply.
-// [Servers.WaitBlocked] waits until clients really wait. [Servers.Locks] reads
-// keys as locks, [Servers.Overlaps] tells who held one together with whom. A
-// test that fails shows the last lines of what happened.
+// Faults. [Servers.Inject] makes rules that strike commands of clients: an
+// error, a delay, a broken connection, a lost request, a lost reply. A [Node]
+// can be killed, restarted, frozen, cut off and failed over.
 //
-// A [Node] can be killed, restarted, frozen, cut off and failed over; its data
-// is seeded and looked at through [Database]. Whatever cannot be done fails the test, in a
-// subtest that shares servers by [Servers.In] the subtest.
+// Inspection. [Database] seeds the data of a node and reads it.
+// [Servers.WaitBlocked] waits until clients are really waiting. [Servers.Locks]
+// reads keys as locks, [Servers.Overlaps] tells who held a lock together with
+// whom. A test that fails shows the last lines of what happened.
 //
-// docs/testing.md has recipes, docs/migration-from-miniredis.md the names that
-// miniredis gives to all this.
+// Errors. A call that cannot do what it is asked fails the test that the
+// servers were made for. A subtest that shares the servers of its parent uses
+// [Servers.In], so that the subtest fails instead.
+//
+// docs/testing.md has recipes; docs/migration-from-miniredis.md lists what each
+// name of miniredis is called here.
 package minikvtest

@@ -5,20 +5,21 @@
 //
 // A [Server] owns one machine. Several nodes are several Servers.
 //
-//   - The gate (gate.go): one goroutine at a time uses the machine. While a script
-//     runs past its time limit, others are let in between two of its steps, so that
-//     they can be told BUSY and can kill it.
-//   - A connection (wire.go) cuts bytes into commands and has them executed. Its
-//     carrier brings the bytes. On Linux all sockets are carried by one loop over
-//     epoll (loop_linux.go), which serves them in the order in which something
-//     arrived, as Redis does. Whatever else is a net.Conn, such as a Pipe, and
-//     sockets of other systems, has a goroutine of its own (lane.go); these get
-//     hold of the machine in any order. Both read on while a session is blocked,
-//     so that they see its peer leave.
-//   - A turn (wire.go) is one stay inside the gate: of all sockets that are ready,
-//     or of one lane. What it leaves is written behind the gate.
-//   - An outbox (outbox.go) holds the bytes of one session in the order in which
-//     the machine made them, whoever caused them. Nothing that sends to a
+//   - The gate (gate.go): one goroutine at a time uses the machine. While a
+//     script runs past its time limit, others are let in between two of its
+//     steps, so that they can be told BUSY and can kill it.
+//   - A connection (wire.go) cuts bytes into commands and has them executed.
+//     Its carrier brings the bytes. On Linux one loop over epoll
+//     (loop_linux.go) carries all sockets, and serves them in the order in
+//     which something arrived, as Redis does. Sockets of other systems, and any
+//     other net.Conn, such as a Pipe, have a goroutine each (lane.go); these
+//     get hold of the machine in any order. Both carriers read on while a
+//     session is blocked, so that they notice when its peer leaves.
+//   - A turn (wire.go) is one stay inside the gate: of all sockets that are
+//     ready, or of one lane. Its output is written after the gate has been
+//     left.
+//   - An outbox (outbox.go) holds the bytes of one session in the order in
+//     which the machine made them, whoever caused them. Nothing that sends to a
 //     session ever waits for its peer: its carrier writes what is left.
 //   - The timer (server.go) calls Tick when the machine's next deadline is due.
 package server

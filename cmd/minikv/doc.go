@@ -3,11 +3,12 @@
 // as redis-server 7.0.15 does. It keeps its data in memory only.
 //
 //   - main.go: the command line; config.go: redis-server's arguments and
-//     configuration file; options.go, plan.go: the directives that minikv has
-//     beyond these; guess.go: what was meant by a word that is none.
-//   - backend.go: one server, as redis-server is; nodes.go: several, or one that
-//     tests have in their hand; listen.go: addresses; places.go: how others are
-//     told of them; strict.go: commands that are absent; recorder.go: --trace.
+//     configuration file; options.go, plan.go: the directives that only minikv
+//     has; guess.go: what an unknown word was probably meant to be.
+//   - backend.go: one server, as redis-server is; nodes.go: several servers, or
+//     one that tests control; listen.go: addresses; places.go: the addresses
+//     that clients and nodes are told; strict.go: commands that are absent;
+//     recorder.go: --trace.
 //   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
 //   - control.go: the command MINIKV; verbs.go, verbs_node.go: what it can do;
