@@ -11,10 +11,10 @@ import (
 	"minikv/internal/resp"
 )
 
-// Database is one database of a node, to seed it and to look into it. Its
-// methods run commands, as a person with a console does: what they write is
-// replicated, and wakes who waits for it. An error, such as WRONGTYPE, READONLY
-// or MOVED, fails the test, and so does a node that is down or frozen. A missing key reads as empty.
+// Database is one database of a node; tests fill it and look into it. Its methods run
+// commands, as somebody at a console does: their writes are replicated, and wake clients
+// that wait for them. An error reply, such as WRONGTYPE, READONLY or MOVED, fails the
+// test, and so does a node that is down or frozen. A missing key reads as empty.
 type Database struct {
 	node  *Node
 	index int
@@ -45,30 +45,31 @@ func texts(v resp.Value) []string {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// Exists reports whether a key is there.
+// Exists reports whether a key exists.
 func (d *Database) Exists(key string) bool { d.t().Helper(); return d.do("EXISTS", key).Int == 1 }
 
-// Type is what TYPE says: string, list, set, zset, hash, stream or none.
+// Type returns what TYPE replies: string, list, set, zset, hash, stream or none.
 func (d *Database) Type(key string) string { d.t().Helper(); return d.do("TYPE", key).Str }
 
-// Keys are the names of all keys, sorted.
+// Keys returns all keys, sorted.
 func (d *Database) Keys() []string {
 	d.t().Helper()
 	return slices.Sorted(slices.Values(texts(d.do("KEYS", "*"))))
 }
 
-// Del removes a key, and reports whether it was there.
+// Del removes a key and reports whether it existed.
 func (d *Database) Del(key string) bool { d.t().Helper(); return d.do("DEL", key).Int == 1 }
 
-// TTL is how long a key lives; 0 if it has no TTL or is not there.
+// TTL returns how long a key has to live, in whole milliseconds; 0 if it has no TTL or
+// does not exist.
 func (d *Database) TTL(key string) time.Duration {
 	d.t().Helper()
 	return time.Duration(max(d.do("PTTL", key).Int, 0)) * time.Millisecond
 }
 
-// SetTTL gives a key a TTL, in whole milliseconds, or takes it away: 0. One below 0 has
-// passed, and removes the key. It fails the test when there is no such key, or ttl is less
-// than a millisecond.
+// SetTTL gives a key a TTL, in whole milliseconds. 0 takes the TTL away; a negative one
+// has passed already, and removes the key. It fails the test if the key does not exist,
+// or if ttl is between 0 and a millisecond.
 func (d *Database) SetTTL(key string, ttl time.Duration) {
 	d.t().Helper()
 	if !d.Exists(key) {
@@ -93,19 +94,20 @@ func (d *Database) FlushAll() { d.t().Helper(); d.do("FLUSHALL") }
 // SwapDB exchanges two databases.
 func (d *Database) SwapDB(a, b int) { d.t().Helper(); d.do("SWAPDB", number(a), number(b)) }
 
-// Copy copies a key into a database of the node, over what is there.
+// Copy copies a key into a database of the node, in place of what is there, and reports
+// whether the key exists.
 func (d *Database) Copy(from string, toDB int, to string) bool {
 	d.t().Helper()
 	return d.do("COPY", from, to, "DB", number(toDB), "REPLACE").Int == 1
 }
 
-// Publish sends a message, and returns how many clients got it.
+// Publish sends a message and returns how many clients got it.
 func (d *Database) Publish(channel, message string) int {
 	d.t().Helper()
 	return int(d.do("PUBLISH", channel, message).Int)
 }
 
-// Dump is all keys and what they hold, for messages of tests.
+// Dump returns all keys with what they hold, for messages of tests.
 func (d *Database) Dump() string {
 	d.t().Helper()
 	var b strings.Builder
@@ -149,7 +151,7 @@ func values(texts []string) []resp.Value {
 	return all
 }
 
-// CheckGet fails the test unless a key holds that string.
+// CheckGet fails t, as t.Errorf does, unless a key holds that string.
 func (d *Database) CheckGet(t testing.TB, key, want string) {
 	t.Helper()
 	if have := d.content(key, "string"); have.IsNil() || have.Str != want {
@@ -157,7 +159,7 @@ func (d *Database) CheckGet(t testing.TB, key, want string) {
 	}
 }
 
-// CheckList fails the test unless a key holds that list.
+// CheckList fails t, as t.Errorf does, unless a key holds that list.
 func (d *Database) CheckList(t testing.TB, key string, want ...string) {
 	t.Helper()
 	if have := d.List(key); !slices.Equal(have, want) {
@@ -165,7 +167,8 @@ func (d *Database) CheckList(t testing.TB, key string, want ...string) {
 	}
 }
 
-// CheckSet fails the test unless a key holds that set, in any order.
+// CheckSet fails t, as t.Errorf does, unless a key holds that set; the order of want does
+// not matter.
 func (d *Database) CheckSet(t testing.TB, key string, want ...string) {
 	t.Helper()
 	if have := d.SMembers(key); !slices.Equal(have, slices.Sorted(slices.Values(want))) {

@@ -10,20 +10,20 @@ import (
 // Set sets a string without a TTL.
 func (d *Database) Set(key, value string) { d.t().Helper(); d.do("SET", key, value) }
 
-// Get is a string, and whether it is there.
+// Get returns the string that a key holds; ok is false if the key does not exist.
 func (d *Database) Get(key string) (value string, ok bool) {
 	d.t().Helper()
 	v := d.do("GET", key)
 	return v.Str, !v.IsNil()
 }
 
-// Incr adds to a number, and returns it.
+// Incr adds by to the integer that a key holds, and returns the sum.
 func (d *Database) Incr(key string, by int) int {
 	d.t().Helper()
 	return int(d.do("INCRBY", key, number(by)).Int)
 }
 
-// IncrByFloat adds to a number, and returns it.
+// IncrByFloat adds by to the number that a key holds, and returns the sum.
 func (d *Database) IncrByFloat(key string, by float64) float64 {
 	d.t().Helper()
 	return d.float(d.do("INCRBYFLOAT", key, resp.FormatDouble(by)))
@@ -45,13 +45,13 @@ func (d *Database) HSet(key string, fieldsAndValues ...string) {
 	d.do(append([]string{"HSET", key}, fieldsAndValues...)...)
 }
 
-// HGet is a field of a hash, "" if it is not there.
+// HGet returns a field of a hash, "" if it does not exist.
 func (d *Database) HGet(key, field string) string {
 	d.t().Helper()
 	return d.do("HGET", key, field).Str
 }
 
-// HGetAll is a whole hash.
+// HGetAll returns all fields of a hash.
 func (d *Database) HGetAll(key string) map[string]string {
 	d.t().Helper()
 	all := map[string]string{}
@@ -62,63 +62,63 @@ func (d *Database) HGetAll(key string) map[string]string {
 	return all
 }
 
-// HKeys are the fields of a hash, sorted.
+// HKeys returns the fields of a hash, sorted.
 func (d *Database) HKeys(key string) []string {
 	d.t().Helper()
 	return slices.Sorted(slices.Values(texts(d.do("HKEYS", key))))
 }
 
-// HDel removes fields of a hash, and returns how many were there.
+// HDel removes fields of a hash and returns how many existed.
 func (d *Database) HDel(key string, fields ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"HDEL", key}, fields...)...).Int)
 }
 
-// HIncrBy adds to a field of a hash, and returns it.
+// HIncrBy adds by to the integer in a field of a hash, and returns the sum.
 func (d *Database) HIncrBy(key, field string, by int) int {
 	d.t().Helper()
 	return int(d.do("HINCRBY", key, field, number(by)).Int)
 }
 
-// List is a whole list.
+// List returns all elements of a list.
 func (d *Database) List(key string) []string {
 	d.t().Helper()
 	return texts(d.do("LRANGE", key, "0", "-1"))
 }
 
-// Push appends to a list, and returns its length.
+// Push appends elements to a list and returns its length.
 func (d *Database) Push(key string, elements ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"RPUSH", key}, elements...)...).Int)
 }
 
-// LPush puts elements in front of a list, one by one, and returns its length.
+// LPush puts elements in front of a list, one after the other, and returns its length.
 func (d *Database) LPush(key string, elements ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"LPUSH", key}, elements...)...).Int)
 }
 
-// Pop takes the last element of a list, and reports whether there was one.
+// Pop removes and returns the last element of a list; ok is false if there is none.
 func (d *Database) Pop(key string) (element string, ok bool) {
 	d.t().Helper()
 	v := d.do("RPOP", key)
 	return v.Str, !v.IsNil()
 }
 
-// LPop takes the first element of a list, and reports whether there was one.
+// LPop removes and returns the first element of a list; ok is false if there is none.
 func (d *Database) LPop(key string) (element string, ok bool) {
 	d.t().Helper()
 	v := d.do("LPOP", key)
 	return v.Str, !v.IsNil()
 }
 
-// SAdd adds to a set, and returns how many were new.
+// SAdd adds members to a set and returns how many were new.
 func (d *Database) SAdd(key string, members ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"SADD", key}, members...)...).Int)
 }
 
-// SMembers is a whole set, sorted.
+// SMembers returns all members of a set, sorted.
 func (d *Database) SMembers(key string) []string {
 	d.t().Helper()
 	return slices.Sorted(slices.Values(texts(d.do("SMEMBERS", key))))
@@ -130,7 +130,7 @@ func (d *Database) SIsMember(key, member string) bool {
 	return d.do("SISMEMBER", key, member).Int == 1
 }
 
-// SRem removes members of a set, and returns how many were there.
+// SRem removes members of a set and returns how many existed.
 func (d *Database) SRem(key string, members ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"SREM", key}, members...)...).Int)
@@ -142,13 +142,13 @@ type Scored struct {
 	Score  float64
 }
 
-// ZAdd sets the score of a member of a sorted set, and reports whether it is new.
+// ZAdd sets the score of a member of a sorted set, and reports whether the member is new.
 func (d *Database) ZAdd(key string, score float64, member string) bool {
 	d.t().Helper()
 	return d.do("ZADD", key, resp.FormatDouble(score), member).Int == 1
 }
 
-// ZMembers is a whole sorted set, in its order.
+// ZMembers returns all members of a sorted set, in its order.
 func (d *Database) ZMembers(key string) []Scored {
 	d.t().Helper()
 	list := d.do("ZRANGE", key, "0", "-1", "WITHSCORES").List
@@ -159,7 +159,7 @@ func (d *Database) ZMembers(key string) []Scored {
 	return all
 }
 
-// ZScore is the score of a member, and whether it is there.
+// ZScore returns the score of a member; ok is false if it does not exist.
 func (d *Database) ZScore(key, member string) (score float64, ok bool) {
 	d.t().Helper()
 	v := d.do("ZSCORE", key, member)
@@ -169,25 +169,26 @@ func (d *Database) ZScore(key, member string) (score float64, ok bool) {
 	return d.float(v), true
 }
 
-// ZRem removes a member of a sorted set, and reports whether it was there.
+// ZRem removes a member of a sorted set and reports whether it existed.
 func (d *Database) ZRem(key, member string) bool {
 	d.t().Helper()
 	return d.do("ZREM", key, member).Int == 1
 }
 
-// Entry is one of a stream.
+// Entry is one entry of a stream.
 type Entry struct {
 	ID     string
 	Fields []string // field, value, field, value …
 }
 
-// XAdd appends to a stream, and returns the ID; * lets the node choose it.
+// XAdd appends an entry to a stream and returns its ID; for the ID * the node chooses
+// one.
 func (d *Database) XAdd(key, id string, fieldsAndValues ...string) string {
 	d.t().Helper()
 	return d.do(append([]string{"XADD", key, id}, fieldsAndValues...)...).Str
 }
 
-// Stream is a whole stream.
+// Stream returns all entries of a stream.
 func (d *Database) Stream(key string) []Entry {
 	d.t().Helper()
 	list := d.do("XRANGE", key, "-", "+").List
@@ -198,13 +199,14 @@ func (d *Database) Stream(key string) []Entry {
 	return all
 }
 
-// PFAdd adds to a HyperLogLog, and reports whether its count may have changed.
+// PFAdd adds elements to a HyperLogLog and reports whether its estimate may have changed.
 func (d *Database) PFAdd(key string, elements ...string) bool {
 	d.t().Helper()
 	return d.do(append([]string{"PFADD", key}, elements...)...).Int == 1
 }
 
-// PFCount is about how many different elements HyperLogLogs have together.
+// PFCount returns the estimated number of different elements that HyperLogLogs have
+// together.
 func (d *Database) PFCount(keys ...string) int {
 	d.t().Helper()
 	return int(d.do(append([]string{"PFCOUNT"}, keys...)...).Int)

@@ -9,34 +9,36 @@ import (
 	"minikv/topology"
 )
 
-// Fault is a rule under construction: what it strikes, then what happens. It is
-// given to Inject. Without Nth or Times it strikes every command that matches.
+// Fault is a rule under construction: what it strikes, then what happens. Inject puts it
+// in force. Without Nth or Times it strikes every command that matches. A Fault may be
+// used several times: each method returns a changed copy.
 type Fault struct {
 	f     topology.Fault
 	wrong error // the first number that is none
 }
 
-// On strikes commands of that name, a glob in any case; * is all. Subcommands have no
-// rules of their own: CLIENT, not CLIENT SETNAME.
+// On makes a rule for commands whose name matches a glob, in any case; * is all. It
+// matches names without subcommand: CLIENT, not CLIENT SETNAME.
 func On(command string) Fault { return Fault{f: topology.Fault{Command: command}} }
 
-// Key strikes only commands that name a key which matches the glob.
+// Key restricts the rule to commands that name a key which matches the glob.
 func (f Fault) Key(glob string) Fault { f.f.Key = glob; return f }
 
-// Client strikes only the client of that name, or number.
+// Client restricts the rule to the client of that name or number.
 func (f Fault) Client(name string) Fault { f.f.Client = name; return f }
 
-// Node strikes only commands at the node of that name.
+// Node restricts the rule to commands at the node with that name or address.
 func (f Fault) Node(name string) Fault { f.f.Node = name; return f }
 
-// Nth strikes the n-th command that matches, from 1, and no other; with Times
-// also those after it.
+// Nth restricts the rule to the n-th command that matches, counted from 1. With Times it
+// strikes from that one on.
 func (f Fault) Nth(n int) Fault { f.f.Nth = f.from1("Nth", n); return f }
 
-// Times strikes n commands and no more.
+// Times ends the rule after it has struck n commands, at least 1.
 func (f Fault) Times(n int) Fault { f.f.Times = f.from1("Times", n); return f }
 
-// Percent strikes that share of the commands that match, by chance: 1 to 100.
+// Percent makes the rule strike only p percent of the commands that match, at random: 1
+// to 100.
 func (f Fault) Percent(p int) Fault { f.f.Percent = f.from1("Percent", p); return f }
 
 // from1 is n, of which Inject is to complain if it is less than 1: 0 would be no limit.
@@ -47,26 +49,27 @@ func (f *Fault) from1(name string, n int) int {
 	return n
 }
 
-// Delay lets the command wait, while others go on.
+// Delay lets the command wait for d while other clients go on.
 func (f Fault) Delay(d time.Duration) Fault { f.f.Delay = d; return f }
 
-// Error answers in the command's place: "LOADING Redis is loading the dataset in memory".
+// Error answers in place of the command, which does not run. The text begins with the
+// code word: "LOADING Redis is loading the dataset in memory".
 func (f Fault) Error(text string) Fault { f.f.Error = text; return f }
 
-// DropRequest loses the command: it does not run, and nothing passes over its
-// connection any more. With Close that ends at once.
+// DropRequest loses the command: it does not run. The connection stays open, but nothing
+// passes over it any more; with Close it ends at once.
 func (f Fault) DropRequest() Fault { f.f.DropRequest = true; return f }
 
-// DropReply lets the command run and loses its reply; nothing passes over its
-// connection any more. With Close that ends at once.
+// DropReply runs the command and loses its reply. The connection stays open, but nothing
+// passes over it any more; with Close it ends at once.
 func (f Fault) DropReply() Fault { f.f.DropReply = true; return f }
 
-// Duplicate lets the command run twice, as when a client sends it again: the
-// second reply gets lost.
+// Duplicate runs the command twice, as when a client sends it again; the second reply is
+// lost.
 func (f Fault) Duplicate() Fault { f.f.Duplicate = true; return f }
 
-// Close ends the connection: with DropReply after the command has run,
-// otherwise in its place.
+// Close ends the connection: with DropReply after the command has run, otherwise in place
+// of the command.
 func (f Fault) Close() Fault { f.f.Close = true; return f }
 
 // Injected is a rule in force.
@@ -75,7 +78,9 @@ type Injected struct {
 	id      int
 }
 
-// Inject makes a rule. Of several that match a command the oldest strikes that wants to.
+// Inject puts a rule in force. If several rules match a command, only the oldest that is
+// due, by its Nth, Times and Percent, strikes it. A rule that makes no sense fails the
+// test.
 func (s *Servers) Inject(f Fault) *Injected {
 	s.t.Helper()
 	s.check(f.wrong)
@@ -84,7 +89,7 @@ func (s *Servers) Inject(f Fault) *Injected {
 	return &Injected{s, id}
 }
 
-// Struck is how many commands the rule has struck; 0 once it was removed.
+// Struck returns how many commands the rule has struck; 0 after it was removed.
 func (i *Injected) Struck() int {
 	for _, state := range i.servers.top.Faults() {
 		if state.ID == i.id {
@@ -94,9 +99,9 @@ func (i *Injected) Struck() int {
 	return 0
 }
 
-// Wait returns when the rule has struck at least n commands; on a virtual clock
-// those that it delays then wait for Advance. It fails the test when that does not
-// happen within 10 seconds.
+// Wait returns when the rule has struck at least n commands; on a virtual clock, commands
+// that it delays are then waiting for Advance. It fails t when that has not happened
+// after 10 seconds, which do not follow a virtual Clock.
 func (i *Injected) Wait(t testing.TB, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -109,5 +114,5 @@ func (i *Injected) Wait(t testing.TB, n int) {
 // Remove ends the rule.
 func (i *Injected) Remove() { i.servers.top.RemoveFault(i.id) }
 
-// ClearFaults ends all rules.
+// ClearFaults removes all rules. Connections that have lost something stay dead.
 func (s *Servers) ClearFaults() { s.top.ClearFaults() }

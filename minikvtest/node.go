@@ -15,27 +15,27 @@ import (
 	"minikv/topology"
 )
 
-// Node is one server process: a Redis node or a Sentinel. Its embedded Database
-// is that of number 0.
+// Node is one server process: a Redis node or a Sentinel. Its embedded Database is
+// database 0.
 type Node struct {
 	*Database
 	servers *Servers
 	n       *topology.Node
 }
 
-// Name is m1, r1, s1 ….
+// Name returns m1, r1, s1 ….
 func (n *Node) Name() string { return n.n.Name() }
 
-// Addr is "host:port". In memory it is a name for DialContext.
+// Addr returns "host:port". In memory that is only a name for DialContext.
 func (n *Node) Addr() string { return n.n.Address() }
 
-// Host is the address's host.
+// Host returns the host of the address.
 func (n *Node) Host() string { host, _, _ := net.SplitHostPort(n.Addr()); return host }
 
-// Port is the address's port.
+// Port returns the port of the address.
 func (n *Node) Port() string { _, port, _ := net.SplitHostPort(n.Addr()); return port }
 
-// URL is redis://host:port, or redis://default:password@host:port if the nodes were
+// URL returns redis://host:port, or redis://default:password@host:port if the nodes were
 // given a password with Param("requirepass", …).
 func (n *Node) URL() string {
 	u := url.URL{Scheme: "redis", Host: n.Addr()}
@@ -45,17 +45,18 @@ func (n *Node) URL() string {
 	return u.String()
 }
 
-// Dial connects a client in memory, see Servers.DialContext.
+// Dial connects a client in memory; see Servers.DialContext.
 func (n *Node) Dial() (net.Conn, error) {
 	return n.servers.DialContext(context.Background(), "tcp", n.Addr())
 }
 
-// DB is a database of the node.
+// DB returns a database of the node. An index that SELECT would refuse fails the test
+// when the database is used.
 func (n *Node) DB(index int) *Database { return &Database{node: n, index: index} }
 
-// Do runs a command as a person with a console does, and returns the reply as
-// redis-cli shows it. An error reply fails the test. It waits for the reply: what blocks, such as
-// BLPOP or WAIT, is better sent by a client, in a goroutine, above all where time stands still.
+// Do runs a command, as somebody at a console does, and returns the reply as redis-cli
+// shows it. An error reply fails the test. Do waits for the reply: let a client in a
+// goroutine send what blocks, such as BLPOP or WAIT, above all where time stands still.
 func (n *Node) Do(args ...string) string {
 	n.t().Helper()
 	return resp.Describe(n.do(args...))
@@ -64,7 +65,8 @@ func (n *Node) Do(args ...string) string {
 // Down reports whether the process has been killed, or was shut down.
 func (n *Node) Down() bool { return n.n.Down() }
 
-// IsMaster reports whether the node runs and takes writes. One that is frozen does not.
+// IsMaster reports whether the node runs and is a master. It is false while the node is
+// frozen.
 func (n *Node) IsMaster() (master bool) {
 	n.n.Try(func(p cluster.Process) {
 		m, ok := p.(*cluster.Member)
@@ -73,7 +75,7 @@ func (n *Node) IsMaster() (master bool) {
 	return master
 }
 
-// Kill ends the process at once, as SIGKILL does.
+// Kill ends the process at once, as SIGKILL does. It does nothing if the process is down.
 func (n *Node) Kill() { n.n.Kill() }
 
 // Restarting says what a node has lost when it starts again.
@@ -82,15 +84,15 @@ type Restarting struct {
 	latest     time.Duration
 }
 
-// LoseData lets the node start empty.
+// LoseData lets the node start without data.
 func LoseData() Restarting { return Restarting{everything: true} }
 
-// LoseLast lets the node start with its data as it was that long before it
-// ended, as from a disk. It needs the option Remember.
+// LoseLast lets the node start with its data as it was d before it ended, as from a disk
+// that was synced then. It needs the option Remember.
 func LoseLast(d time.Duration) Restarting { return Restarting{latest: d} }
 
-// Restart starts the process again, after killing it if it runs, with all its
-// data unless something else is said.
+// Restart starts the process, after killing it if it runs. It keeps all its data, unless
+// how says otherwise; the last of several counts.
 func (n *Node) Restart(how ...Restarting) {
 	n.t().Helper()
 	var r Restarting
@@ -112,28 +114,29 @@ func (n *Node) checkThawed() {
 	}
 }
 
-// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered, and what
-// the test asks of its data fails.
+// Freeze stops the process, as SIGSTOP does: connections stay open and nothing is
+// answered. Until Thaw, what the test asks of the node's data fails the test.
 func (n *Node) Freeze() { n.t().Helper(); n.servers.check(n.n.Freeze()) }
 
 // Thaw lets a frozen process go on.
 func (n *Node) Thaw() { n.t().Helper(); n.servers.check(n.n.Thaw()) }
 
-// Slow lets every command take that long; 0: no longer.
+// Slow makes every command of the node's clients take that long; 0 ends it.
 func (n *Node) Slow(each time.Duration) { n.n.Slow(each) }
 
-// SetClockOffset puts the node's wall clock that far ahead of Clock.Now, whatever was set before,
-// or behind it.
+// SetClockOffset puts the node's wall clock ahead of Clock.Now by d, or behind it if d is
+// negative. It replaces what was set before.
 func (n *Node) SetClockOffset(d time.Duration) { n.n.SetClockOffset(d) }
 
-// SetClockRate lets the node's clocks run that much faster than the others'.
+// SetClockRate makes the node's clocks run rate times as fast as Clock; 1 is normal. A
+// rate that is not more than 0 fails the test.
 func (n *Node) SetClockRate(rate float64) {
 	n.t().Helper()
 	n.servers.check(n.n.SetClockRate(rate))
 }
 
-// HoldReplication keeps back what the node sends its replicas, or, on a
-// replica, what it is sent.
+// HoldReplication keeps back what the node sends its replicas or, on a replica, what its
+// master sends it. It fails the test on a master without replicas.
 func (n *Node) HoldReplication() {
 	n.t().Helper()
 	n.eachLink(func(r *topology.Node) { n.servers.check(r.HoldReplication()) })
@@ -177,13 +180,14 @@ type FailoverOption func(*failover)
 
 type failover struct{ crash bool }
 
-// Crash kills the master first: its replica takes over what it has, and what
-// had not arrived is lost.
+// Crash kills the master first: its replica takes over with what it has, and what had not
+// arrived is lost.
 func Crash() FailoverOption { return func(f *failover) { f.crash = true } }
 
-// Failover makes a replica of this master the master, and returns it when it
-// is. Nothing is lost, unless Crash is asked for. On a virtual clock time may
-// pass. A master that is frozen can hand over to nobody: there it takes Crash, or Sentinels.
+// Failover makes a replica of this master the master, waits until it is, and returns it.
+// No write is lost, unless Crash is given. On a virtual clock time may pass. A frozen
+// master cannot hand over: it takes Crash, or Sentinels. It fails the test if there is no
+// replica, or when a minute was not enough.
 func (n *Node) Failover(options ...FailoverOption) *Node {
 	n.t().Helper()
 	var how failover
@@ -250,8 +254,8 @@ func (s *Servers) promote(next *Node, others []*Node) {
 // id is the node's number in the plan.
 func (n *Node) id() cluster.ID { return cluster.ID(slices.Index(n.servers.nodes, n) + 1) }
 
-// MoveSlot makes the node, a master of a cluster, the owner of the slot of a
-// key, with all keys in it.
+// MoveSlot makes the node, a master of a cluster, the owner of the slot of a key, and
+// moves all keys of that slot to it.
 func (n *Node) MoveSlot(key string) {
 	n.t().Helper()
 	n.checkThawed()
@@ -265,8 +269,8 @@ func (n *Node) MoveSlot(key string) {
 	n.servers.check(n.n.CloseSlot(number))
 }
 
-// Info is a field of INFO, such as connected_clients. What the test does by Database and Do
-// counts there as a person at a console does: each call is a client of its own, this one too.
+// Info returns a field of INFO, such as connected_clients; it fails the test if there is
+// none. Each call of Database and Do, this one too, counts there as a client of its own.
 func (n *Node) Info(field string) string {
 	n.t().Helper()
 	for line := range strings.Lines(n.do("INFO", "everything").Str) {

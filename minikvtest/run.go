@@ -12,7 +12,8 @@ import (
 	"minikv/topology"
 )
 
-// Option changes how servers are run.
+// Option changes how servers are run. An option that makes no sense, such as a parameter
+// that redis-server does not know, fails the test.
 type Option func(*settings)
 
 // settings is what options change.
@@ -25,25 +26,27 @@ type settings struct {
 // Virtual makes time stand still until Clock is told to move it.
 func Virtual() Option { return func(s *settings) { s.Virtual = true } }
 
-// StartAt is Virtual, with the date at which time begins; otherwise that is today's.
+// StartAt is Virtual, with time beginning at date, 1970 or later. Virtual alone begins at
+// the computer's date.
 func StartAt(date time.Time) Option {
 	return func(s *settings) { s.Virtual, s.Begin = true, date }
 }
 
-// Seed makes every choice by chance depend on n: names of nodes, RANDOMKEY,
-// elections, faults that strike at random. 0 is a different one each time.
+// Seed makes every random choice depend on n: names of nodes, RANDOMKEY, elections,
+// faults that strike at random. With 0, the default, choices differ each time.
 func Seed(n uint64) Option { return func(s *settings) { s.Config.Seed = n } }
 
-// Strict fails the test when a client uses a command that redis-server 7.0.15
-// knows and minikv does not; docs/commands.md lists them. Commands that
+// Strict fails the test when a client uses a command that redis-server 7.0.15 knows and
+// minikv does not; docs/commands.md lists them. The test goes on. Commands that
 // redis-server does not know either are answered as it answers them.
 func Strict() Option { return func(s *settings) { s.strict = true } }
 
-// InMemory opens no port: clients reach the servers through Dial and
-// DialContext. In a bubble of testing/synctest it is chosen without asking.
+// InMemory opens no port: clients reach the servers through Dial and DialContext. It is
+// the default in a bubble of testing/synctest.
 func InMemory() Option { return func(s *settings) { s.Config.InMemory = true } }
 
-// Param sets a parameter of redis.conf on all nodes, such as requirepass.
+// Param sets a parameter of redis.conf on all nodes, such as requirepass. A name or value
+// that redis-server would refuse fails the test.
 func Param(name, value string) Option {
 	if known := engine.ParameterName(name); known != "" {
 		name = known
@@ -56,26 +59,28 @@ func Param(name, value string) Option {
 	}
 }
 
-// User declares a user on all nodes, as a line of redis.conf does: its name and
-// rules such as "on", ">secret", "~lock:*", "+set". The default user still may do
-// everything, unless it is declared as well. Replicas and Sentinels then log in with the
-// parameters masteruser and masterauth; a Sentinel itself has no users declared.
+// User declares a user on all nodes, as a line of redis.conf does: its name and rules
+// such as "on", ">secret", "~lock:*", "+set". The default user may still do everything,
+// unless it is declared as well. Replicas and Sentinels then log in with the parameters
+// masteruser and masterauth. Users are not declared on the Sentinels themselves.
 func User(name string, rules ...string) Option {
 	return func(s *settings) { s.Node.Users = append(s.Node.Users, append([]string{name}, rules...)) }
 }
 
-// Delay is how long each message between nodes takes; without it none.
+// Delay is how long each message between nodes takes; the default is 0.
 func Delay(d time.Duration) Option { return func(s *settings) { s.Config.Delay = d } }
 
-// Lag is how long what masters send their replicas takes, if longer than Delay.
+// Lag is how long messages from a master to its replicas take. It counts only if it is
+// longer than Delay; the default is Delay.
 func Lag(d time.Duration) Option { return func(s *settings) { s.Config.Lag = d } }
 
 // Remember keeps the past of every node, at least a minute of it, so that
 // Restart(LoseLast(…)) can go back to it. It costs time and memory.
 func Remember() Option { return func(s *settings) { s.Config.Remember = true } }
 
-// DownAfter is after which silence a Sentinel or a node of a cluster takes
-// another for down; without it Redis's defaults, 30 and 15 seconds.
+// DownAfter is how long a node must be silent until a Sentinel, or another node of a
+// cluster, takes it for down. The defaults are Redis's: 30 s for Sentinels, 15 s in a
+// cluster.
 func DownAfter(d time.Duration) Option {
 	return func(s *settings) {
 		s.Plan.DownAfter = d
@@ -83,54 +88,56 @@ func DownAfter(d time.Duration) Option {
 	}
 }
 
-// TraceLines is how many lines of the trace a failing test shows; 50 without
-// it, 0 for none.
+// TraceLines is how many lines of the trace a failing test shows: 50 by default, none
+// with 0.
 func TraceLines(n int) Option { return func(s *settings) { s.lines = n } }
 
 // traced is how many events a trace keeps.
 const traced = 20000
 
-// Server is a single node.
+// Server is a single node. It has the methods of both Servers and Node.
 type Server struct {
 	*Servers
 	*Node
 }
 
-// Run runs one node until the test ends.
+// Run runs one node until the test ends. An address or option that cannot be used fails
+// the test.
 func Run(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	s := run(t, cluster.Plan{Masters: 1}, options)
 	return &Server{s, s.nodes[0]}
 }
 
-// In is the same server, for a subtest t or a benchmark's: see Servers.In.
+// In returns the same server for t, a subtest or the benchmark of one: see Servers.In.
 func (s *Server) In(t testing.TB) *Server {
 	t.Helper()
 	in := s.Servers.In(t)
 	return &Server{in, in.nodes[0]}
 }
 
-// RunNodes runs n independent masters, m1, m2 …, as Redlock wants them.
+// RunNodes runs n independent masters, m1, m2 …, as Redlock needs them, until the test
+// ends.
 func RunNodes(t testing.TB, n int, options ...Option) *Servers {
 	t.Helper()
 	return run(t, cluster.Plan{Masters: n}, options)
 }
 
-// RunReplicated runs a master, m1, and its replicas, r1 ….
+// RunReplicated runs a master, m1, and its replicas, r1 …, until the test ends.
 func RunReplicated(t testing.TB, replicas int, options ...Option) *Servers {
 	t.Helper()
 	return run(t, cluster.Plan{Masters: 1, Replicas: replicas}, options)
 }
 
-// RunSentinel runs a master, m1, its replicas, r1 …, and three Sentinels, s1 to
-// s3, that watch it under the name mymaster.
+// RunSentinel runs a master, m1, its replicas, r1 …, and three Sentinels, s1 to s3, until
+// the test ends. The Sentinels watch the master under the name mymaster.
 func RunSentinel(t testing.TB, replicas int, options ...Option) *Servers {
 	t.Helper()
 	return run(t, cluster.Plan{Masters: 1, Replicas: replicas, Sentinels: 3}, options)
 }
 
-// RunCluster runs a cluster whose masters, m1 …, share the slots, and replicas
-// of each, r1 … in their masters' order.
+// RunCluster runs a cluster until the test ends. Its masters, m1 …, share the slots; each
+// has that many replicas, r1 … in their masters' order.
 func RunCluster(t testing.TB, masters, replicas int, options ...Option) *Servers {
 	t.Helper()
 	return run(t, cluster.Plan{Masters: masters, Replicas: replicas, Cluster: true}, options)

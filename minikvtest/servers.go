@@ -16,7 +16,9 @@ import (
 	"minikv/topology"
 )
 
-// Servers are the nodes that a test runs, and their network.
+// Servers are the nodes that a test runs, and their network. A method that cannot do what
+// it is asked fails the test that Run was given, as t.Fatalf does, unless it says
+// otherwise.
 type Servers struct {
 	t     testing.TB
 	top   *topology.Topology
@@ -57,9 +59,10 @@ func checkUsers(t testing.TB, users [][]string) {
 	}
 }
 
-// In is the same servers, for a subtest t that uses those of its parent: what cannot be done
-// fails t. The parent's may not be failed from there: without In the whole test binary ends with
-// a panic. A bubble of testing/synctest has servers of its own: those from outside fail t.
+// In returns the same servers for t, a subtest that uses the servers of its parent: what
+// cannot be done fails t. Without In a failure there would be the parent's, which ends
+// the whole test binary with a panic. A bubble of testing/synctest has servers of its
+// own: servers from outside fail t.
 func (s *Servers) In(t testing.TB) *Servers {
 	t.Helper()
 	in := newServers(callable(t), s.top, s.plan)
@@ -70,10 +73,11 @@ func (s *Servers) In(t testing.TB) *Servers {
 	return in
 }
 
-// Nodes are all nodes: masters, replicas, Sentinels.
+// Nodes returns all nodes: masters, then replicas, then Sentinels.
 func (s *Servers) Nodes() []*Node { return append([]*Node(nil), s.nodes...) }
 
-// Node is the node of that name, m1, r1, s1 …, or address.
+// Node returns the node with that name, such as m1, r1 or s1, or with that address. It
+// fails the test if there is none.
 func (s *Servers) Node(name string) *Node {
 	s.t.Helper()
 	for _, n := range s.nodes {
@@ -85,8 +89,8 @@ func (s *Servers) Node(name string) *Node {
 	return nil
 }
 
-// NodeFor is the master that has a key, by what the masters that run say now:
-// in a cluster the owner of its slot.
+// NodeFor returns the master that is responsible for a key, by what the masters that run
+// say now: in a cluster the owner of the key's slot. It fails the test if there is none.
 func (s *Servers) NodeFor(key string) *Node {
 	s.t.Helper()
 	for _, n := range s.nodes {
@@ -104,8 +108,8 @@ func (s *Servers) NodeFor(key string) *Node {
 	return nil
 }
 
-// Addrs are the addresses that a client is given to begin with: those of the
-// Sentinels if there are some, otherwise those of all nodes.
+// Addrs returns the addresses that a client is given to begin with: those of the
+// Sentinels if there are any, otherwise those of all nodes.
 func (s *Servers) Addrs() []string {
 	var all []string
 	for i, n := range s.nodes {
@@ -116,9 +120,10 @@ func (s *Servers) Addrs() []string {
 	return all
 }
 
-// DialContext connects a client in memory to the node of an address. It is for
-// the options of clients: go-redis's Dialer, for a cluster and Sentinels as well. It
-// is an error in another bubble of testing/synctest than that of the servers.
+// DialContext connects a client in memory to the node with that address. It is meant for
+// the options of clients, such as go-redis's Dialer, also for a cluster and for
+// Sentinels. In another bubble of testing/synctest than that of the servers it returns an
+// error. It does not fail the test.
 func (s *Servers) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if bubble() != s.bubble {
 		return nil, errBubble
@@ -126,7 +131,8 @@ func (s *Servers) DialContext(ctx context.Context, network, addr string) (net.Co
 	return s.top.DialContext(ctx, network, addr)
 }
 
-// DialRueidis is DialContext in the form of rueidis's DialCtxFn. Certificates are not looked at.
+// DialRueidis is DialContext in the form of rueidis's DialCtxFn. Certificates are
+// ignored.
 func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	return s.DialContext(ctx, "tcp", addr)
 }
@@ -134,10 +140,10 @@ func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _
 // patience is how long a test waits for what its clients are to do.
 const patience = 10 * time.Second
 
-// WaitBlocked returns when at least n clients wait for word of a key: blocked in
-// a pop, listening to a channel of that name or of a lock of that name, as
-// Redisson's are called, or tracking the key. It fails the test when they do not come
-// within 10 seconds.
+// WaitBlocked returns when at least n clients wait for news of a key: they are blocked in
+// a pop of it, track it, or listen to a channel of that name or to the channel of a lock
+// of that name, as Redisson names it. It fails t when there are fewer after 10 seconds,
+// which do not follow a virtual Clock.
 func (s *Servers) WaitBlocked(t testing.TB, key string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -147,18 +153,18 @@ func (s *Servers) WaitBlocked(t testing.TB, key string, n int) {
 	}
 }
 
-// Locks tells of every lock in a form that is known; see topology.Lock.
+// Locks returns every lock whose form is known; see topology.Lock.
 func (s *Servers) Locks() []topology.Lock { return s.top.Locks() }
 
-// Lock tells of one lock, and whether any master has it.
+// Lock returns one lock; false if no master has it.
 func (s *Servers) Lock(key string) (topology.Lock, bool) { return s.top.Lock(key) }
 
-// Trace is what has happened, an event each, the latest 20,000: what clients sent and were
-// answered, not what the test has done by Database or Do.
+// Trace returns the latest 20,000 events: what clients sent and were answered, and what
+// happened to nodes. What the test itself does by Database or Do is not among them.
 func (s *Servers) Trace() []topology.Event { return s.top.Trace().Since(0) }
 
-// Overlaps tells when a lock was held by two at once; see topology.Overlaps. What the test
-// takes by itself, with Database or Do, is held by nobody.
+// Overlaps returns the times in which two owners held a lock at once; see
+// topology.Overlaps. Locks that the test itself takes, by Database or Do, do not count.
 func (s *Servers) Overlaps(key string) []topology.Overlap { return s.top.Trace().Overlaps(key) }
 
 // showTrace logs the last lines of the trace.
@@ -178,34 +184,36 @@ func (s *Servers) showTrace(lines int) {
 	s.t.Logf("minikvtest: what the servers saw:\n%s", text.String())
 }
 
-// Partition cuts the nodes named in a off from those named in b, until Heal.
+// Partition cuts the nodes named in a off from those named in b, in both directions,
+// until Heal. What they send each other meanwhile waits. Clients are not cut off.
 func (s *Servers) Partition(a, b []string) {
 	s.t.Helper()
 	s.check(s.top.Partition(a, b))
 }
 
-// PartitionOneWay cuts only what the nodes named in from send to those in to.
+// PartitionOneWay cuts only what the nodes named in from send to those named in to.
 func (s *Servers) PartitionOneWay(from, to []string) {
 	s.t.Helper()
 	s.check(s.top.PartitionOneWay(from, to))
 }
 
-// Heal ends all partitions; what has waited is delivered.
+// Heal ends all partitions and delivers what has waited.
 func (s *Servers) Heal() { s.top.Heal() }
 
-// DropMessages loses the next count messages from one node to another.
+// DropMessages loses the next count messages from one node to another. They and what
+// follows them arrive a second later, as over TCP.
 func (s *Servers) DropMessages(from, to string, count int) {
 	s.t.Helper()
 	s.check(s.top.Drop(from, to, count))
 }
 
-// DelayMessages lets the next count messages from one node to another come late.
+// DelayMessages delays each of the next count messages from one node to another.
 func (s *Servers) DelayMessages(from, to string, count int, by time.Duration) {
 	s.t.Helper()
 	s.check(s.top.Delay(from, to, count, by))
 }
 
-// Close ends all nodes before the test does.
+// Close ends all nodes before the test does. It may be called more than once.
 func (s *Servers) Close() { s.top.Close() }
 
 func (s *Servers) check(err error) {
@@ -234,21 +242,22 @@ func (s *Servers) eventually(what string, so func() bool) {
 // Clock is the time of all servers of a test.
 type Clock struct{ servers *Servers }
 
-// Clock is the time that all nodes follow.
+// Clock returns the clock that all nodes follow.
 func (s *Servers) Clock() *Clock { return s.clock }
 
-// Now is the date, without what Jump and SetClockOffset have added to that of nodes.
+// Now returns the date, without what Jump and SetClockOffset have added for nodes.
 func (c *Clock) Now() time.Time { return c.servers.top.Clock().Now() }
 
-// Advance lets time pass on a virtual clock; what falls due on the way happens
-// in its order. See topology.Clock.
+// Advance lets time pass on a virtual clock. What falls due on the way happens in its
+// order; see topology.Clock. On a real clock, or for d below 0, it fails the test.
 func (c *Clock) Advance(d time.Duration) {
 	c.servers.t.Helper()
 	c.servers.check(c.servers.top.Clock().Advance(d))
 }
 
-// Next is Advance to the first thing that falls due: it returns how far that
-// was, and false when nothing waits for time to pass.
+// Next advances a virtual clock to the first thing that falls due, and returns how far
+// that was; ok is false when nothing waits for time to pass. On a real clock it fails the
+// test.
 func (c *Clock) Next() (passed time.Duration, ok bool) {
 	c.servers.t.Helper()
 	passed, ok, err := c.servers.top.Clock().Next()
@@ -256,8 +265,8 @@ func (c *Clock) Next() (passed time.Duration, ok bool) {
 	return passed, ok
 }
 
-// Jump sets the wall clocks of all nodes ahead, or back, on a virtual clock and
-// on a real one.
+// Jump sets the wall clocks of all nodes ahead, or back if by is negative, on a virtual
+// clock and on a real one.
 func (c *Clock) Jump(by time.Duration) { c.servers.top.Clock().Jump(by) }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
