@@ -14,11 +14,12 @@ import (
 // consoleAddr is the address of the sessions that Command makes.
 const consoleAddr = "console"
 
-// Command runs a command on the node, as a person with a console does, and
-// waits for the reply. An error reply is an error as well.
+// Command runs a command on the node in database 0, as somebody at a console does, and
+// waits for the reply, also while the node is frozen. An error reply is returned as an
+// error too.
 func (n *Node) Command(args ...string) (reply resp.Value, err error) { return n.CommandIn(0, args...) }
 
-// CommandIn is Command with another database selected.
+// CommandIn is Command in database db.
 func (n *Node) CommandIn(db int, args ...string) (reply resp.Value, err error) {
 	cmd := make([][]byte, len(args))
 	for i, arg := range args {
@@ -62,8 +63,9 @@ func (n *Node) CommandIn(db int, args ...string) (reply resp.Value, err error) {
 	return reply, nil
 }
 
-// TakeOver begins a clean failover to this replica: its master hands over, and
-// no write is lost. (The crash of a master is Kill.)
+// TakeOver begins a clean failover to this replica: its master hands over, and no write
+// is lost. It returns an error if the node is no replica, or if its master refuses. (For
+// the crash of a master, Kill it.)
 func (n *Node) TakeOver() error {
 	if n.topology.cfg.Plan.Cluster {
 		_, err := n.Command("CLUSTER", "FAILOVER")
@@ -88,7 +90,7 @@ func (n *Node) TakeOver() error {
 	return err
 }
 
-// Slow lets every command of the node's clients take that long; 0: no longer.
+// Slow makes every command of the node's clients take that long; 0 ends it.
 func (n *Node) Slow(each time.Duration) {
 	n.noteNode("takes %v for each command", each)
 	n.slow.Store(int64(each))

@@ -10,9 +10,9 @@ import (
 	"minikv/server"
 )
 
-// DialContext connects a client in memory to the node of that address, or name.
-// It has the form that clients want of a dialer; network is not looked at. A
-// node that is down refuses, as its computer would.
+// DialContext connects a client in memory to the node with that address or name. It has
+// the form that clients expect of a dialer; network is ignored. A node that is down
+// refuses the connection, as its computer would.
 func (t *Topology) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	n, err := t.named(address)
 	if err != nil {
@@ -27,7 +27,7 @@ func (t *Topology) DialContext(ctx context.Context, network, address string) (ne
 // firstClientPort is what clients in memory seem to come from.
 const firstClientPort, clientPorts = 32768, 28232
 
-// Dial connects a client in memory.
+// Dial connects a client in memory; a node that is down refuses.
 func (n *Node) Dial() (net.Conn, error) {
 	at, err := net.ResolveTCPAddr("tcp", n.listening)
 	if err != nil {

@@ -17,28 +17,28 @@ import (
 )
 
 // Fault is a rule that strikes commands of clients: those that match all of its
-// conditions, of which the empty ones match everything. What is queued in a
-// transaction counts when it is sent, and EXEC as a command of its own. What
-// nodes send each other is never struck; that is for the verbs of the network.
+// conditions. An empty condition matches everything. Inside a transaction a command
+// counts when it is sent, and EXEC counts as a command of its own. A Fault never strikes
+// what nodes send each other; for that there are Drop, Delay and Partition.
 type Fault struct {
 	Node    string // a node's name or address
-	Command string // a command's name, a glob in any case, without a subcommand
-	Key     string // a glob that one of its keys matches
+	Command string // a glob for the command's name, in any case, without a subcommand
+	Key     string // a glob for one of its keys
 	Client  string // the client's name, or its number at the node
 
-	Nth     int // of all matches from when the rule is made, the first that is struck; 0: 1
-	Times   int // how many matches are struck from there on; 0: all, but with Nth one
-	Percent int // of these, by chance; 0: all
+	Nth     int // the first match that is struck, counted from when the rule is made; 0: 1
+	Times   int // how many matches are struck from there on; 0: all, or one if Nth is given
+	Percent int // how many percent of these are struck, at random; 0: all
 
-	// What happens, in this order; at least one.
+	// the command waits for so long, others do not
 	Delay       time.Duration // the command waits, others do not
-	Error       string        // the reply, in place of the command's: code word first
-	DropRequest bool          // the command gets lost
+	Error       string        // the reply, in place of the command's; it begins with its code word
+	DropRequest bool          // the command gets lost and does not run
 	DropReply   bool          // the command runs; its reply gets lost
 	Duplicate   bool          // the command runs twice, as if the client had sent it again; the second reply gets lost
-	// Close ends the connection, with DropReply after the command ran, otherwise
-	// before. Without Close a connection that has lost something stays open, but
-	// nothing passes any more, as when a network dies.
+	// Close ends the connection: with DropReply after the command ran, otherwise before.
+	// Without Close a connection that has lost something stays open, but nothing passes over
+	// it any more, as when a network dies.
 	Close bool
 }
 
@@ -47,7 +47,7 @@ type FaultState struct {
 	ID     int // 1, 2, 3, … in the order in which rules are made
 	Fault  Fault
 	Seen   int // how many commands have matched
-	Struck int
+	Struck int // how many of them it has struck
 }
 
 // faults are the rules of a topology.
@@ -59,7 +59,7 @@ type faults struct {
 	draw  func() uint64
 }
 
-// Check reports what is wrong with a rule.
+// Check returns an error that says what is wrong with a rule; nil if nothing is.
 func (f Fault) Check() error {
 	switch {
 	case f.Nth < 0 || f.Times < 0:
@@ -84,8 +84,9 @@ func (f Fault) Check() error {
 	return nil
 }
 
-// Inject makes a rule. Of several that match a command the oldest strikes that
-// wants to; those behind it do not see the command.
+// Inject puts a rule in force and returns its number. If several rules match a command,
+// only the oldest that is due, by its Nth, Times and Percent, strikes it; rules behind
+// that one do not see the command. An error is that of Check, or an unknown node.
 func (t *Topology) Inject(f Fault) (id int, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
@@ -106,7 +107,8 @@ func (t *Topology) Inject(f Fault) (id int, err error) {
 	return r.last, nil
 }
 
-// Faults are the rules, the oldest first, also those that have had their time.
+// Faults returns the rules, oldest first, including those that have struck all that they
+// were to strike.
 func (t *Topology) Faults() []FaultState {
 	r := &t.faults
 	r.mu.Lock()
@@ -118,8 +120,8 @@ func (t *Topology) Faults() []FaultState {
 	return all
 }
 
-// WaitStruck returns when a rule has struck that many commands at least, and those
-// that it delays are waiting. The error is the context's, or that there is no such rule.
+// WaitStruck returns when a rule has struck at least that many commands, and those that
+// it delays are waiting. The error is the context's, or says that there is no such rule.
 func (t *Topology) WaitStruck(ctx context.Context, id, times int) error {
 	for {
 		happened := t.used.wait()
@@ -146,12 +148,12 @@ func (t *Topology) WaitStruck(ctx context.Context, id, times int) error {
 	}
 }
 
-// RemoveFault ends a rule; it returns false when there is none of that ID.
+// RemoveFault removes a rule; it returns false if there is none with that number.
 func (t *Topology) RemoveFault(id int) bool {
 	return t.removeFaults(func(one *FaultState) bool { return one.ID == id })
 }
 
-// ClearFaults ends all rules. What a client has lost stays lost.
+// ClearFaults removes all rules. Connections that have lost something stay dead.
 func (t *Topology) ClearFaults() { t.removeFaults(func(*FaultState) bool { return true }) }
 
 func (t *Topology) removeFaults(which func(*FaultState) bool) bool {

@@ -12,7 +12,7 @@ import (
 //	ON command  KEY glob  CLIENT name|number  NODE name  NTH n  TIMES n  PERCENT p
 //	DELAY duration|milliseconds  ERROR text  DROPREQUEST  DROPREPLY  DUPLICATE  CLOSE
 //
-// The text of ERROR is one word here; whoever splits a line keeps it together.
+// The text of ERROR is one word here; whoever splits a line into words keeps it together.
 func ParseFault(words []string) (Fault, error) {
 	var f Fault
 	said := map[string]bool{}
@@ -85,7 +85,8 @@ func parseCount(word, value string) (int, error) {
 	return n, nil
 }
 
-// ParseDuration reads a duration as Go writes it, 1m30s, or a number of milliseconds.
+// ParseDuration reads a duration as Go writes it, such as 1m30s, or a bare number of
+// milliseconds.
 func ParseDuration(text string) (time.Duration, error) {
 	if millis, err := strconv.ParseInt(text, 10, 64); err == nil {
 		const most = int64(1<<63-1) / int64(time.Millisecond)
@@ -101,7 +102,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// String is the rule in the words of ParseFault, with the text of ERROR in quotes.
+// String returns the rule in the words of ParseFault, with the text of ERROR in quotes.
 func (f Fault) String() string {
 	var words []string
 	add := func(word, value string) {

@@ -20,18 +20,18 @@ type Lock struct {
 	// write, permits (Redisson's, hashes and sorted sets), zset (a semaphore
 	// whose holders are in a sorted set), semaphore or latch (a number).
 	Kind    string        `json:"kind"`
-	Owner   string        `json:"owner,omitempty"` // the first holder
-	Count   int64         `json:"count"`           // its holds; of a semaphore or latch the number
-	TTL     time.Duration `json:"ttl"`             // of the lock by the node's clock; 0: none
+	Owner   string        `json:"owner,omitempty"` // the first of Holders
+	Count   int64         `json:"count"`           // how often that owner holds it; of a semaphore or latch its number
+	TTL     time.Duration `json:"ttl"`             // of the lock, by the node's clock; 0: none
 	Holders []Holder      `json:"holders,omitempty"`
-	Queue   []string      `json:"queue,omitempty"`   // of a fair lock: who is next
-	Waiters int           `json:"waiters,omitempty"` // clients that wait for word of it
+	Queue   []string      `json:"queue,omitempty"`   // of a fair lock: the waiters, the next one first
+	Waiters int           `json:"waiters,omitempty"` // clients that wait for news of it
 }
 
-// Holder is who holds a lock.
+// Holder is an owner that holds a lock.
 type Holder struct {
 	Owner  string        `json:"owner"`
-	Count  int64         `json:"count"` // how many times
+	Count  int64         `json:"count"` // how many times it holds it
 	TTL    time.Duration `json:"ttl"`   // 0: none
 	Shared bool          `json:"shared,omitempty"`
 }
@@ -98,12 +98,13 @@ func waiters(m *cluster.Member, key string) int {
 	return waiting
 }
 
-// Locks tells of all locks that the masters have, but for frozen ones, and whose
-// form is known, in the order of nodes, databases and keys. Every string with a
-// TTL is taken for a lock with a token, since nothing tells one from the other; one without,
-// if there is a trace in which SETNX, or SET with NX, has made it. Semaphores and latches that
-// are mere numbers are known by their channels: while somebody waits for them, or while there
-// is a trace in which they were used.
+// Locks returns all locks of a known form on all masters that are not frozen, in the
+// order of nodes, databases and keys.
+//
+// Some forms cannot be told from other data. Every string with a TTL is taken for a lock
+// with a token; one without a TTL only if SETNX, or SET with NX, has made it and the
+// trace has seen that. Semaphores and latches that are mere numbers are known by their
+// channels: while somebody waits for them, or if the trace has seen them in use.
 func (t *Topology) Locks() []Lock {
 	var all []Lock
 	for _, n := range t.nodes {
@@ -128,8 +129,8 @@ func (t *Topology) Locks() []Lock {
 	return all
 }
 
-// Lock tells of one lock of the topology; ok is false when no master has it, or
-// its form is not known. A number is taken for a semaphore.
+// Lock returns the state of one lock; ok is false if no master has the key, or its form
+// is unknown. A number is taken for a semaphore.
 func (t *Topology) Lock(key string) (l Lock, ok bool) {
 	for _, n := range t.nodes {
 		n.Try(func(p cluster.Process) {

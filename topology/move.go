@@ -13,7 +13,9 @@ import (
 // The steps of moving a slot of a cluster to this node from the one that owns
 // it, in their order: OpenSlot, MoveKeys until there are none left, CloseSlot.
 
-// OpenSlot makes the slot importing here and migrating there.
+// OpenSlot begins to move a slot of the cluster to this node: the slot is importing here,
+// and migrating at its owner. MoveKeys and CloseSlot follow. It returns an error if no
+// other node owns the slot.
 func (n *Node) OpenSlot(number int) error {
 	return n.withOwner(number, func(owner *Node, mine, theirs string) error {
 		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(number), "IMPORTING", theirs); err != nil {
@@ -24,7 +26,8 @@ func (n *Node) OpenSlot(number int) error {
 	})
 }
 
-// MoveKeys moves at most count keys of the slot, and returns how many there were.
+// MoveKeys moves at most count keys of the slot to this node, and returns how many there
+// were; 0 when all are moved.
 func (n *Node) MoveKeys(number, count int) (moved int, err error) {
 	err = n.withOwner(number, func(owner *Node, _, _ string) error {
 		keys, err := owner.Command("CLUSTER", "GETKEYSINSLOT", strconv.Itoa(number), strconv.Itoa(count))
@@ -46,7 +49,7 @@ func (n *Node) MoveKeys(number, count int) (moved int, err error) {
 	return moved, err
 }
 
-// CloseSlot makes this node the slot's owner.
+// CloseSlot makes this node the owner of the slot.
 func (n *Node) CloseSlot(number int) error {
 	return n.withOwner(number, func(owner *Node, mine, _ string) error {
 		if _, err := n.Command("CLUSTER", "SETSLOT", strconv.Itoa(number), "NODE", mine); err != nil {

@@ -41,17 +41,17 @@ type Node struct {
 	endedAt  time.Duration  // when that was, by the node's clock
 }
 
-// Name is m1, r1, s1, … as cluster.Plan counts.
+// Name returns m1, r1, s1, …, as cluster.Plan counts.
 func (n *Node) Name() string { return n.name }
 
-// Address is where clients find the node, "host:port".
+// Address returns where clients find the node, "host:port".
 func (n *Node) Address() string { return n.address }
 
 // Down reports whether the process has been killed, or was shut down.
 func (n *Node) Down() bool { return n.down.Load() }
 
-// Do calls f with the node's process while nobody else uses it; it waits while
-// the node is frozen. It returns false when the process is down.
+// Do calls f with the node's process while nobody else uses it; it waits while the node
+// is frozen. It returns false, without a call, if the process is down.
 func (n *Node) Do(f func(p cluster.Process)) (done bool) { return n.use((*server.Server).Do, f) }
 
 // use is Do, by a method of the server's.
@@ -70,8 +70,7 @@ func (n *Node) use(do func(*server.Server, func(server.Machine)), f func(p clust
 	return done
 }
 
-// Try is Do, but for a node that is frozen, which it does not wait for: it
-// returns false.
+// Try is Do, but does not wait for a frozen node: it returns false.
 func (n *Node) Try(f func(p cluster.Process)) (done bool) {
 	return n.use(func(s *server.Server, f func(server.Machine)) { s.TryDo(f) }, f)
 }
@@ -199,8 +198,8 @@ func (n *Node) endByRequest() {
 	}
 }
 
-// Kill ends the process at once, as SIGKILL does: its connections break. It
-// does nothing when the process is down.
+// Kill ends the process at once, as SIGKILL does: its connections break. It does nothing
+// if the process is down.
 func (n *Node) Kill() {
 	n.changing.Lock()
 	defer n.changing.Unlock()
@@ -222,8 +221,8 @@ func (n *Node) end() {
 	n.topology.network.bury(n.id)
 }
 
-// Restart starts a process that is down, or kills and starts it, with its data
-// or without. An error means that its address is taken.
+// Restart starts the process, after killing it if it runs, with its data or without. An
+// error means that its address is taken, or that the topology is closed.
 func (n *Node) Restart(keepData bool) error {
 	return n.restart(func() {
 		n.noteNode("is started, data kept: %t", keepData)
@@ -231,9 +230,9 @@ func (n *Node) Restart(keepData bool) error {
 	})
 }
 
-// RestartLosing is Restart with the data as it was that long before the process
-// ended, as from a disk that was synced then. It reaches back a minute at least,
-// or 16 MiB of writes, if Config.Remember is set.
+// RestartLosing is Restart with the data as it was latest before the process ended, as
+// from a disk that was synced then. It needs Config.Remember, and reaches back at least a
+// minute, or 16 MiB of writes. It is an error for a Sentinel.
 func (n *Node) RestartLosing(latest time.Duration) error {
 	if latest < 0 {
 		return fmt.Errorf("topology: restart %s: lose %v: expected 0 or more", n.name, latest)
@@ -285,8 +284,8 @@ func listenAgain(address string) (listener net.Listener, err error) {
 	return nil, err
 }
 
-// Freeze stops the process, as SIGSTOP does: connections stay, nothing is answered.
-// An error means that it is down.
+// Freeze stops the process, as SIGSTOP does: connections stay open and nothing is
+// answered. It returns an error if the process is down.
 func (n *Node) Freeze() error {
 	return n.withServer(func(s *server.Server) {
 		n.noteNode("is frozen")
@@ -295,7 +294,7 @@ func (n *Node) Freeze() error {
 	})
 }
 
-// Thaw lets a frozen process go on. An error means that it is down.
+// Thaw lets a frozen process go on. It returns an error if the process is down.
 func (n *Node) Thaw() error {
 	return n.withServer(func(s *server.Server) {
 		n.noteNode("is thawed")
@@ -316,5 +315,5 @@ func (n *Node) withServer(f func(*server.Server)) error {
 	return nil
 }
 
-// Frozen reports whether the process stands still.
+// Frozen reports whether the process is frozen.
 func (n *Node) Frozen() bool { return n.frozen.Load() }

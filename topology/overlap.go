@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Overlap is a time in which two owners held a lock that must not hold it
-// together: each had been granted it, neither had given it back, and neither's
-// lease had run out by the topology's clock.
+// Overlap is a time in which two owners held a lock that they must not hold together:
+// each had been granted it, neither had given it back, and the lease of neither had ended
+// by the topology's clock.
 type Overlap struct {
 	Key           string
 	First, Second string // the owners; Second came later
@@ -21,7 +21,7 @@ type Overlap struct {
 // forever is the end of a hold that nothing ends.
 const forever = time.Duration(math.MaxInt64)
 
-// String is the overlap as one line.
+// String returns the overlap as one line.
 func (o Overlap) String() string {
 	end := "for ever"
 	if o.To != forever {
@@ -30,17 +30,17 @@ func (o Overlap) String() string {
 	return fmt.Sprintf("%s was held by %s and by %s from %.3fs %s", o.Key, o.First, o.Second, o.From.Seconds(), end)
 }
 
-// Overlaps finds those of one key in a timeline.
+// Overlaps returns the overlaps of one key in a timeline. It knows only locks whose form
+// Locks knows.
 //
-// A hold begins when a command has made an owner appear in the key, on any node,
-// and ends when a command of the holder or of somebody else removes it, or with its
-// lease. A server that dies or forgets ends no hold: its client was told yes, and
-// believes so until its lease is over. Where there are several independent
-// masters, an owner holds while more than half of them say so. Only locks in a
-// form that Locks knows can be told.
+// A hold begins when a command, on any node, has made an owner appear in the key. It ends
+// when a command of the holder or of somebody else removes the owner, or with its lease.
+// A server that dies or loses its data ends no hold: its client was told yes, and
+// believes so until its lease is over. Where there are several independent masters, an
+// owner holds while more than half of them say so.
 //
-// So a DEL by who has no right to it ends a hold and makes no overlap: a command
-// does not tell in whose name it comes. Look whether the owner is still there.
+// A command does not tell in whose name it comes. So a DEL from somebody who has no right
+// to it ends the hold, and makes no overlap: check that the owner is still there.
 func Overlaps(events []Event, key string) []Overlap {
 	return overlapsOf(quorums(claimsOf(events, key)), key)
 }

@@ -9,11 +9,11 @@ import (
 	"minikv/cluster"
 )
 
-// Clock is the one time of a topology, which all its nodes' clocks follow: TTLs,
-// TIME, blocking timeouts, WAIT, PAUSE, the delays of links and of faults, the
-// timers of clusters and Sentinels. It is the computer's, or, with
-// Config.Virtual, stands still until it is told to move. The time limit of
-// scripts is always the computer's.
+// Clock is the one time of a topology. The clocks of all its nodes follow it: TTLs, TIME,
+// blocking timeouts, WAIT, PAUSE, the delays of links and of faults, the timers of
+// clusters and Sentinels. It is the computer's clock or, with Config.Virtual, one that
+// stands still until it is moved. The time limit of scripts always follows the computer's
+// clock.
 type Clock struct {
 	topology *Topology
 	virtual  bool
@@ -40,7 +40,7 @@ func newTopologyClock(t *Topology, cfg Config) *Clock {
 // Virtual reports whether the clock moves only when it is told to.
 func (c *Clock) Virtual() bool { return c.virtual }
 
-// Now is the date. What Jump and the nodes' own offsets add is not in it.
+// Now returns the date, without what Jump and the nodes' own offsets add.
 func (c *Clock) Now() time.Time {
 	if !c.virtual {
 		return time.Now()
@@ -50,11 +50,11 @@ func (c *Clock) Now() time.Time {
 	return c.at
 }
 
-// Advance lets that much time pass on a virtual clock. Everything that falls
-// due on the way happens in its order: keys expire, blocked clients get their
-// timeouts, messages arrive, nodes notice each other's silence. When it returns
-// all of it is done, but for what clients then do about it: to let them, advance
-// in smaller steps.
+// Advance lets that much time pass on a virtual clock. Everything that falls due on the
+// way happens in its order: keys expire, blocked clients get their timeouts, messages
+// arrive, nodes notice each other's silence. All of that is done when it returns, but not
+// what clients then do in reaction: to give them the chance, advance in smaller steps. It
+// returns an error on a real clock, or if d is below 0.
 func (c *Clock) Advance(d time.Duration) error {
 	switch {
 	case !c.virtual:
@@ -80,8 +80,9 @@ func (c *Clock) Advance(d time.Duration) error {
 	return nil
 }
 
-// Next is Advance to the first thing that falls due, which it returns the way
-// to; ok is false when nothing waits for time to pass.
+// Next advances a virtual clock to the first thing that falls due, and returns how far
+// that was. ok is false when nothing waits for time to pass. It returns an error on a
+// real clock.
 func (c *Clock) Next() (passed time.Duration, ok bool, err error) {
 	if !c.virtual {
 		return 0, false, errReal
@@ -100,9 +101,9 @@ func (c *Clock) Next() (passed time.Duration, ok bool, err error) {
 	return passed, true, nil
 }
 
-// Jump sets the wall clocks of all nodes that much ahead, or back, as somebody
-// who sets the date does, on a virtual clock and on a real one: what lies
-// between happens at once, if it happens at all. Monotonic clocks do not jump.
+// Jump sets the wall clocks of all nodes ahead, or back if by is negative, as somebody
+// does who sets the date: what lies between happens at once, if it happens at all.
+// Monotonic clocks do not jump. It works on a virtual clock and on a real one.
 func (c *Clock) Jump(by time.Duration) {
 	c.topology.note(Event{Kind: ClockMoved, Text: "jumps by " + by.String()})
 	for _, n := range c.topology.nodes {
@@ -160,9 +161,9 @@ func (c *Clock) nextAlarm() (at time.Time, ok bool) {
 	return c.alarms.next()
 }
 
-// Settle does everything that is due now, until nothing is any more: messages
-// that have arrived are received. What clients have sent is not waited for, and
-// frozen nodes are left alone.
+// Settle does everything that is due now, until nothing is left: messages that have
+// arrived are received. It does not wait for what clients have sent, and leaves frozen
+// nodes alone.
 func (t *Topology) Settle() {
 	ticked := make(map[*Node]bool)
 	for again := true; again; {

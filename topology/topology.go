@@ -15,57 +15,63 @@ import (
 	"minikv/server/engine"
 )
 
-// Config says what runs.
+// Config says what a topology is and how it runs. The zero value of a field, unless its
+// comment says otherwise, means none.
 type Config struct {
-	Plan cluster.Plan
-	Host string // where the nodes listen; "": 127.0.0.1
-	Port int    // of the first node, the others follow, up to 65535; 0: free ports
-	// Announce is the host by which nodes tell clients of each other; "": Host,
-	// or 127.0.0.1 when they listen everywhere.
+	Plan cluster.Plan // which nodes there are; see cluster.Plan
+	Host string       // where the nodes listen; "": 127.0.0.1
+	Port int          // of the first node; the others have the ports after it, up to 65535; 0: free ports
+	// Announce is the host by which nodes tell clients of each other; "": Host, or 127.0.0.1
+	// if they listen on all addresses.
 	Announce string
 	// Node is what every node is made with: parameters and what INFO shows. The
 	// topology sets the clock, the random source, the script environment, the
 	// limit of scripts and the port.
 	Node engine.Config
-	// Own are parameters of single nodes, by name; they come before Node's. It may be nil.
+	// Own returns parameters of a single node, by the node's name; they override those in
+	// Node. It may be nil.
 	Own   func(name string) map[string]string
 	Delay time.Duration // of a message between nodes
-	Lag   time.Duration // of what a master sends its replicas; at least Delay is taken
-	// InMemory opens no port: clients reach the nodes through Dial alone. A
+	Lag   time.Duration // how long messages from masters to their replicas take; at least Delay
+	// InMemory opens no port: clients reach the nodes only through Dial and DialContext. A
 	// topology made in a bubble of testing/synctest lives by the bubble's time.
 	InMemory bool
-	// Virtual makes the topology's clock stand still until it is told to move.
+	// Virtual makes the topology's clock stand still until it is moved.
 	Virtual bool
-	// Begin is the date at which a virtual clock begins, 1970 or later; zero: the computer's.
+	// Begin is the date at which a virtual clock begins, 1970 or later; zero: the computer's
+	// date.
 	Begin time.Time
-	// Seed is what every choice by chance depends on; 0: it differs each time.
+	// Seed is what every random choice depends on; 0: choices differ each time.
 	Seed uint64
-	// Trace is how many events Topology.Trace keeps; 0: there is no trace.
+	// Trace is how many events Topology.Trace keeps. 0: there is no trace, unless Told or
+	// Unsupported is set.
 	Trace int
-	// Told is given each event of the trace as it happens. It may be nil, must not
+	// Told is called with each event of the trace as it happens. It may be nil, must not
 	// wait and must not use the topology.
 	Told func(Event)
-	// Unsupported is told of each command of a client that redis-server knows and
-	// minikv does not. It may be nil, and must not use the topology.
+	// Unsupported is called for each command of a client that redis-server knows and minikv
+	// does not. It may be nil, and must not use the topology.
 	Unsupported func(node, command string)
-	// Control answers the command MINIKV of any client; nil: there is none. It is
-	// called by the client's connection, while nobody waits for it.
+	// Control answers the command MINIKV of any client; nil: there is no such command. It is
+	// called on the connection of that client and holds up nobody else.
 	Control func(n *Node, args []string) resp.Value
-	// Grown starts the nodes as they are when they have been running for a while:
-	// masters, replicas, Sentinels and the nodes of a cluster know what they tell
-	// each other only now and then.
+	// Grown starts the nodes as they are after running for a while: masters, replicas,
+	// Sentinels and the nodes of a cluster already know what they tell each other only now
+	// and then.
 	Grown bool
 	// Remember keeps the past of every node, for Node.RestartLosing.
 	Remember bool
-	// Event is told what each Sentinel publishes; it may be nil, and must not wait.
+	// Event is called with what each Sentinel publishes; it may be nil, and must not wait.
 	Event func(sentinel, channel, text string)
-	// Standing is told of each change in a node's place; it may be nil, and must not wait.
+	// Standing is called for each change in a node's place; it may be nil, and must not
+	// wait.
 	Standing func(name string, s cluster.Standing)
-	// Log receives what Redis would log; nil: nobody reads it.
+	// Log receives what Redis would log; nil: it is discarded.
 	Log func(name string, level int, text string)
 }
 
-// Topology is a number of nodes that run. It must be closed.
+// Topology is a set of running nodes. It must be closed. Its methods and those of its
+// nodes may be called by several goroutines.
 type Topology struct {
 	cfg     Config
 	nodes   []*Node
@@ -83,8 +89,8 @@ type Topology struct {
 	done   chan struct{} // closed when SHUTDOWN has ended the last node
 }
 
-// Start runs a topology. All nodes listen when it returns, replicas follow
-// their masters.
+// Start runs a topology. When it returns, all nodes listen and replicas follow their
+// masters. An error means that cfg makes no sense, or that an address cannot be used.
 func Start(cfg Config) (*Topology, error) {
 	if err := cfg.Plan.Check(); err != nil {
 		return nil, err
@@ -186,7 +192,7 @@ func (t *Topology) growUp(processes []cluster.Process) {
 	}
 }
 
-// Clock is the time that all nodes follow.
+// Clock returns the time that all nodes follow.
 func (t *Topology) Clock() *Clock { return t.clock }
 
 // random is a source of numbers for one use.
@@ -236,10 +242,11 @@ func (t *Topology) sentinelEvent(id cluster.ID, channel, text string) {
 	}
 }
 
-// Nodes are the nodes in the order of their IDs.
+// Nodes returns the nodes in the order of their IDs. The caller must not change the
+// slice.
 func (t *Topology) Nodes() []*Node { return t.nodes }
 
-// Node finds a node by its name, m1, r1, …, or its address; nil if there is none.
+// Node returns the node with that name, m1, r1, …, or that address; nil if there is none.
 func (t *Topology) Node(name string) *Node {
 	for _, n := range t.nodes {
 		if n.name == name || n.address == name {
@@ -249,7 +256,8 @@ func (t *Topology) Node(name string) *Node {
 	return nil
 }
 
-// Done is closed when a client's SHUTDOWN has left no node that runs.
+// Done returns a channel that is closed when a client's SHUTDOWN has ended the last
+// running node.
 func (t *Topology) Done() <-chan struct{} { return t.done }
 
 func (t *Topology) checkDone() {

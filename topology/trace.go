@@ -25,15 +25,16 @@ const (
 	LockFreed  Kind = "free"    // a lock was given back, or taken away by a command
 )
 
-// Event is one thing in the timeline of a topology. Of an argument of its command, and of
-// its reply as it was sent, it has the first 2048 bytes, and … in place of the rest.
+// Event is one thing in the timeline of a topology. Of each argument of its command, and
+// of its reply as it was sent, it keeps the first 2048 bytes, with … in place of the
+// rest.
 type Event struct {
 	Number  uint64        `json:"n"`  // 1, 2, 3, …
 	At      time.Duration `json:"at"` // in ns, since the topology began, by its clock
 	Kind    Kind          `json:"kind"`
 	Node    string        `json:"node,omitempty"`
 	Client  int64         `json:"client,omitempty"` // its number at the node
-	Name    string        `json:"name,omitempty"`   // that it has given itself
+	Name    string        `json:"name,omitempty"`   // the name that the client has given itself
 	Command []string      `json:"command,omitempty"`
 	Reply   string        `json:"reply,omitempty"` // as redis-cli would show it, on one line
 	Fault   string        `json:"fault,omitempty"` // what a rule did to the command
@@ -44,16 +45,15 @@ type Event struct {
 	Key    string        `json:"key,omitempty"`
 	DB     int           `json:"db,omitempty"`
 	Owner  string        `json:"owner,omitempty"`
-	Shared bool          `json:"shared,omitempty"` // others may hold it too, if they share it as well
+	Shared bool          `json:"shared,omitempty"` // others that share it may hold it too
 	Until  time.Duration `json:"until,omitempty"`  // on the scale of At; 0: for ever
-	// Set is the node from which all copies of the key come, and Sets is how
-	// many such there are: independent masters, of which more than half make a
-	// quorum; 1 in a cluster.
+	// Set is the node from which all copies of the key come. Sets is how many such nodes
+	// there are: of independent masters, more than half make a quorum; in a cluster it is 1.
 	Set  string `json:"set,omitempty"`
 	Sets int    `json:"sets,omitempty"`
 }
 
-// Trace is what has happened in a topology lately.
+// Trace keeps the latest events of a topology. It is safe for concurrent use.
 type Trace struct {
 	began time.Time
 	clock *Clock
@@ -86,7 +86,8 @@ func newTrace(clock *Clock, size int, told func(Event)) *Trace {
 	}
 }
 
-// Trace is the topology's timeline; nil without Config.Trace.
+// Trace returns the topology's timeline; nil unless Config.Trace, Told or Unsupported is
+// set.
 func (t *Topology) Trace() *Trace { return t.trace }
 
 // note adds an event about the topology, if there is a trace.
@@ -123,15 +124,15 @@ func (tr *Trace) add(r *record) {
 	}
 }
 
-// Last is the number of the latest event, 0 before the first.
+// Last returns the number of the latest event, 0 before the first.
 func (tr *Trace) Last() uint64 {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.last
 }
 
-// Since returns the events with a greater number, as far as they are kept; those
-// since 0 are all.
+// Since returns the events with a number greater than the given one, as far as they are
+// kept. Since(0) returns all that are kept.
 func (tr *Trace) Since(number uint64) []Event {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -145,9 +146,9 @@ func (tr *Trace) Since(number uint64) []Event {
 	return events
 }
 
-// Overlaps tells when a lock was held by several owners that must not hold it
-// together, also if that was before the events that are kept. Of more than a thousand
-// it may have the first and the latest only.
+// Overlaps returns the overlaps of one key, as the function Overlaps does, also of events
+// that are no longer kept. Of more than a thousand overlaps it may have only the first
+// and the latest.
 func (tr *Trace) Overlaps(key string) []Overlap {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -230,7 +231,7 @@ func (tr *Trace) sent(n *Node, s *engine.Session, kind Kind, out []byte) {
 	})
 }
 
-// String is the event as one line.
+// String returns the event as one line.
 func (e Event) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%9.3fs %-3s ", e.At.Seconds(), e.Node)

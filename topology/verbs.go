@@ -38,11 +38,13 @@ func (w *network) misfortune(m cluster.Message) (lost bool, late time.Duration) 
 	return false, 0
 }
 
-// Partition cuts every connection between the nodes named in a and those named
-// in b, in both directions: what they send each other waits until Heal.
+// Partition cuts every connection between the nodes named in a and those named in b, in
+// both directions: what they send each other waits until Heal. It returns an error for an
+// unknown name, an empty side, or a node on both sides.
 func (t *Topology) Partition(a, b []string) error { return t.cut(a, b, true) }
 
-// PartitionOneWay cuts only what the nodes named in from send to those named in to.
+// PartitionOneWay cuts only what the nodes named in from send to those named in to; see
+// Partition.
 func (t *Topology) PartitionOneWay(from, to []string) error { return t.cut(from, to, false) }
 
 func (t *Topology) cut(a, b []string, both bool) error {
@@ -91,7 +93,7 @@ func (t *Topology) named(name string) (*Node, error) {
 		t.nodes[len(t.nodes)-1].name)
 }
 
-// Heal ends all partitions; what has waited is delivered.
+// Heal ends all partitions and delivers what has waited.
 func (t *Topology) Heal() {
 	t.note(Event{Kind: NodeEvent, Text: "all partitions end"})
 	t.network.mu.Lock()
@@ -100,8 +102,9 @@ func (t *Topology) Heal() {
 	t.network.flush(func(pipeName) bool { return true })
 }
 
-// HoldReplication keeps back what masters send this replica, or one that is down
-// once it is a replica again. An error means that it is none.
+// HoldReplication keeps back what masters send this replica until ReleaseReplication. It
+// may be called while the node is down; it then counts once the node is a replica again.
+// It returns an error if the node is no replica.
 func (n *Node) HoldReplication() error {
 	replica := true
 	n.Try(func(p cluster.Process) {
@@ -129,14 +132,14 @@ func (n *Node) ReleaseReplication() {
 	w.flush(func(name pipeName) bool { return name.to == n.id })
 }
 
-// Drop loses the next count messages from one node to another: they and what
-// follows arrive a second later, as over TCP, which also lets nothing arrive
-// twice. What a client has sent is dropped and doubled by Inject.
+// Drop loses the next count messages, at least 1, from one node to another. They and what
+// follows them arrive a second later, as over TCP, which does not let anything arrive
+// twice either. To drop or duplicate what a client sends, use Inject.
 func (t *Topology) Drop(from, to string, count int) error {
 	return t.rule(from, to, rule{left: count, drop: true})
 }
 
-// Delay lets the next count messages from one node to another come late.
+// Delay delays each of the next count messages, at least 1, from one node to another.
 func (t *Topology) Delay(from, to string, count int, by time.Duration) error {
 	return t.rule(from, to, rule{left: count, late: by})
 }
@@ -168,16 +171,16 @@ func (t *Topology) rule(from, to string, r rule) error {
 	return nil
 }
 
-// SetClockOffset puts the node's wall clock that far ahead of the topology's, or behind it,
-// in place of what it was set by before, by Clock.Jump as well.
+// SetClockOffset puts the node's wall clock ahead of the topology's clock by d, or behind
+// it if d is negative. It replaces what was set before, also by Clock.Jump.
 func (n *Node) SetClockOffset(d time.Duration) {
 	n.noteNode("has its wall clock set %v ahead", d)
 	n.clock.setOffset(d)
 	n.tick()
 }
 
-// SetClockRate lets the node's clocks run that much faster than the topology's;
-// 1 is the same, and rate must be more than 0.
+// SetClockRate makes the node's clocks run rate times as fast as the topology's clock; 1
+// is normal. It returns an error unless rate is more than 0.
 func (n *Node) SetClockRate(rate float64) error {
 	if !(rate > 0) {
 		return fmt.Errorf("topology: clock rate %v: expected more than 0", rate)

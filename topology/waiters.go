@@ -33,9 +33,9 @@ func (s *signal) happened() {
 	}
 }
 
-// Waiters counts the clients that wait for word of a key on all nodes that run:
-// those blocked in a pop on it, those that track it, and those that listen to
-// a channel of that name, or to one that tells of a lock of that name, such as Redisson's.
+// Waiters counts the clients that wait for news of a key, on all nodes that run: those
+// blocked in a pop of it, those that track it, and those that listen to a channel of that
+// name or to one that tells of a lock of that name, such as Redisson's.
 func (t *Topology) Waiters(key string) (count int) {
 	for _, n := range t.nodes {
 		n.Try(func(p cluster.Process) {
@@ -48,8 +48,8 @@ func (t *Topology) Waiters(key string) (count int) {
 	return count
 }
 
-// WaitBlocked returns when Waiters counts at least n for the key. The error is
-// the context's, with how many there were, or says that the topology is closed.
+// WaitBlocked returns when Waiters counts at least n for the key. The error wraps the
+// context's and says how many there were, or says that the topology is closed.
 func (t *Topology) WaitBlocked(ctx context.Context, key string, n int) error {
 	for {
 		happened := t.used.wait()
