@@ -22,11 +22,10 @@ const (
 	syncLimit = time.Second
 )
 
-// Client makes locks on one Redis: a server, a sentinel set or a cluster. It is
-// safe for concurrent use. Its background work (renewal, giving back after lost
-// replies) runs while there is something to do, and ends with Close. What it has to
-// send again it sends one after the other where replies are slow, so that others get
-// connections, too.
+// Client makes locks on one Redis: a server, a sentinel set or a cluster. It is safe for
+// concurrent use. Its background work (renewing leases, giving back after lost replies)
+// runs while there is something to do, and ends with Close. Where replies are slow it
+// repeats requests one after the other, so that other requests get connections too.
 type Client struct {
 	transport Transport
 	rt        Runtime
@@ -50,7 +49,8 @@ type Client struct {
 	repeats repeats
 }
 
-// New makes a Client. It sends nothing.
+// New makes a Client over a Transport and a Runtime, which is System() in production. It
+// sends nothing.
 func New(t Transport, rt Runtime, opts ...Option) *Client {
 	c := &Client{
 		transport: t,
@@ -72,10 +72,11 @@ func New(t Transport, rt Runtime, opts ...Option) *Client {
 	return c
 }
 
-// Close ends the client's background work. Locks that are still held are
-// reported lost, as nothing renews them any more; Redis frees them when their
-// leases end. Who waits, or asks for something to hold from now on, gets
-// ErrClosed: of a lock whose waiters nobody wakes at the next attempt. The Transport stays open: it is the caller's.
+// Close ends the client's background work. Locks that are still held are reported lost,
+// since nothing renews them any more; Redis frees them when their leases end. Calls that
+// wait, and calls that ask for something to hold from now on, return ErrClosed. A waiter
+// for a lock that wakes nobody returns it at its next attempt. The Transport stays open:
+// it is the caller's.
 func (c *Client) Close() {
 	c.close(ErrClosed)
 	c.loseAll()
@@ -89,7 +90,7 @@ func (c *Client) Close() {
 
 func (c *Client) isClosed() bool { return c.base.Err() != nil }
 
-// ID returns the client's part of its owner ids, a UUID.
+// ID returns the client's part of its owner ids: a UUID, or what WithID has set.
 func (c *Client) ID() string { return c.id }
 
 // eval runs a script under a time limit.

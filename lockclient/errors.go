@@ -11,25 +11,25 @@ import (
 // The errors that callers branch on, with errors.Is. Errors of a context that
 // ended stay errors of that context.
 var (
-	// ErrNotAcquired says that the lock was taken, and stayed so for as long
-	// as the caller wanted to wait.
+	// ErrNotAcquired says that the lock was taken, and stayed so for as long as the caller
+	// wanted to wait.
 	ErrNotAcquired = errors.New("lock not acquired")
 	// ErrLost says that a lock ended before it was unlocked: somebody else may
 	// hold it now. It is also the cause with which a Held's context ends.
 	ErrLost = errors.New("lock lost")
 	// ErrNotHeld says that a Held was used after its Unlock.
 	ErrNotHeld = errors.New("lock not held")
-	// ErrUnknown says that a request was sent and its outcome is not known. An
-	// acquisition is then given back in the background, and never reported as
-	// held; an Unlock is repeated in the background. Where it is a waiter's
-	// subscription, nothing was taken, and nothing is given back.
+	// ErrUnknown says that a request was sent and its outcome is not known. An acquisition
+	// is then given back in the background and never reported as held; an Unlock is repeated
+	// in the background (As names exceptions). If the request was a waiter's subscription,
+	// nothing was taken and nothing is given back.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrDeadlock says that the caller itself holds a lock that cannot be taken
-	// again, so that it would wait for ever.
+	// ErrDeadlock says that the caller itself holds a lock that cannot be taken again, so
+	// that it would wait for ever.
 	ErrDeadlock = errors.New("the caller holds the lock already")
-	// ErrReplication says that no replica has confirmed an acquisition, which
-	// was therefore given back, unless its owner may have others (see As); or another
-	// change, which stays.
+	// ErrReplication says that no replica has confirmed a change. An acquisition was
+	// therefore given back, unless its owner may have other holds (see As). Any other change
+	// stays.
 	ErrReplication = errors.New("no replica has confirmed the lock")
 	// ErrNoLatch says that a latch has no count in Redis: it was not set, has
 	// opened before, was deleted, or Redis lost it.
@@ -38,15 +38,16 @@ var (
 	ErrClosed = errors.New("lock client closed")
 )
 
-// QuorumError says why a quorum of a Redlock was not reached. It comes together
-// with ErrNotAcquired from an acquisition, with ErrUnknown from Extend and Unlock.
+// QuorumError says why a Redlock did not reach a quorum. It is wrapped together with
+// ErrNotAcquired in the error of an acquisition, and with ErrUnknown in that of Extend
+// and Unlock.
 type QuorumError struct {
 	Need  int          // masters needed: n/2+1
 	Got   int          // masters that agreed
 	Nodes []NodeResult // one for each client given to Redlock, in that order
 }
 
-// NodeResult is what one master of a quorum said.
+// NodeResult is what one master of a quorum answered.
 type NodeResult struct {
 	OK    bool  // it agreed
 	Taken bool  // it refused: the lock is not this caller's there
@@ -60,7 +61,7 @@ func said(agreed bool, err error) NodeResult {
 	return NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err}
 }
 
-// Error names the count and each failed node's reason.
+// Error gives the numbers of masters and the reason of each that did not agree.
 func (e *QuorumError) Error() string {
 	text := fmt.Sprintf("%d of %d masters agreed, %d needed", e.Got, len(e.Nodes), e.Need)
 	for i, n := range e.Nodes {

@@ -23,18 +23,19 @@ var (
 	fairForce316   = embedded("fair_force_316")
 )
 
-// Fair names Redisson's fair lock (RFairLock): a Mutex whose waiters queue in
-// Redis, so that they come in the order in which they asked, whichever process
-// they are in. Each waiter has a channel of its own.
+// Fair names Redisson's fair lock (RFairLock): a Mutex whose waiters queue in Redis, so
+// that they are served in the order in which they asked, whichever process they are in.
+// Each waiter has a channel of its own. TryLock without Wait does not queue.
 //
-// A waiter that gives up leaves the queue. One that died keeps its place until
-// its deadline and holds up those behind it, see WithFairWait; with Wait the
-// limit of the wait stands in for that setting. Deadlines are in Unix time by
-// the waiters' own clocks, so a clock that is wrong by more than that may cost
-// a waiter its place, never exclusion. Who asks again, as each does who waits,
-// moves its deadline on; Redisson's waiters do not, and lose their order where
-// somebody waits without a break for longer than that setting and a lease
-// together. TryLock without Wait does not queue.
+// A waiter that gives up leaves the queue. A waiter that died keeps its place until its
+// deadline and holds up those behind it; see WithFairWait. If it was given Wait, the
+// limit of its wait stands in for that setting. Deadlines are in Unix time by the
+// waiters' own clocks, so a clock that is wrong by more than that setting may cost a
+// waiter its place, never exclusion.
+//
+// Each waiter asks again from time to time, which moves its deadline on. Redisson's
+// waiters do not, and lose their order where somebody waits without a break for longer
+// than that setting and a lease together.
 func (c *Client) Fair(key string) *Lock {
 	return c.fair(key, false)
 }

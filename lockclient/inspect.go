@@ -17,12 +17,12 @@ type inspected interface {
 	forceUnlock(ctx context.Context) (freed bool, err error)
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked reports whether anybody holds the lock.
 //
-// It and the methods below ask the server once, so the answer may be outdated
-// when it comes; to guard work, hold the lock. Their errors are ErrUnknown, one
-// that wraps ErrNotSent, a *ServerError, and errors.ErrUnsupported for a lock
-// that lives on several servers or keys.
+// IsLocked, HeldBy, HoldCount, TTL and ForceUnlock ask the server once, so the answer may
+// be outdated when it comes; to guard work, hold the lock. Their errors are ErrUnknown,
+// one that wraps ErrNotSent, a *ServerError, and errors.ErrUnsupported for a lock that
+// lives on several servers or keys.
 func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 	err = l.inspect("is locked", func(k inspected) error {
 		locked, err = k.isLocked(ctx)
@@ -31,14 +31,15 @@ func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 	return locked, err
 }
 
-// HeldBy tells whether owner, as Held.Owner or As has it, holds the lock.
+// HeldBy reports whether an owner holds the lock: a name from Held.Owner, or one given to
+// As. Errors are those of IsLocked.
 func (l *Lock) HeldBy(ctx context.Context, owner string) (bool, error) {
 	n, err := l.HoldCount(ctx, owner)
 	return n > 0, err
 }
 
-// HoldCount returns how many times owner, as Held.Owner or As has it, holds the
-// lock, 0 for not at all.
+// HoldCount returns how many times an owner holds the lock, 0 for not at all. The owner
+// is a name from Held.Owner, or one given to As. Errors are those of IsLocked.
 func (l *Lock) HoldCount(ctx context.Context, owner string) (count int64, err error) {
 	err = l.inspect("hold count", func(k inspected) error {
 		count, err = k.holdCount(ctx, l.ownerNamed(owner))
@@ -47,8 +48,8 @@ func (l *Lock) HoldCount(ctx context.Context, owner string) (count int64, err er
 	return count, err
 }
 
-// TTL returns how long the lock stays if nobody renews it, at most 73 years; ok is
-// false if it is free or has no TTL. Resolution is 1 ms.
+// TTL returns how long the lock stays if nobody renews it, in whole milliseconds and at
+// most 73 years; ok is false if it is free or has no TTL. Errors are those of IsLocked.
 func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error) {
 	err = l.inspect("ttl", func(inspected) error {
 		n, err := l.client.integer(ctx, l.key, "PTTL", l.key)
@@ -61,11 +62,13 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 	return left, ok, err
 }
 
-// ForceUnlock frees the lock whoever holds it, and wakes a waiter where the kind
-// does; freed is false if it was free already. Holders learn of it at their
-// next renewal, those of this Client at once; another one's that has a fixed lease
-// only when it extends or unlocks, or when that has ended. After ErrUnknown, which
-// leaves open whether the lock was freed or yet will be, those of this Client learn so, too.
+// ForceUnlock frees the lock whoever holds it, and wakes a waiter if its kind wakes
+// waiters; freed is false if it was free already. Errors are those of IsLocked.
+//
+// Holders of this Client learn of it at once. Those of other clients learn of it at their
+// next renewal or, with a fixed lease, when they extend or unlock, or when the lease has
+// ended. After ErrUnknown, which leaves open whether the lock was freed or yet will be,
+// the holders of this Client learn of it in that way too.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	ended := l.client.holdsOf(l) // a waiter may have the lock before the reply is here
 	err = l.inspect("force unlock", func(k inspected) error {

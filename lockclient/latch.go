@@ -20,33 +20,33 @@ var (
 	latchDelete    = embedded("latch_delete")
 )
 
-// Latch names Redisson's count-down latch (RCountDownLatch): a count at key,
-// which is gone when the latch is open. It is safe for concurrent use.
+// Latch names Redisson's count-down latch (RCountDownLatch): a count at key, which is
+// gone when the latch is open. It is safe for concurrent use.
 //
-// A key that is missing is an open latch to Redisson, and so it must be to Wait,
-// or a latch could not be found open. But a count that was never set, or that a
-// failover lost, opens it too. Where that must not be, wait for Strict.
+// To Redisson a missing key is an open latch, and so it must be to Wait, or a latch could
+// not be found open. But then a count that was never set, or that a failover lost, opens
+// it too. Where that must not happen, use Strict.
 type Latch struct {
 	client *Client
 	key    string
 	strict bool
 }
 
-// Latch names a count-down latch.
+// Latch names a count-down latch. It sends nothing.
 func (c *Client) Latch(key string) *Latch { return &Latch{client: c, key: key} }
 
-// Strict returns the same latch, for which Wait takes nothing but the opening
-// message for an opening. It must be set before Wait is called; Wait returns
-// ErrNoLatch where a plain one takes a missing count for an open latch, also if
-// the message has merely got lost.
+// Strict returns the same latch with a Wait that returns nil only after the message that
+// the latch has opened. So the count must be set before Wait is called, and Wait must be
+// called before the latch opens. Where a plain Wait takes a missing count for an open
+// latch, a strict one returns ErrNoLatch, even if only the message was lost.
 func (l *Latch) Strict() *Latch { return &Latch{client: l.client, key: l.key, strict: true} }
 
 // Key returns the latch's name.
 func (l *Latch) Key() string { return l.key }
 
-// TrySetCount sets the count to n, at least 1, unless the latch has one: set is
-// false then. Errors are ErrUnknown, ErrReplication (it is set, but no replica
-// has confirmed that), one that wraps ErrNotSent, and a *ServerError.
+// TrySetCount sets the count to n, at least 1, unless the latch has a count: set is false
+// then. Errors are ErrUnknown, ErrReplication (it is set, but no replica has confirmed
+// that), one that wraps ErrNotSent, and a *ServerError.
 func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) {
 	if n < 1 {
 		return false, opError("set count", l.key, fmt.Errorf("count %d", n))
@@ -55,11 +55,11 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) 
 	return done == 1, opError("set count", l.key, err)
 }
 
-// CountDown counts down by one, and returns the count that is left; at 0 the
-// latch opens. The error is ErrNoLatch if there was no count. After ErrUnknown it may
-// have counted, after ErrReplication it has, but no replica has confirmed that: it is
-// repeated in the background for ten minutes, and counts once, as each request leaves a
-// record (Redisson's do not). Other errors are those of TrySetCount.
+// CountDown counts down by one and returns the count that is left; at 0 the latch opens.
+// The error is ErrNoLatch if there was no count; others are those of TrySetCount. After
+// ErrUnknown it may have counted; after ErrReplication it has, but no replica has
+// confirmed that. In both cases it is repeated in the background for ten minutes, and
+// counts once, because each request leaves a record (Redisson's do not).
 func (l *Latch) CountDown(ctx context.Context) (left int64, err error) {
 	record := l.client.record(l.key)
 	left, err = l.countDown(ctx, record)
@@ -87,26 +87,27 @@ func (l *Latch) countDown(ctx context.Context, record string) (left int64, err e
 	return left, err
 }
 
-// Count returns the count, 0 if there is none.
+// Count returns the count, 0 if there is none. Errors are those of TrySetCount, except
+// ErrReplication.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	n, err := l.client.integer(ctx, l.key, "GET", l.key)
 	return n, opError("count", l.key, err)
 }
 
-// Delete deletes the latch, which does not open it: those who wait get ErrNoLatch
-// when WithTimeout has passed, in Redisson they wait on. deleted is false if there was
-// no count.
-// Errors are those of TrySetCount.
+// Delete deletes the latch, which does not open it: those who wait get ErrNoLatch when
+// WithTimeout has passed. (In Redisson they wait on.) deleted is false if there was no
+// count. Errors are those of TrySetCount.
 func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 	done, err := l.change(ctx, latchDelete, latchCounted)
 	return done == 1, opError("delete", l.key, err)
 }
 
-// Wait waits until the latch is open, or ctx ends (its error). It is woken by
-// pub/sub, and looks again after WithPoll. The error is ErrNoLatch if the latch
-// is deleted meanwhile, and as Strict says; a latch that is set again and opened is
-// told from that by its message, which may take WithTimeout. Other errors are ErrUnknown, ErrClosed,
-// one that wraps ErrNotSent, and a *ServerError; Wait may be called again.
+// Wait waits until the latch is open, or ctx ends (its error). It is woken by pub/sub,
+// and looks again after WithPoll. The error is ErrNoLatch if the latch is deleted
+// meanwhile, and where Strict says so. A latch that was set again and then opened is told
+// from a deleted one by its message, which may take WithTimeout. Other errors are
+// ErrUnknown, ErrClosed, one that wraps ErrNotSent, and a *ServerError; after these Wait
+// may be called again.
 func (l *Latch) Wait(ctx context.Context) error {
 	c, w := l.client, &latchWait{latch: l, missed: -1}
 	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, client: c, asker: w}

@@ -9,24 +9,26 @@ import (
 	"time"
 )
 
-// Multi names the lock that is held while all of the given locks are, each in
-// its own protocol: of any kind, on any keys and servers. It is Redisson's
-// RedissonMultiLock, and sends nothing of its own. Its Key is its members'
-// names, joined by commas; its state can be asked of its members alone. It
-// panics without locks, and if one is nil.
+// Multi names the lock that is held while all of the given locks are. These may be of any
+// kind, on any keys and servers, and each speaks its own protocol: Multi sends nothing of
+// its own. It is Redisson's RedissonMultiLock. Its Key is its members' names, joined by
+// commas. Its state cannot be asked for; ask its members. It panics without locks, and if
+// one is nil.
 //
-// The members are taken in the order of their names, so that two Multis do not
-// block each other. A Multi waits for one member at a time, and while it does
-// it holds no other: if a member stays taken for longer than a moment, all are
-// given back, and the next round begins with that member. The moment is drawn
-// at random from 50 ms to 250 ms, so that programs that take the same locks in
-// other orders, as Redisson does, do not keep refusing each other.
+// The members are taken in the order of their names, so that two Multis do not block each
+// other. A Multi waits for one member at a time, and while it does it holds no other: if
+// a member stays taken for longer than a moment, all are given back, and the next round
+// begins with that member. The moment is drawn at random from 50 ms to 250 ms, so that
+// programs that take the same locks in other orders, as Redisson does, do not keep
+// refusing each other.
 //
-// The options hold for each member, and observers hear of each as of the whole.
-// As names the owner of all. A Lease counts from the first member on, and
-// waiting for the others may use up a quarter of it. The loss of one member is
-// the loss of the whole: its Held is told, the watchdog renews the others no
-// longer, and Unlock gives them back. Before all are taken, Lock returns ErrLost.
+// Options apply to each member, and observers hear of each member as well as of the
+// whole. As names the owner of all members. A Lease counts from the first member on, and
+// waiting for the others may use up a quarter of it.
+//
+// The loss of one member is the loss of the whole: its Held is told, the watchdog stops
+// renewing the others, and Unlock gives them back. If that happens before all are taken,
+// Lock returns ErrLost.
 func Multi(locks ...*Lock) *Lock {
 	if len(locks) == 0 {
 		panic("lockclient: a Multi has no locks: give it those that it is to hold together")

@@ -23,16 +23,16 @@ var (
 	mutexForce316   = embedded("mutex_force_316")
 )
 
-// Mutex names Redisson's reentrant lock (RLock): a hash of owner to hold count
-// at key, unfair, its waiters woken by pub/sub and by TTL.
+// Mutex names Redisson's reentrant lock (RLock): a hash of owner to hold count at key. It
+// is unfair, and its waiters are woken by pub/sub and by TTL.
 func (c *Client) Mutex(key string) *Lock {
 	return c.hashLock(key, mutex{c, key})
 }
 
-// Fenced names Redisson's fenced lock (RFencedLock): a Mutex whose every
-// acquisition draws a larger token, see Held.Token. A resource that refuses a
-// token smaller than the largest it has seen is safe from a holder that does
-// not know yet that its lease has ended. A Mutex of the same key excludes it.
+// Fenced names Redisson's fenced lock (RFencedLock): a Mutex of which every acquisition
+// draws a larger token, see Held.Token. A resource that refuses any token smaller than
+// the largest it has seen is safe from a holder that does not know yet that its lease has
+// ended. A Mutex of the same key excludes it.
 func (c *Client) Fenced(key string) *Lock {
 	return c.hashLock(key, fenced{mutex{c, key}})
 }

@@ -7,15 +7,15 @@ const heldAlready = "NON_REENTRANT_REACQUIRE"
 // Constant after initialisation.
 var nonReentrantAcquire = embedded("nonreentrant_acquire")
 
-// NonReentrant names Redisson's non-reentrant lock (since 4.4.0): a Mutex that
-// its holder cannot take again. Trying to, from the holder's context or with
-// its owner's name, is ErrDeadlock.
+// NonReentrant names Redisson's non-reentrant lock (since 4.4.0): a Mutex that its holder
+// cannot take again. An attempt to, from the holder's context or with its owner's name,
+// returns ErrDeadlock.
 func (c *Client) NonReentrant(key string) *Lock {
 	return c.hashLock(key, nonReentrant{mutex{c, key}})
 }
 
-// NonReentrantFair names Redisson's non-reentrant fair lock (since 4.4.0): Fair
-// in the way it waits, NonReentrant otherwise.
+// NonReentrantFair names Redisson's non-reentrant fair lock (since 4.4.0). It waits as
+// Fair does, and is otherwise as NonReentrant.
 func (c *Client) NonReentrantFair(key string) *Lock {
 	return c.fair(key, true)
 }

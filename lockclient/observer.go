@@ -2,7 +2,7 @@ package lockclient
 
 import "time"
 
-// EventKind says what an Event tells.
+// EventKind says what an Event is about.
 type EventKind uint8
 
 // The kinds of Event.
@@ -13,10 +13,10 @@ const (
 	Unrenewed                      // a renewal got no answer, or no replica has it; it is tried again a period later: Err
 	Released                       // an Unlock ended: Held, Err if it failed
 	Lost                           // the lock ended by itself: Held
-	// GivenBack tells that what an Unlock failed to give back, or an acquisition
-	// of unknown outcome may have taken, was given back in the background, or that
-	// a CountDown of unknown outcome, or that no replica had, has counted; with Err
-	// that was given up, or refused for good, and what has a lease ends with it.
+	// GivenBack says that background work has ended: what an Unlock failed to give back, or
+	// what an acquisition of unknown outcome may have taken, was given back; or a CountDown
+	// of unknown outcome, or that no replica had, has counted. With Err it was given up or
+	// refused for good; what has a lease then ends with it.
 	GivenBack
 )
 
@@ -41,14 +41,15 @@ func (k EventKind) String() string {
 	return "unknown"
 }
 
-// Event is something that happened to a lock of a Client. WithObserver receives
-// them; fields that the kind does not name are zero.
+// Event is something that happened to a lock of a Client. WithObserver receives them.
+// Fields that the comment of the kind does not name, other than Kind, Key and Owner, are
+// zero.
 type Event struct {
 	Kind     EventKind
 	Key      string        // the lock
 	Owner    string        // the owner on the wire
 	Wait     time.Duration // from the call to its return
-	Attempts int           // acquire scripts sent, or quorums asked; 0 if none was
-	Held     time.Duration // from the grant to now
+	Attempts int           // acquire scripts sent, or quorums asked; 0: none
+	Held     time.Duration // from the grant to the event
 	Err      error
 }

@@ -15,62 +15,64 @@ const (
 // Option configures a Client.
 type Option func(*Client)
 
-// WithWatchdog sets the lease, at least 1 ms, of locks taken without Lease.
-// The watchdog renews it every third of it. Who waits for a lock looks again after so
-// long at the latest, whatever the lease of its holder. The default is DefaultWatchdog.
+// WithWatchdog sets the lease, at least 1 ms, of locks taken without Lease. The watchdog
+// renews such a lock each time a third of the lease has passed. A waiter for any lock
+// looks again after that lease at the latest, whatever the lease of its holder. The
+// default is DefaultWatchdog.
 func WithWatchdog(lease time.Duration) Option {
 	return func(c *Client) { c.watchdog = wholeMillis(lease) }
 }
 
-// WithTimeout limits each request to Redis, at least 1 ms. When it passes, the outcome of the
-// request is unknown. For so long also a request to take something, or to give
-// it back, is repeated that a cluster refuses (MOVED, ASK, TRYAGAIN, CLUSTERDOWN),
-// as it does while a slot moves; not beyond the time given with Wait. The default
-// is DefaultTimeout.
+// WithTimeout limits each request to Redis, at least 1 ms. When it passes, the outcome of
+// the request is unknown. The default is DefaultTimeout.
+//
+// It also limits repetition: a request to take something, or to give it back, is repeated
+// for so long if a cluster refuses it (MOVED, ASK, TRYAGAIN, CLUSTERDOWN), as it does
+// while a slot moves. It is not repeated beyond the time given with Wait.
 func WithTimeout(d time.Duration) Option {
 	return func(c *Client) { c.timeout = min(wholeMillis(d), noEnd/8) }
 }
 
-// WithFairWait sets how much longer than the waiter before it a waiter in a fair
-// queue keeps its place without asking again: so long a waiter that died holds
-// up the others. One that lives asks after half of that at the latest, and comes
-// last only if its place is gone all the same. Redisson calls it
+// WithFairWait sets how long a waiter in a fair queue keeps its place without asking
+// again, beyond the time of the waiter before it. So long does a waiter that died hold up
+// the others. A waiter that lives asks again after half of that at the latest; only if
+// its place is gone all the same does it go to the end of the queue. Redisson calls it
 // fairLockWaitTimeout. The default is DefaultFairWait.
 func WithFairWait(d time.Duration) Option {
 	return func(c *Client) { c.fairWait = wholeMillis(d) }
 }
 
-// WithPoll sets how often those who wait for a semaphore, for a latch or to read
-// look again without having been woken. Redisson never does, so a message that
-// is lost, or never sent, may leave it waiting for ever; here that costs d. The
-// default is DefaultPoll.
+// WithPoll sets how often waiters for a semaphore, for a latch or to read look again
+// without having been woken, at least 1 ms. Redisson never does, so a message that is
+// lost, or never sent, may leave it waiting for ever; here that costs d. The default is
+// DefaultPoll.
 func WithPoll(d time.Duration) Option { return func(c *Client) { c.poll = wholeMillis(d) } }
 
 // WithBackoff sets how the waiters of a Spin pause. The default is DefaultBackoff.
 func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b.sound() } }
 
-// WithObserver has f told of every Event of this Client, in the course of the
-// operation and on whatever task it happens: f should return soon, and must not
-// panic, or who asked for a lock would not get what is granted then, and renewed.
+// WithObserver makes the Client call f with each Event, in the course of the operation
+// and on whatever task it happens, so f may be called concurrently. f should return soon.
+// It must not panic: the caller would not get a lock that was just granted and goes on
+// being renewed.
 func WithObserver(f func(Event)) Option { return func(c *Client) { c.observer = f } }
 
 // WithID sets the client's part of its owner ids, in place of a random UUID.
 // Two clients of one Redis must never share it. It is meant for tests.
 func WithID(id string) Option { return func(c *Client) { c.id = id } }
 
-// WithPublish says which kind of pub/sub carries wake-ups.
+// WithPublish sets which kind of pub/sub carries wake-ups. The default is PublishAuto.
 func WithPublish(mode PublishMode) Option { return func(c *Client) { c.publish = mode } }
 
-// Compat316 has the Client speak the protocol of Redisson 3.11 to 3.16 in place
-// of the current one, for keys that it shares with such programs. Bodies of
-// locks are the same in both, but 3.16 wakes with PUBLISH alone, whatever
-// WithPublish says, keeps no record of an unlock, and names permits by text.
-// Without that record an Unlock of unknown outcome is repeated only when nothing
-// else can be in its owner's name, see As.
+// Compat316 makes the Client speak the protocol of Redisson 3.11 to 3.16 in place of the
+// current one, for keys that it shares with such programs. In both protocols locks look
+// the same in Redis. But 3.16 wakes with PUBLISH alone, whatever WithPublish says, keeps
+// no record of an unlock, and names permits by text. Without that record an Unlock of
+// unknown outcome is repeated only if nothing else can be in its owner's name; see As.
 func Compat316() Option { return func(c *Client) { c.compat316 = true } }
 
-// PublishMode is the kind of pub/sub that carries wake-ups. All clients of a
-// lock must agree on it, or they wake each other only by TTL.
+// PublishMode is the kind of pub/sub that carries wake-ups. All clients of a lock must
+// use the same; otherwise they wake each other only by TTL.
 type PublishMode uint8
 
 // The publish modes.
@@ -93,9 +95,9 @@ type lockOptions struct {
 	nodeTimeout time.Duration // 0: a twentieth of the lease
 }
 
-// Lease fixes the lease: the lock ends after d, rounded down to milliseconds
-// but at least 1 ms, and the watchdog leaves it alone. Zero or less means no
-// fixed lease. A Redlock and a Simple always have one, DefaultRedlock and
+// Lease fixes the lease: the lock ends after d, rounded down to whole milliseconds but at
+// least 1 ms, and the watchdog does not renew it. With d zero or less the lease is not
+// fixed. A Redlock and a Simple always have a fixed lease: DefaultRedlock and
 // DefaultSimple without this option.
 func Lease(d time.Duration) LockOption {
 	return func(o *lockOptions) {
@@ -106,33 +108,38 @@ func Lease(d time.Duration) LockOption {
 	}
 }
 
-// Wait limits the wait to d, zero meaning one attempt, after which the error is
-// ErrNotAcquired. Without it, Lock waits until its context ends and TryLock
+// Wait limits the wait to d; zero or less means one attempt. After that the error is
+// ErrNotAcquired. Without this option Lock waits until its context ends, and TryLock
 // makes one attempt.
 func Wait(d time.Duration) LockOption {
 	return func(o *lockOptions) { o.wait = max(0, min(d, noEnd)) }
 }
 
-// As names the owner on the wire instead of drawing a fresh one: the lock is
-// re-entered if that owner holds it. Redisson's owners are "uuid:thread". An
-// owner must belong to one Client at a time, or its hold count is nobody's.
+// As names the owner on the wire, in place of a fresh one: the lock is re-entered if that
+// owner holds it. Redisson's owners are "uuid:thread". An owner must belong to one Client
+// at a time; otherwise its hold count means nothing.
 //
-// What is asked for in the name of one owner at the same time is asked for one after the
-// other: a turn is waited for as long as Wait says, but at least as long as a request may
-// take. Who gives up waiting for a fair lock leaves the queue before Lock returns. An
-// acquisition by a named owner of unknown outcome, or that no replica has
-// confirmed, is not cleaned up, as the hold may be an older one: the lock may stay taken
-// until its lease ends. An Unlock that failed is repeated until shortly before the lease
-// would have ended, so that it cannot end a later hold of that name; when the owner takes
-// the lock again before, the new hold's last Unlock settles it. After an Unlock of unknown
-// outcome, which would end a hold of that name if it came later, the next one begins when
-// WithTimeout has passed. Under Compat316 that goes for an
-// Unlock that was not executed; after ErrUnknown, and of a Simple after any
-// error, only the lease ends it.
+// Requests in the name of one owner are sent one after the other. Each waits for its turn
+// as long as Wait says, but at least as long as a request may take. A waiter for a fair
+// lock that gives up leaves the queue before Lock returns.
+//
+// After an error less is done in the background than for a fresh owner, since the name
+// may stand for another hold:
+//
+//   - An acquisition of unknown outcome, or that no replica has confirmed, is not given
+//     back, as the hold may be an older one. The lock may stay taken until its lease
+//     ends.
+//   - An Unlock that failed is repeated until shortly before the lease would have ended,
+//     so that it cannot end a later hold of that name. If the owner takes the lock again
+//     before that, the new hold's last Unlock settles it.
+//   - An Unlock of unknown outcome would end a later hold of that name if it came late.
+//     So the next hold begins only when WithTimeout has passed.
+//   - Under Compat316 an Unlock is repeated only if it was not executed; after ErrUnknown
+//     only the lease ends the hold. For a Simple only the lease ends it after any error.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
-// NodeTimeout limits each request that a Redlock makes to one master. The
-// default is a twentieth of the lease. Other locks ignore it.
+// NodeTimeout limits each request that a Redlock makes to one master. With d zero or
+// less, the default, it is a twentieth of the lease. Other locks ignore it.
 func NodeTimeout(d time.Duration) LockOption {
 	return func(o *lockOptions) { o.nodeTimeout = min(d, noEnd) }
 }

@@ -29,20 +29,20 @@ var (
 )
 
 // PermitSemaphore names Redisson's semaphore of permits that expire
-// (RPermitExpirableSemaphore): the number of free permits at key, and beside it
-// the id and deadline of each that is taken. A permit that is not given back
-// comes back when its lease ends. It is safe for concurrent use.
+// (RPermitExpirableSemaphore): the number of free permits at key, and beside it the id
+// and deadline of each permit that is taken. A permit that is not given back comes back
+// when its lease ends. It is safe for concurrent use.
 //
-// Deadlines are dates of the client that takes the permit, and each client
-// compares them with its own: a client whose clock is ahead by more than a
-// lease takes permits that others still have. Clients of Redisson 3.16 and
-// later ones do not understand each other's ids; see Compat316.
+// Deadlines are dates by the clock of the client that takes the permit, and each client
+// compares them with its own clock. So a client whose clock is ahead by more than a lease
+// takes permits that others still have. Clients of Redisson 3.16 and of later versions do
+// not understand each other's ids; see Compat316.
 type PermitSemaphore struct {
 	client *Client
 	key    string
 }
 
-// PermitSemaphore names a semaphore of permits that expire.
+// PermitSemaphore names a semaphore of permits that expire. It sends nothing.
 func (c *Client) PermitSemaphore(key string) *PermitSemaphore {
 	return &PermitSemaphore{client: c, key: key}
 }
@@ -50,61 +50,64 @@ func (c *Client) PermitSemaphore(key string) *PermitSemaphore {
 // Key returns the semaphore's name.
 func (s *PermitSemaphore) Key() string { return s.key }
 
-// Permit names any one permit as a Lock: what it gives is a permit, its
-// Held.Owner the permit's id in hexadecimal, and Unlock gives it back. Without
-// Lease the watchdog renews it, which Redisson does not offer. As and re-entry
-// mean nothing: each acquisition takes another permit.
+// Permit names any one permit as a Lock: an acquisition takes a permit, Held.Owner is the
+// permit's id in hexadecimal, and Unlock gives it back. Without Lease the watchdog renews
+// it, which Redisson does not offer. As is ignored and there is no re-entry: each
+// acquisition takes another permit.
 func (s *PermitSemaphore) Permit() *Lock {
 	return &Lock{client: s.client, key: s.key, space: permitSpace, plural: true, kind: permits{s}}
 }
 
-// Acquire takes one permit for the time of lease, see Lease, and waits as
-// Lock.Lock does, with its errors.
+// Acquire takes one permit for the time of lease, as the option Lease would set it. It
+// waits as Lock.Lock does, and has its errors.
 func (s *PermitSemaphore) Acquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
 	return s.Permit().Lock(ctx, append(slices.Clip(opts), Lease(lease))...)
 }
 
-// TryAcquire takes one permit for the time of lease if one is free, or becomes
-// so within the time given with Wait; otherwise it returns ErrNotAcquired.
+// TryAcquire takes one permit for the time of lease if one is free, or becomes free
+// within the time given with Wait; otherwise it returns ErrNotAcquired. Other errors are
+// those of Lock.Lock.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, opts ...LockOption) (*Held, error) {
 	return s.Permit().TryLock(ctx, append(slices.Clip(opts), Lease(lease))...)
 }
 
-// TrySetPermits makes the semaphore with n free permits, unless it exists: set
-// is false then. It must be made once before permits can be taken.
+// TrySetPermits makes the semaphore with n free permits, unless it exists: set is false
+// then. It must be called once before permits can be taken.
 //
-// It and the methods below return ErrUnknown if no reply came, and repeat
-// nothing; ErrReplication if they have succeeded but no replica has confirmed
-// it; and an error that wraps ErrNotSent or a *ServerError.
+// TrySetPermits, SetPermits, AddPermits, Available and Acquired return ErrUnknown if no
+// reply came, and repeat nothing; otherwise an error that wraps ErrNotSent, or a
+// *ServerError. The first three return ErrReplication if they have succeeded but no
+// replica has confirmed it.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
 	keys := []string{s.key, permitsChannel(s.key)}
 	done, err := s.client.changes(ctx, call{semaphoreSet, keys, s.client.announced(decimal(n))})
 	return done == 1, opError("set permits", s.key, err)
 }
 
-// SetPermits sets how many permits there are, free and taken together. If more
-// are taken, none is free until enough came back. It makes a semaphore that does
-// not exist.
+// SetPermits sets how many permits there are, free and taken together. If more are taken,
+// none is free until enough have come back. It makes a semaphore that does not exist.
+// Errors are those of TrySetPermits.
 func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	_, err := s.client.change(ctx, call{permitSet, s.keys(), s.client.announced(decimal(n))})
 	return opError("set permits", s.key, err)
 }
 
-// AddPermits adds n free permits, or takes them away if n is negative.
+// AddPermits adds n free permits, or takes permits away if n is negative. Errors are
+// those of TrySetPermits.
 func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	keys := []string{s.key, permitsChannel(s.key)}
 	_, err := s.client.change(ctx, call{permitAdd, keys, s.client.announced(decimal(n))})
 	return opError("add permits", s.key, err)
 }
 
-// Available returns how many permits are free; less than none if more are taken
-// than there should be.
+// Available returns how many permits are free. It is below zero if more are taken than
+// there should be. Errors are those of TrySetPermits.
 func (s *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	free, _, err := s.count(ctx)
 	return free, opError("available", s.key, err)
 }
 
-// Acquired returns how many permits are taken.
+// Acquired returns how many permits are taken. Errors are those of TrySetPermits.
 func (s *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 	_, taken, err := s.count(ctx)
 	return taken, opError("acquired", s.key, err)

@@ -37,42 +37,43 @@ func readName316(h *hold) (keys, args []string) {
 	return []string{h.key, timersPrefix(h.key)}, []string{h.owner}
 }
 
-// RWLock names a lock that many readers or one writer hold. Its sides are locks
-// of their own, with holds and leases of their own.
+// RWLock names a lock that many readers or one writer hold. Its two sides, R and W, are
+// locks with holds and leases of their own. It is safe for concurrent use.
 type RWLock struct {
 	client *Client
 	key    string
 }
 
-// RW names Redisson's read-write lock (RReadWriteLock): a hash at key of mode and
-// of owner to hold count, and for each hold of a reader a timer of its own, so
-// that a reader that died is gone after its lease whatever the others do.
+// RW names Redisson's read-write lock (RReadWriteLock): a hash at key, of its mode and of
+// owner to hold count, and a timer for each hold of a reader, so that a reader that died
+// is gone after its lease whatever the others do. The lock is unfair: readers that
+// overlap without end keep writers waiting.
 //
-// A holder of the write side that takes the read side with its Held.Context, or
-// with Held.In, holds both, and reads on when it unlocks the write side; other
-// waiting readers then join, those of Go at once, or after WithPoll if a Java
-// program wrote. All that read inside one write have its owner on the wire, with
-// what As says of owners that are named. The reverse is impossible: a reader that asks for the write side
-// with the context of its hold would wait for itself, and gets ErrDeadlock at
-// once. The lock is unfair, and readers that overlap without end keep writers
-// waiting.
+// A holder of the write side may take the read side with its Held.Context or Held.In. It
+// then holds both, and reads on when it unlocks the write side. Other waiting readers
+// then join: those of Go at once, or after WithPoll if a Java program wrote. All who read
+// inside one write have its owner on the wire, and what As says of named owners is true
+// of them.
 //
-// A reader whose lease is longer than Redisson's watchdog timeout is safe only
-// among Go programs: a renewal by a Java reader cuts the lock's life to its own.
+// The reverse is impossible: a reader that asks for the write side with the context of
+// its hold would wait for itself, and gets ErrDeadlock at once.
+//
+// A reader whose lease is longer than Redisson's watchdog timeout is safe only among Go
+// programs: a renewal by a Java reader cuts the lock's life to its own.
 func (c *Client) RW(key string) RWLock { return RWLock{c, key} }
 
 // Key returns the lock's name.
 func (l RWLock) Key() string { return l.key }
 
-// R names the read side: many hold it at a time, while nobody else writes.
+// R names the read side: many may hold it at a time, while nobody else writes.
 func (l RWLock) R() *Lock {
 	k := &readSide{hashLock{client: l.client, key: l.key, steady: true, dialect: readDialect{l.dialect()}}}
 	return &Lock{client: l.client, key: l.key, kind: k}
 }
 
-// W names the write side: one owner holds it, while nobody else reads. On the
-// wire its owners end in ":write", as Redisson's do. Who names an owner, with As
-// or HoldCount, may write that or not, on either side: it is the same owner.
+// W names the write side: one owner holds it, while nobody else reads. On the wire its
+// owners end in ":write", as Redisson's do. An owner named with As, HoldCount or HeldBy
+// is the same with that ending and without, on either side.
 func (l RWLock) W() *Lock {
 	k := &writeSide{hashLock{client: l.client, key: l.key, dialect: writeDialect{l.dialect()}}}
 	return &Lock{client: l.client, key: l.key, space: writeSpace, kind: k}

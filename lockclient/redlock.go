@@ -11,31 +11,31 @@ import (
 // errTooLate says why a quorum that agreed is of no use.
 var errTooLate = errors.New("asking the masters took longer than the lease lasts")
 
-// Redlock names the lock that the Redis documentation specifies in "Distributed
-// Locks with Redis": a random value at key, on a majority of independent
-// masters, with a validity of lease - elapsed - drift. It panics without clients, if one is
-// nil, and if one is there twice: a majority could be one master.
+// Redlock names the lock that the Redis documentation specifies in "Distributed Locks
+// with Redis": a random value at key, on a majority of independent masters, with a
+// validity of lease - elapsed - drift. It panics without clients, if one is nil, and if
+// one is there twice, since a majority could then be one master.
 //
-// All masters are asked at the same time. The call returns when n/2+1 of them
-// have agreed, or no longer can: a slow master costs nobody time, and what it
-// grants later joins the lock or is given back in the background. On failure
-// the lock is released everywhere and, if the caller waits, asked for again
-// after a random delay, with another value. So a lock that was just unlocked or
-// refused may look taken for as long as a late master needs.
+// All masters are asked at the same time. The call returns when n/2+1 of them have
+// agreed, or no longer can. So a slow master delays nobody; what it grants later joins
+// the lock or is given back in the background. On failure the lock is released everywhere
+// and, if the caller waits, asked for again after a random delay, with another value. So
+// a lock that was just unlocked or refused may look taken for as long as a late master
+// needs.
 //
-// The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a
-// majority. The lock is not reentrant, has no fencing token, and ignores As.
-// The first client's clock measures the lease. The error of a quorum that was not
-// reached wraps *QuorumError.
+// The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a majority. The
+// first client's clock measures it. The lock is not reentrant, has no fencing token, and
+// ignores As. The error of a quorum that was not reached wraps *QuorumError.
 func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
 
-// HashRedlock is Redlock with Redisson's hash at key, so that it contends with a
-// RedissonRedLock of locks of that name, and on each master with a Mutex. They
-// wake each other: its waiters listen to all masters that they reach, and ask
-// again when a majority may be free, by message or by TTL. When none is known,
-// and after an attempt that met another one, they do so after a random delay, as
-// those of a Redlock. Unlike RedissonRedLock it measures its validity, and never
-// renews on a minority.
+// HashRedlock is Redlock with Redisson's hash at key. So it contends with a
+// RedissonRedLock of locks of that name and, on each master, with a Mutex, and they wake
+// each other. Unlike RedissonRedLock it measures its validity, and never renews on a
+// minority.
+//
+// Its waiters listen to all masters that they reach, and ask again when a majority may be
+// free, by message or by TTL. If they know of no such time, or an attempt met another
+// one, they ask again after a random delay, as those of a Redlock do.
 func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
 
 func newRedlock(f form, key string, clients []*Client) *Lock {

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Runtime is where a Client gets time, waiting, identity and concurrency from:
-// the Go runtime in production ([System]), virtual time and coroutines in the
-// simulator. All of lockclient waits through it and through Transport alone.
+// Runtime is where a Client gets time, waiting, identity and concurrency from: the Go
+// runtime in production ([System]), virtual time and coroutines in the simulator. All of
+// lockclient waits only through it and through Transport. Its methods may be called
+// concurrently.
 type Runtime interface {
-	// Mono is a monotonic clock with any origin. Leases are measured with it.
+	// Mono is a monotonic clock with any origin. It measures leases.
 	Mono() time.Duration
-	// WallMillis is the date in Unix milliseconds. It may jump. Only what the
-	// wire demands uses it: fair queues and expirable permits.
+	// WallMillis is the date in Unix milliseconds. It may jump. It is used only where the
+	// protocol demands it: in fair queues and expirable permits.
 	WallMillis() int64
-	// Random fills p with random bytes: client identities, owner ids, jitter.
+	// Random fills p with random bytes, for client identities, owner ids and jitter.
 	Random(p []byte)
-	// Go runs f concurrently with its caller. f ends when its work is done:
-	// Runtime cannot stop it.
+	// Go runs f concurrently with its caller. f ends when its work is done; Runtime cannot
+	// stop it.
 	Go(f func())
 	// NewGate returns a closed gate.
 	NewGate() Gate
@@ -35,23 +36,23 @@ type Runtime interface {
 	Remaining(ctx context.Context) (left time.Duration, ok bool)
 }
 
-// Timer calls its function once its time has come. Its methods return at once and
-// call nothing, so that a mutex may be held that the function takes.
+// Timer calls its function once its time has come. Its methods return at once and do not
+// call the function themselves, so the caller may hold a mutex that the function takes.
 type Timer interface {
-	// Set has the function called at the given Mono time, in place of what was set before.
+	// Set has the function called at the given Mono time; it replaces an earlier Set.
 	Set(at time.Duration)
-	// Stop has it not called any more, unless that has begun.
+	// Stop prevents the call, unless it has begun.
 	Stop()
 }
 
-// Gate is a parking place for one waiter. It remembers at most one opening, so
-// that an Open before the Wait is not lost.
+// Gate is a parking place for one waiter. It remembers at most one opening, so that an
+// Open before the Wait is not lost.
 type Gate interface {
-	// Wait parks until the gate is opened (true), d has passed (false) or ctx
-	// ends (false and ctx's error). A negative d means no limit. Waiting
-	// closes the gate again.
+	// Wait parks until the gate is opened (true), d has passed (false), or ctx ends (false
+	// and ctx's error). A negative d means no limit. When Wait returns true, the gate is
+	// closed again.
 	Wait(ctx context.Context, d time.Duration) (opened bool, err error)
-	// Open lets the waiter through. It never blocks and may be called from
-	// anywhere, also by a Transport's deliver function.
+	// Open lets the waiter through. It never blocks and may be called from anywhere, also by
+	// a Transport's deliver function.
 	Open()
 }

@@ -25,19 +25,19 @@ func embedded(file string) *Script {
 	return NewScript(strings.ReplaceAll(file, "_", "-"), string(text))
 }
 
-// Shipped returns the script of scripts/FILE.lua, for programs that send it by
-// themselves, such as a model of another client of the same locks. It panics if
-// there is no such file.
+// Shipped returns the script of scripts/FILE.lua, for programs that send it themselves,
+// such as a model of another client of the same locks. It panics if there is no such
+// file.
 func Shipped(file string) *Script { return embedded(file) }
 
-// NewScript names a script and computes its SHA1.
+// NewScript returns a script with that name and text, and its SHA1.
 func NewScript(name, text string) *Script {
 	sum := sha1.Sum([]byte(text))
 	return &Script{Name: name, Text: text, SHA: hex.EncodeToString(sum[:])}
 }
 
-// ShippedNames are the files of all scripts, without their ending, in order:
-// "fair_acquire" and so on.
+// ShippedNames returns the names of the files of all scripts, without their ending, in
+// alphabetical order: "fair_acquire" and so on.
 func ShippedNames() []string {
 	entries, err := scriptFiles.ReadDir("scripts")
 	if err != nil {

@@ -17,42 +17,43 @@ var (
 	semaphoreDrain    = embedded("semaphore_drain")
 )
 
-// Semaphore names Redisson's semaphore (RSemaphore): the number of free permits
-// at key, unfair, its waiters woken by pub/sub and by looking again after
-// WithPoll. It is safe for concurrent use.
+// Semaphore names Redisson's semaphore (RSemaphore): the number of free permits at key.
+// It is unfair, and its waiters are woken by pub/sub and look again after WithPoll. It is
+// safe for concurrent use.
 //
-// Nothing in Redis says who has a permit, so the permits of a program that dies are
-// gone; AddPermits mends the number by hand. Those of a PermitSemaphore have names and
-// leases, and come back by themselves. But each request leaves a record of what it did,
-// which Redisson's do not: an acquisition whose reply was lost, or that no replica has
-// confirmed, is given back if it took something, and takes nothing if it comes later; a
-// release with either fate is repeated, and counts once. That is tried in the
-// background for ten minutes, while the program lives. A record is a small key with a
-// TTL, which ends three times WithTimeout after the answer: 9 s.
+// Nothing in Redis says who has a permit, so the permits of a program that dies are gone;
+// AddPermits can restore the number by hand. Permits of a PermitSemaphore have names and
+// leases, and come back by themselves.
+//
+// But each request leaves a record of what it did, which Redisson's do not. If the reply
+// of an acquisition was lost, or no replica has confirmed it, it is given back if it took
+// something, and takes nothing if it comes later. A release with either fate is repeated,
+// and counts once. That is tried in the background for ten minutes, while the program
+// lives. A record is a small key with a TTL, which ends three times WithTimeout after the
+// answer: 9 s by default.
 type Semaphore struct {
 	client *Client
 	key    string
 }
 
-// Semaphore names a semaphore.
+// Semaphore names a semaphore. It sends nothing.
 func (c *Client) Semaphore(key string) *Semaphore { return &Semaphore{client: c, key: key} }
 
 // Key returns the semaphore's name.
 func (s *Semaphore) Key() string { return s.key }
 
-// Acquire takes n permits together, 0 for none. It waits until so many are
-// free, ctx ends (its error), or the time given with Wait is over
-// (ErrNotAcquired); the other options mean nothing here. A request that is under
-// way when ctx ends is awaited, and what it took is returned. Other errors are
-// ErrUnknown, see Semaphore; ErrReplication; ErrClosed; one that wraps ErrNotSent;
-// and a *ServerError. A negative n is an error.
+// Acquire takes n permits together; 0 takes none, and a negative n is an error. It waits
+// until so many are free, ctx ends (its error), or the time given with Wait is over
+// (ErrNotAcquired); other options are ignored. If a request is under way when ctx ends,
+// its answer is awaited, and what it took is returned. Other errors are ErrUnknown and
+// ErrReplication, see Semaphore; ErrClosed; one that wraps ErrNotSent; and a
+// *ServerError.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) (*Permits, error) {
 	return s.take(ctx, n, -1, opts)
 }
 
-// TryAcquire takes n permits together if so many are free, or become so within
-// the time given with Wait; otherwise it returns ErrNotAcquired. All else is as
-// with Acquire.
+// TryAcquire takes n permits together if so many are free, or become free within the time
+// given with Wait; otherwise it returns ErrNotAcquired. All else is as with Acquire.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption) (*Permits, error) {
 	return s.take(ctx, n, 0, opts)
 }
@@ -64,25 +65,27 @@ func (s *Semaphore) Drain(ctx context.Context) (*Permits, error) {
 	return s.taken(n, opError("drain", s.key, err))
 }
 
-// TrySetPermits makes the semaphore with n free permits, unless it exists: set
-// is false then. It must be made once before permits can be taken. After
-// ErrReplication it is made, but no replica has confirmed that.
+// TrySetPermits makes the semaphore with n free permits, unless it exists: set is false
+// then. It must be called once before permits can be taken. After ErrReplication it is
+// made, but no replica has confirmed that. Other errors are ErrUnknown, one that wraps
+// ErrNotSent, and a *ServerError.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
 	done, err := s.client.changes(ctx, call{semaphoreSet, s.keys(), s.client.announced(decimal(n))})
 	return done == 1, opError("set permits", s.key, err)
 }
 
-// AddPermits adds n free permits, and makes the semaphore if it does not exist;
-// a negative n takes them away, below zero if need be. It returns how many are
-// free then. After ErrUnknown they may have been added; the call is not repeated.
-// After ErrReplication they have been, but no replica has confirmed that.
+// AddPermits adds n free permits, and makes the semaphore if it does not exist; a
+// negative n takes permits away, below zero if need be. It returns how many are free
+// then. After ErrUnknown they may have been added; the call is not repeated. After
+// ErrReplication they have been added, but no replica has confirmed that. Other errors
+// are one that wraps ErrNotSent, and a *ServerError.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) (free int64, err error) {
 	free, err = s.client.change(ctx, call{semaphoreAdd, s.keys(), s.client.announced(decimal(n))})
 	return free, opError("add permits", s.key, err)
 }
 
-// Available returns how many permits are free, 0 for a semaphore that does not
-// exist. It is below zero if more were taken away than there were.
+// Available returns how many permits are free, 0 for a semaphore that does not exist. It
+// is below zero if more were taken away than there were.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	n, err := s.client.integer(ctx, s.key, "GET", s.key)
 	return n, opError("available", s.key, err)
@@ -162,7 +165,8 @@ func (s *Semaphore) taken(n int64, err error) (*Permits, error) {
 	return &Permits{semaphore: s, n: n, since: s.client.rt.Mono()}, nil
 }
 
-// Permits are permits that were taken together. It is safe for concurrent use.
+// Permits are permits of a Semaphore that were taken together. It is safe for concurrent
+// use.
 type Permits struct {
 	semaphore *Semaphore
 	n         int64
@@ -173,14 +177,17 @@ type Permits struct {
 // Count returns how many permits these are.
 func (p *Permits) Count() int64 { return p.n }
 
-// Release gives all of them back. It sends its request even if ctx has ended,
-// and waits for the reply as long as any request may take. Errors are ErrNotHeld
-// at a second call; ErrLost if the semaphore does not exist any more, which is
-// then not made anew; ErrUnknown if no reply came; ErrReplication if they were given
-// back, but no replica has confirmed it. After these two, or when the request did not
-// reach Redis, or found it unable to run scripts or to write (MISCONF, OOM), or was
-// not let in (NOAUTH, WRONGPASS), it is repeated in the background for ten minutes; the
-// error tells why. Any other *ServerError is final.
+// Release gives all of them back. It sends its request even if ctx has ended, and waits
+// for the reply as long as any request may take. The errors:
+//
+//   - ErrNotHeld at a second call.
+//   - ErrLost if the semaphore no longer exists; it is not made anew.
+//   - ErrUnknown if no reply came, and ErrReplication if they were given back but no
+//     replica has confirmed it. It is then repeated in the background for ten minutes.
+//   - An error that says why the request was not executed: it did not reach Redis, or
+//     found it unable to run scripts or to write (MISCONF, OOM), or was not let in
+//     (NOAUTH, WRONGPASS). It is then repeated likewise.
+//   - Any other *ServerError is final.
 func (p *Permits) Release(ctx context.Context) error {
 	c, key := p.semaphore.client, p.semaphore.key
 	if !p.drop() {

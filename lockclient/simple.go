@@ -19,11 +19,11 @@ var (
 	plainRelease = embedded("plain_release")
 )
 
-// Simple names the lock that everyone starts with: SET key owner NX PX lease,
-// and a script that deletes the key if it still has that value. It is here as
-// the baseline: its lease is fixed (Lease, else DefaultSimple), it is not
-// reentrant, nobody is woken, and no replica is asked for confirmation. Redisson
-// has no such lock; redlock libraries with one master do the same.
+// Simple names the lock that everyone starts with: SET key owner NX PX lease, and a
+// script that deletes the key if it still has that value. It is here as the baseline. Its
+// lease is fixed (Lease, else DefaultSimple), it is not reentrant, nobody is woken, and
+// no replica is asked for confirmation. Redisson has no such lock; redlock libraries with
+// one master do the same.
 func (c *Client) Simple(key string) *Lock {
 	return &Lock{client: c, key: key, space: textSpace, kind: &simple{client: c, key: key}}
 }

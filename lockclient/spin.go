@@ -12,12 +12,13 @@ var (
 	spinForce      = embedded("spin_force")
 )
 
-// Backoff is how the waiters of a Spin pause between attempts: first for
-// Initial, at least 1 ms, then each time for Multiplier times as long, and a little
-// more at random, up to Max. With Max equal to Initial, or less, the pause is constant.
+// Backoff is how the waiters of a Spin pause between attempts. The first pause is
+// Initial, at least 1 ms. Each further pause is Multiplier times the one before and a
+// little more at random, up to Max. With Max equal to Initial, or less, the pause is
+// constant.
 type Backoff struct {
 	Initial, Max time.Duration
-	Multiplier   int // at least 1
+	Multiplier   int // less than 1 counts as 1
 }
 
 // sound is b with all parts in their ranges.
@@ -40,10 +41,10 @@ func (b Backoff) after(pause, more time.Duration) time.Duration {
 // DefaultBackoff is Redisson's exponential back-off.
 var DefaultBackoff = Backoff{Initial: time.Millisecond, Max: 128 * time.Millisecond, Multiplier: 2}
 
-// Spin names Redisson's spin lock (RSpinLock): a Mutex that uses no pub/sub at
-// all. Its waiters ask again and again, see WithBackoff. It suits a lock held
-// so briefly, or wanted by so many, that messages cost more than attempts. A
-// Mutex of the same key excludes it, but is not woken by its Unlock.
+// Spin names Redisson's spin lock (RSpinLock): a Mutex that uses no pub/sub. Its waiters
+// ask again and again, see WithBackoff. It suits a lock that is held so briefly, or
+// wanted by so many, that messages cost more than attempts. A Mutex of the same key
+// excludes it, but is not woken by its Unlock.
 func (c *Client) Spin(key string) *Lock {
 	return c.hashLock(key, spin{mutex{c, key}})
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// System returns the Runtime of production: the Go runtime, the clock of this
-// machine and its source of random bytes. Its Mono starts at 0 now. On Linux it
-// stands still while the machine is suspended, as a laptop or a virtual machine may
-// be: a holder that wakes is told of its loss only by its next renewal, or when what
-// was left of its lease has passed. Where that can be, let the resource check
-// the tokens of a Fenced.
+// System returns the Runtime of production: the Go runtime, the clock of this machine and
+// its source of random bytes. Its Mono is 0 at the call.
+//
+// On Linux Mono stands still while the machine is suspended, as a laptop or a virtual
+// machine may be. A holder that wakes up is told of its loss only by its next renewal, or
+// when what was left of its lease has passed. Where that can happen, let the resource
+// check the tokens of a Fenced.
 func System() Runtime { return system{start: time.Now()} }
 
 type system struct{ start time.Time }

@@ -8,31 +8,34 @@ import (
 	"time"
 )
 
-// Transport carries commands to one Redis: a server, a sentinel set or a
-// cluster. Adapters implement it (lockclient/goredis), and so does the
-// simulator's network.
+// Transport carries commands to one Redis: a server, a sentinel set or a cluster.
+// Adapters implement it (lockclient/goredis), and so does the simulator's network. Its
+// methods may be called concurrently.
 //
 // What an error says about the outcome is a contract, because locks depend on it:
-//   - a *ServerError: the server answered, and did not do what was asked, or of a
-//     script only a part;
+//
+//   - a *ServerError: the server answered, and did not do what was asked, or of a script
+//     only a part;
 //   - an error that wraps ErrNotSent: no server has seen the command;
 //   - anything else: it may have been executed, or be executed later.
 //
-// An implementation must not send a command again by itself, and see to it that what was given
-// up as its context ended arrives soon or never: as soon as it could be answered while somebody
-// waited (WithTimeout). TCP by itself sends again what a partition has held up, however late;
-// a connection that is closed with SO_LINGER 0 does not. It may wait for a
-// reply until ctx ends, and of a message that gets lost nobody is told: who asks sets
-// a deadline (Runtime.WithDeadline).
+// An implementation must not send a command again by itself. What it gave up because its
+// context ended must arrive soon or never; soon is as long as somebody could have waited
+// for the answer (WithTimeout). TCP by itself does not keep that: it sends again what a
+// partition has held up, however late. A connection that is closed with SO_LINGER 0 does
+// not.
+//
+// An implementation may wait for a reply until ctx ends. Nobody is told of a message that
+// gets lost, so the caller sets a deadline (Runtime.WithDeadline).
 type Transport interface {
 	// Eval runs a script by EVALSHA; after NOSCRIPT it sends the text, by EVAL.
 	Eval(ctx context.Context, script *Script, keys []string, args []string) (Reply, error)
-	// Do runs a plain command; key says where it goes in a cluster ("" for any node).
+	// Do runs a plain command. key says where it goes in a cluster; "": to any node.
 	Do(ctx context.Context, key string, args ...string) (Reply, error)
-	// Subscribe returns once the server has confirmed the subscription.
-	// deliver is called for each message, one at a time and in order, and must
-	// not block; lost is called when the subscription may have missed messages
-	// (the connection was re-established). With sharded, SSUBSCRIBE is used.
+	// Subscribe returns once the server has confirmed the subscription. deliver is called
+	// for each message, one at a time and in order, and must not block. lost is called when
+	// the subscription may have missed messages, because its connection was made anew. With
+	// sharded, SSUBSCRIBE is used.
 	Subscribe(
 		ctx context.Context, channel string, sharded bool, deliver func(payload string), lost func(),
 	) (Subscription, error)
@@ -40,16 +43,16 @@ type Transport interface {
 	Topology() Topology
 }
 
-// Replicated is implemented by a Transport that can tell whether replicas have
-// what a script wrote. Acquisitions, renewals and changes of counts use it when
-// Topology.Replicas is set.
+// Replicated is implemented by a Transport that can tell whether replicas have what a
+// script wrote. Acquisitions, renewals and changes of counts use it if Topology.Replicas
+// is set.
 type Replicated interface {
-	// EvalReplicated runs a script as Eval does and then, on the same
-	// connection, as WAIT counts what its own connection wrote, waits up to
-	// limit for the master's replicas. known is how many it had before the script, so
-	// that one which leaves it meanwhile, to be promoted, is missed; confirmed is how
-	// many of them have the write; without replicas it does not wait. An error
-	// after the script was run counts as an unknown outcome.
+	// EvalReplicated runs a script as Eval does. Then it waits up to limit for the master's
+	// replicas, on the same connection, since WAIT counts only what its own connection
+	// wrote. known is how many replicas the master had before the script, so that one which
+	// leaves meanwhile, to be promoted, is noticed; confirmed is how many of them have the
+	// write. Without replicas it does not wait. An error after the script was run counts as
+	// an unknown outcome.
 	EvalReplicated(
 		ctx context.Context, script *Script, keys, args []string, limit time.Duration,
 	) (r Reply, known, confirmed int64, err error)
@@ -61,14 +64,14 @@ type Subscription interface {
 	Close()
 }
 
-// Topology is what a Transport tells about its servers.
+// Topology is what a Transport knows about its servers.
 type Topology struct {
-	Cluster  bool // keys live in slots: scripts must not span them
+	Cluster  bool // keys belong to slots, and a script must not use keys of several slots
 	Replicas bool // masters may have replicas: acquisitions and renewals are checked with WAIT
-	Sharded  bool // sharded pub/sub is to be used (cluster mode, server 7.0 or later)
+	Sharded  bool // sharded pub/sub is to be used (in a cluster of servers 7.0 or later)
 }
 
-// Script is a Lua script with its SHA1, made once per process.
+// Script is a Lua script with its SHA1. Make it once per process.
 type Script struct {
 	Name string // for traces, such as "mutex-acquire"
 	Text string
@@ -114,8 +117,9 @@ type ServerError struct{ Text string }
 // Error returns the text as the server sent it.
 func (e *ServerError) Error() string { return e.Text }
 
-// Redirect returns where a cluster sends a request: MOVED for good, with asking
-// (ASK) this time only, with ASKING before it. ok is false of other errors.
+// Redirect returns the address to which a cluster redirects a request. With MOVED that is
+// for good; with ASK it is for this time only, and asking is true: ASKING has to be sent
+// before the request. ok is false for other errors.
 func (e *ServerError) Redirect() (addr string, asking, ok bool) {
 	words := strings.Split(e.Text, " ")
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
@@ -124,6 +128,6 @@ func (e *ServerError) Redirect() (addr string, asking, ok bool) {
 	return words[2], words[0] == "ASK", true
 }
 
-// ErrNotSent is wrapped by errors of commands that no server has seen, such as
-// a refused connection or a context that had ended before.
+// ErrNotSent is wrapped by the errors of commands that no server has seen, for example
+// because the connection was refused or the context had ended before.
 var ErrNotSent = errors.New("not sent")
