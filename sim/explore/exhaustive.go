@@ -13,24 +13,24 @@ import (
 
 // Bound limits an exhaustive search.
 type Bound struct {
-	Faults    int  // how many may strike; 0 to 9
-	Schedules int  // with more than that the search is refused; 0: 2 million, and sooner if there seem to be far more
-	First     bool // one violation is enough: some schedules are run at random first, which finds one sooner
-	Progress  func(Exhausted)
+	Faults    int             // how many faults may strike in a schedule; 0 to 9
+	Schedules int             // the search is refused with more; 0: 2 million, or sooner if it seems to need far more
+	First     bool            // one violation is enough: some random schedules run first, which finds one sooner
+	Progress  func(Exhausted) // called after each schedule; may be nil
 }
 
 // Exhausted is what an exhaustive search has done.
 type Exhausted struct {
-	Complete  bool // every schedule within the bound was run, or one that equals it
-	Schedules int  // of the search, one after the other
-	Walks     int  // schedules at random, before it
-	Actions   int
-	States    int
-	Deepest   int // actions of the longest schedule
-	Estimate  uint64
+	Complete  bool           // every schedule within the bound was run, or an equivalent one
+	Schedules int            // run by the search itself
+	Walks     int            // random schedules, run before it
+	Actions   int            // of all schedules together
+	States    int            // different ones that were reached
+	Deepest   int            // actions of the longest schedule
+	Estimate  uint64         // how many schedules there seem to be; far too high where states come again
 	Hit       *sim.Scenario  // the first schedule that violates, as a scenario with its order; nil: none does
 	Result    check.Result   // what it violates
-	Violated  int            // schedules that do
+	Violated  int            // how many schedules violate
 	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
 }
 
@@ -42,11 +42,11 @@ const enough = 2_000_000
 // never gets to do anything.
 const longest = 2000
 
-// TooManyError says that a bound cannot be searched.
+// TooManyError says that a bound has too many schedules to search.
 type TooManyError struct {
-	Estimate uint64 // schedules
-	Limit    int
-	Actions  int // of a schedule that seems to have no end; 0: all have one
+	Estimate uint64 // how many schedules there seem to be
+	Limit    int    // how many were allowed: see Bound.Schedules
+	Actions  int    // of a schedule that seems to have no end; 0: all come to an end
 }
 
 // Error implements error.
@@ -59,9 +59,10 @@ func (e *TooManyError) Error() string {
 		"expected fewer faults, clients or servers", e.Estimate, e.Limit)
 }
 
-// Exhaust runs every schedule of the problem's scenario within the bound, but
-// those that differ from another only in the order of what could as well have
-// happened the other way round. Times do not count in it: see sim.Untimed.
+// Exhaust runs every schedule of the problem's scenario within the bound. It leaves out a
+// schedule that differs from another one only in the order of actions that do not affect
+// each other. Times do not count: see sim.Untimed. An error may be a *TooManyError; when
+// ctx ends it is ctx's, with what was done so far.
 func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
 	e, err := newExhaustive(p, b)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 // Explanation says why a run violates a check.
 type Explanation struct {
 	Result   check.Result
-	Story    []string // sentences: what led to it, in the order of time
-	Broken   []string // the assumptions that did not come true
-	Remedies []Remedy // what was tried
-	Faults   []string // of a story that is an order: the actions that are faults
-	Order    bool     // it is one: nothing was tried, as an order fits one world only
+	Story    []string // what led to it: sentences in the order of time
+	Broken   []string // the assumptions that turned out false
+	Remedies []Remedy // changes of the world that were tried
+	Faults   []string // with Order: the actions that are faults
+	Order    bool     // the story is an order of actions. No remedy was tried, as an order fits one world only
 }
 
-// Text is the explanation as lines.
+// Text returns the explanation as lines.
 func (e *Explanation) Text() string {
 	var text strings.Builder
 	for _, sentence := range e.Story {
@@ -49,8 +49,8 @@ func (e *Explanation) Text() string {
 	return text.String()
 }
 
-// Explain runs a scenario with its seed and says why a check is violated: the first
-// that disappoints, else the first that is violated at all; nil if none is.
+// Explain runs a scenario with its seed and says why a check is violated: the first check
+// that disappoints, else the first that is violated at all. It returns nil if none is.
 func Explain(ctx context.Context, p Problem) (*Explanation, error) {
 	checks, err := p.checks()
 	if err != nil {

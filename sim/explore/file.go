@@ -16,9 +16,9 @@ const storyLines = 40
 // separator is the line after which a scenario file says what happened.
 const separator = "----\n"
 
-// File writes a scenario with what its run showed: the lines of the trace that
-// decided, the verdicts, and the hash by which a replay is known to be one. own is
-// what a scenario with lock=own needs.
+// File runs a scenario with its seed and returns its text with what the run showed: the
+// lines of the trace that decided, the verdicts, and the hash by which a replay is
+// recognised. own is what a scenario with lock=own needs, else nil.
 func File(ctx context.Context, s *sim.Scenario, own *sim.Own) (string, error) {
 	var events []trace.Event
 	r, err := s.Run(ctx, sim.Options{Seed: s.Seed, Details: true, Own: own, Observe: func(e *trace.Event, _ []string) {
@@ -39,13 +39,13 @@ func File(ctx context.Context, s *sim.Scenario, own *sim.Own) (string, error) {
 	return b.String(), nil
 }
 
-// HashLine is how a file, and every report, says which run it was.
+// HashLine returns the line by which files and reports identify a run.
 func HashLine(r *sim.Report) string {
 	return fmt.Sprintf("hash       %016x of %d events", uint64(r.Hash), r.Events)
 }
 
-// RecordedHash finds the hash in a file that File has written; ok is false
-// where there is none.
+// RecordedHash finds the hash in a file that File has written; ok is false if there is
+// none.
 func RecordedHash(text string) (hash trace.Hash, ok bool) {
 	_, after, found := strings.Cut(text, separator)
 	if !found {
@@ -62,7 +62,7 @@ func RecordedHash(text string) (hash trace.Hash, ok bool) {
 	return 0, false
 }
 
-// Of is the hit that the scenario with a seed is; nil if it violates nothing.
+// Of runs a scenario with one seed and returns it as a hit; nil if it violates nothing.
 func Of(ctx context.Context, p Problem, seed uint64) (*Hit, error) {
 	checks, err := p.checks()
 	if err != nil {

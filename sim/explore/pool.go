@@ -11,9 +11,8 @@ import (
 	"minikv/sim"
 )
 
-// Engines are script environments that searches share, one search after the
-// other: each takes some milliseconds to make, with all scripts. The zero value
-// is ready.
+// Engines are script environments that several searches use, one search after the other:
+// each takes some milliseconds to make, with all scripts. The zero value is ready.
 type Engines struct {
 	mu   sync.Mutex
 	free []*luaengine.Engine
@@ -45,8 +44,8 @@ func (e *Engines) give(lua *luaengine.Engine) {
 	e.free = append(e.free, lua)
 }
 
-// Known keeps what was found, by name, for several who look at the same time. The
-// zero value is ready.
+// Known keeps results by name, for several goroutines that look for them at the same
+// time. The zero value is ready.
 type Known[R any] struct {
 	mu   sync.Mutex
 	list map[string]*sought[R]
@@ -59,8 +58,8 @@ type sought[R any] struct {
 	err   error
 }
 
-// Find returns what is known by that name, else what find returns. Who asks for
-// what another is looking for waits for it.
+// Find returns the result of that name if it is known, else what find returns. If another
+// goroutine is looking for the same name, Find waits for its result.
 func (k *Known[R]) Find(name string, find func() (R, error)) (R, error) {
 	k.mu.Lock()
 	if k.list == nil {
@@ -76,9 +75,9 @@ func (k *Known[R]) Find(name string, find func() (R, error)) (R, error) {
 	return s.found, s.err
 }
 
-// InOrder calls run for 0 to n-1, on several workers (0: one for each core) that
-// take one at a time, and done for each in that order, in the caller's goroutine. The
-// first error ends it, or the end of ctx.
+// InOrder calls run for 0 to n-1 on several workers (0: one for each core), each of which
+// takes one number at a time. It calls done for each number, in that order and in the
+// caller's goroutine. The first error ends it, or the end of ctx.
 func InOrder(
 	ctx context.Context, n, workers int, run func(ctx context.Context, i int) error, done func(i int) error,
 ) (err error) {
@@ -168,6 +167,6 @@ func each[R any](
 	return ctx.Err()
 }
 
-// ErrExited says that there is no verdict, as a run did not come to its end.
+// ErrExited says that a run did not come to its end, so there is no verdict.
 var ErrExited = errors.New("client code ended the goroutine of the run (runtime.Goexit), as t.FailNow and " +
 	"package require do: it has to return errors instead")

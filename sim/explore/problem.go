@@ -16,20 +16,20 @@ import (
 // Problem is a question: can one of these checks be violated in this scenario?
 type Problem struct {
 	Scenario *sim.Scenario
-	Checks   []string // whose violation counts, each one that the scenario expects something of; nil: all of those
-	Own      *sim.Own // of lock=own
+	Checks   []string // whose violation counts; the scenario must expect something of each; nil: all that it names
+	Own      *sim.Own // for lock=own; else nil
 }
 
-// Options are how to search.
+// Options say how to search.
 type Options struct {
-	Root     uint64   // the seeds are those of this root: see Seed
-	First    int      // number of the first seed
-	Seeds    int      // how many seeds at most
-	Hits     int      // how many hits are enough; 0: 1
-	Need     string   // kind of fault without which a hit must not be one; "": any
-	Workers  int      // 0: one for each core
-	Engines  *Engines // nil: each search makes its own
-	Progress func(Result)
+	Root     uint64       // seeds are those of this root: see Seed
+	First    int          // index of the first seed in the root
+	Seeds    int          // most seeds that are tried
+	Hits     int          // how many hits end the search; 0: 1
+	Need     string       // only hits count that need this kind of fault; "": all
+	Workers  int          // 0: one for each core
+	Engines  *Engines     // nil: each search makes its own
+	Progress func(Result) // called after each seed; may be nil
 }
 
 // Result is what a search found. It is the same for any number of workers.
@@ -41,25 +41,25 @@ type Result struct {
 	Unjudged []check.Result // checks that count, and on which no run had a verdict
 }
 
-// Hit is a run that violates.
+// Hit is a run that violates a check.
 type Hit struct {
 	Seed     uint64
-	Violated []check.Result // those that disappoint first: see Disappoints
+	Violated []check.Result // those that disappoint come first: see Disappoints
 	Hash     trace.Hash
 	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
-	Needs    []string      // kinds of fault without any of which the story does not violate the first check
+	Needs    []string      // kinds of fault; without any one of them the story does not violate the first check
 
 	own     *sim.Own
 	amounts []sim.FaultRange // of the kinds of fault that were drawn
 }
 
-// SeedsOfRoot is how many seeds a root has, MaxRoot the last root that has them.
+// SeedsOfRoot is how many seeds a root has; MaxRoot is the largest root. See Seed.
 const (
 	SeedsOfRoot = 1_000_000_000
 	MaxRoot     = math.MaxUint64/SeedsOfRoot - 1
 )
 
-// Seed is the i-th seed of a root: root 3 has 3000000000, 3000000001, …
+// Seed returns seed i, from 0, of a root: root 3 has the seeds 3000000000, 3000000001, …
 func Seed(root uint64, i int) uint64 { return root*SeedsOfRoot + uint64(i) }
 
 // checks are the names of the checks that count.

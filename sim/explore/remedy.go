@@ -10,18 +10,18 @@ import (
 	"minikv/sim/check"
 )
 
-// Remedy is a change of the world, and what the story gives with it.
+// Remedy is a change of the world that was tried, and what the story gives with it.
 type Remedy struct {
 	Name  string
 	Saves bool          // the promise is kept, as far as was tried
 	Tried int           // in how many variants of the story it is kept as well
-	Moved string        // the line of a variant that breaks the promise all the same; "": it needs none
-	Why   string        // why the verdict on the story as it was told is unknown, "" if it is not
-	Note  string        // what it saves instead, or ""
+	Moved string        // the line of a variant in which the promise breaks all the same; "": there is none
+	Why   string        // why the verdict on the story as it was told is unknown; "": it is not
+	Note  string        // what it saves instead; "": nothing
 	Story *sim.Scenario // with the change: as it was told, unless a variant decided
 }
 
-// Effect says in a few words what became of a check with the remedy.
+// Effect says in a few words what happens to the check called name with the remedy.
 func (r *Remedy) Effect(name string) string {
 	effect := name + " is violated as well"
 	switch {

@@ -9,29 +9,30 @@ import (
 	"minikv/sim/check"
 )
 
-// Sampling says which schedules of a world without time are run at random, where
-// there are too many for all of them.
+// Sampling says which schedules of a world without time Sample runs, where there are too
+// many to run all of them.
 type Sampling struct {
-	Faults    int    // how many may strike in each; 0 to 9
-	Root      uint64 // the schedules have the seeds of this root: see Seed
-	Schedules int    // how many at most
-	Workers   int    // 0: one for each core
-	Engines   *Engines
-	Progress  func(Sampled)
+	Faults    int           // how many faults may strike in each; 0 to 9
+	Root      uint64        // schedules have the seeds of this root: see Seed
+	Schedules int           // most schedules that are run
+	Workers   int           // 0: one for each core
+	Engines   *Engines      // nil: each search makes its own
+	Progress  func(Sampled) // called after each schedule; may be nil
 }
 
-// Sampled is what a sampling found. It is the same for any number of workers.
+// Sampled is what a search of random schedules found. It is the same for any number of
+// workers.
 type Sampled struct {
 	Schedules int            // in the order of their seeds: up to the first that violates, or all
-	Deepest   int            // actions of the longest
+	Deepest   int            // actions of the longest schedule
 	Seed      uint64         // of the schedule that violates
-	Hit       *sim.Scenario  // which is that, as a scenario with its order; nil: none does
+	Hit       *sim.Scenario  // that schedule, as a scenario with its order; nil: none violates
 	Result    check.Result   // what it violates
 	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
 }
 
-// Sample runs schedules at random until one violates: one in four with all that can
-// happen next equally likely, the others by random priorities (see chooser).
+// Sample runs random schedules until one violates. In one of four, everything that can
+// happen next is equally likely; in the others, random priorities decide (PCT).
 func Sample(ctx context.Context, p Problem, opt Sampling) (res Sampled, err error) {
 	lua := opt.Engines.take()
 	defer opt.Engines.give(lua)

@@ -17,9 +17,9 @@ type found struct {
 	err     error
 }
 
-// Search runs the problem's scenario with many seeds until it has as many hits
-// as were asked for. When ctx ends it returns ctx's error with what it has.
-// A run that ends with an error, such as a panic of client code, ends the search.
+// Search runs the problem's scenario with many seeds until it has as many hits as opt
+// asks for. When ctx ends, it returns ctx's error with what it has. A run that ends with
+// an error, such as a panic of client code, ends the search.
 func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 	checks, err := p.checks()
 	if err != nil {

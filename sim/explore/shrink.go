@@ -15,33 +15,34 @@ import (
 
 // Shrunk is a short story of a violation.
 type Shrunk struct {
-	Story  *sim.Scenario // expects its violation
+	Story  *sim.Scenario // it expects its violation
 	Result check.Result  // the violation
-	Seed   uint64        // of the hit whose story it is: that of Story may be plainer
+	Seed   uint64        // of the hit whose story it is; Story may have a plainer seed
 	Hash   trace.Hash
 	Faults int      // steps of the nemesis that are faults
 	Asked  int      // operations of clients until the violation
-	Runs   int      // that shrinking took
-	Kinds  []string // of fault that are left: none of them can go
+	Runs   int      // how many runs shrinking took
+	Kinds  []string // of fault that are left: none of them can be left out
 }
 
 // shrinkLimit is how many runs the shrinking of one hit may take.
 const shrinkLimit = 4000
 
-// Shrink makes each of the hits as short as it can, concerning the check that
-// is the first of its violations, and returns the shortest. Several failing seeds end in
-// stories of different length.
+// Shrink makes each of the hits as short as it can, for the check that is the first of
+// its violations, and returns the shortest. It takes several hits because failing seeds
+// end in stories of different length.
 func Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) { return Shortening{}.Shrink(ctx, hits) }
 
 // Shortening says how stories are made shorter.
 type Shortening struct {
-	Operations bool     // rather fewer operations than fewer faults
-	Need       string   // kind of fault that the story is about; "": any
+	Operations bool     // prefer fewer operations to fewer faults
+	Need       string   // the story must go on needing this kind of fault; "": any
 	Engines    *Engines // nil: each shortening makes its own
 }
 
-// Shrink makes the hits as short as it can, as the function of this name does. When ctx
-// ends it returns ctx's error with the shortest story so far, nil if there is none yet.
+// Shrink makes each of the hits as short as it can and returns the shortest, as the
+// function Shrink does. When ctx ends, it returns ctx's error with the shortest story so
+// far; nil if there is none yet.
 func (how Shortening) Shrink(ctx context.Context, hits []Hit) (*Shrunk, error) {
 	if len(hits) == 0 {
 		return nil, fmt.Errorf("explore: there is nothing to shrink")
