@@ -11,22 +11,28 @@ import (
 	"minikv/sim/explore"
 )
 
-// Test is a scenario, and the lock that is tried in it.
+// Test is a scenario, and the lock that is tested in it.
 type Test struct {
-	Scenario string // its text; the check that a test brings is called own
-	Own      sim.Own
-	Seeds    int    // how many to try; 0: 1,000
-	Root     uint64 // whose seeds; 0: 1
-	Workers  int    // 0: one for each core
+	Scenario string  // text of a scenario file; it needs an expect line, and Own.Check is the check called own
+	Own      sim.Own // the lock under test, for lock=own
+	Seeds    int     // how many seeds to try; 0: 1,000
+	Root     uint64  // which seeds: see explore.Seed; 0: 1
+	Workers  int     // runs at a time; 0: one for each core
 }
 
 // replayVariable names the file that a test runs instead of looking for one.
 const replayVariable = "SIMTEST_REPLAY"
 
-// Run fails the test if a check that the scenario expects to hold is violated
-// with one of the seeds, or has a verdict with none of them, or if one that it
-// expects to be violated never is. A violation is told as the shortest story of it, in a
-// file for SIMTEST_REPLAY too, with why it is one and a page that shows it.
+// Run runs the scenario with many seeds. It fails the test if
+//
+//   - a check that the scenario expects to hold is violated with one of the seeds,
+//   - such a check has a verdict with none of them, or
+//   - a check that the scenario expects to be violated never is.
+//
+// A violation is told as its shortest story, with the reason and a page that shows it;
+// the story is also written to a file for SIMTEST_REPLAY. Run also fails for the code
+// that the package comment lists. If SIMTEST_REPLAY names a file, Run runs only that
+// story.
 func Run(t testing.TB, test Test) {
 	t.Helper()
 	if file := os.Getenv(replayVariable); file != "" {
