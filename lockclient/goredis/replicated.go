@@ -21,10 +21,10 @@ type synced struct {
 	known, confirmed int64
 }
 
-// EvalReplicated implements lockclient.Replicated: INFO replication, the script
-// and WAIT on one connection to the master of the script's first key. It follows
-// one redirect. A ReadTimeout of the client that is shorter than limit makes the
-// outcome of a slow confirmation unknown.
+// EvalReplicated implements lockclient.Replicated: INFO replication, the script and WAIT,
+// on one connection to the master of the script's first key. It follows one redirect. If
+// the client's ReadTimeout is shorter than limit, a slow confirmation is an unknown
+// outcome.
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {

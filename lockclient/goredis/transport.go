@@ -12,7 +12,8 @@ import (
 	"minikv/lockclient/internal/adapter"
 )
 
-// Transport is a lockclient.Transport over a go-redis client.
+// Transport is a lockclient.Transport over a go-redis client. It is safe for concurrent
+// use.
 type Transport struct {
 	client   redis.UniversalClient
 	topology lockclient.Topology
@@ -20,17 +21,19 @@ type Transport struct {
 	spares   *adapter.Spares[*redis.PubSub]
 }
 
-// Option configures a Transport.
+// Option configures a Transport. Of options that contradict each other the last one
+// counts.
 type Option func(*Transport)
 
-// WithReplicas says that the masters have replicas, which go-redis does not
-// know of a single server. It is assumed of sentinel sets and clusters.
+// WithReplicas says that the masters have replicas, which go-redis does not know of a
+// single server. It is the default for sentinel sets and clusters.
 func WithReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = true }
 }
 
-// WithoutReplicas has acquisitions not be checked with WAIT, as a service may
-// refuse that command: it grants no lock otherwise. A failover may lose locks then.
+// WithoutReplicas turns off the check of acquisitions with WAIT. It is for services that
+// refuse that command, where no lock is granted otherwise. A failover may then lose
+// locks.
 func WithoutReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = false }
 }
@@ -38,14 +41,17 @@ func WithoutReplicas() Option {
 // ofSentinels is what go-redis has for the address of a NewFailoverClient.
 const ofSentinels = "FailoverClient"
 
-// New makes a Transport over a *redis.Client or a *redis.ClusterClient; it
-// refuses a *redis.Ring, whose servers share one keyspace without knowing of
-// each other, so that a lock moves to another server when one is down, and a
-// cluster's client with ReadOnly, RouteByLatency or RouteRandomly. It asks
-// a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
-// probe), one whose slots it was given also whether it is a cluster (CLUSTER MYID),
-// and a single server nothing. It adds a hook to the client, which should not have connections
-// yet: see above. The client stays the caller's to close.
+// New makes a Transport over a *redis.Client or a *redis.ClusterClient. The client
+// remains the caller's to close. New adds a hook to it; the client should not have any
+// connections yet (see the package comment).
+//
+// It refuses a *redis.Ring: its servers share one keyspace without knowing of each other,
+// so a lock moves to another server when one is down. It also refuses a cluster's client
+// with ReadOnly, RouteByLatency or RouteRandomly.
+//
+// It asks a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
+// probe). If the client was given the slots (ClusterSlots), it also asks whether the
+// servers are a cluster at all (CLUSTER MYID). It asks a single server nothing.
 func New(ctx context.Context, client redis.UniversalClient, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client, spares: adapter.NewSpares(drop)}
 	switch c := client.(type) {
@@ -109,7 +115,8 @@ func (t *Transport) Eval(
 	return reply, t.notice(ctx, err)
 }
 
-// Do implements lockclient.Transport. A key must be the command's first argument.
+// Do implements lockclient.Transport. A key must be the first argument after the
+// command's name.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
 	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
 	return reply, t.notice(ctx, err)

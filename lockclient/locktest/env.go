@@ -10,19 +10,19 @@ import (
 	"minikv/lockclient"
 )
 
-// Env is where contracts run.
+// Env is where contracts run: servers, time and tasks.
 type Env interface {
-	// Context is what a contract derives its contexts from.
+	// Context is the parent of the contexts that a contract makes.
 	Context() context.Context
-	// Runtime is the time and the tasks of all processes of a contract.
+	// Runtime gives all processes of a contract their time and their tasks.
 	Runtime() lockclient.Runtime
-	// Transport connects one process to one of several independent masters,
-	// numbered from 0. Masters need not be empty: keys are drawn at random.
+	// Transport connects one process to one of several independent masters, numbered from 0.
+	// The masters need not be empty: contracts use random keys.
 	Transport(master int) (lockclient.Transport, error)
-	// Stall is for how long a task or a request may be held up here: seconds on
-	// a real machine, which has other things to do, nothing in simulated time.
+	// Stall is how long a task or a request may be held up here: seconds on a real machine,
+	// which has other things to do; 0 in simulated time.
 	Stall() time.Duration
-	// Stalled is for how long tasks were held up here in all, so far.
+	// Stalled is how long tasks have been held up here in all, so far.
 	Stalled() time.Duration
 }
 
@@ -36,8 +36,8 @@ type Contract struct {
 	clauses func(*run)
 }
 
-// Run checks the contract. The error names the clause that is broken. It says
-// nothing if tasks were held up for longer than Env.Stall meanwhile.
+// Run checks the contract. The error names the clause that is broken. It is nil if tasks
+// were meanwhile held up for longer than Env.Stall.
 func (c Contract) Run(env Env, kind Kind) (err error) {
 	r := &run{env: env, rt: env.Runtime(), kind: kind, ctx: env.Context(), brief: 2*short + env.Stall(),
 		stalled: env.Stalled()}

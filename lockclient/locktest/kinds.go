@@ -6,27 +6,27 @@ import (
 	"minikv/lockclient"
 )
 
-// Kind is a kind of lock or synchronizer, and what it claims.
+// Kind is a kind of lock or synchronizer, and what it claims to do.
 type Kind struct {
 	Name      string
-	Masters   int  // independent masters that it needs
+	Masters   int  // how many independent masters it needs
 	Reentrant bool // an owner may take it again
 	Renewed   bool // the watchdog renews it
 	Woken     bool // its waiters are woken by messages
-	Queued    bool // its waiters come in the order in which they asked
+	Queued    bool // its waiters are served in the order in which they asked
 	Fenced    bool // it has fencing tokens
 	Shared    bool // the read side of a read-write lock, which has many holders
-	Composed  bool // made of the mutexes with the names of memberKey
+	Composed  bool // made of the mutexes key, key:, key:: …
 	Expiring  bool // one of the permits of a PermitSemaphore
 	Counting  bool // a semaphore; it has no Lock
 	Opening   bool // a latch; it has no Lock
-	// Lock names the lock; there is one client for each master.
+	// Lock names the lock of key; clients has one client for each master.
 	Lock func(key string, clients []*lockclient.Client) *lockclient.Lock
-	// Rival, unless nil, is what the processes with odd numbers lock instead.
+	// Rival, unless nil, is what processes with odd numbers lock instead.
 	Rival func(key string, clients []*lockclient.Client) *lockclient.Lock
 	// Prepare, unless nil, is called for each process before it locks.
 	Prepare func(ctx context.Context, key string, clients []*lockclient.Client) error
-	// Options, unless nil, are those of the clients of the i-th process.
+	// Options, unless nil, returns the options of the clients of process i.
 	Options func(i int) []lockclient.Option
 }
 

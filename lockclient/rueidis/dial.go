@@ -14,9 +14,9 @@ import (
 // silence is for how long nothing may come over a connection before rueidis closes it.
 const silence = 5 * time.Second
 
-// NewClient is rueidis.NewClient for locks: its connections drop, when they are closed, what
-// has not arrived, and are closed when nothing has come for 5 s, unless the options have
-// a DialCtxFn, a DialFn or a ConnWriteTimeout of their own.
+// NewClient is rueidis.NewClient for locks. Its connections drop what has not arrived
+// when they are closed, unless o has a DialCtxFn or a DialFn. They are closed when
+// nothing has come for 5 s, or for the ConnWriteTimeout that o has.
 func NewClient(o rueidis.ClientOption) (rueidis.Client, error) {
 	if o.DialCtxFn == nil && o.DialFn == nil {
 		o.DialCtxFn = dial

@@ -13,7 +13,8 @@ import (
 	"minikv/lockclient/internal/adapter"
 )
 
-// Transport is a lockclient.Transport over a rueidis client.
+// Transport is a lockclient.Transport over a rueidis client. It is safe for concurrent
+// use.
 type Transport struct {
 	client   rueidis.Client
 	topology lockclient.Topology
@@ -21,24 +22,26 @@ type Transport struct {
 	spares   *adapter.Spares[*line]
 }
 
-// Option configures a Transport.
+// Option configures a Transport. Of options that contradict each other the last one
+// counts.
 type Option func(*Transport)
 
-// WithReplicas says that the masters have replicas, which rueidis does not know
-// of a single server. It is assumed of sentinel sets and clusters.
+// WithReplicas says that the masters have replicas, which rueidis does not know of a
+// single server. It is the default for sentinel sets and clusters.
 func WithReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = true }
 }
 
-// WithoutReplicas has acquisitions not be checked with WAIT, as a service may
-// refuse that command: it grants no lock otherwise. A failover may lose locks then.
+// WithoutReplicas turns off the check of acquisitions with WAIT. It is for services that
+// refuse that command, where no lock is granted otherwise. A failover may then lose
+// locks.
 func WithoutReplicas() Option {
 	return func(t *Transport) { t.topology.Replicas = false }
 }
 
-// New makes a Transport over a client of any mode. It asks a cluster whether it
-// has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's probe), and other servers
-// nothing. The client stays the caller's to close.
+// New makes a Transport over a client of any mode; use NewClient to make it. The client
+// remains the caller's to close. New asks a cluster whether it has sharded pub/sub
+// (PUBSUB SHARDNUMSUB, Redisson's probe), and other servers nothing.
 func New(ctx context.Context, client rueidis.Client, opts ...Option) (*Transport, error) {
 	t := &Transport{client: client, spares: adapter.NewSpares((*line).drop)}
 	switch client.Mode() {
@@ -71,7 +74,8 @@ func (t *Transport) Eval(
 	})
 }
 
-// Do implements lockclient.Transport. A key must be the command's first argument.
+// Do implements lockclient.Transport. A key must be the first argument after the
+// command's name.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
 	var keys []string
 	if key != "" {
