@@ -20,23 +20,23 @@ type Action struct {
 // ActionVerb says what kind of thing an action is.
 type ActionVerb uint8
 
-// The verbs. Those from Pause on are faults, but for those that end one.
+// The verbs. Those from Pause on are faults.
 const (
 	Begin   ActionVerb = iota // a client starts
-	Deliver                   // the first message of a line arrives
+	Deliver                   // the first message of a line, which is one direction of a connection, arrives
 	Fire                      // an actor's timer, whose time has come
 	Elapse                    // time goes on to the next timer
-	Unpause
-	Revive // what has crashed starts again
-	Mend   // a line that was cut works again
-	Pause
-	Leap // a clock jumps by two leases and a millisecond
-	Lose // the first message of a line gets lost
-	Double
-	Kill
-	Depose  // a master crashes, and a replica is promoted
-	Promote // a replica is promoted while its master serves on
-	Cut     // nothing passes between a client and a node
+	Unpause                   // a client or a server goes on
+	Revive                    // what has crashed starts again
+	Mend                      // a line that was cut works again
+	Pause                     // a client or a server stands still
+	Leap                      // a clock jumps by two leases and a millisecond
+	Lose                      // the first message of a line gets lost
+	Double                    // the first message of a line arrives twice
+	Kill                      // a client or a server crashes
+	Depose                    // a master crashes, and a replica is promoted
+	Promote                   // a replica is promoted while its master serves on
+	Cut                       // nothing passes between a client and a node
 )
 
 var actionNames = [...]string{"start", "deliver", "fire", "time", "resume", "restart", "mend", "pause", "jump", "lose",
@@ -59,12 +59,14 @@ var untimedFaults = map[string]struct {
 	"partition": {Cut, aClient | aMaster | aReplica, false, false},
 }
 
-// UntimedFaults are the kinds of fault that need no clock, in the order of FaultKinds.
+// UntimedFaults returns the kinds of fault that need no clock, in the order of
+// FaultKinds.
 func UntimedFaults() []string {
 	return slices.DeleteFunc(FaultKinds(), func(name string) bool { _, ok := untimedFaults[name]; return !ok })
 }
 
-// Text is the action as a word: start:c1, c1>m1, fire:c1, time, pause:c1.
+// Text returns the action as a word: start:c1, c1>m1, fire:c1, time, pause:c1. names are
+// those of the actors.
 func (a Action) Text(names []string) string {
 	line := names[a.From] + ">" + names[a.To] + strings.Repeat("+", int(a.Lane))
 	switch a.Verb {
@@ -105,10 +107,10 @@ func parseAction(word string, actor func(name string) (trace.Actor, bool)) (a Ac
 	return a, nil
 }
 
-// Fault reports whether the action takes from the budget.
+// Fault reports whether the action is a fault, which counts against the budget.
 func (a Action) Fault() bool { return a.Verb >= Pause }
 
-// FaultsOf are those of an order's words that are faults.
+// FaultsOf returns those words of an order that are faults.
 func FaultsOf(order []string) (list []string) {
 	for _, word := range order {
 		name, _, named := strings.Cut(word, ":")
@@ -119,9 +121,9 @@ func FaultsOf(order []string) (list []string) {
 	return list
 }
 
-// Actions are all that can happen next, in a fixed order. None means that the
-// run has ended. What is over does not go on in time, but faults may still
-// strike: else what comes last would be none of the others' equals.
+// Actions returns all that can happen next, in a fixed order; none when the run has
+// ended. When everything is over, time does not go on, but faults may still strike:
+// without that, what comes last could not change places with what comes before it.
 func (u *Untimed) Actions() (list []Action) {
 	if u.w.err != nil {
 		return nil
@@ -277,7 +279,7 @@ func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
 	return list
 }
 
-// Do has an action happen. It must be one of Actions.
+// Do makes an action happen. It must be one of Actions.
 func (u *Untimed) Do(a Action) Footprint {
 	u.touched, u.told, u.renewed, u.sends = false, 0, 0, 0
 	u.w.cursor = 0

@@ -1,18 +1,18 @@
 package sim
 
-// A Chooser makes every choice of a run that could go two ways. A choice is
-// keyed by its stream and by being the n-th draw of that stream, so that a new
-// draw in one place shifts nothing elsewhere. Value 0 is always the dull
-// choice: the shortest delay, no drop, no fault.
+// A Chooser makes every choice of a run that could go two ways. A choice has a key: its
+// stream and its number among the draws of that stream. So a new draw in one place shifts
+// nothing elsewhere. Value 0 is always the dull choice: the shortest delay, no drop, no
+// fault.
 type Chooser interface {
 	// Draw returns the n-th draw of the stream, 0 to bound-1. bound is at least 2.
 	Draw(stream Stream, n uint64, bound uint64) uint64
 }
 
-// Stream names one concern's draws: "net/c1>m1", "client/c3".
+// Stream identifies the draws of one concern, such as "net/c1>m1" or "client/c3".
 type Stream uint64
 
-// NewStream returns the stream of that name, by FNV-1a.
+// NewStream returns the stream of that name: its FNV-1a hash.
 func NewStream(name string) Stream {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -38,14 +38,14 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Draw is one recorded choice: a run is its set of non-zero draws.
+// Draw is one recorded choice. A run is its set of non-zero draws.
 type Draw struct {
 	Stream Stream
 	N      uint64
 	Value  uint64
 }
 
-// Replay answers from a list of draws, and 0 for all others.
+// Replay returns recorded draws, and 0 for all others.
 type Replay map[Draw]uint64 // by Draw with Value 0
 
 // NewReplay makes the chooser of recorded draws.
@@ -57,7 +57,7 @@ func NewReplay(draws []Draw) Replay {
 	return r
 }
 
-// Draw implements Chooser. A recorded value beyond the bound counts as the bound's last.
+// Draw implements Chooser. A recorded value that is not below bound counts as bound-1.
 func (r Replay) Draw(stream Stream, n uint64, bound uint64) uint64 {
 	return min(r[Draw{Stream: stream, N: n}], bound-1)
 }

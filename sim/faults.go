@@ -74,7 +74,7 @@ var faultKinds = []fault{
 	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster},
 }
 
-// FaultKinds are the names of the kinds of fault.
+// FaultKinds returns the names of all kinds of fault.
 func FaultKinds() []string {
 	var names []string
 	for _, f := range faultKinds {
@@ -83,7 +83,7 @@ func FaultKinds() []string {
 	return names
 }
 
-// FaultKindsFor are those for which a world has a target.
+// FaultKindsFor returns the kinds of fault for which a world has a target.
 func FaultKindsFor(w *Spec) []string {
 	var names []string
 	for _, f := range faultKinds {

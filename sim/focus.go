@@ -6,17 +6,16 @@ import (
 	"minikv/trace"
 )
 
-// Focus returns those of the actions that one actor takes part in, and the actor,
-// if nothing that happens elsewhere can add to them before one of them happens:
-// then whatever may follow has one of them that could as well have come first. So
-// who explores orders needs no others here, unless one of the actions reaches
-// further than the actor (see Footprint.Beyond). It returns all of them, and 0,
-// where there is no such actor.
+// Focus returns those of the actions in which one actor takes part, and the actor, if
+// nothing that happens elsewhere can add to these before one of them happens. Whatever
+// follows then has one of them that could as well have come first. So a search of orders
+// needs no others here, unless one of the actions reaches further than the actor (see
+// Footprint.Beyond). If there is no such actor, it returns all actions, and 0.
 //
-// An actor's messages are first in first out, so one that waits at the head of a
-// line stays there. What has to be sure is that no line on which nothing waits
-// can be sent to by somebody else's doing: by a server that has no request of the
-// client, by a client that has come to its end.
+// An actor's messages are first in first out, so one that waits at the head of a line
+// stays there. It must be certain that nobody else can send on a line on which nothing
+// waits: neither a server that has no request of the client, nor a client that has come
+// to its end.
 func (u *Untimed) Focus(actions []Action) (few []Action, who trace.Actor) {
 	few = actions
 	if !u.isLocal() {

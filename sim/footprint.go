@@ -8,8 +8,8 @@ import (
 	"minikv/trace"
 )
 
-// Footprint says what an action has touched, and how: two actions whose
-// footprints do not conflict could as well have happened in the other order.
+// Footprint says what an action has touched, and how. Two actions whose footprints do not
+// conflict could as well have happened in the other order.
 type Footprint struct {
 	actors  uint64      // one bit for each, and one for the order of beliefs
 	at      trace.Actor // of a request or an answer: whom it has reached, and nobody else
@@ -88,8 +88,8 @@ func (f Footprint) publishes(channel string) bool {
 	return slices.ContainsFunc(f.args, func(arg string) bool { return arg != "" && strings.HasPrefix(channel, arg) })
 }
 
-// Beyond reports whether an action that one actor took part in has reached
-// further: the order of beliefs, or the whole world.
+// Beyond reports whether an action in which one actor took part has reached further: the
+// order of beliefs, or the whole world.
 func (f Footprint) Beyond(who trace.Actor) bool {
 	return f.actors&^(1<<who|1<<footprintBudget) != 0
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Text is the scenario as a file that ParseScenario reads.
+// Text returns the scenario as a file that ParseScenario reads.
 func (s *Scenario) Text() string {
 	var b strings.Builder
 	for line := range strings.Lines(s.Claim) {
@@ -30,7 +30,7 @@ func (s *Scenario) Text() string {
 	return b.String()
 }
 
-// Text is the step as a line of a file.
+// Text returns the step as a line of a file.
 func (s Step) Text() string {
 	line := "at " + DurationText(s.At) + " " + s.Verb
 	if len(s.Args) > 0 {
@@ -55,7 +55,7 @@ func (f *Faults) text() string {
 	return "faults " + strings.Join(f.Words(), " ") + "\n"
 }
 
-// Words are the words of the `faults` line.
+// Words returns the words of the `faults` line.
 func (f *Faults) Words() (words []string) {
 	for _, k := range f.Kinds {
 		words = append(words, k.text())
@@ -84,7 +84,8 @@ func (k FaultRange) text() string {
 	return k.Kind + "=" + DurationText(time.Duration(k.Lo)) + ".." + DurationText(time.Duration(k.Hi))
 }
 
-// DurationText writes a duration as files have it: 1m30s, but 2m rather than 2m0s.
+// DurationText returns a duration as scenario files have it: 1m30s, but 2m rather than
+// 2m0s.
 func DurationText(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -96,8 +97,8 @@ func DurationText(d time.Duration) string {
 	return text
 }
 
-// With returns the scenario with an option of its world line set, or with ""
-// left out. An error says why there is no such scenario.
+// With returns the scenario with an option of its world line set to value; "" takes the
+// option away. An error says why there is no such scenario.
 func (s *Scenario) With(name, value string) (*Scenario, error) {
 	c := *s
 	c.World.Words = slices.DeleteFunc(slices.Clone(s.World.Words), func(o Option) bool { return o.Name == name })
@@ -111,8 +112,7 @@ func (s *Scenario) With(name, value string) (*Scenario, error) {
 	return c.Again()
 }
 
-// WithFaults returns the scenario with another `faults` line, without any words
-// with none.
+// WithFaults returns the scenario with another `faults` line; without words it has none.
 func (s *Scenario) WithFaults(words []string) (*Scenario, error) {
 	c := *s
 	c.Faults = Faults{}
@@ -128,7 +128,7 @@ func (s *Scenario) WithFaults(words []string) (*Scenario, error) {
 	return &c, nil
 }
 
-// Again reads the scenario's text: what was changed by hand is checked.
+// Again parses the scenario's text anew, which checks what was changed by hand.
 func (s *Scenario) Again() (*Scenario, error) {
 	again, err := ParseScenario(s.Name+".scenario", s.Text())
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *Scenario) Again() (*Scenario, error) {
 	return again, nil
 }
 
-// As returns the scenario of which the report tells, with what the nemesis did
-// as lines: nothing in it is drawn but delays and the like.
+// As returns the scenario that the report is about, with what the nemesis did as lines:
+// nothing in it is drawn any more but delays and the like.
 func (r *Report) As() *Scenario {
 	s := *r.Scenario
 	s.Faults = Faults{}

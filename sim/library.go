@@ -29,7 +29,7 @@ var tour = []string{
 // Tour returns the scenarios of the tour.
 func Tour() []*Scenario { return read(tour) }
 
-// Library returns the embedded scenarios: those of the tour, then the others by
+// Library returns the embedded scenarios: those of the tour first, then the others by
 // name.
 func Library() []*Scenario {
 	entries, err := library.ReadDir("scenarios")
@@ -60,7 +60,7 @@ func read(names []string) []*Scenario {
 	return list
 }
 
-// Find returns the embedded scenario of that name.
+// Find returns the embedded scenario of that name, or an error.
 func Find(name string) (*Scenario, error) {
 	text, err := library.ReadFile("scenarios/" + name + ".scenario")
 	if err != nil {

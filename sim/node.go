@@ -11,8 +11,8 @@ import (
 	"minikv/trace"
 )
 
-// NewLua makes the script environment that the nodes of worlds share. It is
-// for one goroutine.
+// NewLua makes a script environment for the nodes of worlds. One goroutine at a time may
+// use it.
 func NewLua() *luaengine.Engine { return luaengine.New(engine.Resolve) }
 
 // node is one server of the world: the shell around a process.

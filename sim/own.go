@@ -14,24 +14,25 @@ import (
 // OwnKind is the value of lock= for a lock that a test brings.
 const OwnKind = "own"
 
-// Own is what a test brings to a scenario with lock=own: its lock, or all that
-// its clients do, and its invariant. A search of orders leaves out fewer orders of what
-// such clients do than of others: it does not know what they ask for.
+// Own is what a test brings to a scenario with lock=own: its lock, or all that its
+// clients do, and its invariant. A search of orders does not know what such clients ask
+// for, so it leaves out fewer orders of what they do than of other clients.
 type Own struct {
-	// Lock makes a client's lock. The clients take it as the world line says:
-	// rounds of lock, work, write to the resource, unlock, think.
+	// Lock makes a client's lock. The clients take it as the world line says: rounds of
+	// lock, work, write to the resource, unlock, think.
 	Lock func(c *Client) Lock
-	// Run, if set, is all that a client does instead. Where it returns before the run
-	// ends it is called again, as rounds= and think= say.
+	// Run, if not nil, is all that a client does; Lock is not used then. If it returns
+	// before the run ends, it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
-	// Check, if set, makes the check that is called own, whatever name its results have:
-	// it sees a run's events, of which only the numbers count: Key, Text and Details are empty
-	// in most runs. The names are those of the actors. A search of orders then leaves hardly any
-	// order out, as the check may look at all of them: it takes small worlds.
+	// Check, if not nil, makes the check called own, whatever name its results have. It is
+	// given the actors' names and sees a run's events. Only the numbers in these count: Key,
+	// Text and Details are empty in most runs. With such a check a search of orders leaves
+	// out hardly any order, since the check may look at all of them, so it takes small
+	// worlds.
 	Check func(names check.Names) check.Checker
-	// Alive, if set, is called by each run every few thousand steps and at its end,
-	// by several goroutines where several runs are under way: client code that
-	// blocks keeps a run from it.
+	// Alive, if not nil, is called by each run every few thousand steps and at its end.
+	// Where several runs are under way it is called by several goroutines. Client code that
+	// blocks keeps its run from calling it.
 	Alive func()
 }
 
@@ -41,45 +42,49 @@ type Lock interface {
 	Lock(ctx context.Context) (Held, error)
 }
 
-// Held is a lock that a client has. It may have more methods: Token() (uint64,
-// bool), the fencing token that goes with each write, and Lost() context.Context,
-// which ends with a cause that wraps lockclient.ErrLost when the client is told
-// that it has the lock no more, or is nil if nobody tells it.
+// Held is a lock that a client has. It may have two more methods:
+//
+//   - Token() (uint64, bool) returns the fencing token that goes with each write, and
+//     whether there is one.
+//   - Lost() context.Context returns a context that ends when the client is told that it
+//     no longer has the lock, with a cause that wraps lockclient.ErrLost; nil if nobody
+//     tells the client.
 type Held interface {
 	Unlock(ctx context.Context) error
 }
 
-// Client is one client process as a test's code sees it. Everything that waits
-// must wait through its Runtime and its Transports, with contexts that come from
-// them or from the one that the code was given.
+// Client is one client process as a test's code sees it. Whatever waits must wait through
+// its Runtime and its Transports, with contexts that come from them or from the one that
+// the code was given. It must not be used after the run, or from goroutines that the code
+// starts by itself.
 type Client struct {
 	c    *client
 	asks bool // for its lock, which it has not got
 }
 
-// Name is c1, c2, …
+// Name returns c1, c2, …
 func (c *Client) Name() string { return c.c.name() }
 
-// ID is the name, and another one after each restart of the process.
+// ID returns the client's name, and another text after each restart of the process.
 func (c *Client) ID() string { return c.c.p.id() }
 
-// Key is the name of the lock that the client takes. What a lock keeps under just this name,
-// a text or a hash whose fields are owners, is looked at by the check of theft.
+// Key returns the name of the lock that the client takes. The check of theft looks at
+// what a lock keeps under just this name: a text, or a hash whose fields are owners.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
-// Lease is ttl= of the world line.
+// Lease returns ttl= of the world line.
 func (c *Client) Lease() time.Duration { return c.c.load.TTL }
 
 // Reads reports whether the client is one of readers= of the world line: beliefs of
 // readers may overlap.
 func (c *Client) Reads() bool { return c.c.reads() }
 
-// Runtime is the client's clock, its way to wait and to spawn.
+// Runtime returns the client's clock, and its way to wait and to start tasks.
 func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 
-// Transports are the client's connections, one for each master with its replicas. A command
-// that blocks, such as BLPOP, keeps the client's other requests there waiting until it is
-// answered, unless the world line says pool=on.
+// Transports returns the client's connections, one for each master with its replicas. A
+// command that blocks, such as BLPOP, keeps the client's other requests there waiting
+// until it is answered, unless the world line says pool=on.
 func (c *Client) Transports() (list []lockclient.Transport) {
 	for _, g := range c.c.p.w.groups {
 		list = append(list, &transport{p: c.c.p, group: g})
@@ -87,33 +92,33 @@ func (c *Client) Transports() (list []lockclient.Transport) {
 	return list
 }
 
-// Sleep waits on the client's clock, until ctx ends at most.
+// Sleep waits for d on the client's clock, or until ctx ends. It returns ctx's error.
 func (c *Client) Sleep(ctx context.Context, d time.Duration) error {
 	p := c.c.p
 	p.running().sleep(p.contextOf(ctx), max(d, 0))
 	return ctx.Err()
 }
 
-// Draw is a choice of the run from 0 to bound-1; 0 is the dull one.
+// Draw returns a choice of the run from 0 to bound-1; 0 is the dull one.
 func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(bound, 1)))) }
 
-// Asks records that the client begins to wait for its lock: progress is judged by it, and
-// fencing, where tokens do not grow with the turns. It waits until it believes, or until
-// Own.Run returns: then it was refused.
+// Asks records that the client begins to wait for its lock. The wait ends when Believes
+// is called, or when Own.Run returns: then the lock was refused. Progress is judged by
+// it, and so is fencing if tokens do not grow with the turns.
 func (c *Client) Asks() {
 	c.asks = true
 	c.c.note(c.c.p.running(), trace.Acquire)
 }
 
-// Believes records that the client holds its lock from now on, with a fencing
-// token or 0. Exclusion is judged by it.
+// Believes records that the client holds its lock from now on, with a fencing token; 0:
+// none. Exclusion is judged by it.
 func (c *Client) Believes(token uint64) *Belief {
 	c.asks = false
 	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token}, 0)
 }
 
-// Ends records that the client believes so no longer: it gives the lock back,
-// or was told that it has lost it.
+// Ends records that the client no longer believes b. lost says that it was told that it
+// has lost the lock; otherwise it gives the lock back.
 func (c *Client) Ends(b *Belief, lost bool) {
 	kind := trace.Release
 	if lost {
@@ -122,8 +127,8 @@ func (c *Client) Ends(b *Belief, lost bool) {
 	c.c.p.w.endBelief(b, kind, c.c.p.w.cause(), "")
 }
 
-// Write writes to what the lock protects, with the belief's token. It reports
-// whether the write was accepted.
+// Write writes to what the lock protects, with the belief's token. It reports whether the
+// write was accepted; an error means that no answer came.
 func (c *Client) Write(ctx context.Context, b *Belief) (bool, error) { return c.c.p.write(ctx, b) }
 
 // ownCheck is the check that a test brings, under the name by which scenarios expect it.

@@ -9,8 +9,8 @@ import (
 	"minikv/trace"
 )
 
-// Faults is the `faults` line: which kinds of fault a run may draw. Times,
-// targets and order are drawn from the seed.
+// Faults is the `faults` line: which kinds of fault a run may draw. Their times, targets
+// and order are drawn from the seed.
 type Faults struct {
 	Kinds    []FaultRange
 	Most     int    // most=8: the most faults that a run may have
@@ -19,8 +19,8 @@ type Faults struct {
 	Line     int
 }
 
-// FaultRange is a kind of fault and the range of its amount, such as
-// pause=5s..20s. Without one the amount is drawn on the scale of the lease.
+// FaultRange is a kind of fault and the range of its amount, such as pause=5s..20s.
+// Without a range the amount is drawn on the scale of the lease.
 type FaultRange struct {
 	Kind   string
 	Lo, Hi int64 // ns, or parts per billion of a rate; both 0: not given

@@ -22,18 +22,18 @@ var Checks = []string{
 // Options are how to run a scenario.
 type Options struct {
 	Seed    uint64
-	Clients int           // 0: as the file says
-	For     time.Duration // 0: as the file says
+	Clients int           // how many clients; 0: as the file says
+	For     time.Duration // how long the run lasts; 0: as the file says
 	Chooser Chooser       // nil: Random(Seed)
-	Record  bool          // keep the draws
-	Details bool          // fill in the texts of events
-	Lines   bool          // with Details: and which lines of scripts ran
+	Record  bool          // keep the draws, for Report.Draws
+	Details bool          // fill in the texts of events; changes no result
+	Lines   bool          // with Details: also tell which lines of scripts ran
 	Lua     *luaengine.Engine
-	Own     *Own // of lock=own
+	Own     *Own // for lock=own
 
-	// Stray, if set, is told when client code uses its Runtime or Transport from a
-	// goroutine that it has started, and where; that goroutine ends. It makes a run
-	// slower, and may be called at any time by any goroutine.
+	// Stray, if not nil, is called when client code uses its Runtime or Transport from a
+	// goroutine that it has started, with the client's name and the stack; that goroutine
+	// then ends. It makes a run slower, and may be called at any time by any goroutine.
 	Stray func(client, stack string)
 
 	Observe func(*trace.Event, []string)                       // called for each event; the strings are the actors' names
@@ -44,13 +44,13 @@ type Options struct {
 type Report struct {
 	Scenario *Scenario
 	Results  []check.Result // of the expected checks, in their order
-	Grants   int
+	Grants   int            // how often a lock was granted
 	Events   uint64
 	Hash     trace.Hash
-	End      time.Duration
-	Draws    []Draw
-	Names    []string
-	Steps    []Step // all that the nemesis did, in order, with their true times
+	End      time.Duration // when the run ended, in virtual time
+	Draws    []Draw        // with Options.Record
+	Names    []string      // of the actors, by trace.Actor
+	Steps    []Step        // all that the nemesis did, in order, with their true times
 }
 
 // AsExpected reports whether every expected verdict came true.
@@ -75,8 +75,8 @@ type runner struct {
 	untimed *Untimed // nil: the run has a clock
 }
 
-// Run runs the scenario to its end, or until ctx ends (between two steps).
-// An error means that there is no verdict: a panic of client code, or ctx.
+// Run runs the scenario to its end, or until ctx ends (between two steps). An error means
+// that there is no verdict: client code has panicked, or ctx has ended.
 func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	s = s.with(opt)
 	if err := s.checkOwn(opt.Own); err != nil {
@@ -98,8 +98,8 @@ func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	return r.report(), nil
 }
 
-// CheckClients reports whether the story makes sense with that many clients (0:
-// as the file says): it may name one that is not there.
+// CheckClients returns an error if the story makes no sense with that many clients, for
+// example because it names one that is not there. 0 is as many as the file says.
 func (s *Scenario) CheckClients(clients int) error {
 	c := s.with(Options{Clients: clients})
 	for _, step := range c.Steps {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Scenario is a parsed scenario file: a claim, a world, what is expected of
-// it, and a story.
+// Scenario is a parsed scenario file: a claim, a world, what is expected of it, and a
+// story. It may be run by several goroutines at once.
 type Scenario struct {
 	Name   string // of the file, without its ending
 	Claim  string // the file's first comment line
@@ -18,7 +18,7 @@ type Scenario struct {
 	Expect []Expectation
 	Steps  []Step
 	Faults Faults
-	Order  []string // of an untimed run: its actions
+	Order  []string // of an untimed run: its actions as words, see Action.Text
 	For    time.Duration
 	Seed   uint64
 
@@ -26,7 +26,8 @@ type Scenario struct {
 	orderLines []int  // of the actions in Order
 }
 
-// Spec is the `world` line.
+// Spec is the `world` line. Comments give the option that sets each field, with its
+// default.
 type Spec struct {
 	Masters    int           // masters=1
 	Replicas   int           // replicas=0, of each master
@@ -34,18 +35,18 @@ type Spec struct {
 	Cluster    bool          // cluster=3x1: masters that share the slots, with replicas of each
 	Watched    int           // sentinels=0: Sentinels that watch the masters
 	Quorum     int           // quorum=…: of the Sentinels; default: more than half
-	Silence    time.Duration // down-after=…: after which a server is taken for dead, by Sentinels or in a cluster
+	Silence    time.Duration // down-after=…: silence after which Sentinels or nodes of a cluster take a server for dead
 	Failover   time.Duration // failover-timeout=…: of Sentinels
-	MinGood    int           // min-replicas=0: without so many that follow closely a master refuses writes
+	MinGood    int           // min-replicas=0: a master refuses writes unless so many replicas follow it closely
 	Clients    int           // clients=2
-	PerLock    int           // per-lock=100: that many clients share a lock
+	PerLock    int           // per-lock=100: how many clients share a lock
 	Delay      Range         // delay=1ms..5ms, of a message, one way
 	Lag        Range         // lag=1ms..5ms, of replication; default: delay
 	Bound      time.Duration // bound=…: how long an acquire may take where progress is checked; default 2·ttl
 	Load       Workload      // lock=mutex ttl=30s renew=on hold=… think=… rounds=0
 	Fence      bool          // fence=on: the resource checks tokens; default: on for lock=fenced
 	Pool       bool          // pool=on: each request of a client goes over a connection of its own
-	Abort      bool          // abort=on: which drops what has not arrived, when it is closed as no answer comes
+	Abort      bool          // abort=on: such a connection is closed when no answer comes, and drops what has not arrived
 	Sync       bool          // sync=on: acquisitions are checked with WAIT
 	EverySec   bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
 	Words      []Option      // the line as it was given
@@ -68,7 +69,7 @@ type Step struct {
 	Fault string // the kind of fault that it was drawn as; "" for a line of the file
 }
 
-// Option is one name=value of a step.
+// Option is one name=value of a step or of the `world` line.
 type Option struct{ Name, Value string }
 
 // opt returns the option's value, "" when it was not given.
@@ -81,7 +82,7 @@ func (s Step) opt(name string) string {
 	return ""
 }
 
-// Locks is how many locks the clients share.
+// Locks returns how many locks the clients share.
 func (s *Spec) Locks() int { return max(1, (s.Clients+s.PerLock-1)/s.PerLock) }
 
 // SyntaxError is an error in a scenario file. It prints as "file:line: reason".
@@ -91,7 +92,8 @@ type SyntaxError struct {
 	Reason string
 }
 
-// Error implements error. Of a reason that quotes a very long line it has both ends.
+// Error implements error. It leaves out the middle of a reason that quotes a very long
+// line.
 func (e *SyntaxError) Error() string {
 	reason := e.Reason
 	if most := 500; len(reason) > 4*most {
@@ -106,8 +108,9 @@ type parser struct {
 	seen map[string]bool
 }
 
-// ParseScenario reads a scenario file. What follows a line of "----" is not
-// part of it, nor is a byte order mark in front. Errors are of type *SyntaxError.
+// ParseScenario reads the text of a scenario file; file is its name, for errors. What
+// follows a line of "----" is not part of it, nor is a byte order mark in front. Errors
+// are of type *SyntaxError.
 func ParseScenario(file, text string) (*Scenario, error) {
 	name := strings.TrimSuffix(file[strings.LastIndexByte(file, '/')+1:], ".scenario")
 	p := &parser{s: &Scenario{Name: name, file: file}, seen: map[string]bool{}}

@@ -9,23 +9,25 @@ import (
 	"minikv/trace"
 )
 
-// State is what decides what can happen from here on, as a hash: two runs that
-// have come to the same state go on alike. Of masters that are all asked at once
-// none differs from another but by what has happened to it, so two states are the
-// same also if they are so with the masters' names exchanged.
+// State is what decides what can happen from here on, as a hash: two runs that have
+// reached the same state go on alike. Masters that are all asked at once differ only in
+// what has happened to them, so states that are the same but for the names of such
+// masters count as the same.
 type State struct {
 	Hash  uint64
 	ranks []trace.Actor // by actor: the name that it has in all states that are the same
 }
 
-// Named is an action of the state as it is called in all states that are the same.
+// Named returns an action of the state under the name that it has in all states that are
+// the same.
 func (s State) Named(a Action) Action {
 	a.From, a.To = s.ranks[a.From], s.ranks[a.To]
 	return a
 }
 
-// State describes where the world has come to. Some actions may be marked: where
-// masters are otherwise in the same state, those that they are about give the order.
+// State describes the state that the world has reached. Some actions may be marked: where
+// masters are otherwise in the same state, the marked actions that concern them give
+// their order.
 func (u *Untimed) State(marked []Action) State {
 	u.over = 0
 	for _, c := range u.r.clients {

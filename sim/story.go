@@ -10,13 +10,16 @@ import (
 	"minikv/trace"
 )
 
-// Decisive picks, from all events of a run, at most limit that decided its
-// verdicts: those that the results name, faults, what clients believed, the
-// resource's answers, for each grant the commands that gave it, and what took a
-// lock from who believed to have it, or wrote over it. Of a violated run it keeps only the clients
-// that took part in the violation, unless that leaves too little to understand it.
-// Where there is no room for all, the events that the results name and the faults
-// stay, with what came first after each fault.
+// Decisive picks, from all events of a run, at most limit that decided its verdicts:
+//
+//   - those that the results name, and faults;
+//   - what clients believed, and the resource's answers;
+//   - for each grant the commands that gave it;
+//   - what took a lock from a client that believed to have it, or wrote over it.
+//
+// Of a violated run it keeps only the clients that took part in the violation, unless
+// that leaves too little to understand it. If there is no room for all, the events that
+// the results name and the faults stay, with what came first after each fault.
 func Decisive(events []trace.Event, results []check.Result, limit int) []trace.Event {
 	named := map[uint64]bool{}
 	for _, r := range results {
@@ -162,8 +165,8 @@ func against(check string, events []trace.Event, e *trace.Event) (who []trace.Ac
 	return who
 }
 
-// HeldByOthers are the events of a run with which others than its actor began to hold the
-// lock that e is about, and which they still held when e happened.
+// HeldByOthers returns the numbers of the events by which others than e's actor had begun
+// to hold the lock that e is about, as far as they still held it when e happened.
 func HeldByOthers(events []trace.Event, e *trace.Event) (began []uint64) {
 	for i := range events[:e.N-1] {
 		switch o := &events[i]; {
@@ -183,7 +186,7 @@ func HeldByOthers(events []trace.Event, e *trace.Event) (began []uint64) {
 	return began
 }
 
-// Confirms reports whether an execution asked what replicas have.
+// Confirms reports whether an execution asked which replicas have confirmed a write.
 func Confirms(e *trace.Event) bool {
 	return strings.HasPrefix(e.Text, "INFO ") || strings.HasPrefix(e.Text, "WAIT ")
 }

@@ -30,7 +30,7 @@ func (w *Spec) clustered() bool {
 	return w.Load.Kind == "multi" || w.Load.Kind != OwnKind && findKind(w.Load.Kind).masters == oneMaster
 }
 
-// Plan is which servers the world has.
+// Plan returns which servers the world has.
 func (w *Spec) Plan() cluster.Plan {
 	p := cluster.Plan{Masters: w.Masters, Replicas: w.Replicas, Only: cluster.ID(w.Replicated), Cluster: w.Cluster}
 	if !w.Cluster {

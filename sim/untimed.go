@@ -14,14 +14,17 @@ import (
 	"minikv/trace"
 )
 
-// Untimed is a scenario in which time stands still until nothing else can
-// happen: what happens next is the caller's choice. Messages take no time and
-// wait until they are chosen, first in first out on each connection; clients
-// start when they are chosen to; faults strike while the budget lasts. Only
-// when nothing is under way, but what a master tells its replica and may lag as long as
-// that, can the time go on to the next timer. What masters and
-// replicas tell each other once a second unasked is left out: who waits for a
-// confirmation has asked for it.
+// Untimed is a scenario in which time stands still until nothing else can happen. What
+// happens next is the caller's choice:
+//   - Messages take no time and wait until they are chosen, first in first out on each
+//     connection.
+//   - Clients start when they are chosen to.
+//   - Faults strike while the budget lasts.
+//   - Time can go on to the next timer only when nothing is under way, except what a
+//     master tells its replica and may lag as long as that.
+//
+// What masters and replicas tell each other once a second unasked is left out; whoever
+// waits for a confirmation has asked for it.
 type Untimed struct {
 	r       *runner
 	w       *World
@@ -66,12 +69,12 @@ type comeback struct {
 // UntimedOptions are how to explore a scenario without time.
 type UntimedOptions struct {
 	Faults  []string // kinds of fault that may strike: some of UntimedFaults
-	Budget  int      // how many
-	Exact   bool     // states tell in which order answers came also where clients only count them, or do not look
-	Options Options  // Chooser, Record and Tick mean nothing here
+	Budget  int      // how many faults may strike
+	Exact   bool     // states also tell the order of answers that clients only count, or do not look at
+	Options Options  // Chooser, Record and Tick are ignored
 }
 
-// NewUntimed makes the scenario's world, in which nothing has happened but that
+// NewUntimed makes the scenario's world. Nothing has happened in it yet, except that
 // replicas have found their masters.
 func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	if err := s.checkOwn(opt.Options.Own); err != nil {
@@ -119,13 +122,13 @@ const settling = 3 * time.Second
 // Close ends the world.
 func (u *Untimed) Close() { u.w.Stop() }
 
-// Err is why the run has no verdict: a panic of client code.
+// Err returns why the run has no verdict, a panic of client code; nil if it has one.
 func (u *Untimed) Err() error { return u.w.err }
 
-// Names are the names of the actors.
+// Names returns the names of the actors, by trace.Actor.
 func (u *Untimed) Names() []string { return u.w.names }
 
-// Results are the verdicts on what has happened so far.
+// Results returns the verdicts on what has happened so far.
 func (u *Untimed) Results() (list []check.Result) {
 	for _, c := range u.r.checks {
 		list = append(list, c.Result(u.w.now))
@@ -133,7 +136,7 @@ func (u *Untimed) Results() (list []check.Result) {
 	return list
 }
 
-// Report is what a run to this point found.
+// Report returns what the run has found up to this point.
 func (u *Untimed) Report() *Report { return u.r.report() }
 
 // enqueue takes a message that is sent: it waits for its turn, unless nobody is
@@ -398,11 +401,11 @@ func (u *Untimed) areInterchangeable() bool {
 	return !load.Redisson && (load.Kind == "redlock" || load.Kind == "redlock-hash")
 }
 
-// Outcome is a hash of what a run has come to: what clients believed, in its
-// order, and what servers have, by whatever names if they are interchangeable, and
-// whatever the random names of requests are. Of a server that is lost it tells
-// nothing, nor then of the time, which goes on while something is under way to it;
-// nor how many faults may still strike: see Left.
+// Outcome returns a hash of what a run has come to: what clients believed, in its order,
+// and what servers have. It does not depend on the names of interchangeable servers, or
+// on the random names of requests. It includes nothing of a server that is lost, nor then
+// the time, which goes on while something is under way to that server; nor how many
+// faults may still strike: see Left.
 func (u *Untimed) Outcome() uint64 {
 	all := uint64(0)
 	if !slices.ContainsFunc(u.w.nodes, u.isLost) {
@@ -421,7 +424,7 @@ func (u *Untimed) Outcome() uint64 {
 	return fold(u.beliefs, all)
 }
 
-// Left is how many faults may still strike.
+// Left returns how many faults may still strike.
 func (u *Untimed) Left() int { return u.budget }
 
 // acquaint makes a script known to all servers for good: that each must be told
@@ -493,5 +496,5 @@ func (u *Untimed) gist(reply resp.Value) string {
 	return replication + number
 }
 
-// Now is the time, which stands still most of the time.
+// Now returns the time, which stands still most of the time.
 func (u *Untimed) Now() time.Duration { return u.w.now }

@@ -11,8 +11,8 @@ import (
 	"minikv/trace"
 )
 
-// Belief is a client's belief that it holds a lock: from the moment lock()
-// returns until it calls unlock(), is told that the lock is lost, or crashes.
+// Belief is a client's belief that it holds a lock. It begins when lock() returns and
+// ends when the client calls unlock(), is told that the lock is lost, or crashes.
 type Belief struct {
 	p     *process
 	lock  int32
@@ -65,9 +65,9 @@ func lockName(lock int32) string { return "lock:" + strconv.Itoa(int(lock)) }
 // Workload is what each client does: rounds of lock, work, write to the
 // resource, unlock, think.
 type Workload struct {
-	Kind      string        // see kinds
+	Kind      string        // lock=: the kind of lock
 	TTL       time.Duration // the lease that the watchdog renews
-	Renew     bool          // by the watchdog; else the lease is fixed
+	Renew     bool          // the watchdog renews the lease; else the lease is fixed
 	Lease     Range         // the fixed lease
 	Hold      Range         // time between lock and write
 	Think     Range         // time between unlock and the next lock
@@ -75,19 +75,19 @@ type Workload struct {
 	Wait      time.Duration // limit of lock(); 0: none
 	Broken    bool          // profile=redisson: a release deletes the lock, whosever it is
 	Scales    bool          // hold is one of the durations that matter to a lease, at most Hold.Hi
-	Guards    int           // the last so many clients take nothing and ask whether the lock is free
+	Guards    int           // how many clients, the last ones, take nothing and only ask whether the lock is free
 	Once      bool          // lock() is a single attempt
 	Redisson  bool          // clients behave as Redisson's, else they are lockclient's
 	OneOrder  bool          // of lock=multi: all clients name the locks in one order
 	Cancel    time.Duration // after which the context of lock() is cancelled; 0: never
 	Reenter   int           // how often a holder takes the lock again, before it works
-	Readers   int           // of lock=rw or own: the first so many clients read, the others write
-	Permits   int           // of a semaphore
-	Count     int           // of a latch
-	Waiters   int           // of lock=latch: the first so many clients wait, the others count down
-	Downgrade bool          // of lock=rw: writers read on
+	Readers   int           // of lock=rw or own: how many clients, the first ones, read; the others write
+	Permits   int           // of a semaphore: how many there are
+	Count     int           // of a latch: what it counts down from
+	Waiters   int           // of lock=latch: how many clients, the first ones, wait; the others count down
+	Downgrade bool          // of lock=rw: writers go on reading after they have written
 	FairWait  time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
-	Compat    int           // the first so many clients speak the protocol of Redisson 3.16
+	Compat    int           // how many clients, the first ones, speak the protocol of Redisson 3.16
 }
 
 // addClients makes the clients of a workload, which share a number of locks. They do

@@ -17,33 +17,33 @@ type Config struct {
 	Chooser Chooser           // nil: Random(Seed)
 	Record  bool              // keep the non-zero draws, for Draws
 	Details bool              // fill in the texts of events; changes no result
-	Lines   bool              // and which lines of scripts ran; changes no result either, and takes longer
+	Lines   bool              // also tell which lines of scripts ran; changes no result, and takes longer
 	Lua     *luaengine.Engine // may be shared by the worlds of one goroutine; nil: a new one
 
 	Plan     cluster.Plan // which servers there are
 	Locks    int          // locks lock:1 to lock:N; at least 1
 	Delay    Range        // of a message, one way
 	Lag      Range        // of replication
-	Fence    bool         // the resource refuses writes with a token below the highest it has seen
-	EverySec bool         // servers sync their disks each second, else at once
+	Fence    bool         // the resource refuses writes with a token below the highest that it has seen
+	EverySec bool         // servers sync their disks once a second; else at once
 	Thefts   bool         // events tell when a request ends what another client had
 	Remember bool         // servers can restart without the latest of their data
-	Pool     bool         // requests of one client may overtake each other, as those over several connections do
-	Abort    bool         // connections of the pool are closed abortively, as lockclient/goredis has them
+	Pool     bool         // requests of one client may overtake each other, as over several connections
+	Abort    bool         // with Pool: a connection that is closed drops what has not arrived, as of lockclient/goredis
 	Sync     bool         // clients check with WAIT whether replicas have what they acquire
 
 	Stray    func(client, stack string)              // see Options; may be nil
-	Nodes    func(name string) map[string]string     // parameters of a node; may be nil
-	Standing func(name string, now cluster.Standing) // told of each change in a process's place; may be nil
+	Nodes    func(name string) map[string]string     // returns parameters of a node, by its name; may be nil
+	Standing func(name string, now cluster.Standing) // called for each change in a process's place; may be nil
 
 	Observers []func(*trace.Event)
 }
 
-// Range is from Lo to Hi, both included; durations in it are drawn.
+// Range is from Lo to Hi, both included. Durations are drawn from it.
 type Range struct{ Lo, Hi time.Duration }
 
-// World is one simulated world: clients, nodes, a network and a protected
-// resource, driven by one event queue. It is not safe for concurrent use.
+// World is one simulated world: clients, nodes, a network and a protected resource,
+// driven by one event queue. It is not safe for concurrent use.
 type World struct {
 	cfg   Config
 	now   time.Duration
@@ -174,23 +174,23 @@ func (w *World) actor(name string) trace.Actor {
 	return trace.Actor(len(w.names) - 1)
 }
 
-// Names are the names of the run's actors, by trace.Actor.
+// Names returns the names of the run's actors, by trace.Actor.
 func (w *World) Names() []string { return w.names }
 
-// Now is the true time since the run began.
+// Now returns the true time since the run began.
 func (w *World) Now() time.Duration { return w.now }
 
-// Events is how many events there were.
+// Events returns how many events there were.
 func (w *World) Events() uint64 { return w.events }
 
-// Hash is the hash of the events so far.
+// Hash returns the hash of the events so far.
 func (w *World) Hash() trace.Hash { return w.hash }
 
-// Draws are the non-zero draws so far, if Config.Record is set.
+// Draws returns the non-zero draws so far, if Config.Record is set.
 func (w *World) Draws() []Draw { return w.drawn }
 
-// Run lets the world go on until the given true time. It returns the error
-// that stopped it early: a panic of client code.
+// Run lets the world go on until the given true time. If a panic of client code stops it
+// early, it returns that as an error.
 func (w *World) Run(until time.Duration) error {
 	for !w.advance(until, 1<<16) {
 	}
