@@ -11,8 +11,8 @@ import (
 //go:embed testdata/docs/redis-7.0.15.txt
 var allCommands string
 
-// Absent is the name of a command or subcommand that redis-server 7.0.15 knows
-// and this package does not; "" for any other.
+// Absent returns the name of the command or subcommand that cmd calls if redis-server
+// 7.0.15 knows it and this package does not; "" otherwise.
 func Absent(cmd [][]byte) string {
 	if len(cmd) == 0 {
 		return ""

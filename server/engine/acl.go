@@ -142,8 +142,8 @@ func (a *access) authentic(name, password string) *user {
 	return nil
 }
 
-// RefuseReplica is why a replica gets nothing that authenticates with a user's
-// name, which may be "", and a password, or "".
+// RefuseReplica returns why a replica that authenticates with a user's name and a
+// password, either of which may be "", is refused; "" if it is not.
 func (n *Node) RefuseReplica(name, password string) string {
 	u := n.access.root
 	if name != "" || !n.access.open() {
@@ -167,8 +167,8 @@ func (u *user) mayRun(cmd *Command) bool {
 	return slices.ContainsFunc(u.selectors, func(s *selector) bool { return s.allCommands || s.commands.has(cmd.row) })
 }
 
-// Trust makes the session one of the program that runs the node, which may do
-// everything without a password.
+// Trust makes s a session of the program that runs the node: it may do everything without
+// a password.
 func (s *Session) Trust() { s.user, s.authenticated = superuser, true }
 
 // newUser is a user as it is created: off, and allowed nothing.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// File is a file that a command reads and replaces. Its errors are the system's,
-// as C words them.
+// File is a file that a command reads and replaces. Its errors are the system's, in the
+// words that C has for them.
 type File interface {
 	Name() string // as it is configured
 	Read() ([]byte, error)
@@ -46,8 +46,7 @@ func ValidateUser(words []string) error {
 	return nil
 }
 
-// ValidateACLFile checks what a file of users says, as redis-server does when it
-// starts.
+// ValidateACLFile checks a file of users as redis-server does when it starts.
 func ValidateACLFile(file File) error {
 	if _, bad := (&aclRules{commands: aclTable}).read(file); bad != "" {
 		return fmt.Errorf("Aborting Redis startup because of ACL errors: %s", bad)

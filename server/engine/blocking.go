@@ -39,11 +39,12 @@ type blocked struct {
 }
 
 // Block makes the session wait until one of keys is made and is of the given kind (a
-// stream: until it gets an entry), and returns what the handler must return. The
-// handler then runs again, with Again and Ready set, and may block again; it keeps
-// its place and its deadline. When timeoutMillis (0: for ever) have passed, the client
-// gets onTimeout. Where blocking is not possible, in transactions and scripts, that is
-// returned at once.
+// stream: until it gets an entry), and returns what the handler must return. The handler
+// then runs again, with Again and Ready set. It may block again; the session then keeps
+// its place and its deadline.
+//
+// When timeoutMillis (0: for ever) have passed, the client gets onTimeout. Where blocking
+// is not possible, in transactions and scripts, onTimeout is returned at once.
 func (c *Call) Block(kind datastore.Kind, keys [][]byte, timeoutMillis int64, onTimeout resp.Value) resp.Value {
 	if !c.mayBlock() {
 		return onTimeout

@@ -15,11 +15,11 @@ type Migration struct {
 	TimeoutMillis int64  // at least 1
 	Copy, Replace bool
 	Auth          []string // arguments of AUTH; nil: none
-	Keys          []string // those that are there
+	Keys          []string // those that exist
 }
 
-// What MIGRATE replies when it does not get through: when nobody listens at the
-// address, or takes what is sent; and when no answer comes.
+// What MIGRATE replies when it fails: ErrMigrateWrite when nobody listens at the address,
+// or nobody takes what is sent; ErrMigrateRead when no answer comes.
 const (
 	ErrMigrateWrite = "IOERR error or timeout writing to target instance"
 	ErrMigrateRead  = "IOERR error or timeout reading to target instance"
@@ -87,7 +87,7 @@ type Restore struct {
 	Args []string
 }
 
-// Restores are the commands for the keys that have not expired.
+// Restores returns the commands for those keys that have not expired.
 func (m *Migration) Restores(n *Node, db int) (list []Restore) {
 	word := "RESTORE"
 	if n.cfg.Topology != nil {

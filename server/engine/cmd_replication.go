@@ -20,7 +20,8 @@ const (
 	replAdmin = Admin | NoScript | Stale
 )
 
-// FailoverRequest is what FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds] asks for.
+// FailoverRequest is what FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]
+// asks for.
 type FailoverRequest struct {
 	Abort, Force  bool
 	Host          string // "": any replica that has caught up
@@ -104,5 +105,5 @@ func runReplicaOfAlone(c *Call) resp.Value {
 	return resp.OK
 }
 
-// AlreadyConnected is REPLICAOF's reply when nothing changes.
+// AlreadyConnected is the reply to a REPLICAOF that changes nothing.
 var AlreadyConnected = resp.Simple("OK Already connected to specified master")

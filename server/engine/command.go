@@ -31,18 +31,18 @@ const (
 	NoAsyncLoading
 	NoMulti
 	AllowBusy
-	MovableKeys // where they stand depends on the arguments; of rows it follows from their specifications
+	MovableKeys // where keys stand depends on the arguments; rows of the table get it from their key specifications
 	NoMandatoryKeys
 	Protected // refused unless the configuration allows it: DEBUG, MODULE LOAD
 )
 
-// Command is one row of the command table. What every call needs stands
-// together at its beginning. What a row does not say prepare finds out.
+// Command is one row of the command table. The fields that every call needs come first.
+// What a row leaves out is filled in when the table is prepared.
 type Command struct {
 	Run     func(c *Call) resp.Value
 	Fill    func(c *Call, reply *resp.Value) // instead of Run: sets the reply, which costs less
 	Sub     []Command                        // subcommands of a container command; their names without the container's
-	Arity   int                              // as Redis counts: the name included; negative: at least
+	Arity   int                              // as Redis counts: including the name; negative: at least so many
 	row     int                              // its number among all commands and subcommands
 	Flags   Flag
 	lookups lookups // made by lookupsOf
@@ -64,17 +64,17 @@ type Command struct {
 	keyCount                   int // where one says how many keys follow; 0: nowhere
 }
 
-// Call is one execution of a command. Handlers parse, check, apply and return
-// their reply. Args are read-only and valid only during the call; the
-// datastore clones what it keeps.
+// Call is one execution of a command. Handlers parse, check, apply and return their
+// reply. Args are read-only and valid only during the call; the datastore clones what it
+// keeps.
 type Call struct {
 	Node    *Node
-	Session *Session // whose command it is; for a script, the session that runs it
+	Session *Session // whose command it is; of a script, the session that runs it
 	Cmd     *Command
 	Args    [][]byte      // Args[0] is the name as sent
 	DB      *datastore.DB // the session's selected database
 	Proto   int           // 2 or 3: the form the reply will take
-	Ready   []byte        // with Again: that key, which has the kind that was waited for
+	Ready   []byte        // with Again: the key, which has the kind that was waited for
 
 	reply   resp.Value // of a client's command
 	changes int        // counted by Changed

@@ -81,8 +81,8 @@ func ValidateParameter(name, value string) error {
 	return nil
 }
 
-// ParameterNames lists the redis.conf parameters that a node knows, in
-// alphabetical order, without their other names.
+// ParameterNames returns the main names of the redis.conf parameters that a node knows,
+// in alphabetical order.
 func ParameterNames() []string {
 	names := make([]string, len(parameters))
 	for i := range parameters {
@@ -91,8 +91,8 @@ func ParameterNames() []string {
 	return names
 }
 
-// ParameterName is the name by which a parameter is known that has two, or "" if
-// there is no such parameter.
+// ParameterName returns the main name of a parameter, which may have two; "" if there is
+// no such parameter.
 func ParameterName(name string) string {
 	if p := findParameter(name); p != nil {
 		return p.name
@@ -100,8 +100,8 @@ func ParameterName(name string) string {
 	return ""
 }
 
-// DefaultParameter is the value that a parameter has when nothing is
-// configured, or "" if there is no such parameter.
+// DefaultParameter returns the value that a parameter has if nothing is configured; "" if
+// there is no such parameter.
 func DefaultParameter(name string) string {
 	if p := findParameter(name); p != nil {
 		return p.def
@@ -219,8 +219,8 @@ func (conf *configuration) derive() {
 	conf.backlog = int(conf.number("repl-backlog-size"))
 }
 
-// Number is the value of an integer parameter, by its own name. It is read once, as
-// timers of nodes ask for it all the time.
+// Number returns the value of an integer parameter, by its main name. The value is
+// cached, because timers of nodes ask for it all the time.
 func (n *Node) Number(name string) int64 {
 	number, known := n.conf.numbers[name]
 	if !known {
@@ -332,10 +332,10 @@ const (
 	errPercent  = "percentage argument must be less or equal to 100"
 )
 
-// ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g,
-// gb, where those with b are powers of 1024. No digits are 0; digits beyond 64
-// bits are the greatest number, and with a unit the product loses its upper bits.
-// Source: util.c, memtoull of Redis 7.0.
+// ParseMemory reads a number of bytes with an optional unit: k, kb, m, mb, g, gb, where
+// those with b are powers of 1024. Without digits the number is 0. Digits beyond 64 bits
+// give the greatest number; a unit may make the product overflow, which loses its upper
+// bits. Source: util.c, memtoull of Redis 7.0.
 func ParseMemory(text string) (n uint64, ok bool) {
 	const mostDigits = 127
 	text = resp.CString(text)

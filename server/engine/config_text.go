@@ -98,8 +98,9 @@ func checkHostname(value string) (bad string) {
 
 const outputLimits = "client-output-buffer-limit"
 
-// MergeOutputLimits is client-output-buffer-limit with one class, or several,
-// changed by groups of four words; the other classes stay as they are in now.
+// MergeOutputLimits returns the value of client-output-buffer-limit after setting one
+// class or several, four words for each; other classes keep what now has. bad is the
+// error text.
 func MergeOutputLimits(now string, words []string) (text, bad string) {
 	if len(words)%4 != 0 {
 		return "", "Wrong number of arguments in buffer limit configuration."

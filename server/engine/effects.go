@@ -21,10 +21,10 @@ type change struct {
 	key string
 }
 
-// Changed tells that the command has changed key, or removed it: transactions
-// that watch it will fail, clients blocked on it are tried again, and event
-// ("set", "del", "hset"; "" for none) goes to keyspace notifications. A command
-// that calls it at least once is propagated to replicas.
+// Changed reports that the command has changed key, or removed it. Transactions that
+// watch the key will fail, clients blocked on it are tried again, and event ("set",
+// "del", "hset"; "" for none) goes to keyspace notifications. A command that calls it at
+// least once is propagated to replicas.
 func (c *Call) Changed(key []byte, event string) {
 	if !c.quiet {
 		c.ChangedIn(c.DB.Index(), key, event)
@@ -67,7 +67,7 @@ func (c *Call) changedUntold(db int, key []byte, event string) {
 	}
 }
 
-// Amounts tells that what Changed was told of once counts as n changes in
+// Amounts says that what Changed has reported once counts as n changes in
 // rdb_changes_since_last_save of INFO.
 func (c *Call) Amounts(n int) { c.Node.stats.dirty += int64(n) - 1 }
 
@@ -80,16 +80,16 @@ func (c *Call) writer() *Session {
 	return c.Session
 }
 
-// Notify publishes a keyspace event that changes nothing more.
+// Notify publishes a keyspace event and does nothing else that Changed does.
 func (c *Call) Notify(key []byte, event string) {
 	if c.Node.conf.notify != 0 {
 		c.Node.notify(c.DB.Index(), event, string(key))
 	}
 }
 
-// Flush empties database db (-1: all of them), as FLUSHDB and FLUSHALL do: it
-// is propagated even if there was nothing to remove, and only watched keys that
-// were there count as changed.
+// Flush empties database db (-1: all of them), as FLUSHDB and FLUSHALL do. It is
+// propagated even if there was nothing to remove; only those watched keys that were there
+// count as changed.
 func (c *Call) Flush(db int) {
 	n := c.Node
 	c.forced = true
@@ -121,8 +121,8 @@ func (c *Call) Replicate(args ...[]byte) {
 // ReplicateNothing keeps the command from being propagated although it has changed something.
 func (c *Call) ReplicateNothing() { c.replicated = true }
 
-// ReplicateAnyway propagates the command although it has changed nothing, as
-// PUBLISH wants.
+// ReplicateAnyway propagates the command although it has changed nothing; PUBLISH needs
+// that.
 func (c *Call) ReplicateAnyway() { c.forced = true }
 
 // ReplicateDeadline sends PEXPIREAT key unixMillis [option ...] in place of a command

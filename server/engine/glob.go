@@ -1,10 +1,10 @@
 package engine
 
-// MatchGlob reports whether text matches a pattern as PSUBSCRIBE and KEYS have
-// them, for command families that other packages register.
+// MatchGlob reports whether text matches a pattern of PSUBSCRIBE or KEYS. It is for
+// command families that other packages register.
 func MatchGlob(pattern, text string) bool { return matchGlob(pattern, text) }
 
-// MatchGlobFold is MatchGlob where case does not matter, as CONFIG GET has it.
+// MatchGlobFold is MatchGlob without regard to case, as CONFIG GET matches.
 func MatchGlobFold(pattern, text string) bool { return matchGlobFold(pattern, text) }
 
 // matchGlob reports whether text matches pattern: * any run, ? any byte,

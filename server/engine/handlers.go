@@ -6,10 +6,10 @@ import (
 	"minikv/internal/resp"
 )
 
-// Handlers answer the commands that concern other nodes, which a node alone
-// cannot: by the command's full name in lower case, such as "replicaof" or
-// "cluster|nodes". The rows of these commands, with what a node alone answers,
-// are in the table. That of "psync" makes a replica the master, as PSYNC … FAILOVER wants.
+// Handlers answer the commands that concern other nodes. The key is the command's full
+// name in lower case, such as "replicaof" or "cluster|nodes". The rows of these commands
+// are in the table, with what a node without handlers answers. The handler of "psync"
+// makes a replica the master, as PSYNC … FAILOVER asks.
 type Handlers map[string]func(c *Call) resp.Value
 
 // orAlone runs the node's handler for the command, or alone when it has none.
@@ -35,9 +35,9 @@ func fillOrAlone(alone func(c *Call, reply *resp.Value)) func(c *Call, reply *re
 	}
 }
 
-// Suspend leaves the session blocked until Resume answers it, and returns what
-// the handler must return. ok is false where a command must not block, in
-// transactions and scripts.
+// Suspend leaves the session blocked until Resume answers it, and returns what the
+// handler must return. ok is false where a command must not block: in transactions and
+// scripts.
 func (c *Call) Suspend() (v resp.Value, ok bool) {
 	if !c.mayBlock() {
 		return resp.Value{}, false
@@ -46,8 +46,8 @@ func (c *Call) Suspend() (v resp.Value, ok bool) {
 	return resp.Value{}, true
 }
 
-// Resume answers a session that Suspend has left blocked. It does nothing for
-// one that is not blocked in that way any more.
+// Resume answers a session that Suspend has left blocked. It does nothing if the session
+// is no longer blocked in that way.
 func (n *Node) Resume(s *Session, reply resp.Value) {
 	if s.block == nil || !s.block.suspended {
 		return

@@ -7,8 +7,8 @@ import (
 
 // What a test asks a node about. None of it changes what clients see.
 
-// KeysOf returns the keys that a command names, as COMMAND GETKEYS finds them;
-// none for a command that is not known or not well-formed.
+// KeysOf returns the keys that a command names, as COMMAND GETKEYS finds them; none for a
+// command that is unknown or malformed.
 func (n *Node) KeysOf(cmd [][]byte) [][]byte {
 	if len(cmd) == 0 {
 		return nil
@@ -20,8 +20,8 @@ func (n *Node) KeysOf(cmd [][]byte) [][]byte {
 	return row.keys(cmd)
 }
 
-// MayWrite reports whether a command can change keys: it is flagged so, or runs
-// a script or a transaction.
+// MayWrite reports whether a command can change keys: it has the flag Write, or runs a
+// script or a transaction.
 func (n *Node) MayWrite(cmd [][]byte) bool {
 	if len(cmd) == 0 {
 		return false
@@ -30,14 +30,14 @@ func (n *Node) MayWrite(cmd [][]byte) bool {
 	return bad == "" && (row.Flags&(Write|MayReplicate) != 0 || row.Name == "EXEC")
 }
 
-// Changes is how many changes of keys there were, as INFO's
-// rdb_changes_since_last_save counts them.
+// Changes returns how many changes of keys there were, as rdb_changes_since_last_save of
+// INFO counts them.
 func (n *Node) Changes() int64 { return n.stats.dirty }
 
-// Waiters counts the clients that wait for word of a key, in any database:
-// those blocked in a command on it, those that track it, and those that listen
-// to one of the channels, to a pattern for it, or to a channel that begins with
-// family, unless that is "". Each counts once.
+// Waiters counts the clients that wait for news of a key, in any database: those blocked
+// in a command on it, those that track it, and those that listen to one of the channels,
+// to a pattern for it, or to a channel that begins with family (unless that is ""). Each
+// client counts once.
 func (n *Node) Waiters(key string, channels []string, family string) int {
 	count := 0
 	for s := n.sessions.first; s != nil; s = s.next {
@@ -76,8 +76,8 @@ func (s *Session) listens(channels []string, family string) bool {
 		})
 }
 
-// Channels are what clients listen to, channels and sharded channels alike, in
-// the order of the clients.
+// Channels returns the channels that clients listen to, sharded ones included, in the
+// order of the clients.
 func (n *Node) Channels() []string {
 	var all []string
 	for s := n.sessions.first; s != nil; s = s.next {

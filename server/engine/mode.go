@@ -7,19 +7,18 @@ import (
 	"minikv/internal/resp"
 )
 
-// Mode is what makes a node speak its protocol without serving keys: a part of
-// the usual commands, and some of its own. A Sentinel is such a node. Modes
-// belong to the process: make them once, while it starts.
+// Mode makes a node speak its protocol without serving keys: it has some of the usual
+// commands, and some of its own. A Sentinel is such a node. Modes belong to the process:
+// make them once, while it starts.
 type Mode struct {
 	name string // as INFO and HELLO show it
 	rows []Command
 	find map[string]*Command
 }
 
-// NewMode makes a mode that has the commands named in keep, as they are in the
-// usual table, and own ones. A node asks its Config.Handlers first for every
-// one of them, so that a row of own may have no Run. It panics when keep names
-// no command.
+// NewMode makes a mode that has the commands named in keep, as they are in the usual
+// table, and own ones. A node asks its Config.Handlers first for each of them, so a row
+// of own need not have a Run. It panics if keep names an unknown command.
 func NewMode(name string, keep []string, own []Command) *Mode {
 	m := &Mode{name: name, find: make(map[string]*Command)}
 	for _, kept := range keep {
@@ -88,16 +87,16 @@ func (n *Node) modeName() string {
 	return "standalone"
 }
 
-// InfoSection is one section of INFO, for a handler that shows others than a
-// node does. With a nil Text it is the node's own of that name.
+// InfoSection is one section of INFO, for a handler whose sections are not those of a
+// node. With a nil Text it is the node's own section of that name.
 type InfoSection struct {
 	Name string
 	Text func() string // its lines, each ended by CR LF
 }
 
-// Info answers INFO [section ...] with the sections of a mode, all of which are
-// shown by default. In RESP3, too, that is a bulk string, where a node's is verbatim.
-// Source: sentinelInfoCommand of Redis 7.0.
+// Info answers INFO [section ...] for a mode whose sections are shown; by default it
+// shows all of them. In RESP3 too the reply is a bulk string, where that of a node is a
+// verbatim one. Source: sentinelInfoCommand of Redis 7.0.
 func (c *Call) Info(shown []InfoSection) resp.Value {
 	text := &strings.Builder{}
 	for _, one := range shown {

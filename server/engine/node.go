@@ -12,7 +12,7 @@ import (
 // Version is the redis-server release whose behaviour a node shows.
 const Version = "7.0.15"
 
-// Clock is one node's own view of time. Nodes in a simulation disagree.
+// Clock is one node's own view of time. In a simulation the clocks of nodes disagree.
 type Clock interface {
 	// Wall is the date this node believes. It may jump. Redis follows it for
 	// TTLs, blocking timeouts, WAIT, PAUSE, node timeouts and Sentinel.
@@ -22,38 +22,39 @@ type Clock interface {
 	Mono() time.Duration
 }
 
-// Config is what a shell gives a node.
+// Config is what a shell gives a node. Clock and Random are required, and Lua to run
+// scripts.
 type Config struct {
 	Clock    Clock
 	Random   func() uint64      // the node's source: run id, RANDOMKEY
 	Lua      *luaengine.Engine  // shared by the nodes of a shell or search worker; its Resolver is Resolve
-	Observe  func(trace.Detail) // nil: nobody watches
+	Observe  func(trace.Detail) // called with each step; nil: nobody watches
 	Topology Topology           // nil: standalone
 	Handlers Handlers           // nil: the node is alone
 	Mode     *Mode              // nil: the node serves keys
-	Limit    func() string      // what luaengine.Host.Limit answers; nil: no limit
+	Limit    func() string      // see luaengine.Host.Limit; nil: no limit
 	Log      func(level int, text string)
-	Save     func(file []byte) error // writes all data, as redis-server's data file has it; nil: nobody does
-	Rebind   func(port int) error    // has clients connect to another port; nil: CONFIG SET only keeps it
-	Dial     Dial                    // other servers, for MIGRATE; nil: none can be reached
-	Sleep    func(time.Duration)     // DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
-	Step     func(luaengine.Step)    // scripts run in steps and tell each; Observe hears which begins; nil: they do not
+	Save     func(file []byte) error // writes all data, in the format of redis-server's data file; nil: data is not saved
+	Rebind   func(port int) error    // makes the server listen on another port; nil: CONFIG SET only stores the number
+	Dial     Dial                    // connects to other servers, for MIGRATE; nil: none can be reached
+	Sleep    func(time.Duration)     // for DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
+	Step     func(luaengine.Step)    // called before each statement of scripts, which then run in steps; Observe hears which begins; nil: not
 	Shards   int                     // of the keyspace; 0: 1. It changes no answer.
 
-	Port       int               // that INFO and CONFIG GET show
+	Port       int               // the port that INFO and CONFIG GET show
 	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter
 	ProcessID  int
 	Executable string     // full path, for INFO
 	ConfigFile string     // full path, for INFO
-	Users      [][]string // of redis.conf, each a name and its rules; see ValidateUser
-	ACLFile    File       // of users; nil: none
+	Users      [][]string // from redis.conf, each a name and its rules; see ValidateUser
+	ACLFile    File       // the file of users; nil: none
 	Rewrites   File       // the configuration file, for CONFIG REWRITE; nil: none
 	OS         string     // for INFO, such as "Linux 6.1.0 x86_64"
 
 	SystemMemory int64 // of the machine in bytes, for INFO; 0: unknown
 }
 
-// Node is one Redis server.
+// Node is one Redis server. It is not safe for concurrent use.
 type Node struct {
 	cfg   Config
 	keys  *datastore.Keyspace
@@ -96,9 +97,8 @@ type Node struct {
 // script's command; and a blocked client that is served at the end.
 const maxDepth = 4
 
-// New makes an empty node. It costs next to nothing until it is used. It
-// panics when a parameter or a user is not valid: check it with
-// ValidateParameter and ValidateUser.
+// New makes an empty node. It costs next to nothing until it is used. It panics if a
+// parameter or a user is not valid: check them with ValidateParameter and ValidateUser.
 func New(cfg Config) *Node {
 	n := &Node{cfg: cfg}
 	n.conf.load(cfg.Parameters)
@@ -122,10 +122,10 @@ func (n *Node) reset() {
 	n.applyExpiryPolicy()
 }
 
-// Restart is a crash and a start: sessions, subscriptions, the script cache,
-// the replication log and statistics are gone. With keepData the keyspace
-// stays, its deadlines being dates; without, it is empty. The node keeps its
-// configuration, its users and its role; the shell must drop its connections.
+// Restart is a crash and a start: sessions, subscriptions, the script cache, the
+// replication log and statistics are gone. With keepData the keyspace stays, and its
+// deadlines remain dates; without it the keyspace is empty. The node keeps its
+// configuration, its users and its role. The shell must drop its connections.
 func (n *Node) Restart(keepData bool) {
 	for n.sessions.first != nil {
 		n.Close(n.sessions.first)
@@ -151,15 +151,16 @@ func (n *Node) Restart(keepData bool) {
 	n.applyExpiryPolicy()
 }
 
-// Do runs one command of a client, cmd[0] being its name. It appends replies
-// and pushes to the Out of any session, in the order of execution, and may
-// leave s blocked; a blocked session must not send another command. Those who then
-// are not blocked any more are told by Unblocked. cmd is read during the call only.
-// An empty cmd does nothing but end what a command before was said to be followed by:
+// Do runs one command of a client; cmd[0] is its name. It appends replies and pushes to
+// the Out of any session, in the order of execution, and may leave s blocked. A blocked
+// session must not send another command. Unblocked returns the sessions whose waits have
+// ended. cmd is read only during the call.
+//
+// An empty cmd only ends what an earlier command said about the one that follows it:
 // ASKING, CLIENT REPLY SKIP and CLIENT CACHING.
 //
-// While Do runs a script, the shell may call it again for another session from
-// within Config.Limit: that client is then told BUSY, and can kill the script.
+// While Do runs a script, the shell may call it again for another session from within
+// Config.Limit: that client is then told BUSY, and can kill the script.
 func (n *Node) Do(s *Session, cmd [][]byte) {
 	if s.closing {
 		return
@@ -191,9 +192,8 @@ func (n *Node) perform(s *Session, cmd [][]byte, now time.Duration) {
 	}
 }
 
-// Tick does what is due at the node's present time: it ends blocking
-// commands, WAIT and PAUSE, and removes expired keys. Like Do it may leave
-// sessions unblocked.
+// Tick does what is due at the node's present time: it ends blocking commands, WAIT and
+// PAUSE, and removes expired keys. Like Do it may end sessions' waits: see Unblocked.
 func (n *Node) Tick() {
 	now := n.nowMillis()
 	n.expireTimeouts(now)
@@ -208,8 +208,8 @@ func (n *Node) Tick() {
 	n.settle(nil)
 }
 
-// NextDeadline is how long, by the node's wall clock, until Tick is next of
-// use: 0 when it is overdue, false when nothing waits for time to pass.
+// NextDeadline returns how long, by the node's wall clock, until Tick has something to
+// do: 0 when it is overdue, false when nothing waits for time to pass.
 func (n *Node) NextDeadline() (time.Duration, bool) {
 	at, ok := n.blocking.next()
 	if due, has := n.limitDue(); has && (!ok || due < at) {
@@ -236,10 +236,12 @@ func (n *Node) NextDeadline() (time.Duration, bool) {
 	return max(wait, 0), true
 }
 
-// Dirty returns the sessions whose Out has grown, or that became unblocked or
-// closing, since the last call, in the order in which that happened. The slice
-// is valid until the next call. It ends what Redis has as a turn of its event
-// loop, at the end of which who tracks keys by prefix is told what has changed.
+// Dirty returns the sessions whose Out has grown, or that became unblocked or closing,
+// since the last call, in the order in which that happened. The slice is valid until the
+// next call.
+//
+// It also ends a turn of Redis's event loop: clients that track keys by prefix are then
+// told what has changed.
 func (n *Node) Dirty() []*Session {
 	if n.depth == 0 && (n.tracking.prefixes != nil || n.repl.outside != nil) { // no script is interrupted
 		n.broadcast()
@@ -255,12 +257,12 @@ func (n *Node) Dirty() []*Session {
 	return n.handed
 }
 
-// Interrupted reports whether the shell has come in from within Config.Limit: a
-// script is between two of its steps.
+// Interrupted reports whether a script is between two of its steps, and the shell has
+// come in from within Config.Limit.
 func (n *Node) Interrupted() bool { return n.depth > 0 }
 
-// Keyspace is the node's data, for inspection and for the families that other
-// packages register. Whoever writes through it bypasses replication.
+// Keyspace returns the node's data, for inspection and for command families that other
+// packages register. Writes through it are not replicated.
 func (n *Node) Keyspace() *datastore.Keyspace { return n.keys }
 
 // Clock is the node's clock.
@@ -370,7 +372,7 @@ func (n *Node) nextMillis() int64 {
 // seconds is the time since the node started, in whole seconds.
 func (n *Node) seconds() int64 { return int64(n.cfg.Clock.Mono() / time.Second) }
 
-// RunID is the node's 40 hexadecimal digits, as INFO shows them.
+// RunID returns the node's 40 hexadecimal digits, as INFO shows them.
 func (n *Node) RunID() string {
 	if n.runID == "" {
 		n.runID = n.randomHex()
@@ -393,7 +395,7 @@ func (n *Node) randomHex() string {
 	return string(text)
 }
 
-// Random draws from the node's source.
+// Random draws a number from the node's source.
 func (c *Call) Random() uint64 { return c.Node.cfg.Random() }
 
 // observeCall tells the observer about a command that ran, and the keys it changed.

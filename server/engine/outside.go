@@ -9,20 +9,20 @@ import (
 	"minikv/internal/resp"
 )
 
-// Dial connects to a server that is no part of this process's own topology.
+// Dial connects to a server that is not part of this process's own topology.
 type Dial func(host string, port int, timeout time.Duration) (Peer, error)
 
-// Peer is a connection to such a server. Nothing else happens on the node while it
-// waits, for up to the timeout each time.
+// Peer is a connection to a server that Dial has reached. While it waits, up to the
+// timeout each time, nothing else happens on the node.
 type Peer interface {
 	Write(text []byte) error
-	// Line is the next line that comes, without its end; the rest of a very long one
-	// is the next line.
+	// Line returns the next line that comes, without its end. If a line is very long, its
+	// rest is returned as the next line.
 	Line() (string, error)
 	Close()
 }
 
-// Errors of Dial and Peer, besides others.
+// Errors of Dial and Peer. There may be others.
 var (
 	ErrTimeout = errors.New("engine: timeout")
 	ErrRefused = errors.New("engine: connection refused")
@@ -44,8 +44,8 @@ type transfer struct {
 	failed  string   // why there are no more, or ""
 }
 
-// MigrateOutside moves keys to a server that is not reached otherwise. What that has
-// taken is deleted here, as by DEL.
+// MigrateOutside moves keys to a server outside of this process's topology. What that
+// server has taken is deleted here, as by DEL.
 func MigrateOutside(c *Call, m Migration) resp.Value {
 	n := c.Node
 	if n.cfg.Dial == nil {

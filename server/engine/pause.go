@@ -116,14 +116,13 @@ func (n *Node) postpone(c *Call) {
 	n.blocking.postponed = append(n.blocking.postponed, c.Session)
 }
 
-// Unblocked is the client whose wait has been over for longest, and whose turn to
-// go on it is; nil: there is none. If a pause had held its command back, that has
-// now run, or is held back by another one.
+// Unblocked returns the client whose wait has been over for longest and which is to go on
+// now; nil if there is none. If a pause had held its command back, the command has now
+// run, or is held back by another pause.
 //
-// A shell asks until there is none, whenever it has called something that may end a
-// wait, and before it asks again has the client go on with all that it has sent
-// meanwhile: so the clients go on one after the other, behind whoever ended their
-// waits.
+// After any call that may end a wait, a shell calls Unblocked until it returns nil.
+// Before it calls again, it lets the client go on with all that the client has sent
+// meanwhile. So the clients go on one after the other, behind whoever ended their waits.
 // Source: processUnblockedClients of Redis 7.0.
 func (n *Node) Unblocked() *Session {
 	b := &n.blocking

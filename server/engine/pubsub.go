@@ -187,9 +187,9 @@ func (n *Node) unsubscribeAll(s *Session) {
 	s.subs = subscriptions{}
 }
 
-// Publish sends a message to everyone who listens to channel, and to patterns
-// that match it, and returns how many messages that made. Packages that
-// register command families use it, too.
+// Publish sends a message to all clients that listen to channel or to a pattern that
+// matches it, and returns how many messages that made. Packages that register command
+// families use it too.
 func (n *Node) Publish(channel, message string) int {
 	if n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Published, Key: channel, Text: message})

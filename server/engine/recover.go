@@ -6,8 +6,8 @@ import (
 	"minikv/internal/resp"
 )
 
-// StreamDB is the database that the stream of effects has selected at its
-// present end, for who begins to read there.
+// StreamDB returns the database that is selected at the present end of the stream of
+// effects, for whoever begins to read there.
 func (n *Node) StreamDB() int {
 	switch {
 	case n.repl.master != nil:
@@ -18,9 +18,9 @@ func (n *Node) StreamDB() int {
 	return 0
 }
 
-// Recover gives a node that has just been restarted the data of a snapshot and
-// of the effects that followed it, the first in database db, as from an
-// append-only file. What the node does next begins a new history.
+// Recover gives a node that has just been restarted the data of a snapshot and then
+// applies the effects that followed it, as from an append-only file. The first effect
+// applies to database db. What the node does next begins a new history.
 func (n *Node) Recover(s *Snapshot, db int, streams [][]byte) {
 	n.keys.Load(s.keys)
 	n.forgetMaster()

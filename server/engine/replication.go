@@ -44,7 +44,7 @@ type LinkState string
 
 // The states of a replica's link.
 const (
-	LinkConnect    LinkState = "connect" // it will be tried again soon
+	LinkConnect    LinkState = "connect" // another attempt will follow soon
 	LinkConnecting LinkState = "connecting"
 	LinkHandshake  LinkState = "handshake"
 	LinkSync       LinkState = "sync" // the copy of the data is on its way
@@ -84,10 +84,10 @@ type Snapshot struct {
 	offset    int64
 }
 
-// Offset is how many bytes of effects the node has recorded or applied.
+// Offset returns how many bytes of effects the node has recorded or applied.
 func (n *Node) Offset() int64 { return n.repl.offset }
 
-// ReplicationID names the history that Offset counts in, as INFO shows it.
+// ReplicationID returns the name of the history in which Offset counts, as INFO shows it.
 func (n *Node) ReplicationID() string {
 	if n.repl.id == "" {
 		n.repl.id = n.randomHex()
@@ -95,16 +95,16 @@ func (n *Node) ReplicationID() string {
 	return n.repl.id
 }
 
-// HasHistory reports whether this node's history agrees, up to offset, with
-// the one named id: then a replica of that history can go on from there with
-// EffectsSince, if that reaches back so far. Otherwise it needs a Snapshot.
+// HasHistory reports whether this node's history agrees, up to offset, with the history
+// named id. If so, a replica of that history can go on from there with EffectsSince, if
+// that reaches back so far. Otherwise it needs a Snapshot.
 func (n *Node) HasHistory(id string, offset int64) bool {
 	return strings.EqualFold(id, n.ReplicationID()) || strings.EqualFold(id, n.repl.oldID) && offset <= n.repl.oldEnd
 }
 
-// EffectsSince returns the effects recorded after offset, in RESP. The bytes
-// never change. ok is false when the log does not reach back so far, or offset
-// lies in the future: the replica needs a Snapshot.
+// EffectsSince returns the effects recorded after offset, in RESP. The bytes never
+// change. ok is false if the log does not reach back so far, or if offset lies in the
+// future: the replica then needs a Snapshot.
 func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
 	r := &n.repl
 	if offset < r.first || offset > r.offset || !r.logging {
@@ -113,8 +113,8 @@ func (n *Node) EffectsSince(offset int64) (stream []byte, ok bool) {
 	return r.log[offset-r.first : len(r.log) : len(r.log)], true
 }
 
-// Apply executes effects of the node's master, whole commands only. An error
-// means that stream is not such; what stood before the fault has been applied.
+// Apply executes effects of the node's master, whole commands only. An error means that
+// stream has something else; what stood before that has been applied.
 func (n *Node) Apply(stream []byte) error {
 	master := n.masterSession()
 	n.repl.record()
@@ -150,7 +150,7 @@ func (n *Node) BecomeReplica(masterHost string, port int) {
 	n.releaseWaiters()
 }
 
-// BecomeMaster ends following a master: a promotion, or REPLICAOF NO ONE.
+// BecomeMaster makes the node stop following a master: a promotion, or REPLICAOF NO ONE.
 func (n *Node) BecomeMaster() {
 	if !n.repl.isReplica() {
 		return
@@ -172,7 +172,7 @@ func (n *Node) FollowsMaster(host string, port int) bool {
 // IsReplica reports whether the node follows a master.
 func (n *Node) IsReplica() bool { return n.repl.isReplica() }
 
-// SetMasterLink tells a replica where it is on its way to its master.
+// SetMasterLink sets the state of a replica's link to its master.
 func (n *Node) SetMasterLink(state LinkState) {
 	r := &n.repl
 	switch {
@@ -186,17 +186,17 @@ func (n *Node) SetMasterLink(state LinkState) {
 	r.link = state
 }
 
-// MasterLink returns the state of a replica's link, "" for a master, with the
-// Unix second of the latest word from the master and, if the link is lost,
-// since when; 0 stands for never.
+// MasterLink returns the state of a replica's link, "" for a master; the Unix second of
+// the latest word from the master; and, if the link is lost, the Unix second since when.
+// 0 stands for never.
 func (n *Node) MasterLink() (state LinkState, heardAt, downSince int64) {
 	return n.repl.link, n.repl.heardAt, n.repl.downSince
 }
 
-// HeardFromMaster notes that the master is there.
+// HeardFromMaster notes that the master was heard from now.
 func (n *Node) HeardFromMaster() { n.repl.heardAt = n.unixSeconds() }
 
-// StartUnsynced says that the replica begins without data and history.
+// StartUnsynced says that the replica begins without data and without history.
 func (n *Node) StartUnsynced() { n.repl.unsynced = true }
 
 // unixSeconds is the node's wall clock in Unix seconds.
@@ -216,7 +216,7 @@ func (n *Node) attach(id int, s *Session) {
 		replica{Replica{ID: id, State: ReplicaOnline, AckedAt: n.unixSeconds()}, s})
 }
 
-// SetReplicaState says how far the master is with a replica.
+// SetReplicaState sets how far the master is with a replica.
 func (n *Node) SetReplicaState(id int, state ReplicaState) {
 	if r := n.repl.find(id); r != nil {
 		r.State = state
@@ -224,7 +224,7 @@ func (n *Node) SetReplicaState(id int, state ReplicaState) {
 	}
 }
 
-// Replicas lists the node's replicas, the longest attached first.
+// Replicas returns the node's replicas; the one attached for longest comes first.
 func (n *Node) Replicas() []Replica {
 	list := make([]Replica, len(n.repl.replicas))
 	for i, r := range n.repl.replicas {
@@ -233,7 +233,7 @@ func (n *Node) Replicas() []Replica {
 	return list
 }
 
-// ReplicaAddress says where a replica listens, for ROLE and INFO.
+// ReplicaAddress sets where a replica listens, for ROLE and INFO.
 func (n *Node) ReplicaAddress(id int, host string, port int) {
 	if r := n.repl.find(id); r != nil {
 		r.Host, r.Port = host, port
@@ -243,7 +243,7 @@ func (n *Node) ReplicaAddress(id int, host string, port int) {
 	}
 }
 
-// Ack tells that a replica has applied all effects up to offset. It may end a WAIT.
+// Ack reports that a replica has applied all effects up to offset. It may end a WAIT.
 func (n *Node) Ack(id int, offset int64) {
 	r := n.repl.find(id)
 	if r == nil {
@@ -271,7 +271,7 @@ func (n *Node) Snapshot() *Snapshot {
 		offset: n.repl.offset}
 }
 
-// LoadSnapshot replaces the node's data and history by those of its master.
+// LoadSnapshot replaces the node's data and history with those of its master.
 func (n *Node) LoadSnapshot(s *Snapshot) {
 	n.tellEmptied(-1)
 	n.keys.Load(s.keys)
@@ -296,8 +296,8 @@ func (n *Node) ContinueHistory(id string) (renamed bool) {
 	return true
 }
 
-// DropHistory ends the recording of effects and names the history anew, as a
-// master does some time after its last replica has left.
+// DropHistory ends the recording of effects and gives the history a new name, as a master
+// does some time after its last replica has left.
 func (n *Node) DropHistory() {
 	n.repl.id, n.repl.oldID = "", ""
 	n.repl.logging, n.repl.log, n.repl.first = false, nil, n.repl.offset
@@ -313,26 +313,25 @@ func (n *Node) Propagate(args ...string) {
 	}
 }
 
-// TakeAckRequest reports whether since the last call a WAIT has begun, which
-// wants the replicas to say how far they are. During a pause, in which the offset
-// must not change, that is put off.
-// Source: beforeSleep of Redis 7.0.
+// TakeAckRequest reports whether a WAIT has begun since the last call: the replicas are
+// then to say how far they are. During a pause, in which the offset must not change, that
+// is put off. Source: beforeSleep of Redis 7.0.
 func (n *Node) TakeAckRequest() bool {
 	asked := n.repl.asksAcks && !n.Paused()
 	n.repl.asksAcks = n.repl.asksAcks && !asked
 	return asked
 }
 
-// AckAsked counts how often the master has asked in its stream how far this
-// replica is, and returns the offset that is the answer to the latest question: the
-// question itself does not count, nor what comes after it.
-// Source: replicationSendAck of Redis 7.0, which REPLCONF GETACK calls.
+// AckAsked returns how many times the master has asked in its stream how far this replica
+// is, and the offset that answers the latest question: neither the question itself nor
+// what follows it counts. Source: replicationSendAck of Redis 7.0, which REPLCONF GETACK
+// calls.
 func (n *Node) AckAsked() (times int, offset int64) { return n.repl.asked, n.repl.askedAt }
 
-// SetFailoverState sets what INFO shows as the state of FAILOVER; "": none.
+// SetFailoverState sets what INFO shows as the state of FAILOVER; "" for none.
 func (n *Node) SetFailoverState(state string) { n.repl.failover = state }
 
-// Offset is where in the master's history the snapshot was taken.
+// Offset returns the offset in the master's history at which the snapshot was taken.
 func (s *Snapshot) Offset() int64 { return s.offset }
 
 // startLog records effects from now on. The next one selects its database,
@@ -360,10 +359,10 @@ func (r *replication) append(effects []byte) {
 	r.log = append(r.log, effects...)
 }
 
-// Trim forgets the oldest effects, so that about repl-backlog-size is left of them: up to twice
-// as many. What attached replicas have not been sent yet they would miss, so the shell says
-// when; a node alone, which has no replicas but those outside of the process, does it itself.
-// Memory that was handed out is left alone.
+// Trim forgets the oldest effects. About repl-backlog-size of them remain, up to twice as
+// many. Attached replicas would miss what they have not been sent yet, so the shell
+// decides when; a node that has no replicas but those outside of the process does it
+// itself. Memory that was handed out is left alone.
 func (n *Node) Trim() {
 	r, size := &n.repl, n.conf.backlog
 	if excess := len(r.log) - size; excess > size {

@@ -87,7 +87,7 @@ func (n *Node) cut(s *Session) {
 	}
 }
 
-// CutOff reports, once, whether clients have ended links: the shell closes the
+// CutOff reports, once, whether clients have ended links. The shell then closes the
 // connection to the master if MasterLink is down, and those to replicas that are no
 // longer among Replicas.
 func (n *Node) CutOff() bool {
@@ -97,7 +97,7 @@ func (n *Node) CutOff() bool {
 }
 
 // CountSync counts an answer to PSYNC, for INFO: whether the replica goes on with the
-// history that it has, and whether it has asked to.
+// history that it has, and whether it asked to.
 func (n *Node) CountSync(goesOn, asked bool) {
 	switch {
 	case goesOn:

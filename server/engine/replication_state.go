@@ -2,9 +2,9 @@ package engine
 
 import "fmt"
 
-// ReplicationState tells where the node stands in replication, for who compares the
-// states that runs have come to: all offsets are counted back from the node's own, so
-// that the bytes which have gone by make no difference.
+// ReplicationState describes, for comparing the states that runs have reached, where the
+// node stands in replication. All offsets are counted back from the node's own, so that
+// the number of bytes that have gone by makes no difference.
 func (n *Node) ReplicationState() string {
 	r := &n.repl
 	text := fmt.Sprintf("%s %d %d %v %v %d", r.link, r.heardAt, r.downSince, r.unsynced, r.asksAcks, n.effects.db)
@@ -14,8 +14,9 @@ func (n *Node) ReplicationState() string {
 	return text
 }
 
-// HistoryState tells, for who compares states, what others that stand no further back than
-// an offset can learn of the node's history: its names, and the effects since then.
+// HistoryState describes, for comparing states, what nodes that stand no further back
+// than offset since can learn of the node's history: its names, and the effects since
+// then.
 func (n *Node) HistoryState(since int64) string {
 	r := &n.repl
 	text := fmt.Sprint(r.id, " ", r.logging, r.offset-since)
@@ -29,8 +30,8 @@ func (n *Node) HistoryState(since int64) string {
 	return text + " " + string(stream)
 }
 
-// ReplicationState tells, like that of the node, what s may wait for with WAIT, and what
-// it waits for: nothing if all replicas have all that it has written.
+// ReplicationState describes, like the node's, what s may wait for with WAIT, and what it
+// waits for: nothing if all replicas have all that it has written.
 func (s *Session) ReplicationState() string {
 	n := s.node
 	text := ""

@@ -7,9 +7,9 @@ import (
 	"minikv/internal/resp"
 )
 
-// Session is one client of a node. The shell reads the exported fields and
-// takes the bytes out of Out between calls of the node; apart from LocalAddr and Waiting it
-// writes nothing else.
+// Session is one client of a node. The shell reads the exported fields and takes the
+// bytes out of Out between calls of the node. It sets only LocalAddr and Waiting, besides
+// emptying Out.
 type Session struct {
 	ID    int64  // 1, 2, 3, … in the order of NewSession
 	Out   []byte // replies and pushes to send, in order; the shell empties it
@@ -83,7 +83,8 @@ const (
 // silenced reports whether there is to be no reply.
 func (m replyMode) silenced() bool { return m&(replyOff|replySkip) != 0 }
 
-// NewSession is a new client, connected from addr ("127.0.0.1:50000").
+// NewSession makes the session of a new client that connects from addr
+// ("127.0.0.1:50000").
 func (n *Node) NewSession(addr string) *Session {
 	s := n.session(addr)
 	n.sessions.add(s)
@@ -91,8 +92,8 @@ func (n *Node) NewSession(addr string) *Session {
 	return s
 }
 
-// Full is the error of a client that is one too many, and is counted as sent away; "" if
-// there is room for it. Connections between the nodes of a cluster take room as well.
+// Full returns the error for a client that is one too many, and counts it as sent away;
+// "" if there is room. Connections between the nodes of a cluster take room as well.
 // Source: acceptCommonHandler of Redis 7.0.
 func (n *Node) Full() string {
 	if int64(n.sessions.count+n.clusterConnections()) < n.conf.number("maxclients") {
@@ -145,19 +146,19 @@ func (n *Node) Close(s *Session) {
 	n.sessions.remove(s)
 }
 
-// Blocked reports whether s waits inside a command, or a command of s for its turn;
-// its later commands must wait too.
+// Blocked reports whether s waits inside a command, or a command of s waits for its turn.
+// Later commands of s must then wait too.
 func (s *Session) Blocked() bool { return s.block != nil || s.held != nil }
 
-// Closing reports whether the shell must close the connection once Out is
-// sent: after QUIT, CLIENT KILL.
+// Closing reports whether the shell must close the connection once Out is sent, for
+// example after QUIT or CLIENT KILL.
 func (s *Session) Closing() bool { return s.closing }
 
 // Subscribed reports whether s has any subscription.
 func (s *Session) Subscribed() bool { return s.subs.count() > 0 }
 
-// Channels are the channels that s listens to, in the order of their subscription:
-// neither patterns nor sharded ones. The caller must not change them.
+// Channels returns the channels that s listens to, without patterns and sharded channels,
+// in the order of their subscription. The caller must not change the slice.
 func (s *Session) Channels() []string { return s.subs.channels.all() }
 
 // Authenticated reports whether s may run commands; until then the shell
@@ -182,7 +183,8 @@ func (s *Session) open() *datastore.DB {
 // send appends a reply, unless CLIENT REPLY has silenced the session.
 func (s *Session) send(v resp.Value) { s.sendReply(&v) }
 
-// Reply sends a reply to what is no request, which the node is not told of.
+// Reply sends a reply to what is no request, such as a protocol error; the node does not
+// hear of it.
 func (s *Session) Reply(v resp.Value) { s.send(v) }
 
 // sendReply is send of a reply that stays where it is.

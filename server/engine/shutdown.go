@@ -19,8 +19,8 @@ type ending struct {
 	callers []*Session // of SHUTDOWN
 }
 
-// ShutdownRequested returns what SHUTDOWN asked for, or nil, as long as it waits for
-// replicas.
+// ShutdownRequested returns what SHUTDOWN asked for. It returns nil if nothing was asked,
+// and as long as SHUTDOWN waits for replicas.
 func (n *Node) ShutdownRequested() *Shutdown {
 	if e := &n.ending; e.request != nil && (n.nowMillis() >= e.until || n.replicasHaveAll()) {
 		n.shutdown, n.ending = e.request, ending{}

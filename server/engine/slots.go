@@ -11,17 +11,17 @@ import (
 // What happens to a node as the slots of a cluster come and go. These methods
 // may be called inside a handler or between the node's calls.
 
-// RemoveSlot removes all keys of a slot that another node has taken over. As in
-// Redis 7.0 nobody is told, not even the replicas, which keep them.
-// Source: delKeysInSlot of Redis 7.0.
+// RemoveSlot removes all keys of a slot that another node has taken over. As in Redis 7.0
+// nobody is told, not even the replicas, which keep the keys. Source: delKeysInSlot of
+// Redis 7.0.
 func (n *Node) RemoveSlot(number int) {
 	for _, key := range n.keys.DB(0).KeysInSlot(number, math.MaxInt) {
 		n.keys.DB(0).Delete([]byte(key))
 	}
 }
 
-// RemoveMigrated removes keys of a database that another node has taken over
-// from MIGRATE, in one DEL.
+// RemoveMigrated removes keys of a database that another node has taken over by MIGRATE,
+// in one DEL.
 func (n *Node) RemoveMigrated(db int, keys []string) {
 	del := [][]byte{[]byte("DEL")}
 	for _, key := range keys {
@@ -39,7 +39,8 @@ func (n *Node) RemoveMigrated(db int, keys []string) {
 	n.settleOutside()
 }
 
-// RemoveAll empties the node without telling its replicas: it has left its master.
+// RemoveAll empties the node without telling its replicas, because it has left its
+// master.
 func (n *Node) RemoveAll() {
 	n.tellEmptied(-1)
 	n.keys.FlushAll()
@@ -61,9 +62,8 @@ func (n *Node) UnsubscribeSlot(number int) {
 	}
 }
 
-// RedirectBlocked sends away the clients that are blocked on keys which are not
-// served here any more.
-// Source: clusterRedirectBlockedClientIfNeeded of Redis 7.0.
+// RedirectBlocked sends away the clients that are blocked on keys which are no longer
+// served here. Source: clusterRedirectBlockedClientIfNeeded of Redis 7.0.
 func (n *Node) RedirectBlocked() {
 	if n.blocking.keys == nil {
 		return

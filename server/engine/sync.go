@@ -99,8 +99,8 @@ func (c *Call) refuseSync() string {
 	return ""
 }
 
-// RefuseTakeover is why a node does not become the master when the present one,
-// whose history has that name, asks it to, or "".
+// RefuseTakeover returns why a node does not become the master when its present master,
+// whose history has that name, asks it to; "" if it does.
 func (n *Node) RefuseTakeover(history string) string {
 	switch {
 	case !n.IsReplica():
@@ -111,7 +111,8 @@ func (n *Node) RefuseTakeover(history string) string {
 	return ""
 }
 
-// RefuseSync is why nobody can become a replica of this node now, or "".
+// RefuseSync returns why nobody can become a replica of this node now; "" if that is
+// possible.
 func (n *Node) RefuseSync() string {
 	switch {
 	case n.repl.failover != "":
@@ -215,7 +216,7 @@ func (n *Node) pingMillis() int64 { return 1000 * n.Number("repl-ping-replica-pe
 // other nodes does that for it.
 func (n *Node) pings() bool { return len(n.repl.outside) > 0 && n.cfg.Handlers == nil }
 
-// File is the node's data as redis-server's data file holds it.
+// File returns the node's data in the format of redis-server's data file.
 func (n *Node) File() []byte { return n.file(0) }
 
 // file is File without some parts.

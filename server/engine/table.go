@@ -103,7 +103,7 @@ func eachRow(rows []Command) iter.Seq[*Command] {
 	}
 }
 
-// Resolve finds a command by name, in any case: the luaengine.Resolver of every
+// Resolve finds a command by name, in any case. It is the luaengine.Resolver of every
 // node in the process.
 func Resolve(name string) luaengine.Handle { return find(name) }
 

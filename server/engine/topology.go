@@ -7,9 +7,8 @@ import (
 	"minikv/internal/slot"
 )
 
-// Topology is what a node knows of the cluster it belongs to. The node asks it
-// before a command with keys runs. Its answers must be quick: it is asked for
-// every such command, and for every call of a script.
+// Topology is what a node knows of the cluster that it belongs to. The node asks it
+// before each command with keys and each call of a script, so it must answer quickly.
 type Topology interface {
 	// Slot says who serves a slot.
 	Slot(number int) SlotState

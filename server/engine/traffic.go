@@ -37,7 +37,7 @@ type queryBuffer struct {
 	grownAt time.Duration // when it last became larger
 }
 
-// Received tells that bytes were read from the client at once.
+// Received records that so many bytes were read from the client at once.
 func (s *Session) Received(bytes int) {
 	n := s.node
 	n.stats.reads++
@@ -63,7 +63,7 @@ func (q *queryBuffer) complete() {
 	}
 }
 
-// Sent tells that bytes of Out were taken to be sent.
+// Sent records that so many bytes of Out were taken to be sent.
 func (s *Session) Sent(bytes int) {
 	s.node.stats.writes++
 	s.node.stats.netOut += int64(bytes)
@@ -73,7 +73,7 @@ func (s *Session) Sent(bytes int) {
 	w.peak = max(w.peak, min(bytes, w.size))
 }
 
-// Took tells that the client has taken some of what was sent before and had waited.
+// Took records that the client has taken some of what was sent before and had to wait.
 func (s *Session) Took() { s.lastUsed = s.node.cfg.Clock.Mono() }
 
 // replyBuffer is the size that redis-server's buffer for a client's replies would have.
