@@ -13,10 +13,10 @@ import (
 // socket might.
 const pipeBuffer = 256 << 10
 
-// Pipe is a connection in memory: its two ends. Like a socket, and unlike
-// net.Pipe, each direction has a buffer, and what was written before Close is
-// still read. Its waits are those of sync.Cond, so in a bubble of
-// testing/synctest they let time pass.
+// Pipe returns the two ends of a connection in memory. As with a socket, and unlike
+// net.Pipe, each direction has a buffer, and what was written before Close can still be
+// read. Its waits are those of sync.Cond, so in a bubble of testing/synctest they let
+// time pass.
 func Pipe(client, server net.Addr) (clientEnd, serverEnd net.Conn) {
 	up, down := newStream(), newStream()
 	return &pipeEnd{in: down, out: up, local: client, remote: server},

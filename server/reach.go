@@ -14,8 +14,8 @@ import (
 	"minikv/server/engine"
 )
 
-// Reach connects to another server, as engine.Config.Dial does. Waiting for that ends
-// when this one is closed.
+// Reach connects to another server, as engine.Config.Dial does. It stops waiting for that
+// when s is closed.
 func (s *Server) Reach(host string, port int, timeout time.Duration) (engine.Peer, error) {
 	if port < 0 {
 		return nil, fmt.Errorf("server: reach %q: no port %d", host, port)

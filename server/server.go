@@ -23,27 +23,27 @@ const (
 // ErrClosed is returned by Listen and Serve after Close.
 var ErrClosed = errors.New("server: closed")
 
-// Config says what a Server serves.
+// Config says what a Server serves. Only Machine is required.
 type Config struct {
-	// Machine makes the machine. A node must be given limit as its
-	// engine.Config.Limit, so that long scripts can be answered for and killed.
+	// Machine makes the machine. A node must be given limit as its engine.Config.Limit, so
+	// that while a long script runs other clients can be answered and the script can be
+	// killed.
 	Machine func(limit func() string) Machine
-	// Log receives what Redis would log; nil: nobody reads it. It is called by
-	// several goroutines.
+	// Log receives what Redis would log; nil: it is discarded. It is called by several
+	// goroutines.
 	Log func(level int, text string)
-	// After is called each time that the machine was used, while nobody else
-	// uses it: to fetch what it has left besides output for its sessions. It
-	// must not wait. It may be nil.
+	// After is called after each use of the machine, while nobody else uses it, to fetch
+	// what the machine has left besides output for its sessions. It must not wait. It may be
+	// nil.
 	After func()
-	// Before is asked about each command of a client, while nobody else uses
-	// the machine; it may be nil, and must not wait. some says that t is not the
-	// zero Treatment.
+	// Before is called for each command of a client, while nobody else uses the machine.
+	// some says that t is not the zero Treatment. It must not wait. It may be nil.
 	Before func(s *engine.Session, cmd [][]byte) (t Treatment, some bool)
-	// Shutdown is called, by a goroutine of its own, when a client's SHUTDOWN was
-	// accepted: what ShutdownRequested tells. It may be nil.
+	// Shutdown is called, in a goroutine of its own, when a client's SHUTDOWN was accepted;
+	// see Machine's ShutdownRequested. It may be nil.
 	Shutdown func()
-	// Untimed leaves the machine's deadlines to the owner, who calls Tick
-	// through Do: its clock is not the computer's.
+	// Untimed leaves the machine's deadlines to the owner, who calls Tick through Do,
+	// because the machine's clock is not the computer's.
 	Untimed bool
 }
 
@@ -97,8 +97,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Listen serves the clients of a TCP address such as "127.0.0.1:0", in the
-// background, and returns the address it got.
+// Listen serves the clients of a TCP address such as "127.0.0.1:0" in the background, and
+// returns the address that it got.
 func (s *Server) Listen(address string) (net.Addr, error) {
 	listener, err := Bind("tcp", address)
 	if err != nil {
@@ -111,17 +111,17 @@ func (s *Server) Listen(address string) (net.Addr, error) {
 	return listener.Addr(), nil
 }
 
-// Bind opens an address for Serve; network is "tcp", "tcp4" or "tcp6". The socket is
-// one of TCP alone, as redis-server's is: net.Listen would prefer Multipath TCP, which
-// costs half as much again to open and which no client of Redis speaks.
+// Bind opens an address for Serve; network is "tcp", "tcp4" or "tcp6". The socket speaks
+// plain TCP, as redis-server's does. net.Listen would prefer Multipath TCP, which takes
+// half as long again to open and which no client of Redis speaks.
 func Bind(network, address string) (net.Listener, error) {
 	var plain net.ListenConfig
 	plain.SetMultipathTCP(false)
 	return plain.Listen(context.Background(), network, address)
 }
 
-// Serve serves the clients that listener accepts, until Close; the error is
-// then ErrClosed. It closes listener.
+// Serve serves the clients that listener accepts, until Close; the error is then
+// ErrClosed. It closes listener when it returns.
 func (s *Server) Serve(listener net.Listener) error {
 	if !s.remember(listener) {
 		return ErrClosed
@@ -129,15 +129,15 @@ func (s *Server) Serve(listener net.Listener) error {
 	return s.accept(listener)
 }
 
-// Unlisten closes a listener that Serve serves, whose clients stay. Only the machine
-// may call it, from within a call of its own.
+// Unlisten closes a listener that Serve serves; its clients stay connected. Only the
+// machine may call it, from within a call of its own.
 func (s *Server) Unlisten(listener net.Listener) {
 	s.unlisten(listener)
 	_ = listener.Close()
 }
 
-// Do calls f with the machine while nobody else uses it, and sends what it has
-// left for the sessions. f must not keep the machine.
+// Do calls f with the machine while nobody else uses it, and then sends what the machine
+// has left for its sessions. f must not keep the machine.
 func (s *Server) Do(f func(Machine)) {
 	s.gate.enterAlone()
 	t := turn{server: s}
@@ -146,15 +146,14 @@ func (s *Server) Do(f func(Machine)) {
 }
 
 // Visit is Do, but does not wait for the end of a script that has run past its time
-// limit: f then runs between two of its steps, as clients' commands do.
+// limit: f then runs between two of the script's steps, as clients' commands do.
 func (s *Server) Visit(f func(Machine)) {
 	t := turn{server: s, visiting: s.gate.enter()}
 	f(s.machine)
 	t.end()
 }
 
-// TryDo is Do, but for a machine that is frozen, which it does not wait for: it
-// returns false.
+// TryDo is Do, but does not wait for a frozen machine: it returns false.
 func (s *Server) TryDo(f func(Machine)) (done bool) {
 	s.freezing.Lock() // as long as f runs nobody freezes
 	defer s.freezing.Unlock()
@@ -165,7 +164,7 @@ func (s *Server) TryDo(f func(Machine)) (done bool) {
 	return true
 }
 
-// Freeze stops the machine, as SIGSTOP stops a process: connections stay, and
+// Freeze stops the machine, as SIGSTOP stops a process: connections stay open, and
 // nothing is executed until Thaw. It waits for what is being executed.
 func (s *Server) Freeze() {
 	s.freezing.Lock()
@@ -186,13 +185,13 @@ func (s *Server) Thaw() {
 	}
 }
 
-// ShutdownRequested is closed when a client's SHUTDOWN was accepted; it is then
-// the owner's turn to call Close.
+// ShutdownRequested returns a channel that is closed when a client's SHUTDOWN was
+// accepted. The owner then calls Close.
 func (s *Server) ShutdownRequested() <-chan struct{} { return s.shutdown }
 
-// Close ends the listeners, the connections and a running script, and waits for
-// their goroutines. What a frozen machine was asked to do is not done any more.
-// It may be called more than once.
+// Close ends the listeners, the connections and a running script, and waits for their
+// goroutines. What a frozen machine was asked to do is no longer done. It may be called
+// more than once.
 func (s *Server) Close() {
 	s.closing.Store(true)
 	s.end()
@@ -208,7 +207,7 @@ func (s *Server) Close() {
 	s.gate.leave(false)
 }
 
-// Dial connects a client from the given address in memory, without a socket.
+// Dial connects a client in memory, without a socket: from an address, to an address.
 func (s *Server) Dial(from, to net.Addr) (net.Conn, error) {
 	client, own := Pipe(from, to)
 	if s.closing.Load() {

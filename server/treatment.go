@@ -1,36 +1,35 @@
 package server
 
-// Treatment is what a test has in store for one command of a client. The zero
-// Treatment lets it run as usual.
+// Treatment says what a test does to one command of a client. The zero Treatment lets it
+// run as usual.
 type Treatment struct {
-	// Wait is called first, by a goroutine of its own while others use the
-	// machine; it returns early when closed is. What it returns is called once
-	// the command has been dealt with. It may be nil.
+	// Wait is called first, in a goroutine of its own, while others use the machine; it
+	// returns early when closed is closed. The function that it returns is called once the
+	// command has been dealt with. It may be nil.
 	Wait func(closed <-chan struct{}) (done func())
-	// Answer, if it is not nil, takes the machine's place: it returns the reply,
-	// encoded. It is called while nobody waits for it, and may even close the
-	// server.
+	// Answer, unless nil, takes the machine's place: it returns the reply, encoded. Nobody
+	// else waits while it is called, and it may even close the server.
 	Answer func() []byte
-	// Lose is what gets lost. From then on nothing passes between the client
-	// and the machine in either direction, as if the network between them had
-	// died, but for what was sent before.
+	// Lose is what gets lost. From then on nothing passes between the client and the machine
+	// in either direction, as if the network between them had died; what was sent before
+	// still arrives.
 	Lose Loss
-	// Twice has the machine run the command a second time, of which the client
-	// hears nothing, unless the first one blocks.
+	// Twice has the machine run the command a second time, unless the first run blocks. The
+	// client does not get the second reply.
 	Twice bool
 	// Close ends the connection afterwards. With LoseRequest and without an
 	// Answer the command does not run.
 	Close bool
 }
 
-// Loss is what gets lost of a command.
+// Loss says what gets lost of a command.
 type Loss uint8
 
 // The losses.
 const (
 	LoseNothing Loss = iota
 	LoseRequest      // the command does not run
-	LoseReply        // the command runs; nobody hears of it
+	LoseReply        // the command runs; its reply is not sent
 )
 
 // treated is a command that waits for its treatment, or has had the part of it

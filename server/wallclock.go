@@ -2,7 +2,7 @@ package server
 
 import "time"
 
-// WallClock is an engine.Clock on the machine's own time.
+// WallClock is an engine.Clock that follows the computer's clock.
 type WallClock struct {
 	start time.Time
 }
