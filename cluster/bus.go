@@ -86,11 +86,11 @@ var _ ClusterBus = (*busNode)(nil)
 
 // BusConfig is what a bus is made of.
 type BusConfig struct {
-	Log func(level int, text string) // nil: nowhere
+	Log func(level int, text string) // receives what Redis would log; nil: discarded
 }
 
-// NewBus makes a node that knows nobody, as redis-server without a nodes.conf
-// does. It is for MemberConfig.Bus; the node needs cluster-enabled yes.
+// NewBus returns what makes a node that knows no other node, as redis-server without a
+// nodes.conf. It is for MemberConfig.Bus; the node needs cluster-enabled yes.
 func NewBus(cfg BusConfig) func(m *Member) ClusterBus {
 	return func(m *Member) ClusterBus { return newBus(m, cfg) }
 }

@@ -6,10 +6,10 @@ import (
 	"minikv/internal/slot"
 )
 
-// Layout is a cluster that is configured from the start: its nodes know each
-// other, the slots are shared out as redis-cli --cluster create does it, and
-// every replica has its master. Masters come first in the directory, then the
-// replicas of the first master, then those of the second one, and so on.
+// Layout is a cluster that is configured from the start: its nodes know each other, the
+// slots are shared out as redis-cli --cluster create does it, and every replica has its
+// master. In the directory masters come first, then the replicas of the first master,
+// then those of the second one, and so on.
 type Layout struct {
 	dir   Directory
 	plan  Plan
@@ -17,8 +17,9 @@ type Layout struct {
 	bus   BusConfig
 }
 
-// NewLayout plans a cluster of masters with as many replicas each. random draws
-// the names of the nodes. It fails when dir has not as many addresses.
+// NewLayout plans a cluster of that many masters, each with that many replicas. random
+// draws the names of the nodes. It returns an error if dir has another number of
+// addresses.
 func NewLayout(dir Directory, masters, replicas int, random func() uint64, cfg BusConfig) (*Layout, error) {
 	if masters < 1 || replicas < 0 || masters > slot.Count {
 		return nil, fmt.Errorf("cluster: %d masters with %d replicas each: not a cluster", masters, replicas)
@@ -42,7 +43,7 @@ func (l *Layout) slotsOf(id ID) slotRange {
 	return slotRange{end(int(id) - 1), end(int(id)) - 1}
 }
 
-// Bus makes the cluster's half of a member of the layout: it is for MemberConfig.Bus.
+// Bus makes the cluster's half of a member of the layout. It is for MemberConfig.Bus.
 func (l *Layout) Bus(m *Member) ClusterBus {
 	b := newBus(m, l.bus)
 	b.rename(b.self, l.names[m.ID()-1])

@@ -2,8 +2,8 @@ package cluster
 
 import "minikv/internal/resp"
 
-// Caller is the dialer's end of a Client connection: it sends commands to another
-// process and hands the replies to whoever asked.
+// Caller is the dialer's end of a Client connection. It sends commands to another process
+// and hands each reply to whoever asked.
 type Caller struct {
 	post    *Post
 	to      ID
@@ -13,20 +13,20 @@ type Caller struct {
 	unasked func(v resp.Value)            // takes what comes while nothing is waited for; may be nil
 }
 
-// NewCaller dials a process. unasked, which may be nil, is given what is no
-// reply, such as published messages.
+// NewCaller dials a process. unasked is called with what is not a reply, such as
+// published messages; it may be nil.
 func NewCaller(post *Post, to ID, unasked func(v resp.Value)) *Caller {
 	return &Caller{post: post, to: to, conn: post.Dial(to, Client), open: true, unasked: unasked}
 }
 
-// Open reports whether the connection has not ended.
+// Open reports whether the connection is still open.
 func (c *Caller) Open() bool { return c.open }
 
-// Conn is the connection's name.
+// Conn returns the connection's name.
 func (c *Caller) Conn() Conn { return c.conn }
 
-// Do sends a command. then (nil: nobody cares) is called with its reply, or
-// with ok false when the connection ends before that.
+// Do sends a command. then is called with its reply, or with ok false if the connection
+// ends before that; it may be nil.
 func (c *Caller) Do(then func(v resp.Value, ok bool), args ...string) {
 	if !c.open {
 		if then != nil {
@@ -38,7 +38,8 @@ func (c *Caller) Do(then func(v resp.Value, ok bool), args ...string) {
 	c.post.Send(c.to, c.conn, Request{Args: args})
 }
 
-// Receive takes a message of the connection. It returns false for those of others.
+// Receive takes a message of the connection. It returns false for a message of another
+// connection.
 func (c *Caller) Receive(m Message) bool {
 	if m.Body == (any)(Closed{}) && m.From == c.to && m.Conn == (Conn{}) {
 		c.end()
@@ -73,7 +74,7 @@ func (c *Caller) reply(v resp.Value) {
 	}
 }
 
-// Close ends the connection. Commands without a reply fail.
+// Close ends the connection. Commands that have no reply yet fail.
 func (c *Caller) Close() {
 	if c.open {
 		c.post.Close(c.to, c.conn)

@@ -1,9 +1,9 @@
 package cluster
 
-// Connect lets processes that have just been made exchange their messages
-// without any delay until they are quiet, so that a topology starts connected:
-// replicas follow their masters, nodes know each other. process[i] has the ID
-// i+1. What they then have to say to clients is lost; there are none yet.
+// Connect lets processes that have just been made exchange their messages without any
+// delay until they have nothing left to send. So a topology starts connected: replicas
+// follow their masters, nodes know each other. processes[i] has the ID i+1. What they
+// then have to say to clients is lost; there are none yet.
 func Connect(processes []Process) {
 	for _, p := range processes {
 		p.Tick()
@@ -33,6 +33,6 @@ func exchange(processes []Process) (any bool) {
 	return any
 }
 
-// Nobody is what comes back of a message to a process that is not there: its
-// connection is refused.
+// Nobody returns the answer to a message that was sent to a process that is not there:
+// its connection is refused.
 func Nobody(m Message) Message { return Message{From: m.To, To: m.From, Conn: m.Conn, Body: Closed{}} }

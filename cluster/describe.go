@@ -10,7 +10,7 @@ import (
 
 // What messages and links are, for people and for who compares states.
 
-// Describe names a message for people, in a word or two.
+// Describe names a message in a word or two, for people.
 func Describe(m Message) string {
 	switch body := m.Body.(type) {
 	case Dial:
@@ -27,10 +27,10 @@ func Describe(m Message) string {
 	return "message"
 }
 
-// ReplicationContent is what a message about replication tells a member that stands at
-// an offset, for who compares states: how many bytes there were before is left out. ok
-// is false for a copy of the data, which it does not describe, and for what is about other
-// things.
+// ReplicationContent describes, for comparing states, what a message about replication
+// tells a member that stands at an offset; how many bytes there were before makes no
+// difference. ok is false for a copy of the data, which it does not describe, and for
+// messages about anything else.
 func ReplicationContent(m Message, offset int64) (text string, ok bool) {
 	switch body := m.Body.(type) {
 	case effects:
@@ -49,13 +49,14 @@ func ReplicationContent(m Message, offset int64) (text string, ok bool) {
 	return fmt.Sprintf("%v %s", m.Conn, text), m.Conn.Lane == Replication
 }
 
-// BringsCopy reports whether a message brings a replica all of its master's data.
+// BringsCopy reports whether a message brings a replica a copy of all of its master's
+// data.
 func BringsCopy(m Message) bool {
 	_, ok := m.Body.(fullResync)
 	return ok
 }
 
-// LinksState tells, for who compares states, how far the member is with its links: all
+// LinksState describes, for comparing states, how far the member is with its links. All
 // offsets are counted back from its own.
 func (m *Member) LinksState() string {
 	text := fmt.Sprint(m.up.to, m.up.conn, m.up.state, m.up.failover)
@@ -68,9 +69,9 @@ func (m *Member) LinksState() string {
 	return text
 }
 
-// Heeds reports whether something about replication that comes from another member, or
-// word of its death, can make a difference to this one: not over a link that it has given
-// up, nor if there is none.
+// Heeds reports whether a message about replication, or word of another member's death,
+// can make a difference to this member. It cannot over a link that the member has given
+// up, or if there is no link.
 func (m *Member) Heeds(msg Message) bool {
 	switch {
 	case msg.Conn == (Conn{}):

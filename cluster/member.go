@@ -11,8 +11,8 @@ import (
 	"minikv/server/engine"
 )
 
-// Member is a Redis node with its links: to its master, to its replicas, to the
-// rest of a cluster.
+// Member is a Redis node with its links: to its master, to its replicas, and to the rest
+// of a cluster. It is not safe for concurrent use.
 type Member struct {
 	dir     Directory
 	post    *Post
@@ -38,32 +38,33 @@ type Member struct {
 
 var _ Process = (*Member)(nil)
 
-// ClusterBus is the half of a member that makes it part of a cluster: the
-// machine behind the cluster bus, who owns which slot, and the CLUSTER commands.
+// ClusterBus is the half of a member that makes it part of a cluster: the machine behind
+// the cluster bus, which node owns which slot, and the CLUSTER commands.
 type ClusterBus interface {
 	engine.Topology
-	// Handlers are the commands that need the cluster.
+	// Handlers returns the commands that need the cluster.
 	Handlers() engine.Handlers
-	// Receive takes every message of the Bus lane, and Closed with the zero Conn.
+	// Receive takes every message of the Bus lane, and each Closed with the zero Conn.
 	Receive(m Message)
+	// Tick does what is due now, as a node's Tick.
 	Tick()
 	// NextDeadline is as a node's.
 	NextDeadline() (wait time.Duration, ok bool)
 	// Settle is called before the member waits for the next thing to happen.
 	Settle()
-	// Restart is as a Process's. The node has been restarted before.
+	// Restart is as a Process's. It is called after the node has been restarted.
 	Restart(keepData bool)
 }
 
 // MemberConfig is what a Member is made of.
 type MemberConfig struct {
 	ID        ID
-	Directory Directory // with the member's own address
-	// Node is as for a node alone. The member sets Topology, Handlers and, if it
-	// is 0, Port. The parameter replicaof makes it a replica from the start.
+	Directory Directory // includes the member's own address
+	// Node is as for a node alone. The member sets Topology, Handlers and, if it is 0, Port.
+	// The parameter replicaof makes it a replica from the start.
 	Node engine.Config
-	// Bus makes the cluster's half, nil in a topology without a cluster. It is
-	// called before the member has its node.
+	// Bus makes the cluster's half; nil in a topology without a cluster. It is called before
+	// the member has its node.
 	Bus func(m *Member) ClusterBus
 }
 
@@ -99,14 +100,14 @@ func NewMember(cfg MemberConfig) *Member {
 	return m
 }
 
-// ID is the member's own number.
+// ID returns the member's own number.
 func (m *Member) ID() ID { return m.post.self }
 
-// Node is the node itself. Whoever runs commands on it directly must let the
-// member's Dirty and Outbox be fetched afterwards.
+// Node returns the node itself. Whoever runs commands on it directly must then let the
+// member's Dirty and Outbox be fetched.
 func (m *Member) Node() *engine.Node { return m.node }
 
-// Topology is who owns which slot; nil outside of a cluster.
+// Topology returns which node owns which slot; nil outside of a cluster.
 func (m *Member) Topology() engine.Topology {
 	if m.bus == nil {
 		return nil
@@ -114,16 +115,16 @@ func (m *Member) Topology() engine.Topology {
 	return m.bus
 }
 
-// Post is what all of the member's parts send through.
+// Post returns the Post through which all parts of the member send.
 func (m *Member) Post() *Post { return m.post }
 
-// Directory is who listens where.
+// Directory returns which process listens where.
 func (m *Member) Directory() Directory { return m.dir }
 
-// Clock is the node's clock.
+// Clock returns the node's clock.
 func (m *Member) Clock() engine.Clock { return m.clock }
 
-// Random draws from the node's source.
+// Random draws a number from the node's source.
 func (m *Member) Random() uint64 { return m.random() }
 
 // NewSession implements Process.
@@ -158,8 +159,8 @@ func (m *Member) Tick() {
 	}
 }
 
-// Hush ends what the member does once a second unasked: PING and acknowledgements on
-// its links, and giving up those that are silent.
+// Hush stops what the member does once a second unasked: PING and acknowledgements on its
+// links, and giving up links that are silent.
 func (m *Member) Hush() { m.hushed, m.cronAt = true, 0 }
 
 // nextCron is when replication is next looked after: at every full second of
@@ -234,9 +235,9 @@ func (m *Member) dropKilled() {
 // Outbox implements Process.
 func (m *Member) Outbox() []Message { return m.post.Take() }
 
-// Receive implements Process. While a script runs for too long the bus and the clients
-// among the other processes are served, as Redis serves them: a node that is busy is not
-// taken for one that is down. What concerns replication waits.
+// Receive implements Process. While a script runs past its time limit, the bus and the
+// clients among the other processes are served all the same, as Redis serves them, so
+// that a busy node is not taken for one that is down. What concerns replication waits.
 // Source: processEventsWhileBlocked of Redis 7.0.
 func (m *Member) Receive(msg Message) {
 	interrupted := m.node.Interrupted()

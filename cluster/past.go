@@ -36,7 +36,7 @@ const (
 	pastSize = 16 << 20
 )
 
-// Remember begins to keep the past, for RestartAt.
+// Remember makes the member keep its past from now on, for RestartAt.
 func (m *Member) Remember() {
 	if m.past == nil {
 		m.past = &past{}
@@ -75,8 +75,8 @@ func (m *Member) remember() {
 	}
 }
 
-// RestartAt is Restart with the data as it was at an earlier time of the
-// monotonic clock, or at the earliest that the member remembers.
+// RestartAt is Restart with the data as it was at an earlier time of the monotonic clock,
+// or at the earliest time that the member remembers. It needs Remember.
 func (m *Member) RestartAt(at time.Duration) {
 	p := m.past
 	m.Restart(false)

@@ -9,24 +9,24 @@ import (
 	"minikv/server/engine"
 )
 
-// Plan is a topology as people order it. Its processes come in the order of
-// their IDs: masters m1 …, replicas r1 … in their masters' order, Sentinels s1 ….
+// Plan says what a topology consists of. Its processes come in the order of their IDs:
+// masters m1 …, replicas r1 … in their masters' order, Sentinels s1 ….
 type Plan struct {
 	Masters  int  // at least 1
 	Replicas int  // of each master
-	Only     ID   // of this master alone; 0: of each
+	Only     ID   // only this master has replicas; 0: each has
 	Cluster  bool // the masters share the slots; otherwise they are independent
 
-	Sentinels       int           // that watch every master; none in a cluster
-	Quorum          int           // of them; 0: more than half
+	Sentinels       int           // they watch every master; none in a cluster
+	Quorum          int           // how many of them must agree that a master is down; 0: more than half
 	DownAfter       time.Duration // SENTINEL down-after-milliseconds; 0: Redis's default
-	FailoverTimeout time.Duration // likewise
+	FailoverTimeout time.Duration // SENTINEL failover-timeout; 0: Redis's default
 }
 
 // maxProcesses bounds a topology, as a guard against slips of the hand.
 const maxProcesses = 1000
 
-// Check reports what is wrong with the plan.
+// Check returns an error that says what is wrong with the plan; nil if nothing is.
 func (p Plan) Check() error {
 	switch {
 	case p.Masters < 1:
@@ -50,10 +50,10 @@ func (p Plan) Check() error {
 	return nil
 }
 
-// Size is the number of processes.
+// Size returns the number of processes.
 func (p Plan) Size() int { return p.Masters + p.AllReplicas() + p.Sentinels }
 
-// AllReplicas is the number of replicas of all masters.
+// AllReplicas returns the number of replicas of all masters together.
 func (p Plan) AllReplicas() int {
 	if p.Only > 0 {
 		return p.Replicas
@@ -61,7 +61,7 @@ func (p Plan) AllReplicas() int {
 	return p.Masters * p.Replicas
 }
 
-// Names are the names of the processes.
+// Names returns the names of the processes, in the order of their IDs.
 func (p Plan) Names() []string {
 	names := make([]string, 0, p.Size())
 	add := func(letter string, count int) {
@@ -78,7 +78,8 @@ func (p Plan) Names() []string {
 // IsSentinel reports whether a process is a Sentinel.
 func (p Plan) IsSentinel(id ID) bool { return int(id) > p.Masters+p.AllReplicas() }
 
-// MasterOf is the master that a node follows at the start; a master's is itself.
+// MasterOf returns the master that a node follows at the start; of a master that is
+// itself.
 func (p Plan) MasterOf(id ID) ID {
 	switch {
 	case int(id) <= p.Masters:
@@ -89,8 +90,8 @@ func (p Plan) MasterOf(id ID) ID {
 	return ID((int(id)-p.Masters-1)/p.Replicas + 1)
 }
 
-// MasterName is how Sentinels call a master: mymaster if it is the only one,
-// else mymaster1 ….
+// MasterName returns what Sentinels call a master: mymaster if it is the only one, else
+// mymaster1 ….
 func (p Plan) MasterName(master ID) string {
 	if p.Masters == 1 {
 		return "mymaster"
@@ -98,11 +99,13 @@ func (p Plan) MasterName(master ID) string {
 	return "mymaster" + strconv.Itoa(int(master))
 }
 
-// Build makes the processes, connected to each other. dir has their addresses;
-// node gives each what a node alone would be made with, its parameters among
-// it; event (nil: nobody listens) is told what each Sentinel publishes. Where clients need
-// a password, requirepass, replicas and Sentinels use it too, unless masterauth is given, and
-// masteruser if that is. Users are those of the nodes; Sentinels have default alone.
+// Build makes the processes, connected to each other. dir has their addresses. node
+// returns what a node alone would be made with, parameters included. event is called with
+// what each Sentinel publishes; it may be nil.
+//
+// If clients need a password (requirepass), replicas and Sentinels use it too, unless
+// masterauth is given, and masteruser if that is given. Users are those of the nodes;
+// Sentinels have only the user default.
 func (p Plan) Build(
 	dir Directory, node func(id ID) engine.Config, event func(sentinel ID, channel, text string),
 ) ([]Process, error) {

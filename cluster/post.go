@@ -1,7 +1,7 @@
 package cluster
 
-// Post is a process's side of the network: it names connections and collects
-// what is to be sent. Every part of a process sends through the same Post.
+// Post is a process's side of the network: it names connections and collects what is to
+// be sent. All parts of a process send through the same Post.
 type Post struct {
 	self   ID
 	dialed uint64
@@ -9,13 +9,14 @@ type Post struct {
 	taken  []Message // what take returned last, used again
 }
 
-// NewPost is the post of a process.
+// NewPost makes the post of a process.
 func NewPost(self ID) *Post { return &Post{self: self} }
 
-// Self is the process that sends.
+// Self returns the process that sends.
 func (p *Post) Self() ID { return p.self }
 
-// Dial opens a connection to a process. When nobody is there, or to is 0, Closed comes back.
+// Dial opens a connection to a process. If nobody is there, or to is 0, Closed comes
+// back.
 func (p *Post) Dial(to ID, lane Lane) Conn {
 	p.dialed++
 	c := Conn{Dialer: p.self, Lane: lane, Number: p.dialed}
@@ -23,12 +24,12 @@ func (p *Post) Dial(to ID, lane Lane) Conn {
 	return c
 }
 
-// Send puts a message on its way; body must not be changed any more.
+// Send sends a message; body must not be changed afterwards.
 func (p *Post) Send(to ID, c Conn, body any) {
 	p.out = append(p.out, Message{From: p.self, To: to, Conn: c, Body: body})
 }
 
-// Close ends a connection. What arrives over it later is to be ignored.
+// Close ends a connection. What arrives over it later must be ignored.
 func (p *Post) Close(to ID, c Conn) { p.Send(to, c, Closed{}) }
 
 // Take returns what is to be sent, in order. The slice is valid until the next call.

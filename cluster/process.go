@@ -9,11 +9,12 @@ import (
 	"minikv/server/engine"
 )
 
-// Process is one server process of a topology: a Redis node with its links, or
-// a Sentinel. It is a machine that besides takes and leaves messages. After each
-// call of Do, Tick, Close, Receive or Restart a shell has those go on whom Unblocked
-// tells, takes first what Dirty has, then what Outbox has, and asks NextDeadline. It
-// calls Tick once at the start.
+// Process is one server process of a topology: a Redis node with its links, or a
+// Sentinel. It is a machine that also takes and leaves messages.
+//
+// After each call of Do, Tick, Close, Receive or Restart a shell lets the sessions go on
+// that Unblocked returns, takes first what Dirty has, then what Outbox has, and asks
+// NextDeadline. It calls Tick once at the start.
 type Process interface {
 	engine.Machine
 	// Receive takes a message that has arrived.
@@ -21,8 +22,8 @@ type Process interface {
 	// Outbox returns the messages to send, in order. The slice is valid until
 	// the next call of the process.
 	Outbox() []Message
-	// Restart is a crash and a start: connections and sessions are gone, what a
-	// configuration file says stays. Without keepData the data is gone too.
+	// Restart is a crash and a start: connections and sessions are gone; what a
+	// configuration file would say stays. Without keepData the data is gone too.
 	Restart(keepData bool)
 }
 
@@ -41,46 +42,46 @@ const (
 	Client                  // the dialer is a client: Request, Reply
 )
 
-// Conn names a connection. Both ends use the same name. Numbers are never used
-// again, not even after a restart.
+// Conn names a connection. Both ends use the same name. Numbers are never reused, not
+// even after a restart.
 type Conn struct {
 	Dialer ID
 	Lane   Lane
 	Number uint64 // 1, 2, 3, … of all connections of the dialer
 }
 
-// Message travels from one process to another over a connection. Those of one
-// connection and direction arrive in order and without a gap, perhaps late, or
-// never once the connection has ended: as over TCP nobody is told of a silence,
-// so whoever cannot wait closes and dials again.
+// Message travels from one process to another over a connection. Messages of one
+// connection and direction arrive in order and without a gap, perhaps late, or, once the
+// connection has ended, never. As over TCP nobody is told of a silence: a process that
+// cannot wait closes the connection and dials again.
 type Message struct {
 	From, To ID
 	Conn     Conn
 	Body     any // immutable: Dial, Closed, Request, Reply, or a type of the lane
 }
 
-// Dial opens a connection: the dialer sends it first and may go on at once.
-// There is no answer to it.
+// Dial opens a connection: the dialer sends it first and may go on at once. There is no
+// answer to it.
 type Dial struct{}
 
-// Closed ends a connection: the other end has closed it, or is not there, or
-// does not know it. A message from a process with the zero Conn ends all
-// connections between the two: its computer says that the process has died.
+// Closed ends a connection: the other end has closed it, is not there, or does not know
+// it. A Closed with the zero Conn ends all connections between the two processes: the
+// sender's computer says that the process has died.
 type Closed struct{}
 
-// Request is one command over a Client connection; a Reply follows for each, in
-// order, and between them what the session is sent unasked, such as published
+// Request is one command over a Client connection. A Reply follows for each, in order;
+// between them come Replies with what the session is sent unasked, such as published
 // messages.
 type Request struct{ Args []string }
 
 // Reply is one value that a session was sent.
 type Reply struct{ Value resp.Value }
 
-// Directory knows the address of every process of a topology, the first being
-// that of ID 1. It does not change.
+// Directory has the address of every process of a topology; the first is that of ID 1. It
+// does not change.
 type Directory []string
 
-// Address is "host:port" of a process, or "" when there is none of that number.
+// Address returns "host:port" of a process, or "" if there is none with that ID.
 func (d Directory) Address(id ID) string {
 	if id < 1 || int(id) > len(d) {
 		return ""
@@ -88,11 +89,11 @@ func (d Directory) Address(id ID) string {
 	return d[id-1]
 }
 
-// Endpoint is Address, taken apart.
+// Endpoint returns host and port of a process, "" and 0 if there is none with that ID.
 func (d Directory) Endpoint(id ID) (host string, port int) { return splitAddress(d.Address(id)) }
 
-// Resolve finds the process that listens at an address, or 0. The name
-// localhost stands for 127.0.0.1.
+// Resolve returns the process that listens at an address, or 0. The name localhost stands
+// for 127.0.0.1.
 func (d Directory) Resolve(host string, port int) ID {
 	if host == "localhost" {
 		host = "127.0.0.1"

@@ -7,10 +7,10 @@ import (
 	"minikv/server/engine"
 )
 
-// Sentinel is one Redis Sentinel: it watches masters, their replicas and other
-// Sentinels as a client of them, and has a replica promoted when enough
-// Sentinels agree that a master is down. It follows sentinel.c of Redis 7.0
-// function by function.
+// Sentinel is one Redis Sentinel. As a client it watches masters, their replicas and
+// other Sentinels, and it has a replica promoted when enough Sentinels agree that a
+// master is down. It follows sentinel.c of Redis 7.0 function by function. It is not safe
+// for concurrent use.
 type Sentinel struct {
 	cfg     SentinelConfig
 	post    *Post
@@ -41,29 +41,28 @@ var _ Process = (*Sentinel)(nil)
 // SentinelConfig is what a Sentinel is made of.
 type SentinelConfig struct {
 	ID        ID
-	Directory Directory // with the Sentinel's own address
-	// Node is as for a node alone. The Sentinel sets Mode, Handlers and, if it is
-	// 0, Port.
+	Directory Directory // includes the Sentinel's own address
+	// Node is as for a node alone. The Sentinel sets Mode, Handlers and, if it is 0, Port.
 	Node    engine.Config
 	Masters []WatchedMaster
-	// Event is told each event as it is published: its channel, such as
-	// "+switch-master", and its text. nil: nobody listens.
+	// Event is called with each event as it is published: its channel, such as
+	// "+switch-master", and its text. It may be nil.
 	Event func(channel, text string)
 }
 
-// WatchedMaster is a master as a configuration file tells a Sentinel about it.
-// What is 0 has Redis's default.
+// WatchedMaster is a master as a configuration file describes it to a Sentinel. Fields
+// that are 0 have Redis's default.
 type WatchedMaster struct {
 	Name   string
 	Host   string
 	Port   int
-	Quorum int // Sentinels that must agree that it is down; 1 and more
+	Quorum int // how many Sentinels must agree that it is down; at least 1
 
-	User     string // with the password, at it and its replicas; "": default
+	User     string // used with the password, at the master and its replicas; "": default
 	Password string // "": none
 
-	DownAfter       time.Duration // without an answer it is believed to be down; 30 s
-	FailoverTimeout time.Duration // 3 min
+	DownAfter       time.Duration // silence after which it is believed to be down; default 30 s
+	FailoverTimeout time.Duration // default 3 min
 }
 
 // sentinelOptions are the parameters of SENTINEL CONFIG.
@@ -74,9 +73,9 @@ type sentinelOptions struct {
 	user, password                      string
 }
 
-// NewSentinel makes a Sentinel. It panics when a master could not be added with
-// SENTINEL MONITOR; check them with [CheckWatched]. A master that is given by a
-// name turns resolve-hostnames and announce-hostnames on.
+// NewSentinel makes a Sentinel. It panics if a master could not be added with SENTINEL
+// MONITOR: check masters with CheckWatched. A master that is given by a host name turns
+// resolve-hostnames and announce-hostnames on.
 func NewSentinel(cfg SentinelConfig) *Sentinel {
 	s := &Sentinel{cfg: cfg, post: NewPost(cfg.ID), periods: defaultPeriods()}
 	for _, w := range cfg.Masters {
@@ -114,8 +113,8 @@ func (ri *instance) configure(w WatchedMaster) {
 	}
 }
 
-// CheckWatched is why a Sentinel cannot watch these masters, in the words of
-// SENTINEL MONITOR, or "".
+// CheckWatched returns why a Sentinel cannot watch these masters, in the words of
+// SENTINEL MONITOR; "" if it can.
 func CheckWatched(masters []WatchedMaster) string {
 	for i, w := range masters {
 		switch {
@@ -131,18 +130,18 @@ func CheckWatched(masters []WatchedMaster) string {
 	return ""
 }
 
-// ID is the Sentinel's own number.
+// ID returns the Sentinel's own number.
 func (s *Sentinel) ID() ID { return s.post.self }
 
-// Node is what the Sentinel's clients speak with. Whoever runs commands on it
-// directly must let Dirty and Outbox be fetched afterwards.
+// Node returns what the Sentinel's clients speak with. Whoever runs commands on it
+// directly must then let Dirty and Outbox be fetched.
 func (s *Sentinel) Node() *engine.Node { return s.node }
 
-// Epoch is the latest epoch that the Sentinel has heard of.
+// Epoch returns the latest epoch that the Sentinel has heard of.
 func (s *Sentinel) Epoch() uint64 { return s.epoch }
 
-// MasterAddress is where the Sentinel sends clients that ask for a master, as
-// "host:port"; "" when it watches none of that name.
+// MasterAddress returns where the Sentinel sends clients that ask for a master, as
+// "host:port"; "" if it watches no master of that name.
 func (s *Sentinel) MasterAddress(name string) string {
 	m := s.masters.byName(name)
 	if m == nil {
@@ -166,7 +165,8 @@ func (s *Sentinel) Close(session *engine.Session) { s.node.Close(session) }
 // Parameter implements Process.
 func (s *Sentinel) Parameter(name string) string { return s.node.Parameter(name) }
 
-// ShutdownRequested implements Process. A simulated failure ends the process, too.
+// ShutdownRequested implements Process. A failure that SENTINEL SIMULATE-FAILURE has
+// asked for ends the process, too.
 func (s *Sentinel) ShutdownRequested() *engine.Shutdown {
 	if s.crashed {
 		return &engine.Shutdown{NoSave: true, Now: true, Force: true}
@@ -247,8 +247,8 @@ func (s *Sentinel) NextDeadline() (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// Restart implements Process. A Sentinel has no data but its configuration file,
-// which every change is written to.
+// Restart implements Process. The only data of a Sentinel is its configuration file, to
+// which every change is written; so it is kept in any case.
 func (s *Sentinel) Restart(bool) {
 	s.serving.Forget()
 	s.node.Restart(true)

@@ -7,16 +7,16 @@ import (
 	"minikv/server/engine"
 )
 
-// Host is what serves the clients among the other processes: a node, or what
-// a Sentinel answers with.
+// Host serves the clients among the other processes: it is a node, or what a Sentinel
+// answers with.
 type Host interface {
 	NewSession(addr string) *engine.Session
 	Do(s *engine.Session, cmd [][]byte)
 	Close(s *engine.Session)
 }
 
-// Serving is a process's end of the Client connections that others have dialed.
-// Each has a session of the host's.
+// Serving is a process's end of the Client connections that other processes have dialed.
+// Each connection has a session of the host's.
 type Serving struct {
 	host Host
 	post *Post
@@ -33,12 +33,12 @@ type served struct {
 	queue   [][][]byte // what it has sent while it was blocked
 }
 
-// NewServing serves nobody yet.
+// NewServing makes a Serving that has no clients yet.
 func NewServing(host Host, post *Post, dir Directory) *Serving {
 	return &Serving{host: host, post: post, dir: dir, by: map[*engine.Session]*served{}}
 }
 
-// Receive takes a message that somebody else's Client connection brings.
+// Receive takes a message that comes over a Client connection of another process.
 func (v *Serving) Receive(m Message) {
 	if m.Conn == (Conn{}) {
 		v.gone(m.From)
@@ -91,8 +91,8 @@ func (v *Serving) firstOther(unblocked func() *engine.Session) *engine.Session {
 	return nil
 }
 
-// Settle sends what the sessions among dirty have been left by the host, and
-// returns the other sessions, which are the shell's. It uses dirty's memory.
+// Settle sends what the host has left for those sessions among dirty that belong to it,
+// and returns the others, which are the shell's. It reuses dirty's memory.
 func (v *Serving) Settle(dirty []*engine.Session) (rest []*engine.Session) {
 	rest = dirty[:0]
 	for _, s := range dirty {
@@ -124,7 +124,7 @@ func (v *Serving) send(c *served) {
 	c.session.Out = c.session.Out[:0]
 }
 
-// Forget drops all clients without a word, as a crash does.
+// Forget drops all clients without telling them, as a crash does.
 func (v *Serving) Forget() {
 	v.list = nil
 	clear(v.by)

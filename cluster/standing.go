@@ -5,17 +5,17 @@ import "fmt"
 // Standing is a process's place in its topology.
 type Standing struct {
 	Role  string // master, replica or sentinel
-	Epoch uint64 // the latest that it has heard of; 0 where there are none
-	// State is of a cluster's node what it thinks of the cluster, ok or fail; of
-	// another replica whom it follows, and of a Sentinel whom it names as the
-	// first master, both by number.
+	Epoch uint64 // the latest that it has heard of; 0 if there are none
+	// State is, for a node of a cluster, what it thinks of the cluster: ok or fail. For
+	// another replica it says whom it follows ("follows 1"), and for a Sentinel whom it
+	// names as the first master ("names 1"), both by ID. For another master it is "".
 	State string
 }
 
-// String is the standing in a few words.
+// String returns the standing in a few words.
 func (s Standing) String() string { return fmt.Sprintf("%s epoch=%d %s", s.Role, s.Epoch, s.State) }
 
-// StandingOf tells where a process stands now.
+// StandingOf returns where a process stands now.
 func StandingOf(p Process) Standing {
 	switch p := p.(type) {
 	case *Sentinel:

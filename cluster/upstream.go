@@ -81,8 +81,8 @@ func (m *Member) Follow(host string, port int) {
 	u.connect()
 }
 
-// Promote makes the member a master. Its replicas must connect anew, since the
-// history has another name now.
+// Promote makes the member a master. Its replicas must connect again, since the history
+// gets another name.
 func (m *Member) Promote() {
 	u := &m.up
 	if u.host == "" {
