@@ -39,7 +39,7 @@ type Config struct {
 	Rebind func(port int) error    // makes the server listen on another port; nil: CONFIG SET only stores the number
 	Dial   Dial                    // connects to other servers, for MIGRATE; nil: none can be reached
 	Sleep  func(time.Duration)     // for DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
-	Step   func(luaengine.Step)    // called before each statement of scripts; Observe hears which script begins; nil: neither
+	Step   func(luaengine.Step)    // called before each statement of scripts; Observe hears which begins; nil: neither
 	Shards int                     // of the keyspace; 0: 1. It changes no answer.
 
 	Port       int               // the port that INFO and CONFIG GET show
