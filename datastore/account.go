@@ -1,6 +1,6 @@
 package datastore
 
-// Account says whether the sizes of all keys are kept from now on, so that Bytes
+// Account sets whether the sizes of all keys are recorded from now on, so that Bytes
 // costs nothing. Whoever changes a value must then call Resize.
 func (k *Keyspace) Account(on bool) {
 	if on == k.account {
@@ -21,10 +21,10 @@ func (k *Keyspace) Account(on bool) {
 	}
 }
 
-// Accounts reports whether sizes are kept.
+// Accounts reports whether sizes are recorded.
 func (k *Keyspace) Accounts() bool { return k.account }
 
-// Resize measures key anew for the account.
+// Resize measures key again for Account.
 func (db *DB) Resize(key []byte) {
 	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil && db.keyspace.account {
 		db.resize(e)
@@ -37,16 +37,16 @@ func (db *DB) resize(e *entry) {
 	e.size = size
 }
 
-// Candidate is a key that may have to go so that there is room for others.
+// Candidate is a key that may be evicted to make room for others.
 type Candidate struct {
 	Key      string
 	Deadline int64 // Unix milliseconds or NoDeadline
 	Idle     int64 // nanoseconds since it was last used
-	Uses     int   // 0 to 255, as Uses tells
+	Uses     int   // 0 to 255, see DB.Uses
 }
 
-// Sample draws up to n keys, perhaps the same one twice; volatile: only such with
-// a deadline.
+// Sample draws up to n keys, perhaps the same one twice; with volatile only keys with a
+// deadline.
 func (db *DB) Sample(draw func() uint64, n int, volatile bool) []Candidate {
 	var found []Candidate
 	heap := db.due.nodes
@@ -63,9 +63,9 @@ func (db *DB) Sample(draw func() uint64, n int, volatile bool) []Candidate {
 	return found
 }
 
-// RandomKey draws a key that has not expired. A master removes expired ones that
-// it draws; where they stay, it returns one of them after a hundred tries.
-// Source: dbRandomKey of Redis 7.0.
+// RandomKey returns a key that has not expired, chosen by draw. On a master, expired keys
+// that are drawn are removed. Where they stay, one of them is returned after a hundred
+// tries. Source: dbRandomKey of Redis 7.0.
 func (db *DB) RandomKey(draw func() uint64) (key string, ok bool) {
 	const mostTries = 100
 	for tries := 1; db.keys > 0; tries++ {

@@ -13,8 +13,8 @@ const (
 	mostMeasured  = 10_000
 )
 
-// Bytes estimates how much memory redis-server would use for all databases. Of
-// more than 10,000 keys evenly spread ones stand for the others.
+// Bytes estimates how much memory redis-server would use for all databases. If there are
+// more than 10,000 keys, the estimate rests on a sample, evenly spread.
 func (k *Keyspace) Bytes() (total int64) {
 	for _, db := range k.dbs {
 		switch {
@@ -108,8 +108,8 @@ func (v *value) stringBytes() int64 {
 	return sizeObject + Allocated(SDSBytes(v.length()))
 }
 
-// SDSBytes is the size of a dynamic string of n bytes with its header and
-// closing zero.
+// SDSBytes returns the size of a dynamic string of n bytes with its header and closing
+// zero.
 func SDSBytes(n int) int {
 	switch {
 	case n < 1<<5:
@@ -122,7 +122,7 @@ func SDSBytes(n int) int {
 	return n + 10
 }
 
-// Allocated rounds up to jemalloc's size classes: 8, multiples of 16 up to 128,
+// Allocated rounds n bytes up to a size class of jemalloc: 8, multiples of 16 up to 128,
 // then four for each doubling.
 func Allocated(n int) int64 {
 	if n <= 8 {
@@ -135,9 +135,8 @@ func Allocated(n int) int64 {
 	return int64((n + spacing - 1) / spacing * spacing)
 }
 
-// FreeEffort estimates how many allocations Redis would free with the value under
-// key; 0 if the key is missing.
-// Source: lazyfreeGetFreeEffort of Redis 7.0.
+// FreeEffort estimates how many allocations Redis would free with the value under key; 0
+// if key is missing. Source: lazyfreeGetFreeEffort of Redis 7.0.
 func (db *DB) FreeEffort(key []byte) int {
 	e := db.peek(key)
 	if e == nil {

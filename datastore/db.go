@@ -11,10 +11,11 @@ type DB struct {
 	space
 }
 
-// Index is the number of the database, as SELECT takes it.
+// Index returns the number of the database, as SELECT takes it.
 func (db *DB) Index() int { return db.index }
 
-// Len counts the keys, expired ones included that are still kept, as DBSIZE does.
+// Len returns the number of keys, including expired ones that are still kept, as DBSIZE
+// does.
 func (db *DB) Len() int { return db.keys }
 
 // Exists reports whether key is there.
@@ -29,15 +30,15 @@ func (db *DB) Stale(key []byte) bool {
 	return e != nil && db.expired(e)
 }
 
-// Touch counts as an access to key, and reports whether it is there.
+// Touch counts as an access to key, and reports whether key exists.
 func (db *DB) Touch(key []byte) bool { return db.lookup(key) != nil }
 
 // Found reports whether the latest operation on a value found its key, whatever
 // it found there.
 func (db *DB) Found() bool { return db.found }
 
-// Idle is how long key has not been accessed; looking at its type, its deadline
-// or its existence is no access.
+// Idle returns how long ago key was last accessed. Looking at its type, its deadline or
+// its existence is not an access.
 func (db *DB) Idle(key []byte) time.Duration {
 	if e := db.peek(key); e != nil {
 		return db.keyspace.accessTime - e.accessed
@@ -45,14 +46,14 @@ func (db *DB) Idle(key []byte) time.Duration {
 	return 0
 }
 
-// SetIdle makes key look as if it had not been accessed for so long.
+// SetIdle makes Idle of key be idle now.
 func (db *DB) SetIdle(key []byte, idle time.Duration) {
 	if e := db.peek(key); e != nil {
 		e.accessed = db.keyspace.accessTime - idle
 	}
 }
 
-// Kind is the type of the value under key, None if it is missing.
+// Kind returns the type of the value under key, None if it is missing.
 func (db *DB) Kind(key []byte) Kind {
 	if e := db.peek(key); e != nil {
 		return e.value.kind
@@ -60,7 +61,7 @@ func (db *DB) Kind(key []byte) Kind {
 	return None
 }
 
-// KeptKind is Kind of a key that may have expired.
+// KeptKind is Kind, also for a key that has expired and is still kept.
 func (db *DB) KeptKind(key []byte) Kind {
 	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil {
 		return e.value.kind
@@ -68,7 +69,7 @@ func (db *DB) KeptKind(key []byte) Kind {
 	return None
 }
 
-// LiveKind is Kind, but leaves a key that has expired where it is.
+// LiveKind is Kind, but does not remove a key that has expired.
 func (db *DB) LiveKind(key []byte) Kind {
 	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil && !db.expired(e) {
 		return e.value.kind
@@ -103,8 +104,8 @@ func (db *DB) Rename(from, to []byte) bool {
 	return db.Move(from, db, to)
 }
 
-// Move is Rename into a database of the same keyspace, which must be another
-// one if the names are equal.
+// Move is Rename into a database of the same keyspace. If the names are equal, it must be
+// another database.
 func (db *DB) Move(from []byte, target *DB, to []byte) bool {
 	e := db.lookup(from)
 	if e == nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Describe returns the state of key in one line, such as
-// hash{a:1 b:2} ttl=2980ms; a missing key is "none". Elements come in the order
-// of the value; texts that would be misread are quoted. The same state always
-// gives the same text. To look at a key so is no access, and removes nothing.
+// Describe returns the state of key in one line, such as hash{a:1 b:2} ttl=2980ms; a
+// missing key is "none". Elements come in the order of the value; texts that could be
+// misread are quoted. The same state always gives the same text. This does not count as
+// an access to key, and removes nothing.
 func (db *DB) Describe(key []byte) string {
 	e := db.space.find(key, db.keyspace.opt.Shards)
 	if e == nil || db.expired(e) {

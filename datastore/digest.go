@@ -8,9 +8,8 @@ import (
 	"minikv/internal/resp"
 )
 
-// Digest is a fingerprint of data that does not depend on an order that data
-// does not have: what has none is combined by exclusive or.
-// Source: debug.c of Redis 7.0.
+// Digest is a fingerprint of data. It does not depend on the order of data that has none:
+// what has no order is combined by exclusive or. Source: debug.c of Redis 7.0.
 type Digest [sha1.Size]byte
 
 // add combines with what has no order.
@@ -26,8 +25,8 @@ func (d *Digest) mix(b []byte) {
 	*d = sha1.Sum(d[:])
 }
 
-// Digest is the fingerprint of all databases, expired keys included that are
-// still kept.
+// Digest returns the fingerprint of all databases, including expired keys that are still
+// kept.
 func (k *Keyspace) Digest() (all Digest) {
 	for _, db := range k.dbs {
 		if db == nil || db.keys == 0 {
@@ -44,7 +43,7 @@ func (k *Keyspace) Digest() (all Digest) {
 	return all
 }
 
-// Digest is the fingerprint of the value under key, zero if there is none.
+// Digest returns the fingerprint of the value under key; zero if there is none.
 func (db *DB) Digest(key []byte) (d Digest) {
 	if e := db.space.find(key, db.keyspace.opt.Shards); e != nil {
 		d.value(e)

@@ -49,8 +49,8 @@ var crcTable = crc64.MakeTable(0x95ac9329ac4bc9b5)
 // dumpChecksum is CRC-64 as Redis has it: nothing is inverted.
 func dumpChecksum(b []byte) uint64 { return ^crc64.Update(^uint64(0), crcTable, b) }
 
-// Dump returns the value under key as DUMP does, and whether it is there;
-// long strings are compressed if asked for.
+// Dump returns the value under key as DUMP does, and whether it is there. With compress
+// it compresses long strings.
 func (db *DB) Dump(key []byte, compress bool) (payload []byte, ok bool) {
 	e := db.lookup(key)
 	if e == nil {
@@ -67,8 +67,8 @@ func sealDump(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, dumpChecksum(b))
 }
 
-// SealedDump reports whether a payload ends with a version that can be read
-// and the right checksum, or with any.
+// SealedDump reports whether a payload ends with a version that can be read and with the
+// right checksum; with anyChecksum, any checksum will do.
 func SealedDump(payload []byte, anyChecksum bool) bool {
 	at := len(payload) - dumpFooter
 	return at >= 0 && binary.LittleEndian.Uint16(payload[at:]) <= dumpVersion && (anyChecksum ||
@@ -212,7 +212,7 @@ func (w *dumpWriter) sorted(z *sorted, packed bool) {
 	w.text(string(list.bytes()))
 }
 
-// ListpackScore is a score as a listpack keeps it: a whole one as an integer.
+// ListpackScore returns a score as a listpack stores it: a whole one as an integer.
 // Source: zzlInsertAt and double2ll of Redis 7.0.
 func ListpackScore(score float64) string {
 	const greatest = 1 << 62

@@ -3,7 +3,7 @@ package datastore
 // dumpFunction begins a library of functions in the file format.
 const dumpFunction = 0xf5
 
-// DumpFunctions is the payload of FUNCTION DUMP: the texts of libraries.
+// DumpFunctions returns the payload of FUNCTION DUMP for the texts of libraries.
 func DumpFunctions(codes []string, compress bool) []byte {
 	w := &dumpWriter{compress: compress}
 	for _, code := range codes {
@@ -13,9 +13,9 @@ func DumpFunctions(codes []string, compress bool) []byte {
 	return sealDump(w.b)
 }
 
-// LoadFunctions returns the texts in a payload that DumpFunctions or Redis
-// made; SealedDump has seen to its end. typed is false when it holds something
-// else, ok when it cannot be read.
+// LoadFunctions returns the texts in a payload that DumpFunctions or Redis made.
+// SealedDump must have checked its end. typed is false if the payload holds something
+// else, ok is false if it cannot be read.
 func LoadFunctions(payload []byte) (codes []string, typed, ok bool) {
 	r := &dumpReader{rest: payload[:len(payload)-dumpFooter]}
 	for len(r.rest) > 0 && !r.bad {

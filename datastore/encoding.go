@@ -1,7 +1,7 @@
 package datastore
 
-// Limits are the sizes up to which a collection keeps its compact encoding, as
-// redis.conf gives them. A collection that has outgrown it stays so.
+// Limits are the sizes up to which a collection keeps its compact encoding, as redis.conf
+// sets them. A collection that has outgrown it does not get it back.
 type Limits struct {
 	HashEntries, HashValue int // hash-max-listpack-entries, -value (bytes)
 	SetEntries             int // set-max-intset-entries
@@ -27,7 +27,7 @@ const (
 // SetLimits changes the sizes at which collections grow from now on.
 func (k *Keyspace) SetLimits(l Limits) { k.limits = l }
 
-// Encoding is what OBJECT ENCODING replies, "" for a missing key.
+// Encoding returns what OBJECT ENCODING replies, "" for a missing key.
 func (db *DB) Encoding(key []byte) string {
 	e := db.peek(key)
 	if e == nil {
@@ -36,8 +36,8 @@ func (db *DB) Encoding(key []byte) string {
 	return e.value.encoding()
 }
 
-// Compact reports whether the value under key has the compact encoding of its
-// type: a hash or sorted set as listpack, a set as intset.
+// Compact reports whether the value under key has the compact encoding of its type:
+// listpack for a hash or a sorted set, intset for a set.
 func (db *DB) Compact(key []byte) bool {
 	e := db.peek(key)
 	return e != nil && e.value.form == formPlain
@@ -49,7 +49,8 @@ func (db *DB) Copied(key []byte) bool {
 	return e != nil && e.value.form == formCopied
 }
 
-// Grow takes the compact encoding from the value under key, which must be a collection.
+// Grow gives the value under key, which must be a collection, its general encoding in
+// place of the compact one.
 func (db *DB) Grow(key []byte) {
 	if e := db.lookup(key); e != nil {
 		e.value.form = formGrown

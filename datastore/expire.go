@@ -18,9 +18,9 @@ func (db *DB) Deadline(key []byte) (unixMillis int64, ok bool) {
 	return e.deadline, true
 }
 
-// SetDeadline gives key a deadline in Unix milliseconds, or takes it away
-// (NoDeadline). It reports whether the key is there. A deadline in the past is
-// accepted: the key is expired at once.
+// SetDeadline gives key a deadline in Unix milliseconds, or takes it away (NoDeadline).
+// It reports whether key exists. A deadline in the past is accepted: the key is then
+// expired at once.
 func (db *DB) SetDeadline(key []byte, unixMillis int64) bool {
 	e := db.lookup(key)
 	if e != nil {
@@ -29,9 +29,9 @@ func (db *DB) SetDeadline(key []byte, unixMillis int64) bool {
 	return e != nil
 }
 
-// Expiring counts the keys that have a deadline, and returns the mean of the
-// time they have left at now (Unix milliseconds), in milliseconds. Of more than
-// 10,000 evenly spread ones stand for the others.
+// Expiring returns the number of keys with a deadline, and the mean time that they have
+// left at now (Unix milliseconds), in milliseconds. If there are more than 10,000, the
+// mean is that of a sample, evenly spread.
 func (db *DB) Expiring(now int64) (keys int, meanTTLMillis int64) {
 	keys = len(db.due.nodes)
 	if keys == 0 {

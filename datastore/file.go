@@ -20,26 +20,26 @@ const (
 	fileChecksumEnd = 8 // bytes
 )
 
-// FileHeader is what a data file tells besides the data.
+// FileHeader is what a data file contains besides the data.
 type FileHeader struct {
 	Fields    [][2]string // names and values, such as redis-ver
 	Libraries []string    // of functions: their texts
-	Alone     bool        // no key is told behind it
-	Past      Past        // what is told of each key's past
+	Alone     bool        // the file has no keys
+	Past      Past        // what is stored of each key's past
 }
 
-// Past is what a data file tells of the past of keys, as a policy of eviction needs it.
+// Past is what a data file stores of the past of keys; it depends on the eviction policy.
 type Past uint8
 
-// What there is to tell.
+// The kinds of past.
 const (
 	PastNothing Past = iota
-	PastAccess       // for how many seconds a key was not accessed
+	PastAccess       // how many seconds a key was not accessed
 	PastUses         // the counter of its uses
 )
 
-// File is everything in the format of Redis's data files, as a replica or
-// redis-server can load it; long strings are compressed if asked for.
+// File returns everything in the format of Redis's data files, as a replica or
+// redis-server can load it. With compress it compresses long strings.
 func (k *Keyspace) File(header FileHeader, compress bool) []byte {
 	w := &dumpWriter{b: []byte(fileMagic), compress: compress}
 	for _, field := range header.Fields {
@@ -85,8 +85,8 @@ func (w *dumpWriter) database(db *DB, past Past) {
 	}
 }
 
-// Reload passes everything through the format of data files, as a server that
-// is started again does. A key that has expired is gone, without a word.
+// Reload writes everything in the format of data files and reads it again, as a restart
+// of the server does. Expired keys are gone, and OnExpire is not called for them.
 func (k *Keyspace) Reload(past Past, compress bool) { k.Quietly(func() { k.reload(past, compress) }) }
 
 func (k *Keyspace) reload(past Past, compress bool) {
@@ -119,7 +119,7 @@ func (db *DB) idleSeconds(e *entry) int64 {
 	return int64(max(db.keyspace.accessTime-e.accessed, 0) / time.Second)
 }
 
-// SavedBytes is how many bytes the value under key has in a data file.
+// SavedBytes returns how many bytes the value under key takes in a data file.
 func (db *DB) SavedBytes(key []byte, compress bool) int {
 	e := db.peek(key)
 	if e == nil {
@@ -130,8 +130,8 @@ func (db *DB) SavedBytes(key []byte, compress bool) int {
 	return len(w.b) - 1
 }
 
-// ListNodes is how many nodes Redis would keep the list under key in, its
-// length, and the nodes' size in bytes.
+// ListNodes returns in how many nodes Redis would keep the list under key, its length,
+// and the size of the nodes in bytes.
 func (db *DB) ListNodes(key []byte) (nodes, length, bytes int) {
 	e := db.peek(key)
 	if e == nil || e.value.kind != List {

@@ -83,8 +83,8 @@ func (db *DB) HashIncrBy(key, field []byte, delta int64) (int64, error) {
 	return delta, err
 }
 
-// HashRandom returns a field of the hash under key, which must be there, and
-// its text, chosen by draw. It is no use of the key.
+// HashRandom returns a field of the hash under key, chosen by draw, and its text. The
+// hash must exist. This does not count as a use of key.
 func (db *DB) HashRandom(key []byte, draw func() uint64) (field, text string) {
 	hash := db.peek(key).value.hash
 	e := &hash.entries[hash.pick(draw)]

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// HyperLogLog counts distinct elements in a string of 16384 registers of six
-// bits: dense, or sparse as runs of equal registers. Its bytes are Redis's.
-// Source: hyperloglog.c of Redis 7.0.
+// HyperLogLog estimates the number of different elements. It is a string of 16384
+// registers of six bits, either dense, or sparse as runs of equal registers. Its bytes
+// are Redis's. Source: hyperloglog.c of Redis 7.0.
 type HyperLogLog struct {
 	b         []byte
 	sparseMax int // bytes up to which it stays sparse
@@ -27,14 +27,14 @@ const (
 	hllStale      = 0x80 // in the last of them: the count is not known
 )
 
-// NewHyperLogLog is one of no elements.
+// NewHyperLogLog returns one without elements. sparseMax is hll-sparse-max-bytes.
 func NewHyperLogLog(sparseMax int) *HyperLogLog {
 	b := append([]byte("HYLL"), make([]byte, hllHeader-4)...)
 	b[hllEncodingAt] = hllSparse
 	return &HyperLogLog{append(b, hllZeros(hllRegisters)...), sparseMax}
 }
 
-// OpenHyperLogLog reads one; ok is false when text cannot be one.
+// OpenHyperLogLog reads one from the text of a key; ok is false if text cannot be one.
 func OpenHyperLogLog(text string, sparseMax int) (h *HyperLogLog, ok bool) {
 	if len(text) < hllHeader || text[:4] != "HYLL" || text[hllEncodingAt] > hllSparse ||
 		text[hllEncodingAt] == hllDense && len(text) != hllDenseSize {
@@ -43,13 +43,13 @@ func OpenHyperLogLog(text string, sparseMax int) (h *HyperLogLog, ok bool) {
 	return &HyperLogLog{[]byte(text), sparseMax}, true
 }
 
-// Bytes is what stands under the key.
+// Bytes returns what is to be stored under the key.
 func (h *HyperLogLog) Bytes() []byte { return h.b }
 
-// Sparse reports whether it is a list of runs.
+// Sparse reports whether the form is sparse.
 func (h *HyperLogLog) Sparse() bool { return h.b[hllEncodingAt] == hllSparse }
 
-// Cached is the count that was last stored; ok is false when it has changed since.
+// Cached returns the count that was last stored; ok is false if it is out of date.
 func (h *HyperLogLog) Cached() (count uint64, ok bool) {
 	return binary.LittleEndian.Uint64(h.b[hllCacheAt:]), h.b[hllCacheAt+7]&hllStale == 0
 }
@@ -57,11 +57,11 @@ func (h *HyperLogLog) Cached() (count uint64, ok bool) {
 // SetCached stores the count.
 func (h *HyperLogLog) SetCached(count uint64) { binary.LittleEndian.PutUint64(h.b[hllCacheAt:], count) }
 
-// Changed notes that the stored count is no longer right.
+// Changed marks the stored count as out of date.
 func (h *HyperLogLog) Changed() { h.b[hllCacheAt+7] |= hllStale }
 
-// Add adds an element and reports whether a register has grown; ok is false
-// when the bytes are damaged.
+// Add adds an element and reports whether a register has grown; ok is false if the bytes
+// are damaged.
 func (h *HyperLogLog) Add(element []byte) (grown, ok bool) {
 	const seed = 0xadc83b19
 	hash := murmur64(element, seed)
@@ -74,7 +74,7 @@ func (h *HyperLogLog) Add(element []byte) (grown, ok bool) {
 	return h.Set(index, count)
 }
 
-// Set raises a register to a value, if it is lower, as Add.
+// Set raises a register to a value if it is lower. It returns what Add returns.
 func (h *HyperLogLog) Set(index int, value byte) (grown, ok bool) {
 	if h.Sparse() {
 		return h.setSparse(index, value)
@@ -108,8 +108,7 @@ func (h *HyperLogLog) setDense(index int, value byte) (grown bool) {
 	return true
 }
 
-// Registers returns the values of all registers; ok is false when the bytes
-// are damaged.
+// Registers returns the values of all registers; ok is false if the bytes are damaged.
 func (h *HyperLogLog) Registers() (values [hllRegisters]byte, ok bool) {
 	if !h.Sparse() {
 		for i := range values {
@@ -132,7 +131,7 @@ func (h *HyperLogLog) Registers() (values [hllRegisters]byte, ok bool) {
 	return values, at == hllRegisters
 }
 
-// MakeDense gives up the runs; ok is false when the bytes are damaged.
+// MakeDense changes the form from sparse to dense; ok is false if the bytes are damaged.
 func (h *HyperLogLog) MakeDense() (ok bool) {
 	if !h.Sparse() {
 		return true
@@ -151,9 +150,9 @@ func (h *HyperLogLog) MakeDense() (ok bool) {
 	return true
 }
 
-// CountRegisters estimates how many elements have set registers.
-// Source: Otmar Ertl, "New cardinality estimation algorithms for HyperLogLog
-// sketches", arXiv:1702.01284, as Redis 7.0 computes it.
+// CountRegisters estimates how many different elements have set the registers. Source:
+// Otmar Ertl, "New cardinality estimation algorithms for HyperLogLog sketches",
+// arXiv:1702.01284, as Redis 7.0 computes it.
 func CountRegisters(values *[hllRegisters]byte) uint64 {
 	const alpha, m = 0.721347520444481703680, float64(hllRegisters)
 	var histogram [64]int

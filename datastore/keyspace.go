@@ -31,8 +31,8 @@ type Keyspace struct {
 	// passed. It may be nil, and must not change the keyspace.
 	OnExpire func(db int, key string)
 
-	// OnNew is called after a key was made where there was none, before there is a value;
-	// not by Load and Reload. It may be nil, and must not call back into the keyspace.
+	// OnNew is called after a key was made where there was none, before it has a value; Load
+	// and Reload do not call it. It may be nil, and must not call back into the keyspace.
 	OnNew func(db int, key string)
 
 	opt      Options
@@ -60,7 +60,7 @@ func New(opt Options) *Keyspace {
 	return &Keyspace{opt: opt, limits: DefaultLimits}
 }
 
-// Quietly calls do, and OnNew is told of no key that it makes.
+// Quietly calls do. OnNew is not called for keys that do makes.
 func (k *Keyspace) Quietly(do func()) {
 	tell := k.OnNew
 	k.OnNew = nil
@@ -68,7 +68,7 @@ func (k *Keyspace) Quietly(do func()) {
 	do()
 }
 
-// Databases is the number of databases.
+// Databases returns the number of databases.
 func (k *Keyspace) Databases() int { return k.opt.Databases }
 
 // DB returns database number index, 0 to Databases()-1. The pointer stays
@@ -99,14 +99,15 @@ func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
 // expired, until Thaw: a script sees no key vanish between two of its calls.
 func (k *Keyspace) Freeze(now int64) { k.frozen, k.frozenAt = true, now }
 
-// SetAccessTime tells what time it is, for the idle times of keys, by a clock
-// of the caller's choice.
+// SetAccessTime sets the present time for the idle times of keys, by a clock of the
+// caller's choice.
 func (k *Keyspace) SetAccessTime(now time.Duration) { k.accessTime = now }
 
 // Thaw lets the decision follow the clock again.
 func (k *Keyspace) Thaw() { k.frozen = false }
 
-// Len counts the keys of all databases, expired ones included that are still kept.
+// Len returns the number of keys of all databases, including expired ones that are still
+// kept.
 func (k *Keyspace) Len() int {
 	n := 0
 	for _, db := range k.dbs {

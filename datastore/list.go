@@ -23,7 +23,7 @@ func (db *DB) ListPush(key []byte, end End, text []byte) (int, error) {
 	return e.value.list.len(), nil
 }
 
-// ListPop takes the element at one end, and reports whether there was one.
+// ListPop removes and returns the element at one end; ok is false if there was none.
 func (db *DB) ListPop(key []byte, end End) (text string, ok bool, err error) {
 	e, err := db.find(key, List)
 	if e == nil {
@@ -38,9 +38,9 @@ func (db *DB) ListPop(key []byte, end End) (text string, ok bool, err error) {
 	return text, true, nil
 }
 
-// ListMove takes the element at one end of a list, which must be there, puts it
-// at an end of another one or the same, and returns it. The only element of a
-// list that is moved onto itself leaves it neither empty nor without its deadline.
+// ListMove removes the element at one end of a list, which must exist, adds it at an end
+// of another list or the same, and returns it. If the only element of a list is moved
+// onto the same list, the list keeps its deadline.
 func (db *DB) ListMove(from []byte, fromEnd End, to []byte, toEnd End) (text string, err error) {
 	index := 0
 	if fromEnd == Tail {
@@ -66,8 +66,8 @@ func (db *DB) ListLen(key []byte) (int, error) {
 	return e.value.list.len(), nil
 }
 
-// ListAt returns element index, counted from the head, or from the end, which is
-// -1; ok is false out of range.
+// ListAt returns the element at index, counted from the head; a negative index counts
+// from the end, which is -1. ok is false if it is out of range.
 func (db *DB) ListAt(key []byte, index int) (text string, ok bool, err error) {
 	e, err := db.find(key, List)
 	if e == nil {
@@ -120,8 +120,8 @@ func (db *DB) ListTrim(key []byte, from, to int) (int, error) {
 	return removed, nil
 }
 
-// ListRemove removes up to limit elements equal to text, from the given end
-// on, all of them if limit is 0, and returns how many it removed.
+// ListRemove removes up to limit elements equal to text, starting at the given end; limit
+// 0 removes all of them. It returns how many it removed.
 func (db *DB) ListRemove(key []byte, end End, limit int, text []byte) (int, error) {
 	e, err := db.find(key, List)
 	if e == nil {
@@ -152,8 +152,8 @@ func (db *DB) ListRemove(key []byte, end End, limit int, text []byte) (int, erro
 	return removed, nil
 }
 
-// ListInsert puts text before the first element equal to pivot, or after it.
-// It returns the new length, 0 if the key is missing, -1 if there is no pivot.
+// ListInsert inserts text before the first element equal to pivot, or after it. It
+// returns the new length, 0 if key is missing, -1 if no element equals pivot.
 func (db *DB) ListInsert(key []byte, after bool, pivot, text []byte) (int, error) {
 	e, err := db.find(key, List)
 	if e == nil {

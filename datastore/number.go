@@ -20,7 +20,7 @@ var interned = func() (texts [internedMax - internedMin + 1]string) {
 	return texts
 }()
 
-// FormatInteger is the decimal text of n; small ones cost no allocation.
+// FormatInteger returns the decimal text of n; for small numbers it allocates nothing.
 func FormatInteger(n int64) string {
 	if n >= internedMin && n <= internedMax {
 		return interned[n-internedMin]
@@ -72,7 +72,7 @@ func ParseInteger[T ~string | ~[]byte](s T) (int64, bool) {
 	return int64(n), true
 }
 
-// CompareIntegers orders two texts that are integers by their values.
+// CompareIntegers compares two texts of integers by value: it is negative, 0 or positive.
 func CompareIntegers(a, b string) int {
 	x, _ := ParseInteger(a)
 	y, _ := ParseInteger(b)

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Restore makes the value of a payload that Dump or Redis made, and puts it
-// under key, over what is there. It reports whether the payload is one that
-// can be read; SealedDump has seen to its end. The deadline is in Unix
-// milliseconds or NoDeadline.
+// Restore makes the value of a payload that Dump or Redis made, and puts it under key, in
+// place of what is there. It reports whether the payload can be read; SealedDump must
+// have checked its end. The deadline is in Unix milliseconds or NoDeadline.
 func (db *DB) Restore(key, payload []byte, deadline int64) bool {
 	v, ok := db.load(payload, false)
 	if ok {
@@ -17,8 +16,8 @@ func (db *DB) Restore(key, payload []byte, deadline int64) bool {
 	return ok
 }
 
-// Loadable reports whether a payload can be read; if strict, also whether it has
-// nothing that Redis finds wrong with sanitize-dump-payload alone.
+// Loadable reports whether a payload can be read. With strict it also has to be without
+// anything that Redis objects to only under sanitize-dump-payload.
 func (db *DB) Loadable(payload []byte, strict bool) bool {
 	_, ok := db.load(payload, strict)
 	return ok

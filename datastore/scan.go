@@ -4,9 +4,9 @@ package datastore
 // the last element that was visited, or 0 at both ends. Numbers only grow, so
 // whatever is there from the first call to the last is visited.
 
-// Scan visits those among count keys behind cursor that are wanted, in order of their
-// creation, and returns the next cursor. Expired keys are counted, but not visited; a
-// master removes those that are wanted.
+// Scan looks at count keys behind cursor, in order of their creation, visits those that
+// want accepts, and returns the next cursor. Expired keys count but are not visited; a
+// master removes those that want accepts.
 func (db *DB) Scan(cursor uint64, count int, want func(key string) bool, visit func(key string, kind Kind)) (
 	next uint64,
 ) {
@@ -58,7 +58,7 @@ func (db *DB) oldest(places []int) *entry {
 	return first
 }
 
-// HashScan is Scan over the fields of the hash under key.
+// HashScan is Scan for the fields of the hash under key.
 func (db *DB) HashScan(key []byte, cursor uint64, count int, visit func(field, text string)) (uint64, error) {
 	e, err := db.find(key, Hash)
 	if e == nil {
@@ -67,7 +67,7 @@ func (db *DB) HashScan(key []byte, cursor uint64, count int, visit func(field, t
 	return e.value.hash.scan(cursor, count, visit), nil
 }
 
-// SetScan is Scan over the members of the set under key.
+// SetScan is Scan for the members of the set under key.
 func (db *DB) SetScan(key []byte, cursor uint64, count int, visit func(name string)) (uint64, error) {
 	e, err := db.find(key, Set)
 	if e == nil {
@@ -76,7 +76,7 @@ func (db *DB) SetScan(key []byte, cursor uint64, count int, visit func(name stri
 	return e.value.set.scan(cursor, count, func(name string, _ struct{}) { visit(name) }), nil
 }
 
-// ZScan is Scan over the members of the sorted set under key.
+// ZScan is Scan for the members of the sorted set under key.
 func (db *DB) ZScan(key []byte, cursor uint64, count int, visit func(name string, score float64)) (uint64, error) {
 	e, err := db.find(key, ZSet)
 	if e == nil {

@@ -41,8 +41,8 @@ func (db *DB) SetHas(key, name []byte) (bool, error) {
 	return e != nil && e.value.set.find(name) >= 0, err
 }
 
-// SetMembers returns the members: ascending while the set is compact, and in
-// the order in which they were added afterwards.
+// SetMembers returns the members: in ascending order while the set is compact, afterwards
+// in the order in which they were added.
 func (db *DB) SetMembers(key []byte) ([]string, error) {
 	e, err := db.find(key, Set)
 	if e == nil {
@@ -68,8 +68,8 @@ func (db *DB) SetLen(key []byte) (int, error) {
 	return e.value.set.len(), nil
 }
 
-// SetRandom returns a member of the set under key, which must be there, chosen
-// by draw. It is no use of the key.
+// SetRandom returns a member of the set under key, chosen by draw. The set must exist.
+// This does not count as a use of key.
 func (db *DB) SetRandom(key []byte, draw func() uint64) string {
 	set := db.peek(key).value.set
 	return set.entries[set.pick(draw)].key

@@ -13,7 +13,7 @@ type savedKey struct {
 	deadline int64
 }
 
-// Len counts the keys of the snapshot, expired ones included.
+// Len returns the number of keys of the snapshot, including expired ones.
 func (s *Snapshot) Len() int { return len(s.keys) }
 
 // Snapshot copies everything, deadlines and kept expired keys included.
@@ -30,8 +30,8 @@ func (k *Keyspace) Snapshot() *Snapshot {
 	return s
 }
 
-// Load replaces all contents by those of a snapshot. The keyspace must have as
-// many databases as the one it was taken of; the policy stays.
+// Load replaces all contents with those of a snapshot, which must have as many databases.
+// The policy stays.
 func (k *Keyspace) Load(s *Snapshot) {
 	k.FlushAll()
 	k.Quietly(func() {

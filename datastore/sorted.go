@@ -24,7 +24,8 @@ type sorted struct {
 
 func (z *sorted) len() int { return z.scores.len() }
 
-// CompareMembers orders by score, then by name byte for byte.
+// CompareMembers compares by score, then by name byte for byte: it is negative, 0 or
+// positive.
 func CompareMembers(a, b Member) int {
 	switch {
 	case a.Score < b.Score:

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// ErrStreamID is the error of an ID that does not lie behind the last one.
+// ErrStreamID says that an ID is not greater than the stream's last one.
 var ErrStreamID = errors.New("datastore: stream ID is not greater than the last one")
 
 // StreamData is a log of entries and the groups that read it. Entries stand in
@@ -14,17 +14,17 @@ var ErrStreamID = errors.New("datastore: stream ID is not greater than the last 
 // Unlike other values a stream may be empty.
 // Source: t_stream.c of Redis 7.0.
 type StreamData struct {
-	LastID       StreamID // of the newest entry there ever was, or what XSETID said
+	LastID       StreamID // of the newest entry that there ever was, or what XSETID has set
 	FirstID      StreamID // of the oldest entry; zero if there is none
-	MaxDeletedID StreamID // the greatest ID that was deleted from between others
-	EntriesAdded int64    // in its life
+	MaxDeletedID StreamID // the greatest ID that XDEL has removed, or what XSETID has set
+	EntriesAdded int64    // since the stream was made
 
 	nodes  []*streamNode // in order, none of them without a living entry
 	length int
 	groups []*Group // by name
 }
 
-// StreamLimits are the sizes up to which a node of a stream grows; 0 is no limit.
+// StreamLimits are the sizes up to which a node of a stream grows; 0: no limit.
 type StreamLimits struct{ NodeBytes, NodeEntries int64 }
 
 // Stream returns the stream under key, nil if the key is missing. The pointer
@@ -44,13 +44,13 @@ func (db *DB) CreateStream(key []byte) *StreamData {
 	return e.value.stream
 }
 
-// Len counts the entries.
+// Len returns the number of entries.
 func (s *StreamData) Len() int { return s.length }
 
-// Nodes counts the nodes that the entries stand in.
+// Nodes returns the number of nodes in which the entries are stored.
 func (s *StreamData) Nodes() int { return len(s.nodes) }
 
-// Bytes is the size of the nodes.
+// Bytes returns the size of the nodes.
 func (s *StreamData) Bytes() (bytes int) {
 	for _, node := range s.nodes {
 		bytes += node.size()
@@ -58,8 +58,8 @@ func (s *StreamData) Bytes() (bytes int) {
 	return bytes
 }
 
-// TreeNodes counts the nodes of Redis's radix tree over the master IDs of the nodes.
-// Source: rax.c of Redis 7.0.
+// TreeNodes returns the number of nodes of Redis's radix tree over the master IDs of the
+// nodes. Source: rax.c of Redis 7.0.
 func (s *StreamData) TreeNodes() int {
 	keys := make([][16]byte, len(s.nodes))
 	for i, node := range s.nodes {
@@ -97,7 +97,8 @@ func treeNodes(keys [][16]byte, depth int) int {
 	return nodes
 }
 
-// Append adds an entry of fields and values in turn. It fails with ErrStreamID.
+// Append adds an entry; words are its fields and values in turn. It fails with
+// ErrStreamID.
 func (s *StreamData) Append(id StreamID, words [][]byte, limits StreamLimits) error {
 	if id.Compare(s.LastID) <= 0 {
 		return ErrStreamID
@@ -124,8 +125,8 @@ func (s *StreamData) Append(id StreamID, words [][]byte, limits StreamLimits) er
 	return nil
 }
 
-// Delete removes an entry and reports whether it was there. FixFirst must
-// follow the last of several deletions.
+// Delete removes an entry and reports whether it was there. After the last of several
+// deletions FixFirst must be called.
 func (s *StreamData) Delete(id StreamID) bool {
 	at := s.nodeOf(id)
 	if at < 0 {
@@ -145,10 +146,10 @@ func (s *StreamData) Delete(id StreamID) bool {
 	return true
 }
 
-// FixFirst sets FirstID to that of the oldest entry.
+// FixFirst sets FirstID to the ID of the oldest entry.
 func (s *StreamData) FixFirst() { s.FirstID = s.edge(false) }
 
-// LastEntryID is the ID of the newest entry that is there, zero if there is none.
+// LastEntryID returns the ID of the newest entry that is there, zero if there is none.
 func (s *StreamData) LastEntryID() StreamID { return s.edge(true) }
 
 // edge is the ID of the oldest or the newest entry, zero if there is none.
@@ -160,8 +161,8 @@ func (s *StreamData) edge(newest bool) (id StreamID) {
 	return id
 }
 
-// OldestKept is the ID of the oldest entry, one that is only marked as deleted
-// included; LastStreamID if there is none.
+// OldestKept returns the ID of the oldest entry, including one that is only marked as
+// deleted; LastStreamID if there is none.
 func (s *StreamData) OldestKept() StreamID {
 	if len(s.nodes) == 0 {
 		return LastStreamID
@@ -169,7 +170,7 @@ func (s *StreamData) OldestKept() StreamID {
 	return s.nodes[0].master
 }
 
-// Has reports whether there is an entry with an ID.
+// Has reports whether there is an entry with that ID.
 func (s *StreamData) Has(id StreamID) bool {
 	at := s.nodeOf(id)
 	if at < 0 {

@@ -19,8 +19,8 @@ func (g *Group) Advance(s *StreamData, id StreamID) {
 	g.LastID = id
 }
 
-// Lag is how many entries the group has not read yet; ok is false when that
-// cannot be told.
+// Lag returns how many entries the group has not read yet; ok is false if that is not
+// known.
 func (g *Group) Lag(s *StreamData) (entries int64, ok bool) {
 	switch {
 	case s.EntriesAdded == 0:

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// EntriesReadUnknown is the count of entries that a group has read when it
-// cannot be told.
+// EntriesReadUnknown is the number of entries that a group has read if it is not known.
 const EntriesReadUnknown = -1
 
-// Group is a consumer group: it hands each entry to one of its consumers and
-// remembers which of them are not acknowledged.
+// Group is a consumer group. It hands each entry to one of its consumers and remembers
+// which entries are not acknowledged.
 type Group struct {
 	Name        string
 	LastID      StreamID // of the last entry that was delivered
@@ -30,7 +29,7 @@ type Consumer struct {
 
 // Pending is an entry that was delivered and not acknowledged.
 type Pending struct {
-	Consumer        *Consumer // nil while it is being made
+	Consumer        *Consumer // nil until Group.Assign
 	DeliveredMillis int64     // Unix milliseconds
 	Deliveries      int64
 }
@@ -38,7 +37,7 @@ type Pending struct {
 // Groups returns the groups of the stream in order of their names.
 func (s *StreamData) Groups() []*Group { return s.groups }
 
-// Group finds a group by its name, nil if there is none.
+// Group returns the group of that name, nil if there is none.
 func (s *StreamData) Group(name []byte) *Group {
 	if at, ok := s.searchGroup(string(name)); ok {
 		return s.groups[at]
@@ -72,7 +71,7 @@ func (s *StreamData) searchGroup(name string) (at int, ok bool) {
 // Consumers returns the consumers in order of their names.
 func (g *Group) Consumers() []*Consumer { return g.consumers }
 
-// Consumer finds a consumer by its name, nil if there is none.
+// Consumer returns the consumer of that name, nil if there is none.
 func (g *Group) Consumer(name []byte) *Consumer {
 	if at, ok := g.searchConsumer(string(name)); ok {
 		return g.consumers[at]
@@ -104,26 +103,26 @@ func (g *Group) searchConsumer(name string) (at int, ok bool) {
 	})
 }
 
-// PendingCount counts the entries that are not acknowledged.
+// PendingCount returns the number of entries that are not acknowledged.
 func (g *Group) PendingCount() int { return g.pending.len() }
 
-// PendingCount counts the entries that the consumer has not acknowledged.
+// PendingCount returns the number of entries that the consumer has not acknowledged.
 func (c *Consumer) PendingCount() int { return c.pending.len() }
 
-// Pending finds an entry that is not acknowledged, nil if there is none.
+// Pending returns the pending entry with that ID, nil if there is none.
 func (g *Group) Pending(id StreamID) *Pending {
 	p, _ := g.pending.get(id)
 	return p
 }
 
-// LastPending is the greatest ID that is pending; there must be one.
+// LastPending returns the greatest ID that is pending; there must be one.
 func (g *Group) LastPending() StreamID {
 	id, _ := g.pending.last()
 	return id
 }
 
-// NewPending notes that an entry was delivered once, to nobody yet. It must
-// not be pending.
+// NewPending records that an entry, which must not be pending, was delivered once. Assign
+// gives it to a consumer.
 func (g *Group) NewPending(id StreamID, nowMillis int64) *Pending {
 	p := &Pending{DeliveredMillis: nowMillis, Deliveries: 1}
 	g.pending.set(id, p)
@@ -151,15 +150,14 @@ func (g *Group) Acknowledge(id StreamID) bool {
 	return ok
 }
 
-// EachPending visits the pending entries from one ID to another, both
-// included, until visit returns false. The visit may acknowledge or assign the
-// entry that it is shown.
+// EachPending visits the pending entries from one ID to another, both included, until
+// visit returns false. The visit may acknowledge or assign the entry that it is given.
 func (g *Group) EachPending(from, to StreamID, visit func(id StreamID, p *Pending) bool) {
 	g.pending.each(from, to, visit)
 }
 
-// EachPending is that of the group for the consumer's entries; the visit may
-// not change which they are.
+// EachPending is Group.EachPending for the consumer's entries. The visit must not change
+// which entries these are.
 func (c *Consumer) EachPending(from, to StreamID, visit func(id StreamID, p *Pending) bool) {
 	c.pending.each(from, to, visit)
 }

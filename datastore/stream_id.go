@@ -16,7 +16,7 @@ var (
 	LastStreamID  = StreamID{math.MaxUint64, math.MaxUint64}
 )
 
-// String is the form in which commands show the ID.
+// String returns the form in which commands show the ID.
 func (id StreamID) String() string {
 	var buffer [41]byte
 	b := strconv.AppendUint(buffer[:0], id.Millis, 10)
@@ -24,7 +24,8 @@ func (id StreamID) String() string {
 	return string(strconv.AppendUint(b, id.Seq, 10))
 }
 
-// Compare is negative, 0 or positive as id comes before, is or comes after other.
+// Compare is negative, 0 or positive if id comes before other, equals it, or comes after
+// it.
 func (id StreamID) Compare(other StreamID) int {
 	if id.Millis != other.Millis {
 		return cmp.Compare(id.Millis, other.Millis)
@@ -32,7 +33,7 @@ func (id StreamID) Compare(other StreamID) int {
 	return cmp.Compare(id.Seq, other.Seq)
 }
 
-// Next is the following ID; ok is false behind the last one.
+// Next returns the following ID; ok is false for the last one.
 func (id StreamID) Next() (next StreamID, ok bool) {
 	switch {
 	case id.Seq < math.MaxUint64:
@@ -43,7 +44,7 @@ func (id StreamID) Next() (next StreamID, ok bool) {
 	return FirstStreamID, false
 }
 
-// Previous is the ID before; ok is false before the first one.
+// Previous returns the ID before id; ok is false for the first one.
 func (id StreamID) Previous() (previous StreamID, ok bool) {
 	switch {
 	case id.Seq > 0:

@@ -2,13 +2,13 @@ package datastore
 
 import "slices"
 
-// Trim says what of a stream goes.
+// Trim says which entries of a stream are removed.
 type Trim struct {
-	ByID   bool     // entries before MinID go; otherwise all but the newest MaxLen
+	ByID   bool     // entries before MinID are removed; otherwise all but the newest MaxLen
 	MinID  StreamID // with ByID
 	MaxLen int64
-	Approx bool  // only whole nodes go
-	Limit  int64 // at most about so many entries go; 0: no limit
+	Approx bool  // only whole nodes are removed
+	Limit  int64 // at most about so many entries are removed; 0: no limit
 }
 
 // Trim removes the oldest entries and returns how many there were.

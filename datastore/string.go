@@ -9,7 +9,8 @@ func (db *DB) String(key []byte) (text string, ok bool, err error) {
 	return e.value.text(), true, nil
 }
 
-// PeekString is the string under key, when it is one; looking at it is no access.
+// PeekString returns the value under key if it is a string. This does not count as an
+// access.
 func (db *DB) PeekString(key []byte) (text string, ok bool) {
 	e := db.peek(key)
 	if e == nil || e.value.kind != String {
@@ -18,8 +19,8 @@ func (db *DB) PeekString(key []byte) (text string, ok bool) {
 	return e.value.text(), true
 }
 
-// SetString puts a string under key, over a value of any kind. The deadline is
-// in Unix milliseconds, NoDeadline or KeepDeadline.
+// SetString puts a string under key, in place of a value of any kind. The deadline is in
+// Unix milliseconds, NoDeadline or KeepDeadline.
 func (db *DB) SetString(key, text []byte, deadline int64) {
 	e := db.lookup(key)
 	if e == nil {
@@ -33,8 +34,8 @@ func (db *DB) SetString(key, text []byte, deadline int64) {
 	}
 }
 
-// SetNumberText is SetString for the text of a fraction, which is never kept as
-// an integer; the deadline stays.
+// SetNumberText is SetString for the text of a fraction, which is never stored as an
+// integer. The deadline stays.
 func (db *DB) SetNumberText(key, text []byte) {
 	db.SetString(key, text, KeepDeadline)
 	if e := db.lookup(key); e != nil { // not expired by its old deadline
@@ -48,8 +49,8 @@ func (db *DB) SetRaw(key, text []byte, deadline int64) {
 	db.Unshare(key)
 }
 
-// Unshare has the string under key, if there is one, count as changed in place,
-// even if no byte of it is.
+// Unshare makes the string under key, if there is one, count as changed in place, even if
+// no byte of it was changed.
 func (db *DB) Unshare(key []byte) {
 	if e := db.lookup(key); e != nil && e.value.kind == String { // not expired by its old deadline
 		e.value.form = formGrown
@@ -76,8 +77,8 @@ func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
 	return n, nil
 }
 
-// Append adds to the end of the string under key, a missing one being empty,
-// and returns its length in bytes.
+// Append appends tail to the string under key and returns the new length in bytes. A
+// missing key counts as empty.
 func (db *DB) Append(key, tail []byte) (int, error) {
 	e, err := db.find(key, String)
 	if err != nil {
@@ -92,8 +93,8 @@ func (db *DB) Append(key, tail []byte) (int, error) {
 	return v.overwrite(v.length(), tail), nil
 }
 
-// SetRange overwrites the string under key from offset on, filling a gap with
-// zero bytes, and returns its length in bytes. The text must not be empty.
+// SetRange overwrites the string under key from byte offset on, and returns the new
+// length in bytes. A gap is filled with zero bytes. text must not be empty.
 func (db *DB) SetRange(key []byte, offset int, text []byte) (int, error) {
 	e, err := db.ensure(key, String)
 	if err != nil {
@@ -102,7 +103,7 @@ func (db *DB) SetRange(key []byte, offset int, text []byte) (int, error) {
 	return e.value.overwrite(offset, text), nil
 }
 
-// Length is how many bytes the string under key has, 0 if there is none.
+// Length returns how many bytes the string under key has, 0 if there is none.
 func (db *DB) Length(key []byte) (n int, exists bool, err error) {
 	e, err := db.find(key, String)
 	if e == nil {
@@ -111,8 +112,8 @@ func (db *DB) Length(key []byte) (n int, exists bool, err error) {
 	return e.value.length(), true, nil
 }
 
-// Part is a copy of the bytes from, included, to to, excluded, of the string under key, as
-// far as there are any. To read it is no use of the key.
+// Part returns a copy of the bytes from (included) to to (excluded) of the string under
+// key, as far as they exist. This does not count as a use of key.
 func (db *DB) Part(key []byte, from, to int) string {
 	e := db.peek(key)
 	if e == nil || e.value.kind != String {

@@ -2,12 +2,12 @@ package datastore
 
 import "time"
 
-// UseCounting is how the uses of keys are counted, for policies that evict what is
-// least frequently used.
+// UseCounting is how the uses of keys are counted, for policies that evict the least
+// frequently used keys.
 type UseCounting struct {
 	Draw      func() uint64 // the node's source; nil: nothing is counted
-	LogFactor int64         // the larger, the more uses a step of the counter takes
-	Decay     int64         // minutes without use that take one off; 0: none do
+	LogFactor int64         // the larger, the more uses one step of the counter takes
+	Decay     int64         // minutes without use that lower the counter by one; 0: it is never lowered
 }
 
 // uses counts the uses of a key, by chance and on a logarithmic scale.
@@ -19,9 +19,9 @@ type uses struct {
 // newUses is the counter of a new key, so that it is not the first to go.
 const newUses = 5
 
-// CountUses says how uses are counted from now on, at a Unix time in milliseconds.
-// Redis has 24 bits for both, a key's last access in seconds, or the minute of its
-// last use and the counter: when counting begins or ends, one is read as the other.
+// CountUses sets how uses are counted from now (Unix milliseconds) on. Redis has the same
+// 24 bits for a key's last access in seconds, and for the minute of its last use with the
+// counter. So when counting begins or ends, one is read as the other.
 func (k *Keyspace) CountUses(how UseCounting, now int64) {
 	began, ended := k.counting.Draw == nil && how.Draw != nil, k.counting.Draw != nil && how.Draw == nil
 	k.counting = how
@@ -73,7 +73,7 @@ func (k *Keyspace) accessFromUses(u uses, now int64) time.Duration {
 	return k.accessTime - time.Duration(1000*idle+now%1000)*time.Millisecond
 }
 
-// Uses is the counter of key, 0 to 255; asking is no use.
+// Uses returns the counter of uses of key, 0 to 255. This does not count as a use.
 func (db *DB) Uses(key []byte) int {
 	if e := db.peek(key); e != nil {
 		return int(db.keyspace.decayed(e.uses))
@@ -81,7 +81,7 @@ func (db *DB) Uses(key []byte) int {
 	return 0
 }
 
-// SetUses sets the counter of key, 0 to 255.
+// SetUses sets the counter of uses of key, 0 to 255.
 func (db *DB) SetUses(key []byte, counter int) {
 	if e := db.peek(key); e != nil {
 		e.uses = uses{uint8(counter), db.keyspace.minute()}

@@ -26,7 +26,7 @@ const (
 	Stream
 )
 
-// String is the name that TYPE replies.
+// String returns the name that TYPE replies.
 func (k Kind) String() string {
 	return [...]string{"none", "string", "list", "set", "zset", "hash", "stream"}[k]
 }

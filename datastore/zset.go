@@ -1,18 +1,18 @@
 package datastore
 
-// ScoreRange is a range of scores; infinities are bounds like others.
+// ScoreRange is a range of scores. Infinities are bounds like others.
 type ScoreRange struct {
 	Min, Max           float64
 	AboveMin, BelowMax bool // the bound itself is excluded
 }
 
-// NameRange is a range of member names, which must all have one score.
+// NameRange is a range of names of members, all of which must have the same score.
 type NameRange struct {
 	Min, Max NameBound
 }
 
-// NameBound is an end of a NameRange: Side -1 lies before and 1 behind every
-// name; with 0 it is Name, or lies just beside it if Exclusive.
+// NameBound is an end of a NameRange. Side -1 lies before every name and 1 behind every
+// name. With Side 0 the bound is Name itself or, if Exclusive, lies just beside it.
 type NameBound struct {
 	Name      string
 	Side      int
@@ -46,9 +46,9 @@ func (db *DB) ZSet(key, name []byte, score float64) (created bool, err error) {
 	return z.set(name, score), nil
 }
 
-// ZReserve makes a sorted set that will have so many members, with names of at most
-// size bytes: it has the encoding for them from the first one on, in which -0 is kept
-// or not. It replaces nothing.
+// ZReserve makes a sorted set that will have so many members, with names of at most size
+// bytes. It has the encoding for these from the first member on, on which it depends
+// whether -0 is kept. It must not replace anything.
 func (db *DB) ZReserve(key []byte, members, size int) error {
 	e, err := db.ensure(key, ZSet)
 	if err == nil {
@@ -101,10 +101,10 @@ func (db *DB) ZScoreSpan(key []byte, r ScoreRange) (from, to int, err error) {
 		func(m Member) bool { return m.Score < r.Max || !r.BelowMax && m.Score == r.Max })
 }
 
-// ZNameSpan is ZScoreSpan for a range of names, of members of one score. Where the scores
-// differ Redis promises nothing; what it does with a listpack, which it reads from one
-// end or the other, is done here.
-// Source: zzlFirstInLexRange and zzlLastInLexRange of Redis 7.0.
+// ZNameSpan is ZScoreSpan for a range of names, among members of one score. If the scores
+// differ, Redis promises nothing; ZNameSpan then does what Redis does with a listpack,
+// which it reads from one end or the other. Source: zzlFirstInLexRange and
+// zzlLastInLexRange of Redis 7.0.
 func (db *DB) ZNameSpan(key []byte, r NameRange, fromEnd bool) (from, to int, err error) {
 	before := func(m Member) bool { return r.Min.above(m.Name, r.Min.Exclusive) }
 	within := func(m Member) bool { return r.Max.above(m.Name, !r.Max.Exclusive) }
