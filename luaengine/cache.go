@@ -23,13 +23,13 @@ type Script struct {
 	function *lua.LFunction
 }
 
-// Header is what a script's first line says when it begins with "#!".
+// Header is what the first line of a script says if it begins with "#!".
 type Header struct {
 	Present bool
 	Flags   ScriptFlag
 }
 
-// ScriptFlag is a flag of the shebang line.
+// ScriptFlag is a flag of a script's first line.
 type ScriptFlag uint8
 
 // The flags of Redis 7.0.
@@ -58,17 +58,17 @@ func SHA1Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SHA is the SHA1 of the script's text.
+// SHA returns the SHA1 of the script's text.
 func (s *Script) SHA() string { return s.sha }
 
-// Text is the script as it was given.
+// Text returns the script as it was given.
 func (s *Script) Text() string { return s.text }
 
-// Header is the script's shebang line.
+// Header returns what the script's first line says.
 func (s *Script) Header() Header { return s.header }
 
-// Compile returns the script of this text, from the cache if it is there. The
-// text of an error is the reply of EVAL and SCRIPT LOAD.
+// Compile returns the script of this text, from the cache if it is there. The text of an
+// error is the reply of EVAL and SCRIPT LOAD.
 func (e *Engine) Compile(text string) (*Script, error) {
 	sha := SHA1Hex(text)
 	if s, ok := e.scripts[sha]; ok {
@@ -137,7 +137,7 @@ func compileError(err error) string {
 	return "ERR Error compiling script (new function): " + oneLine(err.Error())
 }
 
-// ParseHeader is what a script says of itself in its first line, if that is one.
+// ParseHeader reads the first line of a script.
 func ParseHeader(text string) Header {
 	h, _, _ := parseHeader(text)
 	return h

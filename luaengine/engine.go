@@ -62,8 +62,8 @@ type run struct {
 
 // RunOptions are the settings of one execution.
 type RunOptions struct {
-	// Step, when set, is called before each statement of the script. Such a run
-	// is slower and gives the same replies.
+	// Step, unless nil, is called before each statement of the script. Such a run is slower
+	// and gives the same replies.
 	Step func(Step)
 }
 
@@ -73,23 +73,23 @@ func New(resolve Resolver) *Engine {
 	return &Engine{resolve: resolve, maxReply: maxReply, scripts: make(map[string]*Script)}
 }
 
-// SetFastPass switches the optimisation of scripts compiled from now on; it is
+// SetFastPass turns the optimisation on or off, for scripts compiled from now on. It is
 // on in a new engine. Tests and benchmarks compare the two.
 func (e *Engine) SetFastPass(on bool) {
 	e.noFast = !on
 	clear(e.scripts)
 }
 
-// SetClosures switches the compilation to Go closures of scripts compiled from
-// now on; it is on in a new engine, and off without the fast pass.
+// SetClosures turns the compilation to Go closures on or off, for scripts compiled from
+// now on. It is on in a new engine, and has no effect without the fast pass.
 func (e *Engine) SetClosures(on bool) {
 	e.noClosures = !on
 	clear(e.scripts)
 }
 
-// Run executes s on h and returns the reply for the client, an error as a
-// value of kind resp.Error. keys and argv need to be valid only during the
-// call; the reply does not refer to them, and is valid until the next run.
+// Run executes s on h and returns the reply for the client; an error is a value of kind
+// resp.Error. keys and argv are read only during the call, and the reply does not refer
+// to them. It is valid until the next run.
 func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (reply resp.Value) {
 	own := &e.activation.own
 	e.RunInto(own, s, h, keys, argv, opt)
@@ -97,7 +97,7 @@ func (e *Engine) Run(s *Script, h Host, keys, argv [][]byte, opt RunOptions) (re
 	return reply
 }
 
-// RunInto is Run that sets reply instead of returning it.
+// RunInto is Run, but sets reply in place of returning it.
 func (e *Engine) RunInto(reply *resp.Value, s *Script, h Host, keys, argv [][]byte, opt RunOptions) {
 	c, err := s.chunk, error(nil)
 	s.used = true

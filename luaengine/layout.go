@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Layout writes a script with one statement a line, indented, as a person would:
-// many clients send theirs in one line. Nothing but white space changes. A text
-// that is no Lua comes back in some shape, or as it is.
+// Layout returns a script with one statement a line, indented, as a person would write
+// it; many clients send theirs in one line. Only white space changes. A text that is not
+// Lua comes back in some shape, or as it is.
 func Layout(script string) string {
 	list := tokens(script)
 	l := layout{}

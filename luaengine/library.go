@@ -13,9 +13,9 @@ import (
 // userFunction is the chunk name of libraries.
 const userFunction = "@user_function"
 
-// Function is a function that a library has registered. It belongs to the
-// Engine that loaded the library, and keeps what the library's locals hold
-// from call to call, so it must not be shared by nodes.
+// Function is a function that a library has registered. It belongs to the Engine that
+// loaded the library. It keeps what the library's locals hold from call to call, so nodes
+// must not share it.
 type Function struct {
 	Name        string
 	Description string
@@ -42,9 +42,8 @@ const (
 	sceneFunction              // FCALL: as EVAL, without KEYS and ARGV
 )
 
-// LoadLibrary runs the code of a library, which follows its first line, and
-// returns the functions that it has registered, in that order. The text of an
-// error is the reply of FUNCTION LOAD.
+// LoadLibrary runs code, a library without its first line, and returns the functions that
+// it has registered, in that order. bad, unless "", is the reply of FUNCTION LOAD.
 // Source: function_lua.c of Redis 7.0.
 func (e *Engine) LoadLibrary(code string, h Host) (functions []Function, bad string) {
 	c, err := e.compile(code, userFunction, false, 0)
@@ -254,18 +253,18 @@ func (e *Engine) flagArguments(v lua.LValue, flags *ScriptFlag) (bad string) {
 	return ""
 }
 
-// InvalidName is the error of a library or function name that ValidName refuses.
+// InvalidName is the error for the name of a library or function that ValidName refuses.
 const InvalidName = "Library names can only contain letters, numbers, or underscores(_) and must be at least " +
 	"one character long"
 
-// ValidName reports whether a library or a function may have a name.
+// ValidName reports whether a library or a function may have that name.
 func ValidName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_')
 	})
 }
 
-// FunctionName is the name of a library's function, "" for a script.
+// FunctionName returns the name of a library's function, "" for a script.
 func (s *Script) FunctionName() string {
 	if s.function == nil {
 		return ""

@@ -53,8 +53,8 @@ func plainInteger(s string) (n int64, ok bool) {
 // spaces are what C's isspace knows.
 const spaces = " \t\n\v\f\r"
 
-// ScanNumber reads the number that s begins with as C's strtod does, and
-// returns its length, 0 if there is none.
+// ScanNumber reads the number with which s begins, as C's strtod does, and returns it
+// with its length; the length is 0 if there is none.
 func ScanNumber(s string) (float64, int) {
 	if n, ok := plainInteger(s); ok {
 		return float64(n), len(s)

@@ -1,14 +1,13 @@
 package luaengine
 
-// State is what scripts leave behind on a node for those after them. The zero
-// value is that of a server that has just started.
+// State is what scripts leave behind on a node for later ones. The zero value is that of
+// a server that has just started.
 type State struct {
 	random lrand48
 	json   *jsonSettings // nil: as at the start
 }
 
-// Flush forgets what SCRIPT FLUSH does: the settings of cjson. math.random
-// goes on.
+// Flush resets what SCRIPT FLUSH resets: the settings of cjson, but not math.random.
 func (s *State) Flush() { s.json = nil }
 
 // settings are those of the global cjson.

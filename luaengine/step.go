@@ -10,7 +10,7 @@ import (
 	"minikv/internal/resp"
 )
 
-// Step is where a script stands that is run in steps: before a statement.
+// Step says where a script that runs in steps is: before a statement.
 type Step struct {
 	Line   int        // of the statement, from 1
 	Locals []Variable // that the statement can see, outermost first
