@@ -2,17 +2,17 @@ package trace
 
 import "strings"
 
-// Sources are the scripts that a trace has told so far: their lines, by SHA1.
+// Sources are the scripts that a trace has shown so far: their lines, by SHA1.
 type Sources map[string][]string
 
-// Decision is where a script's last turn was: the last condition that it came
-// to, or the last statement of one that has come to none.
+// Decision is where a script made its last decision: the last condition that it came to,
+// or the last statement of a script that came to none.
 type Decision struct {
 	Line int    // from 1
 	Text string // of the line, without its indent
 }
 
-// Note keeps the scripts that e tells.
+// Note adds the scripts that e shows.
 func (s Sources) Note(e *Event) {
 	for _, d := range e.Details {
 		if d.What == Script && d.Text != "" {
@@ -21,8 +21,9 @@ func (s Sources) Note(e *Event) {
 	}
 }
 
-// Decision is what decided the script that e ran, the last one if it ran several.
-// ok is false if the trace does not say: it was made without lines, or e ran none.
+// Decision returns what decided the script that e ran; of several scripts, the last one.
+// ok is false if the trace does not say, because it was made without lines or e ran no
+// script.
 func (s Sources) Decision(e *Event) (found Decision, ok bool) {
 	var source []string
 	condition := false

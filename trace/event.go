@@ -70,11 +70,12 @@ const (
 	Delay // a message takes longer than its link. Peer: the other end; A: the message's number; B: by how much, in ns
 )
 
-// Actor is an index into a run's table of names: clients, nodes, the resource,
-// the nemesis.
+// Actor is an index into a run's table of names: clients, nodes, the resource, the
+// nemesis.
 type Actor int32
 
-// Event is one thing that happened in a run.
+// Event is one thing that happened in a run. Kind's constants say what Peer, A and B
+// mean.
 type Event struct {
 	N     uint64        // 1, 2, 3, …
 	At    time.Duration // true (virtual) time since the run began
@@ -82,25 +83,25 @@ type Event struct {
 	Actor Actor
 	Peer  Actor
 	Kind  Kind
-	Lock  int32 // 1, 2, 3, …: which lock of the run it is about; 0: none
+	Lock  int32 // which lock of the run it is about: 1, 2, 3, …; 0: none
 	A, B  int64
 
 	// For people: filled in only while tracing is on, never part of the hash.
 	Key     string   // the lock, key or channel
-	Text    string   // what else a person wants to read
+	Text    string   // anything else a person wants to read
 	Details []Detail // what a node did while it executed this event
 }
 
-// What says which kind of step a Detail is.
+// What says what kind of step a Detail is.
 type What uint8
 
 const (
-	Called    What = iota // a command ran, by itself or from a script: Text is it, Reply its reply
+	Called    What = iota // a command ran, by itself or from a script: Text is the command, Reply its reply
 	Changed               // a key changed: Key, and Text is its new state ("none" when it is gone)
 	Expired               // a key was found expired and removed: Key
 	Published             // a message went out: Key is the channel, Text the payload
-	Script                // a script begins: Key is its SHA1, Text its source, the first time that a trace has it
-	Line                  // a statement of it begins: Line, and Text is its local variables
+	Script                // a script begins: Key is its SHA1, Text its source, the first time that the trace has it
+	Line                  // a statement of a script begins: Line, and Text is its local variables
 )
 
 // Detail is one step inside a node.
@@ -109,8 +110,8 @@ type Detail struct {
 	Key   string
 	Text  string
 	Reply string
-	Line  int // of a script's source, from 1
+	Line  int // in the source of a script, from 1
 }
 
-// Gone reports whether a key went: it had expired, or something removed it.
+// Gone reports whether a key went away: it had expired, or something removed it.
 func (d Detail) Gone() bool { return d.What == Expired || d.What == Changed && d.Text == "none" }

@@ -2,8 +2,8 @@ package trace
 
 import "math/bits"
 
-// Hash is the running hash of a run's events, over their numeric fields. Two
-// runs with one hash went the same way. Its zero is the hash of no events.
+// Hash is the running hash of a run's events, over their numeric fields. Two runs with
+// one hash went the same way. The zero value is the hash of no events.
 type Hash uint64
 
 // Odd multipliers with random bits, one for each field, so that fields do not

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends e as one line of JSON without its newline. names are the
-// run's actors. Fields that are zero are left out, but for n, t, actor and
-// kind; t is in nanoseconds.
+// AppendJSON appends e as one line of JSON without its newline. names are the run's
+// actors. Zero fields are left out, except n, t, actor and kind; t is in nanoseconds.
 func (e *Event) AppendJSON(dst []byte, names []string) []byte {
 	dst = append(dst, `{"n":`...)
 	dst = strconv.AppendUint(dst, e.N, 10)
@@ -74,8 +73,8 @@ func appendText(dst []byte, name, text string) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become
-// U+FFFD: a trace is for people and tools, keys are told apart by their lock.
+// AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD: a
+// trace is for people and tools, and keys are told apart by the number of their lock.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {

@@ -20,13 +20,13 @@ var kindNames = [...]string{
 var whatNames = [...]string{Called: "call", Changed: "changed", Expired: "expired", Published: "published",
 	Script: "script", Line: "line"}
 
-// String is the kind's name in files.
+// String returns the kind's name in files.
 func (k Kind) String() string { return kindNames[k] }
 
-// String is the name in files.
+// String returns the name in files.
 func (w What) String() string { return whatNames[w] }
 
-// Fault reports whether k is something that went wrong from outside.
+// Fault reports whether k is a fault: something that goes wrong from outside.
 func (k Kind) Fault() bool {
 	switch k {
 	case Drop, Delay, Duplicate, Crash, Restart, Pause, Resume, Partition, Heal, Jump, Rate, Lag, Promote, Command, Slow,
@@ -39,8 +39,8 @@ func (k Kind) Fault() bool {
 // Belief reports whether k begins or ends a client's belief that it holds a lock.
 func (k Kind) Belief() bool { return k == Hold || k == Release || k == Lost }
 
-// Protocol reports whether k is a step of a lock's protocol: faults that matter
-// strike near one.
+// Protocol reports whether k is a step of a lock's protocol. Faults that matter strike
+// near one.
 func (k Kind) Protocol() bool {
 	switch k {
 	case Acquire, Hold, Release, Execute, Replicate, Write:

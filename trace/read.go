@@ -38,9 +38,9 @@ type reader struct {
 	actors map[string]Actor
 }
 
-// Read reads a trace as AppendJSON writes it, an event a line, and returns the
-// events with the names of their actors. An error names the file and the line:
-// the trace is cut short, has a gap, is of another version, or is none.
+// Read reads a trace as AppendJSON writes it, one event a line, and returns the events
+// with the names of their actors. An error names the file and the line: the trace is cut
+// short, has a gap, is of another version, or is not a trace.
 func Read(file string, in io.Reader) ([]Event, []string, error) {
 	r := &reader{names: []string{""}, actors: map[string]Actor{"": 0}}
 	lines := bufio.NewScanner(in)

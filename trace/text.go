@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Story reports whether e belongs to the story that people read: what clients
-// do and believe, what nodes execute, faults, the resource. The rest (messages
-// under way, timers) is in the JSONL form only.
+// Story reports whether e belongs to the story that people read: what clients do and
+// believe, what nodes execute, faults, the resource. Other events (messages under way,
+// timers) are only in the JSONL form.
 func (e *Event) Story() bool {
 	switch e.Kind {
 	case Send, Deliver, Wake, Start, End:
@@ -36,7 +36,7 @@ func pad(dst []byte, to int) []byte {
 	return dst
 }
 
-// AppendSentence appends what happened, without its time and number.
+// AppendSentence appends what happened, without time and number.
 func (e *Event) AppendSentence(dst []byte, names []string) []byte {
 	actor, peer := names[e.Actor], names[e.Peer]
 	switch e.Kind {
