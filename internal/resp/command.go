@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Limits of requests, in bytes; the first two can be configured in Redis as
-// proto-max-bulk-len and client-query-buffer-limit.
+// Limits of requests, in bytes. In Redis they can be set: proto-max-bulk-len and
+// client-query-buffer-limit.
 const (
 	DefaultMaxBulk  = 512 << 20
 	DefaultMaxQuery = 1 << 30
@@ -19,28 +19,28 @@ const (
 	maxRoom         = 64 << 10 // a larger empty buffer is given back
 )
 
-// ProtocolError is what Redis answers to bytes that are no request, before it
-// closes the connection: "Protocol error: …", without the code ERR.
+// ProtocolError is what Redis answers to bytes that are no request before it closes the
+// connection: "Protocol error: …", without the code ERR.
 type ProtocolError string
 
-// Error is the text of the reply behind "ERR ".
+// Error returns the text of the reply behind "ERR ".
 func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
 
-// ErrQueryBuffer means that more unread requests piled up than MaxQuery
-// allows. Redis closes such a connection without a reply.
+// ErrQueryBuffer says that more unread requests have piled up than MaxQuery allows. Redis
+// closes such a connection without a reply.
 var ErrQueryBuffer = errors.New("resp: query buffer limit reached")
 
-// CommandReader cuts a client's bytes into commands, as they arrive. It keeps
-// its place between reads, so a command costs the same however it was cut into
-// packets, and holds memory only for bytes that have arrived.
+// CommandReader cuts a client's bytes into commands as they arrive. It keeps its place
+// between reads, so the cost of a command does not depend on how it was cut into packets.
+// It holds memory only for bytes that have arrived.
 //
-// Where Redis's answer depends on how the network cut an over-long inline line
-// or length line, the reader always takes the strict reading.
+// In Redis the answer to an over-long inline line or length line depends on how the
+// network cut it. The reader always takes the strict reading.
 type CommandReader struct {
-	MaxBulk  int64 // longest bulk string
-	MaxQuery int   // most bytes held that were not yet cut into arguments
-	// Unauthenticated clients may not send more than 10 arguments or more
-	// than 16384 bytes in one.
+	MaxBulk  int64 // longest bulk string, in bytes
+	MaxQuery int   // most bytes that are held and not yet cut into arguments
+	// Unauthenticated clients may not send more than 10 arguments, or more than 16384 bytes
+	// in one.
 	Unauthenticated bool
 
 	buf   []byte
@@ -62,8 +62,8 @@ func NewCommandReader() *CommandReader {
 	return &CommandReader{MaxBulk: DefaultMaxBulk, MaxQuery: DefaultMaxQuery, bulk: -1}
 }
 
-// Fill reads from src once, and returns what Read returned. The commands taken
-// so far become invalid.
+// Fill reads from src once, and returns what Read returned. Commands taken so far become
+// invalid.
 func (r *CommandReader) Fill(src io.Reader) (int, error) {
 	n, err := src.Read(r.Room())
 	if full := r.Took(n); full != nil {
@@ -72,15 +72,15 @@ func (r *CommandReader) Fill(src io.Reader) (int, error) {
 	return n, err
 }
 
-// Room is where the next bytes may be read into; Took says how many there are. In
-// between the commands that are here already may be taken, even while somebody
-// reads. The commands taken so far become invalid.
+// Room returns the memory into which the next bytes may be read; Took then says how many
+// there are. In between, commands that have already arrived may be taken, even while
+// somebody reads. Commands taken so far become invalid.
 func (r *CommandReader) Room() []byte {
 	r.makeRoom()
 	return r.buf[len(r.buf):cap(r.buf)]
 }
 
-// Took counts the bytes that have been read into Room.
+// Took says how many bytes have been read into Room.
 func (r *CommandReader) Took(n int) error {
 	r.buf = r.buf[:len(r.buf)+n]
 	if len(r.buf)-r.pos > r.MaxQuery {
@@ -89,7 +89,7 @@ func (r *CommandReader) Took(n int) error {
 	return nil
 }
 
-// Feed takes bytes that are there already, as Fill does from a source.
+// Feed takes bytes that are already there, where Fill reads from a source.
 func (r *CommandReader) Feed(p []byte) error {
 	r.compact()
 	r.buf = append(r.buf, p...)
@@ -99,14 +99,13 @@ func (r *CommandReader) Feed(p []byte) error {
 	return nil
 }
 
-// Buffered is the number of bytes held that belong to no command taken so far.
+// Buffered returns the number of bytes held that belong to no command taken so far.
 func (r *CommandReader) Buffered() int { return len(r.buf) - r.start }
 
-// Next takes the next whole command, or returns nil when more bytes are
-// needed. A request without arguments, such as an empty line, is an empty slice.
-// The arguments are views into the reader's buffer and, like the slice that holds
-// them, valid until the next call of Next or Fill. After an error, always a
-// [ProtocolError], the reader must not be used again.
+// Next returns the next whole command, or nil if more bytes are needed. A request without
+// arguments, such as an empty line, is an empty slice. The slice and the arguments, which
+// are views into the reader's buffer, are valid until the next call of Next or Fill. An
+// error is always a ProtocolError; after it the reader must not be used again.
 func (r *CommandReader) Next() ([][]byte, error) {
 	for r.pos < len(r.buf) {
 		if r.left == 0 {

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// Describe is v as text, in the manner of redis-cli, one line per element:
+// Describe returns v as text, in the manner of redis-cli, one line per element:
 //
 //	OK   (integer) 1   (nil)   "text"   (error) ERR text   (double) 1.5
 //	1) "element"   1# "key" => "value"   1~ "member"   1> "push"
 //
-// Unlike in redis-cli every kind can be told from every other: a null array
-// is (nil array), a verbatim string (verbatim) "text", a big number
-// (big number) 12; a status that could be taken for something else is quoted
-// behind (status).
+// Unlike in redis-cli, every kind can be told from every other: a null array is (nil
+// array), a verbatim string is (verbatim) "text", a big number is (big number) 12. A
+// status that could be taken for something else is quoted behind (status).
 func Describe(v Value) string {
 	var b strings.Builder
 	describe(&b, v, "")
 	return b.String()
 }
 
-// Quote is s between double quotes, with the escapes that [SplitArgs] undoes.
+// Quote returns s between double quotes, with the escapes that SplitArgs undoes.
 func Quote(s string) string {
 	b := make([]byte, 0, len(s)+2)
 	b = append(b, '"')
@@ -139,7 +138,7 @@ func appendQuoted(b []byte, c byte) []byte {
 	return append(b, c)
 }
 
-// Inline is a value as one line for traces: [-1, "a", nil].
+// Inline returns a value as one line for traces: [-1, "a", nil].
 func Inline(v Value) string {
 	switch v.Kind {
 	case Nil, NilArray:

@@ -25,11 +25,11 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("resp: offset %d: %s", e.Offset, e.Reason)
 }
 
-// Parse reads the first reply in buf, of either protocol version, and returns
-// it with its length in bytes. When buf ends before the reply does, n is 0 and
-// err is nil; bytes that can never become a reply give a [*SyntaxError].
-// The value shares no memory with buf. An attribute inside an aggregate is an
-// element of its List, in front of the one it describes.
+// Parse reads the first reply in buf, of either protocol version, and returns it with its
+// length in bytes. If buf ends before the reply does, n is 0 and err is nil; bytes that
+// can never become a reply give a *SyntaxError. The value shares no memory with buf. An
+// attribute inside an aggregate is an element of its List, in front of the one that it
+// describes.
 func Parse(buf []byte) (v Value, n int, err error) {
 	p := parser{buf: buf}
 	v, ok := p.value(0)

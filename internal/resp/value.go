@@ -24,9 +24,8 @@ const (
 	Attribute             // RESP3 | only; never sent to RESP2
 )
 
-// Value is one RESP value. Its zero is None. A Value must not alias the
-// arguments of the command that made it: clone them (they live in a buffer
-// that is used again).
+// Value is one RESP value. Its zero value is None. A Value must not alias the arguments
+// of the command that made it, whose buffer is reused: clone them.
 type Value struct {
 	Kind Kind
 	Int  int64  // Integer; Bool as 0 or 1; Double as its IEEE 754 bits; Verbatim's format, 0 being "txt"; see Counted
@@ -34,7 +33,7 @@ type Value struct {
 	List []Value
 }
 
-// Values without content, shared.
+// Values that are used often.
 var (
 	OK       = Value{Kind: Status, Str: "OK"}
 	Null     = Value{Kind: Nil}
@@ -43,8 +42,8 @@ var (
 	One      = Value{Kind: Integer, Int: 1}
 )
 
-// Counted is the Int of an Error that a script replies and that the server has counted
-// among its errors already. It is not sent.
+// Counted is the Int of an Error that a script replies and that the server has already
+// counted among its errors. It is not sent.
 const Counted = 1
 
 // Int returns an integer reply.
@@ -68,8 +67,7 @@ func Pairs(keysAndValues ...Value) Value { return Value{Kind: Map, List: keysAnd
 // Float returns a double reply.
 func Float(f float64) Value { return Value{Kind: Double, Int: int64(math.Float64bits(f))} }
 
-// Number returns a double reply that RESP3 sends as text, which may have more
-// digits than f needs.
+// Number returns a double reply whose text in RESP3 may have more digits than f needs.
 // Source: networking.c, addReplyHumanLongDouble.
 func Number(f float64, text string) Value {
 	v := Float(f)
@@ -79,9 +77,8 @@ func Number(f float64, text string) Value {
 	return v
 }
 
-// VerbatimText returns a verbatim string. Of its format three bytes are sent,
-// blanks behind a shorter one.
-// Source: networking.c, addReplyVerbatim.
+// VerbatimText returns a verbatim string. Of its format three bytes are sent; a shorter
+// one is filled up with blanks. Source: networking.c, addReplyVerbatim.
 func VerbatimText(format, text string) Value {
 	v := Value{Kind: Verbatim, Str: text}
 	if format != defaultFormat {
@@ -102,8 +99,8 @@ func (v Value) Format() string {
 	return string([]byte{byte(v.Int >> 16), byte(v.Int >> 8), byte(v.Int)})
 }
 
-// SetInt makes v what Int returns. A Value that a function returns is written to
-// memory twice, and the second time has to wait for the first: to set it where it
+// SetInt makes v what Int returns. It is faster than a returned Value, which is written
+// to memory twice, and the second time has to wait for the first: setting it where it
 // will be read saves some nanoseconds for each function that it passes through.
 func (v *Value) SetInt(n int64) { v.Kind, v.Int, v.Str, v.List = Integer, n, "", nil }
 

@@ -12,7 +12,7 @@ import (
 // appends nothing.
 func Append(dst []byte, v Value, proto int) []byte { return AppendTo(dst, &v, proto) }
 
-// AppendTo is Append of a value that stays where it is.
+// AppendTo is Append without copying the value.
 func AppendTo(dst []byte, v *Value, proto int) []byte {
 	switch v.Kind {
 	case Nil:
@@ -67,8 +67,8 @@ func AppendCommand[T ~string | ~[]byte](dst []byte, args ...T) []byte {
 	return dst
 }
 
-// FormatDouble is f as Redis prints it in a reply: C's "%.17g", with inf,
-// -inf, nan and -nan spelled so.
+// FormatDouble returns f as Redis prints it in a reply: C's "%.17g", with inf, -inf, nan
+// and -nan spelled like this.
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
