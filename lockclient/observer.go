@@ -51,5 +51,5 @@ type Event struct {
 	Wait     time.Duration // from the call to its return
 	Attempts int           // acquire scripts sent, or quorums asked; 0: none
 	Held     time.Duration // from the grant to the event
-	Err      error
+	Err      error         // why it failed; nil: it did not
 }

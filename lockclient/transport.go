@@ -74,7 +74,7 @@ type Topology struct {
 // Script is a Lua script with its SHA1. Make it once per process.
 type Script struct {
 	Name string // for traces, such as "mutex-acquire"
-	Text string
+	Text string // of the script, as it is sent
 	SHA  string // lower-case hexadecimal SHA1 of Text
 }
 
@@ -92,9 +92,9 @@ const (
 // Reply is a server's answer that is not an error.
 type Reply struct {
 	Kind ReplyKind
-	Int  int64
-	Text string
-	List []Reply
+	Int  int64   // of an IntReply
+	Text string  // of a TextReply
+	List []Reply // of a ListReply
 }
 
 // Integer returns the number of an integer reply, or of a decimal text; ok is

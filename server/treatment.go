@@ -27,9 +27,9 @@ type Loss uint8
 
 // The losses.
 const (
-	LoseNothing Loss = iota
-	LoseRequest      // the command does not run
-	LoseReply        // the command runs; its reply is not sent
+	LoseNothing Loss = iota // all goes through
+	LoseRequest             // the command does not run
+	LoseReply               // the command runs; its reply is not sent
 )
 
 // treated is a command that waits for its treatment, or has had the part of it

@@ -50,6 +50,7 @@ type Lock interface {
 //     no longer has the lock, with a cause that wraps lockclient.ErrLost; nil if nobody
 //     tells the client.
 type Held interface {
+	// Unlock gives the lock back. The belief in it ends when Unlock is called.
 	Unlock(ctx context.Context) error
 }
 

@@ -16,7 +16,7 @@ type Faults struct {
 	Most     int    // most=8: the most faults that a run may have
 	Servers  int    // servers=2: the most servers that a run's faults may strike; 0: all
 	Strategy string // strategy=…: how they are timed, see Strategies; "": drawn
-	Line     int
+	Line     int    // in the file
 }
 
 // FaultRange is a kind of fault and the range of its amount, such as pause=5s..20s.

@@ -21,15 +21,15 @@ var Checks = []string{
 
 // Options are how to run a scenario.
 type Options struct {
-	Seed    uint64
-	Clients int           // how many clients; 0: as the file says
-	For     time.Duration // how long the run lasts; 0: as the file says
-	Chooser Chooser       // nil: Random(Seed)
-	Record  bool          // keep the draws, for Report.Draws
-	Details bool          // fill in the texts of events; changes no result
-	Lines   bool          // with Details: also tell which lines of scripts ran
-	Lua     *luaengine.Engine
-	Own     *Own // for lock=own
+	Seed    uint64            // of the run; Scenario.Seed is not looked at
+	Clients int               // how many clients; 0: as the file says
+	For     time.Duration     // how long the run lasts; 0: as the file says
+	Chooser Chooser           // nil: Random(Seed)
+	Record  bool              // keep the draws, for Report.Draws
+	Details bool              // fill in the texts of events; changes no result
+	Lines   bool              // with Details: also tell which lines of scripts ran
+	Lua     *luaengine.Engine // nil: a new one; used by one run at a time
+	Own     *Own              // for lock=own
 
 	// Stray, if not nil, is called when client code uses its Runtime or Transport from a
 	// goroutine that it has started, with the client's name and the stack; that goroutine
@@ -45,7 +45,7 @@ type Report struct {
 	Scenario *Scenario
 	Results  []check.Result // of the expected checks, in their order
 	Grants   int            // how often a lock was granted
-	Events   uint64
+	Events   uint64         // how many there were
 	Hash     trace.Hash
 	End      time.Duration // when the run ended, in virtual time
 	Draws    []Draw        // with Options.Record

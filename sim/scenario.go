@@ -18,9 +18,9 @@ type Scenario struct {
 	Expect []Expectation
 	Steps  []Step
 	Faults Faults
-	Order  []string // of an untimed run: its actions as words, see Action.Text
-	For    time.Duration
-	Seed   uint64
+	Order  []string      // of an untimed run: its actions as words, see Action.Text
+	For    time.Duration // how long a run lasts
+	Seed   uint64        // seed= of the `run` line; Run takes that of Options
 
 	file       string // that it was read from
 	orderLines []int  // of the actions in Order
@@ -60,11 +60,11 @@ type Expectation struct {
 
 // Step is one `at` line, or one of its repetitions.
 type Step struct {
-	At   time.Duration
+	At   time.Duration // since the run began
 	Verb string
 	Args []string
 	Opts []Option
-	Line int
+	Line int // in the file
 
 	Fault string // the kind of fault that it was drawn as; "" for a line of the file
 }
@@ -88,7 +88,7 @@ func (s *Spec) Locks() int { return max(1, (s.Clients+s.PerLock-1)/s.PerLock) }
 // SyntaxError is an error in a scenario file. It prints as "file:line: reason".
 type SyntaxError struct {
 	File   string
-	Line   int
+	Line   int // from 1
 	Reason string
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 	Nodes    func(name string) map[string]string     // returns parameters of a node, by its name; may be nil
 	Standing func(name string, now cluster.Standing) // called for each change in a process's place; may be nil
 
-	Observers []func(*trace.Event)
+	Observers []func(*trace.Event) // called for each event
 }
 
 // Range is from Lo to Hi, both included. Durations are drawn from it.

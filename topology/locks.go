@@ -13,17 +13,17 @@ import (
 
 // Lock is the state of one lock on one node, as its keys tell it.
 type Lock struct {
-	Node string `json:"node"`
+	Node string `json:"node"` // the node's name
 	DB   int    `json:"db"`
 	Key  string `json:"key"`
 	// Kind is token (a string that names its owner), mutex, fair, fenced, read,
 	// write, permits (Redisson's, hashes and sorted sets), zset (a semaphore
 	// whose holders are in a sorted set), semaphore or latch (a number).
 	Kind    string        `json:"kind"`
-	Owner   string        `json:"owner,omitempty"` // the first of Holders
-	Count   int64         `json:"count"`           // how often that owner holds it; of a semaphore or latch its number
-	TTL     time.Duration `json:"ttl"`             // of the lock, by the node's clock; 0: none
-	Holders []Holder      `json:"holders,omitempty"`
+	Owner   string        `json:"owner,omitempty"`   // the first of Holders
+	Count   int64         `json:"count"`             // how often that owner holds it; of a semaphore or latch its number
+	TTL     time.Duration `json:"ttl"`               // of the lock, by the node's clock; 0: none
+	Holders []Holder      `json:"holders,omitempty"` // none if it is free, or only a number
 	Queue   []string      `json:"queue,omitempty"`   // of a fair lock: the waiters, the next one first
 	Waiters int           `json:"waiters,omitempty"` // clients that wait for news of it
 }

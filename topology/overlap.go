@@ -14,8 +14,8 @@ import (
 // by the topology's clock.
 type Overlap struct {
 	Key           string
-	First, Second string // the owners; Second came later
-	From, To      time.Duration
+	First, Second string        // the owners; Second came later
+	From, To      time.Duration // since the topology began, as Event.At
 }
 
 // forever is the end of a hold that nothing ends.

@@ -32,13 +32,13 @@ type Event struct {
 	Number  uint64        `json:"n"`  // 1, 2, 3, …
 	At      time.Duration `json:"at"` // in ns, since the topology began, by its clock
 	Kind    Kind          `json:"kind"`
-	Node    string        `json:"node,omitempty"`
-	Client  int64         `json:"client,omitempty"` // its number at the node
-	Name    string        `json:"name,omitempty"`   // the name that the client has given itself
-	Command []string      `json:"command,omitempty"`
-	Reply   string        `json:"reply,omitempty"` // as redis-cli would show it, on one line
-	Fault   string        `json:"fault,omitempty"` // what a rule did to the command
-	Text    string        `json:"text,omitempty"`
+	Node    string        `json:"node,omitempty"`    // a node's name; "" if the event is about no single node
+	Client  int64         `json:"client,omitempty"`  // its number at the node
+	Name    string        `json:"name,omitempty"`    // the name that the client has given itself
+	Command []string      `json:"command,omitempty"` // the name and the arguments
+	Reply   string        `json:"reply,omitempty"`   // as redis-cli would show it, on one line
+	Fault   string        `json:"fault,omitempty"`   // what a rule did to the command
+	Text    string        `json:"text,omitempty"`    // of NodeEvent and ClockMoved: what happened
 
 	// Of LockHeld and LockFreed:
 

@@ -45,9 +45,9 @@ type Result struct {
 type Hit struct {
 	Seed     uint64
 	Violated []check.Result // those that disappoint come first: see Disappoints
-	Hash     trace.Hash
-	Story    *sim.Scenario // the run, told as a scenario: its faults are `at` lines
-	Needs    []string      // kinds of fault; without any one of them the story does not violate the first check
+	Hash     trace.Hash     // of the run
+	Story    *sim.Scenario  // the run, told as a scenario: its faults are `at` lines
+	Needs    []string       // kinds of fault; without any one of them the story does not violate the first check
 
 	own     *sim.Own
 	amounts []sim.FaultRange // of the kinds of fault that were drawn

@@ -12,7 +12,7 @@ import (
 
 // Remedy is a change of the world that was tried, and what the story gives with it.
 type Remedy struct {
-	Name  string
+	Name  string        // says what was changed
 	Saves bool          // the promise is kept, as far as was tried
 	Tried int           // in how many variants of the story it is kept as well
 	Moved string        // the line of a variant in which the promise breaks all the same; "": there is none

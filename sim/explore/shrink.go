@@ -18,11 +18,11 @@ type Shrunk struct {
 	Story  *sim.Scenario // it expects its violation
 	Result check.Result  // the violation
 	Seed   uint64        // of the hit whose story it is; Story may have a plainer seed
-	Hash   trace.Hash
-	Faults int      // steps of the nemesis that are faults
-	Asked  int      // operations of clients until the violation
-	Runs   int      // how many runs shrinking took
-	Kinds  []string // of fault that are left: none of them can be left out
+	Hash   trace.Hash    // of the run of Story
+	Faults int           // steps of the nemesis that are faults
+	Asked  int           // operations of clients until the violation
+	Runs   int           // how many runs shrinking took
+	Kinds  []string      // of fault that are left: none of them can be left out
 }
 
 // shrinkLimit is how many runs the shrinking of one hit may take.
