@@ -13,8 +13,9 @@ const (
 	mostMeasured  = 10_000
 )
 
-// Bytes estimates how much memory redis-server would use for all databases. If there are
-// more than 10,000 keys, the estimate rests on a sample, evenly spread.
+// Bytes estimates how much memory redis-server would use for all databases. Unless sizes
+// are recorded (Account), a database of more than 10,000 keys is estimated from a sample,
+// evenly spread.
 func (k *Keyspace) Bytes() (total int64) {
 	for _, db := range k.dbs {
 		switch {

@@ -5,8 +5,8 @@ package datastore
 // whatever is there from the first call to the last is visited.
 
 // Scan looks at count keys behind cursor, in order of their creation, visits those that
-// want accepts, and returns the next cursor. Expired keys count but are not visited; a
-// master removes those that want accepts.
+// want accepts, and returns the next cursor, 0 at the end. Expired keys count but are not
+// visited; a master removes those that want accepts.
 func (db *DB) Scan(cursor uint64, count int, want func(key string) bool, visit func(key string, kind Kind)) (
 	next uint64,
 ) {

@@ -22,8 +22,8 @@ type Resolver func(name string) Handle
 type Host interface {
 	// Call runs one command for the script and sets reply to its reply; an error is a value
 	// of kind resp.Error with its full text ("WRONGTYPE …"). The host checks arity, flags
-	// and keys, and answers NoCommand. args[0] is the name as the script wrote it. args and
-	// what they point to are valid only during the call. proto is 2, or 3 after
+	// and keys, and replies the error for NoCommand. args[0] is the name as the script wrote
+	// it. args and what they point to are valid only during the call. proto is 2, or 3 after
 	// redis.setresp(3).
 	//
 	// reply is a pointer because a Value is seven words: handing it up from call to call is

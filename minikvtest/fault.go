@@ -34,7 +34,7 @@ func (f Fault) Node(name string) Fault { f.f.Node = name; return f }
 // strikes from that one on.
 func (f Fault) Nth(n int) Fault { f.f.Nth = f.from1("Nth", n); return f }
 
-// Times ends the rule after it has struck n commands, at least 1.
+// Times limits the rule to n commands, at least 1: after these it strikes no more.
 func (f Fault) Times(n int) Fault { f.f.Times = f.from1("Times", n); return f }
 
 // Percent makes the rule strike only p percent of the commands that match, at random: 1

@@ -87,8 +87,8 @@ type Restarting struct {
 // LoseData lets the node start without data.
 func LoseData() Restarting { return Restarting{everything: true} }
 
-// LoseLast lets the node start with its data as it was d before it ended, as from a disk
-// that was synced then. It needs the option Remember.
+// LoseLast lets the node start with the data that it had d before it ended, as from a
+// disk that was synced then. It needs the option Remember.
 func LoseLast(d time.Duration) Restarting { return Restarting{latest: d} }
 
 // Restart starts the process, after killing it if it runs. It keeps all its data, unless

@@ -109,7 +109,7 @@ func Run(t testing.TB, options ...Option) *Server {
 	return &Server{s, s.nodes[0]}
 }
 
-// In returns the same server for t, a subtest or the benchmark of one: see Servers.In.
+// In returns the same server for t, a subtest or a benchmark's run: see Servers.In.
 func (s *Server) In(t testing.TB) *Server {
 	t.Helper()
 	in := s.Servers.In(t)

@@ -230,9 +230,9 @@ func (n *Node) Restart(keepData bool) error {
 	})
 }
 
-// RestartLosing is Restart with the data as it was latest before the process ended, as
-// from a disk that was synced then. It needs Config.Remember, and reaches back at least a
-// minute, or 16 MiB of writes. It is an error for a Sentinel.
+// RestartLosing is Restart with the data that the node had latest before the process
+// ended, as from a disk that was synced then. It needs Config.Remember, and reaches back
+// at least a minute, or 16 MiB of writes. It is an error for a Sentinel.
 func (n *Node) RestartLosing(latest time.Duration) error {
 	if latest < 0 {
 		return fmt.Errorf("topology: restart %s: lose %v: expected 0 or more", n.name, latest)
