@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	None Kind = iota
 
-	// A client, about a lock. Peer, of beliefs: the client itself, if it writes otherwise and only reads in this one.
+	// A client, about a lock. Peer, for a belief: the client itself if it otherwise writes, and only reads in this belief.
 	Acquire // calls lock() or tryLock()
 	Hold    // lock() returned: belief begins. A: fencing token or 0; B: how long it is valid unless renewed, in ns
 	Release // calls unlock(): belief ends
@@ -21,7 +21,7 @@ const (
 	// Messages. Peer: the other end; A: the message's number. Lock: of a write to the resource.
 	Send
 	Deliver
-	Drop // B: 1 if it arrives when a partition heals
+	Drop // B: 1 if a partition holds it up; it may arrive when that heals
 	Duplicate
 
 	// A node.
@@ -36,11 +36,11 @@ const (
 
 	// Faults. Peer: the target.
 	Crash     // A: for a holder, what is left of its lease on the server, in ns
-	Restart   // A: 1 with its data, 0 without; B: of which the latest is gone, in ns
+	Restart   // A: 1 with its data, 0 without; B: how much of the latest data is gone, in ns
 	Pause     // A: for how long, in ns
 	Resume    //
 	Partition // A: the number of links cut
-	Heal      // Text, where one of several partitions ends: what the network has cut
+	Heal      // Text, if one of several partitions ends: what the network had cut
 	Jump      // a clock jumps. A: by how much, in ns
 	Rate      // a clock's rate changes. A: parts per billion from true time
 	Lag       // replication is held. A: 1 held, 0 released
@@ -50,11 +50,11 @@ const (
 	End   // a client process ends by itself
 	Wake  // a timer fired
 
-	// A latch, about which Lock says.
+	// A latch; Lock says which.
 	CountDown // a client calls countDown()
 	Opened    // a client's await() returned: it believes the latch open
 
-	Command // somebody ran a command by hand. Peer: the node; Text is the command
+	Command // somebody ran a command by hand. Peer: the node; Text: the command
 	// What a server counts is compared with what clients believe.
 	// Peer: the client whose holds they are, 0 for all; A: by the server; B: by belief
 	Audit
@@ -62,10 +62,10 @@ const (
 	Slow // a node takes its time for each command. A: how long, in ns; 0: no longer
 
 	Calm  // all faults have ended
-	Evict // a node made room: it removed a key. Peer: the node; A: which one by name
-	Steal // a client's request has ended what another had on the server. Peer: the other
+	Evict // a node made room: it removed a key. Peer: the node; A: the key's number, by name, from 1; counted round
+	Steal // a client's request has ended what another client had on the server. Peer: the other client
 	Asks  // a client asks whether a lock is taken
-	Told  // a client is told so. A: 1 it is, 0 it is free
+	Told  // a client is told whether a lock is taken. A: 1 taken, 0 free
 
 	Delay // a message takes longer than its link. Peer: the other end; A: the message's number; B: by how much, in ns
 )

@@ -79,7 +79,7 @@ type Call struct {
 	reply   resp.Value // of a client's command
 	changes int        // counted by Changed
 
-	// These eight stand together, as they are cleared together.
+	// These fields, and those below that are not exported, stand together as they are cleared together.
 	Script     bool // called by a script
 	InTx       bool // called by EXEC, or by a script that EXEC called
 	Again      bool // the session was blocked in this command, and a key of it has changed
