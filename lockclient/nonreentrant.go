@@ -8,7 +8,7 @@ const heldAlready = "NON_REENTRANT_REACQUIRE"
 var nonReentrantAcquire = embedded("nonreentrant_acquire")
 
 // NonReentrant names Redisson's non-reentrant lock (since 4.4.0): a Mutex that its holder
-// cannot take again. An attempt to, from the holder's context or with its owner's name,
+// cannot take again. Taking it again, from the holder's context or with its owner's name,
 // returns ErrDeadlock.
 func (c *Client) NonReentrant(key string) *Lock {
 	return c.hashLock(key, nonReentrant{mutex{c, key}})

@@ -34,8 +34,8 @@ func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm
 // minority.
 //
 // Its waiters listen to all masters that they reach, and ask again when a majority may be
-// free, by message or by TTL. If they know of no such time, or an attempt met another
-// one, they ask again after a random delay, as those of a Redlock do.
+// free, by message or by TTL. If they know of no such time, or have met a competing
+// attempt, they ask again after a random delay, as those of a Redlock do.
 func HashRedlock(key string, clients ...*Client) *Lock { return newRedlock(hashForm{}, key, clients) }
 
 func newRedlock(f form, key string, clients []*Client) *Lock {
