@@ -19,10 +19,9 @@
 // # Requests that were given up do not arrive late
 //
 // TCP delivers what was sent into a partition when that heals, long after its
-// sender gave it up. An Unlock may then free a lock that somebody else has by
-// now in the same owner's name. So New adds a hook to the client: connections
-// that are made from then on drop what has not arrived when they are closed
-// (SO_LINGER 0).
+// sender gave it up. An Unlock may then end a later hold in the same owner's
+// name. So New adds a hook to the client: connections that are made from then
+// on drop what has not arrived when they are closed (SO_LINGER 0).
 //
 // go-redis closes the connection of a request that is not answered within
 // ReadTimeout, or whose context has ended if ContextTimeoutEnabled is set.

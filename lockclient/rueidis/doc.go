@@ -18,12 +18,11 @@
 // # Requests that were given up do not arrive late
 //
 // TCP delivers what was sent into a partition when that heals, long after its
-// sender gave it up. An Unlock may then free a lock that somebody else has by
-// now in the same owner's name. The connections of [NewClient] drop what has
-// not arrived when they are closed (SO_LINGER 0), and one over which nothing
-// comes is closed after ConnWriteTimeout. NewClient makes that 5 s in place of
-// rueidis's 10 s, since it must be at most twice lockclient's WithTimeout (3
-// s).
+// sender gave it up. An Unlock may then end a later hold in the same owner's
+// name. The connections of [NewClient] drop what has not arrived when they are
+// closed (SO_LINGER 0), and one over which nothing comes is closed after
+// ConnWriteTimeout. NewClient makes that 5 s in place of rueidis's 10 s, since
+// it must be at most twice lockclient's WithTimeout (3 s).
 //
 // Over a client of rueidis.NewClient, an Unlock or an Extend that was given up
 // can arrive later than lockclient expects.
