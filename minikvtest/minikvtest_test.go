@@ -225,7 +225,7 @@ func TestFailuresAreClear(t *testing.T) {
 		"unit":   {func(t testing.TB) { s := Run(t); s.Set("a", "1"); s.SetTTL("a", 30) }, "30ns: expected at least 1ms"},
 		"held":   {func(t testing.TB) { Run(t).HoldReplication() }, "hold m1: expected a replica"},
 		"future": {func(t testing.TB) { Run(t, Remember()).Restart(LoseLast(-1)) }, "lose -1ns: expected 0 or more"},
-		"itself": {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "from m1 to itself"},
+		"itself": {func(t testing.TB) { RunNodes(t, 2).DropMessages("m1", "m1", 1) }, "m1 sends itself no messages"},
 		"ttl":    {func(t testing.TB) { Run(t).SetTTL("a", time.Second) }, `the TTL of "a": there is no such key`},
 		"absent": {func(t testing.TB) {
 			c, _ := Run(t, Strict()).Dial()

@@ -72,7 +72,7 @@ func TestDownAfter(t *testing.T) {
 func TestNobodyComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for says, wait := range map[string]func(tb testing.TB, s *Server){
-			`0 wait for "list", not 1`:          func(tb testing.TB, s *Server) { s.WaitBlocked(tb, "list", 1) },
+			`wait for "list": 0, not 1`:         func(tb testing.TB, s *Server) { s.WaitBlocked(tb, "list", 1) },
 			"fault 1 has struck 0 times, not 1": func(tb testing.TB, s *Server) { s.Inject(On("GET").Close()).Wait(tb, 1) },
 		} {
 			require.Contains(t, watch(t, func(tb testing.TB) {

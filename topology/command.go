@@ -76,7 +76,7 @@ func (n *Node) TakeOver() error {
 		return err
 	}
 	if role.List[0].Str != "slave" {
-		return fmt.Errorf("topology: %s is no replica", n.name)
+		return fmt.Errorf("topology: %s is not a replica", n.name)
 	}
 	master, err := n.topology.named(role.List[1].Str + ":" + strconv.FormatInt(role.List[2].Int, 10))
 	if err != nil {

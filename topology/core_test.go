@@ -179,7 +179,7 @@ func TestWaitersOfEverySort(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	require.EqualError(t, top.WaitBlocked(ctx, "reg:a", 99),
-		`topology: 11 wait for "reg:a", not 99: context deadline exceeded`)
+		`topology: clients that wait for "reg:a": 11, not 99: context deadline exceeded`)
 }
 
 // Nobody comes to servers that are closed: who waits for clients is told at once.
@@ -188,7 +188,7 @@ func TestWaitBlockedUntilClosed(t *testing.T) {
 	told := make(chan error, 1)
 	go func() { told <- top.WaitBlocked(t.Context(), "a", 1) }()
 	top.Close()
-	require.EqualError(t, <-told, `topology: 0 wait for "a", not 1: the servers are closed`)
+	require.EqualError(t, <-told, `topology: clients that wait for "a": 0, not 1: the servers are closed`)
 	require.Error(t, top.WaitBlocked(t.Context(), "a", 1))
 }
 

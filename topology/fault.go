@@ -73,13 +73,14 @@ func (f Fault) Check() error {
 	case strings.ContainsAny(f.Error, "\r\n"):
 		return fmt.Errorf("topology: fault: error %q: expected one line", f.Error)
 	case f.DropRequest && f.DropReply:
-		return fmt.Errorf("topology: fault: expected DROPREQUEST or DROPREPLY")
+		return fmt.Errorf("topology: fault: expected DROPREQUEST or DROPREPLY, not both")
 	case f.Error != "" && (f.DropRequest || f.DropReply):
-		return fmt.Errorf("topology: fault: an ERROR cannot get lost")
+		return fmt.Errorf("topology: fault: ERROR does not go with DROPREQUEST or DROPREPLY: there is nothing to lose")
 	case f.Duplicate && (f.Error != "" || f.DropRequest || f.Close && !f.DropReply):
-		return fmt.Errorf("topology: fault: a command that does not run is no DUPLICATE")
+		return fmt.Errorf("topology: fault: DUPLICATE does not go with ERROR, DROPREQUEST, or CLOSE without DROPREPLY" +
+			": the command does not run")
 	case f.Delay == 0 && f.Error == "" && !f.DropRequest && !f.DropReply && !f.Duplicate && !f.Close:
-		return fmt.Errorf("topology: fault: expected DELAY, ERROR, DROPREQUEST, DROPREPLY, DUPLICATE or CLOSE")
+		return fmt.Errorf("topology: fault: no effect: expected DELAY, ERROR, DROPREQUEST, DROPREPLY, DUPLICATE or CLOSE")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func ParseFault(words []string) (Fault, error) {
 	for i := 0; i < len(words); i++ {
 		word := strings.ToUpper(words[i])
 		if said[word] {
-			return Fault{}, fmt.Errorf("topology: fault: %s is there twice: expected a rule for each", word)
+			return Fault{}, fmt.Errorf("topology: fault: %s is given twice: expected a rule for each", word)
 		}
 		said[word] = true
 		if switched := f.flag(word); switched != nil {
@@ -27,7 +27,7 @@ func ParseFault(words []string) (Fault, error) {
 			continue
 		}
 		if i++; i == len(words) {
-			return Fault{}, fmt.Errorf("topology: fault: %s: expected a value, or there is no such word", word)
+			return Fault{}, fmt.Errorf("topology: fault: %s: unknown word, or its value is missing", word)
 		}
 		if err := f.set(word, words[i]); err != nil {
 			return Fault{}, err
@@ -97,7 +97,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("topology: duration %q: expected milliseconds, or 1m30s", text)
+		return 0, fmt.Errorf("topology: duration %q: expected milliseconds or, for example, 1m30s", text)
 	}
 	return d, nil
 }

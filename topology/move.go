@@ -64,7 +64,7 @@ func (n *Node) CloseSlot(number int) error {
 // of this one and of that one in the cluster.
 func (n *Node) withOwner(number int, f func(owner *Node, mine, theirs string) error) error {
 	if !n.topology.cfg.Plan.Cluster {
-		return errors.New("topology: there are no slots: this is no cluster")
+		return errors.New("topology: there are no slots: this is not a cluster")
 	}
 	if number < 0 || number >= slot.Count {
 		return fmt.Errorf("topology: there is no slot %d", number)

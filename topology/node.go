@@ -239,7 +239,7 @@ func (n *Node) RestartLosing(latest time.Duration) error {
 	}
 	m, ok := n.process.(*cluster.Member)
 	if !ok || !n.topology.cfg.Remember {
-		return fmt.Errorf("topology: restart %s: expected a Redis node, and Config.Remember", n.name)
+		return fmt.Errorf("topology: restart %s: only a Redis node goes back, and only with Config.Remember", n.name)
 	}
 	return n.restart(func() {
 		n.noteNode("is started without the latest %v of its data", latest)

@@ -253,11 +253,11 @@ func TestPartitionAndHold(t *testing.T) {
 func TestBadVerbs(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
 	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m3"}),
-		`topology: unknown node "m3": there are m1 to m2`)
+		`topology: unknown node "m3": the nodes are m1 to m2`)
 	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m1"}), "topology: partition: m1 is on both sides")
 	require.EqualError(t, top.Partition([]string{"m1"}, nil), "topology: partition: expected names on both sides")
 	require.EqualError(t, top.Drop("m1", "m2", 0), "topology: 0 messages: expected at least 1")
-	require.EqualError(t, top.Drop("m1", "m1", 1), "topology: messages from m1 to itself: there are none")
+	require.EqualError(t, top.Drop("m1", "m1", 1), "topology: expected two nodes: m1 sends itself no messages")
 	require.EqualError(t, top.Node("m1").HoldReplication(), "topology: hold m1: expected a replica")
 	top.Node("m2").Kill()
 	require.EqualError(t, top.Node("m2").Freeze(), "topology: m2 is down")
@@ -470,7 +470,7 @@ func TestTakeOver(t *testing.T) {
 		dial(t, top.Node("m1")).eventually("ROLE", "slave")
 	}
 	top := start(t, Config{Plan: plans["nodes"]})
-	require.EqualError(t, top.Node("m1").TakeOver(), "topology: m1 is no replica")
+	require.EqualError(t, top.Node("m1").TakeOver(), "topology: m1 is not a replica")
 }
 
 func TestSlotMovesStepByStep(t *testing.T) {

@@ -89,7 +89,7 @@ func (t *Topology) named(name string) (*Node, error) {
 	if n := t.Node(name); n != nil {
 		return n, nil
 	}
-	return nil, fmt.Errorf("topology: unknown node %q: there are %s to %s", name, t.nodes[0].name,
+	return nil, fmt.Errorf("topology: unknown node %q: the nodes are %s to %s", name, t.nodes[0].name,
 		t.nodes[len(t.nodes)-1].name)
 }
 
@@ -160,7 +160,7 @@ func (t *Topology) rule(from, to string, r rule) error {
 		return err
 	}
 	if a == b {
-		return fmt.Errorf("topology: messages from %s to itself: there are none", a.name)
+		return fmt.Errorf("topology: expected two nodes: %s sends itself no messages", a.name)
 	}
 	r.direction = direction{a.id, b.id}
 	t.note(Event{Kind: NodeEvent, Text: fmt.Sprintf("the next %d messages from %s to %s: %s", r.left, from, to, r.fate())})

@@ -58,12 +58,12 @@ func (t *Topology) WaitBlocked(ctx context.Context, key string, n int) error {
 		case count >= n:
 			return nil
 		case t.closed.Load():
-			return fmt.Errorf("topology: %d wait for %q, not %d: the servers are closed", count, key, n)
+			return fmt.Errorf("topology: clients that wait for %q: %d, not %d: the servers are closed", key, count, n)
 		}
 		select {
 		case <-happened:
 		case <-ctx.Done():
-			return fmt.Errorf("topology: %d wait for %q, not %d: %w", count, key, n, context.Cause(ctx))
+			return fmt.Errorf("topology: clients that wait for %q: %d, not %d: %w", key, count, n, context.Cause(ctx))
 		}
 	}
 }

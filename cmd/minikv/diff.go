@@ -26,13 +26,13 @@ func newDiff() *cobra.Command {
 		Use:   "diff HOST:PORT FILE",
 		Short: "Send the commands of a file to minikv and to another server, and compare the replies",
 		Long: `diff sends the commands of FILE, or of standard input if it is "-", to a minikv of
-its own and to the server at HOST:PORT, which should be an empty redis-server ` + engine.Version + `, and
-prints the first replies that differ. Nothing is flushed there: its keys change as the commands say.
+its own and to the server at HOST:PORT, and prints the first replies that differ. The server should be
+an empty redis-server ` + engine.Version + `. Nothing is flushed there: its keys change as the commands say.
 
 Each line is a command as redis-cli takes it, with its quotes and escapes; empty lines and those that
-begin with # are left out. "client=NAME" before a command sends it from another connection, and
-"sleep=MILLISECONDS" alone on a line waits. A golden file of this project will do too: of it, the
-commands of its do blocks are compared and its sleeps are kept.
+begin with # are skipped. "client=NAME" before a command sends it from another connection, and
+"sleep=MILLISECONDS" alone on a line waits. A golden file of this project will do too: the commands of
+its do blocks are compared, and its sleeps are kept.
 
 The exit code is 0 if all replies are the same, 1 if some differ, and 2 if FILE or the server cannot be
 used.`,
@@ -153,7 +153,7 @@ func (s *step) parse(line string) error {
 	if name, found := strings.CutPrefix(string(words[0]), "client="); found {
 		s.client, words = name, words[1:]
 		if len(words) == 0 {
-			return errors.New("client= stands before a command")
+			return errors.New("client=NAME: expected a command after it")
 		}
 	}
 	s.words = words

@@ -73,7 +73,7 @@ func TestDiffOfBadInput(t *testing.T) {
 	for text, want := range map[string]string{ //tidy:unordered each by itself
 		"PING\nGET \"x\n": "FILE:2: unbalanced quotes",
 		"sleep=x\n":       "FILE:1: strconv.ParseUint: parsing \"x\": invalid syntax",
-		"client=b\n":      "FILE:1: client= stands before a command",
+		"client=b\n":      "FILE:1: client=NAME: expected a command after it",
 		"# nothing\n":     "FILE: no commands",
 		"do blocks\nBLPOP k 0\n----\nok\n": `FILE:1: "do blocks": commands that are left without a reply ` +
 			"cannot be compared",

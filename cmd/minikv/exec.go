@@ -29,10 +29,10 @@ The command finds in its environment:
   REDIS_SENTINEL_MASTER  what the Sentinels call the masters: mymaster; with --sentinel only
   MINIKV_CONTROL         redis://127.0.0.1:PORT where MINIKV is answered; with --control only
 
-Nothing is logged unless there is a logfile.
+Nothing is logged unless a logfile is configured.
 
 Exit codes: the command's; 128+N if signal N has ended it; 127 if it is not found, 126 if it cannot be
-run; 2 if the options cannot be used; 1 if the command's is 0 and --strict has found something.`,
+run; 2 if the options cannot be used; 1 if the command's is 0 and --strict found something.`,
 		Example: `  minikv exec -- pytest -q
   minikv exec --cluster 3x1 -- npm test
   minikv exec --sentinel 1x2 --requirepass secret -- mvn test`,
@@ -62,7 +62,7 @@ func parseExec(args []string) (conf *config, opts options, words []string, err e
 	}
 	args, words = args[:at], args[at+1:]
 	if at > 0 && args[at-1] == "-" {
-		return nil, opts, nil, errors.New("exec: standard input is the command's: put the configuration into a file")
+		return nil, opts, nil, errors.New("exec: -: standard input is for the command: put the configuration into a file")
 	}
 	if conf, err = parseArguments(args, nil); err != nil {
 		return nil, opts, nil, err
@@ -75,9 +75,9 @@ func parseExec(args []string) (conf *config, opts options, words []string, err e
 	}
 	switch {
 	case conf.daemonize():
-		err = errors.New("exec: --daemonize yes: the servers end with the command")
+		err = errors.New("exec: --daemonize yes: not possible, as the servers end with the command")
 	case opts.exitWithStdin:
-		err = errors.New("exec: --exit-with-stdin yes: the servers end with the command")
+		err = errors.New("exec: --exit-with-stdin yes: not possible, as the servers end with the command")
 	}
 	if _, given := conf.values["port"]; !given {
 		conf.values["port"] = "0"

@@ -78,7 +78,8 @@ func TestExecIsStrict(t *testing.T) {
 	send := func(line string) []string {
 		return []string{"--strict", "--", os.Args[0], "-send", line}
 	}
-	const absent = "minikv: --strict: clients have sent commands of redis-server that minikv has not: SCRIPT DEBUG\n"
+	const absent = "minikv: --strict: clients have sent commands of redis-server that minikv does not have: " +
+		"SCRIPT DEBUG\n"
 	for _, c := range []struct {
 		line   string
 		code   int
@@ -129,16 +130,19 @@ func TestExecRefusesBadInput(t *testing.T) {
 	}{
 		{nil, "exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]"},
 		{[]string{"--cluster", "3x1", "--"}, "exec: no command: expected minikv exec [options] -- COMMAND [ARGUMENT ...]"},
-		{[]string{"-", "--", "true"}, "exec: standard input is the command's: put the configuration into a file"},
-		{[]string{"--daemonize", "yes", "--", "true"}, "exec: --daemonize yes: the servers end with the command"},
-		{[]string{"--exit-with-stdin", "--", "true"}, "exec: --exit-with-stdin yes: the servers end with the command"},
-		{[]string{"--cluster", "3x1", "--nodes", "2", "--", "true"}, "--cluster 3x1 and --nodes 2: expected one topology"},
+		{[]string{"-", "--", "true"}, "exec: -: standard input is for the command: put the configuration into a file"},
+		{[]string{"--daemonize", "yes", "--", "true"},
+			"exec: --daemonize yes: not possible, as the servers end with the command"},
+		{[]string{"--exit-with-stdin", "--", "true"},
+			"exec: --exit-with-stdin yes: not possible, as the servers end with the command"},
+		{[]string{"--cluster", "3x1", "--nodes", "2", "--", "true"},
+			"--cluster 3x1 and --nodes 2: expected only one of them"},
 		{[]string{"--port", port, "--", "true"}, "Failed listening on port " + port + " (TCP), aborting: 127.0.0.1:" + port +
 			": address already in use"},
 		{[]string{"--nodes", "2", "--port", port, "--", "true"}, "Failed listening on port " + port +
 			" (TCP), aborting: 127.0.0.1:" + port + ": address already in use"},
-		{[]string{"--control", "--bind", "127.0.0.1", "127.0.0.2", "--", "true"}, "bind 127.0.0.1 127.0.0.2: several " +
-			"nodes, or one that tests have in their hand, listen at one address"},
+		{[]string{"--control", "--bind", "127.0.0.1", "127.0.0.2", "--", "true"}, "bind 127.0.0.1 127.0.0.2: expected " +
+			"one address for several nodes, or for options that only minikv has"},
 		{[]string{"--nodes", "2", "--bind", "", "--", "true"}, "Configured to not listen anywhere, exiting."},
 		{[]string{"--ready-file", "/no/such/folder/ready", "--", "true"},
 			"ready-file /no/such/folder/ready: no such file or directory"},

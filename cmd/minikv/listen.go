@@ -121,7 +121,7 @@ func oneHost(addresses []string) (host string, err error) {
 	}
 	for _, address := range addresses[1:] {
 		if !strings.HasPrefix(address, "-") {
-			return "", fmt.Errorf("bind %s: several nodes, or one that tests have in their hand, listen at one address",
+			return "", fmt.Errorf("bind %s: expected one address for several nodes, or for options that only minikv has",
 				strings.Join(addresses, " "))
 		}
 	}

@@ -99,14 +99,14 @@ func newRoot() *cobra.Command {
 
 It takes redis-server's arguments: a configuration file, "-" for a configuration
 on standard input, and any directive of redis.conf as an option. Directives
-without a meaning here, such as those of persistence, are kept for CONFIG GET.
+that mean nothing here, such as those of persistence, are kept for CONFIG GET.
 
-Several nodes run in one process, on the port and those after it: masters, then
-replicas in their masters' order, then Sentinels.
+Several nodes run in one process, on the given port and those after it: masters,
+then replicas in the order of their masters, then Sentinels.
 
-Options that redis-server has not; they are directives of the file as well:
+Options that redis-server does not have; each is a directive of the file as well:
 ` + optionHelp() + `
-Exit codes: 0 after a signal or SHUTDOWN, 1 if --strict has found something, 2 if the
+Exit codes: 0 after a signal or SHUTDOWN, 1 if --strict found something, 2 if the
 arguments, the configuration, a file or a port cannot be used.`,
 		Example: `  minikv
   minikv --port 7777 --bind 127.0.0.1
@@ -154,7 +154,8 @@ func runServer(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if opts.exitWithStdin && args[len(args)-1] == "-" {
-		return errors.New("--exit-with-stdin: the configuration is read from standard input until its end")
+		return errors.New("--exit-with-stdin: not possible with \"-\": the configuration is read until " +
+			"the end of standard input")
 	}
 	if conf.daemonize() && !isDaemon() {
 		return startDaemon()

@@ -21,18 +21,19 @@ type directive struct {
 // ownDirectives are minikv's own, in the order of the help.
 var ownDirectives = []directive{
 	{name: "nodes", takes: "N", help: "N independent masters"},
-	{name: "replicas", takes: "N", help: "a master with N replicas"},
-	{name: "sentinel", takes: "MxR[xS]", help: "M masters with R replicas each, and S Sentinels, else three"},
+	{name: "replicas", takes: "N", help: "one master with N replicas"},
+	{name: "sentinel", takes: "MxR[xS]", help: "M masters with R replicas each, and S Sentinels (default: 3)"},
 	{name: "cluster", takes: "MxR", help: "a cluster of M masters with R replicas each"},
-	{name: "clock", takes: "real|virtual", help: "virtual: it stands still until MINIKV CLOCK moves it"},
+	{name: "clock", takes: "real|virtual", help: "virtual: time stands still until MINIKV CLOCK moves it"},
 	{name: "control", takes: "[PORT]", alone: true,
-		help: "clients may send MINIKV (see MINIKV HELP), also to PORT; else the one after the nodes'"},
-	{name: "seed", takes: "N", help: "what all choices by chance depend on"},
+		help: "allow the command MINIKV (see MINIKV HELP), also at PORT (default: the one after the nodes')"},
+	{name: "seed", takes: "N", help: "seed of all random choices"},
 	{name: "strict", takes: "[yes|no]", alone: true,
-		help: "exit code 1 if clients send commands of redis-server that minikv has not"},
-	{name: "trace", takes: "FILE", help: "what happens, for minikv trace FILE"},
-	{name: "ready-file", takes: "FILE", help: "written when clients can connect: where, as JSON; removed at the end"},
-	{name: "exit-with-stdin", takes: "[yes|no]", alone: true, help: "end when standard input does: no orphans"},
+		help: "exit code 1 if clients send commands of redis-server that minikv does not have"},
+	{name: "trace", takes: "FILE", help: "write what happens to FILE, for minikv trace FILE"},
+	{name: "ready-file", takes: "FILE", help: "written when clients can connect: says where, as JSON; removed at the end"},
+	{name: "exit-with-stdin", takes: "[yes|no]", alone: true,
+		help: "end when standard input ends, so that no orphan is left"},
 }
 
 // order is one of minikv's own directives as it was given.
@@ -91,7 +92,7 @@ func (conf *config) options() (opts options, err error) {
 		o := &conf.own[i]
 		if o.name == "nodes" || o.name == "replicas" || o.name == "sentinel" || o.name == "cluster" {
 			if topology != nil {
-				return opts, fmt.Errorf("%s and %s: expected one topology", topology, o)
+				return opts, fmt.Errorf("%s and %s: expected only one of them", topology, o)
 			}
 			topology = o
 			opts.several = true
@@ -150,10 +151,10 @@ func (conf *config) checkRoom(opts *options) error {
 	}
 	port, _ := strconv.Atoi(conf.get("port"))
 	if port != 0 && port+ports-1 > maxPort {
-		return fmt.Errorf("%s: %d ports from %d on: ports end at %d", conf.own[0], ports, port, maxPort)
+		return fmt.Errorf("%s: needs %d ports from %d on, but ports end at %d", conf.own[0], ports, port, maxPort)
 	}
 	if path := conf.get("unixsocket"); path != "" && opts.directed() {
-		return fmt.Errorf("%s: there can be no unixsocket %s as well", conf.own[0], path)
+		return fmt.Errorf("%s: not possible together with unixsocket %s", conf.own[0], path)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *strictness) note(node, command string) {
 	defer s.mu.Unlock()
 	if !slices.Contains(s.commands, command) {
 		s.commands = append(s.commands, command)
-		s.logs.log(server.LevelWarning, node+": "+command+": a command of redis-server that minikv has not")
+		s.logs.log(server.LevelWarning, node+": "+command+": a command of redis-server that minikv does not have")
 	}
 }
 
@@ -41,5 +41,6 @@ func (s *strictness) verdict() error {
 type unsupportedError struct{ commands []string }
 
 func (e *unsupportedError) Error() string {
-	return "--strict: clients have sent commands of redis-server that minikv has not: " + strings.Join(e.commands, ", ")
+	return "--strict: clients have sent commands of redis-server that minikv does not have: " +
+		strings.Join(e.commands, ", ")
 }

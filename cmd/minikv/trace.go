@@ -25,9 +25,9 @@ func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace FILE",
 		Short: "Show what --trace FILE has written, and which locks were held by two at once",
-		Long: `trace prints the timeline that minikv --trace FILE has written, a line for each event: when it was,
-in seconds since the start by the clock that all nodes follow, at which node, what the client sent and
-got. Behind it stand the times in which a lock was held by two owners that must not hold it together.
+		Long: `trace prints the timeline that minikv --trace FILE has written, a line for each event: the time in
+seconds since the start, by the clock that all nodes follow; the node; what the client sent and got.
+The times at which a lock was held by two owners that must not hold it together come last.
 With "-" it reads standard input.
 
 Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
@@ -48,7 +48,7 @@ Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "only events about this key")
-	cmd.Flags().StringVar(&node, "node", "", "only events at this node, such as m1, and those of all")
+	cmd.Flags().StringVar(&node, "node", "", "only events at this node, such as m1, and those that concern all nodes")
 	return cmd
 }
 
@@ -118,10 +118,10 @@ func parseEvent(line []byte) (e topology.Event, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&e); err != nil {
-		return e, fmt.Errorf("no event of a trace: %w", err)
+		return e, fmt.Errorf("not an event of a trace: %w", err)
 	}
 	if e.Number == 0 || e.Kind == "" {
-		return e, errors.New("no event of a trace: it has no number or no kind")
+		return e, errors.New("not an event of a trace: it has no number or no kind")
 	}
 	return e, nil
 }

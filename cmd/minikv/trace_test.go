@@ -98,10 +98,10 @@ func TestTraceOfBadFiles(t *testing.T) {
 	assert.Equal(t, exitFailure, code)
 	assert.NotContains(t, stdout, "no more")
 	for _, c := range []struct{ text, want string }{
-		{heldTwice + "\n{\"n\":5,\n", ":6: no event of a trace: unexpected EOF"},
-		{heldTwice + "\nhello\n", ":6: no event of a trace: invalid character 'h' looking for beginning of value"},
-		{`{"seq":1,"at":0,"kind":"hold"}`, `:1: no event of a trace: json: unknown field "seq"`},
-		{"\n{}", ":2: no event of a trace: it has no number or no kind"},
+		{heldTwice + "\n{\"n\":5,\n", ":6: not an event of a trace: unexpected EOF"},
+		{heldTwice + "\nhello\n", ":6: not an event of a trace: invalid character 'h' looking for beginning of value"},
+		{`{"seq":1,"at":0,"kind":"hold"}`, `:1: not an event of a trace: json: unknown field "seq"`},
+		{"\n{}", ":2: not an event of a trace: it has no number or no kind"},
 	} {
 		file := write(c.text)
 		code, _, stderr := runTrace(file)

@@ -27,17 +27,17 @@ var clockVerbs = []verb{
 		"Return the date of the clock that all nodes follow, in milliseconds since 1970."}},
 	{words: "CLOCK ADVANCE", args: "<duration>", least: 1, most: 1, run: clockAdvance, help: []string{
 		"Let time pass, with --clock virtual: keys expire, blocked clients time out, nodes notice each",
-		"other's silence, all in its order. A duration is in milliseconds, or has a unit: 31000, 31s, 1m30s."}},
+		"other's silence, each in its turn. A duration is in milliseconds, or has a unit: 31000, 31s, 1m30s."}},
 	{words: "CLOCK NEXT", run: clockNext, help: []string{
 		"Let time pass, with --clock virtual, until the first thing falls due. Return how many milliseconds",
-		"that was, or nil when nothing waits for time to pass."}},
+		"have passed, or nil if nothing waits for time to pass."}},
 	{words: "CLOCK JUMP", args: "<duration>", least: 1, most: 1, run: clockJump, help: []string{
-		"Set the dates of all nodes ahead, or back if the duration is negative, as somebody who sets a",
-		"computer's date does."}},
+		"Set the dates of all nodes ahead, or back if the duration is negative, as when somebody sets a",
+		"computer's date."}},
 	{words: "CLOCK OFFSET", args: "<node> <duration>", least: 2, most: 2, run: onNode(clockOffset), help: []string{
-		"Set the date of one node that far ahead of the others."}},
+		"Set the date of one node that far ahead of the common clock, or behind if the duration is negative."}},
 	{words: "CLOCK RATE", args: "<node> <factor>", least: 2, most: 2, run: onNode(clockRate), help: []string{
-		"Let the clock of one node run faster, or slower with a factor below 1."}},
+		"Let the clock of one node run faster, or slower if the factor is below 1."}},
 }
 
 func clockNow(t *topology.Topology, _ []string) (resp.Value, error) {
@@ -110,22 +110,22 @@ var faultVerbs = []verb{
 		help: []string{
 			"Make a rule for commands of clients, and return its number. Conditions are:",
 			"* ON <command>: the command's name, which may be a pattern.",
-			"* KEY <pattern>: one of the command's keys.",
-			"* CLIENT <name-or-id>: who sends it. NODE <node>: to whom.",
-			"* NTH <n>: from the nth match on; TIMES <n>: so many (default: all, with NTH one).",
-			"* PERCENT <p>: of these, by chance; see --seed.",
+			"* KEY <pattern>: one of the command's keys matches it.",
+			"* CLIENT <name-or-id>: the client that sends it. NODE <node>: the node that gets it.",
+			"* NTH <n>: from the nth match on. TIMES <n>: that many (default: all; with NTH: one).",
+			"* PERCENT <p>: that share of them, at random; see --seed.",
 			"Effects are:",
-			"* DELAY <duration>: it runs later. ERROR <text>: that is the reply, and it does not run.",
-			"* DROPREQUEST: it gets lost. DROPREPLY: it runs, and its reply gets lost. In both cases the",
+			"* DELAY <duration>: it runs that much later. ERROR <text>: it does not run, and the text is the reply.",
+			"* DROPREQUEST: it is lost. DROPREPLY: it runs, and its reply is lost. In both cases the",
 			"  connection stays open, but nothing passes any more.",
-			"* DUPLICATE: it runs twice; the second reply gets lost.",
-			"* CLOSE: the connection breaks; with DROPREPLY after the command ran."}},
+			"* DUPLICATE: it runs twice; the second reply is lost.",
+			"* CLOSE: the connection breaks; with DROPREPLY, after the command has run."}},
 	{words: "FAULT LIST", run: faultList, help: []string{
 		"Return the rules, and for each how many commands it has seen and struck."}},
 	{words: "FAULT DEL", args: "<number>", least: 1, most: 1, run: faultDelete, help: []string{
-		"Remove a rule. Return 1, or 0 when there is none of that number."}},
+		"Remove a rule. Return 1, or 0 if there is none with that number."}},
 	{words: "FAULT CLEAR", run: faultClear, help: []string{
-		"Remove all rules. Connections that have lost something stay lost."}},
+		"Remove all rules. Connections that have lost something stay silent."}},
 }
 
 func faultAdd(t *topology.Topology, args []string) (resp.Value, error) {
@@ -164,13 +164,13 @@ func faultClear(t *topology.Topology, _ []string) (resp.Value, error) {
 
 var lockVerbs = []verb{
 	{words: "LOCKS", args: "[<key>]", most: 1, run: locks, help: []string{
-		"Return the locks that the masters have, or the one of that key: node, key, kind, owner, count, TTL in",
-		"milliseconds (-1: none), waiters and holders. Known are Redisson's, tokens in strings, and semaphores",
-		"in sorted sets."}},
+		"Return the locks that the masters have, or the one at that key: node, database, key, kind, owner, count,",
+		"TTL in milliseconds (-1: none), waiters, holders and queue. It knows Redisson's locks, tokens in strings,",
+		"and semaphores in sorted sets."}},
 	{words: "WAITBLOCKED", args: "<key> <count> <timeout>", least: 3, most: 3, run: waitBlocked, help: []string{
-		"Wait until that many clients wait for word of the key: blocked in a pop, subscribed to a channel of that",
+		"Wait until that many clients wait for news of the key: blocked in a pop, subscribed to a channel of that",
 		"name or of a lock of that name, or tracking the key. Return how many there are. After the timeout, in",
-		"milliseconds of real time, it is an error."}},
+		"milliseconds of real time, the reply is an error."}},
 }
 
 func locks(t *topology.Topology, args []string) (resp.Value, error) {
@@ -227,14 +227,15 @@ func waitBlocked(t *topology.Topology, args []string) (resp.Value, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if err := t.WaitBlocked(ctx, args[0], count); err != nil {
-		return resp.Value{}, fmt.Errorf("%d wait for %q, not %d, after %s", t.Waiters(args[0]), args[0], count, timeout)
+		return resp.Value{}, fmt.Errorf("clients that wait for %q after %s: %d, not %d", args[0], timeout,
+			t.Waiters(args[0]), count)
 	}
 	return resp.Int(int64(t.Waiters(args[0]))), nil
 }
 
 var traceVerbs = []verb{
 	{words: "TRACE", args: "[<number>]", most: 1, run: trace, help: []string{
-		"Return what has happened, a line each with its number in front; with a number only what came after it.",
+		"Return what has happened, a numbered line for each event; with a number, only what came after that event.",
 		"The latest 10000 events are kept."}},
 	{words: "OVERLAPS", args: "<key>", least: 1, most: 1, run: overlaps, help: []string{
 		"Return when a lock was held by two owners that must not hold it together; nothing if it never was."}},

@@ -12,28 +12,28 @@ import (
 
 var nodeVerbs = []verb{
 	{words: "NODES", run: nodes, help: []string{
-		"Return name, address, state (up, down, frozen) and role of every node. The role of one that is not up",
-		"is nil."}},
+		"Return name, address, state (up, down, frozen) and role of every node. The role is nil if the node is",
+		"not up."}},
 	{words: "KILL", args: "<node>", least: 1, most: 1, run: onNode(kill), help: []string{
 		"End a node at once, as SIGKILL does. A node is named as in NODES: m1, r1, s1, or by its address."}},
 	{words: "RESTART", args: "<node> [KEEP|LOSE-ALL|LOSE <duration>]", least: 1, most: 3, run: onNode(restart),
 		help: []string{
-			"Start a node that is down, or kill and start it: with its data (the default), without, or with what it",
-			"had that long before its end, as from a disk that was synced then. It goes back a minute at least, or",
-			"16 MiB of writes."}},
+			"Start a node, which is killed first if it is up: with its data (the default), without any, or with what",
+			"it had that long before its end, as from a disk that was synced then. LOSE reaches back a minute at",
+			"least, or 16 MiB of writes."}},
 	{words: "FREEZE", args: "<node>", least: 1, most: 1, run: onNode(freeze), help: []string{
-		"Stop a node, as SIGSTOP does: connections stay, nothing is answered. Thaw it at another node, or at",
-		"the control port."}},
+		"Stop a node, as SIGSTOP does: connections stay open, nothing is answered. To thaw it, ask another",
+		"node or the control port."}},
 	{words: "THAW", args: "<node>", least: 1, most: 1, run: onNode(thaw), help: []string{
 		"Let a frozen node go on."}},
 	{words: "SLOW", args: "<node> <duration>", least: 2, most: 2, run: onNode(slow), help: []string{
-		"Let every command of a node's clients take that long; 0: no longer."}},
+		"Let every command of a node's clients take that long; 0 ends it."}},
 	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: failover, help: []string{
 		"Begin a failover to a replica in which no write is lost: its master hands over. For one in which writes",
-		"may be lost, HOLD and then KILL the master, where Sentinels or a cluster can promote the replica."}},
+		"may be lost, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica."}},
 	{words: "MOVE", args: "<slot> <node> [OPEN|KEYS <count>|CLOSE]", least: 2, most: 4, run: move, help: []string{
-		"Move a slot of a cluster to a master, and return how many keys that were. Or one step of it: OPEN makes",
-		"it migrating and importing, KEYS moves so many keys, CLOSE gives it its new owner."}},
+		"Move a slot of a cluster to a master, and return how many keys moved. Or take one step of that: OPEN",
+		"makes the slot migrating and importing, KEYS moves that many keys, CLOSE gives it its new owner."}},
 }
 
 func nodes(t *topology.Topology, _ []string) (resp.Value, error) {
@@ -171,18 +171,18 @@ var networkVerbs = []verb{
 	{words: "PARTITION", args: "<node>[,<node> ...] <node>[,<node> ...] [ONEWAY]", least: 2, most: 3, run: partition,
 		help: []string{
 			"Cut the connections between the nodes of the first list and those of the second; with ONEWAY only what",
-			"the first send the second. What nodes send each other waits until HEAL. Clients are not cut off."}},
+			"the first send to the second. What nodes send each other waits until HEAL. Clients are not cut off."}},
 	{words: "HEAL", run: heal, help: []string{
 		"End all partitions: what has waited is delivered."}},
 	{words: "HOLD", args: "<replica>", least: 1, most: 1, run: onNode(hold), help: []string{
-		"Keep back what masters send a replica."}},
+		"Hold back what masters send to a replica."}},
 	{words: "RELEASE", args: "<replica>", least: 1, most: 1, run: onNode(release), help: []string{
-		"Deliver what HOLD has kept back."}},
+		"Deliver what HOLD has held back."}},
 	{words: "DROP", args: "<from> <to> <count>", least: 3, most: 3, run: drop, help: []string{
-		"Lose the next messages from one node to another: they and what follows arrive a second later, as over",
-		"TCP."}},
+		"Lose that many of the next messages from one node to another: as over TCP, they and what follows",
+		"arrive a second later."}},
 	{words: "DELAY", args: "<from> <to> <count> <duration>", least: 4, most: 4, run: delay, help: []string{
-		"Let the next messages from one node to another come later."}},
+		"Let that many of the next messages from one node to another come that much later."}},
 }
 
 func partition(t *topology.Topology, args []string) (resp.Value, error) {
