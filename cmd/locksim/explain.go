@@ -17,9 +17,9 @@ func newExplain() *cobra.Command {
 		Use:   "explain NAME|FILE",
 		Short: "Say why a run breaks a promise, and what would have saved it",
 		Long: `Run a scenario that violates a check and tell, in a few sentences, what led to
-it, which assumption did not come true, and whether the same story violates as
-well with other locks and settings. Each of these was run. Where it violates
-several checks, it is about one that was expected to hold.`,
+it, which assumption did not hold, and whether the same story still violates the
+check with other locks and settings, each of which is run. If it violates several
+checks, the explanation is about one that was expected to hold.`,
 		Example: `  locksim explain failover_before_replication
   locksim explain ./found.scenario
   locksim explain ./found.scenario --check exclusion`,

@@ -121,7 +121,7 @@ func TestHuntIsResumed(t *testing.T) {
 	require.Equal(t, cut(whole), cut(rest))
 	code, _, errs = locksim("hunt", "--resume", state)
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "the hunt was at its end")
+	require.Contains(t, errs, "the hunt had ended: there is nothing to resume")
 }
 
 // Interrupted while its story is made short, a hunt is resumed too.
@@ -273,7 +273,7 @@ func TestWhichViolationIsTold(t *testing.T) {
 	for _, command := range []string{"explain", "shrink"} {
 		code, _, errs := locksim(command, file, "--check", "fencing")
 		require.Equal(t, exitUsage, code)
-		require.Contains(t, errs, "fencing is not checked in test: it has [exclusion kept]")
+		require.Contains(t, errs, "fencing is not checked in test: its checks are [exclusion kept]")
 	}
 }
 
@@ -308,7 +308,7 @@ func TestInterruptedShrinkKeepsWhatItHas(t *testing.T) {
 			require.NoFileExists(t, short)
 			continue
 		}
-		require.Contains(t, out.String(), "interrupted: this is as short as the story has become so far\n")
+		require.Contains(t, out.String(), "interrupted: this is the shortest story so far\n")
 		code, _, rest := locksim("replay", short)
 		require.Equal(t, exitExpected, code, rest)
 		kept++
@@ -327,10 +327,10 @@ func TestOrderIsExplainedAndNotShrunk(t *testing.T) {
 	code, out, errs := locksim("explain", order)
 	require.Equal(t, exitExpected, code, errs)
 	require.Contains(t, out, "The faults of its order: crash:m1.\n")
-	require.Contains(t, out, "Nothing was tried that could have saved it")
+	require.Contains(t, out, "No remedy was tried")
 	code, out, errs = locksim("shrink", order)
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "is an order of actions, and those cannot be made short: expected a scenario with times")
+	require.Contains(t, errs, "is an order of actions, which cannot be made shorter: expected a scenario with times")
 	require.Empty(t, out)
 }
 
@@ -369,15 +369,15 @@ func TestBadHunts(t *testing.T) {
 		"--bound -1: expected a number from 0 to 9":                  append(exhaust(file), "-1"),
 		"--bound 10: expected a number from 0 to 9":                  append(exhaust(file), "10"),
 		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
-		"a schedule of more than 2000 actions":                       {"hunt", "contention", "--strategy", "exhaustive"},
-		"--hits: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--hits", "2"),
-		"--need: a hunt of orders ends with the first that violates": append(exhaust(file), "1", "--need", "pause"),
+		"a schedule has more than 2000 actions":                      {"hunt", "contention", "--strategy", "exhaustive"},
+		"--hits: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--hits", "2"),
+		"--need: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--need", "pause"),
 		"--seeds: every order is run: expected no --seeds":           append(exhaust(file), "1", "--seeds", "2"),
 		"--root: every order is run: expected no --root":             append(exhaust(file), "1", "--root", "2"),
 		"--workers: orders are run one after the other":              append(exhaust(file), "1", "--workers", "2"),
 		"--schedules: there are as many schedules as --seeds":        {"hunt", file, "--strategy", "pct", "--schedules", "2"},
-		"--bound: a hunt by seeds has none: expected --strategy exh": {"hunt", file, "--bound", "2"},
-		"--schedules: a hunt by seeds has none: expected --strategy": {"hunt", file, "--schedules", "2"},
+		"--bound: only a hunt of orders takes it: expected --strate": {"hunt", file, "--bound", "2"},
+		"--schedules: only a hunt of orders takes it: expected --st": {"hunt", file, "--schedules", "2"},
 		"has no recorded hash":                                       {"replay", file},
 		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
 	} {
@@ -406,7 +406,7 @@ func TestExhaustiveHunt(t *testing.T) {
 
 	code, out, _ = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--out", folder)
 	require.Equal(t, exitDiffers, code)
-	require.Contains(t, out, "which are all: none violates\nexpected: exclusion=violated")
+	require.Contains(t, out, "and these are all: none violates\nexpected: exclusion=violated")
 
 	code, _, errs = locksim("hunt", file, "--strategy", "exhaustive", "--bound", "0", "--schedules", "1", "--out", folder)
 	require.Equal(t, exitUsage, code)
@@ -446,7 +446,7 @@ func TestHuntByPriorities(t *testing.T) {
 	code, out, _ = locksim(append(args, "--bound", "0", "--seeds", "20")...)
 	require.Equal(t, exitDiffers, code)
 	require.Regexp(t, `at most 0 faults \(pause\), root \d+: 20 schedules of up to \d+ actions at random in \S+ s, `+
-		`none of them violates, but they are not all\nexpected: exclusion=violated`, out)
+		`none of them violates, but these are not all\nexpected: exclusion=violated`, out)
 	for want, more := range map[string][]string{
 		"--seeds 0: expected a number from 1":    {"--seeds", "0"},
 		"--workers -1: expected a number from 0": {"--workers", "-1"},
@@ -463,7 +463,7 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, exitExpected, code, errs)
 	require.Contains(t, out, "At 0.100 s c1 is paused for 5.000s (#12).\n")
 	require.Contains(t, out, "At 3.506 s m1 executes fenced-acquire(lock:1")
-	require.Contains(t, out, "What did not come true: no client stands still for longer than what is left of its lease.\n")
+	require.Contains(t, out, "Assumptions that did not hold: no client pauses for longer than the rest of its lease.\n")
 	require.Regexp(t, `a lease three times as long: +exclusion is not violated, nor in \d+ variants of the story`, out)
 	code, _, errs = locksim("explain", "contention")
 	require.Equal(t, exitUsage, code)

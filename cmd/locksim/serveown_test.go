@@ -61,7 +61,7 @@ func TestServedExplanation(t *testing.T) {
 	require.NotNil(t, link)
 	code, text := get(t, server.URL+html.UnescapeString(link[1]))
 	require.Equal(t, http.StatusOK, code, text)
-	require.Contains(t, text, "replicas have what was acknowledged")
+	require.Contains(t, text, "replicas have every acknowledged write")
 	tried := regexp.MustCompile(`(?s)<li class="(holds|violated)">.*?<b>([^<]+)</b>:\n([^.]+)[.] <a href="([^"]+)"`).
 		FindAllStringSubmatch(text, -1)
 	require.Len(t, tried, 4)
@@ -99,9 +99,10 @@ func TestExplanationsAreTheSameServed(t *testing.T) {
 		require.Contains(t, text, ">"+name+"</a>")
 		plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(text, ""))
 		plain = space.ReplaceAllString(plain, " ")
-		for line := range strings.Lines(strings.NewReplacer("What did not come true: ", "", "; ", "\n").Replace(told)) {
+		for line := range strings.Lines(strings.NewReplacer(
+			"Assumptions that did not hold: ", "", "; ", "\n").Replace(told)) {
 			line = strings.TrimRight(strings.TrimSpace(space.ReplaceAllString(line, " ")), ".")
-			if line != "The same story again, with" {
+			if line != "The same story, run again with" {
 				require.Contains(t, plain, line, name)
 			}
 		}

@@ -10,13 +10,13 @@ import (
 
 // The assumptions that a lock makes about its world.
 const (
-	oneMaster  = "there is one master at a time, and it has what was acknowledged"
+	oneMaster  = "there is one master at a time, and it has every acknowledged write"
 	soonBack   = "a server answers before leases end"
 	remembered = "what a server has acknowledged survives its crash"
-	upToDate   = "replicas have what was acknowledged"
-	replicated = "a promoted replica has what its master has acknowledged"
-	keyStays   = "nothing takes a lock's key away before its time"
-	outstays   = "no client stands still for longer than what is left of its lease"
+	upToDate   = "replicas have every acknowledged write"
+	replicated = "a promoted replica has every write that its master acknowledged"
+	keyStays   = "nothing removes a lock's key before its time"
+	outstays   = "no client pauses for longer than the rest of its lease"
 )
 
 // broken are the assumptions that did not come true: those that the faults took
@@ -45,7 +45,7 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 		list = append(list, oneMaster)
 	}
 	if len(needed) == 0 && x.checks[0] == "guard" && x.story.World.Replicas > 0 {
-		list = append(list, "who asks a replica hears what its master knows")
+		list = append(list, "a replica answers with what its master knows")
 	}
 	return list, nil
 }
@@ -79,7 +79,7 @@ func (x *explainer) assumption(step sim.Step) string {
 		if onClient {
 			return "clients' clocks agree with the servers'"
 		}
-		return "a server's clock measures a lease as true time does"
+		return "a server's clock measures a lease correctly"
 	case "crash", "restart":
 		if onClient {
 			return x.crashed(step)
@@ -103,7 +103,7 @@ func (x *explainer) assumption(step sim.Step) string {
 	case "duplicate":
 		return "a request is executed once"
 	}
-	return "messages arrive, and before leases end"
+	return "messages arrive before leases end"
 }
 
 // followed is what the crash of a server took away, by what came of it while a lease
@@ -157,7 +157,7 @@ func (x *explainer) still(step sim.Step) string {
 		if x.tookAt(e) && e.A >= int64(x.story.World.Load.TTL) {
 			return outstays
 		}
-		return "no client stands still"
+		return "no client pauses"
 	}
 	left := time.Duration(held.B) - (e.At - held.At)
 	if x.story.World.Load.Renew || held.B == 0 {
@@ -166,7 +166,7 @@ func (x *explainer) still(step sim.Step) string {
 	if time.Duration(e.A) >= left {
 		return outstays
 	}
-	return "no client stands still while it holds a lock"
+	return "no client pauses while it holds a lock"
 }
 
 // crashed is what the crash of a client took away.
@@ -190,7 +190,7 @@ func (x *explainer) byHand(step sim.Step) string {
 	if slices.ContainsFunc(e.Details, trace.Detail.Gone) {
 		return keyStays
 	}
-	return "nobody but the locks' clients changes what a server has of them"
+	return "only the locks' clients change what a server has of the locks"
 }
 
 // effect is the event of a kind by which a step's effect began; nil: there is none.

@@ -52,8 +52,8 @@ type TooManyError struct {
 // Error implements error.
 func (e *TooManyError) Error() string {
 	if e.Actions > 0 {
-		return fmt.Sprintf("explore: a schedule of more than %d actions, as of somebody who asks again and again: "+
-			"expected clients that give up, or are told", e.Actions)
+		return fmt.Sprintf("explore: a schedule has more than %d actions, as if somebody asked again and again: "+
+			"expected clients that give up, or that are told", e.Actions)
 	}
 	return fmt.Sprintf("explore: about %d schedules within the bound, more than %d: "+
 		"expected fewer faults, clients or servers", e.Estimate, e.Limit)

@@ -218,14 +218,14 @@ func TestBoundsThatCannotBe(t *testing.T) {
 		}
 	}}
 	_, err = Exhaust(ctx, endless, Bound{})
-	require.EqualError(t, err, "explore: a schedule of more than 2000 actions, as of somebody who asks again and again: "+
-		"expected clients that give up, or are told")
+	require.EqualError(t, err, "explore: a schedule has more than 2000 actions, as if somebody asked again and again: "+
+		"expected clients that give up, or that are told")
 	_, err = Exhaust(ctx, p, Bound{Faults: 10})
 	require.EqualError(t, err, "explore: a bound of 10 faults: expected 0 to 9")
 	_, err = Exhaust(ctx, problem(t, "world\nexpect exclusion=holds\nfaults drift\nrun for=9s\n"), Bound{})
-	require.ErrorContains(t, err, "explore: drift needs times: a search of orders knows [pause freeze jump")
+	require.ErrorContains(t, err, "explore: drift needs times: a search of orders takes only [pause freeze jump")
 	_, err = Exhaust(ctx, problem(t, "world\nexpect exclusion=holds\nat 1s crash c1\nrun for=9s\n"), Bound{})
-	require.ErrorContains(t, err, "has at lines: a search of orders has no times")
+	require.ErrorContains(t, err, "has at lines, but a search of orders has no times")
 }
 
 // A confirmation that replication is too slow for is not waited for: time goes on

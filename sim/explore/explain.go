@@ -29,20 +29,20 @@ func (e *Explanation) Text() string {
 		text.WriteString(sentence + "\n")
 	}
 	if len(e.Broken) > 0 {
-		fmt.Fprintf(&text, "What did not come true: %s.\n", strings.Join(e.Broken, "; "))
+		fmt.Fprintf(&text, "Assumptions that did not hold: %s.\n", strings.Join(e.Broken, "; "))
 	}
 	switch {
 	case e.Order:
 		if len(e.Faults) > 0 {
 			fmt.Fprintf(&text, "The faults of its order: %s.\n", strings.Join(e.Faults, ", "))
 		}
-		text.WriteString("\nNothing was tried that could have saved it, as an order of actions fits one world only.\n")
+		text.WriteString("\nNo remedy was tried, as an order of actions fits one world only.\n")
 	case len(e.Remedies) == 0:
-		text.WriteString("\nThere is nothing to try that could have saved it.\n")
+		text.WriteString("\nNo known remedy applies to this story.\n")
 	}
 	for i, r := range e.Remedies {
 		if i == 0 {
-			text.WriteString("\nThe same story again, with\n")
+			text.WriteString("\nThe same story, run again with\n")
 		}
 		fmt.Fprintf(&text, "  %-42s %s\n", r.Name+":", r.Effect(e.Result.Check))
 	}

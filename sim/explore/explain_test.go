@@ -44,12 +44,12 @@ func TestExplanations(t *testing.T) {
 		saves         string
 		helpless      string
 	}{
-		"pause_outlives_lease": {"c1 is paused for 5.000s", "no client stands still for longer",
-			"a lease three times as long", "a lease of a third"},
-		"failover_before_replication": {"r1 is promoted to master", "replicas have what was acknowledged",
+		"pause_outlives_lease": {"c1 is paused for 5.000s", "no client pauses for longer",
+			"a lease three times as long", "a lease a third as long"},
+		"failover_before_replication": {"r1 is promoted to master", "replicas have every acknowledged write",
 			"acquisitions checked with WAIT (sync=on)", "fencing tokens (lock=fenced)"},
 		"clock_jump_breaks_redlock": {"the clock of m3 jumps forward by 10.000s", "a server's clock measures a lease",
-			"a lease three times as long", "a lease of a third"},
+			"a lease three times as long", "a lease a third as long"},
 	} {
 		s, err := sim.Find(name)
 		require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestFaultsThatSuffice(t *testing.T) {
 	story := strings.Join(e.Story, "\n")
 	require.Contains(t, story, "c1 is paused for 9.000s")
 	require.NotContains(t, story, "c2 is paused")
-	require.Equal(t, []string{"no client stands still for longer than what is left of its lease"}, e.Broken)
+	require.Equal(t, []string{"no client pauses for longer than the rest of its lease"}, e.Broken)
 
 	text := "world masters=5 clients=2 lock=redlock ttl=10s renew=off hold=5s rounds=1 delay=1ms\n" +
 		"expect exclusion=violated\nat 0s start c1\n"
@@ -116,7 +116,7 @@ func TestFaultsThatNeedEachOther(t *testing.T) {
 	require.Empty(t, e.Broken, "it needs no fault")
 }
 
-// What did not come true is what the run shows, not what a verb often does.
+// Assumptions that did not hold is what the run shows, not what a verb often does.
 func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 	const fair = "world clients=3 lock=fair profile=redisson fair-wait=5s hold=3s rounds=1 bound=10s\n" +
 		"expect progress=violated\nat 0s start c1\nat 300ms start c2\nat 600ms start c3\n"
@@ -127,11 +127,11 @@ func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 		plain + "expect progress=violated\nat 0s start c1\nat 100ms crash c1\nat 200ms start c2\nrun for=20s\n": "a " +
 			"client that takes a lock lives to give it back",
 		plain + "expect progress=violated\nat 0s start c1\nat 100ms pause c1 for=10s\nat 200ms start c2\n" +
-			"run for=20s\n": "no client stands still while it holds a lock",
+			"run for=20s\n": "no client pauses while it holds a lock",
 		"world clients=2 lock=mutex reenter=2 ttl=3s renew=off hold=500ms rounds=1 delay=1ms\nexpect exclusion=violated\n" +
 			"at 0s start c1\nat 100ms pause c1 for=5s\nat 3500ms start c2\nrun for=12s\n": outstays, // it had given back a part
 		"world clients=1 ttl=6s hold=1s think=100ms\nexpect progress=violated\nat 1500ms run m1 SET lock:1 x\n" +
-			"run for=60s seed=1\n": "nobody but the locks' clients changes what a server has of them",
+			"run for=60s seed=1\n": "only the locks' clients change what a server has of the locks",
 		plain + "expect kept=violated\nat 0s start c1\nat 100ms run m1 DEL lock:1\nrun for=9s\n": keyStays,
 	} {
 		e, err := Explain(context.Background(), problem(t, text))

@@ -103,7 +103,7 @@ func TestNoVerdict(t *testing.T) {
 	p := problem(t, questions[0].text)
 	p.Checks = []string{"gate"}
 	_, err := Search(context.Background(), p, Options{Seeds: 1})
-	require.EqualError(t, err, "explore: gate is not checked in question: it has [exclusion]")
+	require.EqualError(t, err, "explore: gate is not checked in question: its checks are [exclusion]")
 	p = problem(t, "world\nfaults pause\nrun for=1s\n")
 	_, err = Search(context.Background(), p, Options{Seeds: 1})
 	require.EqualError(t, err, "explore: question has no expect line: nothing is checked")

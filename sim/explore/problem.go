@@ -73,7 +73,7 @@ func (p *Problem) checks() ([]string, error) {
 	}
 	for _, name := range p.Checks {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("explore: %s is not checked in %s: it has %v", name, p.Scenario.Name, known)
+			return nil, fmt.Errorf("explore: %s is not checked in %s: its checks are %v", name, p.Scenario.Name, known)
 		}
 	}
 	if p.Checks != nil {

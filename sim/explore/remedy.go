@@ -23,7 +23,7 @@ type Remedy struct {
 
 // Effect says in a few words what happens to the check called name with the remedy.
 func (r *Remedy) Effect(name string) string {
-	effect := name + " is violated as well"
+	effect := name + " is still violated"
 	switch {
 	case r.Saves && r.Why != "":
 		return fmt.Sprintf("%s is not violated in %s; in this one %s", name, variants(r.Tried), r.Why)
@@ -64,7 +64,7 @@ var changes = []change{
 		}
 		return s.With("sync", "on")
 	}},
-	{"a replica for each write (min-replicas=1)", func(s *sim.Scenario) (*sim.Scenario, error) {
+	{"every write needs a replica (min-replicas=1)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		w := &s.World
 		comesBack := w.Watched > 0 || w.Cluster // who was master is a replica then; else none would be left
 		if w.Replicas == 0 || !comesBack || !w.Sync || w.MinGood > 0 {
@@ -86,7 +86,7 @@ var changes = []change{
 		return s.With("lock", "fenced")
 	}},
 	{"restarts delayed by more than a lease", delayedRestart},
-	{"a lease of a third", func(s *sim.Scenario) (*sim.Scenario, error) {
+	{"a lease a third as long", func(s *sim.Scenario) (*sim.Scenario, error) {
 		return withLease(s, (s.World.Load.TTL / 3).Round(time.Millisecond))
 	}},
 	{"a lease three times as long", func(s *sim.Scenario) (*sim.Scenario, error) {

@@ -30,29 +30,29 @@ func explained(t *testing.T, text string) (e *Explanation, effects map[string]st
 func TestRemediesAreTriedToTheEnd(t *testing.T) {
 	_, effects := explained(t, "world ttl=30s hold=60s profile=redisson lock=mutex rounds=1 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s clock m1 rate=+900%\nat 0s start c1\nat 0s start c2\nrun for=30s seed=1\n")
-	require.Contains(t, effects["a lease three times as long"], "exclusion is violated as well", "it ends after 9 s there")
+	require.Contains(t, effects["a lease three times as long"], "exclusion is still violated", "it ends after 9 s there")
 	_, effects = explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s start c1\nat 10ms clock m1 jump=+1m\nat 10s start c2\nrun for=11s seed=1\n")
-	require.Contains(t, effects["a lease of a third"], "exclusion is violated as well in a variant: at ")
+	require.Contains(t, effects["a lease a third as long"], "exclusion is still violated in a variant: at ")
 	_, effects = explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10s pause c1 for=45s\nrun for=31s seed=1\n")
 	require.Regexp(t, `^exclusion is not violated, nor in \d+ variants`, effects["a lease three times as long"])
-	require.Equal(t, "exclusion is violated as well, but the resource takes no stale write",
+	require.Equal(t, "exclusion is still violated, but the resource takes no stale write",
 		effects["fencing tokens (lock=fenced)"])
 	_, effects = explained(t, "world ttl=30s hold=60s lock=fenced rounds=1 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10s pause c1 for=45s\nrun for=31s seed=1\n")
-	require.Equal(t, "exclusion is violated as well", effects["a lease of a third"], "the tokens were there before")
+	require.Equal(t, "exclusion is still violated", effects["a lease a third as long"], "the tokens were there before")
 	_, effects = explained(t, "world clients=2 ttl=30s hold=100ms think=1s rounds=2 bound=10s delay=1ms lag=1ms pool=on\n"+
 		"expect progress=violated\nat 1s start c2\nat 1500ms partition c2 m1\nat 3s crash c2\nat 8s heal\nat 15s start c1\n"+
 		"run for=30s seed=1\n")
-	require.Regexp(t, `^progress is violated as well in a variant: at 1.0\d*s partition c2 m1$`,
+	require.Regexp(t, `^progress is still violated in a variant: at 1.0\d*s partition c2 m1$`,
 		effects["connections that are closed abortively (abort=on)"], "it meets the holder")
 }
 
 // Who needs a replica to write is no use where there is none any more behind a failover:
 // it is tried where the old master comes back as one.
 func TestWritesThatNeedAReplica(t *testing.T) {
-	const name, story = "a replica for each write (min-replicas=1)", "lock=mutex ttl=6s renew=off hold=12s rounds=1 " +
+	const name, story = "every write needs a replica (min-replicas=1)", "lock=mutex ttl=6s renew=off hold=12s rounds=1 " +
 		"replicas=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\nat 3445ms start c1\n"
 	_, effects := explained(t, "world sentinels=3 down-after=2s sync=on "+story+"at 5s start c2\nrun for=6s seed=2\n")
 	require.Regexp(t, `^exclusion is not violated in \d+ variants`, effects[name])
@@ -73,7 +73,7 @@ func TestWritesThatNeedAReplica(t *testing.T) {
 func TestSenselessRemedies(t *testing.T) {
 	_, effects := explained(t, "world ttl=30s hold=60s lock=mutex rounds=1 delay=1ms replicas=1 lag=2s\n"+
 		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 1s failover r1 outage=0s\nrun for=2s seed=1\n")
-	require.Equal(t, "exclusion is violated as well", effects["fencing tokens (lock=fenced)"])
+	require.Equal(t, "exclusion is still violated", effects["fencing tokens (lock=fenced)"])
 	require.NotContains(t, effects, "restarts delayed by more than a lease")
 	e, effects := explained(t, "world clients=1 lock=latch waiters=1 count=6 rounds=1 delay=1ms lag=1ms\n"+
 		"expect gate=violated\nat 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=100ms seed=1\n")
@@ -96,37 +96,37 @@ func TestBrokenAssumptions(t *testing.T) {
 			"a server answers before leases end"},
 		"a replica that lags": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\n" + two + "at 1s failover r1 outage=0s\nrun for=2s seed=1\n",
-			"a promoted replica has what its master has acknowledged"},
+			"a promoted replica has every write that its master acknowledged"},
 		"servers that come back with their data": {"world ttl=30s hold=60s profile=redisson lock=redlock masters=5 " +
 			"rounds=1 delay=1ms\nexpect exclusion=violated\nat 0s crash m4\n" + two +
 			"at 10s crash m1\nat 30s calm\nrun for=60s seed=1\n", "a server answers before leases end"},
 		"a client that is cut off, while there is one master": {"world ttl=3s hold=60s profile=redisson lock=mutex " +
 			"replicas=1 rounds=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 0s start c1\n" +
-			"at 500ms partition c1 m1\nat 1s start c2\nrun for=9s seed=1\n", "messages arrive, and before leases end"},
+			"at 500ms partition c1 m1\nat 1s start c2\nrun for=9s seed=1\n", "messages arrive before leases end"},
 		"a crash that is known by what it cost": {"world clients=4 per-lock=2 hold=8s rounds=1 fsync=everysec delay=1ms\n" +
 			"expect exclusion=violated\nat 1100ms start c2\nat 1200ms start c1\nat 1500ms crash m1\n" +
 			"at 2s restart m1 data=synced\nat 2500ms start c3\nrun for=5s seed=1\n",
 			"what a server has acknowledged survives its crash"},
 		"a crash by which another became master": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s sentinels=3 " +
 			"down-after=1s rounds=9 delay=1ms\nexpect exclusion=violated\nat 2s start c1\nat 2100ms crash m1\n" +
-			"at 8s start c2\nrun for=20s seed=1\n", "there is one master at a time, and it has what was acknowledged"},
+			"at 8s start c2\nrun for=20s seed=1\n", "there is one master at a time, and it has every acknowledged write"},
 		"a crash of who is back when another becomes master": {"world ttl=6s renew=off hold=12s rounds=1 replicas=1 " +
 			"sentinels=3 down-after=2s sync=on delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\n" +
 			"at 3445ms start c1\nat 5s start c2\nrun for=6s seed=2\n",
-			"there is one master at a time, and it has what was acknowledged"},
+			"there is one master at a time, and it has every acknowledged write"},
 		"and when leases have ended by then": {"world lock=fenced ttl=3s rounds=1 replicas=1 sentinels=3 down-after=2s " +
 			"sync=on delay=1ms lag=1ms\nexpect fencing=violated\nat 0s crash m1 for=3s\nat 4s start c2\n" +
 			"at 10s start c1\nrun for=11s seed=2\n",
-			"there is one master at a time, and it has what was acknowledged"},
+			"there is one master at a time, and it has every acknowledged write"},
 		"a replica that is ahead of time": {"world replicas=1 sync=on ttl=10s renew=off hold=8s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\nat 0s clock r1 jump=+20s\nat 100ms start c1\nat 2s failover r1 outage=200ms\n" +
-			"at 3s start c2\nrun for=5s seed=1\n", "a server's clock measures a lease as true time does"},
+			"at 3s start c2\nrun for=5s seed=1\n", "a server's clock measures a lease correctly"},
 		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
 			"at 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n",
 			"a client that takes a lock lives to give it back"},
 		"a replica that is asked": {"world ttl=30s hold=60s profile=redisson lock=mutex replicas=1 lag=2s guards=1 " +
 			"rounds=1 delay=1ms\nexpect guard=violated\n" + two + "run for=2s seed=1\n",
-			"who asks a replica hears what its master knows"},
+			"a replica answers with what its master knows"},
 	} {
 		e, _ := explained(t, test.text)
 		require.Equal(t, []string{test.broken}, e.Broken, name)
@@ -160,15 +160,15 @@ func TestSentences(t *testing.T) {
 			[]string{"c1 holds", "c2 holds", "although the only one was taken"}, "\ufffd"},
 		"readers pass a writer over": {"world clients=3 ttl=30s hold=60s lock=rw readers=2 rounds=1 bound=90s delay=1ms\n" +
 			"expect progress=violated\nat 0s start c2\nat 0s start c3\nat 1m start c1\nrun for=91s seed=1\n",
-			[]string{"c3 asks", "c2 holds", "c1 holds", "latest answer to c3", "with c2 and c1, twice in all"}, ""},
+			[]string{"c3 asks", "c2 holds", "c1 holds", "latest answer to c3", "held by c2 and c1, twice in all"}, ""},
 		"a lock that is taken for nobody": {"world clients=3 ttl=30s hold=2s rounds=1 bound=10s pool=on\n" +
 			"expect progress=violated\nat 0s start c1\nat 3s delay c2 m1 next=1 by=13s what=request\nat 3100ms start c2\n" +
 			"at 17s start c3\nrun for=60s seed=1\n",
 			[]string{"m1 executes mutex-acquire(lock:1; 30000, c2:1) = nil", "c3 asks",
-				"While c3 waits nobody holds lock:1, which m1 has as taken by c2 at first, and then as free."}, ""},
+				"While c3 waits, nobody holds lock:1; m1 has it as taken by c2 at first, and then as free."}, ""},
 		"nothing to wait for": {"world clients=1 lock=semaphore rounds=1 delay=1ms bound=1m\nexpect liveness=violated\n" +
 			"at 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=2m seed=1\n",
-			[]string{"restarts without its data", "c1 asks", "the latest answer to c1", "While c1 waits nobody has lock:1",
+			[]string{"restarts without its data", "c1 asks", "the latest answer to c1", "While c1 waits, nobody has lock:1",
 				"c1 waited 2m0s, more than 1m0s; without a calm the whole run counts"}, ""},
 	} {
 		e, _ := explained(t, test.text)
@@ -229,12 +229,12 @@ func TestTwoMastersAreTold(t *testing.T) {
 	s, err := sim.Find("split_brain_renews_on_both_sides")
 	require.NoError(t, err)
 	e, _ := explained(t, s.Text())
-	require.Equal(t, []string{"messages arrive, and before leases end", oneMaster}, e.Broken)
+	require.Equal(t, []string{"messages arrive before leases end", oneMaster}, e.Broken)
 	require.Contains(t, strings.Join(e.Story, "\n"), "r1 is promoted to master")
 	e, _ = explained(t, "world replicas=1 sentinels=3 down-after=5s ttl=60s hold=60s rounds=3 delay=1ms lag=1ms\n"+
 		"expect exclusion=violated\nat 0s hold r1\nat 100ms start c1\nat 1s partition m1,c1 r1,s1,s2,s3,c2\n"+
 		"at 15s start c2\nrun for=30s seed=1\n")
-	require.Equal(t, []string{upToDate, "messages arrive, and before leases end"}, e.Broken, "that says it")
+	require.Equal(t, []string{upToDate, "messages arrive before leases end"}, e.Broken, "that says it")
 }
 
 // A fault that comes later takes those behind it with it; none comes before another.
@@ -261,16 +261,16 @@ func TestAssumptions(t *testing.T) {
 		"restart m1 lose=1s": remembered, "restart m1 data=synced": remembered, "restart m1 data=keep": soonBack,
 		"crash m1 for=1s data=lose": remembered, "crash m1 for=1s": soonBack, "pause m1 for=1s": soonBack,
 		"slow m1 for=1s": soonBack, "promote r1": oneMaster, "hold r1": upToDate,
-		"pause c1 for=1s":             "no client stands still",
-		"stall c1 for=1s":             "no client stands still",
+		"pause c1 for=1s":             "no client pauses",
+		"stall c1 for=1s":             "no client pauses",
 		"clock c1 jump=+1s":           "clients' clocks agree with the servers'",
-		"clock m1 jump=+1s":           "a server's clock measures a lease as true time does",
+		"clock m1 jump=+1s":           "a server's clock measures a lease correctly",
 		"crash c1":                    "no client crashes",
 		"run m1 SET lock:1 x":         "nobody gives a server commands by hand",
-		"evict m1 key=1":              "nothing takes a lock's key away before its time",
+		"evict m1 key=1":              "nothing removes a lock's key before its time",
 		"duplicate c1 m1 next=1":      "a request is executed once",
-		"partition c1 m1":             "messages arrive, and before leases end",
-		"delay c1 m1 next=1 by=100ms": "messages arrive, and before leases end",
+		"partition c1 m1":             "messages arrive before leases end",
+		"delay c1 m1 next=1 by=100ms": "messages arrive before leases end",
 	} {
 		s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s "+line+"\nrun for=9s\n").Scenario
 		require.Equal(t, want, new(explainer).assumption(s.Steps[0]), line)

@@ -47,7 +47,7 @@ func TestSample(t *testing.T) {
 func TestSamplesThatCannotBe(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err := Sample(ctx, problem(t, "world\nexpect exclusion=holds\nfaults drift\nrun for=9s\n"), Sampling{Schedules: 1})
-	require.ErrorContains(t, err, "explore: drift needs times: a search of orders knows [pause freeze jump")
+	require.ErrorContains(t, err, "explore: drift needs times: a search of orders takes only [pause freeze jump")
 	p := problem(t, "world clients=2 rounds=1\nexpect exclusion=holds\nfaults pause\nrun for=9s\n")
 	_, err = Sample(ctx, p, Sampling{Faults: 10, Schedules: 1})
 	require.EqualError(t, err, "explore: a bound of 10 faults: expected 0 to 9")

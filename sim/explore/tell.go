@@ -241,12 +241,12 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 				t.pick(freed, decisive)
 				then = " at first, and then as free"
 			}
-			return []string{fmt.Sprintf("While %s waits nobody holds %s, which %s has as taken by %s%s.", who, asked.Key,
+			return []string{fmt.Sprintf("While %s waits, nobody holds %s; %s has it as taken by %s%s.", who, asked.Key,
 				t.names[by.Actor], t.names[by.Peer], then)}
 		}
-		return []string{fmt.Sprintf("While %s waits nobody has %s.", who, asked.Key)}
+		return []string{fmt.Sprintf("While %s waits, nobody has %s.", who, asked.Key)}
 	}
-	return []string{fmt.Sprintf("While %s waits %s has been with %s, %s in all.", who, asked.Key, listed(names),
+	return []string{fmt.Sprintf("While %s waits, %s is held by %s, %s in all.", who, asked.Key, listed(names),
 		times(len(had)))}
 }
 

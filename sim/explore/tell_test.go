@@ -110,20 +110,20 @@ func TestMeanwhile(t *testing.T) {
 		by(c2, trace.Acquire), executes(m1, c2, "", ""), other, executes(m1, c3, "", ""), by(c1, trace.Release),
 		by(c3, trace.Hold), by(c3, trace.Release), executes(m1, c2, "", ""), by(c2, trace.Hold), by(c1, trace.Hold),
 		executes(m1, c2, "", ""))
-	require.Equal(t, []string{"While c2 waits lock:1 has been with c1 and c3, twice in all."}, x.meanwhile(x.event(4)))
+	require.Equal(t, []string{"While c2 waits, lock:1 is held by c1 and c3, twice in all."}, x.meanwhile(x.event(4)))
 	require.Equal(t, map[uint64]string{11: ", the latest answer to c2"}, x.more)
 	require.Equal(t, map[uint64]int{3: spare, 9: spare, 11: helpful}, x.picked)
 
 	x = tellerOf("mutex", "progress", []uint64{2}, by(c1, trace.CountDown), by(c2, trace.Acquire))
-	require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(2)))
+	require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(2)))
 	x = tellerOf("mutex", "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire))
-	require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1."}, x.meanwhile(x.event(2)))
+	require.Equal(t, []string{"While c2 waits, nobody holds lock:1; m1 has it as taken by c1."}, x.meanwhile(x.event(2)))
 	for _, free := range []trace.Event{expires(m1, "lock:1"), executes(m1, c1, "lock:1", "none")} {
 		taken, asks := executes(m1, c1, "lock:1", "string{c1}"), by(c2, trace.Acquire)
 		x = tellerOf("mutex", "progress", []uint64{3}, taken, free, asks)
-		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(3)))
+		require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(3)))
 		x = tellerOf("mutex", "progress", []uint64{2}, taken, asks, free)
-		require.Equal(t, []string{"While c2 waits nobody holds lock:1, which m1 has as taken by c1 at first, " +
+		require.Equal(t, []string{"While c2 waits, nobody holds lock:1; m1 has it as taken by c1 at first, " +
 			"and then as free."}, x.meanwhile(x.event(2)))
 		require.Equal(t, map[uint64]int{1: decisive, 3: decisive}, x.picked)
 		x = tellerOf("mutex", "progress", []uint64{2}, taken, asks, by(c2, trace.Hold), free)
@@ -131,7 +131,7 @@ func TestMeanwhile(t *testing.T) {
 	}
 	for _, kind := range []string{"semaphore", "permits", sim.OwnKind} {
 		x = tellerOf(kind, "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{0}"), by(c2, trace.Acquire))
-		require.Equal(t, []string{"While c2 waits nobody has lock:1."}, x.meanwhile(x.event(2)), "its key stays")
+		require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(2)), "its key stays")
 	}
 
 	x = tellerOf("latch", "progress", []uint64{3}, by(c1, trace.CountDown), otherDown, by(c2, trace.Acquire), otherDown,
@@ -220,18 +220,18 @@ func TestStill(t *testing.T) {
 		"longer than its lease": {[]trace.Event{by(c1, trace.Hold), by(c2, trace.Acquire)}, 5 * time.Second, false,
 			3 * time.Second, outstays},
 		"not as long": {[]trace.Event{by(c1, trace.Hold), by(c2, trace.Acquire)}, 5 * time.Second, false,
-			3*time.Second - 1, "no client stands still while it holds a lock"},
+			3*time.Second - 1, "no client pauses while it holds a lock"},
 		"not as long as one that is renewed": {[]trace.Event{by(c1, trace.Hold)}, time.Second, true,
-			time.Minute - 1, "no client stands still while it holds a lock"},
+			time.Minute - 1, "no client pauses while it holds a lock"},
 		"as long as one that is renewed": {[]trace.Event{by(c1, trace.Hold)}, 0, true, time.Minute, outstays},
 		"not as long as one that nobody tells": {[]trace.Event{by(c1, trace.Hold)}, 0, false, time.Minute - 1,
-			"no client stands still while it holds a lock"},
+			"no client pauses while it holds a lock"},
 		"while it asks": {[]trace.Event{by(c1, trace.Acquire)}, 0, false, time.Hour,
-			"no client stands still"},
+			"no client pauses"},
 		"and has it already, without knowing it": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute,
 			outstays},
 		"not as long as that is there": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute - 1,
-			"no client stands still"},
+			"no client pauses"},
 	} {
 		pause := of(trace.Pause, c1)
 		pause.A = int64(test.pause)

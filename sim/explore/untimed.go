@@ -24,14 +24,14 @@ func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err er
 		return w, err
 	}
 	if len(p.Scenario.Steps) > 0 {
-		return w, fmt.Errorf("explore: %s has at lines: a search of orders has no times", p.Scenario.Name)
+		return w, fmt.Errorf("explore: %s has at lines, but a search of orders has no times", p.Scenario.Name)
 	}
 	if faults < 0 || faults > 9 {
 		return w, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", faults)
 	}
 	for _, k := range p.Scenario.Faults.Kinds {
 		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
-			return w, fmt.Errorf("explore: %s needs times: a search of orders knows %v", k.Kind, sim.UntimedFaults())
+			return w, fmt.Errorf("explore: %s needs times: a search of orders takes only %v", k.Kind, sim.UntimedFaults())
 		}
 		w.kinds = append(w.kinds, k.Kind)
 	}

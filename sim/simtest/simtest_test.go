@@ -98,7 +98,7 @@ func TestNaiveLock(t *testing.T) {
 
 	require.Contains(t, said, "by 2.000s: \"c1/1\" (#", "why says what came late")
 	require.Contains(t, said, " executes DEL lock:1 = 1, asked by c")
-	require.Contains(t, said, "\nWhat did not come true: messages arrive, and before leases end.\n")
+	require.Contains(t, said, "\nAssumptions that did not hold: messages arrive before leases end.\n")
 	require.Contains(t, said, "\n  a lease three times as long:               exclusion is not violated, nor in ")
 	page := regexp.MustCompile(`\npage: (\S+\.html)\n`).FindStringSubmatch(said)
 	require.Len(t, page, 2)
@@ -112,7 +112,7 @@ func TestNaiveLock(t *testing.T) {
 	again := failing(t, simtest.Test{Scenario: late, Own: naive(false)})
 	require.Contains(t, again, "simtest: exclusion is violated: c")
 	require.NotContains(t, again, "not the run that was recorded")
-	require.Contains(t, again, "\nWhat did not come true: messages arrive, and before leases end.\n")
+	require.Contains(t, again, "\nAssumptions that did not hold: messages arrive before leases end.\n")
 	simtest.Run(t, simtest.Test{Scenario: late, Own: naive(true)}) // the same story harms it not
 }
 
