@@ -51,7 +51,7 @@ function showScript(parent, run) {
       put(call, 'span', visible(shorter(reply)), 'reply code');
     }
   });
-  if (run.steps.length > mostSteps) put(parent, 'p', `and ${run.steps.length - mostSteps} steps more`, 'reply');
+  if (run.steps.length > mostSteps) put(parent, 'p', `and ${run.steps.length - mostSteps} more steps`, 'reply');
   if (run.reply !== undefined) put(parent, 'p', 'The script replies ' + visible(shorter(run.reply)));
   showWhole(parent, run);
 }

@@ -63,7 +63,7 @@ const holdersAt = (k) => new Set(beliefs.filter((b) => b.lock === view.lock && b
 function announce(before) {
   const was = [...holdersAt(before)].join(' and '), is = [...holdersAt(view.cursor)].join(' and ');
   const text = sentence(events[view.cursor]).slice(0, 200);
-  element('announce').textContent = was === is ? text : `${text}. ${is ? is + ' believe to hold' : 'Nobody believes to hold'}.`;
+  element('announce').textContent = was === is ? text : `${text}. ${is ? 'Holders, as they believe: ' + is : 'Nobody believes that it holds the lock'}.`;
 }
 
 function stepStory(by) {
@@ -206,10 +206,10 @@ function notes() {
     list.push(`This run has ${total} events: the diagram shows at most ${mostEvents} of them at once, around the cursor, `
       + `and the list ${windowSize}.`);
   }
-  if (view.thinned > 1) list.push(`Of the messages in view one in ${view.thinned} is drawn, and all that met with something; zoom in to see every one.`);
+  if (view.thinned > 1) list.push(`Of the messages in view one in ${view.thinned} is drawn, besides all that were lost, late or sent twice; zoom in to see every one.`);
   if (!view.gossip) list.push(`${gossip} messages between servers are not drawn.`);
   const hidden = actors.length - view.lanes.length;
-  if (hidden > 0) list.push(`${hidden} lanes are not shown; name those that you want.`);
+  if (hidden > 0) list.push(`${hidden} lanes are not shown; name those that you want in the field Lanes.`);
   const text = list.join(' ');
   if (element('notice').textContent === text) return;
   element('notice').textContent = text;

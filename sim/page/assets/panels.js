@@ -52,7 +52,7 @@ function showKeys(k) {
     const body = put(table, 'tbody');
     for (const one of choose(there)) row(body, node, one, k);
     const more = there.length - mostKeys;
-    if (more > 0) put(put(body, 'tr'), 'td', `and ${more} keys more`, 'reply').colSpan = 2;
+    if (more > 0) put(put(body, 'tr'), 'td', `and ${more} more keys`, 'reply').colSpan = 2;
   }
   if (box.children.length === 0) put(box, 'p', 'No server has a key yet.', 'reply');
 }
