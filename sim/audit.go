@@ -34,7 +34,7 @@ var (
 
 func checkAudit(w *Spec, s Step) error {
 	if w.Load.Kind == OwnKind {
-		return errors.New("nobody knows what servers count of a lock that a test brings")
+		return errors.New("lock=own: how servers count a lock that a test brings is unknown")
 	}
 	return checkNothing(w, s)
 }

@@ -118,7 +118,7 @@ func (w *Spec) known(name string, kinds int) error {
 		}
 		n, err := strconv.Atoi(name[1:])
 		if err != nil || n < 1 || n > k.count {
-			return fmt.Errorf("unknown %s %q: there are %d", k.word, name, k.count)
+			return fmt.Errorf("unknown %s %q: the world has %d", k.word, name, k.count)
 		}
 		if kinds&k.kind == 0 {
 			return fmt.Errorf("%s is a %s: expected a %s", name, k.word, strings.Join(expected, " or a "))
@@ -237,7 +237,7 @@ func checkPromote(w *Spec, s Step) error {
 	return checkReplica(w, s)
 }
 
-var errGoverned = errors.New("the servers of this world fail over by themselves: crash a master")
+var errGoverned = errors.New("the servers of this world fail over by themselves: crash a master instead")
 
 // applyPromote makes a replica master. In a cluster it is told to take over, whatever the
 // others say.

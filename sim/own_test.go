@@ -87,5 +87,5 @@ func TestFencingOfTokensThatDoNotGrow(t *testing.T) {
 func TestAuditOfAnOwnLock(t *testing.T) {
 	_, err := ParseScenario("x.scenario", "world lock=own\nexpect leak=holds\nat 1s audit\nrun for=9s\n")
 	require.EqualError(t, err,
-		"x.scenario:3: nobody knows what servers count of a lock that a test brings (usage: at TIME audit)")
+		"x.scenario:3: lock=own: how servers count a lock that a test brings is unknown (usage: at TIME audit)")
 }

@@ -295,7 +295,7 @@ func TestRedissonFairQueue(t *testing.T) {
 func TestRedissonRefuses(t *testing.T) {
 	for world, want := range map[string]string{
 		"lock=latch":         "no model of Redisson's latch",
-		"cancel=1s":          "knows no cancel",
+		"cancel=1s":          "expected no cancel=",
 		"compat316=1":        "no compat316",
 		"delay=0s":           "asks without a pause",
 		"profile=lockclient": "profile is given twice",

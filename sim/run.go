@@ -104,7 +104,7 @@ func (s *Scenario) CheckClients(clients int) error {
 	c := s.with(Options{Clients: clients})
 	for _, step := range c.Steps {
 		if v, err := findVerb(step.Verb); err != nil || v.check(&c.World, step) != nil {
-			return fmt.Errorf("with %d clients, line %d of %s has no meaning", clients, step.Line, s.Name)
+			return fmt.Errorf("with clients=%d, line %d of %s makes no sense", clients, step.Line, s.Name)
 		}
 	}
 	return nil

@@ -229,11 +229,11 @@ func (w *Spec) sensible() error {
 	case w.Cluster && w.Watched > 0:
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
 	case w.Cluster && !w.clustered():
-		return fmt.Errorf("cluster: a lock=%s is not one of a cluster", w.Load.Kind)
+		return fmt.Errorf("lock=%s cannot run in a cluster: expected no cluster=", w.Load.Kind)
 	case w.Watched > 0 && w.Load.Redisson:
 		return fmt.Errorf("profile=redisson: expected no sentinels")
 	case (w.Watched > 0 || w.Cluster) && w.Load.Guards > 0:
-		return fmt.Errorf("sentinels and clusters: expected no guards")
+		return fmt.Errorf("guards= does not go with sentinels= or cluster=")
 	case w.Quorum > w.Watched:
 		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
 	case !many && w.Masters > 1 && !w.Cluster && w.Load.Kind != OwnKind:
@@ -242,7 +242,7 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("there is no model of Redisson's %s: expected lock=%s", w.Load.Kind,
 			strings.Join(redissonKinds, ", "))
 	case w.Load.Redisson && (w.Load.Cancel > 0 || w.Load.Compat > 0):
-		return fmt.Errorf("profile=redisson knows no cancel and no compat316")
+		return fmt.Errorf("profile=redisson: expected no cancel= and no compat316=")
 	case w.Load.Redisson && w.Delay.Lo < time.Microsecond:
 		return fmt.Errorf("profile=redisson asks without a pause: expected a delay of 1µs or more")
 	case w.Load.Wait > 0 && w.Load.Once:
@@ -254,7 +254,7 @@ func (w *Spec) sensible() error {
 	case w.Load.Lease.Lo < w.Load.Lease.Hi && w.Load.Kind == OwnKind:
 		return fmt.Errorf("ttl: a lock=own has one lease: expected no range")
 	case w.Load.Lease.Lo < w.Load.Lease.Hi && w.Load.Renew:
-		return fmt.Errorf("ttl: only a fixed lease is drawn: expected renew=off, or no range")
+		return fmt.Errorf("ttl: only a fixed lease can be a range: expected renew=off, or no range")
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:
 		return fmt.Errorf("expected a delay and lag of at most 1h")
 	case w.Delay.Hi+w.Load.Hold.Hi+w.Load.Think.Hi < time.Microsecond:
@@ -311,7 +311,7 @@ func (p *parser) run(words []string) error {
 		}
 	}
 	if p.s.For <= 0 {
-		return fmt.Errorf("run needs for=DURATION")
+		return fmt.Errorf("run needs for=DURATION, above 0s")
 	}
 	return nil
 }

@@ -48,12 +48,12 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s explode m1\nrun for=1s\n":             "x.scenario:2: unknown verb \"explode\": expected start, pause,",
 		"world replicas=2 sentinels=3 quorum=5\n":           "x.scenario:1: quorum=5: there are 3 sentinels",
 		"world replicas=1 sentinels=1\nat 1s promote r1\nrun for=2s\n": "x.scenario:2: the servers of this world fail " +
-			"over by themselves: crash a master (usage: at TIME promote REPLICA)",
+			"over by themselves: crash a master instead (usage: at TIME promote REPLICA)",
 		"world replicas=1 sentinels=1\nat 1s failover r1 outage=1s\nrun for=2s\n": "x.scenario:2: the servers of this " +
-			"world fail over by themselves: crash a master",
+			"world fail over by themselves: crash a master instead",
 		tiny + "at 1s partition\nrun for=1s\n": "x.scenario:2: expected 2 arguments, got 0 " +
 			"(usage: at TIME partition A,B,… C,D,… [way=both|one] [for=DURATION])",
-		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": there are 2",
+		tiny + "at 1s start c3\nrun for=1s\n":               "x.scenario:2: unknown client \"c3\": the world has 2",
 		tiny + "at 1s start m1\nrun for=1s\n":               "x.scenario:2: m1 is a master: expected a client",
 		tiny + "at 1s crash x1\nrun for=1s\n":               "x.scenario:2: unknown actor \"x1\"",
 		tiny + "at 1s pause c1\nrun for=1s\n":               "x.scenario:2: for=: expected a duration",
@@ -101,7 +101,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world fence=on\n":                          "x.scenario:1: fence=on does nothing here: expected lock=fenced",
 		"world lock=semaphore guards=1\n":           "x.scenario:1: guards=1 does nothing here: expected lock=mutex or",
 		"world lock=latch reenter=1\n":              "x.scenario:1: reenter=1 does nothing here: expected a lock that",
-		"world ttl=1s..3s\n":                        "x.scenario:1: ttl: only a fixed lease is drawn: expected renew=off",
+		"world ttl=1s..3s\n":                        "x.scenario:1: ttl: only a fixed lease can be a range: expected",
 		"world lock=own renew=off ttl=1s..3s\n":     "x.scenario:1: ttl: a lock=own has one lease: expected no range",
 		"world lock=own compat316=1\n":              "x.scenario:1: compat316=1 does nothing here: expected a lock of",
 		"world lock=own once=on\n":                  "x.scenario:1: once=on does nothing here: expected a lock of which",

@@ -81,10 +81,10 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 		return nil, err
 	}
 	if s.World.Cluster || s.World.Watched > 0 {
-		return nil, errors.New("a world without time knows no cluster and no Sentinels: they act by their clocks")
+		return nil, errors.New("an untimed run can have no cluster and no Sentinels: they act by their clocks")
 	}
 	if s.World.Pool {
-		return nil, errors.New("a world without time knows no pool=on: messages of a connection are first in first out")
+		return nil, errors.New("an untimed run can have no pool=on: messages of a connection are first in first out")
 	}
 	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
 	u.heed(s)
