@@ -33,8 +33,8 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, no := range []struct{ flag, strategy, reason string }{
-		{"need", f.strategy, "a hunt of orders ends with the first that violates"},
-		{"hits", f.strategy, "a hunt of orders ends with the first that violates"},
+		{"need", f.strategy, "a hunt of orders ends with the first violation"},
+		{"hits", f.strategy, "a hunt of orders ends with the first violation"},
 		{"seeds", exhaustive, "every order is run"},
 		{"root", exhaustive, "every order is run"},
 		{"workers", exhaustive, "orders are run one after the other"},
@@ -107,12 +107,12 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s (and %d at random), %s in %.1f s, ", f.within(s),
 		several(done.Schedules, "schedule"), done.Walks, several(done.States, "state"), time.Since(started).Seconds())
-	verdict := "which are all: none violates"
+	verdict := "and these are all: none violates"
 	switch {
 	case done.Hit != nil:
 		verdict = done.Result.Check + " violated"
 	case stopped:
-		verdict = "none of them violates, but they are not all: unknown"
+		verdict = "none of them violates, but these are not all: unknown"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
@@ -151,7 +151,7 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
 		several(done.Schedules, "schedule"), several(done.Deepest, "action"), time.Since(started).Seconds())
-	verdict := "none of them violates, but they are not all"
+	verdict := "none of them violates, but these are not all"
 	switch {
 	case done.Hit != nil:
 		verdict = fmt.Sprintf("%s violated by that of seed %d", done.Result.Check, done.Seed)

@@ -107,7 +107,7 @@ func heat(w http.ResponseWriter, _ *http.Request) error {
 		return address(s.Name, s.Seed, nil)
 	})
 	h.Home = "/"
-	h.About = []string{"What the simulator found when it searched every cell last: a row is a kind of trouble, " +
+	h.About = []string{"What the latest search of every cell found: a row is a kind of trouble, " +
 		"a column a kind of lock."}
 	return h.Write(w)
 }

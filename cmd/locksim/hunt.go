@@ -39,19 +39,19 @@ func newHunt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hunt NAME|FILE",
 		Short: "Look for a run that breaks a promise, and make its story short",
-		Long: `Run a scenario with many seeds, from each of which the faults of its "faults"
-line are drawn, until a check that it names is violated. Each violation is told
-with the kinds of fault that it needs, and the shortest story is written as a
-scenario file: plain "at" lines, which "locksim replay FILE" runs again.
+		Long: `Run a scenario with many seeds until a check that it names is violated. The faults
+of its "faults" line are drawn from each seed. Each violation is reported with the
+kinds of fault that it needs, and the shortest story is written as a scenario file:
+plain "at" lines, which "locksim replay FILE" runs again.
 
-Without a faults line, and without --faults, every kind of fault is drawn. All
+Without a faults line and without --faults, every kind of fault is drawn. All
 cores are used; what is found depends on the seeds alone. Ctrl-C ends the hunt
 with what it has found and the command that resumes it.
 
-With --strategy exhaustive or pct nothing has a time, and it is orders of what
-can happen that are run, with faults of the "faults" line or --faults only. The
-first that violates is written as it is, as a file of "order" lines: it is not
-made shorter. Such a hunt is not resumed, and takes no --need and no --hits.`,
+With --strategy exhaustive or pct nothing has a time: the hunt runs orders of what
+can happen, with faults of the "faults" line or --faults only. The first order that
+violates a check is written as it is, as a file of "order" lines; it is not made
+shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.`,
 		Example: `  locksim hunt contention --seeds 10000 --faults pause
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,
@@ -81,7 +81,7 @@ made shorter. Such a hunt is not resumed, and takes no --need and no --hits.`,
 	flags.IntVar(&f.hits, "hits", 3, "how many violations to look for; the shortest story is told")
 	flags.IntVar(&f.workers, "workers", 0, "how many runs at a time (default: one for each core)")
 	flags.StringVar(&f.out, "out", ".", "folder for the files that are written")
-	flags.StringVar(&f.resume, "resume", "", "go on with the hunt that this file tells of; takes --workers only")
+	flags.StringVar(&f.resume, "resume", "", "go on with the hunt in this file; takes no other flag but --workers")
 	completeWith(cmd, "strategy", append(slices.Clone(sim.Strategies), exhaustive, pct))
 	completeWith(cmd, "faults", append(sim.FaultKinds(), "all"))
 	completeWith(cmd, "need", sim.FaultKinds())
@@ -94,7 +94,7 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	h := &hunt{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), folder: f.out, workers: f.workers}
 	if f.resume != "" {
 		if other := changedFlag(cmd, "resume", "workers"); other != "" {
-			return nil, fmt.Errorf("--%s: a hunt is resumed as it was begun: expected --resume, and --workers at most", other)
+			return nil, fmt.Errorf("--%s: a hunt is resumed as it was begun: expected no flag but --resume and --workers", other)
 		}
 		return h, h.load(cmd.Context(), f.resume, args)
 	}
@@ -103,7 +103,7 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	}
 	for _, name := range []string{"bound", "schedules"} {
 		if cmd.Flags().Changed(name) {
-			return nil, fmt.Errorf("--%s: a hunt by seeds has none: expected --strategy %s as well", name, exhaustive)
+			return nil, fmt.Errorf("--%s: only a hunt of orders takes it: expected --strategy %s as well", name, exhaustive)
 		}
 	}
 	s, err := load(cmd.Context(), args[0])

@@ -158,10 +158,10 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 		return fmt.Errorf("%s is not a stored hunt: %w", file, err)
 	}
 	if h.state.Build != buildName() {
-		return fmt.Errorf("%s: another build of locksim made it: expected a new hunt, as seeds may go another way now", file)
+		return fmt.Errorf("%s: another build of locksim made it: begin a new hunt, as seeds may lead elsewhere now", file)
 	}
 	if h.state.Told {
-		return fmt.Errorf("%s: the hunt was at its end", file)
+		return fmt.Errorf("%s: the hunt had ended: there is nothing to resume", file)
 	}
 	h.from, h.folder, h.resumed = file, filepath.Dir(file), true
 	if err := h.ready(); err != nil {
@@ -182,7 +182,8 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 				return nil, err
 			}
 			if hit == nil {
-				return nil, fmt.Errorf("seed %d violates nothing, though %s says so: it is of another build", seed, h.file())
+				return nil, fmt.Errorf("seed %d violates nothing, though %s says that it does: another build made that file",
+					seed, h.file())
 			}
 			hits = append(hits, *hit)
 		}

@@ -160,7 +160,7 @@ func TestBadInput(t *testing.T) {
 		"run takes one scenario":                       {"run"},
 		"there is no scenario \"nothing\"":             {"run", "nothing"},
 		"\"contentoin\": did you mean \"contention\"?": {"run", "contentoin"},
-		"there is no scenario \"\"; \"locksim list\"":  {"run", ""},
+		"there is no scenario \"\" (\"locksim list\"":  {"run", ""},
 		"no such file":                                 {"run", "./nothing.scenario"},
 		bad + ":3: unknown verb \"explode\"":           {"run", bad},
 		"unknown flag: --sed":                          {"run", "contention", "--sed", "1"},
@@ -171,7 +171,7 @@ func TestBadInput(t *testing.T) {
 		"--lua maybe: expected true or false":          {"run", "contention", "--lua=maybe"},
 		"--rows x: expected whole numbers with comm":   {"matrix", "--rows", "x"},
 		"--trace \"xml\": expected none, text":         {"run", "contention", "--trace", "xml"},
-		"with 1 clients, line 5 of clock_jump_break":   {"run", "clock_jump_breaks_redlock", "--clients", "1"},
+		"with clients=1, line 5 of clock_jump_break":   {"run", "clock_jump_breaks_redlock", "--clients", "1"},
 	} {
 		code, out, errs := locksim(args...)
 		require.Equal(t, exitUsage, code, args)

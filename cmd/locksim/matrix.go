@@ -35,15 +35,15 @@ func newMatrix() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix",
 		Short: "Say which lock keeps which promise under which fault",
-		Long: `Search every cell of the matrix: each row is a scenario of faults, each column a
-kind of lock, as Redisson's client behaves and as lockclient does. A violation
-is shown by the command that replays it. A cell holds if nothing was found, and
-the same search found what breaks the cell that must break.
+		Long: `Search every cell of the matrix. Each row is a scenario of faults; each column is a
+kind of lock, as Redisson's client takes it and as lockclient does. A violation is
+shown with the command that replays it. A cell holds if nothing was found in it,
+and the same search found what breaks the cell that must break.
 
-Exit codes: 1 if what is expected to hold is violated, or a violation is not the
-same when it is run again; else 0. It is 0 also for cells that are unknown, for
-those in which nothing was found though it was expected, and for disagreements
-that the row's file lists with their reason.`,
+Exit codes: 1 if something that is expected to hold is violated, or if a violation
+is not the same when it is run again; else 0. Cells that are unknown, cells in which
+an expected violation was not found, and disagreements that the row's file lists
+with a reason do not count.`,
 		Example: `  locksim matrix --seeds 200
   locksim matrix --rows 2,12 --format markdown
   locksim matrix --seeds 20000 --store long.jsonl --format json
@@ -53,16 +53,16 @@ that the row's file lists with their reason.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().IntVar(&f.seeds, "seeds", 200, "seeds for each claim of a cell")
-	cmd.Flags().IntVar(&f.find, "find", 0, "seeds for each claim that something breaks (default as --seeds)")
+	cmd.Flags().IntVar(&f.find, "find", 0, "seeds for each claim that something breaks (default: as many as --seeds)")
 	cmd.Flags().Uint64Var(&f.root, "root", 1, "root of the seeds")
-	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default all)")
-	cmd.Flags().StringSliceVar(&f.cells, "cells", nil, "names of the cells (default all of the rows)")
+	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default: all)")
+	cmd.Flags().StringSliceVar(&f.cells, "cells", nil, "names of the cells (default: all cells of the rows)")
 	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
-	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible; json has it")
+	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible, and show it with --format json")
 	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
-	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps what is done, for a run with the same flags to go on")
+	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps the results, for a run with the same flags to go on")
 	cmd.Flags().BoolVar(&f.orders, "orders", false,
-		"run every order of two clients and one fault as well, where what must hold has so small a world")
+		"also run every order of two clients and one fault, where what must hold has so small a world")
 	completeWith(cmd, "format", []string{"table", "json", "markdown", "html"})
 	completeWith(cmd, "cells", cellNames())
 	return cmd

@@ -99,13 +99,13 @@ func TestMatrixIsStored(t *testing.T) {
 	stored, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for want, text := range map[string]string{
-		"another build of locksim":  regexp.MustCompile(`"build":"[^"]*"`).ReplaceAllString(string(stored), `"build":"0"`),
-		"line 2: invalid character": strings.Replace(string(stored), "\n{", "\n", 1),
-		"line 1: expected at most":  strings.Repeat(" ", mostLine+1),
-		"this is no store":          "world\n",
-		"line 1: this is no store":  string(stored[bytes.IndexByte(stored, '\n')+1:]),
-		`line 2: unknown verdict:`:  strings.Replace(string(stored), `"verdict":"violated"`, `"verdict":"broken"`, 1),
-		`line 2: there is no cell`:  strings.Replace(string(stored), `"lock":"mutex"`, `"lock":"spoon"`, 1),
+		"another build of locksim":    regexp.MustCompile(`"build":"[^"]*"`).ReplaceAllString(string(stored), `"build":"0"`),
+		"line 2: invalid character":   strings.Replace(string(stored), "\n{", "\n", 1),
+		"line 1: expected at most":    strings.Repeat(" ", mostLine+1),
+		"this is not a store":         "world\n",
+		"line 1: this is not a store": string(stored[bytes.IndexByte(stored, '\n')+1:]),
+		`line 2: unknown verdict:`:    strings.Replace(string(stored), `"verdict":"violated"`, `"verdict":"broken"`, 1),
+		`line 2: there is no cell`:    strings.Replace(string(stored), `"lock":"mutex"`, `"lock":"spoon"`, 1),
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
 		code, _, stderr := locksim("matrix", "--seeds", "40", "--shrink", "--rows", "2", "--store", file)

@@ -121,14 +121,14 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 	if n == 1 {
 		var was storeHead
 		if err := json.Unmarshal(line, &was); err != nil {
-			return fmt.Errorf("this is no store of a matrix: %w", err)
+			return fmt.Errorf("this is not a store of a matrix: %w", err)
 		}
 		if was.Seeds == 0 {
-			return errors.New("this is no store of a matrix: expected what it was made with")
+			return errors.New("this is not a store of a matrix: the first line should say how it was made")
 		}
 		if same := was; was != head {
 			if same.Build = head.Build; same == head {
-				return fmt.Errorf("another build of locksim made it: expected another file, as seeds may go another way now")
+				return fmt.Errorf("another build of locksim made it: expected another file, as seeds may lead elsewhere now")
 			}
 			return fmt.Errorf("it was made with --root %d --seeds %d --find %d --shrink=%t --orders=%t: "+
 				"expected the same flags, or another file", was.Root, was.Seeds, was.Find, was.Shrink, was.Orders)

@@ -11,9 +11,9 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "locksim",
 		Short: "Watch Redis locks hold, and break, in deterministic virtual time",
-		Long: `locksim drives a lock client over a Redis emulator in virtual time: pauses,
-crashes, failovers, lost messages, clocks that jump. It says which lock keeps
-which promise, and any run can be replayed from its seed, byte for byte.
+		Long: `locksim drives a lock client over a Redis emulator in virtual time, through
+pauses, crashes, failovers, lost messages and clocks that jump. It says which lock
+keeps which promise, and replays any run from its seed, byte for byte.
 
 Without arguments it gives a tour: each scenario's claim, the lines of the
 trace that decided, and the verdict.

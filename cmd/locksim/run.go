@@ -33,8 +33,8 @@ func newRun() *cobra.Command {
 		Use:   "run NAME|FILE",
 		Short: "Run a scenario, embedded or from a file, and say what held",
 		Long: `Run a scenario and print its trace, its verdicts, the hash of the run and the
-command that replays it. With --trace jsonl standard output has the events
-only, one JSON object a line, and the rest goes to standard error.`,
+command that replays it. With --trace jsonl, standard output has only the events,
+one JSON object per line; the rest goes to standard error.`,
 		Example: `  locksim run contention --seed 7
   locksim run failover_before_replication --trace jsonl > events.jsonl
   locksim run contention --clients 10000 --for 60s --trace none
@@ -54,7 +54,7 @@ only, one JSON object a line, and the rest goes to standard error.`,
 	cmd.Flags().StringVar(&f.trace, "trace", "text", "what to print of the run: none, text or jsonl")
 	cmd.Flags().StringVar(&f.html, "html", "", "write the run to this file as a page that needs nothing else")
 	cmd.Flags().BoolVar(&f.lua, "lua", false,
-		"the trace tells which line of each script decided; jsonl has every line that ran")
+		"tell in the trace which line of each script decided; jsonl has every line that ran")
 	completeWith(cmd, "trace", traces)
 	return cmd
 }
@@ -195,7 +195,7 @@ func load(ctx context.Context, name string) (*sim.Scenario, error) {
 	if !strings.ContainsAny(name, "/\\.") {
 		s, err := sim.Find(name)
 		if err != nil {
-			return nil, fmt.Errorf("%w%s; \"locksim list\" shows them all, a file's name has a dot or a slash",
+			return nil, fmt.Errorf("%w%s (\"locksim list\" shows all; the name of a file needs a dot or a slash)",
 				err, meant(name))
 		}
 		return s, nil

@@ -26,11 +26,11 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the scenarios as pages, in which runs can be changed",
 		Long: `Serve a page for each embedded scenario, and the matrix as a heat map whose
-cells open their runs. A run can be branched: lose this message, pause this
-client, crash this node, and see what then happens; or its file be changed. Where
-a promise is broken, what would have saved it is tried.
+cells open their runs. A run can be branched (lose this message, pause this client,
+crash this node, and see what happens then), or its file can be changed. Where a
+promise is broken, the page tries what would have saved it.
 
-It serves this machine alone unless --addr says otherwise.`,
+Only this machine is served unless --addr says otherwise.`,
 		Example: `  locksim serve
   locksim serve --addr 127.0.0.1:8080`,
 		Args: cobra.NoArgs,
@@ -45,7 +45,7 @@ It serves this machine alone unless --addr says otherwise.`,
 			return serve(cmd.Context(), listener)
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "address to listen at; port 0: any that is free")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "address to listen on; port 0 means any free port")
 	return cmd
 }
 

@@ -22,8 +22,8 @@ func newShrink() *cobra.Command {
 		Short: "Make the story of a violation short",
 		Long: `Run a scenario that violates a check and leave out what the violation does not
 need: faults, operations, clients, servers, digits. The result is written as a
-scenario file. Where the run violates several checks, the story is about one
-that was expected to hold. Ctrl-C ends it with the shortest story so far.`,
+scenario file. If the run violates several checks, the story is about one that was
+expected to hold. Ctrl-C ends the search with the shortest story so far.`,
 		Example:           `  locksim shrink ./my.scenario --seed 7000000012 --out short.scenario`,
 		Args:              exactlyOne,
 		ValidArgsFunction: completeScenario,
@@ -33,7 +33,7 @@ that was expected to hold. Ctrl-C ends it with the shortest story so far.`,
 				return err
 			}
 			if len(s.Order) > 0 {
-				return fmt.Errorf("%s is an order of actions, and those cannot be made short: expected a scenario with times;"+
+				return fmt.Errorf("%s is an order of actions, which cannot be made shorter: expected a scenario with times;"+
 					" \"locksim hunt --strategy %s\" of its world with a smaller --bound or fewer clients finds shorter ones",
 					args[0], exhaustive)
 			}
@@ -67,7 +67,7 @@ func shrink(ctx context.Context, out io.Writer, file string, hit *explore.Hit) e
 		return err
 	}
 	if stopped {
-		fmt.Fprintln(out, "interrupted: this is as short as the story has become so far")
+		fmt.Fprintln(out, "interrupted: this is the shortest story so far")
 	}
 	if err := writeShort(context.WithoutCancel(ctx), out, file, short); err != nil || !stopped {
 		return err
@@ -116,8 +116,8 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Run a recorded scenario again, and check that it went the same way",
-		Long: `Run a scenario file that hunt or shrink has written and compare the hash of the
-run with the recorded one. Exit code 3: it went another way.`,
+		Long: `Run a scenario file that hunt or shrink has written, and compare the hash of the
+run with the recorded one. Exit code 3 means that the run went another way.`,
 		Args: exactlyOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readText(cmd.Context(), args[0])

@@ -28,7 +28,7 @@ func newStep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "step SCRIPT|FILE",
 		Short: "Step through a Lua script, forwards and backwards",
-		Long: `Run a script and look at every statement of it: the variables it sees, its
+		Long: `Run a script and look at each of its statements: the variables it sees, its
 redis calls with their replies, and the keys it changes. In a terminal the
 arrow keys walk through the run; elsewhere every step is printed.
 
@@ -47,7 +47,7 @@ long line, as clients send them, is laid out first.`,
 	}
 	cmd.Flags().StringSliceVar(&f.keys, "keys", nil, "KEYS, separated by commas")
 	cmd.Flags().StringSliceVar(&f.args, "args", nil, "ARGV, separated by commas")
-	cmd.Flags().StringVar(&f.setup, "setup", "", "file of commands to run before, one a line")
+	cmd.Flags().StringVar(&f.setup, "setup", "", "file of commands to run first, one per line")
 	cmd.Flags().IntVar(&f.walk, "walk", 0, "number of the walk, from 1 (default: all, or the first in a terminal)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print each run as one JSON object")
 	return cmd
@@ -121,7 +121,7 @@ func (f *stepFlags) choose(cmd *cobra.Command, name string) ([]walk, error) {
 		return nil, unknownScript(name)
 	}
 	if walk := cmd.Flags().Changed("walk"); walk && (own || len(walks) == 0) {
-		return nil, errors.New("--walk: what is run otherwise than by a walk has none: expected a script of lockclient's," +
+		return nil, errors.New("--walk: only scripts of lockclient have walks: expected one of those," +
 			" and no --keys, --args or --setup")
 	} else if walk && (f.walk < 1 || f.walk > len(walks)) {
 		return nil, fmt.Errorf("--walk %d: %s has walks 1 to %d", f.walk, name, len(walks))
@@ -156,5 +156,5 @@ func unknownScript(name string) error {
 		near = scriptNames()
 	}
 	return errors.New("there is no script " + name + "; there are " + strings.Join(near, ", ") +
-		"; a file's name has a dot or a slash")
+		" (the name of a file needs a dot or a slash)")
 }

@@ -118,7 +118,7 @@ func (c *cellJSON) describe(p *page.Page) {
 	}
 	p.Claim, p.About = c.Title, c.words()
 	if one := c.shown(); one != nil && one.Story != "" {
-		p.About = append(p.About, "Here is the shortest story that was made of it.")
+		p.About = append(p.About, "This is the shortest story that was made of it.")
 	}
 }
 

@@ -16,13 +16,13 @@ const tourLines = 12
 
 // tourIntro tells how to read what follows.
 const tourIntro = `Clients c1, c2, … take locks on Redis masters m1, … with replicas r1, …, in virtual time.
-Each scenario below is its claim, the lines of its trace that decided (seconds, event
-number, what happened), and what it showed of these promises:
+Each scenario below shows its claim, the lines of its trace that decided (seconds, event
+number, what happened), and its verdicts on these promises:
   exclusion  no two clients believe at the same time that they hold a lock
   fencing    the resource that the lock protects applies no stale write
   progress   whoever asks for a lock gets it within a bound
   lease      a crashed holder's lock is free when its TTL has passed, and no sooner
-  order      a fair lock comes to its waiters in the order in which they asked
+  order      a fair lock goes to its waiters in the order in which they asked
   capacity   no more permits of a semaphore are believed taken than it has
 A script that acquires replies nil, or -1 and a token, when it has granted the lock; else the
 TTL of the present holder in ms.
