@@ -297,7 +297,7 @@ func (conf *config) checkSupported() error {
 
 // insteadOf says how minikv does what a directive does that it has not.
 var insteadOf = map[string]string{
-	"cluster-enabled": ": --cluster MxR starts all nodes of a cluster",
-	"replicaof":       ": --replicas N starts a master with its replicas",
-	"slaveof":         ": --replicas N starts a master with its replicas",
+	"cluster-enabled": ": use --cluster MxR, which starts all nodes of a cluster",
+	"replicaof":       ": use --replicas N, which starts a master with its replicas",
+	"slaveof":         ": use --replicas N, which starts a master with its replicas",
 }

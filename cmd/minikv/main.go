@@ -167,7 +167,7 @@ func runServer(cmd *cobra.Command, args []string) error {
 func exactly(count int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := cobra.ExactArgs(count)(cmd, args); err != nil {
-			return fmt.Errorf("%w: minikv %s", err, cmd.Use)
+			return fmt.Errorf("%w: expected minikv %s", err, cmd.Use)
 		}
 		return nil
 	}

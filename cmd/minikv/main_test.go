@@ -102,8 +102,9 @@ func TestRefusedArguments(t *testing.T) {
 			"no such file or directory; or did you mean minikv exec?\n"},
 		{[]string{dir}, "minikv: Fatal error, can't open config file '" + dir + "': is a directory\n"},
 		{[]string{circle}, "minikv: include " + circle + ": files include each other more than 16 deep\n"},
-		{[]string{"--cluster-enabled", "yes"}, "minikv: cluster-enabled yes: not supported: --cluster MxR starts all " +
-			"nodes of a cluster\n"},
+		{[]string{"--cluster-enabled", "yes"},
+			"minikv: cluster-enabled yes: not supported: use --cluster MxR, which starts all " +
+				"nodes of a cluster\n"},
 		{[]string{"--rename-command", "GET", ""}, "minikv: rename-command GET : not supported\n"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -128,9 +129,9 @@ func TestRefusedOptions(t *testing.T) {
 		{[]string{"--sentinel", "1x2x3x4"}, "--sentinel 1x2x3x4: expected MASTERSxREPLICAS[xSENTINELS], such as 1x2"},
 		{[]string{"--sentinel", "1x2x0"}, "--sentinel 1x2x0: expected at least one Sentinel"},
 		{[]string{"--cluster", "3x1x3"}, "--cluster 3x1x3: expected MASTERSxREPLICAS, such as 3x1"},
-		{[]string{"--nodes", "many"}, "--nodes many: expected a number"},
+		{[]string{"--nodes", "many"}, "--nodes many: expected a number that is not negative"},
 		{[]string{"--nodes", "0"}, "--nodes 0: 0 masters: expected at least 1"},
-		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number"},
+		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number that is not negative"},
 		{[]string{"--replicas", "1000"}, "--replicas 1000: expected at most 1000 processes"},
 		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: needs 5 ports from 65533 on, but ports end at 65535"},
 		{[]string{"--exit-with-stdin", "maybe"}, "--exit-with-stdin maybe: expected yes or no"},

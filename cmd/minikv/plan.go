@@ -40,7 +40,7 @@ func (o order) plan() (plan cluster.Plan, err error) {
 func count(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("expected a number")
+		return 0, fmt.Errorf("expected a number that is not negative")
 	}
 	return n, nil
 }

@@ -113,7 +113,7 @@ func TestTraceOfBadFiles(t *testing.T) {
 	assert.Equal(t, "minikv: trace /no/such/file: no such file or directory\n", stderr)
 	code, _, stderr = runTrace()
 	assert.Equal(t, exitUsage, code)
-	assert.Equal(t, "minikv: accepts 1 arg(s), received 0: minikv trace FILE\n", stderr)
+	assert.Equal(t, "minikv: accepts 1 arg(s), received 0: expected minikv trace FILE\n", stderr)
 	code, _, stderr = runExec("--trace", "/no/such/folder/x", "--", "true")
 	assert.Equal(t, exitUsage, code)
 	assert.Equal(t, "minikv: trace /no/such/folder/x: no such file or directory\n", stderr)

@@ -29,8 +29,8 @@ var nodeVerbs = []verb{
 	{words: "SLOW", args: "<node> <duration>", least: 2, most: 2, run: onNode(slow), help: []string{
 		"Let every command of a node's clients take that long; 0 ends it."}},
 	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: failover, help: []string{
-		"Begin a failover to a replica in which no write is lost: its master hands over. For one in which writes",
-		"may be lost, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica."}},
+		"Begin a failover to a replica, without loss of writes: its master hands over. For one that may lose",
+		"writes, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica."}},
 	{words: "MOVE", args: "<slot> <node> [OPEN|KEYS <count>|CLOSE]", least: 2, most: 4, run: move, help: []string{
 		"Move a slot of a cluster to a master, and return how many keys moved. Or take one step of that: OPEN",
 		"makes the slot migrating and importing, KEYS moves that many keys, CLOSE gives it its new owner."}},
@@ -179,10 +179,10 @@ var networkVerbs = []verb{
 	{words: "RELEASE", args: "<replica>", least: 1, most: 1, run: onNode(release), help: []string{
 		"Deliver what HOLD has held back."}},
 	{words: "DROP", args: "<from> <to> <count>", least: 3, most: 3, run: drop, help: []string{
-		"Lose that many of the next messages from one node to another: as over TCP, they and what follows",
-		"arrive a second later."}},
+		"Lose the next <count> messages from one node to another: as over TCP, they and what follows arrive a",
+		"second later."}},
 	{words: "DELAY", args: "<from> <to> <count> <duration>", least: 4, most: 4, run: delay, help: []string{
-		"Let that many of the next messages from one node to another come that much later."}},
+		"Let the next <count> messages from one node to another come <duration> later."}},
 }
 
 func partition(t *topology.Topology, args []string) (resp.Value, error) {
