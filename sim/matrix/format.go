@@ -190,7 +190,7 @@ func longer(results []Result) string {
 			}
 			stories++
 			if r.Longer(&c) {
-				fmt.Fprintf(&b, "%d %s %s %s: %s in %d faults and %d operations, told are %d and %d: %s\n", r.Row, r.Profile,
+				fmt.Fprintf(&b, "%d %s %s %s: %s in %d faults and %d operations, told with %d and %d: %s\n", r.Row, r.Profile,
 					r.Lock, r.Variant, c.Check, c.Story.Faults, c.Story.Asked, r.Told.Faults, r.Told.Operations, r.Told.Text)
 			}
 		}

@@ -137,5 +137,5 @@ func TestStories(t *testing.T) {
 	long := Result{Told: &story, Claims: []ClaimResult{{Check: "exclusion", Expected: check.Violated,
 		Story: &explore.Shrunk{Faults: 2, Asked: 2}}}}
 	require.True(t, long.Longer(&long.Claims[0]))
-	require.Contains(t, Summary([]Result{long}), "exclusion in 2 faults and 2 operations, told are 1 and 2")
+	require.Contains(t, Summary([]Result{long}), "exclusion in 2 faults and 2 operations, told with 1 and 2")
 }
