@@ -63,9 +63,9 @@ func (c *cellJSON) words() []string {
 		}
 		switch o := one.Orders; {
 		case o != nil && o.Complete:
-			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d", o.Bound, o.Schedules))
+			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d schedules", o.Bound, o.Schedules))
 		case o != nil && o.Random:
-			lines = append(lines, fmt.Sprintf("orders were run as well (%s): %d", o.Bound, o.Schedules))
+			lines = append(lines, fmt.Sprintf("orders were run as well (%s): %d schedules", o.Bound, o.Schedules))
 		}
 	}
 	if c.Listed != "" {

@@ -161,10 +161,10 @@ func TestCellInWords(t *testing.T) {
 		"expected holds (S): why",
 		"exclusion holds after 9 seeds; the same search breaks 2/lockclient/mutex",
 		"replay: locksim run x",
-		"every order was run as well (2 clients): 7",
+		"every order was run as well (2 clients): 7 schedules",
 		"liveness unknown after 0 seeds: nothing",
 		"fencing holds after 1 seeds",
-		"orders were run as well (5, at random): 8",
+		"orders were run as well (5, at random): 8 schedules",
 		"listed: known",
 	}, c.words())
 	require.Nil(t, c.shown(), "no claim came to the cell's verdict")
