@@ -76,7 +76,7 @@ shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.`,
 	flags.IntVar(&f.schedules, "schedules", 0, "with --strategy exhaustive: how many schedules to run before the bound"+
 		" counts as too large (default: 2 million, or fewer if there seem to be far more)")
 	flags.StringSliceVar(&f.faults, "faults", nil, "kinds of fault to draw, or all (default: the file's)")
-	flags.StringSliceVar(&f.checks, "check", nil, "checks whose violation counts (default: all that are expected)")
+	flags.StringSliceVar(&f.checks, "check", nil, "checks whose violation counts (default: all of the \"expect\" line)")
 	flags.StringVar(&f.need, "need", "", "kind of fault that each violation must need: there is none without it")
 	flags.IntVar(&f.hits, "hits", 3, "how many violations to look for; the shortest story is told")
 	flags.IntVar(&f.workers, "workers", 0, "how many runs at a time (default: one for each core)")
