@@ -116,7 +116,7 @@ func TestFaultsThatNeedEachOther(t *testing.T) {
 	require.Empty(t, e.Broken, "it needs no fault")
 }
 
-// Assumptions that did not hold is what the run shows, not what a verb often does.
+// Which assumptions did not hold is what the run shows, not what a verb often does.
 func TestBrokenAssumptionsAreThoseOfTheRun(t *testing.T) {
 	const fair = "world clients=3 lock=fair profile=redisson fair-wait=5s hold=3s rounds=1 bound=10s\n" +
 		"expect progress=violated\nat 0s start c1\nat 300ms start c2\nat 600ms start c3\n"
