@@ -104,3 +104,62 @@ func ExampleClient_Latch() {
 	// 1 <nil>
 	// <nil>
 }
+
+// TryLock waits for at most as long as Wait says, and Lease fixes for how long the lock
+// is held. Who cannot end in time extends it.
+func ExampleLock_TryLock() {
+	client := lockclient.New(&wire{reply: free}, lockclient.System())
+	defer client.Close()
+
+	ctx := context.Background()
+	held, err := client.Mutex("report").TryLock(ctx, lockclient.Wait(2*time.Second), lockclient.Lease(time.Minute))
+	if errors.Is(err, lockclient.ErrNotAcquired) {
+		fmt.Println("somebody else is at it")
+		return
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(held.Extend(ctx, 2*time.Minute))
+	fmt.Println(held.Unlock(ctx))
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// A Redlock is taken on a majority of masters that know nothing of each other: each has
+// a Client of its own.
+func ExampleHashRedlock() {
+	var masters []*lockclient.Client
+	for range 3 {
+		master := lockclient.New(&wire{reply: free}, lockclient.System())
+		defer master.Close()
+		masters = append(masters, master)
+	}
+
+	ctx := context.Background()
+	held, err := lockclient.HashRedlock("orders:42", masters...).Lock(ctx, lockclient.Lease(10*time.Second))
+	if quorum := (*lockclient.QuorumError)(nil); errors.As(err, &quorum) {
+		fmt.Println("too few masters agreed:", quorum)
+		return
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(held.Unlock(ctx))
+	// Output: <nil>
+}
+
+// An observer hears of what happens to all locks of a client, as for metrics.
+func ExampleWithObserver() {
+	client := lockclient.New(&wire{reply: free}, lockclient.System(),
+		lockclient.WithObserver(func(e lockclient.Event) { fmt.Println(e.Kind, e.Key, e.Err) }))
+	defer client.Close()
+
+	_ = client.Mutex("orders:42").Do(context.Background(), func(context.Context, *lockclient.Held) error { return nil })
+	// Output:
+	// acquired orders:42 <nil>
+	// released orders:42 <nil>
+}
