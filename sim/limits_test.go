@@ -46,11 +46,25 @@ func TestExhaustingScenarios(t *testing.T) {
 	}
 }
 
-// A file that would cut a million million links is refused.
+// A file that would cut a million million links is refused, and one that would cut one
+// more than it may: so many are those of each name on one side with each on the other.
 func TestHugePartitionIsRefused(t *testing.T) {
-	side := "c1" + strings.Repeat(",c1", 100_000)
-	_, err := ParseScenario("x.scenario", "world\nat 0s partition "+side+" "+side+"\nrun for=1s\n")
-	require.ErrorContains(t, err, "x.scenario:2: expected at most 1000000 links")
+	side := func(name string, times int) string { return name + strings.Repeat(","+name, times-1) }
+	for _, w := range []struct {
+		one, other int
+		refused    bool
+	}{
+		{1, 1_000_000, false}, {1, 1_000_001, true}, {1_000_001, 1, true}, {2, 500_000, false}, {2, 500_001, true},
+		{100_001, 100_001, true},
+	} {
+		_, err := ParseScenario("x.scenario",
+			"world\nat 0s partition "+side("c1", w.one)+" "+side("m1", w.other)+"\nrun for=1s\n")
+		if !w.refused {
+			require.NoError(t, err, "%d and %d", w.one, w.other)
+			continue
+		}
+		require.ErrorContains(t, err, "x.scenario:2: expected at most 1000000 links", "%d and %d", w.one, w.other)
+	}
 }
 
 // A run stops soon after its context ends, however much happens at one instant.

@@ -268,7 +268,8 @@ func checkPartition(w *Spec, s Step) error {
 			return err
 		}
 	}
-	if links := strings.Count(s.Args[0], ",") * strings.Count(s.Args[1], ","); links > maxLinks {
+	names := func(side string) int { return strings.Count(side, ",") + 1 }
+	if names(s.Args[0])*names(s.Args[1]) > maxLinks {
 		return fmt.Errorf("expected at most %d links", maxLinks)
 	}
 	for _, side := range s.Args {
@@ -304,7 +305,7 @@ func errSilent(a, b string) error {
 		"replicate or watch others", a, b)
 }
 
-// maxLinks is how many links one partition may cut.
+// maxLinks is how many links one partition may cut, of both directions each.
 const maxLinks = 1_000_000
 
 func applyHeal(r *runner, _ Step) { r.heal() }
