@@ -161,6 +161,30 @@ func TestWhoHearsNoMore(t *testing.T) {
 
 func arrive(u *Untimed, a Action) { u.Do(a) }
 
+// Who starts again has taken nothing yet, and is done with nothing, however far the
+// process before had come.
+func TestWhoStartsAgainBeginsAnew(t *testing.T) {
+	for _, world := range []string{"clients=1 lock=mutex rounds=2", "clients=1 lock=redlock masters=2"} {
+		u, _ := reached{world, "client-restart", nil, nil}.untimed(t)
+		c := u.r.clients[0]
+		end := func() {
+			isDull := func(a Action) bool { return !a.Fault() }
+			for i := 0; i >= 0; i = slices.IndexFunc(u.Actions(), isDull) {
+				u.Do(u.Actions()[i])
+			}
+			require.True(t, u.isSettled(c.p), world)
+			require.Equal(t, u.alike, u.isWindingUp(c.p), world)
+		}
+		end()
+		u.Do(Action{Verb: Kill, To: c.actor})
+		u.Do(Action{Verb: Revive, To: c.actor})
+		require.False(t, u.isSettled(c.p), world)
+		require.False(t, u.isWindingUp(c.p), world)
+		end()
+		require.Equal(t, "c1.2", c.p.id())
+	}
+}
+
 // A cut concerns whom it cuts off as well as the server, a message only whom it reaches.
 func TestWhomActionsConcern(t *testing.T) {
 	for verb, both := range map[ActionVerb]bool{Cut: true, Mend: true, Deliver: false, Lose: false} {

@@ -85,7 +85,7 @@ func (r *runner) clientOf(p *process) *client {
 }
 
 // restart is a new process in the place of one that has crashed, on the same
-// machine: it has the clock of the other.
+// machine: it has the clock of the other, and all of its rounds before it.
 func (c *client) restart() {
 	if !c.p.dead {
 		return
@@ -96,7 +96,7 @@ func (c *client) restart() {
 		*c.p.ownClock() = *crashed.clock
 	}
 	c.w.procs = append(c.w.procs, c.p)
-	c.started = false
+	c.stage = stage{}
 	c.start()
 	for _, g := range c.w.groups {
 		if !c.w.governs() && g.master != g.first {

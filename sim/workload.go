@@ -115,13 +115,19 @@ func (w *World) newProcess(actor trace.Actor, life int32) *process {
 
 // client is one process of the workload.
 type client struct {
-	w       *World
-	p       *process // nil until something happens to it
-	load    *Workload
-	own     *Own // of lock=own
-	number  int
-	actor   trace.Actor
-	lock    int32
+	w      *World
+	p      *process // nil until something happens to it
+	load   *Workload
+	own    *Own // of lock=own
+	number int
+	actor  trace.Actor
+	lock   int32
+	stage
+}
+
+// stage is how far a client's process has come. One that starts again in its place begins
+// at the first.
+type stage struct {
 	started bool
 	got     bool // what it asked for last
 	done    bool // with its rounds; what it has begun elsewhere may still go on
