@@ -345,7 +345,7 @@ func drawSplit(c record) Step { return Step{Verb: "promote", Args: []string{c.re
 // another master; the keys move at once, or later.
 func drawReshard(c record) Step {
 	name := lockName(1)
-	if c.p.r.s.World.Load.Kind == "multi" {
+	if findKind(c.p.r.s.World.Load.Kind).masters == memberwise {
 		name = memberName(1, int(c.target(fieldTarget, members)))
 	}
 	to := fmt.Sprintf("m%d", 1+c.draw(fieldOther, uint64(c.p.r.s.World.Masters)))

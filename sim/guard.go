@@ -42,27 +42,28 @@ func (c *client) guards() bool { return c.number > len(c.w.clients)-c.load.Guard
 
 // guarding is the part of a guard of lockclient's profile.
 func (c *client) guarding() part {
-	of, name := c.clients()[0], lockName(c.lock)
-	switch c.load.Kind {
-	case "fair":
-		return guard{c, of.Fair(name).IsLocked}
-	case "nonreentrant":
-		return guard{c, of.NonReentrant(name).IsLocked}
-	case "nonreentrant-fair":
-		return guard{c, of.NonReentrantFair(name).IsLocked}
-	case "simple":
-		return guard{c, of.Simple(name).IsLocked}
-	case "rw":
-		rw := of.RW(name)
-		return guard{c, func(ctx context.Context) (bool, error) {
-			writes, err := rw.W().IsLocked(ctx) // first, as a writer may read on between the two questions
-			if err != nil || writes {
-				return writes, err
-			}
-			return rw.R().IsLocked(ctx)
-		}}
+	return guard{c, findKind(c.load.Kind).asked(c.clients()[0], lockName(c.lock))}
+}
+
+// asks is how to ask whether somebody has a lock.
+func asks(
+	lock func(*lockclient.Client, string) *lockclient.Lock,
+) func(*lockclient.Client, string) func(context.Context) (bool, error) {
+	return func(of *lockclient.Client, name string) func(context.Context) (bool, error) {
+		return lock(of, name).IsLocked
 	}
-	return guard{c, of.Mutex(name).IsLocked}
+}
+
+// asksBoth is how to ask whether somebody writes or reads.
+func asksBoth(of *lockclient.Client, name string) func(context.Context) (bool, error) {
+	rw := of.RW(name)
+	return func(ctx context.Context) (bool, error) {
+		writes, err := rw.W().IsLocked(ctx) // first, as a writer may read on between the two questions
+		if err != nil || writes {
+			return writes, err
+		}
+		return rw.R().IsLocked(ctx)
+	}
 }
 
 // redissonGuarding is the part of a guard of Redisson's profile: a plain lock

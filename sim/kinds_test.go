@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func TestKindsContend(t *testing.T) {
 		for _, with := range []string{"", "compat316=2", "sync=on replicas=1", "reenter=1"} {
 			k := findKind(name)
 			switch {
-			case name == "latch", k.masters == independent && with == "sync=on replicas=1",
+			case name == "latch", name == OwnKind, k.masters.isIndependent() && with == "sync=on replicas=1",
 				with == "reenter=1" && k.books.by == nil: // it cannot be taken twice
 				continue
 			}
@@ -30,5 +31,19 @@ func TestKindsContend(t *testing.T) {
 				require.GreaterOrEqual(t, r.Grants, 20)
 			})
 		}
+	}
+}
+
+// What the rows of the kinds name is there: a word that nothing knows would mean nothing.
+func TestKindsNameWhatThereIs(t *testing.T) {
+	for _, k := range kinds {
+		for _, option := range k.options {
+			known := func(o worldOption) bool { return o.name == option }
+			require.True(t, slices.ContainsFunc(worldOptions(), known), "%s: %s", k.name, option)
+		}
+		require.Contains(t, Checks, k.Promise, k.name)
+	}
+	for _, name := range modelled() {
+		require.Contains(t, kindNames(), name)
 	}
 }

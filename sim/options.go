@@ -91,31 +91,19 @@ func (w *Spec) idle() error {
 
 // lacks is what the world lacks for an option to do something, "" if nothing.
 func (w *Spec) lacks(o Option) string {
+	if of := heeding(o.Name); of != nil {
+		return unless(slices.Contains(of, w.Load.Kind), "lock="+strings.Join(of, " or "))
+	}
+	isHeld := findKind(w.Load.Kind).Promise != "gate"
 	switch o.Name {
-	case "readers":
-		return w.unlessKind("rw", OwnKind)
-	case "downgrade":
-		return w.unlessKind("rw")
-	case "permits":
-		return w.unlessKind("semaphore", "permits", OwnKind)
-	case "count", "waiters":
-		return w.unlessKind("latch")
-	case "one-order":
-		return w.unlessKind("multi")
-	case "fair-wait":
-		return w.unlessKind("fair", "nonreentrant-fair")
-	case "fence":
-		return w.unlessKind("fenced", OwnKind)
-	case "guards":
-		return w.unlessKind("mutex", "fenced", "fair", "nonreentrant", "nonreentrant-fair", "spin", "simple", "rw")
 	case "cancel", "reenter":
-		return unless(w.Load.Kind != "latch", "a lock that is given back")
+		return unless(isHeld, "a lock that is given back")
 	case "compat316":
 		return unless(w.Load.Kind != OwnKind, "a lock of lockclient's")
 	case "abort":
 		return unless(w.Pool, "pool=on")
 	case "wait", "once":
-		return unless(w.Load.Kind != "latch" && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
+		return unless(isHeld && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
 	case "down-after":
 		return unless(w.Watched > 0 || w.Cluster, "sentinels or a cluster")
 	case "failover-timeout":
@@ -124,15 +112,19 @@ func (w *Spec) lacks(o Option) string {
 	return ""
 }
 
+// heeding are the kinds of lock to which an option means something that means nothing to
+// others; nil if there is none that is such to it.
+func heeding(option string) []string {
+	return namesOf(func(k *kind) bool {
+		return slices.Contains(k.options, option) || option == "guards" && k.asked != nil
+	})
+}
+
 func unless(is bool, needs string) string {
 	if is {
 		return ""
 	}
 	return needs
-}
-
-func (w *Spec) unlessKind(kinds ...string) string {
-	return unless(slices.Contains(kinds, w.Load.Kind), "lock="+strings.Join(kinds, " or "))
 }
 
 // beyond reports a number of clients that is above how many there are.
@@ -159,7 +151,7 @@ func (w *Spec) given(name string) bool {
 }
 
 func setKind(w *Spec, o Option) (err error) {
-	w.Load.Kind, err = oneOf(o, append(kindNames(), OwnKind))
+	w.Load.Kind, err = oneOf(o, kindNames())
 	return err
 }
 

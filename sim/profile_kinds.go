@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -12,37 +13,65 @@ type redissonLock interface {
 	unlock() error
 }
 
-// redissonKinds are the kinds of lock of which there is a model of Redisson's
-// client, and what it locks.
-var redissonKinds = []string{"mutex", "fair", "rw", "multi", "redlock", "fenced"}
+// model is how a client of that profile takes a kind of lock.
+type model struct {
+	kind string
+	part func(c *client, of []*redisson) part // of has an instance for each master
+}
+
+// models are in the order in which error messages list them.
+var models = []model{
+	{"mutex", takesOne(plainSide)},
+	{"fair", takesOne(fairSide)},
+	{"rw", redissonReadsOrWrites},
+	{"multi", func(c *client, of []*redisson) part {
+		return newWorker(c, redissonSource{newMultiLock(ofMembers(c, of, plainLock))})
+	}},
+	{"redlock", func(c *client, of []*redisson) part {
+		locks := make([]*rlock, len(of))
+		for i := range locks {
+			locks[i] = plainLock(of[i], lockName(c.lock))
+		}
+		return newWorker(c, redissonSource{newRedLock(locks)})
+	}},
+	{"fenced", takesOne(fencedSide)},
+}
+
+// Modelled reports whether there is a model of how Redisson's client takes a kind of lock.
+func Modelled(kind string) bool { return slices.Contains(modelled(), kind) }
+
+// modelled are the kinds of lock of which there is a model.
+func modelled() (names []string) {
+	for _, m := range models {
+		names = append(names, m.kind)
+	}
+	return names
+}
 
 // redissonPart is what a client of that profile does.
 func redissonPart(c *client) part {
-	of, name := c.redissons(), lockName(c.lock)
-	plain := func(r *redisson, name string) *rlock { return r.lock(plainSide, name) }
-	one := func(s *side) source { return redissonSource{of[0].lock(s, name)} }
-	switch c.load.Kind {
-	case "mutex":
-		return newWorker(c, one(plainSide))
-	case "fenced":
-		return newWorker(c, one(fencedSide))
-	case "fair":
-		return newWorker(c, one(fairSide))
-	case "rw":
-		if c.reads() {
-			return newWorker(c, one(readSide))
-		}
-		return &worker{c: c, outer: one(writeSide), inner: one(readSide), mixed: true}
-	case "multi":
-		return newWorker(c, redissonSource{newMultiLock(ofMembers(c, of, plain))})
-	case "redlock":
-		locks := make([]*rlock, len(of))
-		for i := range locks {
-			locks[i] = plain(of[i], name)
-		}
-		return newWorker(c, redissonSource{newRedLock(locks)})
+	i := slices.Index(modelled(), c.load.Kind)
+	if i < 0 {
+		panic("sim: no model of Redisson's " + c.load.Kind)
 	}
-	panic("sim: no model of Redisson's " + c.load.Kind)
+	return models[i].part(c, c.redissons())
+}
+
+func plainLock(r *redisson, name string) *rlock { return r.lock(plainSide, name) }
+
+// takesOne is the part of who takes a lock of one master.
+func takesOne(s *side) func(*client, []*redisson) part {
+	return func(c *client, of []*redisson) part {
+		return newWorker(c, redissonSource{of[0].lock(s, lockName(c.lock))})
+	}
+}
+
+func redissonReadsOrWrites(c *client, of []*redisson) part {
+	one := func(s *side) source { return redissonSource{of[0].lock(s, lockName(c.lock))} }
+	if c.reads() {
+		return newWorker(c, one(readSide))
+	}
+	return &worker{c: c, outer: one(writeSide), inner: one(readSide), mixed: true}
 }
 
 // redissonSource is a lock of Redisson's client as a source.

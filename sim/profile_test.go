@@ -29,9 +29,9 @@ func judge(t *testing.T, lua Options, world, story, profile string) map[string]s
 // The model of Redisson's client keeps the promises of every kind while nothing fails.
 func TestRedissonContends(t *testing.T) {
 	opt := Options{Seed: 1, Lua: NewLua()}
-	for _, kind := range redissonKinds {
+	for _, kind := range modelled() {
 		for _, with := range []string{"", "sync=on replicas=1", "reenter=1", "renew=off ttl=20s", "once=on", "wait=2s"} {
-			if findKind(kind).masters == independent && with == "sync=on replicas=1" {
+			if findKind(kind).masters.isIndependent() && with == "sync=on replicas=1" {
 				continue
 			}
 			order := map[string]string{"multi": " one-order=on"}[kind]

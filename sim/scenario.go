@@ -203,7 +203,7 @@ func (p *parser) world(words []string) error {
 		w.Lag = w.Delay
 	}
 	if !w.given("fence") {
-		w.Fence = w.Load.Kind == "fenced"
+		w.Fence = findKind(w.Load.Kind).Tokens
 	}
 	if !w.given("bound") {
 		w.Bound = 2 * w.Load.TTL
@@ -216,9 +216,9 @@ const MaxClients = 1_000_000
 
 // sensible checks what the options mean together.
 func (w *Spec) sensible() error {
-	many := findKind(w.Load.Kind).masters == independent
+	masters := findKind(w.Load.Kind).masters
 	switch {
-	case many && w.Replicas > 0 && w.Load.Kind != "multi":
+	case masters == aMajority && w.Replicas > 0:
 		return fmt.Errorf("%s runs on independent masters: replicas must be 0", w.Load.Kind)
 	case w.Replicated > w.Masters, w.Replicated > 0 && (w.Cluster || w.Replicas == 0):
 		return fmt.Errorf("replicated=%d: expected replicas, and one of %d masters, outside of a cluster",
@@ -228,7 +228,7 @@ func (w *Spec) sensible() error {
 			w.Masters, w.Replicas)
 	case w.Cluster && w.Watched > 0:
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
-	case w.Cluster && !w.clustered():
+	case w.Cluster && masters != oneMaster && masters != memberwise:
 		return fmt.Errorf("lock=%s cannot run in a cluster: expected no cluster=", w.Load.Kind)
 	case w.Watched > 0 && w.Load.Redisson:
 		return fmt.Errorf("profile=redisson: expected no sentinels")
@@ -236,11 +236,11 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("guards= does not go with sentinels= or cluster=")
 	case w.Quorum > w.Watched:
 		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
-	case !many && w.Masters > 1 && !w.Cluster && w.Load.Kind != OwnKind:
+	case masters == oneMaster && w.Masters > 1 && !w.Cluster:
 		return fmt.Errorf("%s runs on one master: masters must be 1", w.Load.Kind)
-	case w.Load.Redisson && !slices.Contains(redissonKinds, w.Load.Kind):
+	case w.Load.Redisson && !Modelled(w.Load.Kind):
 		return fmt.Errorf("there is no model of Redisson's %s: expected lock=%s", w.Load.Kind,
-			strings.Join(redissonKinds, ", "))
+			strings.Join(modelled(), ", "))
 	case w.Load.Redisson && (w.Load.Cancel > 0 || w.Load.Compat > 0):
 		return fmt.Errorf("profile=redisson: expected no cancel= and no compat316=")
 	case w.Load.Redisson && w.Delay.Lo < time.Microsecond:

@@ -24,12 +24,6 @@ func setCluster(w *Spec, o Option) (err error) {
 	return nil
 }
 
-// clustered reports whether the lock's keys lie in one slot, or those of each of
-// its members do.
-func (w *Spec) clustered() bool {
-	return w.Load.Kind == "multi" || w.Load.Kind != OwnKind && findKind(w.Load.Kind).masters == oneMaster
-}
-
 // Plan returns which servers the world has.
 func (w *Spec) Plan() cluster.Plan {
 	p := cluster.Plan{Masters: w.Masters, Replicas: w.Replicas, Only: cluster.ID(w.Replicated), Cluster: w.Cluster}

@@ -97,7 +97,7 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	u.history = make([]history, len(u.w.names))
 	load := &u.r.s.World.Load
 	u.foreign = load.Kind == OwnKind
-	u.counts = findKind(load.Kind).masters == independent && !u.exact
+	u.counts = findKind(load.Kind).masters.isIndependent() && !u.exact
 	u.alike = u.counts && u.areInterchangeable()
 	u.parts = make([]uint64, len(u.w.names)*len(u.w.names))
 	if u.r.s.World.Replicas > 0 {
@@ -398,7 +398,7 @@ func (u *Untimed) perform(id int32) {
 // areInterchangeable reports whether clients ask all masters the same, at once.
 func (u *Untimed) areInterchangeable() bool {
 	load := &u.r.s.World.Load
-	return !load.Redisson && (load.Kind == "redlock" || load.Kind == "redlock-hash")
+	return !load.Redisson && findKind(load.Kind).masters == aMajority
 }
 
 // Outcome returns a hash of what a run has come to: what clients believed, in its order,

@@ -103,9 +103,7 @@ var changes = []change{
 var errSenseless = fmt.Errorf("explore: this remedy makes no sense here")
 
 // isLeased reports whether what a scenario is about ends by time.
-func isLeased(s *sim.Scenario) bool {
-	return !slices.Contains([]string{"semaphore", "latch"}, s.World.Load.Kind)
-}
+func isLeased(s *sim.Scenario) bool { return !sim.TraitsOf(s.World.Load.Kind).Lasting }
 
 // withLease has another lease, and clients that hold as long as before.
 func withLease(s *sim.Scenario, ttl time.Duration) (*sim.Scenario, error) {
@@ -244,7 +242,7 @@ func (x *explainer) keeps(r *Remedy, o *outcome) bool {
 // note says what a remedy saves instead of a check. With a lock that had tokens before,
 // it is not the remedy that saves the resource.
 func (x *explainer) note(r *Remedy, o *outcome) {
-	if !o.tokens || x.checks[0] != "exclusion" || x.story.World.Load.Kind == "fenced" {
+	if !o.tokens || x.checks[0] != "exclusion" || sim.TraitsOf(x.story.World.Load.Kind).Tokens {
 		return
 	}
 	for _, result := range o.report.Results {

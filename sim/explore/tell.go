@@ -229,7 +229,7 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 		}
 	}
 	switch {
-	case t.story.World.Load.Kind == "latch":
+	case sim.TraitsOf(t.story.World.Load.Kind).Promise == "gate":
 		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.", times(counted),
 			t.story.World.Load.Count, asked.Key)}
 	case len(had) == 0:
@@ -253,7 +253,7 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 // leftTaken is the execution that has taken, for another client, what one asks for, if
 // that is still taken by then; nil: it is free, or its key stays when it is.
 func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
-	if slices.Contains([]string{"semaphore", "permits", "latch", sim.OwnKind}, t.story.World.Load.Kind) {
+	if sim.TraitsOf(t.story.World.Load.Kind).KeyStays {
 		return nil
 	}
 	for n := asked.N - 1; n > 0; n-- {
