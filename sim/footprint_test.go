@@ -73,11 +73,10 @@ func TestFootprintsReachBeyond(t *testing.T) {
 // For each check it is known what it looks at, but for a test's own, which may look at
 // everything.
 func TestWhatChecksHeed(t *testing.T) {
-	for _, name := range Checks {
-		_, known := heeded[name]
-		require.Equal(t, name != "own", known, name)
-		for _, kind := range heeded[name] {
-			require.NotZero(t, uint64(1)<<kind, "%s: a bit for each kind", name)
+	for _, p := range promises {
+		require.Equal(t, p.name != "own", p.heeds != nil, p.name)
+		for _, kind := range p.heeds {
+			require.NotZero(t, uint64(1)<<kind, "%s: a bit for each kind", p.name)
 		}
 	}
 }

@@ -13,12 +13,6 @@ import (
 	"minikv/trace"
 )
 
-// Checks are the names of the checks that a scenario can expect something of.
-var Checks = []string{
-	"exclusion", "fencing", "progress", "liveness", "lease", "kept", "capacity", "gate", "order", "holds", "leak",
-	"theft", "guard", "own", "linear",
-}
-
 // Options are how to run a scenario.
 type Options struct {
 	Seed    uint64            // of the run; Scenario.Seed is not looked at
@@ -150,64 +144,6 @@ func (r *runner) build(opt Options) {
 		r.plan = newPlanner(r)
 		r.plan.start()
 	}
-}
-
-func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
-	spec := &r.s.World
-	semaphore := slices.Contains([]string{"semaphore", "permits", "own"}, spec.Load.Kind)
-	shared := slices.Contains([]string{"rw", "semaphore", "permits", "latch"}, spec.Load.Kind) ||
-		spec.Load.Kind == OwnKind && (spec.Load.Readers > 0 || spec.Load.Permits > 1)
-	switch name {
-	case "own":
-		return newOwnCheck(own, names)
-	case "linear":
-		if shared {
-			return check.NewNothing(name, "there is a model of exclusive locks only")
-		}
-		return check.NewLinear(names)
-	case "exclusion":
-		if semaphore && spec.Load.Permits > 1 {
-			return check.NewNothing(name, "several may have a permit at a time: the promise is capacity")
-		}
-		return r.grants
-	case "fencing":
-		if shared {
-			return check.NewNothing(name, "several write at a time, and none of them is stale")
-		}
-		return check.NewFencing(names)
-	case "progress":
-		return check.NewProgress(names, spec.Bound)
-	case "liveness":
-		return check.NewLiveness(names, spec.Bound)
-	case "theft":
-		if spec.Load.Kind == OwnKind {
-			return ownTheft{check.NewTheft(names), r}
-		}
-		return check.NewTheft(names)
-	case "guard":
-		return check.NewGuard(names)
-	case "lease":
-		if shared {
-			return check.NewNothing(name, "others need not wait for a lock that several have at a time")
-		}
-		return check.NewLease(names)
-	case "kept":
-		return check.NewKept(names)
-	case "capacity":
-		if !semaphore {
-			return check.NewNothing(name, "only semaphores have permits")
-		}
-		return check.NewCapacity(names, spec.Load.Permits)
-	case "gate":
-		return check.NewGate(names, spec.Load.Count)
-	case "order":
-		return check.NewOrder(names, 10*spec.Delay.Hi)
-	case "holds":
-		return check.NewHoldings(names)
-	case "leak":
-		return check.NewLeak()
-	}
-	panic("sim: no check is called " + name)
 }
 
 func (r *runner) observers(opt Options) []func(*trace.Event) {

@@ -246,28 +246,14 @@ func (u *Untimed) sweep() {
 	})
 }
 
-// heeded are the events whose order a check looks at beside that of beliefs. Of a
-// check that is not listed, as a test's own, nothing is known: it may look at all.
-var heeded = map[string][]trace.Kind{
-	"order":   {trace.Acquire, trace.Refused, trace.Crash},
-	"lease":   {trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
-	"linear":  {trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
-	"guard":   {trace.Asks, trace.Told},
-	"fencing": {trace.Acquire},
-
-	"exclusion": nil, "capacity": nil, "gate": nil, // beliefs tell all
-	"progress": nil, "liveness": nil, "kept": nil, "theft": nil, // it is one client's, or one server's
-	"holds": nil, "leak": nil, // nobody audits where there is no time
-}
-
 // heed notes what the scenario's checks look at.
 func (u *Untimed) heed(s *Scenario) {
 	for _, e := range s.Expect {
-		kinds, known := heeded[e.Check]
-		if !known {
+		p := findPromise(e.Check)
+		if p.heeds == nil {
 			u.heeds, u.exact = ^uint64(0), true
 		}
-		for _, kind := range kinds {
+		for _, kind := range p.heeds {
 			u.heeds |= 1 << kind
 		}
 	}

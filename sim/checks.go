@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"slices"
+
+	"minikv/sim/check"
+	"minikv/trace"
+)
+
+// promise is a check that a scenario can expect something of: what it says is told where its
+// checker is declared. What depends on which check it is follows from its row in promises.
+type promise struct {
+	name string
+	// heeds are the events whose order the check looks at beside that of beliefs: nothingElse,
+	// or these. Of a check of which it is not said, nothing is known: it may look at all.
+	heeds []trace.Kind
+	// senseless says why there is no verdict in such a world, "" if there is; nil: always is.
+	senseless func(w *Spec) string
+	checker   func(m making) check.Checker
+}
+
+// making is of what checks are made.
+type making struct {
+	*runner
+	names check.Names
+	own   *Own
+}
+
+// nothingElse heeds whoever judges beliefs alone, what one client does or one server, or
+// audits, of which there are none where there is no time.
+var nothingElse = []trace.Kind{}
+
+// promises are in the order in which error messages list them.
+var promises = []promise{
+	{name: "exclusion", heeds: nothingElse, senseless: wherePermitsAre,
+		checker: func(m making) check.Checker { return m.grants }},
+	{name: "fencing", heeds: []trace.Kind{trace.Acquire},
+		senseless: whereShared("several write at a time, and none of them is stale"), checker: of(check.NewFencing)},
+	{name: "progress", heeds: nothingElse,
+		checker: func(m making) check.Checker { return check.NewProgress(m.names, m.s.World.Bound) }},
+	{name: "liveness", heeds: nothingElse,
+		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
+	{name: "lease",
+		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
+		senseless: whereShared("others need not wait for a lock that several have at a time"), checker: of(check.NewLease)},
+	{name: "kept", heeds: nothingElse, checker: of(check.NewKept)},
+	{name: "capacity", heeds: nothingElse, senseless: unlessPermits,
+		checker: func(m making) check.Checker { return check.NewCapacity(m.names, m.s.World.Load.Permits) }},
+	{name: "gate", heeds: nothingElse,
+		checker: func(m making) check.Checker { return check.NewGate(m.names, m.s.World.Load.Count) }},
+	{name: "order", heeds: []trace.Kind{trace.Acquire, trace.Refused, trace.Crash},
+		checker: func(m making) check.Checker { return check.NewOrder(m.names, 10*m.s.World.Delay.Hi) }},
+	{name: "holds", heeds: nothingElse, checker: of(check.NewHoldings)},
+	{name: "leak", heeds: nothingElse, checker: func(making) check.Checker { return check.NewLeak() }},
+	{name: "theft", heeds: nothingElse, checker: newTheft},
+	{name: "guard", heeds: []trace.Kind{trace.Asks, trace.Told}, checker: of(check.NewGuard)},
+	{name: "own", checker: func(m making) check.Checker { return newOwnCheck(m.own, m.names) }},
+	{name: "linear", heeds: []trace.Kind{trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
+		senseless: whereShared("there is a model of exclusive locks only"), checker: of(check.NewLinear)},
+}
+
+// of makes a check that needs to know of nothing but names.
+func of[C check.Checker](make func(check.Names) C) func(making) check.Checker {
+	return func(m making) check.Checker { return make(m.names) }
+}
+
+// Checks are the names of the checks that a scenario can expect something of.
+var Checks = checkNames()
+
+func checkNames() (names []string) {
+	for _, p := range promises {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// findPromise returns the check of that name.
+func findPromise(name string) *promise {
+	i := slices.IndexFunc(promises, func(p promise) bool { return p.name == name })
+	if i < 0 {
+		panic("sim: no check is called " + name)
+	}
+	return &promises[i]
+}
+
+// checker makes the check of that name, or one that says why it cannot be made here.
+func (r *runner) checker(name string, names check.Names, own *Own) check.Checker {
+	p := findPromise(name)
+	if p.senseless != nil {
+		if reason := p.senseless(&r.s.World); reason != "" {
+			return check.NewNothing(name, reason)
+		}
+	}
+	return p.checker(making{r, names, own})
+}
+
+// whereShared is why a check says nothing of what several may have at a time.
+func whereShared(reason string) func(*Spec) string {
+	return func(w *Spec) string {
+		shared := findKind(w.Load.Kind).Shared || w.Load.Kind == OwnKind && (w.Load.Readers > 0 || w.Load.Permits > 1)
+		return unless(!shared, reason)
+	}
+}
+
+func wherePermitsAre(w *Spec) string {
+	return unless(!w.hasPermits() || w.Load.Permits <= 1,
+		"several may have a permit at a time: the promise is capacity")
+}
+
+func unlessPermits(w *Spec) string { return unless(w.hasPermits(), "only semaphores have permits") }
+
+// hasPermits reports whether permits= says how many may have the lock at a time.
+func (w *Spec) hasPermits() bool { return slices.Contains(heeding("permits"), w.Load.Kind) }
+
+func newTheft(m making) check.Checker {
+	if m.s.World.Load.Kind == OwnKind {
+		return ownTheft{check.NewTheft(m.names), m.runner}
+	}
+	return check.NewTheft(m.names)
+}
