@@ -63,11 +63,6 @@ func titled(results []Result) (first []Result) {
 	return first
 }
 
-// short is a kind's name for the head of a column.
-func short(kind string) string {
-	return strings.NewReplacer("nonreentrant", "nonre", "redlock-hash", "rl-hash", "semaphore", "semaph.").Replace(kind)
-}
-
 // gridLine is a row in one variant.
 type gridLine struct {
 	name  string

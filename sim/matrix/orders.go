@@ -173,7 +173,7 @@ func (r *Row) Orders(c *Cell, one claim, b Bound) (*sim.Scenario, error) {
 		words.add(o.Name + "=" + o.Value)
 	}
 	words.add(strings.Fields(fmt.Sprintf("clients=%d rounds=1 hold=0s think=0s scales=off delay=1ms", b.Clients))...)
-	words.add(strings.Fields(fewer(c.Kind))...)
+	words.add(strings.Fields(columnOf(c.Kind).fewer)...)
 	if b.Masters > 0 {
 		if timed.World.Masters <= b.Masters {
 			return nil, errors.New("it has no more masters anyway")
@@ -215,19 +215,6 @@ func (r *Row) worlds(c *Cell, one claim, b Bound) (list []*sim.Scenario, err err
 		list = append(list, world)
 	}
 	return list, nil
-}
-
-// fewer are the options of a kind's smallest world.
-func fewer(kind string) string {
-	switch kind {
-	case "read", "write":
-		return "readers=1"
-	case "latch":
-		return "count=2 rounds=2"
-	case "multi", "redlock", "redlock-hash": // one attempt, as each asks every master
-		return "once=on"
-	}
-	return ""
 }
 
 // ahead runs every order of a cell's claims, so that it is known what that shows.

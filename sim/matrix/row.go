@@ -128,15 +128,6 @@ const (
 // Profiles are the names of the profiles, in the order of the columns.
 func Profiles() []string { return []string{Redisson, Lockclient} }
 
-// Kinds are the kinds of lock of a profile, in the order of the columns.
-func Kinds(profile string) []string {
-	if profile == Redisson {
-		return []string{"mutex", "fair", "read", "write", "multi", "redlock", "fenced"}
-	}
-	return []string{"mutex", "fair", "read", "write", "multi", "redlock", "redlock-hash", "fenced", "nonreentrant",
-		"nonreentrant-fair", "spin", "simple", "semaphore", "permits", "latch"}
-}
-
 // Rows reads the embedded rows, in their order. It panics when one does not
 // parse: a test reads them all.
 func Rows() []*Row {

@@ -12,46 +12,6 @@ import (
 // common is the world line of every cell: what clients do, and how fast messages are.
 const common = "clients=3 ttl=30s hold=0s..60s scales=on think=0s..5s delay=1ms..5ms"
 
-// worlds are the options of a kind, beside those.
-func worlds(profile, kind string) string {
-	short := " ttl=3s renew=off hold=0s..6s think=0s..1s"
-	switch kind {
-	case "fair":
-		if profile == Redisson { // who waits behind the dead asks again at each reply, for minutes
-			return "lock=fair delay=10ms..50ms"
-		}
-	case "read":
-		return "lock=rw readers=2"
-	case "write":
-		return "lock=rw readers=1"
-	case "multi":
-		return "lock=multi masters=3 clients=2 one-order=on"
-	case "redlock", "redlock-hash":
-		if profile == Redisson {
-			return "lock=redlock masters=5 clients=2"
-		}
-		return "lock=" + kind + " masters=5 clients=2" + short
-	case "simple":
-		return "lock=simple" + short
-	case "spin": // who waits asks many times a second, so that time costs more
-		return "lock=spin ttl=12s hold=0s..24s think=0s..2s"
-	case "latch":
-		return "lock=latch waiters=1 count=6 rounds=3"
-	}
-	return "lock=" + kind
-}
-
-// safety is the check of what a kind promises first.
-func safety(kind string) string {
-	switch kind {
-	case "semaphore", "permits":
-		return "capacity"
-	case "latch":
-		return "gate"
-	}
-	return "exclusion"
-}
-
 // calmAfter is after how many leases the faults end.
 const calmAfter = 4
 
@@ -64,7 +24,8 @@ var overlapping = []string{"readers=2", "think=1s..5s"}
 func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 	set := r.Setting(c.Variant)
 	words := options{}
-	words.add(strings.Fields(common + " profile=" + c.Profile + " " + worlds(c.Profile, c.Kind))...)
+	words.add(strings.Fields(common + " profile=" + c.Profile)...)
+	words.add(columnOf(c.Kind).options(c.Profile)...)
 	words.add(set.World...)
 	words.fit(c.Kind)
 	ttl, hold := words.duration("ttl"), words.duration("hold")
