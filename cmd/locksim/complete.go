@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"minikv/sim"
+	"minikv/sim/matrix"
 )
 
 // traces are the values of --trace.
@@ -41,7 +42,7 @@ func completeScenario(_ *cobra.Command, args []string, begun string) ([]string, 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	for _, prefix := range []string{"matrix:", cellPrefix} {
+	for _, prefix := range []string{matrix.Prefix, cellPrefix} {
 		if !strings.HasPrefix(begun, prefix) {
 			continue
 		}

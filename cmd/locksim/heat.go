@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,28 +15,19 @@ import (
 )
 
 // heatOf arranges cells as a heat map. address gives the address of a cell's run, or "".
-func heatOf(cells []cellJSON, address func(*cellJSON) string) *page.Heat {
+func heatOf(cells []matrix.Result, address func(*matrix.Result) string) *page.Heat {
 	heat := &page.Heat{}
 	for _, profile := range matrix.Profiles() {
 		table := page.HeatTable{Title: "As " + behaves[profile], Kinds: matrix.Kinds(profile)}
-		rows := map[string]int{}
-		for i := range cells {
-			c := &cells[i]
-			if c.Profile != profile {
-				continue
+		for _, l := range matrix.Lines(cells, profile) {
+			row := page.HeatRow{Name: l.Name, Title: l.Title, Cells: make([]*page.HeatCell, len(table.Kinds))}
+			for i, kind := range table.Kinds {
+				if c := l.Cell(kind); c != nil {
+					row.Cells[i] = &page.HeatCell{Name: c.Name(), Verdict: c.Verdict, Agrees: c.Agrees,
+						Address: address(c), About: c.Words()}
+				}
 			}
-			name := strings.TrimSpace(fmt.Sprint(c.Row) + " " + c.Variant)
-			at, known := rows[name]
-			if !known {
-				at = len(table.Rows)
-				rows[name] = at
-				table.Rows = append(table.Rows, page.HeatRow{Name: name, Title: c.Title,
-					Cells: make([]*page.HeatCell, len(table.Kinds))})
-			}
-			if k := slices.Index(table.Kinds, c.Lock); k >= 0 {
-				table.Rows[at].Cells[k] = &page.HeatCell{Name: c.name(), Verdict: c.Verdict, Agrees: c.Agrees,
-					Address: address(c), About: c.words()}
-			}
+			table.Rows = append(table.Rows, row)
 		}
 		if len(table.Rows) > 0 {
 			heat.Tables = append(heat.Tables, table)
@@ -46,50 +36,18 @@ func heatOf(cells []cellJSON, address func(*cellJSON) string) *page.Heat {
 	return heat
 }
 
-// words say what was expected of the cell and why, and what was found.
-func (c *cellJSON) words() []string {
-	lines := []string{fmt.Sprintf("expected %s (%s): %s", c.Expected, c.Code, c.Reason)}
-	for _, one := range c.Claims {
-		line := fmt.Sprintf("%s %s after %d seeds", one.Check, one.Verdict, one.Searched)
-		if one.Finding != "" {
-			line += ": " + one.Finding
-		}
-		if one.Twin != "" && one.Verdict == "holds" {
-			line += "; the same search breaks " + one.Twin
-		}
-		lines = append(lines, line)
-		if one.Replay != "" {
-			lines = append(lines, "replay: "+one.Replay)
-		}
-		switch o := one.Orders; {
-		case o != nil && o.Complete:
-			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d schedules", o.Bound, o.Schedules))
-		case o != nil && o.Random:
-			lines = append(lines, fmt.Sprintf("orders were run as well (%s): %d schedules", o.Bound, o.Schedules))
-		}
-	}
-	if c.Listed != "" {
-		lines = append(lines, "listed: "+c.Listed)
-	}
-	return lines
-}
-
-// run is the cell's story, or the run that its replay line names, with its seed.
-func (c *cellJSON) run() (s *sim.Scenario, err error) {
-	one := c.shown()
+// runOf is a cell's story, or the run that its replay line names, with its seed.
+func runOf(c *matrix.Result) (s *sim.Scenario, err error) {
+	one := c.Shown()
 	if one == nil {
 		return nil, nil
 	}
 	if one.Story != "" {
-		s, err = sim.ParseScenario(cellPrefix+c.name(), one.Story)
-		if err == nil {
-			s.Name = cellPrefix + c.name()
-		}
-		return s, err
+		return storyOf(c, one)
 	}
 	words := strings.Fields(one.Replay) // locksim run NAME --seed N
 	if len(words) != 5 {
-		return nil, fmt.Errorf("cell %s: %q does not name a run", c.name(), one.Replay)
+		return nil, fmt.Errorf("cell %s: %q does not name a run", c.Name(), one.Replay)
 	}
 	if s, err = find(words[2]); err == nil {
 		s.Seed, err = strconv.ParseUint(words[4], 10, 64)
@@ -99,8 +57,8 @@ func (c *cellJSON) run() (s *sim.Scenario, err error) {
 
 // heat shows the stored matrix; each cell leads to its run.
 func heat(w http.ResponseWriter, _ *http.Request) error {
-	h := heatOf(storedCells(), func(c *cellJSON) string {
-		s, err := c.run()
+	h := heatOf(storedCells(), func(c *matrix.Result) string {
+		s, err := runOf(c)
 		if err != nil || s == nil {
 			return ""
 		}
@@ -115,14 +73,10 @@ func heat(w http.ResponseWriter, _ *http.Request) error {
 // writeHeat writes the matrix as one file. With --pages each violation has a page
 // of its own in that folder, which is there.
 func (f *matrixFlags) writeHeat(w io.Writer, results []matrix.Result) error {
-	var cells []cellJSON
-	for _, r := range results {
-		cells = append(cells, cellOf(r))
-	}
 	var failed error
-	h := heatOf(cells, func(c *cellJSON) string {
+	h := heatOf(results, func(c *matrix.Result) string {
 		if f.pages == "" || c.Verdict != "violated" || failed != nil {
-			return "#" + c.name()
+			return "#" + c.Name()
 		}
 		var path string
 		path, failed = f.writeCell(c)
@@ -139,17 +93,17 @@ func (f *matrixFlags) writeHeat(w io.Writer, results []matrix.Result) error {
 
 // writeCell writes the page of a violation into the folder of --pages, also when
 // the search was interrupted.
-func (f *matrixFlags) writeCell(c *cellJSON) (path string, err error) {
-	s, err := c.run()
+func (f *matrixFlags) writeCell(c *matrix.Result) (path string, err error) {
+	s, err := runOf(c)
 	if err != nil || s == nil {
-		return "#" + c.name(), err
+		return "#" + c.Name(), err
 	}
 	report, events, err := runWithEvents(context.Background(), s)
 	if err != nil {
 		return "", err
 	}
 	p := page.FromReport(report, events, c.Replay)
-	c.describe(p)
-	path = filepath.Join(f.pages, strings.ReplaceAll(c.name(), "/", "-")+".html")
+	describe(p, c)
+	path = filepath.Join(f.pages, strings.ReplaceAll(c.Name(), "/", "-")+".html")
 	return filepath.ToSlash(path), savePage(path, p)
 }

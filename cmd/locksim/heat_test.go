@@ -33,21 +33,21 @@ func TestStoredMatrix(t *testing.T) {
 	violated := 0
 	for i := range storedCells() {
 		c := &storedCells()[i]
-		stored = append(stored, c.name())
-		s, err := c.run()
+		stored = append(stored, c.Name())
+		s, err := runOf(c)
 		require.NoError(t, err, storeAgain)
 		if c.Verdict != "violated" {
 			continue
 		}
 		violated++
-		require.NotNil(t, s, c.name())
-		require.True(t, strings.HasPrefix(s.Name, cellPrefix), c.name())
+		require.NotNil(t, s, c.Name())
+		require.True(t, strings.HasPrefix(s.Name, cellPrefix), c.Name())
 		again, err := find(s.Name)
 		require.NoError(t, err)
 		require.Equal(t, s, again)
 		r, err := s.Run(t.Context(), sim.Options{Seed: s.Seed, Lua: lua})
 		require.NoError(t, err)
-		require.Equal(t, "violated", r.Results[0].Verdict.String(), "%s: %s", c.name(), storeAgain)
+		require.Equal(t, "violated", r.Results[0].Verdict.String(), "%s: %s", c.Name(), storeAgain)
 	}
 	require.Greater(t, violated, 100)
 	require.Equal(t, expected, stored, storeAgain)
@@ -146,26 +146,4 @@ func TestMatrixFile(t *testing.T) {
 	code, _, stderr = locksim(append(args, "--pages", filepath.Join(stderr, "heat_test.go", "x"))...)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "heat_test.go")
-}
-
-// TestCellInWords: what was expected, what was found and by how much, how to see it.
-func TestCellInWords(t *testing.T) {
-	c := cellJSON{Expected: "holds", Code: "S", Reason: "why", Listed: "known", Claims: []claimJSON{
-		{Check: "exclusion", Verdict: "holds", Searched: 9, Twin: "2/lockclient/mutex", Replay: "locksim run x",
-			Orders: &matrix.Orders{Complete: true, Bound: "2 clients", Schedules: 7}},
-		{Check: "liveness", Verdict: "unknown", Finding: "nothing", Orders: &matrix.Orders{Why: "too many"}},
-		{Check: "fencing", Verdict: "holds", Searched: 1,
-			Orders: &matrix.Orders{Random: true, Bound: "5, at random", Schedules: 8}},
-	}}
-	require.Equal(t, []string{
-		"expected holds (S): why",
-		"exclusion holds after 9 seeds; the same search breaks 2/lockclient/mutex",
-		"replay: locksim run x",
-		"every order was run as well (2 clients): 7 schedules",
-		"liveness unknown after 0 seeds: nothing",
-		"fencing holds after 1 seeds",
-		"orders were run as well (5, at random): 8 schedules",
-		"listed: known",
-	}, c.words())
-	require.Nil(t, c.shown(), "no claim came to the cell's verdict")
 }

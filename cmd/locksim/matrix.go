@@ -181,7 +181,7 @@ func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all f
 		return nil, func(results []matrix.Result) error { return f.writeHeat(w, results) }, nil
 	case "json":
 		out := cellWriter(w)
-		each = func(r matrix.Result) error { return out.Encode(cellOf(r)) }
+		each = func(r matrix.Result) error { return out.Encode(r) }
 		return each, func([]matrix.Result) error { return nil }, nil
 	}
 	return nil, nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)

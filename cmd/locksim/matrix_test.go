@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim/matrix"
 )
 
 // Each cell is a JSON object a line, and each replay line does what it says.
@@ -19,7 +21,7 @@ func TestMatrixReplays(t *testing.T) {
 	require.Equal(t, exitExpected, code, stderr)
 	violated := 0
 	for line := range strings.Lines(stdout) {
-		var c cellJSON
+		var c matrix.Result
 		require.NoError(t, json.Unmarshal([]byte(line), &c))
 		if c.Verdict != "violated" {
 			continue

@@ -135,16 +135,18 @@ func (s *matrixStore) line(n int, line []byte, head storeHead) error {
 		}
 		return nil
 	}
-	var c cellJSON
-	if err := json.Unmarshal(line, &c); err != nil {
+	var r matrix.Result
+	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
-	r, err := c.result()
-	if err == nil && !slices.Contains(s.names, c.name()) {
-		err = fmt.Errorf("there is no cell %q", c.name())
+	if err := r.Check(); err != nil {
+		return err
 	}
-	s.cells[c.name()] = r
-	return err
+	if !slices.Contains(s.names, r.Name()) {
+		return fmt.Errorf("there is no cell %q", r.Name())
+	}
+	s.cells[r.Name()] = r
+	return nil
 }
 
 // find returns what is known of a cell.
@@ -155,11 +157,17 @@ func (s *matrixStore) find(c *matrix.Cell) (matrix.Result, bool) {
 
 // keep adds a cell, if it is new.
 func (s *matrixStore) keep(r matrix.Result) error {
-	c := cellOf(r)
-	if _, known := s.cells[c.name()]; known || s.file == nil {
+	if _, known := s.cells[r.Name()]; known || s.file == nil {
 		return nil
 	}
-	return cellWriter(s.file).Encode(c)
+	return cellWriter(s.file).Encode(r)
+}
+
+// cellWriter writes cells, one object a line.
+func cellWriter(out io.Writer) *json.Encoder {
+	w := json.NewEncoder(out)
+	w.SetEscapeHTML(false)
+	return w
 }
 
 func (s *matrixStore) close() error {

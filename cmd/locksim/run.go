@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minikv/sim"
+	"minikv/sim/matrix"
 	"minikv/trace"
 )
 
@@ -189,7 +190,7 @@ func meant(name string) string {
 
 // load finds an embedded scenario, or reads a file.
 func load(ctx context.Context, name string) (*sim.Scenario, error) {
-	if cell := strings.HasPrefix(name, "matrix:") || strings.HasPrefix(name, cellPrefix); cell {
+	if cell := strings.HasPrefix(name, matrix.Prefix) || strings.HasPrefix(name, cellPrefix); cell {
 		return find(name)
 	}
 	if !strings.ContainsAny(name, "/\\.") {

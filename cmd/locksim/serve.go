@@ -228,7 +228,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) error {
 		File: b.scenario.Text(), Own: b.own, Run: "/run/" + ownName,
 		Explain: "/explain/" + url.PathEscape(b.file.Name) + "?" + b.query()}
 	if cell := cellOfRun(b.file.Name); cell != nil {
-		cell.describe(p)
+		describe(p, cell)
 		p.Live.Matrix = "/matrix"
 	}
 	if len(b.steps) > 0 || b.own != "" {

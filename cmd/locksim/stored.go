@@ -16,9 +16,9 @@ import (
 const cellPrefix = "cell:"
 
 // storedCells is the matrix as it was run last.
-var storedCells = sync.OnceValue(func() (cells []cellJSON) {
+var storedCells = sync.OnceValue(func() (cells []matrix.Result) {
 	for line := range strings.Lines(matrix.Stored) {
-		var c cellJSON
+		var c matrix.Result
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			panic(err) // the file is embedded
 		}
@@ -27,22 +27,14 @@ var storedCells = sync.OnceValue(func() (cells []cellJSON) {
 	return cells
 })
 
-// name is the cell's: row/profile/kind, and its variant if it has one.
-func (c *cellJSON) name() string {
-	cell := matrix.Cell{Row: c.Row, Variant: c.Variant, Profile: c.Profile, Kind: c.Lock}
-	return cell.String()
-}
-
-// shown is the claim that a page of the cell shows: one that came to the cell's
-// verdict, or nil.
-func (c *cellJSON) shown() *claimJSON {
-	for i := range c.Claims {
-		one := &c.Claims[i]
-		if runs := one.Story != "" || strings.HasPrefix(one.Replay, "locksim run "); runs && one.Verdict == c.Verdict {
-			return one
-		}
+// storyOf is what one of a cell's claims tells, by the name of the cell.
+func storyOf(c *matrix.Result, one *matrix.ClaimResult) (*sim.Scenario, error) {
+	name := cellPrefix + c.Name()
+	s, err := sim.ParseScenario(name, one.Story)
+	if err == nil {
+		s.Name = name
 	}
-	return nil
+	return s, err
 }
 
 // findCell returns the story of a cell of the stored matrix, named such as
@@ -54,14 +46,11 @@ func findCell(name string) (s *sim.Scenario, ok bool, err error) {
 	}
 	for i := range storedCells() {
 		c := &storedCells()[i]
-		if c.name() != rest {
+		if c.Name() != rest {
 			continue
 		}
-		if one := c.shown(); one != nil && one.Story != "" {
-			s, err = sim.ParseScenario(name, one.Story)
-			if err == nil {
-				s.Name = name
-			}
+		if one := c.Shown(); one != nil && one.Story != "" {
+			s, err = storyOf(c, one)
 			return s, true, err
 		}
 		return nil, true, fmt.Errorf("the verdict of cell %q is %s: there is no story of a violation", rest, c.Verdict)
@@ -86,7 +75,7 @@ func find(name string) (*sim.Scenario, error) {
 	}
 	if s, ok, err := matrix.Find(name); ok {
 		if err != nil {
-			err = fmt.Errorf("%w%s", err, variantsOf(strings.TrimPrefix(name, "matrix:")))
+			err = fmt.Errorf("%w%s", err, variantsOf(strings.TrimPrefix(name, matrix.Prefix)))
 		}
 		return s, err
 	}
@@ -95,15 +84,15 @@ func find(name string) (*sim.Scenario, error) {
 
 // cellOfRun is the cell of the stored matrix that a story or a run is of; nil for
 // other names.
-func cellOfRun(name string) (nearest *cellJSON) {
+func cellOfRun(name string) (nearest *matrix.Result) {
 	rest, isCell := strings.CutPrefix(name, cellPrefix)
-	rest, isRun := strings.CutPrefix(rest, "matrix:")
+	rest, isRun := strings.CutPrefix(rest, matrix.Prefix)
 	if !isCell && !isRun {
 		return nil
 	}
 	for i := range storedCells() {
 		c := &storedCells()[i]
-		if strings.HasPrefix(rest+"/", c.name()+"/") && (nearest == nil || len(c.name()) > len(nearest.name())) {
+		if strings.HasPrefix(rest+"/", c.Name()+"/") && (nearest == nil || len(c.Name()) > len(nearest.Name())) {
 			nearest = c
 		}
 	}
@@ -111,13 +100,13 @@ func cellOfRun(name string) (nearest *cellJSON) {
 }
 
 // describe puts on a page of which cell its run is.
-func (c *cellJSON) describe(p *page.Page) {
+func describe(p *page.Page, c *matrix.Result) {
 	p.Title = fmt.Sprintf("%s, as %s, in row %d", c.Lock, behaves[c.Profile], c.Row)
 	if c.Variant != "" {
 		p.Title += " " + c.Variant
 	}
-	p.Claim, p.About = c.Title, c.words()
-	if one := c.shown(); one != nil && one.Story != "" {
+	p.Claim, p.About = c.Title, c.Words()
+	if one := c.Shown(); one != nil && one.Story != "" {
 		p.About = append(p.About, "This is the shortest story that was made of it.")
 	}
 }

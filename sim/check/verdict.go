@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"minikv/trace"
@@ -16,8 +18,23 @@ const (
 	Violated
 )
 
+var verdictNames = [...]string{Holds: "holds", Unknown: "unknown", Violated: "violated"}
+
 // String is the verdict as reports show it.
-func (v Verdict) String() string { return [...]string{"holds", "unknown", "violated"}[v] }
+func (v Verdict) String() string { return verdictNames[v] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	i := slices.Index(verdictNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown verdict: %q", text)
+	}
+	*v = Verdict(i)
+	return nil
+}
 
 // Result is a checker's verdict with its reason.
 type Result struct {

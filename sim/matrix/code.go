@@ -20,6 +20,9 @@ type claim struct {
 // notApplicable is the code of a cell that means nothing.
 const notApplicable = "-"
 
+// meaningless is the verdict of such a cell.
+const meaningless = "not-applicable"
+
 // forEver is how long nobody may wait: what takes longer counts as for ever.
 const forEver = 10 * time.Minute
 
@@ -70,7 +73,7 @@ func parseCode(code string) ([]claim, error) {
 func (c *Cell) Expected() string {
 	claims := c.claims()
 	if claims == nil {
-		return "not-applicable"
+		return meaningless
 	}
 	worst := check.Holds
 	for _, one := range claims {

@@ -16,7 +16,7 @@ func Table(results []Result, width int) string {
 	var b strings.Builder
 	for _, profile := range Profiles() {
 		kinds := Kinds(profile)
-		lines := grid(results, profile)
+		lines := Lines(results, profile)
 		if len(lines) == 0 {
 			continue
 		}
@@ -28,7 +28,7 @@ func Table(results []Result, width int) string {
 			fmt.Fprintf(&b, "%s\n", profile)
 			tableLine(&b, "row", part, short)
 			for _, l := range lines {
-				tableLine(&b, l.name, part, func(kind string) string { return l.cells[kind] })
+				tableLine(&b, l.Name, part, func(kind string) string { return l.Cell(kind).word() })
 			}
 			b.WriteString("\n")
 		}
@@ -63,36 +63,41 @@ func titled(results []Result) (first []Result) {
 	return first
 }
 
-// gridLine is a row in one variant.
-type gridLine struct {
-	name  string
-	cells map[string]string // by kind
+// Line is a row of the matrix in one variant, in one profile.
+type Line struct {
+	Name  string // number and variant
+	Title string
+	cells map[string]*Result // by kind
 }
 
-// grid arranges the results of one profile.
-func grid(results []Result, profile string) (lines []gridLine) {
-	for _, r := range results {
+// Cell is that of a kind of lock; nil: the row has none.
+func (l *Line) Cell(kind string) *Result { return l.cells[kind] }
+
+// Lines arranges the results of one profile, in their order.
+func Lines(results []Result, profile string) (lines []Line) {
+	for i := range results {
+		r := &results[i]
 		if r.Profile != profile {
 			continue
 		}
-		name := fmt.Sprint(r.Row)
-		if r.Variant != "" {
-			name += " " + r.Variant
-		}
-		at := slices.IndexFunc(lines, func(l gridLine) bool { return l.name == name })
+		name := strings.TrimSpace(fmt.Sprint(r.Row) + " " + r.Variant)
+		at := slices.IndexFunc(lines, func(l Line) bool { return l.Name == name })
 		if at < 0 {
 			at = len(lines)
-			lines = append(lines, gridLine{name, map[string]string{}})
+			lines = append(lines, Line{name, r.Title, map[string]*Result{}})
 		}
-		lines[at].cells[r.Lock] = r.word()
+		lines[at].cells[r.Lock] = r
 	}
 	return lines
 }
 
-// word is the verdict in a table.
+// word is the verdict in a table; "" where there is no cell.
 func (r *Result) word() string {
+	if r == nil {
+		return ""
+	}
 	word := r.Verdict
-	if word == "not-applicable" {
+	if word == meaningless {
 		word = "-"
 	}
 	if !r.Agrees {
@@ -105,7 +110,7 @@ func (r *Result) word() string {
 func Markdown(results []Result) string {
 	var b strings.Builder
 	for _, profile := range Profiles() {
-		lines := grid(results, profile)
+		lines := Lines(results, profile)
 		if len(lines) == 0 {
 			continue
 		}
@@ -113,9 +118,9 @@ func Markdown(results []Result) string {
 		fmt.Fprintf(&b, "### %s\n\n| row | %s |\n|---%s|\n", profile, strings.Join(kinds, " | "),
 			strings.Repeat("|---", len(kinds)))
 		for _, l := range lines {
-			fmt.Fprintf(&b, "| %s |", l.name)
+			fmt.Fprintf(&b, "| %s |", l.Name)
 			for _, kind := range kinds {
-				fmt.Fprintf(&b, " %s |", strings.ReplaceAll(l.cells[kind], "*", `\*`))
+				fmt.Fprintf(&b, " %s |", strings.ReplaceAll(l.Cell(kind).word(), "*", `\*`))
 			}
 			b.WriteString("\n")
 		}
@@ -134,6 +139,34 @@ func ordersText(results []Result) string {
 		return "### every order\n\n" + table + "\n"
 	}
 	return ""
+}
+
+// Words say what was expected of the cell and why, and what was found.
+func (r *Result) Words() []string {
+	lines := []string{fmt.Sprintf("expected %s (%s): %s", r.Expected, r.Code, r.Reason)}
+	for _, one := range r.Claims {
+		line := fmt.Sprintf("%s %s after %d seeds", one.Check, one.Verdict, one.Searched)
+		if one.Finding != "" {
+			line += ": " + one.Finding
+		}
+		if one.Twin != "" && one.Verdict == check.Holds {
+			line += "; the same search breaks " + one.Twin
+		}
+		lines = append(lines, line)
+		if one.Replay != "" {
+			lines = append(lines, "replay: "+one.Replay)
+		}
+		switch o := one.Orders; {
+		case o != nil && o.Complete:
+			lines = append(lines, fmt.Sprintf("every order was run as well (%s): %d schedules", o.Bound, o.Schedules))
+		case o != nil && o.Random:
+			lines = append(lines, fmt.Sprintf("orders were run as well (%s): %d schedules", o.Bound, o.Schedules))
+		}
+	}
+	if r.Listed != "" {
+		lines = append(lines, "listed: "+r.Listed)
+	}
+	return lines
 }
 
 // line says what became of a claim.
@@ -170,7 +203,7 @@ func Summary(results []Result) string {
 	}
 	list += longer(results)
 	return fmt.Sprintf("%s%d cells: %d hold, %d violated, %d unknown, %d not applicable\n", list, len(results),
-		count["holds"], count["violated"], count["unknown"], count["not-applicable"])
+		count["holds"], count["violated"], count["unknown"], count[meaningless])
 }
 
 // longer lists the stories that are longer than what is told, and tells how many
@@ -180,13 +213,13 @@ func longer(results []Result) string {
 	stories := 0
 	for _, r := range results {
 		for _, c := range r.Claims {
-			if r.Told == nil || c.Story == nil || c.Expected != check.Violated {
+			if r.Told == nil || c.Story == "" || c.Expected != check.Violated {
 				continue
 			}
 			stories++
 			if r.Longer(&c) {
 				fmt.Fprintf(&b, "%d %s %s %s: %s in %d faults and %d operations, told with %d and %d: %s\n", r.Row, r.Profile,
-					r.Lock, r.Variant, c.Check, c.Story.Faults, c.Story.Asked, r.Told.Faults, r.Told.Operations, r.Told.Text)
+					r.Lock, r.Variant, c.Check, c.Faults, c.Operations, r.Told.Faults, r.Told.Operations, r.Told.Text)
 			}
 		}
 	}

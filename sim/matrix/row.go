@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"minikv/sim"
-	"minikv/sim/explore"
 )
 
 //go:embed rows/*.row
@@ -40,8 +39,8 @@ type Story struct {
 const anyVariant = "any"
 
 // shorter reports whether another story has more faults or more operations.
-func (s Story) shorter(than *explore.Shrunk) bool {
-	return than.Faults > s.Faults || than.Asked > s.Operations
+func (s Story) shorter(faults, operations int) bool {
+	return faults > s.Faults || operations > s.Operations
 }
 
 // Story is the story of a cell: of the lines that fit the last.

@@ -135,7 +135,7 @@ func TestStories(t *testing.T) {
 	require.Equal(t, 2, story.Operations)
 
 	long := Result{Told: &story, Claims: []ClaimResult{{Check: "exclusion", Expected: check.Violated,
-		Story: &explore.Shrunk{Faults: 2, Asked: 2}}}}
+		Story: "world\nrun for=1s\n", Faults: 2, Operations: 2}}}
 	require.True(t, long.Longer(&long.Claims[0]))
 	require.Contains(t, Summary([]Result{long}), "exclusion in 2 faults and 2 operations, told with 1 and 2")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"minikv/luaengine"
@@ -30,38 +31,83 @@ type Options struct {
 	Elapsed  func() time.Duration       // real time, to tell how long searches took; nil: it is not told
 }
 
-// Result is what a cell came to.
+// Result is what a cell came to. As JSON it is one object, in the order of the fields.
 type Result struct {
-	Row      int
-	Title    string
-	Lock     string
-	Profile  string
-	Variant  string
-	Code     string
-	Expected string
-	Verdict  string // holds, violated, unknown or not-applicable
-	Agrees   bool   // as expected, in each of its claims; an unknown one does not disagree
-	Reason   string // expected, before any run
-	Listed   string // why runs disagree, where that is known
-	Told     *Story // the published or derived story of a violation; nil: there is none
-	Claims   []ClaimResult
+	Row      int           `json:"row"`
+	Title    string        `json:"title"`
+	Lock     string        `json:"lock"`
+	Profile  string        `json:"profile"`
+	Variant  string        `json:"variant,omitempty"`
+	Verdict  string        `json:"verdict"`  // holds, violated, unknown or not-applicable
+	Searched int           `json:"searched"` // seeds, for all claims
+	Replay   string        `json:"replay"`   // of a claim that came to the verdict, if one did
+	Expected string        `json:"expected"`
+	Code     string        `json:"code"`
+	Reason   string        `json:"reason"`           // expected, before any run
+	Agrees   bool          `json:"agrees"`           // as expected, in each of its claims; unknown ones do not disagree
+	Listed   string        `json:"listed,omitempty"` // why runs disagree, where that is known
+	Told     *Story        `json:"told,omitempty"`   // the published or derived story of a violation; nil: there is none
+	Claims   []ClaimResult `json:"claims,omitempty"`
 }
 
 // ClaimResult is what became of one thing that a cell's code says.
 type ClaimResult struct {
-	Check    string
-	Expected check.Verdict
-	Verdict  check.Verdict
-	Searched int             // seeds
-	Took     time.Duration   // to search them; real time
-	Needs    []string        // kinds of fault without which the violation does not happen
-	Other    int             // violations that did not need the row's fault
-	Finding  string          // the violation, or why the verdict is unknown
-	Replay   string          // the command that shows the violation, or one of the runs
-	Story    *explore.Shrunk // of a violation, if it was asked for
-	Twin     string          // the cell whose violation shows that this search finds some
-	Orders   *Orders         // if they were asked for, and the claim is that it holds
-	Differs  string          // how a replay differed from the run, "" if none did
+	Check    string        `json:"check"`
+	Expected check.Verdict `json:"expected"`
+	Verdict  check.Verdict `json:"verdict"`
+	Searched int           `json:"searched"`          // seeds
+	Other    int           `json:"other,omitempty"`   // violations that did not need the row's fault
+	Millis   int64         `json:"millis"`            // to search them; real time
+	Needs    []string      `json:"needs,omitempty"`   // kinds of fault without which the violation does not happen
+	Finding  string        `json:"finding,omitempty"` // the violation, or why the verdict is unknown
+	Twin     string        `json:"twin,omitempty"`    // the cell whose violation shows that this search finds some
+	Replay   string        `json:"replay,omitempty"`  // the command that shows the violation, or one of the runs
+	Differs  string        `json:"differs,omitempty"` // how a replay differed from the run, "" if none did
+
+	Story      string `json:"story,omitempty"`      // of a violation, as a scenario's text, if it was asked for
+	Faults     int    `json:"faults,omitempty"`     // of the story
+	Operations int    `json:"operations,omitempty"` // likewise
+
+	Orders *Orders `json:"orders,omitempty"` // if they were asked for, and the claim is that it holds
+
+	story *explore.Shrunk // the one that Story tells
+}
+
+// Check reports what no run writes, of a result that was read.
+func (r *Result) Check() error {
+	if r.Verdict != meaningless {
+		if err := new(check.Verdict).UnmarshalText([]byte(r.Verdict)); err != nil {
+			return err
+		}
+	}
+	for _, one := range r.Claims {
+		if one.Story == "" {
+			continue
+		}
+		if _, err := sim.ParseScenario("story", one.Story); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Name is the cell's: row/profile/kind, and its variant if it has one.
+func (r *Result) Name() string {
+	c := Cell{Row: r.Row, Variant: r.Variant, Profile: r.Profile, Kind: r.Lock}
+	return c.String()
+}
+
+// Shown is the claim that stands for the cell: one that came to its verdict and has a run;
+// nil if none does.
+func (r *Result) Shown() *ClaimResult {
+	for i := range r.Claims {
+		one := &r.Claims[i]
+		hasRun := one.Story != "" || strings.HasPrefix(one.Replay, "locksim run ")
+		if hasRun && one.Verdict.String() == r.Verdict {
+			return one
+		}
+	}
+	return nil
 }
 
 // Failed reports whether the cell has what must not be: a replay that went
@@ -75,7 +121,7 @@ func (r *Result) Failed() bool {
 // Longer reports whether the story of a violation that was expected is longer
 // than the one that is told of it.
 func (r *Result) Longer(c *ClaimResult) bool {
-	return r.Told != nil && c.Story != nil && c.Expected == check.Violated && r.Told.shorter(c.Story)
+	return r.Told != nil && c.Story != "" && c.Expected == check.Violated && r.Told.shorter(c.Faults, c.Operations)
 }
 
 // searcher fills the matrix.
@@ -189,6 +235,12 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 	if len(res.Claims) == 0 {
 		res.Verdict = res.Expected
 	}
+	for _, one := range res.Claims {
+		res.Searched += one.Searched
+		if res.Replay == "" || one.Verdict.String() == res.Verdict {
+			res.Replay = one.Replay
+		}
+	}
 	return res, nil
 }
 
@@ -246,7 +298,7 @@ func (s *searcher) hit(found *ClaimResult, world *sim.Scenario, h explore.Hit, n
 
 // tell takes a story, and has it told again.
 func (s *searcher) tell(found *ClaimResult, story *explore.Shrunk) error {
-	found.Story = story
+	found.story, found.Story, found.Faults, found.Operations = story, story.Story.Text(), story.Faults, story.Asked
 	differs, err := s.replay(story.Story, story.Story.Seed, story.Hash, found.Check)
 	found.Differs = cmp.Or(found.Differs, differs)
 	return err
@@ -263,7 +315,7 @@ func (s *searcher) shorter(
 ) error {
 	for range 1 + more {
 		for _, operations := range []bool{false, true} {
-			if found.Differs != "" || !told.shorter(found.Story) {
+			if found.Differs != "" || !told.shorter(found.Faults, found.Operations) {
 				return nil
 			}
 			how := explore.Shortening{Operations: operations, Need: opt.Need, Engines: &s.engines}
@@ -271,7 +323,7 @@ func (s *searcher) shorter(
 			if err != nil {
 				return err
 			}
-			if told.shorter(story) && !story.ShorterThan(found.Story) {
+			if told.shorter(story.Faults, story.Asked) && !story.ShorterThan(found.story) {
 				continue
 			}
 			if err := s.tell(found, story); err != nil {

@@ -2,12 +2,14 @@ package matrix
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim"
+	"minikv/sim/check"
 )
 
 // fill runs some rows with few seeds.
@@ -38,10 +40,10 @@ func TestRow12(t *testing.T) {
 	require.True(t, redisson.Agrees && ours.Agrees)
 	require.Equal(t, "2/lockclient/mutex", ours.Claims[0].Twin)
 
-	story := redisson.Claims[0].Story
-	require.Equal(t, 1, story.Faults, story.Story.Text())
-	require.Equal(t, 2, story.Asked, story.Story.Text())
-	require.Contains(t, story.Story.Text(), "partition")
+	claim := redisson.Claims[0]
+	require.Equal(t, 1, claim.Faults, claim.Story)
+	require.Equal(t, 2, claim.Operations, claim.Story)
+	require.Contains(t, claim.Story, "partition")
 
 	name, _, _ := strings.Cut(strings.TrimPrefix(redisson.Claims[0].Replay, "locksim run "), " ")
 	s, ok, err := Find(name)
@@ -75,10 +77,10 @@ func TestRow17(t *testing.T) {
 // counted down.
 func TestStoryKeepsItsFault(t *testing.T) {
 	results := fill(t, Options{Seeds: 100, Cells: []string{"24/lockclient/latch"}, Shrink: true})
-	story := results[0].Claims[0].Story
-	require.Equal(t, 1, story.Faults, story.Story.Text())
-	require.Equal(t, 3, story.Story.World.Clients, story.Story.Text())
-	require.LessOrEqual(t, story.Asked, 6, story.Story.Text())
+	claim := results[0].Claims[0]
+	require.Equal(t, 1, claim.Faults, claim.Story)
+	require.Equal(t, 3, claim.story.Story.World.Clients, claim.Story)
+	require.LessOrEqual(t, claim.Operations, 6, claim.Story)
 }
 
 // Without a hit of its twin nothing is said to hold.
@@ -147,4 +149,45 @@ func TestSeedsOfMendedDefects(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, r.AsExpected(), cell)
 	}
+}
+
+// A cell in words: what was expected, what was found and by how much, how to see it.
+func TestCellInWords(t *testing.T) {
+	c := Result{Expected: "holds", Code: "S", Reason: "why", Listed: "known", Claims: []ClaimResult{
+		{Check: "exclusion", Verdict: check.Holds, Searched: 9, Twin: "2/lockclient/mutex", Replay: "locksim run x",
+			Orders: &Orders{Complete: true, Bound: "2 clients", Schedules: 7}},
+		{Check: "liveness", Verdict: check.Unknown, Finding: "nothing", Orders: &Orders{Why: "too many"}},
+		{Check: "fencing", Verdict: check.Holds, Searched: 1,
+			Orders: &Orders{Random: true, Bound: "5, at random", Schedules: 8}},
+	}}
+	require.Equal(t, []string{
+		"expected holds (S): why",
+		"exclusion holds after 9 seeds; the same search breaks 2/lockclient/mutex",
+		"replay: locksim run x",
+		"every order was run as well (2 clients): 7 schedules",
+		"liveness unknown after 0 seeds: nothing",
+		"fencing holds after 1 seeds",
+		"orders were run as well (5, at random): 8 schedules",
+		"listed: known",
+	}, c.Words())
+	require.Nil(t, c.Shown(), "no claim came to the cell's verdict")
+}
+
+// What is read of a result is what was written.
+func TestResultsAsJSON(t *testing.T) {
+	for line := range strings.Lines(Stored) {
+		var r Result
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		require.NoError(t, r.Check())
+		var again strings.Builder
+		out := json.NewEncoder(&again)
+		out.SetEscapeHTML(false)
+		require.NoError(t, out.Encode(r))
+		require.Equal(t, line, again.String())
+	}
+	broken := Result{Verdict: "holds", Claims: []ClaimResult{{Story: "world lock=mutex"}}}
+	require.ErrorContains(t, broken.Check(), `story:1: there is no "run" line`)
+	require.ErrorContains(t, (&Result{Verdict: "broken"}).Check(), `unknown verdict: "broken"`)
+	err := json.Unmarshal([]byte(`{"claims":[{"verdict":"broken"}]}`), &broken)
+	require.ErrorContains(t, err, `unknown verdict: "broken"`)
 }

@@ -39,11 +39,11 @@ func (s *searcher) within(c *Cell, one claim, seeds int) (*ClaimResult, error) {
 		return nil, err
 	}
 	found := s.result(world, one, res)
-	found.Took = s.elapsed() - began
+	found.Millis = (s.elapsed() - began).Milliseconds()
 	if len(res.Hits) > 0 {
 		err = s.hit(found, world, res.Hits[0], opt.Need)
 	}
-	if told, ok := r.Story(c); ok && found.Story != nil && one.verdict == check.Violated {
+	if told, ok := r.Story(c); ok && found.Story != "" && one.verdict == check.Violated {
 		opt.First = res.Tried
 		err = cmp.Or(err, s.shorter(found, res.Hits, p, opt, told))
 	}
@@ -123,6 +123,6 @@ func (s *searcher) together(c *Cell, claims []claim) error {
 	for i, one := range claims {
 		s.found[worlds[i].Name] = s.result(worlds[i], one, res)
 	}
-	s.found[worlds[0].Name].Took = s.elapsed() - began
+	s.found[worlds[0].Name].Millis = (s.elapsed() - began).Milliseconds()
 	return nil
 }

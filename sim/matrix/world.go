@@ -65,11 +65,11 @@ func (r *Row) Scenario(c *Cell, one claim) (*sim.Scenario, error) {
 		fmt.Fprintf(&b, "at %s audit\n", sim.DurationText(end-time.Second))
 	}
 	fmt.Fprintf(&b, "run for=%s seed=1\n", sim.DurationText(end))
-	s, err := sim.ParseScenario(cellPrefix+c.String(), b.String())
+	s, err := sim.ParseScenario(Prefix+c.String(), b.String())
 	if err != nil {
 		return nil, fmt.Errorf("cell %s: %w\n%s", c, err, b.String())
 	}
-	s.Name = cellPrefix + c.String() + "/" + name
+	s.Name = Prefix + c.String() + "/" + name
 	return s, nil
 }
 
@@ -141,13 +141,13 @@ func (o *options) duration(name string) time.Duration {
 	panic("matrix: no option " + name)
 }
 
-// cellPrefix begins the names of cells' scenarios.
-const cellPrefix = "matrix:"
+// Prefix begins the names of cells' scenarios.
+const Prefix = "matrix:"
 
 // Find returns the scenario of a name such as matrix:7/redisson/mutex, with its
 // variant and the name of a check if they are needed; ok is false for other names.
 func Find(name string) (s *sim.Scenario, ok bool, err error) {
-	rest, ok := strings.CutPrefix(name, cellPrefix)
+	rest, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
 		return nil, false, nil
 	}
@@ -167,7 +167,7 @@ func Find(name string) (s *sim.Scenario, ok bool, err error) {
 		}
 	}
 	return nil, true, fmt.Errorf("there is no cell %q: expected %sROW/PROFILE/KIND[/VARIANT][/CHECK[%s]]", rest,
-		cellPrefix, ordersName)
+		Prefix, ordersName)
 }
 
 // world is the claim's world whose name ends in tail, with a slash behind it; nil: it has none.
