@@ -150,6 +150,17 @@ func (s *Sentinel) MasterAddress(name string) string {
 	return m.currentAddress().String()
 }
 
+// WatchedAddress is that of the master that the Sentinel watches under a name, as
+// "host:port"; "" when there is none. While it leads a failover that is still the old one:
+// the address is another as soon as it has published +switch-master.
+func (s *Sentinel) WatchedAddress(name string) string {
+	m := s.masters.byName(name)
+	if m == nil {
+		return ""
+	}
+	return m.addr.String()
+}
+
 // NewSession implements Process.
 func (s *Sentinel) NewSession(addr string) *engine.Session { return s.node.NewSession(addr) }
 

@@ -320,42 +320,6 @@ func TestClusterIsGrown(t *testing.T) {
 	require.Equal(t, "30", s.Node("m1").Info("uptime_in_seconds"))
 }
 
-func TestFailovers(t *testing.T) {
-	for name, start := range map[string]func() *Servers{
-		"replicated": func() *Servers { return RunReplicated(t, 2, Virtual()) },
-		"sentinel":   func() *Servers { return RunSentinel(t, 2, Virtual(), DownAfter(time.Second)) },
-		"cluster":    func() *Servers { return RunCluster(t, 3, 1, Virtual(), DownAfter(time.Second)) },
-		"real":       func() *Servers { return RunCluster(t, 3, 1) },
-		"password": func() *Servers {
-			return RunSentinel(t, 2, Virtual(), DownAfter(time.Second), Param("RequirePass", "secret"))
-		},
-		"users": func() *Servers {
-			const replica, sentinel = "+psync +replconf +ping", "allchannels +multi +slaveof +exec +subscribe " +
-				"+config|rewrite +role +publish +info +client|setname +client|kill +script|kill"
-			return RunSentinel(t, 2, Virtual(), DownAfter(time.Second), User("default", "off"),
-				User("app", "on", ">pw", "~*", "+get"), User("ops", strings.Fields("on >a "+replica+" "+sentinel)...),
-				Param("masteruser", "ops"), Param("masterauth", "a"))
-		},
-		"password in a cluster": func() *Servers { return RunCluster(t, 3, 1, Virtual(), Param("requirepass", "a b")) },
-	} {
-		for _, crash := range []bool{false, true} {
-			s := start()
-			master := s.NodeFor("key")
-			master.Set("key", "1")
-			var options []FailoverOption
-			if crash {
-				options = append(options, Crash())
-				master.HoldReplication()
-				master.Set("key", "2")
-			}
-			next := master.Failover(options...)
-			require.NotEqual(t, master, next, name)
-			next.CheckGet(t, "key", "1")
-			require.Equal(t, crash, master.Down(), name)
-		}
-	}
-}
-
 // A replica gets what its master has sent it once that is no longer cut off, lost or late.
 func TestMessages(t *testing.T) {
 	s := RunReplicated(t, 1, Virtual())
@@ -432,34 +396,6 @@ func TestFrozenNodeAnswersLater(t *testing.T) {
 	s.Clock().Advance(2 * time.Minute)
 	s.Thaw()
 	require.Eventually(t, func() bool { return !s.Exists("a") }, 10*time.Second, time.Millisecond)
-}
-
-// A frozen master is none, and who asks for masters does not wait for it.
-func TestFrozenMasterIsReplaced(t *testing.T) {
-	s := RunSentinel(t, 1, Virtual(), DownAfter(time.Second))
-	s.Node("m1").Set("orders", "1")
-	s.Node("m1").Freeze()
-	s.Clock().Advance(10 * time.Second)
-	require.False(t, s.Node("m1").IsMaster())
-	require.Equal(t, "r1", s.NodeFor("orders").Name())
-	s.Node("s1").Freeze()
-	s.Node("m1").Thaw()
-	s.Clock().Advance(20 * time.Second)
-	require.False(t, s.Node("m1").IsMaster(), "the Sentinels have made it a replica")
-	require.Equal(t, "m1", s.Node("r1").Failover().Name())
-}
-
-// Sentinels replace a master that is frozen, and tell clients, who ask them alone.
-func TestSentinelsReplaceAFrozenMaster(t *testing.T) {
-	s := RunSentinel(t, 1, Virtual(), DownAfter(time.Second))
-	sentinel := s.Node("s1")
-	require.Equal(t, []string{sentinel.Addr(), s.Node("s2").Addr(), s.Node("s3").Addr()}, s.Addrs())
-	require.False(t, sentinel.IsMaster())
-	s.Node("m1").Freeze()
-	next := s.Node("m1").Failover()
-	require.Equal(t, "r1", next.Name())
-	s.Clock().Advance(3 * time.Second) // they hear of it from the new master
-	require.Contains(t, sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"), next.Port())
 }
 
 // Every condition and every effect of a rule can be said.

@@ -188,6 +188,11 @@ func Crash() FailoverOption { return func(f *failover) { f.crash = true } }
 // No write is lost, unless Crash is given. On a virtual clock time may pass. A frozen
 // master cannot hand over: it takes Crash, or Sentinels. It fails the test if there is no
 // replica, or when a minute was not enough.
+//
+// With Sentinels it then waits, at most 5 s, until each that can know of the new master
+// names it and has published +switch-master, so that a client which asks any of them
+// finds it. That takes some two seconds, as Sentinels tell each other so often. The one
+// that leads publishes when the other replicas follow, which takes longer if one is down.
 func (n *Node) Failover(options ...FailoverOption) *Node {
 	n.t().Helper()
 	var how failover
@@ -218,24 +223,47 @@ func (n *Node) Failover(options ...FailoverOption) *Node {
 	return next
 }
 
-// failoverBySentinel lets the first Sentinel that runs choose a replica.
+// failoverBySentinel lets the first Sentinel that runs choose a replica, and returns the one
+// to which all of them have led their clients: where others have noticed by themselves that
+// the master is gone, it need not be the first choice.
 func (s *Servers) failoverBySentinel(replicas []*Node) (next *Node) {
 	s.t.Helper()
+	var sentinels []*Node
 	for _, n := range s.nodes {
 		if s.plan.IsSentinel(n.id()) && !n.Down() && !n.n.Frozen() {
-			n.Do("SENTINEL", "FAILOVER", s.plan.MasterName(1))
-			break
+			sentinels = append(sentinels, n)
 		}
 	}
-	s.eventually("failover by Sentinel", func() bool {
-		for _, r := range replicas {
-			if r.IsMaster() {
-				next = r
+	first := sentinels[:min(len(sentinels), 1)]
+	for _, n := range first {
+		n.Do("SENTINEL", "FAILOVER", s.plan.MasterName(1))
+	}
+	isOver := func(all []*Node, master func(*cluster.Sentinel, string) string) func() bool {
+		return func() bool {
+			i := slices.IndexFunc(replicas, func(r *Node) bool { return r.IsMaster() && s.isTold(all, r, master) })
+			if i >= 0 {
+				next = replicas[i]
 			}
+			return i >= 0
 		}
-		return next != nil
-	})
+	}
+	const most, step = 5 * time.Second, 100 * time.Millisecond
+	if !s.within(most, step, isOver(sentinels, (*cluster.Sentinel).WatchedAddress)) { // one may be cut off
+		s.eventually("failover by Sentinel", isOver(first, (*cluster.Sentinel).MasterAddress))
+	}
 	return next
+}
+
+// isTold reports whether Sentinels know of a node as the master, all of them that can know
+// of something.
+func (s *Servers) isTold(sentinels []*Node, master *Node, address func(*cluster.Sentinel, string) string) bool {
+	return !slices.ContainsFunc(sentinels, func(n *Node) (other bool) {
+		n.n.Try(func(p cluster.Process) {
+			sentinel, ok := p.(*cluster.Sentinel)
+			other = ok && address(sentinel, s.plan.MasterName(1)) != master.Addr()
+		})
+		return other
+	})
 }
 
 // promote makes a replica of a dead master the master.

@@ -226,10 +226,18 @@ func (s *Servers) check(err error) {
 // eventually waits until something is so, on a virtual clock by moving it.
 func (s *Servers) eventually(what string, so func() bool) {
 	s.t.Helper()
-	const most, step = time.Minute, 10 * time.Millisecond
+	const most = time.Minute
+	if !s.within(most, 10*time.Millisecond, so) {
+		s.t.Fatalf("minikvtest: %s: not within %v", what, most)
+	}
+}
+
+// within waits likewise, looks after each step, and reports whether it came to be so.
+func (s *Servers) within(most, step time.Duration, so func() bool) bool {
+	s.t.Helper()
 	for waited := time.Duration(0); !so(); waited += step {
 		if waited > most {
-			s.t.Fatalf("minikvtest: %s: not within %v", what, most)
+			return false
 		}
 		if s.top.Clock().Virtual() {
 			s.check(s.top.Clock().Advance(step))
@@ -237,6 +245,7 @@ func (s *Servers) eventually(what string, so func() bool) {
 			time.Sleep(step)
 		}
 	}
+	return true
 }
 
 // Clock is the time of all servers of a test.
