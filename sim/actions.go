@@ -42,27 +42,14 @@ const (
 var actionNames = [...]string{"start", "deliver", "fire", "time", "resume", "restart", "mend", "pause", "jump", "lose",
 	"double", "crash", "failover", "promote", "cut"}
 
-// untimedFaults are the kinds of fault that need no clock, and whom they strike.
-var untimedFaults = map[string]struct {
-	verb    ActionVerb
-	targets int // of aClient, aMaster, aReplica; 0: messages
-	keep    bool
-	back    bool // it starts again
-}{
-	"pause": {Pause, aClient, false, false}, "freeze": {Pause, aMaster | aReplica, false, false},
-	"jump": {Leap, aMaster | aReplica, false, false}, "client-jump": {Leap, aClient, false, false},
-	"drop": {Lose, 0, false, false}, "lost-reply": {Lose, 0, false, false}, "lost-message": {Lose, 0, false, false},
-	"duplicate": {Double, 0, false, false},
-	"crash":     {Kill, aClient, false, false}, "client-restart": {Kill, aClient, false, true},
-	"outage": {Kill, aMaster | aReplica, true, true}, "amnesia": {Kill, aMaster | aReplica, false, true},
-	"failover": {Depose, aReplica, false, false}, "split": {Promote, aReplica, false, false},
-	"partition": {Cut, aClient | aMaster | aReplica, false, false},
-}
-
-// UntimedFaults returns the kinds of fault that need no clock, in the order of
-// FaultKinds.
-func UntimedFaults() []string {
-	return slices.DeleteFunc(FaultKinds(), func(name string) bool { _, ok := untimedFaults[name]; return !ok })
+// UntimedFaults returns the kinds of fault that need no clock, in the order of FaultKinds.
+func UntimedFaults() (names []string) {
+	for i := range faultKinds {
+		if f := &faultKinds[i]; f.isOrdered() {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // Text returns the action as a word: start:c1, c1>m1, fire:c1, time, pause:c1. names are
@@ -203,12 +190,11 @@ func (u *Untimed) isAllOver() bool {
 
 // faults adds the faults that may strike.
 func (u *Untimed) faults(list []Action) []Action {
-	for _, kind := range u.kinds {
-		f := untimedFaults[kind]
+	for _, f := range u.kinds {
 		var more []Action
 		switch {
-		case f.targets == 0:
-			more = u.messageFaults(kind, f.verb)
+		case f.strikes != nil:
+			more = u.messageFaults(f)
 		case f.verb == Cut:
 			more = u.cuts()
 		default:
@@ -256,28 +242,22 @@ func (u *Untimed) cuts() (list []Action) {
 
 // messageFaults are those that strike the first message of a line between a
 // client and a node.
-func (u *Untimed) messageFaults(kind string, verb ActionVerb) (list []Action) {
+func (u *Untimed) messageFaults(f untimedFault) (list []Action) {
 	for _, l := range u.lines {
-		if len(l.steps) == 0 || l.lane > 0 {
-			continue
-		}
-		m := l.steps[0].on.(*message)
-		noun := m.noun()
-		possible := m.kind == msgRequest || m.kind == msgReply || m.kind == msgPush
-		switch kind {
-		case "lost-reply":
-			possible = possible && noun == "reply"
-		case "lost-message":
-			possible = possible && noun == "message"
-		case "duplicate":
-			possible = m.comesAgain()
-		}
-		if possible {
-			list = append(list, Action{Verb: verb, From: l.link.from, To: l.link.to})
+		if len(l.steps) > 0 && l.lane == 0 && f.strikes(l.steps[0].on.(*message)) {
+			list = append(list, Action{Verb: f.verb, From: l.link.from, To: l.link.to})
 		}
 	}
 	return list
 }
+
+// isOfClient reports whether a client asks a server something, or hears from one.
+func (m *message) isOfClient() bool {
+	return m.kind == msgRequest || m.kind == msgReply || m.kind == msgPush
+}
+
+// isAnswer reports whether a client has asked for what it hears from a server.
+func (m *message) isAnswer() bool { return m.kind == msgReply || m.kind == msgPush && !m.published() }
 
 // Do makes an action happen. It must be one of Actions.
 func (u *Untimed) Do(a Action) Footprint {
@@ -426,8 +406,7 @@ func (u *Untimed) kill(a trace.Actor) {
 	} else {
 		u.node(a).crash()
 	}
-	for _, kind := range u.kinds {
-		f := untimedFaults[kind]
+	for _, f := range u.kinds {
 		if f.verb == Kill && f.back && (f.targets == aClient) == (p != nil) {
 			u.back = append(u.back, comeback{a, f.keep})
 			return

@@ -11,11 +11,12 @@ import (
 // fault is a word of the `faults` line: one way in which a run may go wrong.
 // A fault is one step of the nemesis and ends by itself.
 type fault struct {
-	name   string
-	about  string
-	amount unit
-	draw   func(record) Step
-	where  place // in which worlds there is something to strike
+	name    string
+	about   string
+	amount  unit
+	draw    func(record) Step
+	where   place        // in which worlds there is something to strike
+	untimed untimedFault // what it does in a world without time
 }
 
 // place says in which worlds a kind of fault has a target.
@@ -32,6 +33,21 @@ func (p place) in(w *Spec) bool {
 	return p == anywhere || p == withReplicas && w.Replicas > 0 || p == inCluster && w.Cluster
 }
 
+// untimedFault is what a kind of fault does in a world without time.
+type untimedFault struct {
+	verb    ActionVerb
+	targets int                 // of aClient, aMaster, aReplica: whom it strikes
+	strikes func(*message) bool // which of the messages that are first on their lines; nil: none
+	back    bool                // what it has crashed starts again
+	keep    bool                // with its data
+}
+
+// needsTimes is that of a kind that means nothing there.
+var needsTimes untimedFault
+
+// isOrdered reports whether the kind means something in a world without time.
+func (f *fault) isOrdered() bool { return f.untimed.verb != needsTimes.verb }
+
 // unit is what the amount of a kind of fault means.
 type unit uint8
 
@@ -44,34 +60,50 @@ const (
 // faultKinds are in the order in which error messages list them. A new one goes
 // to the end: its place is part of what a seed draws.
 var faultKinds = []fault{
-	{"pause", "a client stands still", aLength, drawPause, anywhere},
-	{"freeze", "a server stands still", aLength, drawFreeze, anywhere},
-	{"jump", "a server's clock jumps", aLength, drawJump, anywhere},
-	{"drift", "a server's clock runs fast or slow", aRate, drawDrift, anywhere},
-	{"client-jump", "a client's clock jumps", aLength, drawClientJump, anywhere},
-	{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, anywhere},
-	{"drop", "a message gets lost", nothing, drawDrop, anywhere},
-	{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, anywhere},
-	{"lost-message", "a published message gets lost", nothing, drawLostMessage, anywhere},
-	{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, anywhere},
-	{"late-message", "a published message comes late", aLength, drawLateMessage, anywhere},
-	{"duplicate", "a request is executed twice", aLength, drawDuplicate, anywhere},
-	{"partition", "clients and servers are cut off from each other", aLength, drawPartition, anywhere},
-	{"one-way", "they are cut off in one direction", aLength, drawOneWay, anywhere},
-	{"crash", "a client crashes", nothing, drawCrash, anywhere},
-	{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, anywhere},
-	{"outage", "a server crashes and comes back with its data", aLength, drawOutage, anywhere},
-	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, anywhere},
-	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, withReplicas},
-	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, withReplicas},
-	{"lag", "replication is held up", aLength, drawLag, withReplicas},
-	{"slow", "a server answers late", aLength, drawSlow, anywhere},
-	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, anywhere},
-	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, anywhere},
-	{"power", "the power of a server fails, and it comes back with what it had on disk", aLength, drawPower, anywhere},
-	{"evict", "a server removes a key to make room", nothing, drawEvict, anywhere},
-	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, anywhere},
-	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster},
+	{"pause", "a client stands still", aLength, drawPause, anywhere, untimedFault{verb: Pause, targets: aClient}},
+	{"freeze", "a server stands still", aLength, drawFreeze, anywhere,
+		untimedFault{verb: Pause, targets: aMaster | aReplica}},
+	{"jump", "a server's clock jumps", aLength, drawJump, anywhere,
+		untimedFault{verb: Leap, targets: aMaster | aReplica}},
+	{"drift", "a server's clock runs fast or slow", aRate, drawDrift, anywhere, needsTimes},
+	{"client-jump", "a client's clock jumps", aLength, drawClientJump, anywhere,
+		untimedFault{verb: Leap, targets: aClient}},
+	{"client-drift", "a client's clock runs fast or slow", aRate, drawClientDrift, anywhere, needsTimes},
+	{"drop", "a message gets lost", nothing, drawDrop, anywhere,
+		untimedFault{verb: Lose, strikes: (*message).isOfClient}},
+	{"lost-reply", "a request is executed and its reply gets lost", nothing, drawLostReply, anywhere,
+		untimedFault{verb: Lose, strikes: (*message).isAnswer}},
+	{"lost-message", "a published message gets lost", nothing, drawLostMessage, anywhere,
+		untimedFault{verb: Lose, strikes: (*message).published}},
+	{"delay", "a message comes late, and what follows it on its connection", aLength, drawDelay, anywhere, needsTimes},
+	{"late-message", "a published message comes late", aLength, drawLateMessage, anywhere, needsTimes},
+	{"duplicate", "a request is executed twice", aLength, drawDuplicate, anywhere,
+		untimedFault{verb: Double, strikes: (*message).comesAgain}},
+	{"partition", "clients and servers are cut off from each other", aLength, drawPartition, anywhere,
+		untimedFault{verb: Cut, targets: aClient | aMaster | aReplica}},
+	{"one-way", "they are cut off in one direction", aLength, drawOneWay, anywhere, needsTimes},
+	{"crash", "a client crashes", nothing, drawCrash, anywhere, untimedFault{verb: Kill, targets: aClient}},
+	{"client-restart", "a client crashes and starts again", aLength, drawClientRestart, anywhere,
+		untimedFault{verb: Kill, targets: aClient, back: true}},
+	{"outage", "a server crashes and comes back with its data", aLength, drawOutage, anywhere,
+		untimedFault{verb: Kill, targets: aMaster | aReplica, back: true, keep: true}},
+	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, anywhere,
+		untimedFault{verb: Kill, targets: aMaster | aReplica, back: true}},
+	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, withReplicas,
+		untimedFault{verb: Depose, targets: aReplica}},
+	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, withReplicas,
+		untimedFault{verb: Promote, targets: aReplica}},
+	{"lag", "replication is held up", aLength, drawLag, withReplicas, needsTimes},
+	{"slow", "a server answers late", aLength, drawSlow, anywhere, needsTimes},
+	{"stall", "a client stands still between the execution of its lock() and the reply", aLength, drawStall, anywhere,
+		needsTimes},
+	{"client-offset", "a client's clock is wrong from the start", aLength, drawClientJump, anywhere, needsTimes},
+	{"power", "the power of a server fails, and it comes back with what it had on disk", aLength, drawPower, anywhere,
+		needsTimes},
+	{"evict", "a server removes a key to make room", nothing, drawEvict, anywhere, needsTimes},
+	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, anywhere,
+		needsTimes},
+	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster, needsTimes},
 }
 
 // FaultKinds returns the names of all kinds of fault.

@@ -147,7 +147,7 @@ func (a Action) concerns(who trace.Actor) bool {
 // isLocal reports whether what happens in the world from here on happens to one actor
 // each, but for the promotion of a replica.
 func (u *Untimed) isLocal() bool {
-	if slices.Contains(u.kinds, "client-restart") {
+	if slices.ContainsFunc(u.kinds, func(f untimedFault) bool { return f.back && f.targets == aClient }) {
 		return false
 	}
 	return !slices.ContainsFunc(u.w.nodes, func(n *node) bool { return !u.isTold(n) })
@@ -161,8 +161,7 @@ func (u *Untimed) maySwitch(n *node) bool {
 
 // may reports whether a kind of fault with that verb may still strike.
 func (u *Untimed) may(verb ActionVerb, targets int) bool {
-	return u.budget > 0 && slices.ContainsFunc(u.kinds, func(kind string) bool {
-		f := untimedFaults[kind]
+	return u.budget > 0 && slices.ContainsFunc(u.kinds, func(f untimedFault) bool {
 		return f.verb == verb && f.targets&targets != 0
 	})
 }

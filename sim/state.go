@@ -203,7 +203,7 @@ func (u *Untimed) keysTell() bool { return !u.exact && !u.foreign }
 // alone, and of a master and its replicas where none comes back. Beside the clients of a
 // test that takes the history of the first, and the others only tell what they have heard.
 func (u *Untimed) isTold(n *node) bool {
-	returns := func(kind string) bool { f := untimedFaults[kind]; return f.verb == Kill && f.targets&aMaster != 0 }
+	returns := func(f untimedFault) bool { return f.verb == Kill && f.targets&aMaster != 0 }
 	return n.alone() || u.keysTell() && !slices.ContainsFunc(u.kinds, returns)
 }
 

@@ -28,8 +28,8 @@ import (
 type Untimed struct {
 	r       *runner
 	w       *World
-	kinds   []string
-	budget  int // faults that may still happen
+	kinds   []untimedFault // that may strike
+	budget  int            // faults that may still happen
 	end     time.Duration
 	lines   []line
 	history []history // of each actor: what has reached it
@@ -86,7 +86,10 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	if s.World.Pool {
 		return nil, errors.New("an untimed run can have no pool=on: messages of a connection are first in first out")
 	}
-	u := &Untimed{kinds: opt.Faults, budget: opt.Budget, exact: opt.Exact}
+	u := &Untimed{budget: opt.Budget, exact: opt.Exact}
+	for _, name := range opt.Faults {
+		u.kinds = append(u.kinds, findFault(name).untimed)
+	}
 	u.heed(s)
 	opt.Options.Chooser = Replay{}
 	u.r = &runner{s: s.with(opt.Options), untimed: u}
