@@ -140,7 +140,9 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 	case !overdue && err != nil && err != ErrLost:
 		return false, err
 	}
-	c.paid(u.hold)
+	if !overdue {
+		c.paid(u.hold)
+	}
 	if err == ErrLost {
 		c.lose(u.hold) // who has other acquisitions has lost them, too
 		err = nil      // as good as unlocked
@@ -179,7 +181,7 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	return pending, pending && now >= u.until
 }
 
-// paid notes that the server counts nothing of h any more, or not for long.
+// paid notes that the server counts nothing of h any more.
 func (c *Client) paid(h *hold) {
 	now := c.rt.Mono()
 	c.mu.Lock()

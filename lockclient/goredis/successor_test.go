@@ -328,3 +328,21 @@ func TestDoubtLastsAsLongAsTheLongerLease(t *testing.T) {
 		assert.False(s, s.server.Exists("k"))
 	})
 }
+
+// An Unlock that was refused until it was too late to repeat it has left what it should have
+// given back with the server until the lease ends there: the last Unlock of a hold that
+// follows before gives that back, too.
+func TestUnlockThatIsNotRepeatedAnyMoreIsSettledByTheNextHold(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(10*time.Second))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		time.Sleep(8500 * time.Millisecond) // it is repeated until 3 s before the lease ends
+		f.has(nil)
+
+		require.NoError(s, s.lock(c.Mutex("k"), ctx, me, hour).Unlock(ctx))
+		assert.False(s, s.server.Exists("k"))
+	})
+}
