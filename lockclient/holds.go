@@ -296,7 +296,7 @@ func (c *Client) leaves(held *Held) leaving {
 		h.isOver = true
 		k.remove(h)
 		k.rest()
-		if now <= h.unsure {
+		if now <= h.unsure && !h.isLost { // of a lost one it was noted then
 			k.owe(h, now)
 		}
 	}

@@ -346,3 +346,26 @@ func TestUnlockThatIsNotRepeatedAnyMoreIsSettledByTheNextHold(t *testing.T) {
 		assert.False(s, s.server.Exists("k"))
 	})
 }
+
+// What is unlocked after its loss, while a later hold of its owner's name is there, leaves
+// the Unlock of that one to itself: it is repeated if it fails.
+func TestUnlockOfWhatWasLostMeetsALaterHold(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		lost := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(10*time.Second))
+		f.has(only("mutex-extend", fate{lose: errReset}))
+		require.ErrorIs(s, lost.Extend(ctx, 9*time.Second), lockclient.ErrUnknown)
+		f.has(nil)
+		_, err := c.Mutex("k").ForceUnlock(ctx)
+		require.NoError(s, err)
+
+		h := s.lock(c.Mutex("k"), ctx, me, hour)
+		require.ErrorIs(s, lost.Unlock(ctx), lockclient.ErrLost)
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		f.has(nil)
+		time.Sleep(2 * time.Second)
+		assert.False(s, s.server.Exists("k"))
+	})
+}
