@@ -126,6 +126,7 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 		return true, err
 	}
 	pending, overdue := c.pending(u)
+	sent := c.rt.Mono()
 	if pending && !overdue {
 		err = u.try(c.base)
 		if err != nil && err != ErrLost {
@@ -141,7 +142,7 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 		return false, err
 	}
 	if !overdue {
-		c.paid(u.hold)
+		c.paid(u.hold, sent)
 	}
 	if err == ErrLost {
 		c.lose(u.hold) // who has other acquisitions has lost them, too
@@ -181,12 +182,12 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	return pending, pending && now >= u.until
 }
 
-// paid notes that the server counts nothing of h any more.
-func (c *Client) paid(h *hold) {
-	now := c.rt.Mono()
+// paid notes that the server counts nothing of h any more, as it says to what was sent at
+// the Mono time sent: what could come then may have come since.
+func (c *Client) paid(h *hold, sent time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keeper.owed[h.id()] == h && now > max(h.unsure, h.line.late) {
+	if c.keeper.owed[h.id()] == h && sent > max(h.unsure, h.line.late) {
 		delete(c.keeper.owed, h.id())
 	}
 }

@@ -369,3 +369,32 @@ func TestUnlockOfWhatWasLostMeetsALaterHold(t *testing.T) {
 		assert.False(s, s.server.Exists("k"))
 	})
 }
+
+// An acquisition that comes between a repetition of an Unlock and the late answer to that is
+// settled by the next hold.
+func TestAcquisitionComesBeforeTheLateAnswerToAnUnlock(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(10*time.Second))
+		f.has(func(script string, _ []string) fate {
+			if script == "mutex-release" {
+				return fate{err: lockclient.ErrNotSent}
+			}
+			return fate{arrives: 3 * time.Second}
+		})
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		limited, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
+		defer cancel()
+		_, err := c.Mutex("k").Lock(limited, me, hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		time.Sleep(500 * time.Millisecond)
+		f.has(only("mutex-release", fate{after: 2800 * time.Millisecond}))
+		time.Sleep(6 * time.Second)
+		f.has(nil)
+		assert.True(s, s.server.Exists("k"), "the acquisition has come")
+
+		require.NoError(s, s.lock(c.Mutex("k"), ctx, me, hour).Unlock(ctx))
+		assert.False(s, s.server.Exists("k"))
+	})
+}
