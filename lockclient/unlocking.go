@@ -163,14 +163,14 @@ func (c *Client) owe(h *hold) {
 	}
 }
 
-// pending tells whether an unlocking is still to be repeated, with the lease that
-// its hold has by now. It is not if another one settles it: the last of its own
-// hold, or that of a later one in its name. It is overdue if the lease ends it.
+// pending tells whether an unlocking is still to be repeated, with the lease and the
+// doubts that its hold has by now. It is not if another one settles it: the last of its
+// own hold, or that of a later one in its name. It is overdue if the lease ends it.
 func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u.lease = u.hold.lease
+	u.lease, u.doubtful = u.hold.lease, u.hold.doubtful-1 // its own is among them, see owe
 	switch {
 	case u.left > 0:
 		pending = u.hold.index >= 0

@@ -398,3 +398,26 @@ func TestAcquisitionComesBeforeTheLateAnswerToAnUnlock(t *testing.T) {
 		assert.False(s, s.server.Exists("k"))
 	})
 }
+
+// A repetition of an Unlock gives back what was taken, without anybody's knowing, since the
+// first attempt.
+func TestRepeatedUnlockSettlesWhatWasTakenSince(t *testing.T) {
+	staged(t, func(s stage) {
+		ctx := s.Context()
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), ctx, me, lockclient.Lease(time.Minute))
+		f.has(func(script string, _ []string) fate {
+			if script == "mutex-release" {
+				return fate{err: lockclient.ErrNotSent}
+			}
+			return fate{lose: errReset}
+		})
+		require.ErrorIs(s, h.Unlock(ctx), lockclient.ErrNotSent)
+		_, err := c.Mutex("k").Lock(ctx, me, hour)
+		require.ErrorIs(s, err, lockclient.ErrUnknown)
+		time.Sleep(5 * time.Second)
+		f.has(nil)
+		time.Sleep(2 * time.Second)
+		assert.False(s, s.server.Exists("k"))
+	})
+}
