@@ -85,13 +85,10 @@ func (c *Client) doubt(h *hold, lease time.Duration, more int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(err, ErrUnknown) {
-		if date := validity(h.asked, lease); h.least == 0 || date < h.dated {
-			h.dated = date
-		}
-		h.unsureOf(lease, now+c.timeout)
+		h.late.add(lateLease{lease, validity(h.asked, lease), now + c.timeout})
 	}
 	h.doubtful += more
-	h.late = h.late || more > 0 && errors.Is(err, ErrUnknown)
+	h.mayTake = h.mayTake || more > 0 && errors.Is(err, ErrUnknown)
 	h.ends = max(h.ends, now+c.timeout+lease)
 }
 
@@ -187,30 +184,22 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.renewed > 0 {
 		lease = min(lease, c.watchdog)
 	}
-	if sent > h.unsure {
-		h.least = 0
-	}
-	if h.least > 0 {
-		lease = min(lease, h.least)
-	}
+	h.late.expire(sent)
+	lease, date := h.late.cut(lease)
 	until := validity(sent, lease)
 	if h.space == permitSpace {
-		until = min(until, h.date(sent))
+		until = min(until, date, h.date(sent))
 	}
 	return until
 }
 
-// date returns the Mono time at which a permit may end by a date that another request brings
-// than the one that was sent at sent: by an Extend that is under way, or of unknown outcome.
+// date returns the Mono time at which a permit may end by the date of an Extend that is under
+// way, where another request was sent at sent.
 func (h *hold) date(sent time.Duration) time.Duration {
-	date := noEnd
-	if h.least > 0 {
-		date = h.dated
-	}
 	if h.line.taken > 0 && h.asked < sent {
-		date = min(date, validity(h.asked, h.lease))
+		return validity(h.asked, h.lease)
 	}
-	return date
+	return noEnd
 }
 
 // extending notes that a new lease is asked for at sent, and returns it. A
@@ -270,7 +259,7 @@ type leaving struct {
 	until    time.Duration // Mono time until which the lock could be relied on
 	ends     time.Duration // see hold
 	lost     bool
-	late     bool // see hold
+	mayTake  bool // see hold
 }
 
 // drop notes that an acquisition is to be given back; false if that was noted before.
@@ -296,12 +285,12 @@ func (c *Client) leaves(held *Held) leaving {
 		h.isOver = true
 		k.remove(h)
 		k.rest()
-		if now <= h.unsure && !h.isLost { // of a lost one it was noted then
+		if now <= h.late.by() && !h.isLost { // of a lost one it was noted then
 			k.owe(h, now)
 		}
 	}
 	c.unserve(held)
-	return leaving{left: len(h.held), doubtful: h.doubtful, late: h.late, lost: h.isLost,
+	return leaving{left: len(h.held), doubtful: h.doubtful, mayTake: h.mayTake, lost: h.isLost,
 		lease: h.lease, until: h.until, ends: h.ends}
 }
 

@@ -47,7 +47,7 @@ type hold struct {
 	isLost     bool
 	lossIsTold bool // lost is closed, or will be when somebody asks for it
 	isOver     bool // all that was granted has been given back: what its owner has from now on is another hold
-	late       bool // an acquisition of unknown outcome may still be on its way
+	mayTake    bool // an acquisition of unknown outcome may still be on its way
 	key, owner string
 	lost       chan struct{} // closed when the hold is lost; nil: nobody has asked for it
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone
@@ -57,9 +57,7 @@ type hold struct {
 	renewed  int           // those that the watchdog serves
 	doubtful int           // requests of unknown outcome: the server may count so many more
 	lease    time.Duration // as the last acquisition or Extend set it
-	least    time.Duration // the shortest that a request of unknown outcome may yet bring into force; 0: none may
-	unsure   time.Duration // Mono time until which that may come, and a hold that follows heeds it, too
-	dated    time.Duration // of a permit, whose deadline is a date: Mono time at which that may have it end
+	late     lateLeases    // a hold that follows heeds them, too
 	asked    time.Duration // Mono time at which a lease was last asked for, but by the watchdog
 	until    time.Duration // Mono time until which it may be relied on
 	ends     time.Duration // Mono time at which the server has ended it, whatever came into force
@@ -105,8 +103,10 @@ func (h *hold) inherit(other *hold, sent time.Duration) {
 		return
 	}
 	h.doubtful += len(other.held) + other.doubtful
-	if sent <= other.unsure {
-		h.unsureOf(other.least, other.unsure)
+	for _, one := range other.late {
+		if sent <= one.by {
+			h.late.add(one)
+		}
 	}
 }
 
@@ -119,14 +119,6 @@ func (k *keeper) of(id holdID) *hold {
 		}
 	}
 	return k.byOwner[id]
-}
-
-// unsureOf notes a lease of unknown outcome, asked for by what may come until the Mono time at.
-func (h *hold) unsureOf(lease, at time.Duration) {
-	if h.least == 0 || lease < h.least {
-		h.least = lease
-	}
-	h.unsure = max(h.unsure, at)
 }
 
 // asked returns the hold of a named owner for which somebody asks: the present one,
@@ -167,7 +159,7 @@ func (k *keeper) owe(h *hold, now time.Duration) {
 		return // nothing else will be in its name, or nothing is
 	}
 	for id, earlier := range k.owed { //tidy:unordered each is looked at by itself
-		if now > max(earlier.ends, earlier.unsure) && earlier.line.taken == 0 {
+		if now > max(earlier.ends, earlier.late.by()) && earlier.line.taken == 0 {
 			delete(k.owed, id)
 		}
 	}

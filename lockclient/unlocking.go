@@ -39,7 +39,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	if _, lossy := c.replicated(); err == nil && lv.left > 0 && !l.steady && !lossy {
 		c.prolong(h, sent, lv.lease, false) // else no replica has confirmed the lease of those that remain
 	}
-	if u.alone() && lv.late {
+	if u.alone() && lv.mayTake {
 		u.recall()
 	}
 	if err == nil || err == ErrLost {
@@ -187,7 +187,7 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 func (c *Client) paid(h *hold, sent time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keeper.owed[h.id()] == h && sent > max(h.unsure, h.line.late) {
+	if c.keeper.owed[h.id()] == h && sent > max(h.late.by(), h.line.late) {
 		delete(c.keeper.owed, h.id())
 	}
 }

@@ -289,6 +289,46 @@ func TestLeaseOfUnknownOutcomeIsForgotten(t *testing.T) {
 	})
 }
 
+// A request of unknown outcome that cannot come any more cuts nothing either while another one
+// may come that asked for a longer lease: of the same hold, or of the one that follows.
+func TestEachLeaseOfUnknownOutcomeIsForgottenInItsTime(t *testing.T) {
+	for name, next := range map[string]func(s stage, c *lockclient.Client, h *lockclient.Held) *lockclient.Held{
+		"of the same hold": func(s stage, _ *lockclient.Client, h *lockclient.Held) *lockclient.Held {
+			time.Sleep(2 * time.Second)
+			require.ErrorIs(s, h.Extend(s.Context(), 30*time.Minute), lockclient.ErrUnknown)
+			time.Sleep(2 * time.Second)
+			return h
+		},
+		"of the next one": func(s stage, c *lockclient.Client, h *lockclient.Held) *lockclient.Held {
+			<-h.Lost()
+			_, err := c.Mutex("k").Lock(s.Context(), me, lockclient.Lease(30*time.Minute))
+			require.ErrorIs(s, err, lockclient.ErrUnknown)
+			return s.lock(c.Mutex("k"), s.Context(), me, hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				ctx := s.Context()
+				c, f := s.client()
+				h := s.lock(c.Mutex("k"), ctx, me, hour)
+				f.has(func(script string, args []string) fate {
+					if script == "mutex-extend" || args[0] == "1800000" {
+						return fate{lose: errReset}
+					}
+					return fate{}
+				})
+				require.ErrorIs(s, h.Extend(ctx, 10*time.Second), lockclient.ErrUnknown)
+				h = next(s, c, h)
+				f.has(nil)
+				require.NoError(s, h.Extend(ctx, time.Hour))
+				time.Sleep(time.Minute)
+				assert.False(s, isLost(h))
+				assert.NoError(s, h.Unlock(ctx))
+			})
+		})
+	}
+}
+
 // A re-entry that meets the Unlock of what it re-enters leaves nothing behind, and that
 // is not told of a loss.
 func TestReentryMeetsUnlock(t *testing.T) {
