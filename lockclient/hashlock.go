@@ -157,7 +157,7 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 	}
 	defer c.endTurn(present)
 	c.mu.Lock()
-	others := present.line.pending > 0 || len(present.held) > 0
+	others := present.line.asking > 0 || len(present.held) > 0
 	c.mu.Unlock()
 	if others {
 		return nil

@@ -104,7 +104,7 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	case err == nil && !c.prolong(h.hold, sent, lease, false):
 		err = ErrLost
 	case err != nil && err != ErrNotHeld:
-		c.doubt(h.hold, lease, 0, err)
+		c.doubtLease(h.hold, lease, err)
 	}
 	c.endTurn(h.hold)
 	if err == ErrLost {
@@ -129,7 +129,9 @@ func (h *Held) Unlock(ctx context.Context) error {
 	_ = c.takeTurn(ctx, h.hold, -1) // which has no end
 	l := c.leaves(h)
 	err := h.lock.kind.release(ctx, h, l)
-	c.mayCome(h.hold, err)
+	if err != nil || l.doubts.open() {
+		c.gaveBack(h.hold, &l, err) // else nothing is in doubt
+	}
 	c.endTurn(h.hold)
 	if err == ErrLost {
 		c.lose(h.hold)

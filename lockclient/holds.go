@@ -2,7 +2,6 @@ package lockclient
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 )
@@ -18,9 +17,9 @@ func validity(sent, lease time.Duration) time.Duration {
 // relied on: after 73 years. Adding to it does not overflow.
 const noEnd time.Duration = 1 << 61
 
-// reserve reserves a place for an acquisition in the hold of its owner: that of its
-// context, or the one of the name that the caller has chosen, which may be only asked
-// for so far. h is nil if there is neither.
+// reserve reserves a place for an acquisition in the hold of its owner: in the hold that its
+// context carries, or in that of the name which the caller has chosen. h is nil if there is
+// neither, and not held yet if it is only asked for so far.
 func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,75 +34,56 @@ func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error
 	if h.isLost {
 		return nil, ErrLost
 	}
-	h.line.pending++
+	h.line.asking++
 	return h, nil
 }
 
-// unreserve gives up the place that an acquisition has reserved. The last to leave the line
-// sees to what is not known of the hold that was asked for latest, which may be another one.
+// unreserve gives up the place that an acquisition has reserved.
 func (c *Client) unreserve(r *request) {
-	now, h := c.rt.Mono(), r.hold
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.line.pending--
-	if r.leaving {
-		h.line.leaving--
+	l := r.hold.line
+	l.asking--
+	if r.givesUp {
+		l.givingUp--
 	}
-	last := c.keeper.byOwner[h.id()]
-	if h.line.pending == 0 && last != nil && last.line == h.line && last.index < 0 && last.doubtful > 0 && !last.isOver {
-		c.keeper.owe(last, now)
-	}
-	c.keeper.forget(h)
+	c.keeper.forget(r.hold)
 }
 
-// isLast notes that an acquisition is leaving, and tells whether all are that are under
-// way in the name of its hold.
+// isLast notes that an acquisition gives up. It tells whether all do by now that are under way in
+// its line.
 func (c *Client) isLast(r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := r.hold.line
-	r.leaving = true
-	l.leaving++
-	return l.leaving == l.pending
+	r.givesUp = true
+	l.givingUp++
+	return l.givingUp == l.asking
 }
 
-// reentered tells, for an acquisition whose turn it is, whether h is held, and with
-// which lease. It is over if it has been given back, or lost, in the meantime: then
-// the acquisition has no place in it.
+// reentered is asked by an acquisition whose turn it is. It tells whether h is held, and with
+// which lease. If h is over, it was given back or lost in the meantime: then the acquisition has
+// no place in it.
 func (c *Client) reentered(h *hold) (held, over bool, lease time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held = len(h.held) > 0
-	return held, h.isLost || h.isOver || !held && !h.named, h.lease
+	held = h.isHeld()
+	return held, !held && h.line.next != h, h.lease
 }
 
-// doubt notes, of a request that failed with err when it was its turn, what the server
-// may have done, and may do yet: bring a lease into force, and count more acquisitions
-// than we do.
-func (c *Client) doubt(h *hold, lease time.Duration, more int, err error) {
-	now := c.rt.Mono()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if errors.Is(err, ErrUnknown) {
-		h.late.add(lateLease{lease, validity(h.asked, lease), now + c.timeout})
-	}
-	h.doubtful += more
-	h.mayTake = h.mayTake || more > 0 && errors.Is(err, ErrUnknown)
-	h.ends = max(h.ends, now+c.timeout+lease)
-}
-
-// holdOf returns the hold of a name, or nil.
-func (c *Client) holdOf(id holdID) *hold {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keeper.of(id)
-}
-
-// isHeld tells whether a hold, which may be nil, is neither given back nor lost.
+// isHeld tells whether a hold is held; it may be nil.
 func (c *Client) isHeld(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return h != nil && len(h.held) > 0 && !h.isLost
+	return h != nil && h.isHeld()
+}
+
+// hasNamed tells whether the owner of a name holds the lock.
+func (c *Client) hasNamed(id holdID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.keeper.line(id)
+	return l != nil && l.isHeld()
 }
 
 // grant makes a Held of an acquisition that the server granted.
@@ -117,7 +97,7 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		*h = hold{space: a.lock.space, key: a.lock.key, owner: a.owner,
 			renewal: a.lock.kind.renewal(), index: -1, round: ans.round}
 		h.held, h.line = h.first[:0], &h.own
-		h.line.pending = 1
+		h.line.asking = 1
 	}
 	if n := len(ans.members); n > 0 {
 		ctx = ans.members[n-1].ctx // which ends with each of them
@@ -149,34 +129,33 @@ func (h *Held) join(whole *Held) bool {
 	return !h.hold.isLost
 }
 
-// enter enters an acquisition. It is false if its hold is lost by now, or has ended
-// and the timer that tells so is late: what the server has granted is another one.
+// enter enters an acquisition. It is false if its hold is lost by now. It is also false if the
+// hold has ended and the timer has not told so yet: then the server has granted another one.
 func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
 	switch {
-	case h.isLost || h.index >= 0 && h.until <= held.since:
+	case h.isLost || h.isHeld() && h.until <= held.since:
 		return false
-	case h.index < 0:
-		k.add(h, sent)
+	case !h.isHeld():
+		k.add(h)
 	}
 	h.held = append(h.held, held)
-	h.line.pending--
+	h.line.asking--
 	if held.renewed {
 		k.serve(h, held.since+c.watchdog/3)
 	}
 	h.lease, h.asked = lease, sent
 	h.until = c.reach(h, sent, lease)
-	h.ends = max(h.ends, held.since+lease)
+	h.line.doubts.lasts(held.since + lease)
 	k.sooner(h)
 	return true
 }
 
-// reach returns until when h may be relied on after a lease that was asked for
-// at sent. A hold that the watchdog serves counts on the watchdog's lease at
-// most, as a renewal may overtake; and so may a request of unknown outcome, unless it
-// would have come before. The mutex is held.
+// reach returns until when h may be relied on after a lease that was asked for at sent. Another
+// request may be executed after that one, and set its own lease: a renewal if the watchdog
+// serves h, and what is in doubt. The shortest lease counts. The mutex is held.
 func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.space == wholeSpace {
 		return noEnd
@@ -184,27 +163,28 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.renewed > 0 {
 		lease = min(lease, c.watchdog)
 	}
-	h.late.expire(sent)
-	lease, date := h.late.cut(lease)
+	d := &h.line.doubts
+	d.expire(sent)
+	lease, date := d.sure(lease)
 	until := validity(sent, lease)
 	if h.space == permitSpace {
-		until = min(until, date, h.date(sent))
+		until = min(until, date, h.dateUnderWay(sent))
 	}
 	return until
 }
 
-// date returns the Mono time at which a permit may end by the date of an Extend that is under
-// way, where another request was sent at sent.
-func (h *hold) date(sent time.Duration) time.Duration {
+// dateUnderWay returns the Mono time at which an Extend that is under way would have a permit
+// end, if it was sent before the Mono time sent.
+func (h *hold) dateUnderWay(sent time.Duration) time.Duration {
 	if h.line.taken > 0 && h.asked < sent {
 		return validity(h.asked, h.lease)
 	}
 	return noEnd
 }
 
-// extending notes that a new lease is asked for at sent, and returns it. A
-// shorter one counts at once: it may come into force without our knowing. If it turns
-// out that it never will, undo has the old one count again.
+// extending notes that a new lease is asked for at sent, and returns it. A shorter one counts
+// at once, as it may come into force without our knowing. undo has the old one count again: it
+// is for a request that was not run.
 func (c *Client) extending(held *Held, sent, lease time.Duration) (_ time.Duration, undo func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,17 +211,17 @@ func (c *Client) extending(held *Held, sent, lease time.Duration) (_ time.Durati
 	}, nil
 }
 
-// prolong notes a lease that the server confirmed; false if that came too
-// late: the hold had ended, and stays so. That of a renewal counts only if it is
-// longer, and none was asked for later, which may have replaced it: renews is true then.
+// prolong notes a lease that the server has confirmed. It is false if that came too late: the
+// hold had ended, and stays so. The lease of a renewal (renews) counts only if it is longer, and
+// if no other one was asked for later, which may have replaced it.
 func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h.index < 0 || h.until <= now {
+	if !h.isHeld() || h.until <= now {
 		return false
 	}
-	h.ends = max(h.ends, now+lease)
+	h.line.doubts.lasts(now + lease)
 	switch until := c.reach(h, sent, lease); {
 	case !renews:
 		h.until = until
@@ -251,15 +231,14 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	return true
 }
 
-// leaving is what a release must know of its hold.
+// leaving is what a release must know of its hold, as it was when the release began.
 type leaving struct {
-	left     int           // acquisitions that remain
-	doubtful int           // see hold
-	lease    time.Duration // for those that remain
-	until    time.Duration // Mono time until which the lock could be relied on
-	ends     time.Duration // see hold
-	lost     bool
-	mayTake  bool // see hold
+	at     time.Duration // Mono time of that
+	left   int           // acquisitions that remain
+	lease  time.Duration // for those that remain
+	until  time.Duration // Mono time until which the lock could be relied on
+	lost   bool
+	doubts doubts
 }
 
 // drop notes that an acquisition is to be given back; false if that was noted before.
@@ -276,22 +255,14 @@ func (c *Client) leaves(held *Held) leaving {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, h := &c.keeper, held.hold
+	h := held.hold
 	h.held = slices.DeleteFunc(h.held, func(o *Held) bool { return o == held })
-	if h.isLost && h.named {
-		h.doubtful++ // see release: the server may count it, and go on to
-	}
 	if len(h.held) == 0 {
-		h.isOver = true
-		k.remove(h)
-		k.rest()
-		if now <= h.late.by() && !h.isLost { // of a lost one it was noted then
-			k.owe(h, now)
-		}
+		c.keeper.remove(h)
+		c.keeper.rest()
 	}
 	c.unserve(held)
-	return leaving{left: len(h.held), doubtful: h.doubtful, mayTake: h.mayTake, lost: h.isLost,
-		lease: h.lease, until: h.until, ends: h.ends}
+	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, doubts: h.line.doubts}
 }
 
 // unserve ends the service of the watchdog to one acquisition. The mutex is held.
@@ -302,20 +273,24 @@ func (c *Client) unserve(held *Held) {
 	}
 }
 
-// lose ends a hold that the server no longer knows, or whose validity is over.
-// It tells everybody once; a hold that was unlocked is left alone.
+// lose ends a hold that the server no longer knows, or whose validity is over. It tells
+// everybody once. A hold that was unlocked is left alone. The server may still count what was not
+// given back.
 func (c *Client) lose(h *hold) {
 	now := c.rt.Mono()
 	c.mu.Lock()
-	if h.index < 0 {
+	if !h.isHeld() {
 		c.mu.Unlock()
 		return
 	}
 	h.isLost = true
 	h.until = min(h.until, now)
+	if h.named { // a named owner's Unlock gives nothing back after a loss
+		h.line.doubts.mayCount(len(h.held))
+		c.keeper.sweep(now)
+	}
 	c.keeper.remove(h)
 	c.keeper.rest()
-	c.keeper.owe(h, now)
 	held := slices.Clone(h.held)
 	var wholes []*Held
 	for _, one := range held {

@@ -5,8 +5,8 @@ import "time"
 // keeper is what a client holds, and until when. The client's mutex guards it.
 type keeper struct {
 	holds   []*hold          // a hold's index is its place here
-	byOwner map[holdID]*hold // nil until somebody names an owner: few do
-	owed    map[holdID]*hold // ended ones of chosen names, of which the server may still count something; may be nil
+	lines   map[holdID]*line // nil until somebody names an owner: few do
+	sweepAt int              // how many lines there are when they are swept next
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
 	timer   Timer            // has the client look after the holds
@@ -38,34 +38,37 @@ type holdID struct {
 	key, owner string
 }
 
-// hold is what one owner has of one lock: one field of its hash, or one random
-// value. All Held of one owner share it, and so do those who ask for the lock in the
-// name of one owner, before there is any. The client's mutex guards it.
+// hold is what one owner has of one lock: one field of its hash, or one random value. All Held
+// of the owner share it. For a named owner it is there from the first acquisition on that asks
+// for it.
+//
+// A hold is in one of four states, in this order: asked for (it is next in its line), held (it
+// has a place in keeper.holds), and then lost or given back, which is final. Only a Multi's hold
+// may be held again when it was given back: an acquisition that was under way, and that takes no
+// turn, then enters it. The client's mutex guards a hold.
 type hold struct {
 	space      space
-	named      bool // see request
+	named      bool // the owner's name is not this hold's alone, see request
 	isLost     bool
 	lossIsTold bool // lost is closed, or will be when somebody asks for it
-	isOver     bool // all that was granted has been given back: what its owner has from now on is another hold
-	mayTake    bool // an acquisition of unknown outcome may still be on its way
 	key, owner string
 	lost       chan struct{} // closed when the hold is lost; nil: nobody has asked for it
 	renewal    *renewal      // nil for a kind that the watchdog leaves alone
 
-	held     []*Held       // granted, and not given back
-	first    [1]*Held      // backs held: mostly there is one
-	renewed  int           // those that the watchdog serves
-	doubtful int           // requests of unknown outcome: the server may count so many more
-	lease    time.Duration // as the last acquisition or Extend set it
-	late     lateLeases    // a hold that follows heeds them, too
-	asked    time.Duration // Mono time at which a lease was last asked for, but by the watchdog
-	until    time.Duration // Mono time until which it may be relied on
-	ends     time.Duration // Mono time at which the server has ended it, whatever came into force
-	index    int           // place in keeper.holds, -1 when not there
-	round    *round        // of a Redlock: which masters were asked
-	line     *line
-	own      line // what line points to, unless an earlier hold of the owner had one
+	held    []*Held       // granted, and not given back; when the hold is lost they stay until each is unlocked
+	first   [1]*Held      // backs held: mostly there is one
+	renewed int           // those that the watchdog serves
+	lease   time.Duration // as the last acquisition or Extend set it
+	asked   time.Duration // Mono time at which a lease was last asked for, but by the watchdog
+	until   time.Duration // Mono time until which it may be relied on
+	index   int           // place in keeper.holds, -1 when not there
+	round   *round        // of a Redlock: which masters were asked
+	line    *line
+	own     line // what line points to, unless an earlier hold of the owner had one
 }
+
+// isHeld tells whether h was granted, and is neither lost nor given back.
+func (h *hold) isHeld() bool { return h.index >= 0 }
 
 // id is what h is known by.
 func (h *hold) id() holdID { return holdID{h.space, h.key, h.owner} }
@@ -81,102 +84,73 @@ func (h *hold) lostChannel() chan struct{} {
 	return h.lost
 }
 
-// add enters a hold. What the server may still count of an earlier one of its
-// name is its own now: its last release settles it. So are the leases that may yet
-// come into force after what was asked for at sent.
-func (k *keeper) add(h *hold, sent time.Duration) {
-	h.index, h.isOver = len(k.holds), false
+// add enters a hold that was granted. It follows the earlier one of its line.
+func (k *keeper) add(h *hold) {
+	h.index = len(k.holds)
 	k.holds = append(k.holds, h)
-	if k.byOwner != nil {
-		k.byOwner[h.id()] = h
-	}
-	if earlier := k.owed[h.id()]; earlier != nil {
-		h.inherit(earlier, sent)
-		delete(k.owed, h.id())
+	h.line.hold, h.line.next = h, nil
+	if k.lines != nil {
+		k.lines[h.id()] = h.line
 	}
 }
 
-// inherit notes that what is not known of another hold of the owner goes for h, of
-// which something was asked for at the Mono time sent.
-func (h *hold) inherit(other *hold, sent time.Duration) {
-	if other == h {
-		return
-	}
-	h.doubtful += len(other.held) + other.doubtful
-	for _, one := range other.late {
-		if sent <= one.by {
-			h.late.add(one)
-		}
-	}
-}
-
-// of returns the hold of a name, or nil.
-func (k *keeper) of(id holdID) *hold {
-	if k.byOwner == nil {
-		k.byOwner = map[holdID]*hold{}
+// line returns the line of a name, or nil.
+func (k *keeper) line(id holdID) *line {
+	if k.lines == nil {
+		k.lines = map[holdID]*line{}
 		for _, h := range k.holds {
-			k.byOwner[h.id()] = h
+			k.lines[h.id()] = h.line
 		}
 	}
-	return k.byOwner[id]
+	return k.lines[id]
 }
 
-// asked returns the hold of a named owner for which somebody asks: the present one,
-// or one that nothing was granted to yet, which follows the earlier one in its line.
+// asked returns the hold for which somebody asks in the name of an owner: the one that is held,
+// or else the next one.
 func (k *keeper) asked(id holdID, renewal *renewal) *hold {
-	earlier := k.of(id)
+	l := k.line(id)
 	switch {
-	case earlier == nil:
-		earlier = k.owed[id]
-	case !earlier.isLost && !earlier.isOver:
-		return earlier
+	case l != nil && l.isHeld():
+		return l.hold
+	case l != nil && l.next != nil:
+		return l.next
 	}
-	h := &hold{space: id.space, named: true, key: id.key, owner: id.owner, renewal: renewal, index: -1}
-	h.line = &h.own
-	if earlier != nil {
-		h.line = earlier.line
+	h := &hold{space: id.space, named: true, key: id.key, owner: id.owner, renewal: renewal, index: -1, line: l}
+	if l == nil {
+		h.line = &h.own
+		k.lines[id] = h.line
 	}
-	k.byOwner[id] = h
+	h.line.next = h
 	return h
 }
 
-// forget takes out the hold in whose line h is, if nobody will look for its owner any
-// more: it is lost, or all that was granted has been given back, and nobody asks for it.
+// forget takes out the line of h if nobody will look for it any more. Then nothing is held or
+// under way there, and nothing is in doubt that a later hold might meet.
 func (k *keeper) forget(h *hold) {
-	if k.byOwner == nil || h.line.taken > 0 || h.line.pending > 0 {
-		return
-	}
-	last := k.byOwner[h.id()]
-	if last != nil && last.line == h.line && last.index < 0 && (last.isLost || len(last.held) == 0) {
-		delete(k.byOwner, h.id())
+	l := h.line
+	heeded := l.isNamed() && h.space != wholeSpace
+	if l.isIdle() && !(heeded && l.doubts.open()) && k.lines[h.id()] == l {
+		delete(k.lines, h.id())
 	}
 }
 
-// owe notes a hold that has ended for us and perhaps not for the server, and
-// forgets those whose leases have ended there by now.
-func (k *keeper) owe(h *hold, now time.Duration) {
-	if !h.named || h.space == wholeSpace {
-		return // nothing else will be in its name, or nothing is
-	}
-	for id, earlier := range k.owed { //tidy:unordered each is looked at by itself
-		if now > max(earlier.ends, earlier.late.by()) && earlier.line.taken == 0 {
-			delete(k.owed, id)
-		}
-	}
-	if earlier := k.owed[h.id()]; earlier != nil { // and h has had nothing, or it would have inherited
-		earlier.inherit(h, now)
-		earlier.ends = max(earlier.ends, h.ends)
+// sweep takes out the idle lines whose doubts are over by now. As it looks at all lines, it does
+// nothing until there are twice as many as it left the last time.
+func (k *keeper) sweep(now time.Duration) {
+	if len(k.lines) < k.sweepAt {
 		return
 	}
-	if k.owed == nil {
-		k.owed = map[holdID]*hold{}
+	for id, l := range k.lines { //tidy:unordered each is looked at by itself
+		if l.isIdle() && l.doubts.over(now) {
+			delete(k.lines, id)
+		}
 	}
-	k.owed[h.id()] = h
+	k.sweepAt = 2 * max(len(k.lines), 8)
 }
 
 // remove takes a hold out; its watchdog service ends with it.
 func (k *keeper) remove(h *hold) {
-	if h.index < 0 {
+	if !h.isHeld() {
 		return
 	}
 	last := k.holds[len(k.holds)-1]
@@ -204,7 +178,7 @@ func (k *keeper) serve(h *hold, at time.Duration) {
 // unserve ends the service of one acquisition of h.
 func (k *keeper) unserve(h *hold) {
 	h.renewed--
-	if h.renewed == 0 && h.index >= 0 {
+	if h.renewed == 0 && h.isHeld() {
 		k.renewed--
 	}
 }

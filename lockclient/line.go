@@ -2,58 +2,53 @@ package lockclient
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
-// line is where requests about one hold wait for their turn, and about those that
-// follow it in its owner's name. One goes at a time, so that what a hold is known to
-// have is in the order in which the server did it: an answer that comes late says
-// nothing about what was asked for later.
+// line is one owner's way to one lock. It has the holds of this owner one after the other, and
+// those who ask in the owner's name wait here for their turn. Only one request is sent at a
+// time. So the answers come in the order in which the server had the requests, and a late answer
+// says nothing about what was asked for later.
+//
+// What stays unknown of these requests is in doubts.
 type line struct {
-	places      // one: who has it has the turn
-	pending int // acquisitions under way
-	leaving int // those of them that are giving up
-
-	late time.Duration // Mono time until which an Unlock of unknown outcome may come: it would end what follows
+	places          // one: who has it has the turn
+	hold     *hold  // the latest one that was granted: held, lost or given back; nil: none yet
+	next     *hold  // the one that a named owner asks for; nil while hold is held
+	asking   int32  // acquisitions under way
+	givingUp int32  // those of them that give up, see Client.isLast
+	doubts   doubts // about what the server has in the owner's name
 }
 
-// mayCome notes, of what failed with err when it was its turn to be given back, that it may
-// yet be: a later hold of its owner has to wait for that.
-func (c *Client) mayCome(h *hold, err error) {
-	if !h.named || !errors.Is(err, ErrUnknown) {
-		return
-	}
-	now := c.rt.Mono()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h.line.late = now + c.timeout
-	h.ends = max(h.ends, h.line.late)
-	if h.index < 0 {
-		c.keeper.owe(h, now)
-	}
-}
+// isHeld tells whether the owner holds the lock.
+func (l *line) isHeld() bool { return l.hold != nil && l.hold.isHeld() }
 
-// outlast waits until nothing can come any more that would end a hold of h's owner, if
-// something can: then it has given up the turn.
+// isIdle tells whether nothing is held and nothing is under way.
+func (l *line) isIdle() bool { return l.taken == 0 && l.asking == 0 && !l.isHeld() }
+
+// isNamed tells whether the caller has chosen the owner's name, so that another hold may follow.
+func (l *line) isNamed() bool { return l.next != nil || l.hold.named }
+
+// outlast waits until no Unlock can come any more that would end the next hold of h's owner. If
+// it has to wait, it gives up the turn before.
 func (c *Client) outlast(ctx context.Context, h *hold) (waited bool, err error) {
 	c.mu.Lock()
-	late := h.line.late
+	by := h.line.doubts.unlockBy
 	c.mu.Unlock()
 	now := c.rt.Mono()
-	if late == 0 || now > late {
+	if by == 0 || now > by {
 		return false, nil
 	}
 	c.endTurn(h)
-	if _, err = c.rt.NewGate().Wait(ctx, late-now+1); err != nil {
+	if _, err = c.rt.NewGate().Wait(ctx, by-now+1); err != nil {
 		err = contextError(ctx)
 	}
 	return true, err
 }
 
-// takeTurn waits until nobody else asks about h, for no longer than limit (ErrNotAcquired)
-// unless that is negative. A Multi asks about nothing itself. Who has the turn calls
-// nothing of the user's, who might wait for it.
+// takeTurn waits until nobody else has the turn in h's line. It waits for no longer than limit
+// (ErrNotAcquired), unless that is negative. A Multi takes no turns, as it asks for nothing itself.
+// Who has the turn calls nothing of the user's: that might wait for the turn.
 func (c *Client) takeTurn(ctx context.Context, h *hold, limit time.Duration) error {
 	if h.space == wholeSpace || c.standIn(h, nil) {
 		return nil
@@ -93,6 +88,9 @@ func (c *Client) stepOut(h *hold, gate Gate) {
 
 // endTurn gives the turn to who has waited longest.
 func (c *Client) endTurn(h *hold) {
+	if h.space == wholeSpace {
+		return
+	}
 	c.mu.Lock()
 	next := h.line.leave(1)
 	if next == nil {

@@ -49,7 +49,7 @@ type request struct {
 	named    bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
 	hold     *hold // the owner's, if it is re-entered or named; else nil
 	reenters bool  // the owner has the lock: if the server does not know that, it is lost
-	leaving  bool  // the queue, see Client.isLast
+	givesUp  bool  // see Client.isLast
 	lease    time.Duration
 	limit
 	nodeTimeout time.Duration
@@ -290,7 +290,7 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 	}
 	if h != nil {
 		if mayHaveRun(err) {
-			c.doubt(h, a.lease, 1, err)
+			c.doubtAcquisition(h, a.lease, err)
 		}
 		c.endTurn(h)
 	}

@@ -138,7 +138,7 @@ func (k *writeSide) ownerNamed(name string) string {
 func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
 	c := k.client
 	reader := strings.TrimSuffix(named, writeSuffix)
-	reads := named != "" && c.isHeld(c.holdOf(holdID{hashSpace, k.key, reader}))
+	reads := named != "" && c.hasNamed(holdID{hashSpace, k.key, reader})
 	if reads || c.isHeld(holdKey{c, hashSpace, k.key}.in(ctx)) {
 		return named, ErrDeadlock
 	}

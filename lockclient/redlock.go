@@ -134,7 +134,7 @@ func (r *redlock) giveBack(n node, got NodeResult, lease time.Duration) {
 // others does so when its answer comes. Where that fails it is repeated for as
 // long as the lease may last there: nothing else is in the owner's name.
 func (r *redlock) release(ctx context.Context, held *Held, lv leaving) error {
-	until := lv.ends
+	until := lv.doubts.ends
 	return r.whileHeld(ctx, held.hold, held.hold.round.end(), func(ctx context.Context, n node) (bool, error) {
 		had, err := r.form.release(ctx, n)
 		if err != nil {

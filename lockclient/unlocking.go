@@ -18,9 +18,9 @@ type unlocking struct {
 	until time.Duration
 }
 
-// release counts down on the server. A request that failed is repeated until it
-// is answered, for as long as that can free nothing else; where it could count
-// down twice, the hold's last release settles it.
+// release counts down on the server. A request that failed is repeated until it is answered, for
+// as long as that can free nothing else. Where a repetition could count down twice, it is left to
+// the last release of the hold, which settles what is in doubt.
 func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	c, h := l.client, held.hold
 	if lv.lost && h.named {
@@ -32,21 +32,20 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 		u.until = lv.until - c.timeout // of a named owner: what is sent then has arrived when the lease ends
 	}
 	if u.alone() {
-		u.until = max(lv.ends, sent+c.latchTTL())
+		u.until = max(lv.doubts.ends, sent+c.latchTTL())
 	}
 	until := c.patienceEnds(c.timeout)
 	err := c.persist(ctx, until, u.try(ctx), func() error { return u.try(ctx) })
 	if _, lossy := c.replicated(); err == nil && lv.left > 0 && !l.steady && !lossy {
 		c.prolong(h, sent, lv.lease, false) // else no replica has confirmed the lease of those that remain
 	}
-	if u.alone() && lv.mayTake {
+	if u.alone() && lv.doubts.mayTake {
 		u.recall()
 	}
 	if err == nil || err == ErrLost {
 		return err
 	}
-	c.doubt(h, lv.lease, 0, err)
-	c.owe(h)
+	c.doubtUnlock(h, lv.lease, err)
 	c.repeatLater(u, err)
 	return err
 }
@@ -66,9 +65,9 @@ func (c *Client) repeatLater(u unlocking, err error) { c.rt.Go(func() { c.repeat
 // repetition can do harm.
 func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
 
-// try gives the acquisition back, and with the last one of its hold those of
-// which nobody knew whether the server counts them. An error of unknown outcome
-// bounds the repetitions: the latch ends.
+// try gives the acquisition back. With the last one of its hold it also gives back the surplus
+// that is in doubt. If the request may have been executed, this bounds the repetitions, as
+// its latch ends.
 func (u *unlocking) try(ctx context.Context) error {
 	c := u.lock.client
 	sent := c.rt.Mono()
@@ -84,19 +83,18 @@ func (u *unlocking) try(ctx context.Context) error {
 	switch {
 	case !held || freed == 1 && u.left > 0:
 		return ErrLost // the server knew of fewer acquisitions than we
-	case u.left == 0 && freed == 0 && u.doubtful > 0:
+	case u.left == 0 && freed == 0 && u.doubts.surplus > 0:
 		return u.settle(ctx)
 	}
 	return nil
 }
 
-// settle ends a hold of which the server still counts acquisitions, when as
-// many were of unknown outcome. It reads the count first: never is a hold
-// decremented on suspicion.
+// settle gives back what the server still counts of a hold that is over, as far as that is in
+// doubt. It reads the count first: nothing is decremented on suspicion.
 func (u *unlocking) settle(ctx context.Context) error {
 	l := u.lock
 	n, err := l.holdCount(ctx, u.hold.owner)
-	for range min(n, int64(u.doubtful)) {
+	for range min(n, int64(u.doubts.surplus)) {
 		if err != nil {
 			break
 		}
@@ -126,13 +124,12 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 		return true, err
 	}
 	pending, overdue := c.pending(u)
-	sent := c.rt.Mono()
 	if pending && !overdue {
 		err = u.try(c.base)
 		if err != nil && err != ErrLost {
-			c.doubt(u.hold, u.lease, 0, err)
-			c.mayCome(u.hold, err)
+			c.doubtLease(u.hold, u.lease, err)
 		}
+		c.gaveBack(u.hold, &u.leaving, err)
 	}
 	c.endTurn(u.hold)
 	switch {
@@ -140,9 +137,6 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 		return true, err
 	case !overdue && err != nil && err != ErrLost:
 		return false, err
-	}
-	if !overdue {
-		c.paid(u.hold, sent)
 	}
 	if err == ErrLost {
 		c.lose(u.hold) // who has other acquisitions has lost them, too
@@ -152,44 +146,22 @@ func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 	return true, err
 }
 
-// owe notes that the server may count an acquisition of h that was given back.
-func (c *Client) owe(h *hold) {
-	now := c.rt.Mono()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h.doubtful++
-	if h.index < 0 {
-		c.keeper.owe(h, now)
-	}
-}
-
-// pending tells whether an unlocking is still to be repeated, with the lease and the
-// doubts that its hold has by now. It is not if another one settles it: the last of its
-// own hold, or that of a later one in its name. It is overdue if the lease ends it.
+// pending tells whether an unlocking is still to be repeated, and prepares it for that. Another
+// one may settle it: the last one of its own hold, or that of a later hold of its owner. It is
+// overdue if only the end of the lease is left to wait for.
 func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u.lease, u.doubtful = u.hold.lease, u.hold.doubtful-1 // its own is among them, see owe
-	switch {
-	case u.left > 0:
-		pending = u.hold.index >= 0
-	case u.hold.named:
-		pending = c.keeper.owed[u.hold.id()] == u.hold
-	default:
-		pending = true
+	h := u.hold
+	u.at, u.lease, u.doubts = now, h.lease, h.line.doubts
+	u.doubts.surplus-- // which it is itself, see doubtUnlock
+	if u.left > 0 {
+		pending = h.isHeld()
+	} else {
+		pending = h.line.hold == h
 	}
 	return pending, pending && now >= u.until
-}
-
-// paid notes that the server counts nothing of h any more, as it says to what was sent at
-// the Mono time sent: what could come then may have come since.
-func (c *Client) paid(h *hold, sent time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.keeper.owed[h.id()] == h && sent > max(h.late.by(), h.line.late) {
-		delete(c.keeper.owed, h.id())
-	}
 }
 
 // latchTTL is how long an unlock may be repeated. Redisson's rule with its

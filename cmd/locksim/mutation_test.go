@@ -55,10 +55,10 @@ var mutations = []mutation{
 	{"late_request_leaves_no_dead_head_in_the_queue", "what gives back is repeated for as long again", []edit{{
 		"client.go", "late = now + (now - asked)", "late = min(now, asked) + 2*c.timeout"}}},
 	{"unknown_reentry_is_settled", "the last unlock looks for acquisitions of unknown outcome, and looks again", []edit{
-		{"unlocking.go", "u.left == 0 && freed == 0 && u.doubtful > 0", "false"},
-		{"unlocking.go", "u.alone() && lv.late", "false"}}},
+		{"unlocking.go", "u.left == 0 && freed == 0 && u.doubts.surplus > 0", "false"},
+		{"unlocking.go", "u.alone() && lv.doubts.mayTake", "false"}}},
 	{"doubled_acquisition_costs_one_ttl", "the watchdog leaves what was unlocked", []edit{{
-		"holds.go", "\t\tk.remove(h)\n\t\tk.rest()\n", ""}, {
+		"holds.go", "\t\tc.keeper.remove(h)\n\t\tc.keeper.rest()\n", ""}, {
 		"holds.go", "\tc.unserve(held)\n", ""}}},
 	{"renewal_survives_an_outage", "a failed renewal is tried again", []edit{{
 		"watchdog.go", "\t\tcase err != nil:\n", "\t\tcase err != nil:\n\t\t\tc.lose(h)\n"}}},
@@ -122,7 +122,7 @@ var mutations = []mutation{
 		{"unlocking.go", "\t\terr = u.try(c.base)\n", "\t\tu.latch = c.record(u.lock.key)\n\t\terr = u.try(c.base)\n"},
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unlock_waits_for_its_slot_not_its_lease", "an unlock is repeated as long as its lease lasts", []edit{{
-		"unlocking.go", "u.until = max(lv.ends, sent+c.latchTTL())", "u.until = sent + c.latchTTL()"}}},
+		"unlocking.go", "u.until = max(lv.doubts.ends, sent+c.latchTTL())", "u.until = sent + c.latchTTL()"}}},
 	{"matrix:6/lockclient/redlock/within-drift/exclusion --seed 1000000012", "validity leaves out the drift", []edit{{
 		"holds.go", "return sent + lease - lease/100 - 2*time.Millisecond", "return sent + lease"}}},
 	{"matrix:20/lockclient/fair/liveness --seed 1000000011", "waiters of a fair lock ask again by themselves", []edit{{
