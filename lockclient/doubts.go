@@ -44,10 +44,17 @@ type lateLease struct {
 func (d *doubts) mayCount(more int) { d.surplus += int32(more) }
 
 // mayLease notes a lease that may come into force. Its time is later than those of the leases
-// that were noted before. So it replaces those of them that cut less.
+// that were noted before. So it replaces those that are not shorter, and has the earliest date of
+// them: however many requests fail, few leases are left.
 func (d *doubts) mayLease(late lateLease) {
-	less := func(one lateLease) bool { return one.lease >= late.lease && one.date >= late.date }
-	d.leases = append(slices.DeleteFunc(d.leases, less), late)
+	d.leases = slices.DeleteFunc(d.leases, func(one lateLease) bool {
+		if one.lease < late.lease {
+			return false
+		}
+		late.date = min(late.date, one.date)
+		return true
+	})
+	d.leases = append(d.leases, late)
 }
 
 // mayUnlock notes that an Unlock may be executed until the Mono time by.
