@@ -131,11 +131,11 @@ func Wait(d time.Duration) LockOption {
 //     ends.
 //   - An Unlock that failed is repeated until shortly before the lease would have ended,
 //     so that it cannot end a later hold of that name. If the owner takes the lock again
-//     before that, the new hold's last Unlock settles it.
+//     before the lease has ended, the new hold's last Unlock settles it.
 //   - An Unlock of unknown outcome would end a later hold of that name if it came late.
 //     So the next hold begins only when WithTimeout has passed.
-//   - Under Compat316 an Unlock is repeated only if it was not executed; after ErrUnknown
-//     only the lease ends the hold. For a Simple only the lease ends it after any error.
+//   - Two Unlocks are not repeated: one of unknown outcome under Compat316, and that of a
+//     Simple, which only its lease ends.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
 // NodeTimeout limits each request that a Redlock makes to one master. With d zero or
