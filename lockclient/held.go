@@ -129,8 +129,8 @@ func (h *Held) Unlock(ctx context.Context) error {
 	_ = c.takeTurn(ctx, h.hold, -1) // which has no end
 	l := c.leaves(h)
 	err := h.lock.kind.release(ctx, h, l)
-	if err != nil || l.doubts.open() {
-		c.gaveBack(h.hold, &l, err) // else nothing is in doubt
+	if err != nil || l.doubts.open() { // which is rare
+		c.gaveBack(h.hold, &l, err)
 	}
 	c.endTurn(h.hold)
 	if err == ErrLost {

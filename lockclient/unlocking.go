@@ -12,7 +12,7 @@ type unlocking struct {
 	lock  *hashLock
 	hold  *hold
 	latch string // of all its requests
-	// repeats tells that one of unknown outcome was sent, which may come yet.
+	// repeats tells that a request was sent before that may have been executed, or may be yet.
 	repeats bool
 	// until is the Mono time from which it is not repeated any more.
 	until time.Duration
@@ -29,7 +29,7 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	sent := c.rt.Mono()
 	u := unlocking{leaving: lv, lock: l, hold: h, latch: c.record(l.key), until: noEnd}
 	if lv.left == 0 {
-		u.until = lv.until - c.timeout // of a named owner: what is sent then has arrived when the lease ends
+		u.until = lv.until - c.timeout // a later hold of this name may follow: what is sent by then has come before
 	}
 	if u.alone() {
 		u.until = max(lv.doubts.ends, sent+c.latchTTL())
@@ -50,9 +50,9 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	return err
 }
 
-// recall gives back, in the background, what may be left in the name of an owner who
-// has nothing any more. It has a copy, as repeatLater has: an Unlock that succeeds at
-// once, as nearly all do, then has its own on the stack.
+// recall gives back, in the background, what an acquisition of unknown outcome may yet take in
+// the name of an owner who has nothing any more. As repeatLater does, it takes a copy of the
+// unlocking. So that of an Unlock which succeeds at once, as nearly all do, stays on the stack.
 func (u unlocking) recall() {
 	c := u.lock.client
 	c.recall(u.lock.key, u.hold.owner, c.patience(true, u.lease), true, u.settle)
@@ -61,8 +61,7 @@ func (u unlocking) recall() {
 // repeatLater repeats, in the background, an unlocking that failed with err.
 func (c *Client) repeatLater(u unlocking, err error) { c.rt.Go(func() { c.repeat(&u, err) }) }
 
-// alone tells whether nothing else can be in the owner's name, so that no
-// repetition can do harm.
+// alone tells whether nothing else can be in the owner's name. Then no repetition can do harm.
 func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
 
 // try gives the acquisition back. With the last one of its hold it also gives back the surplus
@@ -117,8 +116,8 @@ func (c *Client) repeat(u *unlocking, err error) {
 	}
 }
 
-// retry repeats an unlocking that failed with err, once. It is settled if that was
-// answered, or overdue, or has become another one's matter, or the client is closed.
+// retry repeats an unlocking once that failed with err. It is settled in four cases: it was
+// answered, it is overdue, another one has it to settle, or the client is closed.
 func (c *Client) retry(u *unlocking, err error) (settled bool, _ error) {
 	if ended := c.takeTurn(c.base, u.hold, -1); ended != nil {
 		return true, err
@@ -168,8 +167,8 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 // default settings gives 16 s to 20 s.
 func (c *Client) latchTTL() time.Duration { return 4*c.timeout + 8*time.Second }
 
-// latchWindow is how long after a request that may have been executed it may be
-// sent again: the last one must find the latch. Under Compat316 there is none.
+// latchWindow is for how long a request may be sent again that may have been executed: the last
+// repetition must find the latch. Under Compat316 there is no latch.
 func (c *Client) latchWindow() time.Duration {
 	if c.compat316 {
 		return 0
@@ -177,8 +176,8 @@ func (c *Client) latchWindow() time.Duration {
 	return c.latchTTL() - c.timeout
 }
 
-// patienceAfter is patience for what an acquisition that failed with err may have taken:
-// it is given back once where a script failed, as giving back may fail for ever, too.
+// patienceAfter is patience for what an acquisition may have taken that failed with err. Where
+// a script failed it is given back only once, as giving back may fail for ever, too.
 func (c *Client) patienceAfter(err error, alone bool, lease time.Duration) time.Duration {
 	if serverError(err) != nil && !notRun(err) {
 		return 0
@@ -186,8 +185,8 @@ func (c *Client) patienceAfter(err error, alone bool, lease time.Duration) time.
 	return c.patience(alone, lease)
 }
 
-// patience returns for how long what an acquisition took may be given back, from
-// now on. When not alone in its owner's name, that can do harm after its lease.
+// patience returns for how long from now on what an acquisition took may be given back. If it
+// is not alone in its owner's name, that can do harm after its lease.
 func (c *Client) patience(alone bool, lease time.Duration) time.Duration {
 	if alone {
 		return max(c.latchTTL(), lease)
