@@ -15,7 +15,8 @@ import (
 // when the hold is over, and the next hold of the same owner meets it.
 //
 // Four things always hold:
-//   - The server counts at most surplus acquisitions more than are held.
+//   - The server counts at most surplus acquisitions more than are held. Those of a lost hold
+//     are surplus if its owner is named. Any other owner's Unlocks still give them back.
 //   - Each lease that may yet come into force is in leases. It cannot cut what is sent after
 //     its time.
 //   - An Unlock that may yet be executed is executed by unlockBy. A hold that is asked for after
@@ -27,7 +28,7 @@ import (
 // nothing itself, and its members have their own. The client's mutex guards doubts.
 type doubts struct {
 	surplus  int32         // acquisitions that the server may count, and that are not held
-	mayTake  bool          // an acquisition of unknown outcome was among the requests
+	mayTake  bool          // one of the requests was an acquisition of unknown outcome
 	leases   []lateLease   // in the order of their times
 	unlockBy time.Duration // Mono time; 0: there is no such Unlock
 	ends     time.Duration // Mono time
