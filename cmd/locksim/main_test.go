@@ -97,6 +97,12 @@ func TestReplayLinesReplay(t *testing.T) {
 	}
 }
 
+func TestVersionNamesTheBuild(t *testing.T) {
+	code, out, _ := locksim("--version")
+	require.Equal(t, exitExpected, code)
+	require.Regexp(t, "^locksim build "+buildName()+", go1[.][0-9]+.*\n$", out)
+}
+
 func TestTourTellsClaimTraceVerdict(t *testing.T) {
 	code, out, _ := locksim()
 	require.Equal(t, exitExpected, code)

@@ -26,6 +26,7 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 		RunE:          runTour,
 	}
 	root.SuggestionsMinimumDistance = 2
+	addVersion(root)
 	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
 		newPage(), newServe())
 	root.SetFlagErrorFunc(sayFlag)
