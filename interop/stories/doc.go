@@ -21,8 +21,8 @@
 //
 // Stories are left out, and named at the end, if they need what nobody does to
 // real processes here: losses of power, messages that come twice, clients of
-// Redisson, or more than a minute and a half. Of the expected checks those are
-// left out that look into servers.
+// Redisson, more than ten clients, or more than a minute and a half. Of the
+// expected checks those are left out that look into servers.
 //
 // The tests take two minutes, most of which is waiting:
 //
