@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/internal/memory"
 )
 
 func TestStepPrintsEveryStatement(t *testing.T) {
@@ -89,6 +93,17 @@ func TestEndlessScriptEnds(t *testing.T) {
 	}
 	_, err = record(t.Context(), exercise{setup: []string{"EVAL 'while true do end' 0"}})
 	require.ErrorContains(t, err, "has not ended after")
+}
+
+// TestHugeScriptEnds: one that builds more than there is memory for is ended before.
+func TestHugeScriptEnds(t *testing.T) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(m.HeapAlloc)*2 + 128<<20))
+	r, err := record(t.Context(), exercise{text: "local t = {} for i = 1, 4000 do t[i] = string.rep('x', 2e5) .. i end"})
+	require.NoError(t, err)
+	require.Contains(t, r.Reply, memory.ErrScript)
 }
 
 // TestStepViewGoesBack: what the screen shows of a step does not depend on where
