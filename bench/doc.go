@@ -14,6 +14,10 @@
 // with epoll, so that it takes little of the cores that it shares with the
 // servers.
 //
+// bench/clients is the part that needs client libraries, a program of its own: the
+// quick rows do not wait until go-redis is compiled. All programs are compiled by the
+// profile of cmd/minikv, which default.pgo links to: what they share is compiled once.
+//
 // compare.sh times the Go benchmarks of two commits against each other.
 // instructions.sh counts the instructions and cache misses of a simulated
 // lock/unlock cycle. profile.sh renews cmd/*/default.pgo, the profiles with

@@ -1,109 +1,109 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/redis/go-redis/v9"
-
-	"minikv/lockclient"
-	"minikv/lockclient/goredis"
 )
 
-// contention says whose the locks of lockClient are.
-type contention bool
-
-const (
-	alone     contention = false // each client has a lock of its own
-	contended contention = true  // all want the same one
-)
-
-// lockClient is lockclient's Mutex over go-redis, locked and unlocked by as many
-// clients as the row has connections. One operation is both together.
-func lockClient(c contention) workload {
-	return workload{name: "lockclient",
-		start: func(t *target, r row) (generator, error) { return newLockGenerator(t, r, c) }}
+// buildClients builds the program of clients into dir, but for the quick rows, which need
+// none.
+func buildClients(dir string, s settings) (program string, err error) {
+	if s.quick {
+		return "", nil
+	}
+	program = filepath.Join(dir, "clients")
+	if out, err := exec.Command("go", "build", "-o", program, "./clients").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build clients: %w\n%s", err, out)
+	}
+	return program, nil
 }
 
-// lockGenerator is the clients of lockClient. All are in one process: a waiter
-// has one subscription, whoever else waits.
+// lockClient is lockclient's Mutex, locked and unlocked by as many clients as the row
+// has connections, each with a lock of its own ("alone") or all with one ("contended").
+func lockClient(program, contention string) workload {
+	return workload{name: "lockclient",
+		start: func(t *target, r row) (generator, error) { return newLockGenerator(program, contention, t, r) }}
+}
+
+// lockGenerator is the program of clients, which measures a round when it is told to.
 type lockGenerator struct {
 	target *target
-	redis  *redis.Client
-	locks  []*lockclient.Lock
-	inside []atomic.Int32 // holders of each lock: never two
-	which  []int          // of the locks, by client
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *json.Decoder
 }
 
-func newLockGenerator(t *target, r row, c contention) (*lockGenerator, error) {
-	g := &lockGenerator{target: t, redis: redis.NewClient(&redis.Options{Addr: t.addr, PoolSize: r.conns})}
-	transport, err := goredis.New(context.Background(), g.redis)
+func newLockGenerator(program, contention string, t *target, r row) (*lockGenerator, error) {
+	g := &lockGenerator{target: t, cmd: exec.Command(program, "locks", t.addr, strconv.Itoa(r.conns), contention)}
+	g.cmd.Stderr = os.Stderr
+	in, err := g.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	client := lockclient.New(transport, lockclient.System())
-	for i := range r.conns {
-		if c == contended && i > 0 {
-			g.which = append(g.which, 0)
-			continue
-		}
-		g.which = append(g.which, i)
-		g.locks = append(g.locks, client.Mutex(fmt.Sprintf("orders:%d", i)))
+	out, err := g.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
 	}
-	g.inside = make([]atomic.Int32, len(g.locks))
-	return g, nil
+	g.in, g.out = in, json.NewDecoder(out)
+	return g, g.cmd.Start()
 }
 
 // close implements generator.
-func (g *lockGenerator) close() { _ = g.redis.Close() }
+func (g *lockGenerator) close() {
+	_ = g.in.Close()
+	_ = g.cmd.Wait()
+}
 
 // measure implements generator.
 func (g *lockGenerator) measure(d time.Duration) (sample, error) {
-	var wg sync.WaitGroup
-	done := make([]int, len(g.which))
-	errs := make([]error, len(g.which))
-	histograms := make([]*hdrhistogram.Histogram, len(g.which))
-	before, begun := g.target.cpu(), time.Now()
-	deadline := begun.Add(d)
-	for i := range g.which {
-		histograms[i] = newHistogram()
-		wg.Go(func() {
-			for time.Now().Before(deadline) && errs[i] == nil {
-				start := time.Now()
-				errs[i] = g.cycle(g.which[i])
-				_ = histograms[i].RecordValue(time.Since(start).Microseconds())
-				done[i]++
-			}
-		})
+	var round struct {
+		Operations int
+		Seconds    float64
+		Latencies  []byte
 	}
-	wg.Wait()
-	elapsed, used := time.Since(begun), g.target.cpu()-before
-	s := sample{histogram: newHistogram()}
-	for i := range done {
-		s.operations += done[i]
-		s.histogram.Merge(histograms[i])
+	before := g.target.cpu()
+	if _, err := fmt.Fprintln(g.in, d); err != nil {
+		return sample{}, err
 	}
-	s.ops = float64(s.operations) / elapsed.Seconds()
-	s.cpuPerOp = float64(used) / float64(s.operations)
-	return s, errors.Join(errs...)
+	if err := g.out.Decode(&round); err != nil {
+		return sample{}, err
+	}
+	used := g.target.cpu() - before
+	latencies, err := hdrhistogram.Decode(round.Latencies)
+	return sample{
+		ops:        float64(round.Operations) / round.Seconds,
+		cpuPerOp:   float64(used) / float64(round.Operations),
+		histogram:  latencies,
+		operations: round.Operations,
+	}, err
 }
 
-// cycle locks and unlocks, and checks that nobody else is inside.
-func (g *lockGenerator) cycle(which int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	held, err := g.locks[which].Lock(ctx)
+// simulator has the program of clients measure the simulator, and compare it with
+// clients in real time.
+func simulator(ctx context.Context, program string, miniredis *target, length time.Duration) ([]fact, error) {
+	cmd := exec.CommandContext(ctx, program, "simulator", miniredis.addr, length.String())
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	if n := g.inside[which].Add(1); n != 1 {
-		return fmt.Errorf("%d hold %s", n, g.locks[which].Key())
+	var facts []fact
+	for from := json.NewDecoder(bytes.NewReader(out)); from.More(); {
+		var f fact
+		if err := from.Decode(&f); err != nil {
+			return nil, err
+		}
+		facts = append(facts, f)
 	}
-	g.inside[which].Add(-1)
-	return held.Unlock(ctx)
+	return facts, nil
 }

@@ -31,6 +31,13 @@ type line struct {
 	P999Micros int64   `json:"p999_us"`
 }
 
+// fact is a figure that is not a row of a workload.
+type fact struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
 func newReport(asJSON bool, targets []*target) *report {
 	r := &report{json: asJSON, targets: targets}
 	if !asJSON {

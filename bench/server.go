@@ -178,3 +178,23 @@ func command(args ...string) []byte {
 	}
 	return b
 }
+
+// perConnection is how much memory an idle connection costs the server.
+func perConnection(t *target) (float64, error) {
+	const count = 1000
+	before := t.memory()
+	conns := make([]interface{ Close() error }, 0, count)
+	defer func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	}()
+	for range count {
+		c, err := t.dial()
+		if err != nil {
+			return 0, err
+		}
+		conns = append(conns, c)
+	}
+	return float64(t.memory()-before) / count, nil
+}

@@ -17,7 +17,7 @@ import (
 	"minikv/sim"
 )
 
-// fact is a figure that is not a row of a workload.
+// fact is a figure, as bench prints it.
 type fact struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -64,7 +64,7 @@ func lockAndUnlock(ctx context.Context, c *sim.Client) {
 // of bsm/redislock on miniredis in real time, both with 1,000 clients. A world has
 // one core and redislock has all, so as many worlds as there are cores run beside
 // each other, as in a search.
-func simulator(ctx context.Context, miniredis *target, length time.Duration) ([]fact, error) {
+func simulator(ctx context.Context, miniredis string, length time.Duration) ([]fact, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/locksim has it
 	events, working, err := virtualCycles(ctx, cycles, nil, length)
 	if err != nil {
@@ -155,9 +155,9 @@ func virtualSeeds(ctx context.Context, length time.Duration) (float64, error) {
 	return float64(runs) / time.Since(begun).Seconds(), nil
 }
 
-// realCycles has as many clients of redislock lock and unlock on t for length.
-func realCycles(ctx context.Context, t *target, length time.Duration) (float64, error) {
-	client := redis.NewClient(&redis.Options{Addr: t.addr, PoolSize: 50})
+// realCycles has as many clients of redislock lock and unlock on a server for length.
+func realCycles(ctx context.Context, addr string, length time.Duration) (float64, error) {
+	client := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 50})
 	defer client.Close()
 	locker := redislock.New(client)
 	var wg sync.WaitGroup
@@ -178,24 +178,4 @@ func realCycles(ctx context.Context, t *target, length time.Duration) (float64, 
 	}
 	wg.Wait()
 	return float64(done.Load()) / time.Since(begun).Seconds(), errors.Join(errs...)
-}
-
-// perConnection is how much memory an idle connection costs the server.
-func perConnection(t *target) (float64, error) {
-	const count = 1000
-	before := t.memory()
-	conns := make([]interface{ Close() error }, 0, count)
-	defer func() {
-		for _, c := range conns {
-			_ = c.Close()
-		}
-	}()
-	for range count {
-		c, err := t.dial()
-		if err != nil {
-			return 0, err
-		}
-		conns = append(conns, c)
-	}
-	return float64(t.memory()-before) / count, nil
 }
