@@ -27,7 +27,11 @@ func (c *Client) reserve(l *Lock, named string, inner *hold) (h *hold, err error
 	case inner != nil && len(inner.held) > 0 && (named == "" || named == inner.owner):
 		h = inner
 	case named != "":
-		h = c.keeper.asked(holdID{l.space, l.key, named}, l.kind.renewal())
+		id := holdID{l.space, l.key, named}
+		if c.keeper.isClosed(id, c.rt.Mono()) {
+			return nil, ErrLost
+		}
+		h = c.keeper.asked(id, l.kind.renewal())
 	default:
 		return nil, nil
 	}
@@ -238,6 +242,7 @@ type leaving struct {
 	lease  time.Duration // for those that remain
 	until  time.Duration // Mono time until which the lock could be relied on
 	lost   bool
+	named  bool // see hold
 	doubts doubts
 }
 
@@ -262,7 +267,18 @@ func (c *Client) leaves(held *Held) leaving {
 		c.keeper.rest()
 	}
 	c.unserve(held)
-	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, doubts: h.line.doubts}
+	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: h.named,
+		doubts: h.line.doubts}
+}
+
+// closeLine keeps others from asking in the name of h's owner while what h has left on the server
+// is given back in the background, for as long as patience. If it is false, somebody has asked
+// already, and nothing must be given back so.
+func (c *Client) closeLine(h *hold, patience time.Duration) bool {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper.close(h, now+patience+c.timeout, now)
 }
 
 // unserve ends the service of the watchdog to one acquisition. The mutex is held.

@@ -5,7 +5,7 @@ import "time"
 // keeper is what a client holds, and until when. The client's mutex guards it.
 type keeper struct {
 	holds   []*hold          // a hold's index is its place here
-	lines   map[holdID]*line // nil until somebody names an owner: few do
+	lines   map[holdID]*line // nil until somebody names an owner, or an Unlock fails
 	sweepAt int              // how many lines there are when they are swept next
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
@@ -48,7 +48,7 @@ type holdID struct {
 // turn, then enters it. The client's mutex guards a hold.
 type hold struct {
 	space      space
-	named      bool // the owner's name is not this hold's alone, see request
+	named      bool // somebody has asked in the owner's name, so that other holds may follow
 	isLost     bool
 	lossIsTold bool // lost is closed, or will be when somebody asks for it
 	key, owner string
@@ -111,6 +111,7 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 	l := k.line(id)
 	switch {
 	case l != nil && l.isHeld():
+		l.hold.named = l.hold.named || id.space != wholeSpace // whose members have owners of their own
 		return l.hold
 	case l != nil && l.next != nil:
 		return l.next
@@ -120,8 +121,32 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 		h.line = &h.own
 		k.lines[id] = h.line
 	}
-	h.line.next = h
+	h.line.next, h.line.doubts.closed = h, false
 	return h
+}
+
+// isClosed tells whether nobody can ask in a name now.
+func (k *keeper) isClosed(id holdID, now time.Duration) bool {
+	l := k.line(id)
+	return l != nil && l.doubts.closed && !l.doubts.over(now)
+}
+
+// close closes the line of h until the Mono time until. h is over, its owner was not named, and
+// until then it is given back in the background: a later hold of the owner would be ended by
+// that. close is false if somebody has asked in the owner's name by now.
+func (k *keeper) close(h *hold, until, now time.Duration) bool {
+	l := k.line(h.id())
+	if l == nil {
+		l = h.line
+		k.lines[h.id()] = l
+	}
+	if l != h.line || l.hold != h || l.next != nil {
+		return false
+	}
+	l.doubts.closed = true
+	l.doubts.lasts(until)
+	k.sweep(now)
+	return true
 }
 
 // forget takes out the line of h if nobody will look for it any more. Then nothing is held or
@@ -129,7 +154,7 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 func (k *keeper) forget(h *hold) {
 	l := h.line
 	heeded := l.isNamed() && h.space != wholeSpace
-	if l.isIdle() && !(heeded && l.doubts.open()) && k.lines[h.id()] == l {
+	if l.isIdle() && !l.doubts.closed && !(heeded && l.doubts.open()) && k.lines[h.id()] == l {
 		delete(k.lines, h.id())
 	}
 }

@@ -69,16 +69,18 @@ func (s *simple) withdraw(r *request, err error) {
 
 func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 	h := held.hold
-	if lv.lost && h.named {
+	if lv.lost && lv.named {
 		return ErrLost // the value may be that of a later hold
 	}
 	deleted, err := s.delete(ctx, h.owner)
 	switch {
 	case err == nil && !deleted:
 		return ErrLost
-	case err != nil && !h.named:
+	case err != nil && !lv.named:
 		c := s.client
-		c.insist(s.key, h.owner, c.patience(true, lv.lease), s.deleting(h.owner))
+		if patience := c.patience(true, lv.lease); c.closeLine(h, patience) {
+			c.insist(s.key, h.owner, patience, s.deleting(h.owner))
+		}
 	}
 	return err
 }

@@ -23,7 +23,7 @@ type unlocking struct {
 // the last release of the hold, which settles what is in doubt.
 func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 	c, h := l.client, held.hold
-	if lv.lost && h.named {
+	if lv.lost && lv.named {
 		return ErrLost // what the server has in this name may be a later hold's
 	}
 	sent := c.rt.Mono()
@@ -55,14 +55,21 @@ func (l *hashLock) release(ctx context.Context, held *Held, lv leaving) error {
 // unlocking. So that of an Unlock which succeeds at once, as nearly all do, stays on the stack.
 func (u unlocking) recall() {
 	c := u.lock.client
-	c.recall(u.lock.key, u.hold.owner, c.patience(true, u.lease), true, u.settle)
+	if patience := c.patience(true, u.lease); c.closeLine(u.hold, patience) {
+		c.recall(u.lock.key, u.hold.owner, patience, true, u.settle)
+	}
 }
 
 // repeatLater repeats, in the background, an unlocking that failed with err.
-func (c *Client) repeatLater(u unlocking, err error) { c.rt.Go(func() { c.repeat(&u, err) }) }
+func (c *Client) repeatLater(u unlocking, err error) {
+	if u.alone() && !c.closeLine(u.hold, u.until-c.rt.Mono()) {
+		return
+	}
+	c.rt.Go(func() { c.repeat(&u, err) })
+}
 
 // alone tells whether nothing else can be in the owner's name. Then no repetition can do harm.
-func (u *unlocking) alone() bool { return u.left == 0 && !u.hold.named }
+func (u *unlocking) alone() bool { return u.left == 0 && !u.named }
 
 // try gives the acquisition back. With the last one of its hold it also gives back the surplus
 // that is in doubt. If the request may have been executed, this bounds the repetitions, as

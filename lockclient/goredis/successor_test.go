@@ -61,6 +61,17 @@ var successions = map[string]func(s stage, c *lockclient.Client, f *fateful) *lo
 		<-s.lock(c.Mutex("other"), s.Context(), lockclient.As("other"), lockclient.Lease(time.Second)).Lost()
 		return s.lock(c.Mutex("k"), s.Context(), me, hour)
 	},
+	"an Unlock of an owner that was named later": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
+		short := lockclient.Lease(10 * time.Second)
+		h := s.lock(c.Mutex("k"), s.Context(), short)
+		named := lockclient.As(h.Owner())
+		require.NoError(s, s.lock(c.Mutex("k"), s.Context(), named, short).Unlock(s.Context()))
+		f.has(only("mutex-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+		time.Sleep(11 * time.Second)
+		f.has(nil)
+		return s.lock(c.Mutex("k"), s.Context(), named, hour)
+	},
 	"an inner Unlock that is to be repeated": func(s stage, c *lockclient.Client, f *fateful) *lockclient.Held {
 		outer, next := s.oneAndNext(c)
 		inner := s.lock(c.Mutex("k"), s.Context(), me)
