@@ -16,7 +16,7 @@ import (
 //
 // Four things always hold:
 //   - The server counts at most surplus acquisitions more than are held. Those of a lost hold
-//     are surplus if its owner is named. Any other owner's Unlocks still give them back.
+//     are surplus if its owner was named. Any other owner's Unlocks still give them back.
 //   - Each lease that may yet come into force is in leases. It cannot cut what is sent after
 //     its time.
 //   - An Unlock that may yet be executed is executed by unlockBy. A hold that is asked for after
@@ -96,7 +96,7 @@ func (d *doubts) sure(lease time.Duration) (sure, date time.Duration) {
 }
 
 // open tells whether something is in doubt, or was and nobody has looked since.
-func (d *doubts) open() bool { return d.surplus > 0 || len(d.leases) > 0 || d.unlockBy > 0 }
+func (d *doubts) open() bool { return d.surplus > 0 || len(d.leases) > 0 || d.unlockBy > 0 || d.closed }
 
 // over tells whether at the Mono time now the server has no lease of the owner's, and none can
 // come.

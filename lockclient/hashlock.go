@@ -61,6 +61,9 @@ func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
+	if r.hold != nil && r.wait != 0 {
+		l.client.enqueues(r)
+	}
 	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
 		err = ErrDeadlock
@@ -137,16 +140,16 @@ func (l *hashLock) withdraw(r *request, err error) {
 }
 
 // withdrawn withdraws a waiter whose name others may use, now: later it could be one of
-// them. If another one waits in its name the place is that one's. It reports whether
+// them. If another one has queued in its name the place is that one's. It reports whether
 // nothing is left to do.
 func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error) bool {
 	ctx := context.WithoutCancel(c.base)
 	_ = c.takeTurn(ctx, r.hold, -1) // which has no end
 	defer c.endTurn(r.hold)
-	return !c.isLast(r) || withdraw(ctx) == nil
+	return !c.leavesQueue(r) || withdraw(ctx) == nil
 }
 
-// withdrawLater withdraws a waiter whose name others may use, unless one of them asks by
+// withdrawLater withdraws a waiter whose name others may use, unless one of them has queued by
 // now, or has the lock: the place would be that one's.
 func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx context.Context) error) error {
 	c.mu.Lock()
@@ -157,7 +160,7 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 	}
 	defer c.endTurn(present)
 	c.mu.Lock()
-	others := present.line.asking > 0 || len(present.held) > 0
+	others := present.line.queued > 0 || len(present.held) > 0
 	c.mu.Unlock()
 	if others {
 		return nil

@@ -48,21 +48,35 @@ func (c *Client) unreserve(r *request) {
 	defer c.mu.Unlock()
 	l := r.hold.line
 	l.asking--
-	if r.givesUp {
-		l.givingUp--
+	if r.queued {
+		l.queued--
+		r.queued = false
 	}
 	c.keeper.forget(r.hold)
 }
 
-// isLast notes that an acquisition gives up. It tells whether all do by now that are under way in
-// its line.
-func (c *Client) isLast(r *request) bool {
+// enqueues notes that an acquisition asks for a place in the queue of its lock. All that ask in
+// the owner's name share it.
+func (c *Client) enqueues(r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !r.queued {
+		r.queued = true
+		r.hold.line.queued++
+	}
+}
+
+// leavesQueue notes that an acquisition has no use for the place in the queue any more. It tells
+// whether no other one has, either.
+func (c *Client) leavesQueue(r *request) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := r.hold.line
-	r.givesUp = true
-	l.givingUp++
-	return l.givingUp == l.asking
+	if r.queued {
+		r.queued = false
+		l.queued--
+	}
+	return l.queued == 0
 }
 
 // reentered is asked by an acquisition whose turn it is. It tells whether h is held, and with
@@ -86,7 +100,7 @@ func (c *Client) isHeld(h *hold) bool {
 func (c *Client) hasNamed(id holdID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.keeper.line(id)
+	l := c.keeper.lines[id]
 	return l != nil && l.isHeld()
 }
 
@@ -110,6 +124,9 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 	if !c.enter(held, ans.sent, a.lease) {
 		held.cancel(ErrLost)
 		return nil, ErrLost
+	}
+	if a.queued {
+		c.leavesQueue(&a.request)
 	}
 	a.hold = nil // the reserved place is held's now
 	return held, nil
@@ -267,7 +284,11 @@ func (c *Client) leaves(held *Held) leaving {
 		c.keeper.rest()
 	}
 	c.unserve(held)
-	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: h.named,
+	named := h.named || c.keeper.isSucceeded(h)
+	if h.isLost && !named && h.space != wholeSpace {
+		c.keeper.keep(h) // who asks in the owner's name takes turns with what follows
+	}
+	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: named,
 		doubts: h.line.doubts}
 }
 

@@ -5,7 +5,7 @@ import "time"
 // keeper is what a client holds, and until when. The client's mutex guards it.
 type keeper struct {
 	holds   []*hold          // a hold's index is its place here
-	lines   map[holdID]*line // nil until somebody names an owner, or an Unlock fails
+	lines   map[holdID]*line // of what is held, asked for, given back or in doubt
 	sweepAt int              // how many lines there are when they are swept next
 	renewed int              // holds that the watchdog serves
 	renewAt time.Duration    // Mono time of the next renewal, while renewed > 0
@@ -89,26 +89,13 @@ func (k *keeper) add(h *hold) {
 	h.index = len(k.holds)
 	k.holds = append(k.holds, h)
 	h.line.hold, h.line.next = h, nil
-	if k.lines != nil {
-		k.lines[h.id()] = h.line
-	}
-}
-
-// line returns the line of a name, or nil.
-func (k *keeper) line(id holdID) *line {
-	if k.lines == nil {
-		k.lines = map[holdID]*line{}
-		for _, h := range k.holds {
-			k.lines[h.id()] = h.line
-		}
-	}
-	return k.lines[id]
+	k.keep(h)
 }
 
 // asked returns the hold for which somebody asks in the name of an owner: the one that is held,
 // or else the next one.
 func (k *keeper) asked(id holdID, renewal *renewal) *hold {
-	l := k.line(id)
+	l := k.lines[id]
 	switch {
 	case l != nil && l.isHeld():
 		l.hold.named = l.hold.named || id.space != wholeSpace // whose members have owners of their own
@@ -119,15 +106,23 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 	h := &hold{space: id.space, named: true, key: id.key, owner: id.owner, renewal: renewal, index: -1, line: l}
 	if l == nil {
 		h.line = &h.own
-		k.lines[id] = h.line
+		k.keep(h)
 	}
 	h.line.next, h.line.doubts.closed = h, false
 	return h
 }
 
+// keep has the line of h be found.
+func (k *keeper) keep(h *hold) {
+	if k.lines == nil {
+		k.lines = map[holdID]*line{}
+	}
+	k.lines[h.id()] = h.line
+}
+
 // isClosed tells whether nobody can ask in a name now.
 func (k *keeper) isClosed(id holdID, now time.Duration) bool {
-	l := k.line(id)
+	l := k.lines[id]
 	return l != nil && l.doubts.closed && !l.doubts.over(now)
 }
 
@@ -135,26 +130,26 @@ func (k *keeper) isClosed(id holdID, now time.Duration) bool {
 // until then it is given back in the background: a later hold of the owner would be ended by
 // that. close is false if somebody has asked in the owner's name by now.
 func (k *keeper) close(h *hold, until, now time.Duration) bool {
-	l := k.line(h.id())
-	if l == nil {
-		l = h.line
-		k.lines[h.id()] = l
-	}
-	if l != h.line || l.hold != h || l.next != nil {
+	if k.isSucceeded(h) {
 		return false
 	}
-	l.doubts.closed = true
-	l.doubts.lasts(until)
+	h.line.doubts.closed = true
+	h.line.doubts.lasts(until)
 	k.sweep(now)
 	return true
+}
+
+// isSucceeded tells whether somebody has asked for a later hold in the name of h's owner.
+func (k *keeper) isSucceeded(h *hold) bool {
+	l := k.lines[h.id()]
+	return l != nil && (l != h.line || l.hold != h || l.next != nil)
 }
 
 // forget takes out the line of h if nobody will look for it any more. Then nothing is held or
 // under way there, and nothing is in doubt that a later hold might meet.
 func (k *keeper) forget(h *hold) {
 	l := h.line
-	heeded := l.isNamed() && h.space != wholeSpace
-	if l.isIdle() && !l.doubts.closed && !(heeded && l.doubts.open()) && k.lines[h.id()] == l {
+	if l.isIdle() && (!l.doubts.open() || h.space == wholeSpace) && k.lines[h.id()] == l {
 		delete(k.lines, h.id())
 	}
 }

@@ -12,12 +12,12 @@ import (
 //
 // What stays unknown of these requests is in doubts.
 type line struct {
-	places          // one: who has it has the turn
-	hold     *hold  // the latest one that was granted: held, lost or given back; nil: none yet
-	next     *hold  // the one that a named owner asks for; nil while hold is held
-	asking   int32  // acquisitions under way
-	givingUp int32  // those of them that give up, see Client.isLast
-	doubts   doubts // about what the server has in the owner's name
+	places        // one: who has it has the turn
+	hold   *hold  // the latest one that was granted: held, lost or given back; nil: none yet
+	next   *hold  // the one that a named owner asks for; nil while hold is held
+	asking int32  // acquisitions under way
+	queued int32  // those of them that have use for a place in the queue, see Client.enqueues
+	doubts doubts // about what the server has in the owner's name
 }
 
 // isHeld tells whether the owner holds the lock.
@@ -25,9 +25,6 @@ func (l *line) isHeld() bool { return l.hold != nil && l.hold.isHeld() }
 
 // isIdle tells whether nothing is held and nothing is under way.
 func (l *line) isIdle() bool { return l.taken == 0 && l.asking == 0 && !l.isHeld() }
-
-// isNamed tells whether the caller has chosen the owner's name, so that another hold may follow.
-func (l *line) isNamed() bool { return l.next != nil || l.hold.named }
 
 // outlast waits until no Unlock can come any more that would end the next hold of h's owner. If
 // it has to wait, it gives up the turn before.

@@ -49,7 +49,7 @@ type request struct {
 	named    bool  // the owner is not this acquisition's alone: the caller chose it, or writes in its name
 	hold     *hold // the owner's, if it is re-entered or named; else nil
 	reenters bool  // the owner has the lock: if the server does not know that, it is lost
-	givesUp  bool  // see Client.isLast
+	queued   bool  // see Client.enqueues
 	lease    time.Duration
 	limit
 	nodeTimeout time.Duration

@@ -24,8 +24,8 @@ var (
 	ownersRuns  = flag.Int("owners.runs", 1000, "how many runs it makes, each with the seed after the last one's")
 )
 
-// Several tasks that act in the name of one owner, and others beside them, lock,
-// re-enter, extend, unlock and force, while requests and replies are lost or late: a run
+// Several tasks that act in the name of one owner, which may be one that was drawn, and others
+// beside them, lock, re-enter, extend, unlock and force, while requests and replies are lost or late: a run
 // is what its seed says. Never do two owners have what excludes the other; while a hold
 // may be relied on the server has a lease of it that lasts as long; and in the end
 // nothing is left.
@@ -73,6 +73,7 @@ type office struct {
 
 // desk is where one acquisition is believed in.
 type desk struct {
+	client  *lockclient.Client
 	held    *lockclient.Held
 	key     string
 	reads   bool
@@ -259,6 +260,9 @@ func (o *office) take(who string, c *lockclient.Client, name string, mine []*des
 	l, reads := o.lock(c, key)
 	ctx, wait := o.root, o.within(3*time.Second)*time.Duration(o.draw(2))
 	opts := []lockclient.LockOption{lockclient.Wait(wait)}
+	if o.draw(8) == 0 {
+		name = o.anyOwner(c)
+	}
 	if name != "" && o.draw(8) > 0 {
 		opts = append(opts, lockclient.As(name))
 	}
@@ -275,7 +279,7 @@ func (o *office) take(who string, c *lockclient.Client, name string, mine []*des
 		defer cancel()
 		ctx = limited
 	}
-	o.note("%s asks for %s (reads: %v)%s, waits %v", who, key, reads, inside, wait)
+	o.note("%s asks for %s as %q (reads: %v)%s, waits %v", who, key, name, reads, inside, wait)
 	asked := o.w.now
 	held, err := l.Lock(ctx, opts...)
 	if err != nil {
@@ -284,7 +288,7 @@ func (o *office) take(who string, c *lockclient.Client, name string, mine []*des
 			lockclient.ErrDeadlock, context.DeadlineExceeded)
 		return nil
 	}
-	d := &desk{held: held, key: key, reads: reads, excused: key == "a" && asked <= o.forced}
+	d := &desk{client: c, held: held, key: key, reads: reads, excused: key == "a" && asked <= o.forced}
 	o.note("%s has %s as %s until %v", who, key, held.Owner(), held.Until())
 	for _, other := range o.desks {
 		if o.trusted(d) && o.trusted(other) && other.key == key && ownerOf(other) != ownerOf(d) && !(reads && other.reads) {
@@ -293,6 +297,15 @@ func (o *office) take(who string, c *lockclient.Client, name string, mine []*des
 	}
 	o.desks = append(o.desks, d)
 	return d
+}
+
+// anyOwner is one that a client has, or had, "" if there is none yet: also one whom nobody named.
+func (o *office) anyOwner(c *lockclient.Client) string {
+	of := slices.DeleteFunc(slices.Clone(o.desks), func(d *desk) bool { return d.client != c })
+	if len(of) == 0 {
+		return ""
+	}
+	return ownerOf(of[o.draw(len(of))])
 }
 
 // ownerOf is the owner on either side.

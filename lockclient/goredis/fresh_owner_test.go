@@ -75,3 +75,25 @@ func TestNameOfAnOwnerWhoseUnlockIsUnderWay(t *testing.T) {
 		})
 	}
 }
+
+// Who takes a lock in the name of an owner who has lost it keeps it when that one unlocks.
+func TestNameOfAnOwnerWhoHasLost(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(time.Second))
+		<-h.Lost()
+		next := s.lock(c.Mutex("k"), s.Context(), lockclient.As(h.Owner()), hour)
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrLost)
+		assert.True(s, s.server.Exists("k"))
+		require.NoError(s, next.Unlock(s.Context()))
+
+		h = s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(time.Second))
+		<-h.Lost()
+		f.has(only("mutex-release", fate{before: 500 * time.Millisecond}))
+		go func() { assert.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrLost) }()
+		time.Sleep(100 * time.Millisecond)
+		s.lock(c.Mutex("k"), s.Context(), lockclient.As(h.Owner()), hour)
+		time.Sleep(time.Second)
+		assert.True(s, s.server.Exists("k"), "it waits until the Unlock has come")
+	})
+}

@@ -220,6 +220,50 @@ func TestFormerHolderLeavesAQueue(t *testing.T) {
 	})
 }
 
+// A waiter leaves the queue though others ask in its name who do not wait: they never leave it.
+func TestWaiterLeavesAQueueBesideAttempts(t *testing.T) {
+	tries := map[string]func(string, []string) fate{
+		"at once": only("fair-try", fate{after: 900 * time.Millisecond}),
+		"later": func(script string, _ []string) fate {
+			switch script {
+			case "fair-try":
+				return fate{after: 900 * time.Millisecond}
+			case "fair-withdraw":
+				return fate{err: lockclient.ErrNotSent}
+			}
+			return fate{}
+		},
+	}
+	for name, fates := range tries {
+		t.Run(name, func(t *testing.T) {
+			staged(t, func(s stage) {
+				other, _ := s.client()
+				s.lock(other.Fair("k"), s.Context())
+				c, f := s.client()
+				f.has(fates)
+				gone := make(chan struct{})
+				ask := func(wait time.Duration) {
+					_, err := c.Fair("k").TryLock(s.Context(), me, lockclient.Wait(wait))
+					assert.ErrorIs(s, err, lockclient.ErrNotAcquired)
+					gone <- struct{}{}
+				}
+				go ask(1500 * time.Millisecond)
+				for range 5 {
+					time.Sleep(700 * time.Millisecond)
+					go ask(0)
+				}
+				time.Sleep(100 * time.Millisecond)
+				f.has(only("fair-try", fate{after: 900 * time.Millisecond}))
+				for range 6 {
+					<-gone
+				}
+				time.Sleep(5 * time.Second)
+				assert.False(s, s.server.Exists("redisson_lock_queue:{k}"))
+			})
+		})
+	}
+}
+
 // A re-entry of unknown outcome that arrives while its owner is giving back what another
 // such has left does not keep the lock.
 func TestReentryArrivesWhileItIsSettled(t *testing.T) {
