@@ -29,7 +29,7 @@ import (
 type doubts struct {
 	surplus  int32         // acquisitions that the server may count, and that are not held
 	mayTake  bool          // one of the requests was an acquisition of unknown outcome
-	closed   bool          // nobody can ask in the owner's name until ends, see keeper.close
+	closed   bool          // nobody can ask in the owner's name, until ends at most: see keeper.close
 	leases   []lateLease   // in the order of their times
 	unlockBy time.Duration // Mono time; 0: there is no such Unlock
 	ends     time.Duration // Mono time

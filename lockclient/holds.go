@@ -302,6 +302,14 @@ func (c *Client) closeLine(h *hold, patience time.Duration) bool {
 	return c.keeper.close(h, now+patience+c.timeout, now)
 }
 
+// openLine ends closeLine.
+func (c *Client) openLine(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.line.doubts.closed = false
+	c.keeper.forget(h)
+}
+
 // unserve ends the service of the watchdog to one acquisition. The mutex is held.
 func (c *Client) unserve(held *Held) {
 	if held.renewed {

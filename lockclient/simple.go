@@ -79,7 +79,13 @@ func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 	case err != nil && !lv.named:
 		c := s.client
 		if patience := c.patience(true, lv.lease); c.closeLine(h, patience) {
-			c.insist(s.key, h.owner, patience, s.deleting(h.owner))
+			c.insist(s.key, h.owner, patience, func(ctx context.Context) error {
+				_, err := s.delete(ctx, h.owner)
+				if err == nil {
+					c.openLine(h)
+				}
+				return err
+			})
 		}
 	}
 	return err

@@ -121,6 +121,9 @@ func (c *Client) repeat(u *unlocking, err error) {
 			return
 		}
 	}
+	if u.alone() && !u.doubts.mayTake { // else recall may be at work
+		c.openLine(u.hold)
+	}
 }
 
 // retry repeats an unlocking once that failed with err. It is settled in four cases: it was

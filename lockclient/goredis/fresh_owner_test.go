@@ -34,7 +34,7 @@ func TestNameOfAnOwnerThatIsGivenBack(t *testing.T) {
 				_, err := kind.lock(c).Lock(s.Context(), named)
 				require.ErrorIs(s, err, lockclient.ErrLost)
 				f.has(nil)
-				time.Sleep(30 * time.Second)
+				time.Sleep(2 * time.Second)
 				next := s.lock(kind.lock(c), s.Context(), named, hour)
 				for range 4 {
 					time.Sleep(10 * time.Second)
