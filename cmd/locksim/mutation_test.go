@@ -109,9 +109,9 @@ var mutations = []mutation{
 	{"short_reader_does_not_cut_a_long_lease", "a lease is never cut by another reader's", []edit{{
 		"scripts/read_acquire.lua", "if redis.call('pttl', KEYS[1]) < tonumber(ARGV[1]) then", "if true then"}}},
 	{"reading_inside_writing_keeps_the_lock", "the sides of a lock are renewed apart", []edit{{
-		"holds.go", "\tc.unserve(held)\n\treturn leaving{",
+		"holds.go", "\tc.unserve(held)\n\tnamed :=",
 		"\tfor _, o := range c.keeper.holds {\n\t\tif o.key == h.key && o.renewed > 0 {\n" +
-			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\treturn leaving{"}}},
+			"\t\t\to.renewed = 0\n\t\t\tc.keeper.renewed--\n\t\t}\n\t}\n\tnamed :="}}},
 	{"writer_that_reads_on_lets_readers_in", "a writer that reads on tells readers", []edit{{
 		"scripts/write_release.lua", "longest)\n  end\nend\n", "longest)\n  end\n  return 1\nend\n"}}},
 	{"stale_unlock_latch_is_harmless", "each unlock has a name of its own", []edit{{
