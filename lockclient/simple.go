@@ -81,7 +81,7 @@ func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 		if patience := c.patience(true, lv.lease); c.closeLine(h, patience) {
 			c.insist(s.key, h.owner, patience, func(ctx context.Context) error {
 				_, err := s.delete(ctx, h.owner)
-				if err == nil {
+				if c.gaveBack(h, &lv, err); err == nil {
 					c.openLine(h)
 				}
 				return err

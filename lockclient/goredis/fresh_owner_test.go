@@ -36,13 +36,7 @@ func TestNameOfAnOwnerThatIsGivenBack(t *testing.T) {
 				f.has(nil)
 				time.Sleep(2 * time.Second)
 				next := s.lock(kind.lock(c), s.Context(), named, hour)
-				for range 4 {
-					time.Sleep(10 * time.Second)
-					assert.False(s, isLost(next))
-					assert.True(s, s.server.Exists("k"))
-				}
-				require.NoError(s, next.Unlock(s.Context()))
-				assert.False(s, s.server.Exists("k"))
+				s.keeps(next)
 				s.lock(kind.lock(c), s.Context(), named)
 			})
 		})
@@ -51,29 +45,46 @@ func TestNameOfAnOwnerThatIsGivenBack(t *testing.T) {
 
 // Who asks in the name of an owner while its Unlock fails is not ended by that.
 func TestNameOfAnOwnerWhoseUnlockIsUnderWay(t *testing.T) {
-	for _, earlier := range []bool{false, true} {
-		staged(t, func(s stage) {
-			c, f := s.client()
-			if earlier {
-				s.lock(c.Mutex("other"), s.Context(), me) // from then on lines are kept
-			}
-			h := s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(10*time.Second))
-			f.has(only("mutex-release", fate{before: 2 * time.Second, err: lockclient.ErrNotSent}))
-			time.Sleep(9 * time.Second)
-			go func() { assert.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent) }()
-			time.Sleep(1100 * time.Millisecond)
-			next := s.lock(c.Mutex("k"), s.Context(), lockclient.As(h.Owner()), hour)
-			time.Sleep(10 * time.Second)
-			f.has(nil)
-			for range 4 {
-				time.Sleep(10 * time.Second)
-				assert.False(s, isLost(next))
-				assert.True(s, s.server.Exists("k"))
-			}
-			require.NoError(s, next.Unlock(s.Context()))
-			assert.False(s, s.server.Exists("k"))
-		})
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Mutex("k"), s.Context(), lockclient.Lease(10*time.Second))
+		f.has(only("mutex-release", fate{before: 2 * time.Second, err: lockclient.ErrNotSent}))
+		time.Sleep(9 * time.Second)
+		go func() { assert.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent) }()
+		time.Sleep(1100 * time.Millisecond)
+		next := s.lock(c.Mutex("k"), s.Context(), lockclient.As(h.Owner()), hour)
+		time.Sleep(10 * time.Second)
+		f.has(nil)
+		s.keeps(next)
+	})
+}
+
+// An Unlock of a Simple that comes late, when a repetition has been answered, does not end what
+// was taken since.
+func TestNameOfAnOwnerWhoseUnlockComesLate(t *testing.T) {
+	staged(t, func(s stage) {
+		c, f := s.client()
+		h := s.lock(c.Simple("k"), s.Context(), hour)
+		f.has(only("plain-release", fate{err: lockclient.ErrNotSent}))
+		require.ErrorIs(s, h.Unlock(s.Context()), lockclient.ErrNotSent)
+		f.has(only("plain-release", fate{arrives: 5500 * time.Millisecond}))
+		time.Sleep(1500 * time.Millisecond) // a repetition is under way
+		f.has(nil)
+		time.Sleep(3500 * time.Millisecond) // another one has been answered
+		next := s.lock(c.Simple("k"), s.Context(), lockclient.As(h.Owner()), hour)
+		s.keeps(next)
+	})
+}
+
+// keeps demands that a hold of "k" lasts until it is given back.
+func (s stage) keeps(h *lockclient.Held) {
+	for range 4 {
+		time.Sleep(10 * time.Second)
+		assert.False(s, isLost(h))
+		assert.True(s, s.server.Exists("k"))
 	}
+	require.NoError(s, h.Unlock(s.Context()))
+	assert.False(s, s.server.Exists("k"))
 }
 
 // Who takes a lock in the name of an owner who has lost it keeps it when that one unlocks.
