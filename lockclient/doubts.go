@@ -111,6 +111,16 @@ func (c *Client) doubtLease(h *hold, lease time.Duration, err error) {
 	c.doubt(h, lease, now, err)
 }
 
+// limitLease has what is asked for now count as no more than a lease.
+func (c *Client) limitLease(h *hold, lease time.Duration) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if lease < h.lease {
+		h.line.doubts.mayLease(lateLease{lease, noEnd, now})
+	}
+}
+
 // doubtAcquisition is doubtLease for an acquisition. The server may count it.
 func (c *Client) doubtAcquisition(h *hold, lease time.Duration, err error) {
 	now := c.rt.Mono()

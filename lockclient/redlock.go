@@ -110,68 +110,86 @@ func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 
 // giveBack releases what an attempt that failed has, or may have, of one master. Where
 // it has something, and the release fails, that is repeated for as long as the lease may
-// last there; where the outcome is not known, it is done again when the request cannot be
-// on its way any more.
+// last there.
 func (r *redlock) giveBack(n node, got NodeResult, lease time.Duration) {
 	c := n.client
-	release := func(ctx context.Context) error {
-		_, err := r.form.release(ctx, n)
-		return err
+	had, err := r.form.release(c.base, n)
+	if !had && errors.Is(got.Err, ErrUnknown) || err != nil && got.OK {
+		r.giveBackAgain(n, got, c.patience(true, lease))
 	}
-	err := release(c.base)
-	switch {
-	case errors.Is(got.Err, ErrUnknown):
-		if _, ended := c.rt.NewGate().Wait(c.base, c.timeout); ended != nil {
-			return
+}
+
+// giveBackAgain repeats, in the background, a release that failed, or that an acquisition of unknown
+// outcome may come after: then it is done again when that cannot be on its way any more.
+func (r *redlock) giveBackAgain(n node, got NodeResult, patience time.Duration) {
+	c := n.client
+	c.rt.Go(func() {
+		if errors.Is(got.Err, ErrUnknown) {
+			if _, ended := c.rt.NewGate().Wait(c.base, c.timeout); ended != nil {
+				return
+			}
 		}
-		c.insist(n.key, n.owner, c.patience(true, lease), release)
-	case err != nil && got.OK:
-		c.insist(n.key, n.owner, c.patience(true, lease), release)
-	}
+		c.insist(n.key, n.owner, patience, func(ctx context.Context) error {
+			_, err := r.form.release(ctx, n)
+			return err
+		})
+	})
 }
 
 // release deletes the lock on all masters that have answered; each of the
 // others does so when its answer comes. Where that fails it is repeated for as
 // long as the lease may last there: nothing else is in the owner's name.
 func (r *redlock) release(ctx context.Context, held *Held, lv leaving) error {
-	until := lv.doubts.ends
-	return r.whileHeld(ctx, held.hold, held.hold.round.end(), func(ctx context.Context, n node) (bool, error) {
+	until, rd := lv.doubts.ends, held.hold.round
+	answered, got := rd.end(), rd.results()
+	_, err := r.whileHeld(ctx, held.hold, answered, func(ctx context.Context, n node) (bool, error) {
 		had, err := r.form.release(ctx, n)
-		if err != nil {
-			c := n.client
-			c.insist(n.key, n.owner, until-r.clients[0].rt.Mono(), func(ctx context.Context) error {
-				_, err := r.form.release(ctx, n)
-				return err
-			})
+		one := got[slices.Index(r.clients, n.client)]
+		if err != nil || !had && errors.Is(one.Err, ErrUnknown) {
+			r.giveBackAgain(n, one, until-r.clients[0].rt.Mono())
 		}
 		return had, err
 	})
+	return err
 }
 
+// extend counts on no more than what a majority has for sure: at a master that has not answered an
+// earlier Extend, that one may yet come and cut the lease.
 func (r *redlock) extend(ctx context.Context, held *Held, lease time.Duration) error {
-	return r.whileHeld(ctx, held.hold, r.all(), func(ctx context.Context, n node) (bool, error) {
-		return r.form.extend(ctx, n, lease)
+	h, rt := held.hold, r.clients[0].rt
+	asked, sure := make([]*lateLease, len(r.clients)), make([]time.Duration, len(r.clients))
+	for i := range r.clients {
+		asked[i], sure[i] = h.round.extends(i, lease, rt.Mono())
+	}
+	agreed, err := r.whileHeld(ctx, h, r.all(), func(ctx context.Context, n node) (bool, error) {
+		ok, err := r.form.extend(ctx, n, lease)
+		h.round.extended(asked[slices.Index(r.clients, n.client)], n.client, err)
+		return ok, err
 	})
+	if err == nil {
+		r.clients[0].limitLease(h, agreed.least(sure))
+	}
+	return err
 }
 
 // whileHeld asks the given masters for what they agree to while they have the
 // lock. The error is ErrLost when so many refused that no majority has it.
 func (r *redlock) whileHeld(
 	ctx context.Context, h *hold, masters []int, ask func(context.Context, node) (bool, error),
-) error {
+) (*round, error) {
 	rd := newRound(r.clients[0].rt, len(r.clients), masters, h.round.limit)
 	failure, err := r.poll(ctx, rd, masters, h.owner, h.lease, func(ctx context.Context, n node) NodeResult {
 		return said(ask(ctx, n))
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return rd, fmt.Errorf("%w: %w", ErrUnknown, err)
 	case failure == nil:
-		return nil
+		return rd, nil
 	case failure.refused() > len(r.clients)-failure.Need:
-		return ErrLost
+		return rd, ErrLost
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, failure)
+	return rd, fmt.Errorf("%w: %w", ErrUnknown, failure)
 }
 
 // all is every master, by number.

@@ -21,6 +21,8 @@ type round struct {
 	nodes []NodeResult
 	open  []int // the masters asked that have not answered, in order
 	over  bool  // the lock was given up: what is granted now goes back at once
+
+	late [][]*lateLease // by master, the Extends of what the round has taken that may yet come
 }
 
 // newRound makes a round that asks some of n masters.
@@ -103,4 +105,44 @@ func (rd *round) end() (answered []int) {
 		}
 	}
 	return answered
+}
+
+// extends notes that master i is asked for a new lease at the Mono time now. sure is how much of it
+// can be relied on there, as an Extend that was asked for before may come after this one.
+func (rd *round) extends(i int, lease, now time.Duration) (late *lateLease, sure time.Duration) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	if rd.late == nil {
+		rd.late = make([][]*lateLease, len(rd.nodes))
+	}
+	rd.late[i] = slices.DeleteFunc(rd.late[i], func(one *lateLease) bool { return now > one.by })
+	sure, late = lease, &lateLease{lease: lease, by: noEnd}
+	for _, one := range rd.late[i] {
+		sure = min(sure, one.lease)
+	}
+	rd.late[i] = append(rd.late[i], late)
+	return late, sure
+}
+
+// extended notes the answer to what extends has noted.
+func (rd *round) extended(late *lateLease, c *Client, err error) {
+	by := time.Duration(-1)
+	if errors.Is(err, ErrUnknown) {
+		by = c.rt.Mono() + c.timeout
+	}
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	late.by = by
+}
+
+// least is what at least a quorum of those that have agreed has, of what each has.
+func (rd *round) least(each []time.Duration) time.Duration {
+	var agreed []time.Duration
+	for i, n := range rd.results() {
+		if n.OK {
+			agreed = append(agreed, each[i])
+		}
+	}
+	slices.Sort(agreed)
+	return agreed[len(agreed)-rd.need]
 }

@@ -1,0 +1,272 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"minikv/lockclient"
+)
+
+// work is what one task does.
+func (r *severalRun) work(who string, pt *party, name string) {
+	var mine []*desk
+	for range 4 + r.draw(8)*int(1200*time.Millisecond/max(r.pace, 300*time.Millisecond)) {
+		pt.sleep(r.within(r.pace))
+		if r.broken != "" {
+			return
+		}
+		switch action := r.draw(20); {
+		case action < 8 || len(mine) == 0:
+			if d := r.take(who, pt, name, mine); d != nil {
+				mine = append(mine, d)
+			}
+		case action < 12:
+			r.extend(who, pt, mine[r.draw(len(mine))])
+		case action == 12:
+			r.do(who, pt, name)
+		default:
+			i := r.draw(len(mine))
+			r.giveBack(who, pt, mine[i])
+			if r.draw(3) == 0 {
+				r.afterwards(who, pt, mine[i])
+			}
+			mine = slices.Delete(mine, i, i+1)
+		}
+		r.look()
+	}
+	for _, d := range slices.Backward(mine) {
+		r.giveBack(who, pt, d)
+	}
+}
+
+func (pt *party) sleep(d time.Duration) { _, _ = pt.rt.NewGate().Wait(pt.root, d) }
+
+// lease is a fixed lease.
+func (r *severalRun) lease() time.Duration {
+	return []time.Duration{700 * time.Millisecond, 2 * time.Second, 5 * time.Second, ownersLease}[r.draw(4)]
+}
+
+// order is one call of Lock.
+type order struct {
+	who    string
+	pt     *party
+	deal   *deal
+	name   string // of the owner
+	wait   time.Duration
+	limit  time.Duration // of the context, negative: none
+	inside *desk
+	opts   []lockclient.LockOption
+}
+
+// order draws what to ask for, perhaps within what the task has.
+func (r *severalRun) order(who string, pt *party, name string, mine []*desk) *order {
+	of := r.offers[r.draw(len(r.offers))]
+	q := &order{who: who, pt: pt, deal: r.deal(pt, of), limit: -1}
+	q.wait = r.within(3*time.Second) * time.Duration(r.draw(2))
+	q.opts = append(q.opts, lockclient.Wait(q.wait))
+	if r.draw(8) == 0 {
+		name = r.anyOwner(pt.clients[0])
+	}
+	if name != "" && r.draw(8) > 0 {
+		q.name, r.named[name] = name, true
+		q.opts = append(q.opts, lockclient.As(name))
+	}
+	if r.leases && r.draw(2) == 0 {
+		q.opts = append(q.opts, lockclient.Lease(r.lease()))
+	}
+	if r.draw(3) == 0 {
+		limit := []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second}[r.draw(3)]
+		q.opts = append(q.opts, lockclient.NodeTimeout(limit))
+	}
+	if len(mine) > 0 && r.draw(3) > 0 {
+		q.inside = mine[r.draw(len(mine))]
+		for _, s := range q.inside.shares {
+			r.named[ownerOf(s.owner)] = true // who reads there has it
+		}
+	}
+	if r.draw(6) == 0 {
+		q.limit = r.within(2 * time.Second)
+	}
+	return q
+}
+
+// take asks for a lock.
+func (r *severalRun) take(who string, pt *party, name string, mine []*desk) *desk {
+	q := r.order(who, pt, name, mine)
+	d, err := r.lock(q, func(ctx context.Context) (*lockclient.Held, error) {
+		if q.wait == 0 && len(q.opts)%2 == 0 {
+			return q.deal.lock.TryLock(ctx, q.opts...)
+		}
+		return q.deal.lock.Lock(ctx, q.opts...)
+	})
+	if err != nil {
+		r.refuses(q, err)
+	}
+	return d
+}
+
+// lock asks by a call, and enters what that has got.
+func (r *severalRun) lock(q *order, call func(ctx context.Context) (*lockclient.Held, error)) (*desk, error) {
+	ctx, inside := q.pt.root, ""
+	if q.inside != nil {
+		inside, ctx = " inside "+q.inside.key, q.inside.held.In(ctx)
+	}
+	if q.limit >= 0 {
+		limited, cancel := q.pt.rt.WithDeadline(ctx, q.pt.rt.Mono()+q.limit)
+		defer cancel()
+		ctx = limited
+	}
+	r.note("%s asks for %s as %q%s, waits %v, limit %v", q.who, q.deal.of, q.name, inside, q.wait, q.limit)
+	task, asked := r.w.running, r.w.now
+	r.takers[task] = map[string]string{}
+	defer delete(r.takers, task)
+	held, err := call(ctx)
+	r.inTime(q, asked)
+	if err != nil {
+		r.note("%s: %v", q.who, err)
+		return nil, err
+	}
+	return r.has(q, held), nil
+}
+
+// has enters what was got.
+func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
+	d := &desk{client: q.pt.clients[0], rt: q.pt.rt, held: held, key: q.deal.of.String(),
+		shares: q.deal.shares(held.Owner(), r.takers[r.w.running])}
+	r.note("%s has %s as %s until %v", q.who, d.key, held.Owner(), held.Until())
+	for _, s := range d.shares {
+		if s.owner == "" {
+			r.breaks("nobody has heard of the owner of %s at %v", s.key, s.places)
+		}
+		if q.name != "" && !s.quorum && ownerOf(s.owner) != ownerOf(q.name) {
+			r.breaks("%s was asked for as %s, and is %s's", s.key, q.name, s.owner)
+		}
+	}
+	r.sits(d)
+	return d
+}
+
+// inTime demands that a call has not waited for longer than it may.
+func (r *severalRun) inTime(q *order, asked time.Duration) {
+	took := r.w.now - max(asked, q.pt.woken)
+	n := len(q.deal.of.members) + 1
+	if most := q.wait + time.Duration(4*n)*ownersTimeout; took > most {
+		r.breaks("%s has waited %v for %s, with a wait of %v", q.who, took, q.deal.of, q.wait)
+	}
+}
+
+// refuses demands that an error of Lock is documented.
+func (r *severalRun) refuses(q *order, err error) {
+	documented := []error{lockclient.ErrNotAcquired}
+	if q.limit >= 0 {
+		documented = append(documented, context.DeadlineExceeded)
+	}
+	of := q.deal.of
+	if of.kind == "multi" {
+		documented = append(documented, lockclient.ErrDeadlock, lockclient.ErrLost)
+		if r.isFaulty() {
+			documented = append(documented, lockclient.ErrUnknown, lockclient.ErrNotSent)
+		}
+		r.expects(err, "Lock", documented...)
+		return
+	}
+	if q.inside != nil {
+		documented = append(documented, lockclient.ErrDeadlock, lockclient.ErrLost)
+	}
+	if !isAny(err, documented...) {
+		r.breaks("Lock of %s returned %v", of, err)
+	}
+	quorum, ok := errors.AsType[*lockclient.QuorumError](err)
+	if !ok {
+		return
+	}
+	agreed := 0
+	for _, n := range quorum.Nodes {
+		if n.OK {
+			agreed++
+		}
+	}
+	if quorum.Need != len(of.sites)/2+1 || quorum.Got != agreed || agreed >= quorum.Need || len(quorum.Nodes) != len(of.sites) {
+		r.breaks("Lock of %s returned %+v", of, *quorum)
+	}
+}
+
+// isFaulty tells whether requests may fail.
+func (r *severalRun) isFaulty() bool { return r.fates > 0 || len(r.troubles) > 0 }
+
+func (r *severalRun) extend(who string, pt *party, d *desk) {
+	lease := r.lease()
+	r.note("%s extends %s by %v", who, d.key, lease)
+	err := d.held.Extend(pt.root, lease)
+	r.note("%s extends %s: %v, until %v", who, d.key, err, d.held.Until())
+	r.expects(err, "Extend", r.faults(lockclient.ErrLost)...)
+}
+
+// faults are errors that are documented, with those that faults bring.
+func (r *severalRun) faults(documented ...error) []error {
+	if r.isFaulty() {
+		documented = append(documented, lockclient.ErrUnknown, lockclient.ErrNotSent)
+	}
+	return documented
+}
+
+func (r *severalRun) giveBack(who string, pt *party, d *desk) {
+	d.given = true
+	r.note("%s gives %s back", who, d.key)
+	err := d.held.Unlock(pt.root)
+	r.note("%s gives %s back: %v", who, d.key, err)
+	r.expects(err, "Unlock", r.faults(lockclient.ErrLost)...)
+	if err == nil {
+		r.isGiven(d)
+	}
+}
+
+// isGiven demands that what was given back is not on the servers any more, unless others may have
+// it in the same name: a quorum of a Redlock may be late there.
+func (r *severalRun) isGiven(d *desk) {
+	for _, s := range d.shares {
+		has := func(place int) bool { return r.left(place, s) >= 0 }
+		n := len(slices.DeleteFunc(slices.Clone(s.places), func(place int) bool { return !has(place) }))
+		if !r.named[ownerOf(s.owner)] && n > len(s.places)-s.need {
+			r.breaks("%s was given back, and %d servers still have it", s.key, n)
+		}
+	}
+}
+
+// afterwards uses what was given back.
+func (r *severalRun) afterwards(who string, pt *party, d *desk) {
+	again, extended := d.held.Unlock(pt.root), d.held.Extend(pt.root, time.Second)
+	if !errors.Is(again, lockclient.ErrNotHeld) || !errors.Is(extended, lockclient.ErrNotHeld) {
+		r.breaks("%s has given %s back; another Unlock returned %v, and Extend %v", who, d.key, again, extended)
+	}
+}
+
+// do does something while it holds a lock.
+func (r *severalRun) do(who string, pt *party, name string) {
+	q := r.order(who, pt, name, nil)
+	var d *desk
+	busy := fmt.Errorf("busy")
+	var done error
+	_, refused := r.lock(q, func(ctx context.Context) (held *lockclient.Held, err error) {
+		done = q.deal.lock.Do(ctx, func(ctx context.Context, h *lockclient.Held) error {
+			d = r.has(q, h)
+			pt.sleep(r.within(900 * time.Millisecond))
+			pt.sleep(time.Millisecond) // who has stood still learns what has ended meanwhile
+			if ctx.Err() == nil && !d.relies() {
+				r.breaks("%s relies on %s no longer, and its context goes on", who, d.key)
+			}
+			d.given = true
+			return busy
+		}, q.opts...)
+		return nil, done
+	})
+	switch {
+	case d == nil:
+		r.refuses(q, refused)
+	case !errors.Is(done, busy):
+		r.breaks("Do returned %v", done)
+	}
+}
