@@ -80,7 +80,8 @@ func (o *namedRun) open() {
 		if o.old {
 			options = append(options, lockclient.Compat316())
 		}
-		o.clients = append(o.clients, lockclient.New(&mail{&transport{p: o.p, group: o.w.groups[0]}, o.office, o.rt, &o.site}, o.rt, options...))
+		m := &mail{&transport{p: o.p, group: o.w.groups[0]}, o.office, o.rt, &o.site}
+		o.clients = append(o.clients, lockclient.New(m, o.rt, options...))
 	}
 	for i, name := range []string{"me", "me", "me", "", "you", "you", ""} {
 		client := o.clients[i/4]

@@ -138,9 +138,10 @@ func (r *severalRun) addParty(name string, p *process) {
 
 // makeOffers draws what is asked for: locks that have servers and keys in common.
 func (r *severalRun) makeOffers() {
-	kinds := map[string]string{}
+	all, kinds := []string{"mutex", "mutex", "fair", "fenced", "spin", "rw", "rw", "nonreentrant", "simple", "mixed"},
+		map[string]string{}
 	for _, key := range []string{"a", "b", "c"} {
-		kinds[key] = []string{"mutex", "mutex", "fair", "fenced", "spin", "rw", "rw", "nonreentrant", "simple", "mixed"}[r.draw(10)]
+		kinds[key] = all[r.draw(len(all))]
 	}
 	for range 2 + r.draw(3) {
 		switch r.draw(5) {

@@ -151,7 +151,7 @@ func (r *severalRun) everythingIsServed() {
 // await lets everybody finish.
 func (r *severalRun) await() {
 	for r.busy > 0 && r.broken == "" {
-		r.sleep(10 * time.Millisecond)
+		r.sleep(100 * time.Millisecond)
 		r.look()
 	}
 }

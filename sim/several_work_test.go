@@ -189,7 +189,8 @@ func (r *severalRun) refuses(q *order, err error) {
 			agreed++
 		}
 	}
-	if quorum.Need != len(of.sites)/2+1 || quorum.Got != agreed || agreed >= quorum.Need || len(quorum.Nodes) != len(of.sites) {
+	n := len(of.sites)
+	if quorum.Need != n/2+1 || quorum.Got != agreed || agreed >= quorum.Need || len(quorum.Nodes) != n {
 		r.breaks("Lock of %s returned %+v", of, *quorum)
 	}
 }
