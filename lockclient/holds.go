@@ -370,14 +370,15 @@ func (c *Client) tellLost(h *hold) {
 	}
 }
 
-// dismiss has the watchdog leave the members of a lost whole alone, so that they
-// end with their leases if nobody unlocks them.
+// dismiss has the watchdog leave the members of a lost whole alone, and theirs, so that
+// they end with their leases if nobody unlocks them.
 func (h *Held) dismiss() {
 	for _, m := range h.members {
 		c := m.lock.client
 		c.mu.Lock()
 		c.unserve(m)
 		c.mu.Unlock()
+		m.dismiss()
 	}
 }
 

@@ -23,9 +23,11 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 // a lock that was just unlocked or refused may look taken for as long as a late master
 // needs.
 //
-// The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a majority. The
-// first client's clock measures it. The lock is not reentrant, has no fencing token, and
-// ignores As. The error of a quorum that was not reached wraps *QuorumError.
+// The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a majority. As
+// long as a master may yet execute an earlier Extend that it has not answered, a majority
+// with it counts for no longer lease than that one's. The first client's clock measures
+// the lease. The lock is not reentrant, has no fencing token, and ignores As. The error
+// of a quorum that was not reached wraps *QuorumError.
 func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
 
 // HashRedlock is Redlock with Redisson's hash at key. So it contends with a

@@ -142,10 +142,10 @@ func (m *mail) latest(ctx context.Context) time.Duration {
 func (m *mail) late(
 	ctx context.Context, what string, send send, before, after time.Duration,
 ) (r lockclient.Reply, err error) {
-	o, answered := m.o, m.rt.NewGate()
+	o, answered, gone := m.o, m.rt.NewGate(), farAway
 	o.p.spawn(func() {
 		o.sleep(before)
-		if o.w.now < m.site.still || before > 0 && m.isCut() {
+		if o.w.now < m.site.still || before > 0 && m.isCut() || o.w.now-ownersTimeout*9/10 > gone {
 			return
 		}
 		o.note("  now: %s at %d", what, m.site.number)
@@ -155,6 +155,7 @@ func (m *mail) late(
 		answered.Open()
 	})
 	if _, ended := answered.Wait(ctx, -1); ended != nil {
+		gone = o.w.now
 		return lockclient.Reply{}, ended
 	}
 	return r, err

@@ -214,7 +214,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // look demands that the servers have a lease of what somebody relies on.
 func (o *office) look() {
-	o.desks = slices.DeleteFunc(o.desks, func(d *desk) bool { return !d.relies() })
+	o.desks = slices.DeleteFunc(o.desks, func(d *desk) bool { return d.given || isClosed(d.held.Lost()) })
 	for _, d := range o.desks {
 		if !o.trusted(d) {
 			continue
