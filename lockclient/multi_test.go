@@ -201,6 +201,32 @@ func TestMultiEndsWithAMember(t *testing.T) {
 	assert.Empty(t, events)
 }
 
+// What a Multi within a Multi has is not renewed either when another member is lost.
+func TestMultiInAMultiThatIsLost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		renewed := 0
+		c := lockclient.New(&wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script != "mutex-renew" {
+				return free(script, keys)
+			}
+			known := lockclient.Reply{Kind: lockclient.ListReply}
+			for _, key := range keys {
+				if key == "a" {
+					renewed++
+				}
+				known.List = append(known.List, integer(map[string]int64{"a": 1}[key])) // "b" is gone
+			}
+			return known, nil
+		}}, lockclient.System())
+		h, err := lockclient.Multi(lockclient.Multi(c.Mutex("a")), c.Mutex("b")).Lock(t.Context())
+		require.NoError(t, err)
+		<-h.Lost()
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, renewed)
+		c.Close()
+	})
+}
+
 // Two accounts on two servers are locked together.
 func ExampleMulti() {
 	east := lockclient.New(&wire{reply: free}, lockclient.System())
