@@ -26,6 +26,7 @@ func (r *severalRun) audit() {
 	for i := 0; i < len(r.offers) && r.broken == ""; i++ {
 		r.contend(r.offers[i])
 		r.handOver(r.offers[i])
+		r.waitsForOne(r.offers[i])
 		r.areUnsupported(r.deal(r.parties[0], r.offers[i]).lock)
 	}
 	if r.broken == "" {
@@ -203,6 +204,36 @@ func (r *severalRun) handOver(of *offer) {
 	r.hold("first", r.parties[0], of, time.Second, hold)
 	r.sleep(200 * time.Millisecond)
 	r.hold("second", r.parties[1], of, hold-200*time.Millisecond+600*time.Millisecond, 0)
+	r.await()
+}
+
+// waitsForOne has somebody wait for a Multi of which another has one member for long: meanwhile it
+// has none of the others.
+func (r *severalRun) waitsForOne(of *offer) {
+	parts := map[string]bool{}
+	for _, m := range of.members {
+		if len(m.sites) != 1 || m.mixed || m.kind == "rw" {
+			return
+		}
+		parts[m.String()] = true
+	}
+	if len(parts) < 2 || len(parts) < len(of.members) {
+		return
+	}
+	taken := r.draw(len(of.members))
+	r.note("somebody has %s for long", of.members[taken])
+	r.hold("first", r.parties[0], of.members[taken], time.Second, 2*time.Second)
+	r.sleep(100 * time.Millisecond)
+	r.hold("second", r.parties[1], of, 3*time.Second, 0)
+	r.sleep(600 * time.Millisecond)
+	for range 20 {
+		for i, m := range of.members {
+			if owners := r.ownersAt(m.sites[0], m.key); i != taken && len(owners) > 0 {
+				r.breaks("%s waits for one member, and %v have %s", of, owners, m)
+			}
+		}
+		r.sleep(50 * time.Millisecond)
+	}
 	r.await()
 }
 

@@ -41,13 +41,15 @@ func (r *severalRun) open() {
 // areTold demands that who cannot rely on a lock any more has been told.
 func (r *severalRun) areTold() {
 	for _, pt := range r.parties {
-		if pt.p.paused > 0 {
-			pt.woken = pt.p.paused
+		pt.woken = max(pt.woken, pt.p.paused)
+		if r.w.now <= pt.woken {
+			continue // what is due when it goes on comes in any order
 		}
-	}
-	for _, d := range r.desks {
-		if !d.given && d.rt.p.paused == 0 && d.held.Until()+time.Millisecond < d.rt.Mono() && !isClosed(d.held.Lost()) {
-			r.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.held.Until())
+		for _, d := range r.desks {
+			late := d.rt == pt.rt && !d.given && d.held.Until()+time.Millisecond < d.rt.Mono()
+			if late && !isClosed(d.held.Lost()) {
+				r.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.held.Until())
+			}
 		}
 	}
 }

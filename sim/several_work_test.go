@@ -54,7 +54,8 @@ type order struct {
 	who    string
 	pt     *party
 	deal   *deal
-	name   string // of the owner
+	name   string        // of the owner
+	lease  time.Duration // 0: it is not fixed
 	wait   time.Duration
 	limit  time.Duration // of the context, negative: none
 	inside *desk
@@ -75,7 +76,8 @@ func (r *severalRun) order(who string, pt *party, name string, mine []*desk) *or
 		q.opts = append(q.opts, lockclient.As(name))
 	}
 	if r.leases && r.draw(2) == 0 {
-		q.opts = append(q.opts, lockclient.Lease(r.lease()))
+		q.lease = r.lease()
+		q.opts = append(q.opts, lockclient.Lease(q.lease))
 	}
 	if r.draw(3) == 0 {
 		limit := []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second}[r.draw(3)]
@@ -145,8 +147,25 @@ func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
 			r.breaks("%s was asked for as %s, and is %s's", s.key, q.name, s.owner)
 		}
 	}
+	if q.deal.of.kind != "multi" && held.Until() <= d.rt.Mono() {
+		r.breaks("%s was granted when it was over", d.key)
+	}
+	r.lasts(q, d)
 	r.sits(d)
 	return d
+}
+
+// lasts demands that where all goes well no more of a lease is gone than a quarter, which a Multi may
+// have waited, and the time of its requests; and that a lock has no longer lease than it was asked for.
+func (r *severalRun) lasts(q *order, d *desk) {
+	of, left := q.deal.of, d.held.Until()-d.rt.Mono()
+	if q.lease == 0 || q.name != "" || q.inside != nil {
+		return
+	}
+	least := q.lease*74/100 - time.Duration(len(of.members))*12*time.Millisecond - 12*time.Millisecond
+	if left > q.lease || left < least && !r.isFaulty() && !of.has("redlock", "hash") {
+		r.breaks("%s was asked for with a lease of %v, of which %v is left, less than %v", of, q.lease, left, least)
+	}
 }
 
 // inTime demands that a call has not waited for longer than it may.
@@ -165,6 +184,9 @@ func (r *severalRun) refuses(q *order, err error) {
 		documented = append(documented, context.DeadlineExceeded)
 	}
 	of := q.deal.of
+	if errors.Is(err, context.Canceled) {
+		r.breaks("nobody has cancelled anything, and Lock of %s returned %v", of, err)
+	}
 	if of.kind == "multi" {
 		documented = append(documented, lockclient.ErrDeadlock, lockclient.ErrLost)
 		if r.isFaulty() {
