@@ -117,24 +117,35 @@ func (r *redlock) giveBack(n node, got NodeResult, lease time.Duration) {
 	c := n.client
 	had, err := r.form.release(c.base, n)
 	if !had && errors.Is(got.Err, ErrUnknown) || err != nil && got.OK {
-		r.giveBackAgain(n, got, c.patience(true, lease))
+		r.giveBackAgain(n, got, true, c.patience(true, lease))
 	}
 }
 
 // giveBackAgain repeats, in the background, a release that failed, or that an acquisition of unknown
-// outcome may come after: then it is done again when that cannot be on its way any more.
-func (r *redlock) giveBackAgain(n node, got NodeResult, patience time.Duration) {
-	c := n.client
-	c.rt.Go(func() {
-		if errors.Is(got.Err, ErrUnknown) {
-			if _, ended := c.rt.NewGate().Wait(c.base, c.timeout); ended != nil {
-				return
-			}
+// outcome may come after: then it is done again when that cannot be on its way any more, and
+// not before if it waits.
+func (r *redlock) giveBackAgain(n node, got NodeResult, waits bool, patience time.Duration) {
+	c, late := n.client, time.Duration(0)
+	unknown := errors.Is(got.Err, ErrUnknown)
+	if unknown {
+		late = c.rt.Mono() + c.timeout
+	}
+	again := func(ctx context.Context) error {
+		sent := c.rt.Mono()
+		had, err := r.form.release(ctx, n)
+		if err == nil && !had && sent < late {
+			err = ErrUnknown
 		}
-		c.insist(n.key, n.owner, patience, func(ctx context.Context) error {
-			_, err := r.form.release(ctx, n)
-			return err
-		})
+		return err
+	}
+	if !waits || !unknown {
+		c.insist(n.key, n.owner, patience, again)
+		return
+	}
+	c.rt.Go(func() {
+		if _, ended := c.rt.NewGate().Wait(c.base, c.timeout); ended == nil {
+			c.insist(n.key, n.owner, patience, again)
+		}
 	})
 }
 
@@ -148,7 +159,7 @@ func (r *redlock) release(ctx context.Context, held *Held, lv leaving) error {
 		had, err := r.form.release(ctx, n)
 		one := got[slices.Index(r.clients, n.client)]
 		if err != nil || !had && errors.Is(one.Err, ErrUnknown) {
-			r.giveBackAgain(n, one, until-r.clients[0].rt.Mono())
+			r.giveBackAgain(n, one, err == nil, until-r.clients[0].rt.Mono())
 		}
 		return had, err
 	})

@@ -17,7 +17,7 @@ import (
 
 var (
 	severalSeed = flag.Uint64("several.seed", 1, "of the first run of TestSeveralServers")
-	severalRuns = flag.Int("several.runs", 400, "how many runs it makes, each with the seed after the last one's")
+	severalRuns = flag.Int("several.runs", 300, "how many runs it makes, each with the seed after the last one's")
 )
 
 // Tasks of two or three clients take Redlocks, and several locks as one, on three to five
