@@ -184,7 +184,7 @@ func (r *severalRun) refuses(q *order, err error) {
 		documented = append(documented, context.DeadlineExceeded)
 	}
 	of := q.deal.of
-	if errors.Is(err, context.Canceled) {
+	if q.limit < 0 && errors.Is(err, context.Canceled) {
 		r.breaks("nobody has cancelled anything, and Lock of %s returned %v", of, err)
 	}
 	if of.kind == "multi" {
