@@ -261,7 +261,7 @@ func TestSnapshotIsIndependent(t *testing.T) {
 	write("two")
 	for range 2 {
 		copied, made := newTestStore(&now), []string(nil)
-		copied.OnNew = func(_ int, key string) { made = append(made, key) }
+		copied.OnNew = func(_ int, key string, _ Kind) { made = append(made, key) }
 		copied.Load(snapshot)
 		to := copied.DB(2)
 		to.SetString([]byte("new"), []byte("1"), NoDeadline)

@@ -139,7 +139,7 @@ func (db *DB) put(key []byte, v value, deadline int64) *entry {
 	if old := db.peek(key); old != nil {
 		db.drop(old, key)
 	}
-	e := db.replace(key)
+	e := db.replace(key, v.kind)
 	e.value = v
 	db.setDeadline(e, deadline)
 	return e
@@ -225,14 +225,15 @@ func (db *DB) find(key []byte, kind Kind) (*entry, error) {
 func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
 	e, err := db.find(key, kind)
 	if e == nil && err == nil {
-		e = db.replace(key)
+		e = db.replace(key, kind)
 		e.value = db.keyspace.pool.newValue(kind)
 	}
 	return e, err
 }
 
-// replace puts a new entry without a value under key, over what is there.
-func (db *DB) replace(key []byte) *entry {
+// replace puts a new entry under key, over what is there. The caller gives it a value of the
+// given kind.
+func (db *DB) replace(key []byte, kind Kind) *entry {
 	k := db.keyspace
 	old := db.peek(key) // tells of it if it is expired
 	if old == nil && k.policy == HideExpired {
@@ -250,7 +251,7 @@ func (db *DB) replace(key []byte) *entry {
 	*e = entry{key: string(key), seq: k.seq, deadline: NoDeadline, heapAt: -1, accessed: k.accessTime, uses: used}
 	db.insert(e, key, k.opt.Shards)
 	if old == nil && k.OnNew != nil {
-		k.OnNew(db.index, e.key)
+		k.OnNew(db.index, e.key, kind)
 	}
 	return e
 }

@@ -31,9 +31,10 @@ type Keyspace struct {
 	// passed. It may be nil, and must not change the keyspace.
 	OnExpire func(db int, key string)
 
-	// OnNew is called after a key was made where there was none, before it has a value; Load
-	// and Reload do not call it. It may be nil, and must not call back into the keyspace.
-	OnNew func(db int, key string)
+	// OnNew is called after a key was made where there was none, before it has its value, which
+	// will be of that kind; Load and Reload do not call it. It may be nil, and must not call back
+	// into the keyspace.
+	OnNew func(db int, key string, kind Kind)
 
 	opt      Options
 	limits   Limits

@@ -39,7 +39,7 @@ func (db *DB) Stream(key []byte) (*StreamData, error) {
 
 // CreateStream puts an empty stream under key, which must be missing.
 func (db *DB) CreateStream(key []byte) *StreamData {
-	e := db.replace(key)
+	e := db.replace(key, Stream)
 	e.value = value{kind: Stream, stream: &StreamData{}}
 	return e.value.stream
 }

@@ -24,7 +24,7 @@ func (db *DB) PeekString(key []byte) (text string, ok bool) {
 func (db *DB) SetString(key, text []byte, deadline int64) {
 	e := db.lookup(key)
 	if e == nil {
-		e = db.replace(key)
+		e = db.replace(key, String)
 	} else if e.value.kind != String {
 		db.keyspace.pool.freeValue(e.value)
 	}
@@ -71,7 +71,7 @@ func (db *DB) IncrBy(key []byte, delta int64) (int64, error) {
 		}
 	} else {
 		n = delta
-		e = db.replace(key)
+		e = db.replace(key, String)
 	}
 	e.value = value{kind: String, str: FormatInteger(n)}
 	return n, nil
@@ -85,7 +85,7 @@ func (db *DB) Append(key, tail []byte) (int, error) {
 		return 0, err
 	}
 	if e == nil {
-		e = db.replace(key)
+		e = db.replace(key, String)
 		e.value = value{kind: String, str: string(tail)}
 		return len(tail), nil
 	}

@@ -14,6 +14,7 @@ import (
 type blocking struct {
 	keys   map[watchKey][]*Session   // who waits for a key, the longest first; nil until used
 	ready  []watchKey                // keys that became ready since blocked clients were last tried
+	queued map[watchKey]bool         // of these, which have not been looked at
 	timed  []*Session                // blocked sessions with a deadline, the earliest first
 	count  int                       // blocked sessions
 	byKind [datastore.Stream + 1]int // of these, how many wait for a key of a kind
@@ -198,20 +199,35 @@ func (n *Node) hearOfNew() {
 }
 
 // onNew is the keyspace's report that it made a key where there was none.
-func (n *Node) onNew(db int, key string) {
-	n.ready(db, key)
+func (n *Node) onNew(db int, key string, kind datastore.Kind) {
+	n.ready(db, key, kind)
 	n.notify(db, "new", key)
 }
 
 // waitsInGroup reports whether a blocked client waits for entries as a member of a group.
 func (s *Session) waitsInGroup() bool { return s.block.onGone.Kind != resp.None }
 
-// ready has the clients be tried again that are blocked on a key.
+// ready has the clients be tried again that are blocked on a key with a value of a kind,
+// if anybody waits for that kind.
 // Source: signalKeyAsReady of Redis 7.0.
-func (n *Node) ready(db int, key string) {
-	if k := (watchKey{db, key}); len(n.blocking.keys[k]) > 0 {
-		n.blocking.ready = append(n.blocking.ready, k)
+func (n *Node) ready(db int, key string, kind datastore.Kind) {
+	if n.blocking.byKind[kind] > 0 {
+		n.queueReady(watchKey{db, key})
 	}
+}
+
+// queueReady puts a key on which clients are blocked behind those that became ready
+// before, unless it is among them.
+func (n *Node) queueReady(k watchKey) {
+	bl := &n.blocking
+	if len(bl.keys[k]) == 0 || bl.queued[k] {
+		return
+	}
+	if bl.queued == nil {
+		bl.queued = make(map[watchKey]bool)
+	}
+	bl.queued[k] = true
+	bl.ready = append(bl.ready, k)
 }
 
 // readyStreams has the clients be tried again that are blocked on streams of a database (-1:
@@ -249,7 +265,7 @@ func (n *Node) readyIf(db int, due func(s *Session, k watchKey) bool) {
 		}
 		for _, k := range s.block.keys {
 			if (db < 0 || k.db == db) && due(s, k) {
-				n.ready(k.db, k.key)
+				n.queueReady(k)
 			}
 		}
 	}
@@ -262,6 +278,7 @@ func (n *Node) serveReady() {
 		ready := n.blocking.ready
 		n.blocking.ready = nil
 		for _, key := range ready {
+			delete(n.blocking.queued, key)
 			for _, s := range slices.Clone(n.blocking.keys[key]) {
 				switch {
 				case s.block == nil:

@@ -62,7 +62,7 @@ func (c *Call) store(target []byte, event string, n int, fill func()) {
 		return
 	}
 	if c.Node.blocking.byKind[datastore.Stream] > 0 && c.DB.Kind(target) == datastore.Stream {
-		c.Node.ready(c.DB.Index(), string(target)) // for whoever waits for what there will be
+		c.Node.ready(c.DB.Index(), string(target), datastore.Stream) // for whoever waits for what there will be
 	}
 	c.DB.Touch(target) // what is replaced has been used once more
 	used := c.DB.Uses(target)

@@ -65,7 +65,7 @@ func runXAdd(c *Call) resp.Value {
 		return resp.Err(errStreamTop)
 	}
 	c.Changed(key, "xadd")
-	c.Node.ready(c.DB.Index(), string(key))
+	c.Node.ready(c.DB.Index(), string(key), datastore.Stream)
 	effect := append([][]byte(nil), c.Args...)
 	if opt.trims {
 		if s.Trim(opt.trim) > 0 {

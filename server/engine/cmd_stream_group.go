@@ -137,7 +137,7 @@ func runXGroupDestroy(c *Call) resp.Value {
 		return resp.Zero
 	}
 	c.changedUntold(c.DB.Index(), key, "xgroup-destroy")
-	c.Node.ready(c.DB.Index(), string(key))
+	c.Node.ready(c.DB.Index(), string(key), datastore.Stream)
 	return resp.One
 }
 

@@ -209,7 +209,7 @@ func (n *Node) touch(db int, key string) {
 	}
 	waiting := n.blocking.keys[k]
 	if slices.ContainsFunc(waiting, (*Session).waitsInGroup) && n.keys.DB(db).Kind([]byte(key)) != datastore.Stream {
-		n.ready(db, key)
+		n.queueReady(k)
 	}
 }
 
