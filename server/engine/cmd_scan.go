@@ -127,15 +127,19 @@ func scanKey(
 	return scanReply(next, found)
 }
 
-// parseCursor reads a cursor as C's strtoul does, which wraps negative ones.
+// parseCursor reads a cursor as C's strtoul does, which wraps negative ones and ends at a
+// zero byte.
 func parseCursor(arg []byte) (cursor uint64, ok bool) {
-	text := string(arg)
+	text := resp.CString(string(arg))
 	if text == "" {
 		return 0, true
 	}
-	digits := strings.TrimPrefix(text, "-")
-	cursor, err := strconv.ParseUint(strings.TrimPrefix(digits, "+"), 10, 64)
-	if len(digits) < len(text) {
+	negative := text[0] == '-'
+	if negative || text[0] == '+' {
+		text = text[1:]
+	}
+	cursor, err := strconv.ParseUint(text, 10, 64)
+	if negative {
 		cursor = -cursor
 	}
 	return cursor, err == nil

@@ -76,6 +76,9 @@ func runWait(c *Call) resp.Value {
 	if acked >= wanted || c.InTx {
 		return resp.Int(acked)
 	}
+	if wanted = int64(int32(wanted)); acked >= wanted {
+		return resp.Int(acked) // who waits is kept with C's int
+	}
 	n.waitFor(s, wanted, timeout)
 	return resp.Value{}
 }
