@@ -131,6 +131,7 @@ func (s *sandbox) openScenes(e *Engine) {
 	for name, value := s.names.Next(lua.LNil); name != lua.LNil; name, value = s.names.Next(name) {
 		calling.RawSet(name, value)
 	}
+	calling.RawSetString("__redis__err__handler", lua.LNil) // only EVAL has its error handler among the globals
 	calling.RawSetString("redis", s.view(L, e, called))
 	calling.Metatable = missing
 	s.scenes = [...]*lua.LTable{s.names, loading, calling}
