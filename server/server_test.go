@@ -161,6 +161,20 @@ func TestProtocolErrors(t *testing.T) {
 	}
 }
 
+// What CONFIG SET allows counts for clients that are there, from their next request on.
+func TestLimitsOfRequestsChange(t *testing.T) {
+	_, address := start(t)
+	talker, sender := dial(t, address), dial(t, address)
+	talker.do("CONFIG SET proto-max-bulk-len 1mb", "+OK\r\n")
+	talker.do("CONFIG SET client-query-buffer-limit 2mb", "+OK\r\n")
+	talker.do("*2\r\n$4\r\nECHO\r\n$1048577", "-ERR Protocol error: invalid bulk length\r\n")
+	talker.expectClosed()
+	sender.do("CONFIG SET proto-max-bulk-len 1gb", "+OK\r\n")
+	sender.do("*2\r\n$6\r\nSTRLEN\r\n$1048577\r\n"+strings.Repeat("k", 1<<20+1), ":0\r\n")
+	sender.send("*2\r\n$6\r\nSTRLEN\r\n$536870913\r\n" + strings.Repeat("k", 2<<20+1))
+	sender.expectClosed()
+}
+
 func TestUnauthenticatedClients(t *testing.T) {
 	_, address := start(t, "requirepass", "secret")
 	c := dial(t, address)

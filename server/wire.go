@@ -66,8 +66,8 @@ func (c *conn) join() (refusal []byte) {
 	if full := s.machine.Full(); full != "" {
 		return resp.Append(nil, resp.Err(full), 2)
 	}
-	c.reader.MaxBulk = s.number("proto-max-bulk-len", resp.DefaultMaxBulk)
-	c.reader.MaxQuery = int(s.number("client-query-buffer-limit", resp.DefaultMaxQuery))
+	c.reader.MaxBulk = func() int64 { return s.number("proto-max-bulk-len", resp.DefaultMaxBulk) }
+	c.reader.MaxQuery = func() int64 { return s.number("client-query-buffer-limit", resp.DefaultMaxQuery) }
 	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
 	c.session = s.machine.NewSession(c.address.String())
 	if c.path != "" { // its clients are known by it

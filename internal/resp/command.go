@@ -14,6 +14,7 @@ import (
 const (
 	DefaultMaxBulk  = 512 << 20
 	DefaultMaxQuery = 1 << 30
+	leastLimit      = 1 << 20 // that can be set
 	maxInline       = 64 << 10
 	minRoom         = 4 << 10
 	maxRoom         = 64 << 10 // a larger empty buffer is given back
@@ -37,8 +38,9 @@ var ErrQueryBuffer = errors.New("resp: query buffer limit reached")
 // In Redis the answer to an over-long inline line or length line depends on how the
 // network cut it. The reader always takes the strict reading.
 type CommandReader struct {
-	MaxBulk  int64 // longest bulk string, in bytes
-	MaxQuery int   // most bytes that are held and not yet cut into arguments
+	// MaxBulk returns how long a bulk string may be, MaxQuery how much may be held that is
+	// not yet cut into arguments, in bytes. They are asked about more than leastLimit.
+	MaxBulk, MaxQuery func() int64
 	// Unauthenticated clients may not send more than 10 arguments, or more than 16384 bytes
 	// in one.
 	Unauthenticated bool
@@ -59,7 +61,11 @@ type span struct{ from, to int }
 
 // NewCommandReader returns a reader with Redis's default limits.
 func NewCommandReader() *CommandReader {
-	return &CommandReader{MaxBulk: DefaultMaxBulk, MaxQuery: DefaultMaxQuery, bulk: -1}
+	return &CommandReader{
+		MaxBulk:  func() int64 { return DefaultMaxBulk },
+		MaxQuery: func() int64 { return DefaultMaxQuery },
+		bulk:     -1,
+	}
 }
 
 // Fill reads from src once, and returns what Read returned. Commands taken so far become
@@ -83,17 +89,18 @@ func (r *CommandReader) Room() []byte {
 // Took says how many bytes have been read into Room.
 func (r *CommandReader) Took(n int) error {
 	r.buf = r.buf[:len(r.buf)+n]
-	if len(r.buf)-r.pos > r.MaxQuery {
-		return ErrQueryBuffer
-	}
-	return nil
+	return r.checkHeld()
 }
 
 // Feed takes bytes that are already there, where Fill reads from a source.
 func (r *CommandReader) Feed(p []byte) error {
 	r.compact()
 	r.buf = append(r.buf, p...)
-	if len(r.buf)-r.pos > r.MaxQuery {
+	return r.checkHeld()
+}
+
+func (r *CommandReader) checkHeld() error {
+	if held := len(r.buf) - r.pos; held > leastLimit && int64(held) > r.MaxQuery() {
 		return ErrQueryBuffer
 	}
 	return nil
@@ -265,7 +272,7 @@ func (r *CommandReader) bulkHeader() (done bool, err error) {
 	}
 	n, ok := parseLength(r.buf[r.pos+1 : end])
 	switch {
-	case !ok || n < 0 || n > r.MaxBulk:
+	case !ok || n < 0 || n > leastLimit && n > r.MaxBulk():
 		return false, ProtocolError("invalid bulk length")
 	case n > 16384 && r.Unauthenticated:
 		return false, ProtocolError("unauthenticated bulk length")

@@ -93,8 +93,12 @@ func TestUnauthenticatedLimits(t *testing.T) {
 
 func TestQueryBufferLimit(t *testing.T) {
 	r := NewCommandReader()
-	r.MaxQuery = 10
-	_, err := r.Fill(strings.NewReader("*1\r\n$4\r\nPING\r\n"))
+	r.MaxQuery = func() int64 { return leastLimit }
+	require.NoError(t, r.Feed([]byte("*1\r\n$1048580\r\n")))
+	_, err := r.Next()
+	require.NoError(t, err)
+	require.NoError(t, r.Feed(make([]byte, leastLimit)))
+	err = r.Feed([]byte("x"))
 	assert.ErrorIs(t, err, ErrQueryBuffer)
 }
 
