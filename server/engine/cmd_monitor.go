@@ -99,9 +99,10 @@ func authenticates(args [][]byte, begin, i int, options map[string]int) bool {
 }
 
 // isSensitive reports whether a parameter is a password, or a name that goes with one.
+// Those of TLS keys are none to Redis 7.0.15.
 func isSensitive(name string) bool {
 	switch strings.ToLower(name) {
-	case "requirepass", "masterauth", "masteruser", "tls-key-file-pass", "tls-client-key-file-pass":
+	case "requirepass", "masterauth", "masteruser":
 		return true
 	}
 	return false

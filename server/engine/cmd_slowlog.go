@@ -39,8 +39,11 @@ func (c *Call) noteSlow(taken time.Duration) {
 	if c.Cmd.Flags&SkipSlowlog != 0 {
 		return
 	}
-	s := c.Session
-	entry := slowCommand{n.slow.next, n.cfg.Clock.Wall().Unix(), taken, c.slowArgs(), s.Addr, s.Name}
+	addr, name := c.Session.Addr, c.Session.Name
+	if c.Script {
+		addr, name = "?:0", "" // Redis has a client without a connection for scripts
+	}
+	entry := slowCommand{n.slow.next, n.cfg.Clock.Wall().Unix(), taken, c.slowArgs(), addr, name}
 	n.slow.next++
 	n.slow.entries = slices.Insert(n.slow.entries, 0, entry)
 	if most := int(n.conf.number("slowlog-max-len")); len(n.slow.entries) > most {

@@ -16,7 +16,7 @@ func (c *Call) process() {
 	if !cmd.isCalled(c.Args[0]) {
 		cmd, bad = n.lookup(c.Args)
 	}
-	c.Cmd = cmd
+	c.Cmd, s.last = cmd, nil
 	if bad == "" {
 		s.last = cmd
 		if cmd.script && c.isPlain() {
