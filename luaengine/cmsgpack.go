@@ -48,6 +48,9 @@ func (e *Engine) msgpackPack(L *lua.LState) int {
 	if L.GetTop() == 0 {
 		e.argError(L, 0, "MessagePack pack needs input.")
 	}
+	if 2*L.GetTop() > maxUnpack { // there is room for a copy of all
+		e.argError(L, 0, "Too many arguments for MessagePack pack.")
+	}
 	var out packed
 	p := packer{e, L, msgpack.NewEncoder(&out)}
 	for i := 1; i <= L.GetTop(); i++ {

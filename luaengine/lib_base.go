@@ -451,6 +451,13 @@ func tooMany(i, j, arguments int) bool {
 	return i <= j && (n <= 0 || n > maxUnpack-arguments)
 }
 
+// checkStack fails if a function of Lua 5.1 could not push n values more.
+func (e *Engine) checkStack(L *lua.LState, n int, what string) {
+	if n > maxUnpack-L.GetTop() {
+		e.fail(L, "stack overflow (%s)", what)
+	}
+}
+
 // forBoundNames are what errors call the bounds of a numeric for.
 var forBoundNames = [...]string{"initial value", "limit", "step"}
 

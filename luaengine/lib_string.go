@@ -96,9 +96,7 @@ func (e *Engine) stringByte(L *lua.LState) int {
 	if n <= 0 {
 		return 0
 	}
-	if n >= maxUnpack {
-		e.fail(L, "string slice too long")
-	}
+	e.checkStack(L, n, "string slice too long")
 	for i := first; i <= last; i++ {
 		L.Push(e.numbers[s[i-1]])
 	}

@@ -235,6 +235,7 @@ func (e *Engine) structUnpack(L *lua.LState) int {
 		if pos+item.size > len(data) {
 			e.argError(L, 2, "data string too short")
 		}
+		e.checkStack(L, 2, "too many results") // the item and the next position
 		if !isOption(item.verb) {
 			r.invalid(item.verb)
 		}
