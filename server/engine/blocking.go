@@ -27,14 +27,15 @@ type blocking struct {
 
 // blocked is what one session waits for.
 type blocked struct {
-	args      [][]byte // the command, to run again; nil in WAIT
+	args      [][]byte // the command, to run again
 	kind      datastore.Kind
 	keys      []watchKey
 	deadline  int64 // Unix milliseconds; math.MaxInt64: none
 	onTimeout resp.Value
-	onGone    resp.Value // the reply when a key is no longer of that kind; None: wait on
-	replicas  int64      // WAIT: how many
-	offset    int64      // WAIT: up to where
+	onGone    resp.Value           // the reply when a key is no longer of that kind; None: wait on
+	after     []datastore.StreamID // XREAD: of each stream, what the client knows
+	replicas  int64                // WAIT: how many; 0: another command
+	offset    int64                // WAIT: up to where
 	postponed bool
 	suspended bool // by Suspend
 }
@@ -162,7 +163,7 @@ func (n *Node) expireTimeouts(now int64) {
 func (n *Node) timeOut(s *Session) {
 	b := s.block
 	reply := b.onTimeout
-	if b.args == nil {
+	if b.replicas > 0 {
 		reply = resp.Int(n.repl.acked(b.offset))
 	}
 	n.endWait(s, reply)
@@ -322,10 +323,12 @@ func (n *Node) tryAgain(s *Session, key []byte) {
 	n.flushEffects(true)
 }
 
-// waitFor makes s wait until some replicas have acknowledged an offset.
-func (n *Node) waitFor(s *Session, replicas, timeoutMillis int64) {
-	b := &blocked{replicas: replicas, offset: s.writtenTo, deadline: n.deadlineIn(timeoutMillis)}
-	n.block(s, b)
+// waitFor makes the session wait until some replicas have acknowledged what it has written.
+func (c *Call) waitFor(replicas, timeoutMillis int64) {
+	n, s := c.Node, c.Session
+	n.block(s, &blocked{
+		args: cloneArgs(c.Args), replicas: replicas, offset: s.writtenTo, deadline: n.deadlineIn(timeoutMillis),
+	})
 	n.blocking.waiting = append(n.blocking.waiting, s)
 	n.repl.asksAcks = len(n.repl.replicas) > 0
 }

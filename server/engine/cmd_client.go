@@ -318,6 +318,9 @@ func (c *Call) describe(s *Session) string {
 		args = s.held
 	}
 	memory := s.footprint(args)
+	if s != c.Session { // a command that waits is not in the buffer any more
+		memory.query, memory.queryFree = 0, memory.query+memory.queryFree
+	}
 	now := s.node.cfg.Clock.Mono()
 	multi := -1
 	if queue, open := s.inMulti(); open {

@@ -79,7 +79,7 @@ func runWait(c *Call) resp.Value {
 	if wanted = int64(int32(wanted)); acked >= wanted {
 		return resp.Int(acked) // who waits is kept with C's int
 	}
-	n.waitFor(s, wanted, timeout)
+	c.waitFor(wanted, timeout)
 	return resp.Value{}
 }
 

@@ -251,12 +251,7 @@ func (r *streamRead) deliverNew(
 func (r *streamRead) block(c *Call) resp.Value {
 	reply := c.Block(datastore.Stream, r.keys, r.timeout, resp.NullList)
 	if b := c.Session.block; reply.Kind == resp.None {
-		at := len(b.args) - len(r.ids)
-		for i := range r.ids {
-			if r.group == nil {
-				b.args[at+i] = []byte(r.after[i].String())
-			}
-		}
+		b.after = r.after
 		if r.group != nil {
 			b.onGone = resp.Err("UNBLOCKED the stream key no longer exists")
 		}
@@ -278,7 +273,7 @@ func (r *streamRead) again(c *Call) resp.Value {
 	r.after = make([]datastore.StreamID, len(r.keys))
 	r.groups = make([]*datastore.Group, len(r.keys))
 	if r.group == nil {
-		r.after[at], _ = parseStreamID(r.ids[at], 0)
+		r.after[at] = c.Session.block.after[at]
 	} else {
 		r.groups[at], r.after[at] = s.Group(r.group), onlyNew
 		if r.groups[at] == nil {
