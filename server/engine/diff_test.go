@@ -358,7 +358,7 @@ var (
 		`^cmdstat_(slowlog|client|config|acl|publish|hello|info|debug|script|function|flushall)`)
 )
 
-// statistics compares what the servers have counted: the first line that differs.
+// statistics compares what the servers have counted, and have: the first line that differs.
 func (d *differ) statistics() (want, got string) {
 	lines := func(tg target) (list []string) {
 		for ok := !tg.isReal(); ok; { // what nobody has read
@@ -374,7 +374,10 @@ func (d *differ) statistics() (want, got string) {
 			}
 		}
 		slices.Sort(list)
-		return list
+		tg.send(control, bytesOf([]string{"DEBUG", "DIGEST"}))
+		v, ok = tg.next(control, true)
+		require.True(d.t, ok)
+		return append(list, "data "+v.Str)
 	}
 	a, b := lines(d.real), lines(d.ours)
 	for i := range max(len(a), len(b)) {
