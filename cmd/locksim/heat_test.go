@@ -20,13 +20,16 @@ import (
 const storeAgain = "write it anew: " +
 	"locksim matrix --seeds 100 --find 3000 --shrink --format json > sim/matrix/stored.jsonl"
 
-// TestStoredMatrix: the stored matrix has the cells of the rows, and each of its
-// violations is one, today.
+// TestStoredMatrix: the stored matrix has the cells of the rows with their reasons, and
+// each of its violations is one, today.
 func TestStoredMatrix(t *testing.T) {
 	var expected, stored []string
+	reasons := map[string]string{}
 	for _, r := range matrix.Rows() {
 		for i := range r.Cells {
-			expected = append(expected, r.Cells[i].String())
+			c := &r.Cells[i]
+			expected = append(expected, c.String())
+			reasons[c.String()] = c.Reason
 		}
 	}
 	lua := sim.NewLua()
@@ -34,6 +37,7 @@ func TestStoredMatrix(t *testing.T) {
 	for i := range storedCells() {
 		c := &storedCells()[i]
 		stored = append(stored, c.Name())
+		require.Equal(t, reasons[c.Name()], c.Reason, "%s: %s", c.Name(), storeAgain)
 		s, err := runOf(c)
 		require.NoError(t, err, storeAgain)
 		if c.Verdict != "violated" {

@@ -187,7 +187,7 @@ func Summary(results []Result) string {
 		if r.Agrees {
 			continue
 		}
-		fmt.Fprintf(&b, "%d %s %s %s: expected %s, %s\n", r.Row, r.Profile, r.Lock, r.Variant, r.Code, r.Reason)
+		fmt.Fprintf(&b, "%d %s %s %s: expected %s: %s\n", r.Row, r.Profile, r.Lock, r.Variant, r.Code, r.Reason)
 		if r.Listed != "" {
 			fmt.Fprintf(&b, "  listed: %s\n", r.Listed)
 		}

@@ -11,7 +11,8 @@ import (
 	"minikv/sim/explore"
 )
 
-// Each row has a cell for each kind of each profile, with its reason, and none twice.
+// Each row has a cell for each kind of each profile, and none twice. Its reason can be read
+// without those of others.
 func TestRowsAreComplete(t *testing.T) {
 	before := 0
 	for _, r := range Rows() {
@@ -24,8 +25,11 @@ func TestRowsAreComplete(t *testing.T) {
 				require.True(t, slices.ContainsFunc(r.Cells, has), "row %d: no cell for %s %s", r.Number, profile, kind)
 			}
 		}
+		for _, c := range slices.Concat(r.Cells, r.Listed) {
+			require.Regexp(t, `^[^.].*[.]$`, c.Reason, "%s: expected sentences", &c)
+			require.NotRegexp(t, `(?i)\b(above|below|beside|row \d)`, c.Reason, "%s: it is read alone", &c)
+		}
 		for _, c := range r.Cells {
-			require.NotEmpty(t, c.Reason)
 			c.Code, c.Reason = "", ""
 			require.False(t, seen[c], "row %d has two cells for %s %s in %q", r.Number, c.Profile, c.Kind, c.Variant)
 			seen[c] = true

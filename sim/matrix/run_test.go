@@ -125,7 +125,7 @@ func TestFormats(t *testing.T) {
 	require.Contains(t, Table(results, 40), "redisson\nrow            read      write\n2\n")
 	require.NotEmpty(t, Table(results, 1))
 	require.Contains(t, table, "violated*")
-	require.Contains(t, table, "2 redisson fair : expected S, none\n")
+	require.Contains(t, table, "2 redisson fair : expected S: none\n")
 	require.Contains(t, table, "  exclusion violated after 3 seeds: seen\n  replay: y\n")
 	require.Contains(t, table, "3 cells: 0 hold, 2 violated, 0 unknown, 1 not applicable")
 	require.Contains(t, table, "\n2              A pause.\n\n")

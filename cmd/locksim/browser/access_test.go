@@ -60,8 +60,6 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestZoomed: at 400 % in a window of 1280 by 1024. To a page that is a window of a
-// quarter in each direction, with four dots for each pixel.
 // TestRowNames: who has scrolled to the last columns of the matrix still sees what the rows
 // are, and the cell to which keys lead.
 func TestRowNames(t *testing.T) {
@@ -82,6 +80,21 @@ func TestRowNames(t *testing.T) {
 	require.Empty(t, covered)
 }
 
+// TestWordsHaveRoom: the words about a cell stand at the bottom of the window, and the
+// cell to which keys lead is scrolled so far that none of them covers it.
+func TestWordsHaveRoom(t *testing.T) {
+	v := visit(t, serve(t), 965) // the narrowest window that has a table
+	v.opens(v.home + "matrix")
+	var covering []string
+	v.asks(`[...document.querySelectorAll('.cell')].filter((cell) => {
+		tell(cell);
+		return about.offsetHeight > parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom);
+	}).map((cell) => cell.dataset.about)`, &covering)
+	require.Empty(t, covering)
+}
+
+// TestZoomed: at 400 % in a window of 1280 by 1024. To a page that is a window of a
+// quarter in each direction, with four dots for each pixel.
 func TestZoomed(t *testing.T) {
 	v := visit(t, serve(t), 1280)
 	v.do(chromedp.EmulateViewport(320, 256, chromedp.EmulateScale(4)))
