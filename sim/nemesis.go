@@ -57,11 +57,15 @@ func findVerb(name string) (verb, error) {
 			return v, nil
 		}
 	}
-	var names []string
+	return verb{}, fmt.Errorf("unknown verb %q: expected %s", name, strings.Join(Verbs(), ", "))
+}
+
+// Verbs are the names of all that an `at` line can do.
+func Verbs() (names []string) {
 	for _, v := range knownVerbs {
 		names = append(names, v.name)
 	}
-	return verb{}, fmt.Errorf("unknown verb %q: expected %s", name, strings.Join(names, ", "))
+	return names
 }
 
 // check validates the story against the world.

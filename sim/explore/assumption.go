@@ -17,6 +17,7 @@ const (
 	replicated = "a promoted replica has every write that its master acknowledged"
 	keyStays   = "nothing removes a lock's key before its time"
 	outstays   = "no client pauses for longer than the rest of its lease"
+	inTime     = "messages arrive before leases end"
 )
 
 // broken are the assumptions that did not come true: those that the faults took
@@ -24,16 +25,12 @@ const (
 func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 	isClock := func(step sim.Step) bool { return step.Verb == "clock" }
 	for _, step := range needed {
-		a := x.assumption(step)
-		switch {
-		case step.Verb == "failover" && slices.ContainsFunc(needed, isClock) && x.expiredThere(step):
+		if step.Verb == "failover" && slices.ContainsFunc(needed, isClock) && x.expiredThere(step) {
 			continue // the new master had what was acknowledged
-		case step.Verb == "failover":
-			if a, err = x.failover(step); err != nil {
-				return nil, err
-			}
-		case a == soonBack && step.Verb == "crash":
-			a = x.followed(step)
+		}
+		a, err := verbs[step.Verb].takes(x, step)
+		if err != nil {
+			return nil, err
 		}
 		if !slices.Contains(list, a) {
 			list = append(list, a)
@@ -66,44 +63,42 @@ func (x *explainer) twoMasters() bool {
 	return len(slices.Compact(by)) > 1
 }
 
-// assumption is what a lock takes for granted and a fault took away in the run.
-func (x *explainer) assumption(step sim.Step) string {
-	onClient := len(step.Args) > 0 && step.Args[0][0] == 'c'
-	switch step.Verb {
-	case "pause", "stall":
-		if onClient {
-			return x.still(step)
-		}
-		return soonBack
-	case "clock":
-		if onClient {
-			return "clients' clocks agree with the servers'"
-		}
-		return "a server's clock measures a lease correctly"
-	case "crash", "restart":
-		if onClient {
-			return x.crashed(step)
-		}
-		if !forgets(step) {
-			return soonBack
-		}
-		return remembered
-	case "slow":
-		return soonBack
-	case "promote":
-		return oneMaster
-	case "hold":
-		return upToDate
-	case "evict":
-		return keyStays
-	case "run":
-		return x.byHand(step)
-	case "move":
-		return "a slot's keys can be written while it moves"
-	case "duplicate":
-		return "a request is executed once"
+// isOnClient reports whether a step is about a client.
+func isOnClient(step sim.Step) bool { return step.Args[0][0] == 'c' }
+
+// stood is what the pause of a client or a server took away.
+func (x *explainer) stood(step sim.Step) (string, error) {
+	if isOnClient(step) {
+		return x.still(step), nil
 	}
-	return "messages arrive before leases end"
+	return soonBack, nil
+}
+
+// wrongClock is what the clock of a client or a server took away.
+func (x *explainer) wrongClock(step sim.Step) (string, error) {
+	if isOnClient(step) {
+		return "clients' clocks agree with the servers'", nil
+	}
+	return "a server's clock measures a lease correctly", nil
+}
+
+// wentDown is what the crash of a client or a server took away.
+func (x *explainer) wentDown(step sim.Step) (string, error) {
+	switch {
+	case isOnClient(step):
+		return x.crashed(step), nil
+	case forgets(step):
+		return remembered, nil
+	}
+	return x.followed(step), nil
+}
+
+// cameBack is what the start of a server took away.
+func (x *explainer) cameBack(step sim.Step) (string, error) {
+	if forgets(step) {
+		return remembered, nil
+	}
+	return soonBack, nil
 }
 
 // followed is what the crash of a server took away, by what came of it while a lease
@@ -182,15 +177,15 @@ func (x *explainer) crashed(step sim.Step) string {
 }
 
 // byHand is what a command that somebody ran took away.
-func (x *explainer) byHand(step sim.Step) string {
+func (x *explainer) byHand(step sim.Step) (string, error) {
 	e := x.effect(step, trace.Command)
-	if e == nil || len(e.Details) == 0 {
-		return "nobody gives a server commands by hand"
+	switch {
+	case e == nil || len(e.Details) == 0:
+		return "nobody gives a server commands by hand", nil
+	case slices.ContainsFunc(e.Details, trace.Detail.Gone):
+		return keyStays, nil
 	}
-	if slices.ContainsFunc(e.Details, trace.Detail.Gone) {
-		return keyStays
-	}
-	return "only the locks' clients change what a server has of the locks"
+	return "only the locks' clients change what a server has of the locks", nil
 }
 
 // effect is the event of a kind by which a step's effect began; nil: there is none.

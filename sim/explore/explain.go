@@ -154,45 +154,6 @@ func (x *explainer) isOf(e *trace.Event, steps []sim.Step) bool {
 	return slices.ContainsFunc(steps, func(step sim.Step) bool { return x.isWhat(e, step) })
 }
 
-// isWhat reports whether an event is what a step did.
-func (x *explainer) isWhat(e *trace.Event, step sim.Step) bool {
-	actor, peer, first := x.names[e.Actor], x.names[e.Peer], ""
-	if len(step.Args) > 0 {
-		first = step.Args[0]
-	}
-	now, later := e.At == step.At, e.At >= step.At
-	switch step.Verb {
-	case "pause":
-		return e.Kind == trace.Pause && peer == first && now || e.Kind == trace.Resume && actor == first && later
-	case "stall":
-		return e.Kind == trace.Pause && peer == first && e.A == int64(lasts(step, "for")) ||
-			e.Kind == trace.Resume && actor == first && later
-	case "crash":
-		return e.Kind == trace.Crash && peer == first && now || e.Kind == trace.Restart && peer == first && later
-	case "failover":
-		return e.Kind == trace.Crash && now || e.Kind == trace.Promote && peer == first && later
-	case "restart", "promote", "hold", "release", "clock", "evict", "run", "slow":
-		return slices.Contains(effects[step.Verb], e.Kind) && peer == first && later && e.At <= step.At+lasts(step, "for")
-	case "move":
-		return e.Kind == trace.Command && now
-	case "partition", "heal":
-		return e.Kind == trace.Partition && now || e.Kind == trace.Heal && later && e.At <= step.At+lasts(step, "for")
-	case "drop":
-		return e.Kind == trace.Drop && later && actor == first && peer == step.Args[1]
-	case "delay":
-		return e.Kind == trace.Delay && later && actor == first && peer == step.Args[1]
-	case "duplicate":
-		return e.Kind == trace.Duplicate && later && actor == first && peer == step.Args[1]
-	}
-	return false
-}
-
-// effects are the events by which a step of a verb is seen.
-var effects = map[string][]trace.Kind{
-	"restart": {trace.Restart}, "promote": {trace.Promote}, "hold": {trace.Lag}, "release": {trace.Lag},
-	"clock": {trace.Jump, trace.Rate}, "evict": {trace.Evict}, "run": {trace.Command}, "slow": {trace.Slow},
-}
-
 // lasts is a step's option that is a duration; 0: it has none.
 func lasts(step sim.Step, name string) time.Duration {
 	for _, o := range step.Opts {

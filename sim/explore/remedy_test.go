@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,6 +256,16 @@ func TestRetimed(t *testing.T) {
 	require.Nil(t, retimed(s, 3, 2*time.Second))
 }
 
+// Each verb that a scenario can have is explained, or is no fault.
+func TestVerbsAreExplained(t *testing.T) {
+	for _, name := range sim.Verbs() {
+		v, explained := verbs[name]
+		require.NotEqual(t, explained, slices.Contains(harmless, name), "%s: expected it in verbs or in harmless", name)
+		require.False(t, explained && (len(v.signs) == 0 || v.takes == nil), name)
+	}
+	require.Len(t, sim.Verbs(), len(verbs)+len(harmless))
+}
+
 // What each fault takes away, as far as its line says: of clients the run says more.
 func TestAssumptions(t *testing.T) {
 	for line, want := range map[string]string{
@@ -273,7 +284,9 @@ func TestAssumptions(t *testing.T) {
 		"delay c1 m1 next=1 by=100ms": "messages arrive before leases end",
 	} {
 		s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s "+line+"\nrun for=9s\n").Scenario
-		require.Equal(t, want, new(explainer).assumption(s.Steps[0]), line)
+		a, err := verbs[s.Steps[0].Verb].takes(new(explainer), s.Steps[0])
+		require.NoError(t, err)
+		require.Equal(t, want, a, line)
 	}
 }
 

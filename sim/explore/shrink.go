@@ -232,11 +232,6 @@ func (s *shrinker) longer(a, b *outcome) bool {
 	return slices.Compare([]int{faults(a), len(a.asked)}, []int{faults(b), len(b.asked)}) > 0
 }
 
-// harmless are the verbs of steps that are no faults.
-var harmless = []string{"start", "calm", "audit"}
-
-func isHarmless(s sim.Step) bool { return slices.Contains(harmless, s.Verb) }
-
 func faults(o *outcome) (n int) {
 	for _, step := range o.report.Scenario.Steps {
 		if !isHarmless(step) {
