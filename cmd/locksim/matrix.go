@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,13 +58,14 @@ with a reason do not count.`,
 	cmd.Flags().Uint64Var(&f.root, "root", 1, "root of the seeds")
 	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default: all)")
 	cmd.Flags().StringSliceVar(&f.cells, "cells", nil, "names of the cells (default: all cells of the rows)")
-	cmd.Flags().StringVar(&f.format, "format", "table", "table, json, markdown or html")
+	formats, either := formatNames()
+	cmd.Flags().StringVar(&f.format, "format", matrixFormats[0].name, either)
 	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible, and show it with --format json")
 	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
 	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps the results, for a run with the same flags to go on")
 	cmd.Flags().BoolVar(&f.orders, "orders", false,
 		"also run every order of two clients and one fault, where what must hold has so small a world")
-	completeWith(cmd, "format", []string{"table", "json", "markdown", "html"})
+	completeWith(cmd, "format", formats)
 	completeWith(cmd, "cells", cellNames())
 	return cmd
 }
@@ -78,7 +80,8 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if f.pages != "" && f.format != "html" {
 		return fmt.Errorf("--pages %s: expected --format html as well, which links to them", f.pages)
 	}
-	each, write, err := f.writer(cmd.OutOrStdout())
+	out := cmd.OutOrStdout()
+	format, err := f.writer()
 	if err != nil {
 		return err
 	}
@@ -105,10 +108,10 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 		Elapsed:  func() time.Duration { return time.Since(started) },
 		Known:    kept.find,
 		Each: func(r matrix.Result) error {
-			if err := kept.keep(r); err != nil || each == nil {
+			if err := kept.keep(r); err != nil || format.each == nil {
 				return err
 			}
-			return each(r)
+			return format.each(out, r)
 		},
 	})
 	bar.done()
@@ -116,8 +119,11 @@ func (f *matrixFlags) run(cmd *cobra.Command) error {
 	if f.store != "" && errors.Is(err, context.Canceled) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d cells are kept in %s: the same command goes on\n", len(results), f.store)
 	}
-	if shown := write(results); err != nil || shown != nil { // an interrupted run shows what it has
-		return cmp.Or(err, shown)
+	if format.write != nil { // an interrupted run shows what it has
+		err = cmp.Or(err, format.write(f, out, results))
+	}
+	if err != nil {
+		return err
 	}
 	if slices.ContainsFunc(results, func(r matrix.Result) bool { return r.Failed() }) {
 		return errDiffers
@@ -164,25 +170,45 @@ func cellNames() (names []string) {
 	return names
 }
 
-// writer returns what is done with each cell at once, and with all at the end.
-func (f *matrixFlags) writer(w io.Writer) (each func(matrix.Result) error, all func([]matrix.Result) error, err error) {
-	asText := func(format func([]matrix.Result) string) func([]matrix.Result) error {
-		return func(results []matrix.Result) error {
-			_, err := io.WriteString(w, format(results))
-			return err
+// matrixFormat is a value of --format.
+type matrixFormat struct {
+	name  string
+	each  func(w io.Writer, r matrix.Result) error                         // writes a cell at once; nil: nothing
+	write func(f *matrixFlags, w io.Writer, results []matrix.Result) error // writes all at the end; nil: nothing
+}
+
+var matrixFormats = []matrixFormat{
+	{name: "table", write: func(_ *matrixFlags, w io.Writer, results []matrix.Result) error {
+		return writeText(w, matrix.Table(results, columns(w)))
+	}},
+	{name: "json", each: func(w io.Writer, r matrix.Result) error { return cellWriter(w).Encode(r) }},
+	{name: "markdown", write: func(_ *matrixFlags, w io.Writer, results []matrix.Result) error {
+		return writeText(w, matrix.Markdown(results))
+	}},
+	{name: "html", write: (*matrixFlags).writeHeat},
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// formatNames are the values of --format, and the same as text.
+func formatNames() (names []string, text string) {
+	for _, one := range matrixFormats {
+		names = append(names, one.name)
+	}
+	last := len(names) - 1
+	return names, strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// writer is the format that was asked for.
+func (f *matrixFlags) writer() (matrixFormat, error) {
+	for _, one := range matrixFormats {
+		if one.name == f.format {
+			return one, nil
 		}
 	}
-	switch f.format {
-	case "table":
-		return nil, asText(func(results []matrix.Result) string { return matrix.Table(results, columns(w)) }), nil
-	case "markdown":
-		return nil, asText(matrix.Markdown), nil
-	case "html":
-		return nil, func(results []matrix.Result) error { return f.writeHeat(w, results) }, nil
-	case "json":
-		out := cellWriter(w)
-		each = func(r matrix.Result) error { return out.Encode(r) }
-		return each, func([]matrix.Result) error { return nil }, nil
-	}
-	return nil, nil, fmt.Errorf("--format %q: expected table, json, markdown or html", f.format)
+	_, text := formatNames()
+	return matrixFormat{}, fmt.Errorf("--format %q: expected %s", f.format, text)
 }
