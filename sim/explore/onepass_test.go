@@ -42,13 +42,17 @@ func TestEachPass(t *testing.T) {
 		text, want string
 	}{
 		"steps go, those who overlap stay": {(*shrinker).fewerSteps,
-			overlap + "clients=3" + broken + "at 0s start c1\nat 0s slow m1 for=1s by=1ms\nat 0s start c2\n" +
+			overlap + "clients=3" + broken + "at 0s slow m1 for=1s by=1ms\nat 0s start c1\nat 0s start c2\n" +
 				"at 100ms crash c3\nat 200ms heal\nrun for=9s seed=1\n",
 			"at 0s start c1\nat 0s start c2\nrun"},
 		"each client begins with what it asked for last": {(*shrinker).oneRound,
 			"world clients=2 ttl=3s hold=1s think=1s renew=off rounds=3 delay=1ms lag=1ms" + broken + "at 0s start c1\n" +
 				"at 4500ms pause c1 for=5s\nat 7500ms start c2\nrun for=20s seed=1\n",
 			"at 4.016s start c1\nat 4.5s pause c1 for=5s\nat 7.5s start c2\nrun"},
+		"as few rounds as will do, where one will not": {(*shrinker).oneRound,
+			"world clients=1 rounds=5 delay=1ms bound=1s\nexpect progress=violated\n" +
+				"at 0s drop m1 c1 next=1 what=reply\nat 0s start c1\nrun for=60s seed=1\n",
+			"rounds=2 "},
 		"clients get the first numbers": {(*shrinker).fewerClients,
 			overlap + "clients=5" + broken + "at 0s start c2\nat 0s start c4\nat 1s partition c4,c2 m1 for=1ms\n" +
 				"run for=9s seed=1\n",
