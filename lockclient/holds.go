@@ -150,14 +150,15 @@ func (h *Held) join(whole *Held) bool {
 	return !h.hold.isLost
 }
 
-// enter enters an acquisition. It is false if its hold is lost by now. It is also false if the
-// hold has ended and the timer has not told so yet: then the server has granted another one.
+// enter enters an acquisition. It is false if its hold is lost by now, or if a lease in doubt may
+// have ended it before its reply came. It is also false if the hold has ended and the timer has not
+// told so yet: then the server has granted another one.
 func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
 	switch {
-	case h.isLost || h.isHeld() && h.until <= held.since:
+	case h.isLost || h.isHeld() && h.until <= held.since || c.reach(h, sent, lease) <= held.since:
 		return false
 	case !h.isHeld():
 		k.add(h)

@@ -78,3 +78,25 @@ func TestLateExtendOfAPermitBringsADate(t *testing.T) {
 		require.NoError(t, h.Unlock(t.Context()))
 	})
 }
+
+// An acquisition whose reply comes when a lease in doubt may have ended it is lost, not granted.
+func TestLeaseInDoubtEndsBeforeTheReply(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		takes := 0 * time.Second
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if takes == 0 {
+				return lockclient.Reply{}, context.DeadlineExceeded
+			}
+			time.Sleep(takes)
+			return free(script, keys)
+		}}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		lock := c.Mutex("a")
+		_, err := lock.Lock(t.Context(), lockclient.As("me"), lockclient.Lease(time.Second))
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		takes = 1500 * time.Millisecond
+		_, err = lock.Lock(t.Context(), lockclient.As("me"), lockclient.Lease(time.Minute))
+		require.ErrorIs(t, err, lockclient.ErrLost)
+	})
+}
