@@ -217,7 +217,7 @@ func (c *conn) deafened() {
 	c.resubscribeLater()
 }
 
-// breakDown is called when the node has crashed: its sessions are gone, and
+// breakDown is called when the node has crashed, or closed it: its sessions are gone, and
 // requests that are on their way to them are void.
 func (c *conn) breakDown() {
 	c.ends = nil
@@ -249,6 +249,14 @@ func (c *conn) hangUp(cause uint64) {
 
 // hungUp is called at the node: the sessions of a crashed process end.
 func (c *conn) hungUp(m *message) {
+	c.endSessions()
+	if !c.n.down {
+		c.n.settle(m.sent)
+	}
+}
+
+// endSessions ends the node's sessions of the connection.
+func (c *conn) endSessions() {
 	for _, end := range c.ends {
 		if end != nil {
 			c.n.proc.Close(end.session)
@@ -256,9 +264,6 @@ func (c *conn) hungUp(m *message) {
 		}
 	}
 	c.ends = nil
-	if !c.n.down {
-		c.n.settle(m.sent)
-	}
 }
 
 // announce tells the process that this connection's node is master now. What gets

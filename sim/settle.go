@@ -24,10 +24,19 @@ func (n *node) settle(cause uint64) {
 			return
 		}
 		w.following(cause, func() {
+			var closing []*conn
 			for _, s := range n.proc.Dirty() { // which may unblock others
-				if end := n.end(s.ID); end != nil {
-					n.drain(end)
+				end := n.end(s.ID)
+				if end == nil {
+					continue
 				}
+				n.drain(end)
+				if s.Closing() {
+					closing = append(closing, end.conn)
+				}
+			}
+			for _, c := range closing {
+				n.hangUp(c)
 			}
 			n.post()
 		})
@@ -36,6 +45,16 @@ func (n *node) settle(cause uint64) {
 			n.catchUp(behind)
 		}
 	}
+}
+
+// hangUp ends a connection of which the node has closed a session, as CLIENT KILL does. Its other
+// sessions end with it.
+func (n *node) hangUp(c *conn) {
+	if c.ends == nil {
+		return // another one was closed, too
+	}
+	c.endSessions()
+	c.breakDown()
 }
 
 // goOn has the sessions go on that are not blocked any more, up to the first one that
