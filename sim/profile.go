@@ -130,7 +130,7 @@ func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
 func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 	n := r.p.server(r.group, first(q.keys))
 	c := r.p.conn(n)
-	l := lane{r.transport, c, c.borrow(), first(q.keys)}
+	l := lane{transport: r.transport, conn: c, place: c.borrow(), key: first(q.keys)}
 	known, ok := r.replicas[n]
 	if !ok {
 		ctx, cancel := r.limited(responseTimeout)

@@ -230,7 +230,7 @@ func (r *redisson) askAt(
 		return lockclient.Reply{}, lockclient.ErrNotSent
 	}
 	c := r.p.conn(to.n)
-	l := &lane{r.transport, c, c.borrow(), key}
+	l := &lane{transport: r.transport, conn: c, place: c.borrow(), key: key}
 	ctx, cancel := r.limited(to.limit)
 	defer cancel()
 	if to.asking {

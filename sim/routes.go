@@ -102,12 +102,12 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
-	c, asking := l.conn, false
+	c, asking := l.conn, l.asking
 	if c == nil {
 		c = p.conn(p.server(l.group, l.key))
 	}
 	for redirects := 0; ; redirects++ {
-		place, borrows := l.place, asking || p.w.cfg.Pool && l.place == commandPlace
+		place, borrows := l.place, l.place == commandPlace && (asking || p.w.cfg.Pool)
 		if borrows {
 			place = c.borrow()
 		}

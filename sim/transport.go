@@ -33,6 +33,8 @@ type lane struct {
 	conn  *conn // nil: that to the key's server of the moment
 	place int
 	key   string
+
+	asking bool // a pointer has led to conn for this time
 }
 
 // Eval implements lockclient.Transport.
@@ -48,13 +50,27 @@ func (t *transport) Do(ctx context.Context, key string, args ...string) (lockcli
 }
 
 // EvalReplicated implements lockclient.Replicated as the adapters do: INFO replication,
-// the script and WAIT, in a session of their own.
+// the script and WAIT, in a session of their own. It follows one pointer to another server.
 func (t *transport) EvalReplicated(
 	ctx context.Context, s *lockclient.Script, keys, args []string, limit time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {
-	c := t.p.conn(t.p.server(t.group, first(keys)))
-	l := lane{t, c, c.borrow(), first(keys)}
-	r, known, confirmed, err = l.evalReplicated(ctx, &scriptCall{s, keys, args}, limit)
+	q := &scriptCall{s, keys, args}
+	r, known, confirmed, err = t.evalReplicatedAt(ctx, t.p.server(t.group, first(keys)), false, q, limit)
+	if refused := (*lockclient.ServerError)(nil); errors.As(err, &refused) {
+		if to, asking := t.p.w.pointed(refused.Text); to != nil {
+			return t.evalReplicatedAt(ctx, to, asking, q, limit)
+		}
+	}
+	return r, known, confirmed, err
+}
+
+// evalReplicatedAt is EvalReplicated at one node, where ASKING may have to precede the script.
+func (t *transport) evalReplicatedAt(
+	ctx context.Context, n *node, asking bool, q *scriptCall, limit time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	c := t.p.conn(n)
+	l := lane{transport: t, conn: c, place: c.borrow(), key: first(q.keys)}
+	r, known, confirmed, err = l.evalReplicated(ctx, asking, q, limit)
 	if ctx.Err() == nil {
 		c.giveBack(l.place)
 	}
@@ -146,7 +162,7 @@ func first(keys []string) string {
 // written. What fails before the script is not its error, and what fails after it does not
 // say that nothing was sent.
 func (l *lane) evalReplicated(
-	ctx context.Context, q *scriptCall, limit time.Duration,
+	ctx context.Context, asking bool, q *scriptCall, limit time.Duration,
 ) (r lockclient.Reply, known, confirmed int64, err error) {
 	if known, err = l.replicas(ctx); err != nil {
 		if refused := (*lockclient.ServerError)(nil); !errors.As(err, &refused) && !errors.Is(err, lockclient.ErrNotSent) {
@@ -154,7 +170,10 @@ func (l *lane) evalReplicated(
 		}
 		return r, 0, 0, err
 	}
-	if r, err = l.eval(ctx, q); err != nil || known == 0 {
+	l.asking = asking
+	r, err = l.eval(ctx, q)
+	l.asking = false
+	if err != nil || known == 0 {
 		return r, known, 0, err
 	}
 	if confirmed, err = l.wait(ctx, known, limit); err != nil {
