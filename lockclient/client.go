@@ -161,6 +161,14 @@ func (c *Client) patienceEnds(patience time.Duration) time.Duration {
 	return c.rt.Mono() + min(patience, c.timeout)
 }
 
+// patienceOf is for how long an acquisition is repeated that is refused: not beyond its wait.
+func (c *Client) patienceOf(r *request) time.Duration {
+	if left := r.remaining(c.rt); left >= 0 {
+		return left
+	}
+	return c.timeout
+}
+
 // isOnItsWay tells whether a server has refused a request for a reason that
 // passes when a slot has moved or a master was replaced. The new one may not know
 // the script that was loaded into the old one.

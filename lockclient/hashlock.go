@@ -79,11 +79,7 @@ type replyReader interface {
 // ask sends the script of an acquisition, and reads its reply.
 func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reader replyReader) error {
 	ans.owner, ans.sent = r.owner, c.rt.Mono()
-	patience := c.timeout
-	if left := r.remaining(c.rt); left >= 0 {
-		patience = left
-	}
-	reply, err := c.evalSynced(ctx, patience, q)
+	reply, err := c.evalSynced(ctx, c.patienceOf(r), q)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
 		err = reader.read(reply, ans)

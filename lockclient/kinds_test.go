@@ -329,6 +329,51 @@ func TestSimpleThatTheDeletionOvertakes(t *testing.T) {
 	})
 }
 
+// moved is a master of a cluster in which a slot is on its way: it refuses two requests in three.
+type moved struct {
+	master
+	asked int
+}
+
+func (m *moved) refuses() error {
+	if m.asked++; m.asked%3 != 0 {
+		return &lockclient.ServerError{Text: "CLUSTERDOWN The cluster is down"}
+	}
+	return nil
+}
+
+func (m *moved) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	if err := m.refuses(); err != nil {
+		return lockclient.Reply{}, err
+	}
+	return m.master.Do(ctx, key, args...)
+}
+
+func (m *moved) Eval(
+	ctx context.Context, s *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	if err := m.refuses(); err != nil {
+		return lockclient.Reply{}, err
+	}
+	return m.master.Eval(ctx, s, keys, args)
+}
+
+// What a cluster refuses is repeated, as for the other locks, but not by who makes one attempt.
+func TestSimpleInACluster(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := &moved{}
+		lock := lockclient.New(m, lockclient.System()).Simple("job")
+		_, err := lock.TryLock(t.Context())
+		var refused *lockclient.ServerError
+		require.ErrorAs(t, err, &refused)
+		m.asked = 0
+		h, err := lock.Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+		require.Empty(t, m.holds())
+	})
+}
+
 // What cannot be asked of a lock on several servers says so.
 func TestInspectionOfRedlockIsUnsupported(t *testing.T) {
 	_, err := redlock(&master{}).IsLocked(t.Context())

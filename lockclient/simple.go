@@ -51,7 +51,13 @@ func (s *simple) await(context.Context, *request) (waiting, error) {
 func (s *simple) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := s.client
 	ans.owner, ans.sent, ans.hint = r.owner, c.rt.Mono(), pollDelay(c.rt)
-	reply, err := c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))
+	until := c.patienceEnds(c.patienceOf(r))
+	var reply Reply
+	set := func() (err error) {
+		reply, err = c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))
+		return err
+	}
+	err := c.persist(ctx, until, set(), set)
 	if err == nil && reply.Kind == TextReply {
 		ans.taken = true
 		err = tooLate(c.rt, ans.sent, r.lease)
@@ -72,12 +78,18 @@ func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 	if lv.lost && lv.named {
 		return ErrLost // the value may be that of a later hold
 	}
-	deleted, err := s.delete(ctx, h.owner)
+	c := s.client
+	until := c.patienceEnds(c.timeout)
+	var deleted bool
+	try := func() (err error) {
+		deleted, err = s.delete(ctx, h.owner)
+		return err
+	}
+	err := c.persist(ctx, until, try(), try)
 	switch {
 	case err == nil && !deleted:
 		return ErrLost
 	case err != nil && !lv.named:
-		c := s.client
 		if patience := c.patience(true, lv.lease); c.closeLine(h, patience) {
 			c.insist(s.key, h.owner, patience, func(ctx context.Context) error {
 				_, err := s.delete(ctx, h.owner)
