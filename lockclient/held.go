@@ -97,6 +97,7 @@ func (h *Held) Extend(ctx context.Context, d time.Duration) error {
 	lease, undo, err := c.extending(h, sent, wholeMillis(d))
 	if err == nil {
 		err = h.lock.kind.extend(ctx, h, lease)
+		c.extended(h.hold)
 	}
 	switch {
 	case notRun(err):

@@ -233,9 +233,18 @@ func (c *Client) extending(held *Held, sent, lease time.Duration) (_ time.Durati
 	}, nil
 }
 
+// extended notes that an Extend has ended, whatever became of it.
+func (c *Client) extended(h *hold) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.replied = now
+}
+
 // prolong notes a lease that the server has confirmed. It is false if that came too late: the
 // hold had ended, and stays so. The lease of a renewal (renews) counts only if it is longer, and
-// if no other one was asked for later, which may have replaced it.
+// if no other one was asked for later, which may have replaced it. Of a permit, whose leases are
+// dates, it also does not count if an Extend was under way: that may have come after it.
 func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	now := c.rt.Mono()
 	c.mu.Lock()
@@ -247,6 +256,7 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	switch until := c.reach(h, sent, lease); {
 	case !renews:
 		h.until = until
+	case h.space == permitSpace && sent <= h.replied:
 	case sent > h.asked:
 		h.until = max(h.until, until)
 	}

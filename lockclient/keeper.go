@@ -60,6 +60,7 @@ type hold struct {
 	renewed int           // those that the watchdog serves
 	lease   time.Duration // as the last acquisition or Extend set it
 	asked   time.Duration // Mono time at which a lease was last asked for, but by the watchdog
+	replied time.Duration // Mono time at which the latest Extend ended
 	until   time.Duration // Mono time until which it may be relied on
 	index   int           // place in keeper.holds, -1 when not there
 	round   *round        // of a Redlock: which masters were asked
