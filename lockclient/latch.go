@@ -103,11 +103,12 @@ func (l *Latch) Delete(ctx context.Context) (deleted bool, err error) {
 }
 
 // Wait waits until the latch is open, or ctx ends (its error). It is woken by pub/sub,
-// and looks again after WithPoll. The error is ErrNoLatch if the latch is deleted
-// meanwhile, and where Strict says so. A latch that was set again and then opened is told
-// from a deleted one by its message, which may take WithTimeout. Other errors are
-// ErrUnknown, ErrClosed, one that wraps ErrNotSent, and a *ServerError; after these Wait
-// may be called again.
+// and looks again after WithPoll. The error is ErrNoLatch where Strict says so, and if a
+// message says that the latch was deleted meanwhile; if that message is lost, the count
+// that is gone is an open latch. A latch that was set again and then opened is told from
+// a deleted one by its message, which may take WithTimeout. Other errors are ErrUnknown,
+// ErrClosed, one that wraps ErrNotSent, and a *ServerError; after these Wait may be
+// called again.
 func (l *Latch) Wait(ctx context.Context) error {
 	c, w := l.client, &latchWait{latch: l, missed: -1}
 	t := &turn{limit: limit{begun: c.rt.Mono(), wait: -1}, client: c, asker: w}

@@ -32,7 +32,7 @@ func TestReplicatedScriptIsPointedOn(t *testing.T) {
 			require.Equal(t, "OK", reply.Text)
 			require.Equal(t, []int64{1, 1}, []int64{known, confirmed})
 		}
-		got, _ := w.nodes[0].data().PeekString([]byte("a"))
+		got, _ := w.nodes[0].engine.Keyspace().DB(0).PeekString([]byte("a"))
 		require.Equal(t, "2", got)
 		asked = true
 	})
