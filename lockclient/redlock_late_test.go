@@ -2,6 +2,7 @@ package lockclient_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ type lateMaster struct {
 	master
 	takes   time.Duration // after it was given up, a SET is executed
 	extends chan struct{} // the first Extend waits for it; nil: it does not
+	waits   atomic.Bool   // it does so
 }
 
 func (m *lateMaster) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
@@ -28,10 +30,9 @@ func (m *lateMaster) Do(ctx context.Context, key string, args ...string) (lockcl
 }
 
 func (m *lateMaster) Eval(ctx context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	if extends := m.extends; extends != nil && s.Name == "plain-extend" {
-		m.extends = nil
+	if m.extends != nil && s.Name == "plain-extend" && m.waits.CompareAndSwap(false, true) {
 		select {
-		case <-extends:
+		case <-m.extends:
 		case <-ctx.Done():
 			return lockclient.Reply{}, ctx.Err()
 		}

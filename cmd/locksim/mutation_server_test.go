@@ -32,7 +32,7 @@ var serverMutations = []mutation{
 		"../server/engine/pubsub.go", "\tfor _, s := range sessions {\n\t\ts.push(message)",
 		"\tfor _, s := range sessions[:0] {\n\t\ts.push(message)"}}},
 	{"unconfirmed_grant_is_refused", "exclusion: WAIT counts acknowledgements", []edit{{
-		"../server/engine/cmd_server.go", "\tacked := n.repl.acked(s.writtenTo)\n", "\tacked := wanted\n"}}},
+		"../server/engine/cmd_server.go", "\tacked := n.repl.acked(c.Session.writtenTo)\n", "\tacked := wanted\n"}}},
 	{"redlock_survives_two_lost_masters", "exclusion: SET NX refuses", []edit{{
 		"../server/engine/cmd_string.go", "if c.DB.Touch(key) == opt.nx {", "if c.DB.Touch(key) == opt.nx && opt.xx {"}}},
 }

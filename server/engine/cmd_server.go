@@ -55,7 +55,7 @@ func runRole(c *Call) resp.Value {
 
 // runWait is WAIT numreplicas timeout, in milliseconds; 0 is for ever.
 func runWait(c *Call) resp.Value {
-	n, s := c.Node, c.Session
+	n := c.Node
 	if n.repl.isReplica() {
 		return resp.Err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
 			"replica is configured to be writable (which is not the default) writes to replicas are just local " +
@@ -72,7 +72,7 @@ func runWait(c *Call) resp.Value {
 	case timeout < 0:
 		return resp.Err(errNegTimeout)
 	}
-	acked := n.repl.acked(s.writtenTo)
+	acked := n.repl.acked(c.Session.writtenTo)
 	if acked >= wanted || c.InTx {
 		return resp.Int(acked)
 	}
