@@ -1,45 +1,43 @@
+// What the random tests of locks have in common. Whatever their tasks do, they demand that never do two
+// owners have what excludes the other; that while a hold may be relied on servers have a lease of it
+// that lasts as long; and that who cannot rely on one any more has been told.
+
 package sim
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"minikv/internal/resp"
 	"minikv/lockclient"
 )
 
-// office is what a random run of locks is made of: its draws, who has what, and the first
-// promise that did not hold.
+// office is what a run of locks is made of: who has what.
 type office struct {
-	w       *World
-	p       *process // of who looks, and carries what is late
-	rt      clientRuntime
-	root    context.Context
-	seed    uint64 // of the draws that follow
-	busy    int    // tasks under way
+	diary
+	parties []*party
+	busy    int // tasks under way
 	desks   []*desk
-	excuses func(*desk) bool // tells of what may be gone although somebody relies on it; may be nil
-	log     []string
-	broken  string
-	ended   bool
+
+	// home finds the node that has a key of a server, nil while nobody serves it.
+	home func(place int, key string) *node
+	// excuses, if not nil, tells of what may be gone although somebody relies on it.
+	excuses func(d *desk) bool
+	// forgives, if not nil, tells whether servers may have forgotten what they do not have of d.
+	forgives func(d *desk) bool
 }
 
 // desk is where one acquisition is believed in.
 type desk struct {
-	client  *lockclient.Client
-	rt      clientRuntime
+	party   *party
 	held    *lockclient.Held
 	key     string
 	shares  []share
-	excused bool // the lock was forced, and its client may not know yet
-	given   bool // back
+	asked   time.Duration // or when the oldest one of its hold was
+	excused bool          // the lock was forced, or forgotten, and its client may not know yet
+	given   bool          // back
 }
 
 // share is what an acquisition has on the servers: need of the places.
@@ -52,96 +50,53 @@ type share struct {
 	quorum     bool // it is a Redlock's
 }
 
-func newOffice(w *World, p *process, seed uint64) *office {
-	return &office{w: w, p: p, rt: clientRuntime{p}, root: rootOf(p), seed: mix(seed)}
-}
-
-// rootOf is a context of a process that has no end.
-func rootOf(p *process) context.Context { return &simCtx{p: p, parent: context.Background()} }
-
-// draw is a number below n.
-func (o *office) draw(n int) int {
-	o.seed = mix(o.seed)
-	return int(o.seed >> 33 % uint64(n))
-}
-
-func (o *office) within(d time.Duration) time.Duration {
-	return time.Duration(o.draw(int(d/time.Millisecond))) * time.Millisecond
-}
-
-func (o *office) note(format string, args ...any) {
-	if o.broken != "" {
-		return
-	}
-	o.log = append(o.log, fmt.Sprintf("%8.3f ", o.w.now.Seconds())+fmt.Sprintf(format, args...))
-}
-
-// breaks notes the first promise that does not hold.
-func (o *office) breaks(format string, args ...any) {
-	if o.broken == "" {
-		o.broken = fmt.Sprintf(format, args...)
-	}
-}
-
-// run opens the office, and lets it work.
-func (o *office) run(open func()) {
-	o.w.at(0, func() { o.p.spawn(open) })
-	_ = o.w.Run(10 * time.Minute)
-	if o.broken == "" && !o.ended {
-		o.breaks("somebody waits for ever")
-	}
-	o.w.Stop()
-}
-
-// report fails the test if a promise did not hold, and says how to see that again.
-func (o *office) report(t *testing.T, again string) {
-	require.NoError(t, o.w.err, again)
-	if o.broken != "" {
-		t.Fatalf("%s\n%s\n%s", again, o.broken, strings.Join(o.log[max(0, len(o.log)-*ownersLines):], "\n"))
-	}
-}
-
-func (o *office) sleep(d time.Duration) { _, _ = o.rt.NewGate().Wait(o.root, d) }
-
-// ask asks a server at this instant.
-func (o *office) ask(place int, args ...string) resp.Value {
-	return o.w.groups[place].master.byHand(args...)
-}
-
-// nothingIsLeft demands that a server has no key, but those that begin so.
-func (o *office) nothingIsLeft(place int, but ...string) {
-	for _, key := range o.ask(place, "KEYS", "*").List {
-		begins := func(prefix string) bool { return strings.HasPrefix(key.Str, prefix) }
-		if !slices.ContainsFunc(but, begins) {
-			o.breaks("%q is left", key.Str)
+// named names a lock on one server.
+func (o *office) named(c *lockclient.Client, kind, key string) (l *lockclient.Lock, reads bool) {
+	switch kind {
+	case "fair":
+		return c.Fair(key), false
+	case "fenced":
+		return c.Fenced(key), false
+	case "spin":
+		return c.Spin(key), false
+	case "nonreentrant":
+		return c.NonReentrant(key), false
+	case "nonreentrant-fair":
+		return c.NonReentrantFair(key), false
+	case "simple":
+		return c.Simple(key), false
+	case "rw":
+		if o.draw(2) == 0 {
+			return c.RW(key).R(), true
 		}
+		return c.RW(key).W(), false
 	}
-}
-
-// expects demands that an error is one of those that are documented.
-func (o *office) expects(err error, op string, documented ...error) {
-	var refused *lockclient.ServerError
-	is := func(target error) bool { return errors.Is(err, target) }
-	if err != nil && !errors.As(err, &refused) && !slices.ContainsFunc(documented, is) {
-		o.breaks("%s returned %v", op, err)
-	}
+	return c.Mutex(key), false
 }
 
 // sits enters an acquisition: nobody else may rely on what excludes it.
 func (o *office) sits(d *desk) {
 	for _, other := range o.desks {
-		if o.trusted(d) && o.trusted(other) && d.excludes(other) {
+		if !d.excludes(other) {
+			continue
+		}
+		for _, one := range []*desk{d, other} {
+			if o.forgives != nil && !o.isThere(one) && o.forgives(one) {
+				one.excused = true
+			}
+		}
+		if o.trusted(d) && o.trusted(other) {
 			o.breaks("%s has %s, and so has %s, until %v", d.held.Owner(), d.key, other.held.Owner(), other.held.Until())
 		}
 	}
 	o.desks = append(o.desks, d)
 }
 
-// anyOwner is one that a client has, or had, "" if there is none yet: also one whom nobody named.
+// anyOwner is one that a party has, or had, "" if there is none yet: also one whom nobody named.
 // That of a Redlock is nobody else's.
-func (o *office) anyOwner(c *lockclient.Client) string {
+func (o *office) anyOwner(pt *party) string {
 	of := slices.DeleteFunc(slices.Clone(o.desks), func(d *desk) bool {
-		return d.client != c || slices.ContainsFunc(d.shares, func(s share) bool { return s.quorum })
+		return d.party != pt || slices.ContainsFunc(d.shares, func(s share) bool { return s.quorum })
 	})
 	if len(of) == 0 {
 		return ""
@@ -199,27 +154,27 @@ func (o *office) trusted(d *desk) bool {
 
 // relies tells whether a task may rely on what it has.
 func (d *desk) relies() bool {
-	return !d.given && d.held.Until() > d.rt.Mono() && !isClosed(d.held.Lost())
+	return !d.given && d.held.Until() > d.party.rt.Mono() && !isClosed(d.held.Lost())
 }
 
-// isClosed tells whether a channel is closed.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// look demands that the servers have a lease of what somebody relies on.
+// look demands that who cannot rely on a lock any more has been told, and that the servers have a
+// lease of what somebody relies on.
 func (o *office) look() {
+	for _, d := range o.desks {
+		pt := d.party
+		if o.w.now <= max(pt.woken, pt.p.paused) {
+			continue // what is due when it goes on comes in any order
+		}
+		if !d.given && !isClosed(d.held.Lost()) && d.held.Until() < pt.rt.Mono() {
+			o.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.held.Until())
+		}
+	}
 	o.desks = slices.DeleteFunc(o.desks, func(d *desk) bool { return d.given || isClosed(d.held.Lost()) })
 	for _, d := range o.desks {
 		if !o.trusted(d) {
 			continue
 		}
-		least := d.rt.p.clock.until(d.held.Until()) - o.w.now
+		least := d.party.p.clock.until(d.held.Until()) - o.w.now
 		for _, c := range d.shares {
 			o.backs(d, c, least)
 		}
@@ -230,18 +185,37 @@ func (o *office) look() {
 func (o *office) backs(d *desk, c share, least time.Duration) {
 	met := 0
 	for _, place := range c.places {
-		if o.left(place, c) >= least.Truncate(time.Millisecond) {
+		if left, known := o.left(place, c); !known || left >= least.Truncate(time.Millisecond) {
 			met++
 		}
 	}
 	if met >= c.need {
 		return
 	}
+	if o.forgives != nil && o.forgives(d) {
+		d.excused = true
+		return
+	}
 	has := ""
 	for _, place := range c.places {
-		has += fmt.Sprintf("; %d for %v: %s", place, o.left(place, c), resp.Inline(o.ask(place, c.state(), c.key)))
+		left, _ := o.left(place, c)
+		n := o.home(place, c.key)
+		has += fmt.Sprintf("; %d for %v: %s", place, left, resp.Inline(n.byHand(c.state(), c.key)))
 	}
 	o.breaks("%s relies on %s for another %v, of %s the servers have%s", d.held.Owner(), d.key, least, c.key, has)
+}
+
+// isThere tells whether all servers that an acquisition needs are known to have it.
+func (o *office) isThere(d *desk) bool {
+	return !slices.ContainsFunc(d.shares, func(c share) bool {
+		met := 0
+		for _, place := range c.places {
+			if left, known := o.left(place, c); known && left >= 0 {
+				met++
+			}
+		}
+		return met < c.need
+	})
 }
 
 // state is the command that shows what a share is about.
@@ -252,19 +226,26 @@ func (c share) state() string {
 	return "HGETALL"
 }
 
-// left is for how long a server has the lease of a share, negative if it has none.
-func (o *office) left(place int, c share) time.Duration {
-	left := o.ask(place, "PTTL", c.key).Int
-	switch {
-	case c.text:
-		if o.ask(place, "GET", c.key).Str != c.owner {
-			return -2
-		}
-	case o.ask(place, "HGET", c.key, c.owner).Str == "":
-		return -2
-	case c.reads:
-		left = min(left, o.ask(place, "PTTL", "{"+c.key+"}:"+c.owner+":rwlock_timeout:1").Int)
+// left is for how long a server has the lease of a share, negative if it has none; known is false
+// while nobody serves it.
+func (o *office) left(place int, c share) (left time.Duration, known bool) {
+	n := o.home(place, c.key)
+	if n == nil {
+		return 0, false
 	}
-	clock := &o.w.groups[place].master.clock
-	return clock.until(clock.Mono()+time.Duration(left)*time.Millisecond) - o.w.now
+	ms := n.ttl(c.key)
+	if c.text {
+		if text, _, _ := n.data().String([]byte(c.key)); text != c.owner {
+			return -2, true
+		}
+	} else {
+		_, ok, _ := n.data().HashGet([]byte(c.key), []byte(c.owner))
+		switch {
+		case !ok:
+			return -2, true
+		case c.reads:
+			ms = min(ms, n.ttl("{"+c.key+"}:"+c.owner+":rwlock_timeout:1"))
+		}
+	}
+	return n.clock.until(n.clock.Mono()+time.Duration(ms)*time.Millisecond) - o.w.now, true
 }

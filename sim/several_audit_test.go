@@ -16,13 +16,11 @@ func (r *severalRun) audit() {
 	if r.draw(2) == 0 {
 		r.everythingIsServed()
 	} else {
-		r.sleep(8 * time.Second)
+		r.auditor.sleep(8 * time.Second)
 		r.isGivenBack()
 	}
-	r.sleep(2*ownersLease + 30*time.Second)
-	for n := range r.sites {
-		r.nothingIsLeft(n, "redisson_lock_token")
-	}
+	r.auditor.sleep(2*longestLease + 30*time.Second)
+	r.nothingIsLeft("redisson_lock_token")
 	for i := 0; i < len(r.offers) && r.broken == ""; i++ {
 		r.contend(r.offers[i])
 		r.handOver(r.offers[i])
@@ -50,7 +48,7 @@ func (r *severalRun) party(does func(pt *party)) {
 // has ended.
 func (r *severalRun) everythingIsServed() {
 	for i, of := range r.offers {
-		bound := ownersLease + ownersWatchdog + 3*time.Second
+		bound := longestLease + watchdogLease + 3*time.Second
 		if of.has("fair") || of.isMixed() {
 			bound *= 3
 		}
@@ -62,7 +60,7 @@ func (r *severalRun) everythingIsServed() {
 // await lets everybody finish.
 func (r *severalRun) await() {
 	for r.busy > 0 && r.broken == "" {
-		r.sleep(100 * time.Millisecond)
+		r.auditor.sleep(100 * time.Millisecond)
 		r.look()
 	}
 }
@@ -117,7 +115,7 @@ func (r *severalRun) isOver(pt *party, d *desk) {
 	}
 	for _, s := range d.shares {
 		for _, place := range s.places {
-			if left := r.left(place, s); left >= 0 {
+			if left, _ := r.left(place, s); left >= 0 {
 				r.breaks("%s is lost, and %d has %s for another %v", d.key, place, s.key, left)
 			}
 		}
@@ -142,7 +140,7 @@ func (r *severalRun) isEvicted(pt *party, of *offer) {
 		r.ask(place, "DEL", s.key)
 	}
 	d.excused = true
-	pt.sleep(ownersWatchdog/3 + 100*time.Millisecond)
+	pt.sleep(watchdogLease/3 + 100*time.Millisecond)
 	if s.text || s.quorum { // the watchdog does not serve it
 		if err := d.held.Extend(pt.root, time.Second); !errors.Is(err, lockclient.ErrLost) {
 			r.breaks("%s is lost, and Extend returned %v", d.key, err)
@@ -151,7 +149,7 @@ func (r *severalRun) isEvicted(pt *party, of *offer) {
 	if !isClosed(d.held.Lost()) {
 		r.breaks("%s has lost %s, and has not been told", d.key, s.key)
 	}
-	pt.sleep(2 * ownersWatchdog)
+	pt.sleep(2 * watchdogLease)
 	r.isOver(pt, d)
 }
 
@@ -161,7 +159,7 @@ func (r *severalRun) isGivenBack() {
 	for n := range r.sites {
 		for _, key := range []string{"a", "b", "c", "d", "h", "H", "p", "P"} {
 			for _, owner := range r.ownersAt(n, key) {
-				if !r.named[ownerOf(owner)] {
+				if !r.shared[ownerOf(owner)] {
 					r.breaks("%s still has %s at %d", owner, key, n)
 				}
 			}
@@ -202,7 +200,7 @@ func (r *severalRun) handOver(of *offer) {
 	}
 	hold := 500*time.Millisecond + r.within(2*time.Second)
 	r.hold("first", r.parties[0], of, time.Second, hold)
-	r.sleep(200 * time.Millisecond)
+	r.auditor.sleep(200 * time.Millisecond)
 	r.hold("second", r.parties[1], of, hold-200*time.Millisecond+600*time.Millisecond, 0)
 	r.await()
 }
@@ -223,26 +221,26 @@ func (r *severalRun) waitsForOne(of *offer) {
 	taken := r.draw(len(of.members))
 	r.note("somebody has %s for long", of.members[taken])
 	r.hold("first", r.parties[0], of.members[taken], time.Second, 2*time.Second)
-	r.sleep(100 * time.Millisecond)
+	r.auditor.sleep(100 * time.Millisecond)
 	r.hold("second", r.parties[1], of, 3*time.Second, 0)
-	r.sleep(600 * time.Millisecond)
+	r.auditor.sleep(600 * time.Millisecond)
 	for range 20 {
 		for i, m := range of.members {
 			if owners := r.ownersAt(m.sites[0], m.key); i != taken && len(owners) > 0 {
 				r.breaks("%s waits for one member, and %v have %s", of, owners, m)
 			}
 		}
-		r.sleep(50 * time.Millisecond)
+		r.auditor.sleep(50 * time.Millisecond)
 	}
 	r.await()
 }
 
 // areUnsupported demands that what is on several servers says that it cannot be asked for.
 func (r *severalRun) areUnsupported(l *lockclient.Lock) {
-	_, asked := l.IsLocked(r.root)
-	_, counted := l.HoldCount(r.root, "me")
-	_, _, ttl := l.TTL(r.root)
-	_, forced := l.ForceUnlock(r.root)
+	_, asked := l.IsLocked(r.auditor.root)
+	_, counted := l.HoldCount(r.auditor.root, "me")
+	_, _, ttl := l.TTL(r.auditor.root)
+	_, forced := l.ForceUnlock(r.auditor.root)
 	for _, err := range []error{asked, counted, ttl, forced} {
 		if !errors.Is(err, errors.ErrUnsupported) || !strings.HasPrefix(err.Error(), "lockclient: ") {
 			r.breaks("asking for %s returned %v", l.Key(), err)

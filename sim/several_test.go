@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -32,16 +30,16 @@ func TestSeveralServers(t *testing.T) {
 	for i := range *severalRuns {
 		seed := *severalSeed + uint64(i)
 		r := newSeveralRun(seed, lua)
-		r.run(r.open)
-		r.report(t, fmt.Sprintf("go test ./sim -run TestSeveralServers -several.runs 1 -several.seed %d", seed))
+		r.run(r.auditor, 10*time.Minute, r.open)
+		r.report(t, "several", seed)
 	}
 }
 
 // severalRun is one run.
 type severalRun struct {
-	*office
+	office
+	auditor  *party // who looks, and carries what is late
 	sites    []*site
-	parties  []*party
 	offers   []*offer
 	options  []lockclient.Option
 	fates    int
@@ -49,18 +47,8 @@ type severalRun struct {
 	troubles []func(s *site) // that may strike, none: the servers are well
 	mishaps  int             // that are under way
 	leases   bool            // of fixed length are asked for
-	named    map[string]bool // the owners in whose name several may ask
+	shared   map[string]bool // the owners in whose name several may ask
 	takers   map[*task]map[string]string
-}
-
-// party is a client with a connection to each server.
-type party struct {
-	name    string
-	p       *process
-	rt      clientRuntime
-	root    context.Context
-	clients []*lockclient.Client
-	woken   time.Duration // true time at which it last went on
 }
 
 // offer is a lock that is asked for.
@@ -77,12 +65,15 @@ func newSeveralRun(seed uint64, lua *luaengine.Engine) *severalRun {
 	w := NewWorld(Config{Seed: seed, Lua: lua, Plan: cluster.Plan{Masters: masters}, Locks: 1,
 		Delay: Range{time.Millisecond, 5 * time.Millisecond}})
 	w.addClients(4, 1, &Workload{}, nil)
-	r := &severalRun{office: newOffice(w, w.clients[0].process(), seed), named: map[string]bool{},
+	r := &severalRun{office: office{diary: diary{w: w, seed: mix(seed)}}, shared: map[string]bool{},
 		takers: map[*task]map[string]string{}}
+	r.auditor = r.newParty(0)
+	r.home = func(place int, _ string) *node { return w.groups[place].master }
 	r.fates, r.leases = []int{0, 4, 12, 30}[r.draw(4)], r.draw(3) > 0
 	r.pace = []time.Duration{1200, 1200, 300, 30}[r.draw(4)] * time.Millisecond
 	for n := range masters {
-		s := &site{number: n, timid: true, fates: r.fates * []int{0, 1, 1, 2}[r.draw(4)]}
+		s := &site{number: n, group: w.groups[n], timid: true, carrier: r.auditor,
+			fates: r.fates * []int{0, 1, 1, 2}[r.draw(4)]}
 		if r.draw(2) == 0 {
 			s.kinds = []int{r.draw(6), r.draw(6)}
 		}
@@ -94,15 +85,11 @@ func newSeveralRun(seed uint64, lua *luaengine.Engine) *severalRun {
 			r.troubles = append(r.troubles, all[r.draw(len(all))])
 		}
 	}
-	r.options = []lockclient.Option{
-		lockclient.WithTimeout(ownersTimeout), lockclient.WithPoll(time.Second),
-		lockclient.WithWatchdog(ownersWatchdog), lockclient.WithFairWait(4 * time.Second),
-	}
 	if r.draw(4) == 0 {
 		r.options = append(r.options, lockclient.Compat316())
 	}
 	for n := range 2 + r.draw(2) {
-		r.addParty(string(rune('A'+n)), w.clients[n+1].process())
+		r.addParty(n + 1)
 	}
 	if r.draw(2) == 0 {
 		r.drift()
@@ -125,13 +112,11 @@ func (r *severalRun) drift() {
 	}
 }
 
-func (r *severalRun) addParty(name string, p *process) {
-	pt := &party{name: name, p: p, rt: clientRuntime{p}, root: rootOf(p)}
+func (r *severalRun) addParty(n int) {
+	pt := r.newParty(n)
 	for n, s := range r.sites {
-		options := append(slices.Clone(r.options), lockclient.WithID(fmt.Sprintf("%s%d", name, n)),
-			lockclient.WithObserver(func(e lockclient.Event) { r.hears(n, e) }))
-		m := &mail{&transport{p: p, group: r.w.groups[n]}, r.office, pt.rt, s}
-		pt.clients = append(pt.clients, lockclient.New(m, pt.rt, options...))
+		hears := lockclient.WithObserver(func(e lockclient.Event) { r.hears(n, e) })
+		r.hires(pt, fmt.Sprintf("%s%d", pt.name, n), s, append(slices.Clone(r.options), hears)...)
 	}
 	r.parties = append(r.parties, pt)
 }
@@ -256,7 +241,7 @@ func (r *severalRun) deal(pt *party, of *offer) *deal {
 		}
 		d.lock = lockclient.Multi(locks...)
 	default:
-		d.lock, d.reads = r.single(pt.clients[of.sites[0]], of)
+		d.lock, d.reads = r.named(pt.clients[of.sites[0]], of.kind, of.key)
 	}
 	return d
 }
@@ -269,28 +254,6 @@ func (r *severalRun) shuffled(n int) []int {
 		list[i], list[j] = list[j], i
 	}
 	return list
-}
-
-// single names a lock on one server.
-func (r *severalRun) single(c *lockclient.Client, of *offer) (l *lockclient.Lock, reads bool) {
-	switch of.kind {
-	case "fair":
-		return c.Fair(of.key), false
-	case "fenced":
-		return c.Fenced(of.key), false
-	case "spin":
-		return c.Spin(of.key), false
-	case "nonreentrant":
-		return c.NonReentrant(of.key), false
-	case "simple":
-		return c.Simple(of.key), false
-	case "rw":
-		if r.draw(2) == 0 {
-			return c.RW(of.key).R(), true
-		}
-		return c.RW(of.key).W(), false
-	}
-	return c.Mutex(of.key), false
 }
 
 // shares are what an acquisition has where. Of a Multi the owners of the members are those that the
@@ -335,9 +298,4 @@ func (r *severalRun) hears(site int, e lockclient.Event) {
 	case e.Kind == lockclient.Acquired && members[id] == "": // else it may be a Multi of that alone
 		members[id] = e.Owner
 	}
-}
-
-// isAny tells whether an error is one of those.
-func isAny(err error, list ...error) bool {
-	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })
 }

@@ -18,39 +18,21 @@ func (r *severalRun) open() {
 	}
 	next := r.w.now
 	for r.busy > 0 && r.broken == "" {
-		r.sleep(r.within(200*time.Millisecond) + time.Millisecond)
+		r.auditor.sleep(r.within(200*time.Millisecond) + time.Millisecond)
 		if r.w.now >= next && len(r.troubles) > 0 {
 			r.troubles[r.draw(len(r.troubles))](r.sites[r.draw(len(r.sites))])
 			next = r.w.now + r.within(5*time.Second)
 		}
 		r.look()
-		r.areTold()
 	}
 	for r.mishaps > 0 && r.broken == "" {
-		r.sleep(100 * time.Millisecond)
+		r.auditor.sleep(100 * time.Millisecond)
 	}
 	for _, s := range r.sites {
 		s.fates, s.cut = 0, 0
 	}
 	if r.broken == "" {
 		r.audit()
-	}
-	r.ended = true
-}
-
-// areTold demands that who cannot rely on a lock any more has been told.
-func (r *severalRun) areTold() {
-	for _, pt := range r.parties {
-		pt.woken = max(pt.woken, pt.p.paused)
-		if r.w.now <= pt.woken {
-			continue // what is due when it goes on comes in any order
-		}
-		for _, d := range r.desks {
-			late := d.rt == pt.rt && !d.given && d.held.Until()+time.Millisecond < d.rt.Mono()
-			if late && !isClosed(d.held.Lost()) {
-				r.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.held.Until())
-			}
-		}
 	}
 }
 
@@ -89,7 +71,7 @@ func (r *severalRun) standsStill(s *site) {
 func (r *severalRun) restarts(s *site) { r.crashes(s, r.within(3*time.Second), "keep") }
 
 // loses has a server start again without its data, when no lease that it gave lasts any more.
-func (r *severalRun) loses(s *site) { r.crashes(s, ownersLease+ownersLease/50, "lose") }
+func (r *severalRun) loses(s *site) { r.crashes(s, longestLease+longestLease/50, "lose") }
 
 func (r *severalRun) crashes(s *site, d time.Duration, data string) {
 	n := r.w.groups[s.number].master
@@ -108,6 +90,7 @@ func (r *severalRun) crashes(s *site, d time.Duration, data string) {
 func (r *severalRun) stallsParty(*site) {
 	pt, d := r.parties[r.draw(len(r.parties))], r.within(4*time.Second)
 	r.note("%s stands still for %v", pt.name, d)
+	pt.woken = max(pt.woken, r.w.now+d)
 	pt.p.pause(d)
-	r.while(d, func() { pt.woken = max(pt.woken, r.w.now) })
+	r.while(d, func() {})
 }

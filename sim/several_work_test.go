@@ -42,13 +42,6 @@ func (r *severalRun) work(who string, pt *party, name string) {
 	}
 }
 
-func (pt *party) sleep(d time.Duration) { _, _ = pt.rt.NewGate().Wait(pt.root, d) }
-
-// lease is a fixed lease.
-func (r *severalRun) lease() time.Duration {
-	return []time.Duration{700 * time.Millisecond, 2 * time.Second, 5 * time.Second, ownersLease}[r.draw(4)]
-}
-
 // order is one call of Lock.
 type order struct {
 	who    string
@@ -69,10 +62,10 @@ func (r *severalRun) order(who string, pt *party, name string, mine []*desk) *or
 	q.wait = r.within(3*time.Second) * time.Duration(r.draw(2))
 	q.opts = append(q.opts, lockclient.Wait(q.wait))
 	if r.draw(8) == 0 {
-		name = r.anyOwner(pt.clients[0])
+		name = r.anyOwner(pt)
 	}
 	if name != "" && r.draw(8) > 0 {
-		q.name, r.named[name] = name, true
+		q.name, r.shared[name] = name, true
 		q.opts = append(q.opts, lockclient.As(name))
 	}
 	if r.leases && r.draw(2) == 0 {
@@ -86,7 +79,7 @@ func (r *severalRun) order(who string, pt *party, name string, mine []*desk) *or
 	if len(mine) > 0 && r.draw(3) > 0 {
 		q.inside = mine[r.draw(len(mine))]
 		for _, s := range q.inside.shares {
-			r.named[ownerOf(s.owner)] = true // who reads there has it
+			r.shared[ownerOf(s.owner)] = true // who reads there has it
 		}
 	}
 	if r.draw(6) == 0 {
@@ -136,7 +129,7 @@ func (r *severalRun) lock(q *order, call func(ctx context.Context) (*lockclient.
 
 // has enters what was got.
 func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
-	d := &desk{client: q.pt.clients[0], rt: q.pt.rt, held: held, key: q.deal.of.String(),
+	d := &desk{party: q.pt, held: held, key: q.deal.of.String(),
 		shares: q.deal.shares(held.Owner(), r.takers[r.w.running])}
 	r.note("%s has %s as %s until %v", q.who, d.key, held.Owner(), held.Until())
 	for _, s := range d.shares {
@@ -147,7 +140,7 @@ func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
 			r.breaks("%s was asked for as %s, and is %s's", s.key, q.name, s.owner)
 		}
 	}
-	if q.deal.of.kind != "multi" && held.Until() <= d.rt.Mono() {
+	if q.deal.of.kind != "multi" && held.Until() <= q.pt.rt.Mono() {
 		r.breaks("%s was granted when it was over", d.key)
 	}
 	r.lasts(q, d)
@@ -158,7 +151,7 @@ func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
 // lasts demands that where all goes well no more of a lease is gone than a quarter, which a Multi may
 // have waited, and the time of its requests; and that a lock has no longer lease than it was asked for.
 func (r *severalRun) lasts(q *order, d *desk) {
-	of, left := q.deal.of, d.held.Until()-d.rt.Mono()
+	of, left := q.deal.of, d.held.Until()-q.pt.rt.Mono()
 	if q.lease == 0 || q.name != "" || q.inside != nil {
 		return
 	}
@@ -172,7 +165,7 @@ func (r *severalRun) lasts(q *order, d *desk) {
 func (r *severalRun) inTime(q *order, asked time.Duration) {
 	took := r.w.now - max(asked, q.pt.woken)
 	n := len(q.deal.of.members) + 1
-	if most := q.wait + time.Duration(4*n)*ownersTimeout; took > most {
+	if most := q.wait + time.Duration(4*n)*requestTimeout; took > most {
 		r.breaks("%s has waited %v for %s, with a wait of %v", q.who, took, q.deal.of, q.wait)
 	}
 }
@@ -251,9 +244,13 @@ func (r *severalRun) giveBack(who string, pt *party, d *desk) {
 // it in the same name: a quorum of a Redlock may be late there.
 func (r *severalRun) isGiven(d *desk) {
 	for _, s := range d.shares {
-		has := func(place int) bool { return r.left(place, s) >= 0 }
-		n := len(slices.DeleteFunc(slices.Clone(s.places), func(place int) bool { return !has(place) }))
-		if !r.named[ownerOf(s.owner)] && n > len(s.places)-s.need {
+		n := 0
+		for _, place := range s.places {
+			if left, _ := r.left(place, s); left >= 0 {
+				n++
+			}
+		}
+		if !r.shared[ownerOf(s.owner)] && n > len(s.places)-s.need {
 			r.breaks("%s was given back, and %d servers still have it", s.key, n)
 		}
 	}
