@@ -1,3 +1,6 @@
+// The runs of TestCounters that deal in a Latch: each call counts once, and who waits goes on when the latch
+// has opened, soon, and not before.
+
 package sim
 
 import (

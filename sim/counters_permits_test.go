@@ -1,3 +1,6 @@
+// The runs of TestCounters that deal in permits that expire: each has a lease on the server for as long as
+// it is relied on, the free and the taken ones come to the total, and who loses one is told.
+
 package sim
 
 import (

@@ -1,3 +1,6 @@
+// The runs of TestCounters that deal in a Semaphore: permits are taken and given back as often as calls have
+// said, so that those that are free and those that are held come to the total.
+
 package sim
 
 import (

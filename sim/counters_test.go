@@ -159,7 +159,8 @@ func newBank(seed uint64, lua *luaengine.Engine) *bank {
 func (b *bank) describe() {
 	at, old := &b.site, []bool{b.branches[0].old, b.branches[1].old}
 	b.note("%s, 3.16: %v, %d%% of all requests meet a fate", b.kind, old, at.fates)
-	b.note("one at a time: %v, woken by messages only: %v, those late by %v, mild: %v", b.single, b.prompt, at.lag, at.mild)
+	b.note("one at a time: %v, woken by messages only: %v, those late by %v, mild: %v",
+		b.single, b.prompt, at.lag, at.mild)
 	b.note("replicas: %v, NOPERM: %v, it is closed: %v, dies: %v, the server forgets: %v",
 		b.sync, b.denies, b.closes, b.dies, b.loses)
 }

@@ -1,3 +1,6 @@
+// The tasks of TestCounters, and their calls. A call ends in time, its error is documented and agrees with
+// what the servers have done, at its end and when all is settled.
+
 package sim
 
 import (

@@ -403,6 +403,9 @@ func (o *ownersRun) begins(step string) (key string, to *node, ok bool) {
 		return "", nil, false
 	}
 	key = movable[o.draw(len(movable))]
+	if to.group.home(key) == to {
+		return "", nil, false // else it would come back from who replaces it
+	}
 	o.note("- the slot of %s moves to %s", key, to.name)
 	o.moves(key, to, step)
 	return key, to, true

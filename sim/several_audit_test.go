@@ -1,3 +1,7 @@
+// What TestSeveralServers demands when the faults have ended: everybody is served, in time and at once where
+// somebody gives back; a lock ends with the lease of its Extend, and is lost with what servers remove; and
+// nothing is left of what was given back.
+
 package sim
 
 import (

@@ -1,3 +1,10 @@
+// A random test of locks on several servers. Tasks of two or three clients take Redlocks, and several locks
+// as one, on three to five servers. Meanwhile requests and replies are lost or late, servers cannot be
+// reached, stand still or start again, without their data only when no lease can last any more, clients
+// stand still, and clocks drift. While a hold may be relied on, a majority or all of the servers have a
+// lease of it that lasts as long; who asks gets an answer in time, and what is free when the faults have
+// ended; and in the end nothing is left.
+
 package sim
 
 import (
@@ -18,13 +25,6 @@ var (
 	severalRuns = flag.Int("several.runs", 300, "how many runs it makes, each with the seed after the last one's")
 )
 
-// Tasks of two or three clients take Redlocks, and several locks as one, on three to five
-// servers. Meanwhile requests and replies are lost or late, servers cannot be reached, stand still
-// or start again, without their data only when no lease can last any more, clients stand still, and
-// clocks drift. A run is what its seed says. Never do two owners have what excludes the other;
-// while a hold may be relied on, a majority or all of the servers have a lease of it that lasts as
-// long; who asks gets an answer in time, and what is free when the faults have ended; and in the
-// end nothing is left.
 func TestSeveralServers(t *testing.T) {
 	lua := NewLua()
 	for i := range *severalRuns {

@@ -1,3 +1,5 @@
+// What may happen to the servers and the clients of TestSeveralServers. Each trouble ends by itself.
+
 package sim
 
 import (

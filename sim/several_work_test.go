@@ -1,3 +1,7 @@
+// What the tasks of TestSeveralServers do: they lock, re-enter, extend, unlock, and work with Do. No error is
+// undocumented, no call waits for too long, a lease is not shorter than it must be, and what was given
+// back is not on the servers any more.
+
 package sim
 
 import (
