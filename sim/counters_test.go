@@ -136,7 +136,8 @@ func newBank(seed uint64, lua *luaengine.Engine) *bank {
 	if b.site.mild {
 		b.site.fates, b.site.refusals = 20, []string{"LOADING Redis is loading"}
 	}
-	b.site.group, b.site.timid, b.site.claims, b.site.confirmed = b.w.groups[0], true, b.sync, b.confirm
+	b.site.group, b.site.timid, b.site.resets = b.w.groups[0], true, true
+	b.site.claims, b.site.confirmed = b.sync, b.confirm
 	for n := range 2 {
 		b.branches = append(b.branches, &branch{party: b.newParty(n), old: b.draw(4) == 0})
 	}

@@ -30,6 +30,7 @@ type site struct {
 	kinds    []int         // of fates; nil: all
 	refusals []string      // what the server answers; nil: that it is loading
 	timid    bool          // subscriptions meet fates, too
+	resets   bool          // those that are lost fail, else they wait for ever
 	mild     bool          // requests may be refused, and answers late, but nothing is lost
 	cut      time.Duration // true time until which nobody reaches it
 	still    time.Duration // true time until which nothing late is sent to it: it stands still, or soon will
@@ -148,19 +149,16 @@ func (m *mail) Subscribe(
 
 // unsubscribed is the fate of a subscription.
 func (m *mail) unsubscribed(ctx context.Context, channel string) (err error) {
-	fate := m.draw(4)
-	if m.site.mild {
-		fate = 0
-	}
+	fate, after := m.draw(2), time.Duration(-1)
 	m.note("  fate %d of a subscription to %s", fate, channel)
-	switch {
-	case fate < 2:
+	if fate == 0 || m.site.mild {
 		_, err = m.refused()
-	case fate == 2 && !m.isCut():
-		_, err = m.lost(ctx, m.within(requestTimeout))
-	default:
-		_, err = m.lost(ctx, -1)
+		return err
 	}
+	if m.site.resets {
+		after = m.within(requestTimeout)
+	}
+	_, err = m.lost(ctx, after)
 	return err
 }
 
