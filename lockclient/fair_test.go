@@ -150,3 +150,22 @@ func TestVanishedFairLockIsLost(t *testing.T) {
 	require.NoError(t, err)
 	assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
 }
+
+// Who waits for a lock of another kind in an owner's name has no place in the queue: the last one that
+// waits for the fair lock in that name leaves it.
+func TestFairWaiterLeavesTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return integer(10_000), nil }}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		waits := func(l *lockclient.Lock, d time.Duration) {
+			_, err := l.TryLock(t.Context(), lockclient.As("me"), lockclient.Wait(d))
+			assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		}
+		go waits(c.Mutex("a"), time.Second)
+		waits(c.Fair("a"), 250*time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
+		assert.Contains(t, strings.Join(w.sent(t, 0), "\n"), "fair-withdraw")
+		time.Sleep(time.Minute)
+	})
+}

@@ -61,7 +61,7 @@ func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
-	if r.hold != nil && r.wait != 0 {
+	if _, queues := l.dialect.withdraw(r); queues && r.hold != nil && !r.reenters {
 		l.client.enqueues(r)
 	}
 	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
@@ -104,6 +104,9 @@ func (l *hashLock) withdraw(r *request, err error) {
 	alone := r.hold == nil && !r.reenters
 	back := alone && (queued || mayHaveRun(err))
 	if !queued && !back {
+		if r.queued {
+			c.leavesQueue(r)
+		}
 		return
 	}
 	patience := c.patienceAfter(err, alone, r.lease)
