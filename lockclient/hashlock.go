@@ -61,8 +61,10 @@ func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
-	if _, queues := l.dialect.withdraw(r); queues && r.hold != nil && !r.reenters {
-		l.client.enqueues(r)
+	if r.hold != nil && !r.reenters {
+		if _, queues := l.dialect.withdraw(r); queues {
+			l.client.enqueues(r)
+		}
 	}
 	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
@@ -104,9 +106,6 @@ func (l *hashLock) withdraw(r *request, err error) {
 	alone := r.hold == nil && !r.reenters
 	back := alone && (queued || mayHaveRun(err))
 	if !queued && !back {
-		if r.queued {
-			c.leavesQueue(r)
-		}
 		return
 	}
 	patience := c.patienceAfter(err, alone, r.lease)
