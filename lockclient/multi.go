@@ -17,10 +17,10 @@ import (
 //
 // The members are taken in the order of their names, so that two Multis do not block each
 // other. A Multi waits for one member at a time, and while it does it holds no other: if
-// a member stays taken for longer than a moment, all are given back, and the next round
-// begins with that member. The moment is drawn at random from 50 ms to 250 ms, so that
-// programs that take the same locks in other orders, as Redisson does, do not keep
-// refusing each other.
+// a member stays taken, or its cluster refuses it, for longer than a moment, all are
+// given back, and the next round begins with that member. The moment is drawn at random
+// from 50 ms to 250 ms, so that programs that take the same locks in other orders, as
+// Redisson does, do not keep refusing each other.
 //
 // Options apply to each member, and observers hear of each member as well as of the
 // whole. As names the owner of all members. A Lease counts from the first member on, and
@@ -69,12 +69,13 @@ func (m *multi) acquire(ctx context.Context, r *request, ans *answer) error {
 			return nil
 		}
 		_ = unlockAll(ctx, taken) // what fails here is repeated in the background
+		isTaken, over := errors.Is(err, ErrNotAcquired), r.remaining(rt) == 0
 		switch {
-		case !errors.Is(err, ErrNotAcquired):
-			return err
-		case r.remaining(rt) == 0:
+		case isTaken && over:
 			ans.refusal = err
 			return nil
+		case !isTaken && (over || failed == first || !isOnItsWay(err)):
+			return err
 		}
 		first = failed
 	}

@@ -244,3 +244,35 @@ func ExampleMulti() {
 	// holding account:3,account:7
 	// <nil>
 }
+
+// A member that its cluster refuses is asked for again for as long as one request may take, as a lock by
+// itself is, also where others were taken before it.
+func TestMemberThatItsClusterRefuses(t *testing.T) {
+	for lasts, wait := range map[time.Duration]time.Duration{2 * time.Second: time.Minute, 8 * time.Second: time.Minute,
+		time.Second: 0} {
+		bubble(t, func(t *testing.T) {
+			begun := time.Now()
+			w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+				if keys[0] == "b" && time.Since(begun) < lasts {
+					return lockclient.Reply{}, &lockclient.ServerError{Text: "CLUSTERDOWN The cluster is down"}
+				}
+				return free(script, keys)
+			}}
+			c := lockclient.New(w, lockclient.System())
+			defer c.Close()
+			h, err := lockclient.Multi(c.Mutex("a"), c.Mutex("b")).Lock(t.Context(), lockclient.Wait(wait))
+			var refused *lockclient.ServerError
+			switch {
+			case wait == 0:
+				require.ErrorAs(t, err, &refused)
+				assert.Zero(t, time.Since(begun))
+			case lasts > lockclient.DefaultTimeout:
+				require.ErrorAs(t, err, &refused)
+				assert.InDelta(t, lockclient.DefaultTimeout, time.Since(begun), float64(time.Second))
+			default:
+				require.NoError(t, err)
+				require.NoError(t, h.Unlock(t.Context()))
+			}
+		})
+	}
+}
