@@ -1,6 +1,7 @@
 package minikvtest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,63 @@ func TestFailovers(t *testing.T) {
 			require.Equal(t, crash, master.Down(), name)
 		}
 	}
+}
+
+// One failover may follow another, back and forth, and each leaves one master that
+// everybody names.
+func TestFailoversInARow(t *testing.T) {
+	for name, start := range map[string]func() *Servers{
+		"replicated":  func() *Servers { return RunReplicated(t, 2, Virtual()) },
+		"one replica": func() *Servers { return RunSentinel(t, 1, Virtual()) },
+		"sentinel":    func() *Servers { return RunSentinel(t, 2, Virtual(), DownAfter(time.Second)) },
+		"cluster":     func() *Servers { return RunCluster(t, 3, 1, Virtual()) },
+		"slow": func() *Servers {
+			return RunCluster(t, 3, 2, Virtual(), Lag(3*time.Second), Delay(200*time.Millisecond))
+		},
+		"real": func() *Servers { return RunCluster(t, 3, 1, InMemory()) },
+	} {
+		s := start()
+		master := s.NodeFor("key")
+		for range 4 {
+			master.Do("INCR", "key")
+			before := master
+			master = before.Failover()
+			require.NotEqual(t, before, master, name)
+			require.Equal(t, master, s.NodeFor("key"), name)
+		}
+		master.CheckGet(t, "key", "4")
+	}
+}
+
+// A cluster that fails over loses no write that was confirmed.
+func TestFailoverLosesNothing(t *testing.T) {
+	s := RunCluster(t, 3, 1, InMemory())
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.Addrs(), Dialer: s.DialContext})
+	defer func() { _ = c.Close() }()
+	ended, confirmed := make(chan struct{}), make(chan int64)
+	go func() {
+		var count int64
+		for {
+			select {
+			case <-ended:
+				confirmed <- count
+				return
+			default:
+				if c.Incr(context.Background(), "key").Err() == nil {
+					count++
+				}
+			}
+		}
+	}()
+	for range 20 {
+		s.NodeFor("key").Failover()
+	}
+	close(ended)
+	count := <-confirmed
+	require.Positive(t, count)
+	value, err := c.Get(t.Context(), "key").Int64()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, value, count)
 }
 
 // A frozen master is none, and who asks for masters does not wait for it.

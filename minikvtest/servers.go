@@ -90,22 +90,42 @@ func (s *Servers) Node(name string) *Node {
 }
 
 // NodeFor returns the master that is responsible for a key, by what the masters that run
-// say now: in a cluster the owner of the key's slot. It fails the test if there is none.
+// say now: in a cluster the owner of the key's slot. Where several say so, it is the one
+// that most Sentinels name, as one that was replaced goes on for some seconds. It fails
+// the test if there is none.
 func (s *Servers) NodeFor(key string) *Node {
 	s.t.Helper()
+	var found *Node
+	most := -1
 	for _, n := range s.nodes {
-		if owns := false; n.IsMaster() {
-			n.n.Try(func(p cluster.Process) {
-				m := p.(*cluster.Member)
-				owns = m.Topology() == nil || m.Topology().Slot(slot.OfString(key)).Mine
-			})
-			if owns {
-				return n
-			}
+		owns := false
+		n.use(func(m *cluster.Member) {
+			owns = !m.Node().IsReplica() && (m.Topology() == nil || m.Topology().Slot(slot.OfString(key)).Mine)
+		})
+		if !owns {
+			continue
+		}
+		if named := s.naming(n); named > most {
+			found, most = n, named
 		}
 	}
-	s.t.Fatalf("minikvtest: no master that runs has the key %q", key)
-	return nil
+	if found == nil {
+		s.t.Fatalf("minikvtest: no master that runs has the key %q", key)
+	}
+	return found
+}
+
+// naming is how many Sentinels that run name a node as the master.
+func (s *Servers) naming(master *Node) (count int) {
+	for _, n := range s.nodes {
+		n.n.Try(func(p cluster.Process) {
+			sentinel, ok := p.(*cluster.Sentinel)
+			if ok && sentinel.MasterAddress(s.plan.MasterName(1)) == master.Addr() {
+				count++
+			}
+		})
+	}
+	return count
 }
 
 // Addrs returns the addresses that a client is given to begin with: those of the
@@ -223,12 +243,14 @@ func (s *Servers) check(err error) {
 	}
 }
 
+// mostWaiting is how long servers may take to do what a test asks of them.
+const mostWaiting = time.Minute
+
 // eventually waits until something is so, on a virtual clock by moving it.
 func (s *Servers) eventually(what string, so func() bool) {
 	s.t.Helper()
-	const most = time.Minute
-	if !s.within(most, 10*time.Millisecond, so) {
-		s.t.Fatalf("minikvtest: %s: not within %v", what, most)
+	if !s.within(mostWaiting, 10*time.Millisecond, so) {
+		s.t.Fatalf("minikvtest: %s: not within %v", what, mostWaiting)
 	}
 }
 
