@@ -41,7 +41,10 @@ func (n *Node) Failover(options ...FailoverOption) *Node {
 		option(&how)
 	}
 	s, replicas := n.servers, n.followers()
-	if len(replicas) == 0 {
+	switch {
+	case n.isReplica():
+		n.t().Fatalf("minikvtest: %s is a replica; it takes a master to fail over", n.Name())
+	case len(replicas) == 0:
 		n.t().Fatalf("minikvtest: %s has no replica to fail over to", n.Name())
 	}
 	if !how.crash && s.plan.Sentinels == 0 {
@@ -87,10 +90,16 @@ func (n *Node) followers() []*Node {
 	if len(replicas) == 0 && (s.plan.Sentinels > 0 || s.plan.Cluster) && slices.ContainsFunc(s.nodes, may) {
 		s.within(mostWaiting, 10*time.Millisecond, func() bool {
 			replicas = n.replicas()
-			return len(replicas) > 0
+			return len(replicas) > 0 || n.isReplica()
 		})
 	}
 	return replicas
+}
+
+// isReplica tells whether a node that runs is no master.
+func (n *Node) isReplica() (replica bool) {
+	n.use(func(m *cluster.Member) { replica = m.Node().IsReplica() })
+	return replica
 }
 
 // handOver makes a replica the master in the place of n, in a cluster: n stops writing

@@ -197,6 +197,7 @@ func TestFailuresAreClear(t *testing.T) {
 		"node":      {func(t testing.TB) { RunNodes(t, 2).Node("m3") }, `there is no node "m3": there are m1, m2`},
 		"fault":     {func(t testing.TB) { Run(t).Inject(On("GET")) }, "expected DELAY, ERROR"},
 		"failover":  {func(t testing.TB) { Run(t).Failover() }, "m1 has no replica"},
+		"replica":   {func(t testing.TB) { RunReplicated(t, 1).Node("r1").Failover() }, "r1 is a replica"},
 		"past":      {func(t testing.TB) { Run(t).Restart(LoseLast(time.Second)) }, "Config.Remember"},
 		"rate":      {func(t testing.TB) { Run(t).SetClockRate(0) }, "clock rate 0"},
 		"side":      {func(t testing.TB) { RunNodes(t, 2).Partition([]string{"m1"}, []string{"m1"}) }, "m1 is on both sides"},
@@ -359,6 +360,7 @@ func TestVerbs(t *testing.T) {
 		b = s.Nodes()[1]
 	}
 	a.Set("key", "1")
+	b.Restart()
 	b.MoveSlot("key")
 	require.Equal(t, b, s.NodeFor("key"))
 	require.Equal(t, b, s.Node(b.Addr()))

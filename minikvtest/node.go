@@ -179,11 +179,16 @@ func (n *Node) follows(master *Node) (yes bool) {
 func (n *Node) id() cluster.ID { return cluster.ID(slices.Index(n.servers.nodes, n) + 1) }
 
 // MoveSlot makes the node, a master of a cluster, the owner of the slot of a key, and
-// moves all keys of that slot to it.
+// moves all keys of that slot to it. It waits until both masters serve: one that has just
+// started takes the cluster for down for two seconds more.
 func (n *Node) MoveSlot(key string) {
 	n.t().Helper()
 	n.checkThawed()
 	number := slot.OfString(key)
+	if n.servers.plan.Cluster {
+		both := func() bool { return n.serves() && n.servers.NodeFor(key).serves() }
+		n.servers.eventually("slot "+strconv.Itoa(number)+" can move: the cluster serves", both)
+	}
 	n.servers.check(n.n.OpenSlot(number))
 	for moved := 1; moved > 0; {
 		var err error
@@ -191,6 +196,15 @@ func (n *Node) MoveSlot(key string) {
 		n.servers.check(err)
 	}
 	n.servers.check(n.n.CloseSlot(number))
+}
+
+// serves tells whether a node of a cluster takes that for whole.
+func (n *Node) serves() (yes bool) {
+	n.use(func(m *cluster.Member) {
+		down, _ := m.Topology().Down()
+		yes = !down
+	})
+	return yes
 }
 
 // Info returns a field of INFO, such as connected_clients; it fails the test if there is
