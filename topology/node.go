@@ -123,8 +123,8 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 	return base
 }
 
-// start lets the process serve what comes to listener, which is nil in memory.
-func (n *Node) start(listener net.Listener) {
+// open makes the node's server: from then on others may send to the process.
+func (n *Node) open() {
 	n.server = server.New(server.Config{
 		Machine: func(limit func() string) server.Machine {
 			n.limit.Store(&limit)
@@ -136,6 +136,11 @@ func (n *Node) start(listener net.Listener) {
 		Untimed:  n.clock.base.virtual,
 		Shutdown: n.endByRequest,
 	})
+}
+
+// start lets the process do what it begins with, and serve what comes to listener, which
+// is nil in memory.
+func (n *Node) start(listener net.Listener) {
 	n.server.Do(func(server.Machine) { n.process.Tick() })
 	if listener != nil {
 		n.topology.running.Add(1)
@@ -268,6 +273,7 @@ func (n *Node) restart(process func()) error {
 		n.watch.reset()
 	}
 	n.down.Store(false)
+	n.open()
 	n.start(listener)
 	return nil
 }

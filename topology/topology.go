@@ -142,6 +142,9 @@ func Start(cfg Config) (*Topology, error) {
 		}
 	}
 	t.growUp(processes)
+	for _, n := range t.nodes {
+		n.open() // before any of them sends
+	}
 	for i, n := range t.nodes {
 		if cfg.InMemory {
 			n.start(nil)
