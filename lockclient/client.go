@@ -37,6 +37,7 @@ type Client struct {
 	publish   PublishMode
 	backoff   Backoff
 	compat316 bool // the protocol of Redisson 3.16: scripts and arguments are chosen by it
+	confirms  bool // a replica must confirm, also where the master knows of none
 	observer  func(Event)
 
 	base  context.Context // of background work
@@ -117,13 +118,16 @@ func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q call)
 
 func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	t, ok := c.replicated()
-	if !ok {
+	switch {
+	case !ok && c.confirms:
+		return Reply{}, fmt.Errorf("%w: %w", ErrNotSent, ErrReplication)
+	case !ok:
 		return c.eval(ctx, c.timeout, q)
 	}
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
 	defer cancel()
 	reply, known, confirmed, err := t.EvalReplicated(ctx2, q.script, q.keys, q.args, syncLimit)
-	if err == nil && known > 0 && confirmed == 0 {
+	if err == nil && confirmed == 0 && (known > 0 || c.confirms) {
 		return reply, ErrReplication
 	}
 	return reply, outcomeError(ctx, err)
@@ -133,7 +137,7 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 // lost with its master.
 func (c *Client) replicated() (t Replicated, ok bool) {
 	t, ok = c.transport.(Replicated)
-	return t, ok && c.transport.Topology().Replicas
+	return t, ok && (c.confirms || c.transport.Topology().Replicas)
 }
 
 // persist sends a request again, refused with err, that is refused because a slot is

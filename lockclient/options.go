@@ -57,6 +57,17 @@ func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b.soun
 // being renewed.
 func WithObserver(f func(Event)) Option { return func(c *Client) { c.observer = f } }
 
+// RequireReplica has nothing be granted, renewed or counted that no replica has confirmed,
+// also where the master knows of no replica; the error is ErrReplication. By default that
+// is the case only where it knows of some: a master that was replaced, and has not heard of
+// that yet, knows of none and would grant what is lost. Sentinels leave an old master alone
+// for some ten seconds after SENTINEL FAILOVER. The price: while no replica is up, nothing
+// can be taken, and what is held ends with its lease.
+//
+// It needs a Transport that is a Replicated; over another one everything fails, with
+// ErrNotSent too. Simple and Redlock ask no replica, as ever.
+func RequireReplica() Option { return func(c *Client) { c.confirms = true } }
+
 // WithID sets the client's part of its owner ids, in place of a random UUID.
 // Two clients of one Redis must never share it. It is meant for tests.
 func WithID(id string) Option { return func(c *Client) { c.id = id } }

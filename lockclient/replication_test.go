@@ -52,6 +52,48 @@ func TestConfirmationHasTimeOfItsOwn(t *testing.T) {
 	}
 }
 
+// With RequireReplica a replica must confirm even where the master knows of none.
+func TestRequireReplica(t *testing.T) {
+	required := []lockclient.Option{lockclient.RequireReplica()}
+	replicas := lockclient.Topology{Replicas: true}
+	for name, w := range map[string]struct {
+		option   []lockclient.Option
+		topology lockclient.Topology
+		want     error
+	}{
+		"by default":     {nil, replicas, nil},
+		"required":       {required, replicas, lockclient.ErrReplication},
+		"not known of":   {required, lockclient.Topology{}, lockclient.ErrReplication},
+		"without either": {nil, lockclient.Topology{}, nil},
+	} {
+		bubble(t, func(t *testing.T) {
+			c := lockclient.New(&alone{wire{reply: free, topology: w.topology}}, lockclient.System(), w.option...)
+			defer c.Close()
+			_, err := c.Mutex("a").Lock(t.Context())
+			require.ErrorIs(t, err, w.want, name)
+			_, err = c.Semaphore("s").TryAcquire(t.Context(), 0)
+			require.NoError(t, err, name)
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		c := lockclient.New(&wire{reply: free}, lockclient.System(), lockclient.RequireReplica())
+		defer c.Close()
+		_, err := c.Mutex("a").Lock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrReplication, "over a Transport that cannot tell")
+		require.ErrorIs(t, err, lockclient.ErrNotSent)
+	})
+}
+
+// alone is a master that knows of no replica.
+type alone struct{ wire }
+
+func (a *alone) EvalReplicated(
+	ctx context.Context, s *lockclient.Script, keys, args []string, _ time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	r, err = a.Eval(ctx, s, keys, args)
+	return r, 0, 0, err
+}
+
 // A renewal that no replica has may be lost with the master: the lease before it
 // counts, the next period tries again, and Extend says so.
 func TestUnconfirmedRenewalIsNotCountedOn(t *testing.T) {

@@ -36,7 +36,7 @@ var mutations = []mutation{
 		{"unlocking.go", "\t\terr = u.try(c.base)\n", "\t\tu.latch = c.record(u.lock.key)\n\t\terr = u.try(c.base)\n"},
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
-		"client.go", "known > 0 && confirmed == 0", "known > 0 && confirmed < 0"}}},
+		"client.go", "confirmed == 0 && (known > 0 || c.confirms)", "confirmed < 0 && known > 0"}}},
 	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 

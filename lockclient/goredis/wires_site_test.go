@@ -38,6 +38,9 @@ func (r *wiresRun) clients(w *wires, library string, process int) (all []*lockcl
 	}
 	options := []lockclient.Option{lockclient.WithTimeout(timeout), lockclient.WithWatchdog(30 * second),
 		lockclient.WithFairWait(20 * second), lockclient.WithPoll(5 * second)}
+	if *wiresSite == "sentinels" {
+		options = append(options, lockclient.RequireReplica())
+	}
 	if r.kind.Options != nil {
 		options = append(options, r.kind.Options(process)...)
 	}
