@@ -30,7 +30,9 @@ var nodeVerbs = []verb{
 		"Let every command of a node's clients take that long; 0 ends it."}},
 	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: failover, help: []string{
 		"Begin a failover to a replica, without loss of writes: its master hands over. For one that may lose",
-		"writes, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica."}},
+		"writes, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica.",
+		"In a cluster this is CLUSTER FAILOVER, which soon after another one may come to nothing without a",
+		"word, as in Redis; send the replica CLUSTER FAILOVER TAKEOVER then."}},
 	{words: "MOVE", args: "<slot> <node> [OPEN|KEYS <count>|CLOSE]", least: 2, most: 4, run: move, help: []string{
 		"Move a slot of a cluster to a master, and return how many keys moved. Or take one step of that: OPEN",
 		"makes the slot migrating and importing, KEYS moves that many keys, CLOSE gives it its new owner."}},
