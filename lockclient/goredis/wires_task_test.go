@@ -101,14 +101,26 @@ func (t *wiresTask) again(lock *lockclient.Lock, h *lockclient.Held) {
 
 // look compares what a client relies on with what is in Redis.
 func (t *wiresTask) look(h *lockclient.Held, is holder) {
-	if !t.relies(h) {
-		return
-	}
-	held, err := t.surely(is).HeldBy(t.Context(), h.Owner())
-	if err == nil && !held && t.relies(h) {
+	if t.relies(h) && !t.knows(h, is, true) && t.relies(h) {
 		t.broken("%s relies on %s as %s for %v more, of which Redis does not know", t.name, is.key,
 			h.Owner(), h.Until()-t.rt.Mono())
 	}
+}
+
+// knows reports whether Redis has a hold, or has none, as is expected. In a cluster it asks for
+// a while: a master that was replaced answers from what it had until it hears of that.
+func (t *wiresTask) knows(h *lockclient.Held, is holder, want bool) bool {
+	for range 10 {
+		held, err := t.surely(is).HeldBy(t.Context(), h.Owner())
+		if err != nil || held == want {
+			return true
+		}
+		if *wiresSite == "" {
+			break
+		}
+		time.Sleep(second)
+	}
+	return false
 }
 
 // leave gives a lock back. Then a fresh owner has nothing any more.
@@ -125,7 +137,7 @@ func (t *wiresTask) leave(h *lockclient.Held, is holder) {
 	if err != nil || h.Owner() == t.name || *wiresSite == "sentinels" {
 		return
 	}
-	if held, err := t.surely(is).HeldBy(t.Context(), h.Owner()); err == nil && held {
+	if !t.knows(h, is, false) {
 		t.broken("%s still has %s as %s after Unlock", t.name, is.key, h.Owner())
 	}
 }
