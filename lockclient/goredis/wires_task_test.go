@@ -174,7 +174,7 @@ func (t *wiresTask) timed(what string, limit time.Duration) (ended func()) {
 	begun, before := time.Now(), stalled.Load()
 	return func() {
 		over := time.Since(begun) - limit - time.Duration(stalled.Load()-before)
-		if over > 2*wiresTimeout+time.Second {
+		if over > 2*wiresTimeout+stall {
 			t.Errorf("%v: %s took %v longer than it may", time.Since(t.begun), what, over)
 		}
 	}
