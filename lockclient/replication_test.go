@@ -71,8 +71,6 @@ func TestRequireReplica(t *testing.T) {
 			defer c.Close()
 			_, err := c.Mutex("a").Lock(t.Context())
 			require.ErrorIs(t, err, w.want, name)
-			_, err = c.Semaphore("s").TryAcquire(t.Context(), 0)
-			require.NoError(t, err, name)
 		})
 	}
 	bubble(t, func(t *testing.T) {

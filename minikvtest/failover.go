@@ -32,8 +32,8 @@ func Crash() FailoverOption { return func(f *failover) { f.crash = true } }
 // follow the new one some ten seconds later: a failover back to it waits for that.
 //
 // In a cluster the master stops writing until the replica has all, and the replica takes
-// over with CLUSTER FAILOVER TAKEOVER. CLUSTER FAILOVER alone works too, but not again
-// within some seconds: the other masters refuse their votes then, as Redis's do.
+// over with CLUSTER FAILOVER TAKEOVER. CLUSTER FAILOVER alone may come to nothing soon
+// after another failover, as Redis's does.
 func (n *Node) Failover(options ...FailoverOption) *Node {
 	n.t().Helper()
 	var how failover
@@ -103,8 +103,9 @@ func (n *Node) isReplica() (replica bool) {
 }
 
 // handOver makes a replica the master in the place of n, in a cluster: n stops writing
-// until the replica has all and has taken over. CLUSTER FAILOVER does that too, but asks
-// for votes, which the other masters refuse for a while after each failover.
+// until the replica has all and has taken over. CLUSTER FAILOVER does that too, but a
+// master that does not know the replica yet takes no notice of it, and the other masters
+// refuse their votes for twice the time of DownAfter after a failover.
 func (n *Node) handOver(next *Node) {
 	n.t().Helper()
 	var wrote int64
@@ -173,13 +174,20 @@ func (s *Servers) failoverBySentinel(replicas []*Node) (next *Node) {
 // isTold reports whether Sentinels know of a node as the master, all of them that can know
 // of something.
 func (s *Servers) isTold(sentinels []*Node, master *Node, address func(*cluster.Sentinel, string) string) bool {
-	return !slices.ContainsFunc(sentinels, func(n *Node) (other bool) {
-		n.n.Try(func(p cluster.Process) {
-			sentinel, ok := p.(*cluster.Sentinel)
-			other = ok && address(sentinel, s.plan.MasterName(1)) != master.Addr()
-		})
-		return other
+	return !slices.ContainsFunc(sentinels, func(n *Node) bool {
+		at := n.namedMaster(address)
+		return at != "" && at != master.Addr()
 	})
+}
+
+// namedMaster is the address of the master by a Sentinel's word, "" if none runs here.
+func (n *Node) namedMaster(address func(*cluster.Sentinel, string) string) (at string) {
+	n.n.Try(func(p cluster.Process) {
+		if sentinel, ok := p.(*cluster.Sentinel); ok {
+			at = address(sentinel, n.servers.plan.MasterName(1))
+		}
+	})
+	return at
 }
 
 // aSlot is one that this master has, -1 if none.

@@ -68,10 +68,7 @@ func (n *Node) Down() bool { return n.n.Down() }
 // IsMaster reports whether the node runs and is a master. It is false while the node is
 // frozen.
 func (n *Node) IsMaster() (master bool) {
-	n.n.Try(func(p cluster.Process) {
-		m, ok := p.(*cluster.Member)
-		master = ok && !m.Node().IsReplica()
-	})
+	n.use(func(m *cluster.Member) { master = !m.Node().IsReplica() })
 	return master
 }
 
@@ -167,11 +164,8 @@ func (n *Node) replicas() (all []*Node) {
 }
 
 func (n *Node) follows(master *Node) (yes bool) {
-	n.n.Try(func(p cluster.Process) {
-		port, _ := strconv.Atoi(master.Port())
-		m, ok := p.(*cluster.Member)
-		yes = ok && m.Node().FollowsMaster(master.Host(), port)
-	})
+	port, _ := strconv.Atoi(master.Port())
+	n.use(func(m *cluster.Member) { yes = m.Node().FollowsMaster(master.Host(), port) })
 	return yes
 }
 

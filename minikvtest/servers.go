@@ -118,12 +118,9 @@ func (s *Servers) NodeFor(key string) *Node {
 // naming is how many Sentinels that run name a node as the master.
 func (s *Servers) naming(master *Node) (count int) {
 	for _, n := range s.nodes {
-		n.n.Try(func(p cluster.Process) {
-			sentinel, ok := p.(*cluster.Sentinel)
-			if ok && sentinel.MasterAddress(s.plan.MasterName(1)) == master.Addr() {
-				count++
-			}
-		})
+		if n.namedMaster((*cluster.Sentinel).MasterAddress) == master.Addr() {
+			count++
+		}
 	}
 	return count
 }

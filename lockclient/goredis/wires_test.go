@@ -185,17 +185,19 @@ func (r *wiresRun) process(number int, w *wires, end time.Time) {
 				}
 			})
 		}
-		if r.kind.Counting { // a process that ends keeps its permits
+		if r.kind.Counting { // whose permits a process that ends would keep
+			tasks.Wait()
 			r.Cleanup(leave)
-			leave = func() {}
-		} else {
-			time.AfterFunc(10*second+w.upTo(2*wiresLast), func() {
-				r.logf("p%d.%d ends", number, life)
-				leave()
-			})
+			continue
 		}
+		death := time.AfterFunc(10*second+w.upTo(2*wiresLast), func() {
+			r.logf("p%d.%d ends", number, life)
+			leave()
+		})
 		tasks.Wait()
-		leave()
+		if death.Stop() {
+			leave()
+		}
 	}
 }
 
