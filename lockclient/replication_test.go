@@ -74,6 +74,13 @@ func TestRequireReplica(t *testing.T) {
 		})
 	}
 	bubble(t, func(t *testing.T) {
+		w := &lagging{wire: wire{reply: free}, confirms: func(string) bool { return true }}
+		c := lockclient.New(w, lockclient.System(), lockclient.RequireReplica())
+		defer c.Close()
+		_, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err, "a replica that Topology does not know of is asked")
+	})
+	bubble(t, func(t *testing.T) {
 		c := lockclient.New(&wire{reply: free}, lockclient.System(), lockclient.RequireReplica())
 		defer c.Close()
 		_, err := c.Mutex("a").Lock(t.Context())
