@@ -156,8 +156,8 @@ func (c *compiler) argumentOf(x ast.Expr) argument {
 	case *ast.NumberExpr:
 		known.push(literalNumber(x))
 	case *ast.UnaryMinusOpExpr:
-		if n, ok := x.Expr.(*ast.NumberExpr); ok {
-			known.push(-literalNumber(n))
+		if n, ok := c.negative(x); ok {
+			known.push(n)
 		}
 	}
 	if len(known.args) > 0 {

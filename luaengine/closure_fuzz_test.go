@@ -27,8 +27,8 @@ func (p pair) requireSame(t *testing.T, script string, keys, args []string) {
 		for _, h := range []*fakeHost{got, want} {
 			h.trace, h.limit = true, "ERR Error running script: enough"
 		}
-		reply := mask(fmt.Sprintf("%#v", runScript(p.engine, got, script, keys, args)))
-		require.Equal(t, mask(fmt.Sprintf("%#v", runScript(p.oracle, want, script, keys, args))), reply, script)
+		reply := mask(brief(fmt.Sprintf("%#v", runScript(p.engine, got, script, keys, args))))
+		require.Equal(t, mask(brief(fmt.Sprintf("%#v", runScript(p.oracle, want, script, keys, args)))), reply, script)
 		require.Equal(t, masked(want.calls), masked(got.calls), script)
 		require.Equal(t, want.asked, got.asked, script)
 	}

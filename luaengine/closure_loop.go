@@ -151,8 +151,8 @@ func (c *compiler) bound(x ast.Expr) bound {
 	case *ast.NumberExpr:
 		return bound{constant: float64(literalNumber(x))}
 	case *ast.UnaryMinusOpExpr:
-		if n, ok := x.Expr.(*ast.NumberExpr); ok && literalNumber(n) != 0 {
-			return bound{constant: -float64(literalNumber(n))}
+		if n, ok := c.negative(x); ok {
+			return bound{constant: float64(n)}
 		}
 	}
 	return bound{compute: c.numeric(x)}

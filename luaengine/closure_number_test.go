@@ -20,6 +20,8 @@ func TestArgumentsAtHandAreInvisible(t *testing.T) {
 		"return redis.call(ARGV[9], KEYS[1])", "return redis.call(ARGV[2], KEYS[1])",
 		"local n = 7 redis.call('set', KEYS[1], n) return redis.call('get', KEYS[1])",
 		"local n = -0.1 redis.call('set', KEYS[1], n) return redis.call('get', KEYS[1])",
+		"assert(0) redis.call('set', KEYS[1], -0) return redis.call('get', KEYS[1])",
+		"redis.pcall('echo', -0) return redis.call('echo', 1e300 % 1)", "return redis.call('echo', -0)",
 		"local n = 1e17 redis.call('hset', KEYS[1], n, n) return redis.call('hgetall', KEYS[1])",
 		"local n = 12 redis.call('set', n, redis.call('echo', n)) return redis.call('get', n)",
 		"local v return redis.call('set', KEYS[1], v)", "local v = {} return redis.call('set', KEYS[1], v)",

@@ -223,13 +223,24 @@ func ordered(l, r lua.LValue, orEqual bool, at *site) (bool, *failure) {
 	return false, at.fail("%s", orderText(l, r))
 }
 
+// negative is a literal with a minus. Closures know no -0: of the zeros of a function
+// the first decides the sign of all.
+// Source: Lua 5.1, addk.
+func (c *compiler) negative(x *ast.UnaryMinusOpExpr) (lua.LNumber, bool) {
+	number, ok := x.Expr.(*ast.NumberExpr)
+	if !ok {
+		return 0, false
+	}
+	n := literalNumber(number)
+	if n == 0 {
+		c.refuse()
+	}
+	return -n, true
+}
+
 func (c *compiler) minus(x *ast.UnaryMinusOpExpr) expression {
-	if number, ok := x.Expr.(*ast.NumberExpr); ok {
-		n := literalNumber(number)
-		if n == 0 {
-			c.refuse() // whether gopher-lua keeps the sign depends on the other constants
-		}
-		return constant(-n)
+	if n, ok := c.negative(x); ok {
+		return constant(n)
 	}
 	value, at := c.expression(x.Expr), c.site(x)
 	return func(a *activation) (lua.LValue, *failure) {

@@ -18,6 +18,7 @@ type fakeHost struct {
 	ttl     map[string]int64 // milliseconds; time stands still
 	calls   []string         // what scripts have called, if trace
 	trace   bool
+	moved   int    // bytes
 	limit   string // what Limit answers
 	asked   int    // how often Limit was
 	logged  []string
@@ -180,13 +181,34 @@ func (h *fakeHost) answer(cmd Handle, args [][]byte, proto int) resp.Value {
 	}
 	c := fakeCommands[cmd]
 	v := resp.Err("ERR Wrong number of args calling Redis command from script")
+	for _, arg := range args {
+		h.moved += len(arg)
+	}
+	if h.moved > mostMoved {
+		h.calls = append(h.calls, c.name+": too much")
+		return resp.Err("OOM command not allowed when used memory > 'maxmemory'.")
+	}
 	if len(args) == c.arity || c.arity < 0 && len(args) >= -c.arity {
 		v = c.run(h, args)
 	}
 	if h.trace {
-		h.calls = append(h.calls, fmt.Sprintf("%q proto %d -> %v", args, proto, v))
+		answer := fmt.Sprint(v)
+		h.moved += len(answer)
+		h.calls = append(h.calls, brief(fmt.Sprintf("%q proto %d -> ", args, proto))+brief(answer))
 	}
 	return v
+}
+
+// mostMoved is how many bytes scripts may send to commands and get from them: a loop
+// that doubles a string would keep a test waiting for as long as it sends it.
+const mostMoved = 8 << 20
+
+// brief is a text to be compared with another: of a long one, its length.
+func brief(text string) string {
+	if len(text) > 16<<10 {
+		return fmt.Sprintf("%d bytes", len(text))
+	}
+	return text
 }
 
 func (h *fakeHost) Limit() string {

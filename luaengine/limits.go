@@ -4,7 +4,7 @@ import lua "github.com/yuin/gopher-lua"
 
 // ticksPerCheck is how many loop turns and function calls pass between two
 // questions to Host.Limit.
-const ticksPerCheck = 4096
+const ticksPerCheck = 512
 
 // tick is called by every loop and function body.
 func (e *Engine) tick(L *lua.LState) int {
@@ -24,7 +24,7 @@ func (e *Engine) countTick() string {
 }
 
 // Long strings count as ticks, so that few turns cannot fill the memory between two
-// questions to Host.Limit: 64 MiB as many as pass between them.
+// questions to Host.Limit: 8 MiB as many as pass between them.
 const (
 	weighedFrom  = 64 << 10
 	bytesPerTick = 16 << 10

@@ -64,8 +64,8 @@ type backlog struct{ messages []*message }
 // isBehind reports whether requests wait for their turn.
 func (e *endpoint) isBehind() bool { return e.later != nil && len(e.later.messages) > 0 }
 
-// scriptBudget is how many times 4,096 ticks a script may take.
-const scriptBudget = 1 << 12
+// scriptBudget is how many times 512 ticks a script may take.
+const scriptBudget = 1 << 15
 
 // newNode makes the next node of the world's directory, without its process.
 func (w *World) newNode(name string) *node {
