@@ -48,7 +48,7 @@ func worldOptions() []worldOption {
 		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
 		{"pool", onOrOff(func(w *Spec) *bool { return &w.Pool })},
 		{"abort", onOrOff(func(w *Spec) *bool { return &w.Abort })},
-		{"sync", onOrOff(func(w *Spec) *bool { return &w.Sync })},
+		{"sync", setConfirmed},
 		{"fsync", setSync},
 		{"scales", onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},
 		{"broken", setBroken},
@@ -102,6 +102,8 @@ func (w *Spec) lacks(o Option) string {
 		return unless(w.Load.Kind != OwnKind, "a lock of lockclient's")
 	case "abort":
 		return unless(w.Pool, "pool=on")
+	case "sync":
+		return unless(o.Value != "required" || w.MayRequire(), "replicas, and a lock of lockclient's that asks them")
 	case "wait", "once":
 		return unless(isHeld && w.Load.Kind != OwnKind, "a lock of which lock() can give up")
 	case "down-after":
@@ -110,6 +112,13 @@ func (w *Spec) lacks(o Option) string {
 		return unless(w.Watched > 0, "sentinels")
 	}
 	return ""
+}
+
+// MayRequire tells whether sync=required means something here: that nothing is granted,
+// renewed or counted without a replica's word.
+func (w *Spec) MayRequire() bool {
+	k := findKind(w.Load.Kind)
+	return w.Replicas > 0 && w.Replicated == 0 && !w.Load.Redisson && !k.alone && k.name != OwnKind
 }
 
 // heeding are the kinds of lock to which an option means something that means nothing to
@@ -173,6 +182,13 @@ func setBroken(w *Spec, o Option) error {
 func setSync(w *Spec, o Option) error {
 	policy, err := oneOf(o, []string{"always", "everysec"})
 	w.EverySec = policy == "everysec"
+	return err
+}
+
+// setConfirmed says when clients have replicas confirm what they acquire.
+func setConfirmed(w *Spec, o Option) error {
+	when, err := oneOf(o, []string{"on", "off", "required"})
+	w.Sync, w.Load.Required = when == "on" || when == "required", when == "required"
 	return err
 }
 

@@ -47,7 +47,7 @@ type Spec struct {
 	Fence      bool          // fence=on: the resource checks tokens; default: on for lock=fenced
 	Pool       bool          // pool=on: each request of a client goes over a connection of its own
 	Abort      bool          // abort=on: such a connection is closed when no answer comes, and drops what has not arrived
-	Sync       bool          // sync=on: acquisitions are checked with WAIT
+	Sync       bool          // sync=on or required: acquisitions are checked with WAIT
 	EverySec   bool          // fsync=everysec: what a server has on disk is up to a second old; else fsync=always
 	Words      []Option      // the line as it was given
 }

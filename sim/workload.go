@@ -87,6 +87,7 @@ type Workload struct {
 	Waiters   int           // of lock=latch: how many clients, the first ones, wait; the others count down
 	Downgrade bool          // of lock=rw: writers go on reading after they have written
 	FairWait  time.Duration // of lock=fair: see lockclient.WithFairWait; 0: the default
+	Required  bool          // nothing is granted, renewed or counted without a replica's word
 	Compat    int           // how many clients, the first ones, speak the protocol of Redisson 3.16
 }
 
@@ -171,6 +172,9 @@ func (c *client) clients() []*lockclient.Client {
 	opts := []lockclient.Option{lockclient.WithWatchdog(c.load.TTL), lockclient.WithID(c.p.id())}
 	if c.load.FairWait > 0 {
 		opts = append(opts, lockclient.WithFairWait(c.load.FairWait))
+	}
+	if c.load.Required {
+		opts = append(opts, lockclient.RequireReplica())
 	}
 	if c.number <= c.load.Compat {
 		opts = append(opts, lockclient.Compat316())

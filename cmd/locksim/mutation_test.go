@@ -37,6 +37,8 @@ var mutations = []mutation{
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
 		"client.go", "confirmed == 0 && (known > 0 || c.confirms)", "confirmed < 0 && known > 0"}}},
+	{"required_replica_stops_who_is_forgotten", "also a master that knows of no replica confirms nothing", []edit{{
+		"client.go", "(known > 0 || c.confirms)", "known > 0"}}},
 	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 

@@ -64,6 +64,12 @@ var changes = []change{
 		}
 		return s.With("sync", "on")
 	}},
+	{"nothing without a replica's word (sync=required)", func(s *sim.Scenario) (*sim.Scenario, error) {
+		if w := &s.World; !w.Sync || w.Load.Required || !w.MayRequire() {
+			return nil, errSenseless
+		}
+		return s.With("sync", "required")
+	}},
 	{"every write needs a replica (min-replicas=1)", func(s *sim.Scenario) (*sim.Scenario, error) {
 		w := &s.World
 		comesBack := w.Watched > 0 || w.Cluster // who was master is a replica then; else none would be left

@@ -67,7 +67,7 @@ const orderSchedules = 2_500_000
 
 // boundForm is what a bound looks like.
 const boundForm = "orders [PROFILE] [KINDS] [in VARIANT]: clients=N [masters=N] faults=N [random=N] " +
-	"[replicated=each] [ttl=D] [lag=D] [hold=D], or -: WHY"
+	"[replicas=N] [replicated=each] [ttl=D] [lag=D] [hold=D], or -: WHY"
 
 // bound reads what boundForm says. Clients hold for no time unless it says for how long.
 func (r *Row) bound(text string) error {
@@ -85,7 +85,7 @@ func (r *Row) bound(text string) error {
 	}
 	for _, word := range strings.Fields(rest) {
 		name, value, _ := strings.Cut(word, "=")
-		if slices.Contains([]string{"ttl", "lag", "hold"}, name) {
+		if slices.Contains([]string{"ttl", "lag", "hold", "replicas"}, name) {
 			b.World = append(b.World, word)
 			continue
 		}
