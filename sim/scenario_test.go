@@ -83,10 +83,12 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world replicated=1\n":                                 "x.scenario:1: replicated=1: expected replicas, and",
 		"world lock=multi masters=2 replicas=1 replicated=3\n": "x.scenario:1: replicated=3: expected replicas, and",
 		"world lock=fair masters=2\n":                          "x.scenario:1: fair runs on one master",
-		"world sync=maybe\n":                                   "x.scenario:1: unknown sync \"maybe\": expected on, off, required",
-		"world sync=required\n":                                "x.scenario:1: sync=required does nothing here: expected replicas",
-		"world lock=simple replicas=1 sync=required\n":         "x.scenario:1: sync=required does nothing here: expected replicas, and a lock",
-		"world profile=redisson replicas=1 sync=required\n":    "x.scenario:1: sync=required does nothing here: expected replicas, and a lock",
+		"world sync=maybe\n": "x.scenario:1: " +
+			"unknown sync \"maybe\": expected on, off, required",
+		"world sync=required\n": "x.scenario:1: sync=required does nothing here: " +
+			"expected replicas, and a lock of lockclient's that asks them",
+		"world lock=simple replicas=1 sync=required\n":      "x.scenario:1: sync=required does nothing here",
+		"world profile=redisson replicas=1 sync=required\n": "x.scenario:1: sync=required does nothing here",
 		"world lock=fair downgrade=on\n": "x.scenario:1: downgrade=on does nothing here: " +
 			"expected lock=rw, or no downgrade=",
 
