@@ -64,7 +64,7 @@ func TestServedExplanation(t *testing.T) {
 	require.Contains(t, text, "replicas have every acknowledged write")
 	tried := regexp.MustCompile(`(?s)<li class="(holds|violated)">.*?<b>([^<]+)</b>:\n([^.]+)[.] <a href="([^"]+)"`).
 		FindAllStringSubmatch(text, -1)
-	require.Len(t, tried, 4)
+	require.Len(t, tried, 5)
 	for _, one := range tried {
 		code, text := get(t, server.URL+html.UnescapeString(one[4]))
 		require.Equal(t, http.StatusOK, code, text)

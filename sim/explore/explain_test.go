@@ -48,6 +48,8 @@ func TestExplanations(t *testing.T) {
 			"a lease three times as long", "a lease a third as long"},
 		"failover_before_replication": {"r1 is promoted to master", "replicas have every acknowledged write",
 			"acquisitions checked with WAIT (sync=on)", "fencing tokens (lock=fenced)"},
+		"forgotten_master_renews_for_ever": {"r1 is promoted to master", "there is one master at a time",
+			"no grant without a replica (sync=required)", "fencing tokens (lock=fenced)"},
 		"clock_jump_breaks_redlock": {"the clock of m3 jumps forward by 10.000s", "a server's clock measures a lease",
 			"a lease three times as long", "a lease a third as long"},
 	} {

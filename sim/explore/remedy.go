@@ -64,8 +64,8 @@ var changes = []change{
 		}
 		return s.With("sync", "on")
 	}},
-	{"nothing without a replica's word (sync=required)", func(s *sim.Scenario) (*sim.Scenario, error) {
-		if w := &s.World; !w.Sync || w.Load.Required || !w.MayRequire() {
+	{"no grant without a replica (sync=required)", func(s *sim.Scenario) (*sim.Scenario, error) {
+		if w := &s.World; w.Load.Required || !w.MayRequire() {
 			return nil, errSenseless
 		}
 		return s.With("sync", "required")
