@@ -157,6 +157,9 @@ func (c *client) connect() (all []*lockclient.Client, err error) {
 	if c.Number <= c.load.Compat {
 		opts = append(opts, lockclient.Compat316())
 	}
+	if c.load.Required {
+		opts = append(opts, lockclient.RequireReplica())
+	}
 	var how []goredis.Option
 	if c.spec.Sync {
 		how = append(how, goredis.WithReplicas())

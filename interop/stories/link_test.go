@@ -111,6 +111,12 @@ func (l *link) mend() {
 	l.changed.Broadcast()
 }
 
+func (l *link) isCut(direction int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut[direction]
+}
+
 // passes waits until a direction is not cut, and reports whether it was.
 func (l *link) passes(direction int) (waited bool) {
 	l.mu.Lock()

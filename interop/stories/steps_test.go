@@ -232,7 +232,8 @@ func (w *world) strike(s sim.Step) error {
 	return nil
 }
 
-// promote makes a replica master. Clients, and the other replicas, are told of it.
+// promote makes a replica master. The other replicas are told of it, and clients, as soon
+// as they are not cut off from it.
 func (w *world) promote(n *node) error {
 	if _, err := n.do("REPLICAOF", "NO", "ONE"); err != nil {
 		return err
@@ -251,8 +252,16 @@ func (w *world) promote(n *node) error {
 			w.t.Logf("%s does not follow: %v", other.name, err)
 		}
 	}
-	for _, p := range w.clients {
-		p.tell("follow", n.master, n.name)
+	for name, p := range w.clients {
+		l := w.links[[2]string{name, n.name}]
+		if l == nil || !l.isCut(back) {
+			p.tell("follow", n.master, n.name)
+			continue
+		}
+		go func() {
+			l.passes(back)
+			p.tell("follow", n.master, n.name)
+		}()
 	}
 	return nil
 }
