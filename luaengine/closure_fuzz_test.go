@@ -2,6 +2,7 @@ package luaengine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,10 +28,19 @@ func (p pair) requireSame(t *testing.T, script string, keys, args []string) {
 		for _, h := range []*fakeHost{got, want} {
 			h.trace, h.limit = true, "ERR Error running script: enough"
 		}
-		reply := mask(brief(fmt.Sprintf("%#v", runScript(p.engine, got, script, keys, args))))
-		require.Equal(t, mask(brief(fmt.Sprintf("%#v", runScript(p.oracle, want, script, keys, args)))), reply, script)
-		require.Equal(t, masked(want.calls), masked(got.calls), script)
+		reply := fmt.Sprintf("%#v", runScript(p.engine, got, script, keys, args))
+		requireAlike(t, []string{fmt.Sprintf("%#v", runScript(p.oracle, want, script, keys, args))}, []string{reply}, script)
+		requireAlike(t, want.calls, got.calls, script)
 		require.Equal(t, want.asked, got.asked, script)
+	}
+}
+
+// requireAlike compares texts but for addresses and digests. To mask megabytes takes
+// seconds, and most texts are the same without.
+func requireAlike(t *testing.T, want, got []string, script string) {
+	t.Helper()
+	if !slices.Equal(want, got) {
+		require.Equal(t, masked(want), masked(got), script)
 	}
 }
 

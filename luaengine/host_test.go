@@ -194,7 +194,7 @@ func (h *fakeHost) answer(cmd Handle, args [][]byte, proto int) resp.Value {
 	if h.trace {
 		answer := fmt.Sprint(v)
 		h.moved += len(answer)
-		h.calls = append(h.calls, brief(fmt.Sprintf("%q proto %d -> ", args, proto))+brief(answer))
+		h.calls = append(h.calls, fmt.Sprintf("%q proto %d -> %s", args, proto, answer))
 	}
 	return v
 }
@@ -202,14 +202,6 @@ func (h *fakeHost) answer(cmd Handle, args [][]byte, proto int) resp.Value {
 // mostMoved is how many bytes scripts may send to commands and get from them: a loop
 // that doubles a string would keep a test waiting for as long as it sends it.
 const mostMoved = 8 << 20
-
-// brief is a text to be compared with another: of a long one, its length.
-func brief(text string) string {
-	if len(text) > 16<<10 {
-		return fmt.Sprintf("%d bytes", len(text))
-	}
-	return text
-}
 
 func (h *fakeHost) Limit() string {
 	h.asked++

@@ -13,7 +13,7 @@ import (
 type kind struct {
 	name    string
 	masters mastery
-	alone   bool // no replica is asked to confirm it
+	alone   bool // no replica is asked to confirm it, though its master may have some
 	// part is what a client does with it; of has a client for each master.
 	part func(c *client, of []*lockclient.Client) part
 	// asked is how guards ask whether somebody has it; nil where nobody can ask.
@@ -62,9 +62,8 @@ var kinds = []kind{
 		Traits: exclusive},
 	{name: "fenced", part: locked((*lockclient.Client).Fenced), asked: asks((*lockclient.Client).Mutex), books: hashBooks,
 		options: []string{"fence"}, Traits: Traits{Promise: "exclusion", Tokens: true}},
-	{name: "redlock", masters: aMajority, alone: true, part: quorum(lockclient.Redlock), books: stringBooks,
-		Traits: exclusive},
-	{name: "redlock-hash", masters: aMajority, alone: true, part: quorum(lockclient.HashRedlock), books: stringBooks,
+	{name: "redlock", masters: aMajority, part: quorum(lockclient.Redlock), books: stringBooks, Traits: exclusive},
+	{name: "redlock-hash", masters: aMajority, part: quorum(lockclient.HashRedlock), books: stringBooks,
 		Traits: exclusive},
 	{name: "fair", part: locked((*lockclient.Client).Fair), asked: asks((*lockclient.Client).Fair), books: hashBooks,
 		options: []string{"fair-wait"}, Traits: exclusive},
