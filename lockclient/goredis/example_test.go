@@ -53,3 +53,31 @@ func Example() {
 	// then the other has it: orders:42
 	// <nil>
 }
+
+// What no replica has confirmed is not granted: it would be lost with its master.
+func Example_replicas() {
+	servers, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+	transport, err := goredis.New(ctx, redis.NewClient(&redis.Options{Addr: servers.Node("m1").Address()}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := lockclient.New(transport, lockclient.System(), lockclient.RequireReplica())
+	defer client.Close()
+
+	held, err := client.Mutex("orders:42").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(held.Unlock(ctx))
+	servers.Node("r1").Kill()
+	_, err = client.Mutex("orders:42").TryLock(ctx)
+	fmt.Println("no replica:", errors.Is(err, lockclient.ErrReplication))
+	// Output:
+	// <nil>
+	// no replica: true
+}
