@@ -3,8 +3,8 @@
 // without a failover, replicas that lag, masters that are replaced or hand over, slots that move, servers
 // that stand still, forget their scripts or close connections, and clients that are cut off. Where
 // failovers lose nothing, neither does a lock; where they may, with only one replica that WAIT asks, what
-// it has confirmed is not lost. Tokens grow, what a cluster refuses is repeated, and who waits for a lock
-// gets it soon after the end of all troubles.
+// it has confirmed is not lost, and with RequireReplica nothing is. Tokens grow, what a cluster refuses is
+// repeated, and who waits for a lock gets it soon after the end of all troubles.
 
 package sim
 
@@ -64,6 +64,7 @@ func (o *ownersRun) movingServers(name string) servers {
 	}
 	at.loses = o.draw(2) == 0
 	at.sync = o.draw(2) == 0 || at.loses && o.draw(2) == 0
+	at.required = at.sync && o.draw(2) == 0
 	at.troubles = append(at.troubles, lag, replaceWithoutLoss, replaceWithoutLoss)
 	switch {
 	case at.loses:
@@ -94,7 +95,19 @@ func (o *ownersRun) forgiven(d *desk) bool {
 	if !o.servers.loses || d.asked > o.forgot {
 		return false
 	}
-	return !o.keeps() || o.bare[d.key+" "+d.held.Owner()]
+	return !o.keeps() || o.isBare(d)
+}
+
+// confirms tells whether each master has a replica that can confirm what it is asked to.
+func (o *ownersRun) confirms() bool {
+	return !slices.ContainsFunc(o.w.nodes, func(n *node) bool {
+		return n.engine != nil && !n.down && o.leads(n) && !o.synced(n)
+	})
+}
+
+// isBare tells whether what d has was granted although no replica was asked to confirm it.
+func (o *ownersRun) isBare(d *desk) bool {
+	return !o.servers.required && o.bare[d.key+" "+d.held.Owner()]
 }
 
 // confirmed notes whether a replica has what a script did with its keys for the owners among its arguments.

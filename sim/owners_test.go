@@ -63,6 +63,7 @@ type servers struct {
 	pool     bool          // requests of one client may overtake each other
 	loses    bool          // failovers may forget
 	sync     bool          // clients check with WAIT what they acquire
+	required bool          // and rely on nothing that no replica has confirmed
 	troubles []trouble     // nil: none
 }
 
@@ -102,6 +103,9 @@ func (o *ownersRun) opens(at servers, lua *luaengine.Engine) {
 	options := []lockclient.Option{lockclient.WithObserver(o.hears)}
 	if o.old {
 		options = append(options, lockclient.Compat316())
+	}
+	if at.required {
+		options = append(options, lockclient.RequireReplica())
 	}
 	for n := range o.w.clients {
 		pt := o.newParty(n)
@@ -161,7 +165,7 @@ func (o *ownersRun) empties(boss *party) {
 		stays = 4 * time.Second
 	}
 	for empty := o.w.now; o.w.now < end && o.w.now < empty+stays; boss.sleep(500 * time.Millisecond) {
-		if o.leftover("redisson_lock_token") != "" || o.troubled() {
+		if o.leftover("redisson_lock_token") != "" || o.troubled() || o.servers.required && !o.confirms() {
 			empty = o.w.now
 		}
 	}

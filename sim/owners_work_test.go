@@ -162,7 +162,7 @@ func (o *ownersRun) fence(a *application, d *desk) {
 	if o.servers.loses && !o.keeps() && o.forgot > 0 {
 		return
 	}
-	bare := o.bare[a.key+" "+d.held.Owner()]
+	bare := o.isBare(d)
 	switch {
 	case o.servers.loses && bare:
 	case token <= a.floor:
