@@ -26,9 +26,10 @@ func (l *line) isHeld() bool { return l.hold != nil && l.hold.isHeld() }
 // isIdle tells whether nothing is held and nothing is under way.
 func (l *line) isIdle() bool { return l.taken == 0 && l.asking == 0 && !l.isHeld() }
 
-// outlast waits until no Unlock can come any more that would end the next hold of h's owner. If
-// it has to wait, it gives up the turn before.
-func (c *Client) outlast(ctx context.Context, h *hold) (waited bool, err error) {
+// outlast waits until no Unlock can come any more that would end the next hold of h's owner, but
+// not beyond the Mono time end (ErrNotAcquired): one that is repeated in vain is in doubt for ever
+// longer. If it has to wait, it gives up the turn before.
+func (c *Client) outlast(ctx context.Context, h *hold, end time.Duration) (waited bool, err error) {
 	c.mu.Lock()
 	by := h.line.doubts.unlockBy
 	c.mu.Unlock()
@@ -37,7 +38,10 @@ func (c *Client) outlast(ctx context.Context, h *hold) (waited bool, err error) 
 		return false, nil
 	}
 	c.endTurn(h)
-	if _, err = c.rt.NewGate().Wait(ctx, by-now+1); err != nil {
+	if now >= end {
+		return true, ErrNotAcquired
+	}
+	if _, err = c.rt.NewGate().Wait(ctx, min(by+1, end)-now); err != nil {
 		err = contextError(ctx)
 	}
 	return true, err

@@ -309,11 +309,14 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 // takeTurn waits until nobody else asks in the owner's name, and settles what to ask
 // for then. again tells that the owner has the lock.
 func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
-	c := a.lock.client
+	c, end := a.lock.client, noEnd
+	if left := a.remaining(c.rt); left >= 0 { // at least for a request under way, and for one in doubt
+		end = c.rt.Mono() + max(left, 2*c.timeout+1)
+	}
 	for a.lease = a.asks; a.hold != nil; {
-		limit := a.remaining(c.rt)
-		if limit >= 0 {
-			limit = max(limit, c.timeout) // an attempt may take so long
+		limit := time.Duration(-1)
+		if end != noEnd {
+			limit = max(0, end-c.rt.Mono())
 		}
 		if err := c.takeTurn(ctx, a.hold, limit); err != nil {
 			return false, err
@@ -328,7 +331,7 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 			continue
 		}
 		if !held {
-			waited, err := c.outlast(ctx, a.hold)
+			waited, err := c.outlast(ctx, a.hold, end)
 			if err != nil || !waited {
 				return false, err
 			}

@@ -140,6 +140,29 @@ func TestInnerUnlockIsRepeatedWhileHeld(t *testing.T) {
 	})
 }
 
+// Who asks again in the name of an Unlock that is repeated in vain waits no longer than it
+// wants to, or than two requests may take, although the Unlock is in doubt for longer.
+func TestWaitBehindAnUnlockThatIsRepeated(t *testing.T) {
+	const limit = 3 * time.Second // of a request
+	for wait, atMost := range map[time.Duration]time.Duration{0: 2 * limit, 8 * time.Second: 8 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &wire{reply: failing(func() error {
+				time.Sleep(limit)
+				return context.DeadlineExceeded
+			})}
+			c := lockclient.New(w, lockclient.System())
+			h, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("worker"), lockclient.Lease(10*time.Minute))
+			require.NoError(t, err)
+			require.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrUnknown)
+			begun := time.Now()
+			_, err = c.Mutex("a").TryLock(t.Context(), lockclient.As("worker"), lockclient.Wait(wait))
+			require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			assert.InDelta(t, atMost, time.Since(begun), float64(time.Millisecond))
+			time.Sleep(time.Hour)
+		})
+	}
+}
+
 // A renewal that was sent before an unlock is of no effect when it is answered
 // after it, in whichever order the server had the two: the hold is neither
 // renewed again nor told lost.
