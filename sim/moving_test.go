@@ -78,7 +78,7 @@ func (o *ownersRun) movingServers(name string) servers {
 // server is the node that has a key, nil while nobody serves it.
 func (o *ownersRun) server(key string) *node {
 	n := o.w.groups[0].home(key)
-	if n.down || o.servers.plan.Cluster && !n.serves(key) {
+	if n.down || o.servers.plan.Cluster && (!n.serves(key) || o.replaced(n)) { // and who was replaced while down
 		return nil
 	}
 	if o.servers.plan.Cluster && living(n.data(), []byte(key)) == datastore.None {

@@ -125,7 +125,7 @@ func (o *ownersRun) does(ctx context.Context, a *application, opts []lockclient.
 		if ended != nil && ctx.Err() == nil && d.relies() {
 			o.breaks("the work with %s of %s ends with %v", a.key, held.Owner(), context.Cause(inside))
 		}
-		if ended == nil && inside.Err() == nil && !d.relies() {
+		if ended == nil && inside.Err() == nil && !d.relies() && held.Until() != a.party.rt.Mono() { // at once is soon enough
 			o.breaks("the work with %s of %s goes on", a.key, held.Owner())
 		}
 		o.look()

@@ -22,6 +22,9 @@ func (r *severalRun) audit() {
 	} else {
 		r.auditor.sleep(8 * time.Second)
 		r.isGivenBack()
+		if r.gaveUp { // whoever asks ends the places of waiters who could not tell that they left
+			r.everythingIsServed()
+		}
 	}
 	r.auditor.sleep(2*longestLease + 30*time.Second)
 	r.nothingIsLeft("redisson_lock_token")

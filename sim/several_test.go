@@ -49,6 +49,7 @@ type severalRun struct {
 	leases   bool            // of fixed length are asked for
 	shared   map[string]bool // the owners in whose name several may ask
 	takers   map[*task]map[string]string
+	gaveUp   bool // somebody, to give something back
 }
 
 // offer is a lock that is asked for.
@@ -291,6 +292,7 @@ func (r *severalRun) hears(site int, e lockclient.Event) {
 	case strings.ToUpper(e.Key) == e.Key:
 		id = e.Key
 	}
+	r.gaveUp = r.gaveUp || e.Kind == lockclient.GivenBack && e.Err != nil
 	switch {
 	case members == nil:
 	case e.Kind == lockclient.Released:
