@@ -78,11 +78,10 @@ func (h *Held) Until() time.Duration {
 }
 
 // Extend replaces the lease by d, from now, in whole milliseconds and at least
-// 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease,
-// and Until counts on no more. Errors are ErrNotHeld after Unlock, ErrLost if
-// the lock is lost (it is never revived), and those of Lock; after these the shorter
-// of both leases counts, of a permit the one that ends earlier, unless the request was
-// not run (ErrNotSent, LOADING).
+// 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease. Errors are
+// ErrNotHeld after Unlock, ErrLost if the lock is lost (it is never revived), and those
+// of Lock; after these the shorter of both leases counts, of a permit the one that ends
+// earlier, unless the request was not run (ErrNotSent, LOADING).
 //
 // Who waits is not told of a shorter lease: if its holder dies, a waiter comes when it
 // looks again, which is when the longer one would have ended, but after the lease of

@@ -175,15 +175,12 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	return true
 }
 
-// reach returns until when h may be relied on after a lease that was asked for at sent. Another
-// request may be executed after that one, and set its own lease: a renewal if the watchdog
-// serves h, and what is in doubt. The shortest lease counts. The mutex is held.
+// reach returns until when h may be relied on after a lease that was asked for at sent. What is in
+// doubt may be executed after that one, and set its own lease: the shortest one counts. (A renewal
+// cuts none.) The mutex is held.
 func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.space == wholeSpace {
 		return noEnd
-	}
-	if h.renewed > 0 {
-		lease = min(lease, c.watchdog)
 	}
 	d := &h.line.doubts
 	d.expire(sent)
