@@ -18,6 +18,7 @@ import (
 	"minikv/lockclient"
 	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
+	"minikv/minikvtest"
 	"minikv/topology"
 )
 
@@ -156,6 +157,31 @@ func TestAllReplicasAreAsked(t *testing.T) {
 		require.EqualValues(t, 2, confirmed, name)
 		require.Equal(t, 1, p.count("WAIT\r\n$1\r\n2\r\n$5\r\n10000"), name)
 	}
+}
+
+// What its caller has given up while the master was asked for its replicas is not sent
+// any more: it would come late.
+func TestGivenUpBeforeTheScript(t *testing.T) {
+	staged(t, func(s stage) {
+		rdb := redis.NewClient(&redis.Options{Addr: s.server.Addr(), Dialer: s.server.DialContext})
+		defer rdb.Close()
+		first, err := goredis.New(s.Context(), rdb, goredis.WithReplicas())
+		require.NoError(s, err)
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis})
+		require.NoError(s, err)
+		defer client.Close()
+		second, err := adapter.New(s.Context(), client, adapter.WithReplicas())
+		require.NoError(s, err)
+		s.server.Inject(minikvtest.On("INFO").Delay(4 * time.Second))
+		for i, transport := range []lockclient.Transport{first, second} {
+			c := s.over(transport, lockclient.WithTimeout(time.Second))
+			_, err := c.Mutex("k").TryLock(s.Context(), me, hour)
+			require.ErrorIs(s, err, lockclient.ErrUnknown)
+			time.Sleep(10 * time.Second)
+			assert.False(s, s.server.Exists("k"), i)
+		}
+	})
 }
 
 // processID is that of a server.

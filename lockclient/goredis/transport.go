@@ -143,9 +143,13 @@ func (t *Transport) eval(
 	})
 }
 
-// send sends one command, once. keyed says that its first argument is a key;
-// go-redis finds the keys of scripts by itself.
+// send sends one command, once, unless ctx has ended: on a connection of one's own go-redis
+// would send it all the same. keyed says that its first argument is a key; go-redis finds
+// the keys of scripts by itself.
 func send(ctx context.Context, p processor, keyed bool, args ...string) (lockclient.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
 	all := make([]any, len(args))
 	for i, s := range args {
 		all[i] = s
