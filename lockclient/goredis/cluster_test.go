@@ -221,6 +221,41 @@ func TestConfirmedScriptsFollowTheirSlots(t *testing.T) {
 	})
 }
 
+// A script that replicas confirm is also run at a master that has no slot yet, while its
+// first one is on its way there.
+func TestConfirmedScriptsFollowTheFirstSlotOfAMaster(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, top *topology.Topology, transport lockclient.Transport) {
+		key := uniqueKey(t)
+		for slot.OfString(key) > 5460 {
+			key += "."
+		}
+		m1, m3 := top.Node("m1"), top.Node("m3")
+		for _, does := range []struct {
+			node    *topology.Node
+			command []string
+		}{
+			{m3, []string{"FLUSHALL"}}, // of what was moved there before
+			{m3, []string{"CLUSTER", "FLUSHSLOTS"}},
+			{m1, []string{"CLUSTER", "DELSLOTSRANGE", "10923", "16383"}},
+			{m1, []string{"CLUSTER", "ADDSLOTSRANGE", "10923", "16383"}},
+		} {
+			reply, err := does.node.Command(does.command...)
+			require.NoError(t, err)
+			require.Equal(t, "OK", reply.Str)
+		}
+		require.Eventually(t, func() bool {
+			info, err := m3.Command("CLUSTER", "INFO")
+			return err == nil && strings.Contains(info.Str, "cluster_state:ok")
+		}, 20*time.Second, 10*time.Millisecond)
+		c := lockclient.New(transport, lockclient.System(), lockclient.WithTimeout(time.Minute))
+		held := confirmed(t, c.Mutex(key))
+		require.NoError(t, m3.OpenSlot(slot.OfString(key)))
+		_, err := m3.MoveKeys(slot.OfString(key), 100)
+		require.NoError(t, err)
+		require.NoError(t, held.Extend(t.Context(), time.Hour))
+	})
+}
+
 // redirects is how many requests were answered with MOVED.
 func redirects(t *testing.T, top *topology.Topology) (sum int) {
 	for _, n := range top.Nodes() {

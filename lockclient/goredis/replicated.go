@@ -34,7 +34,8 @@ func (t *Transport) EvalReplicated(
 			return synced{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 		}
 		s, err := t.evalReplicated(ctx, node, false, script, keys, args, limit)
-		if other, asking := t.redirected(ctx, err); other != nil {
+		if other, asking, done := t.redirected(ctx, node, err); other != nil {
+			defer done()
 			return t.evalReplicated(ctx, other, asking, script, keys, args, limit)
 		}
 		return s, err
@@ -71,17 +72,20 @@ func (t *Transport) master(ctx context.Context, key string) (*redis.Client, erro
 	return t.client.(*redis.Client), nil
 }
 
-// redirected returns the master to which an error points, nil if it points to
-// none, and whether it must be asked with ASKING. The slots are read anew.
-func (t *Transport) redirected(ctx context.Context, err error) (node *redis.Client, asking bool) {
+// redirected returns the master to which an error of from points, nil if it points to
+// none, and whether it must be asked with ASKING. The slots are read anew. To a master that
+// has none yet, which go-redis knows nothing of, done ends the connections.
+func (t *Transport) redirected(
+	ctx context.Context, from *redis.Client, err error,
+) (node *redis.Client, asking bool, done func()) {
 	var refused *lockclient.ServerError
 	cluster, ok := t.client.(*redis.ClusterClient)
 	if !ok || !errors.As(err, &refused) {
-		return nil, false
+		return nil, false, nil
 	}
 	addr, asking, ok := refused.Redirect()
 	if !ok {
-		return nil, false
+		return nil, false, nil
 	}
 	var mu sync.Mutex
 	_ = cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
@@ -92,7 +96,14 @@ func (t *Transport) redirected(ctx context.Context, err error) (node *redis.Clie
 		}
 		return nil
 	})
-	return node, asking
+	if node != nil || !asking {
+		return node, asking, func() {}
+	}
+	options := *from.Options()
+	options.Addr = addr
+	node = cluster.Options().NewClient(&options)
+	node.AddHook(aborting{})
+	return node, asking, func() { _ = node.Close() }
 }
 
 // notice has the slots read anew after a redirect, and when a node is not

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -24,8 +23,8 @@ func (t *Transport) EvalReplicated(
 		var refused *lockclient.ServerError
 		if errors.As(err, &refused) {
 			addr, asking, _ := refused.Redirect()
+			_ = t.notice(ctx, keys[0], err)
 			if other := t.client.Nodes()[addr]; other != nil {
-				_ = t.notice(ctx, keys[0], err)
 				s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
 			}
 		}
@@ -67,11 +66,15 @@ func (t *Transport) evalReplicated(
 	return s, err
 }
 
-// notice has the slots read anew after a redirect. A connection of one's own
-// neither follows nor heeds it; a request without one does.
+// notice has the slots read anew after a redirect, and a master be known that has no slot
+// yet. A connection of one's own neither follows nor heeds a redirect; a request without
+// one does.
 func (t *Transport) notice(ctx context.Context, key string, err error) error {
 	var refused *lockclient.ServerError
-	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "MOVED ") {
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if _, _, ok := refused.Redirect(); ok {
 		t.client.Do(ctx, t.client.B().Exists().Key(key).Build())
 	}
 	return err
