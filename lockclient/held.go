@@ -65,7 +65,9 @@ func (h *Held) Lost() <-chan struct{} {
 }
 
 // Until returns the Runtime.Mono time until which the lock may be relied on as
-// of now: the lease, from before it was asked for, less the drift.
+// of now: the lease, from before it was asked for, less the drift. It is no
+// duration: what is left is that less the Mono of the Runtime that New was given.
+// (Another System has another origin.)
 func (h *Held) Until() time.Duration {
 	c := h.lock.client
 	c.mu.Lock()
