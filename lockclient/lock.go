@@ -310,13 +310,13 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 // for then. again tells that the owner has the lock.
 func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 	c, end := a.lock.client, noEnd
-	if left := a.remaining(c.rt); left >= 0 { // at least for a request under way, and for one in doubt
-		end = c.rt.Mono() + max(left, 2*c.timeout+1)
+	if left := a.remaining(c.rt); left >= 0 {
+		end = c.rt.Mono() + max(left, 2*c.timeout+1) // one under way, and then in doubt, may take so long
 	}
 	for a.lease = a.asks; a.hold != nil; {
-		limit := time.Duration(-1)
-		if end != noEnd {
-			limit = max(0, end-c.rt.Mono())
+		limit := a.remaining(c.rt)
+		if limit >= 0 {
+			limit = min(max(limit, c.timeout), max(0, end-c.rt.Mono())) // an attempt may take so long
 		}
 		if err := c.takeTurn(ctx, a.hold, limit); err != nil {
 			return false, err

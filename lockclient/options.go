@@ -133,7 +133,7 @@ func Wait(d time.Duration) LockOption {
 // its owner's name is refused with ErrLost until that has ended.
 //
 // Requests in the name of one owner are sent one after the other. Each waits for its turn
-// as long as Wait says, but at least as long as two requests may take. A waiter for a fair
+// as long as Wait says, but at least as long as a request may take. A waiter for a fair
 // lock that gives up leaves the queue before Lock returns.
 //
 // After an error less is done in the background than for a fresh owner, since the name
@@ -147,6 +147,8 @@ func Wait(d time.Duration) LockOption {
 //     before the lease has ended, the new hold's last Unlock settles it.
 //   - An Unlock of unknown outcome would end a later hold of that name if it came late.
 //     So the next hold begins only when WithTimeout has passed since it was last tried.
+//     For that, too, an acquisition waits as long as Wait says, but at least as long as two
+//     requests may take.
 //   - Two Unlocks are not repeated: one of unknown outcome under Compat316, and that of a
 //     Simple, which only its lease ends.
 func As(owner string) LockOption { return func(o *lockOptions) { o.owner = owner } }
