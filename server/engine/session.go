@@ -183,9 +183,15 @@ func (s *Session) open() *datastore.DB {
 // send appends a reply, unless CLIENT REPLY has silenced the session.
 func (s *Session) send(v resp.Value) { s.sendReply(&v) }
 
-// Reply sends a reply to what is no request, such as a protocol error; the node does not
-// hear of it.
-func (s *Session) Reply(v resp.Value) { s.send(v) }
+// Reply sends a reply to what is no request, such as a protocol error, which counts among
+// the errors of the node.
+// Source: afterErrorReply of Redis 7.0.
+func (s *Session) Reply(v resp.Value) {
+	if failure := failureOf(&v); failure != "" {
+		s.node.stats.countError(failure)
+	}
+	s.send(v)
+}
 
 // sendReply is send of a reply that stays where it is.
 func (s *Session) sendReply(v *resp.Value) {
