@@ -345,11 +345,15 @@ func (n *Node) checkWaiters() {
 // releaseWaiters sends away every client blocked in a command that a replica
 // cannot serve: the node has just become one.
 func (n *Node) releaseWaiters() {
+	released := false
 	for s := n.sessions.first; s != nil; s = s.next {
 		if s.block != nil && !s.block.postponed && !s.block.suspended {
 			n.endWait(s, resp.Err(errUnblocked))
-			s.closing = true
+			s.closing, released = true, true
 		}
+	}
+	if released {
+		n.failRunning()
 	}
 }
 

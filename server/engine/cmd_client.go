@@ -136,6 +136,7 @@ func runClientUnblock(c *Call) resp.Value {
 	}
 	if withError {
 		c.Node.endWait(s, resp.Err("UNBLOCKED client unblocked via CLIENT UNBLOCK"))
+		c.Node.failRunning()
 	} else {
 		c.Node.timeOut(s)
 	}

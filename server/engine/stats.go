@@ -88,6 +88,19 @@ func (s *statistics) count(c *Call, failure string) *commandStats {
 	return one
 }
 
+// failRunning counts the command that runs, if one does, as failed, whatever its own reply
+// is: it has sent an error to another client.
+// Source: incrCommandStatsOnError of Redis 7.0, which asks whether there was an error, not
+// whose.
+func (n *Node) failRunning() {
+	if n.depth == 0 {
+		return
+	}
+	if cmd := n.calls[n.depth-1].Cmd; cmd != nil {
+		n.stats.of(cmd).failed++
+	}
+}
+
 // reject accounts for a command that was refused; cmd is nil if it is none.
 func (s *statistics) reject(cmd *Command, text string) {
 	if cmd != nil {
