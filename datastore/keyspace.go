@@ -97,8 +97,12 @@ func (k *Keyspace) open(index int) *DB {
 func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
 
 // Freeze fixes the instant (Unix milliseconds) that decides which keys are
-// expired, until Thaw: a script sees no key vanish between two of its calls.
+// expired, until Thaw: a script or a transaction sees no key vanish between two of its
+// commands.
 func (k *Keyspace) Freeze(now int64) { k.frozen, k.frozenAt = true, now }
+
+// Frozen returns the instant of Freeze, if it is in force.
+func (k *Keyspace) Frozen() (now int64, ok bool) { return k.frozenAt, k.frozen }
 
 // SetAccessTime sets the present time for the idle times of keys, by a clock of the
 // caller's choice.

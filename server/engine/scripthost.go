@@ -63,9 +63,13 @@ func (c *Call) runScript(reply *resp.Value, script *luaengine.Script, keys, argv
 	if n.cfg.Step != nil && n.cfg.Observe != nil {
 		n.cfg.Observe(trace.Detail{What: trace.Script, Key: script.SHA(), Text: script.Text()})
 	}
+	transaction, inside := n.keys.Frozen() // whose instant is another one
 	n.keys.Freeze(n.nowMillis())
 	n.cfg.Lua.RunInto(reply, script, h, keys, argv, luaengine.RunOptions{Step: n.cfg.Step})
 	n.keys.Thaw()
+	if inside {
+		n.keys.Freeze(transaction)
+	}
 	n.pop()
 	c.Session.DB = db
 	h.running, n.effects.muted = false, false

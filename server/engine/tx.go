@@ -67,7 +67,9 @@ func runDiscard(c *Call) resp.Value {
 }
 
 // runExec is EXEC. Its reply is written piece by piece, so that messages which
-// a queued command sends to the session itself come out where Redis puts them.
+// a queued command sends to the session itself come out where Redis puts them. However
+// long it takes, no key expires meanwhile but for the scripts in it.
+// Source: execCommand, call and keyIsExpired of Redis 7.0.
 func runExec(c *Call) resp.Value {
 	n, s := c.Node, c.Session
 	if !s.tx.active {
@@ -84,6 +86,8 @@ func runExec(c *Call) resp.Value {
 	}
 	s.own().running = tx.queue
 	s.sendArrayHeader(len(tx.queue))
+	n.keys.Freeze(n.nowMillis())
+	defer n.keys.Thaw()
 	failed := false // by what was denied behind the last one that ran
 	for _, queued := range tx.queue {
 		ends := s.closing // an earlier one has ended the connection: what follows has no reply
