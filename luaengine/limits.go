@@ -64,8 +64,8 @@ func (e *Engine) checkLimit(L *lua.LState) {
 	}
 }
 
-// kill ends the script. The error passes every pcall, as that of a killed
-// script does in Redis.
+// kill ends the script. The error passes every pcall; that of a script which is killed in
+// Redis does so from the next line on.
 func (e *Engine) kill(L *lua.LState, text string) {
 	e.run.killed = killed{text, e.current(L)}
 	panic(e.run.killed)
