@@ -308,7 +308,11 @@ func (s *Session) class() string {
 	return "normal"
 }
 
+// execWords is how many bytes the words of EXEC have, which takes no others.
+const execWords = len("EXEC")
+
 // describe is a session's line in CLIENT LIST.
+// Source: catClientInfoString of Redis 7.0, and execCommand, which leaves argv_len_sum alone.
 func (c *Call) describe(s *Session) string {
 	var args [][]byte
 	if s == c.Session {
@@ -319,6 +323,10 @@ func (c *Call) describe(s *Session) string {
 		args = s.held
 	}
 	memory := s.footprint(args)
+	if s == c.Session && c.InTx { // it counts the words that were sent last
+		memory.total += execWords - memory.args
+		memory.args = execWords
+	}
 	if s != c.Session { // a command that waits is not in the buffer any more
 		memory.query, memory.queryFree = 0, memory.query+memory.queryFree
 	}
