@@ -121,13 +121,26 @@ func TestClientListAndReply(t *testing.T) {
 	f.expect(s,
 		"CLIENT LIST ID 2", `"id=2 addr=127.0.0.1:5000 laddr=127.0.0.1:6379 fd=9 name= age=3 idle=0 flags=x db=0 sub=0 `+
 			`psub=0 ssub=0 multi=1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=12 rbs=1024 rbp=0 obl=0 oll=0 omem=0 `+
-			`tot-mem=1828 events=r cmd=ping user=default redir=-1 resp=2\n"`,
+			`tot-mem=1852 events=r cmd=ping user=default redir=-1 resp=2\n"`,
 		"CLIENT LIST ID x", "(error) ERR Invalid client ID",
 		"CLIENT LIST TYPE pubsub", `""`,
 		"CLIENT LIST foo", "(error) ERR syntax error",
 		"CLIENT REPLY SKIP", "", "PING", "", "PING", "PONG",
 		"CLIENT REPLY OFF", "", "PING", "", "nosuch", "", "CLIENT REPLY SKIP", "", "PING", "",
 		"CLIENT REPLY ON", "OK", "PING", "PONG")
+}
+
+// TestMemoryOfAQueue has what redis-server 7.0.15 adds to tot-mem for commands that wait for EXEC, without their words.
+func TestMemoryOfAQueue(t *testing.T) {
+	f := newFixture(t)
+	s := f.session()
+	before := s.footprint(nil).total
+	f.do(s, "MULTI")
+	for i, want := range []int{48, 48, 96, 96, 192, 192, 192, 192, 384} {
+		f.do(s, "PING")
+		now := s.footprint(nil)
+		require.Equal(t, want, now.total-now.queued-before, "%d commands", i+1)
+	}
 }
 
 func TestConfig(t *testing.T) {

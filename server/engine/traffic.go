@@ -154,13 +154,26 @@ func (s *Session) footprint(args [][]byte) (f footprint) {
 		f.query = s.query.command
 	}
 	f.queryFree = max(s.query.size-f.query, 0)
-	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*len(queue)
+	f.total = clientStruct + f.reply + f.args + pointer*len(args) + f.queued + queuedStruct*queueRoom(len(queue))
 	f.waits(s)
 	f.total += f.outside
 	if s.query.size > 0 {
 		f.total += s.query.size + queryHeader
 	}
 	return f
+}
+
+// queueRoom is for how many commands redis-server has made room when so many wait for EXEC.
+// Source: queueMultiCommand of Redis 7.0.
+func queueRoom(commands int) int {
+	if commands == 0 {
+		return 0
+	}
+	room := 2
+	for room < commands {
+		room *= 2
+	}
+	return room
 }
 
 // waits tells where redis-server would have what waits to be sent: in the reply
