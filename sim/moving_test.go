@@ -82,7 +82,11 @@ func (o *ownersRun) server(key string) *node {
 		return nil
 	}
 	if o.servers.plan.Cluster && living(n.data(), []byte(key)) == datastore.None {
-		if to := o.w.nodeAt(n.member.Topology().Slot(slots.OfString(key)).Migrating); to != nil && !to.down {
+		switch to := o.w.nodeAt(n.member.Topology().Slot(slots.OfString(key)).Migrating); {
+		case to == nil:
+		case to.down:
+			return nil
+		default:
 			return to
 		}
 	}
