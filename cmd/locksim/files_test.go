@@ -78,6 +78,18 @@ func TestNothingHalfStays(t *testing.T) {
 	require.Contains(t, stderr, "no space left on device")
 	_, err = os.Lstat(full)
 	require.NoError(t, err, "what is no file of a page is not removed")
+	code, _, stderr = locksim("shrink", "failover_before_replication", "--out", full)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "no space left on device")
+	info, err := os.Lstat(full)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink, "no story takes the place of a device")
+	link := filepath.Join(folder, "link") // as /dev/stdout is, where a shell has sent that to a file
+	require.NoError(t, os.Symlink(filepath.Join(folder, "story"), link))
+	require.NoError(t, writeFile(link, "text"))
+	text, err := os.ReadFile(filepath.Join(folder, "story"))
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
 }
 
 // A story that cannot be written to its file is told all the same: it took long to find.

@@ -126,10 +126,14 @@ func fileName(scenario string) string {
 	return strings.NewReplacer("/", "-", ":", "-").Replace(scenario)
 }
 
-// writeFile writes a file as a whole or not at all.
+// writeFile writes a file as a whole or not at all. What is neither a file nor a folder, such
+// as a device or a link (/dev/stdout), is written to as it is: a file would take its place.
 func writeFile(name, text string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
+	}
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.WriteFile(name, []byte(text), 0o666)
 	}
 	half := name + ".part"
 	err := os.WriteFile(half, []byte(text), 0o666)
