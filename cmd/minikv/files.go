@@ -58,8 +58,22 @@ func removeFile(path string) error {
 	return nil
 }
 
+var errNoFile = errors.New("is not a regular file")
+
+// checkFile refuses what stat says is neither a file nor a folder: no file must take the
+// place of a device.
+func checkFile(path string, stat func(string) (fs.FileInfo, error)) error {
+	if info, err := stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return errNoFile
+	}
+	return nil
+}
+
 // writeFile writes a file that is complete or not there, and leaves nothing half done.
 func writeFile(name string, content []byte) error {
+	if err := checkFile(name, os.Stat); err != nil {
+		return err
+	}
 	temporary := name + "." + strconv.Itoa(os.Getpid())
 	err := os.WriteFile(temporary, content, 0o644)
 	if err == nil {

@@ -34,6 +34,28 @@ func TestFoldersStay(t *testing.T) {
 	}
 }
 
+// Links and devices stay: no ready file takes the place of /dev/stdout, which is a link to
+// one or the other, nor takes it away.
+func TestLinksAndDevicesStay(t *testing.T) {
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
+	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
+	for _, target := range []string{os.DevNull, file} {
+		require.NoError(t, os.Symlink(target, link))
+		var errs bytes.Buffer
+		code := run([]string{"--exit-with-stdin", "--ready-file", link}, strings.NewReader(""), &errs, &errs)
+		require.Equal(t, 2, code, errs.String())
+		require.Contains(t, errs.String(), "ready-file "+link+": is not a regular file")
+		if target == os.DevNull {
+			require.ErrorIs(t, writeFile(link, nil), errNoFile)
+		}
+		require.NoError(t, os.Remove(link), "it is still there")
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+}
+
 // A file is complete or not there, whoever reads it meanwhile, and nothing else stays.
 func TestWriteFile(t *testing.T) {
 	folder := t.TempDir()

@@ -69,9 +69,14 @@ func (p *places) write(path string) error {
 	return nil
 }
 
-// removeReadyFile takes away what an earlier run has left, or this one.
+// removeReadyFile takes away what an earlier run has left, or this one. That is never a
+// link, as /dev/stdout is one, whatever it leads to.
 func removeReadyFile(path string) error {
-	if err := removeFile(path); err != nil {
+	err := checkFile(path, os.Lstat)
+	if err == nil {
+		err = removeFile(path)
+	}
+	if err != nil {
 		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
 	}
 	return nil
