@@ -82,7 +82,7 @@ func newSite() http.Handler {
 	mux.HandleFunc("GET /matrix", answer(heat))
 	mux.HandleFunc("GET /lesson/{number}", answer(lesson))
 	mux.HandleFunc("GET /explain/{name}", answer(s.alone(s.explain)))
-	mux.HandleFunc("POST /branch", answer(s.alone(s.branch)))
+	mux.HandleFunc("POST /branch", answer(withForm(s.alone(s.branch))))
 	mux.HandleFunc("GET /", answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return noPage(r.URL.Path)
 	}))
@@ -124,6 +124,18 @@ func (s *site) alone(f handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s.running.Lock()
 		defer s.running.Unlock()
+		return f(w, r)
+	}
+}
+
+// withForm reads what a form sends before f begins, so that a sender who is slow holds up
+// nobody else either.
+func withForm(f handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<16)
+		if err := r.ParseForm(); err != nil {
+			return err
+		}
 		return f(w, r)
 	}
 }
@@ -246,10 +258,6 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) error {
 
 // branch adds a step to a run and sends the browser there.
 func (s *site) branch(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<16)
-	if err := r.ParseForm(); err != nil {
-		return err
-	}
 	b, err := newBranch(r.PostForm.Get("scenario"), r.PostForm)
 	if err != nil {
 		return err

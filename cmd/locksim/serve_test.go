@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -223,6 +224,38 @@ func TestSlowReaders(t *testing.T) {
 	close(slow.reads)
 	<-ended
 	require.Equal(t, other.Body.String(), slow.Body.String())
+}
+
+// TestSlowSenders: who does not send its form to the end keeps nobody else from their pages.
+func TestSlowSenders(t *testing.T) {
+	site := newSite()
+	body, sender := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r := httptest.NewRequest(http.MethodPost, "/branch", body)
+		r.Host = "localhost"
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		site.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	_, err := io.WriteString(sender, "scenario=")
+	require.NoError(t, err) // it is being read
+	other := make(chan int)
+	go func() {
+		r := httptest.NewRequest(http.MethodGet, "/run/pause_outlives_lease", nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		other <- w.Code
+	}()
+	select {
+	case code := <-other:
+		require.Equal(t, http.StatusOK, code)
+	case <-time.After(time.Minute):
+		require.Fail(t, "the other page waits for the form")
+	}
+	require.NoError(t, sender.Close())
+	<-ended
 }
 
 // slowReader takes what is written to it when reads is closed.
