@@ -254,6 +254,8 @@ func TestBadVerbs(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
 	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m3"}),
 		`topology: unknown node "m3": the nodes are m1 to m2`)
+	require.EqualError(t, start(t, Config{Plan: cluster.Plan{Masters: 1}}).Partition([]string{"m1"}, []string{"m3"}),
+		`topology: unknown node "m3": the only one is m1`)
 	require.EqualError(t, top.Partition([]string{"m1"}, []string{"m1"}), "topology: partition: m1 is on both sides")
 	require.EqualError(t, top.Partition([]string{"m1"}, nil), "topology: partition: expected names on both sides")
 	require.EqualError(t, top.Drop("m1", "m2", 0), "topology: 0 messages: expected at least 1")

@@ -89,8 +89,11 @@ func (t *Topology) named(name string) (*Node, error) {
 	if n := t.Node(name); n != nil {
 		return n, nil
 	}
-	return nil, fmt.Errorf("topology: unknown node %q: the nodes are %s to %s", name, t.nodes[0].name,
-		t.nodes[len(t.nodes)-1].name)
+	first, last := t.nodes[0].name, t.nodes[len(t.nodes)-1].name
+	if first == last {
+		return nil, fmt.Errorf("topology: unknown node %q: the only one is %s", name, first)
+	}
+	return nil, fmt.Errorf("topology: unknown node %q: the nodes are %s to %s", name, first, last)
 }
 
 // Heal ends all partitions and delivers what has waited.

@@ -117,7 +117,11 @@ func node(t *topology.Topology, name string) (*topology.Node, error) {
 		return n, nil
 	}
 	nodes := t.Nodes()
-	return nil, fmt.Errorf("unknown node %q: the nodes are %s to %s", name, nodes[0].Name(), nodes[len(nodes)-1].Name())
+	first, last := nodes[0].Name(), nodes[len(nodes)-1].Name()
+	if first == last {
+		return nil, fmt.Errorf("unknown node %q: the only one is %s", name, first)
+	}
+	return nil, fmt.Errorf("unknown node %q: the nodes are %s to %s", name, first, last)
 }
 
 // onNode makes a verb of what is done to the node that its first argument names.
