@@ -99,7 +99,8 @@ func local(next http.Handler) http.Handler {
 			host = r.Host
 		}
 		if host != "localhost" && net.ParseIP(host) == nil {
-			http.Error(w, "locksim: unknown host", http.StatusMisdirectedRequest)
+			http.Error(w, "locksim: unknown host: expected an address, such as 127.0.0.1, or localhost",
+				http.StatusMisdirectedRequest)
 			return
 		}
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {

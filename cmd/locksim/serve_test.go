@@ -182,8 +182,9 @@ func TestServeRefusals(t *testing.T) {
 	request.Host = "another.example"
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	code, _ := content(t, response)
+	code, text := content(t, response)
 	require.Equal(t, http.StatusMisdirectedRequest, code)
+	require.Contains(t, text, "expected an address")
 	for mode, want := range map[string]int{"no-cors": http.StatusForbidden, "navigate": http.StatusOK} {
 		request, err = http.NewRequest(http.MethodGet, server.URL+"/lesson/1", nil)
 		require.NoError(t, err)
