@@ -187,7 +187,8 @@ func Summary(results []Result) string {
 		if r.Agrees {
 			continue
 		}
-		fmt.Fprintf(&b, "%d %s %s %s: expected %s: %s\n", r.Row, r.Profile, r.Lock, r.Variant, r.Code, r.Reason)
+		cell := strings.TrimSpace(fmt.Sprint(r.Row, " ", r.Profile, " ", r.Lock, " ", r.Variant))
+		fmt.Fprintf(&b, "%s: expected %s: %s\n", cell, r.Code, r.Reason)
 		if r.Listed != "" {
 			fmt.Fprintf(&b, "  listed: %s\n", r.Listed)
 		}
@@ -199,7 +200,8 @@ func Summary(results []Result) string {
 	}
 	list := b.String()
 	if list != "" {
-		list = "Not as expected:\n" + list
+		list = "Not as expected (S: safe; U: unsafe; U/r: unsafe, but the resource refuses what is stale;\n" +
+			"L(t): safe, and everybody proceeds within t; D: somebody waits for ever):\n" + list
 	}
 	list += longer(results)
 	return fmt.Sprintf("%s%d cells: %d hold, %d violated, %d unknown, %d not applicable\n", list, len(results),
