@@ -113,6 +113,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		"world once=on wait=1s\n":                   "x.scenario:1: once=on is a single attempt: expected no wait=",
 		"world down-after=2s\n":                     "x.scenario:1: down-after=2s does nothing here: expected sentinels",
 		"world cluster=3x1 failover-timeout=2s\n":   "x.scenario:1: failover-timeout=2s does nothing here: expected sent",
+		"world cluster=100x1\n":                     "x.scenario:1: cluster=100x1: expected MASTERSxREPLICAS, such as",
 		"world masters=3 cluster=2x0\n":             "x.scenario:1: cluster=2x0 says how many servers there are",
 		"world cluster=2x1 replicas=0 lock=mutex\n": "x.scenario:1: cluster=2x0 says how many servers there are",
 

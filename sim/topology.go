@@ -19,7 +19,7 @@ func setCluster(w *Spec, o Option) (err error) {
 		w.Replicas, err = number(Option{o.Name, right}, 0, 9)
 	}
 	if !ok || err != nil {
-		return fmt.Errorf("cluster=%s: expected MASTERSxREPLICAS, such as 3x1", o.Value)
+		return fmt.Errorf("cluster=%s: expected MASTERSxREPLICAS, such as 3x1, of at most 99 and 9", o.Value)
 	}
 	return nil
 }
