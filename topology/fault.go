@@ -30,8 +30,7 @@ type Fault struct {
 	Times   int // how many matches are struck from there on; 0: all, or one if Nth is given
 	Percent int // how many percent of these are struck, at random; 0: all
 
-	// the command waits for so long, others do not
-	Delay       time.Duration // the command waits, others do not
+	Delay       time.Duration // the command waits for so long, others do not
 	Error       string        // the reply, in place of the command's; it begins with its code word
 	DropRequest bool          // the command gets lost and does not run
 	DropReply   bool          // the command runs; its reply gets lost
