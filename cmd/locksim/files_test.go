@@ -62,6 +62,10 @@ func TestNothingHalfStays(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // others have no file that is always full
 	}
+	code, stdout, stderr = locksim("hunt", "contention", "--seeds", "1", "--out", "/proc/self")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--out /proc/self: no file can be made there: ")
+	require.Empty(t, stdout)
 	nothing, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer nothing.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -133,12 +134,21 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	return h, h.ready()
 }
 
-// makeOut makes the folder for what is found, before something is.
+// makeOut makes the folder for what is found, before something is, and sees that files can
+// be made there: a hunt may be long.
 func (f *huntFlags) makeOut() error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	return nil
+	file, err := os.CreateTemp(f.out, ".locksim-*")
+	if err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return fmt.Errorf("--out %s: no file can be made there: %w", f.out, err)
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // changedFlag is the name of a flag that was given and is none of these, or "".
