@@ -26,7 +26,12 @@ func serve(conf *config, opts options, stdin io.Reader, stdout io.Writer) error 
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE) // as redis-server does
-	b, err := begin(conf, opts, logs)
+	logs.log(server.LevelWarning, "minikv is starting; it answers as Redis version="+engine.Version+
+		", bits=64, pid="+strconv.Itoa(os.Getpid()))
+	b, err := beginUnless(signals, conf, opts, logs)
+	if b == nil && err == nil {
+		return nil
+	}
 	if err != nil {
 		logs.log(server.LevelWarning, err.Error())
 		if logs.out != stdout {
@@ -58,6 +63,23 @@ func serve(conf *config, opts options, stdin io.Reader, stdout io.Writer) error 
 	return err
 }
 
+// beginUnless is begin unless a signal comes first, as many nodes take their time to know
+// each other: then it returns neither a backend nor an error, and the process is to end.
+func beginUnless(signals <-chan os.Signal, conf *config, opts options, logs *logger) (b *backend, err error) {
+	begun := make(chan struct{})
+	go func() {
+		b, err = begin(conf, opts, logs)
+		close(begun)
+	}()
+	select {
+	case <-begun:
+		return b, err
+	case received := <-signals:
+		logs.log(server.LevelWarning, "Received "+signalName(received)+" before the start was complete, bye bye...")
+		return nil, nil
+	}
+}
+
 // insisted exits at once when Ctrl-C is pressed during a shutdown, as redis-server does.
 func insisted(signals <-chan os.Signal, logs *logger) {
 	for received := range signals {
@@ -70,8 +92,6 @@ func insisted(signals <-chan os.Signal, logs *logger) {
 
 // announce logs what redis-server logs when it is ready.
 func (b *backend) announce(conf *config, logs *logger) {
-	logs.log(server.LevelWarning, "minikv is starting; it answers as Redis version="+engine.Version+
-		", bits=64, pid="+strconv.Itoa(os.Getpid()))
 	for _, line := range b.story {
 		logs.log(server.LevelNotice, line)
 	}
