@@ -14,6 +14,9 @@ type promise struct {
 	// heeds are the events whose order the check looks at beside that of beliefs: nothingElse,
 	// or these. Of a check of which it is not said, nothing is known: it may look at all.
 	heeds []trace.Kind
+	// peeks says that it looks at how much of a client's lease is left on the server when that
+	// client crashes.
+	peeks bool
 	// senseless says why there is no verdict in such a world, "" if there is; nil: always is.
 	senseless func(w *Spec) string
 	checker   func(m making) check.Checker
@@ -42,6 +45,7 @@ var promises = []promise{
 		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
 	{name: "lease",
 		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
+		peeks:     true,
 		senseless: whereShared("others need not wait for a lock that several have at a time"), checker: of(check.NewLease)},
 	{name: "kept", heeds: nothingElse, checker: of(check.NewKept)},
 	{name: "capacity", heeds: nothingElse, senseless: unlessPermits,

@@ -150,6 +150,9 @@ func (u *Untimed) isLocal() bool {
 	if slices.ContainsFunc(u.kinds, func(f untimedFault) bool { return f.back && f.targets == aClient }) {
 		return false
 	}
+	if u.peeks && u.may(Kill, aClient) { // a crash looks at what servers have
+		return false
+	}
 	return !slices.ContainsFunc(u.w.nodes, func(n *node) bool { return !u.isTold(n) })
 }
 

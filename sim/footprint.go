@@ -119,8 +119,13 @@ func (u *Untimed) upsets(a Action) Footprint {
 	case Cut:
 		print.actors |= footprintOf(a.From).actors
 	case Kill:
-		if n != nil {
+		switch {
+		case n != nil:
 			print.actors |= u.strangers(n)
+		case u.peeks: // what the servers have is part of the event
+			for _, one := range u.w.nodes {
+				print.actors |= footprintOf(one.actor).actors
+			}
 		}
 	case Depose, Promote: // the end of the old connections and the news come behind what is under way
 		for _, one := range n.group.nodes {

@@ -43,6 +43,7 @@ type Untimed struct {
 	sends   uint64    // how much was sent
 	beliefs uint64    // what clients believed and the resource accepted, in order, and what checks heed besides
 	heeds   uint64    // the kinds of event whose order matters to checks, one bit for each
+	peeks   bool      // a check looks at what a server has of a client's lease when that client crashes
 	over    uint64    // clients that will never do anything again, in the present state
 	touched bool      // the present action has changed beliefs
 	back    []comeback
@@ -256,6 +257,7 @@ func (u *Untimed) heed(s *Scenario) {
 		if p.heeds == nil {
 			u.heeds, u.exact = ^uint64(0), true
 		}
+		u.peeks = u.peeks || p.peeks || p.heeds == nil
 		for _, kind := range p.heeds {
 			u.heeds |= 1 << kind
 		}
@@ -271,8 +273,11 @@ func (u *Untimed) observe(e *trace.Event) {
 	default:
 		if u.heeds&(1<<e.Kind) != 0 {
 			u.touched = true
-			u.beliefs = fold(u.beliefs, uint64(e.Kind), uint64(e.Actor), uint64(e.Peer), uint64(e.Lock), uint64(e.A),
-				uint64(e.At))
+			a := uint64(e.A)
+			if e.Kind == trace.Crash && !u.peeks {
+				a = 0
+			}
+			u.beliefs = fold(u.beliefs, uint64(e.Kind), uint64(e.Actor), uint64(e.Peer), uint64(e.Lock), a, uint64(e.At))
 		}
 	}
 }

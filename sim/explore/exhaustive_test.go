@@ -307,3 +307,35 @@ func TestExhaustOfATestsOwnCheck(t *testing.T) {
 		require.Positive(t, done.Violated, want)
 	}
 }
+
+// How much of a lease is left when its client crashes depends on what others have done at
+// the server: here c1 deletes twice what it had, and the second time what c2 has left.
+func TestExhaustOfALeaseThatIsDeleted(t *testing.T) {
+	p := problem(t, "world clients=2 rounds=1 lock=own hold=0s ttl=1s\nexpect lease=holds\nfaults crash\nrun for=4s\n")
+	p.Own = &sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+		do := func(args ...string) string {
+			r, _ := c.Transports()[0].Do(ctx, c.Key(), args...)
+			return r.Text
+		}
+		take := func() bool {
+			c.Asks()
+			if do("SET", c.Key(), c.ID(), "NX", "PX", "1000") != "OK" {
+				return false
+			}
+			if b := c.Believes(0); c.Name() == "c1" {
+				c.Ends(b, false)
+			}
+			return true
+		}
+		if !take() || c.Name() != "c1" {
+			return
+		}
+		for range 2 {
+			c.Runtime().Go(func() { do("DEL", c.Key()) })
+		}
+		c.Runtime().Go(func() { take() })
+	}}
+	done, err := Exhaust(context.Background(), p, Bound{Faults: 1})
+	require.NoError(t, err)
+	require.Positive(t, done.Violated)
+}
