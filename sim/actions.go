@@ -28,6 +28,7 @@ const (
 	Elapse                    // time goes on to the next timer
 	Unpause                   // a client or a server goes on
 	Revive                    // what has crashed starts again
+	Forget                    // it does without its data, where it could as well have that
 	Mend                      // a line that was cut works again
 	Pause                     // a client or a server stands still
 	Leap                      // a clock jumps by two leases and a millisecond
@@ -39,8 +40,8 @@ const (
 	Cut                       // nothing passes between a client and a node
 )
 
-var actionNames = [...]string{"start", "deliver", "fire", "time", "resume", "restart", "mend", "pause", "jump", "lose",
-	"double", "crash", "failover", "promote", "cut"}
+var actionNames = [...]string{"start", "deliver", "fire", "time", "resume", "restart", "forget", "mend", "pause",
+	"jump", "lose", "double", "crash", "failover", "promote", "cut"}
 
 // UntimedFaults returns the kinds of fault that need no clock, in the order of FaultKinds.
 func UntimedFaults() (names []string) {
@@ -145,6 +146,9 @@ func (u *Untimed) Actions() (list []Action) {
 	}
 	for _, b := range u.back {
 		list = append(list, Action{Verb: Revive, To: b.actor})
+		if b.either {
+			list = append(list, Action{Verb: Forget, To: b.actor})
+		}
 	}
 	for _, m := range u.mends {
 		list = append(list, Action{Verb: Mend, From: m.from, To: m.to})
@@ -331,8 +335,8 @@ func (u *Untimed) upset(a Action) {
 	switch a.Verb {
 	case Unpause, Pause:
 		u.pause(a.To, a.Verb == Pause)
-	case Revive:
-		u.revive(a.To)
+	case Revive, Forget:
+		u.revive(a)
 	case Leap:
 		c := u.r.clock(u.w.names[a.To])
 		jump := 2*u.r.s.World.Load.TTL + time.Millisecond
@@ -406,26 +410,29 @@ func (u *Untimed) kill(a trace.Actor) {
 	} else {
 		u.node(a).crash()
 	}
+	keeps := map[bool]bool{} // whether a kind of fault has it come back, with its data or without
 	for _, f := range u.kinds {
 		if f.verb == Kill && f.back && (f.targets == aClient) == (p != nil) {
-			u.back = append(u.back, comeback{a, f.keep})
-			return
+			keeps[f.keep] = true
 		}
+	}
+	if len(keeps) > 0 {
+		u.back = append(u.back, comeback{a, keeps[true], len(keeps) > 1})
 	}
 }
 
-func (u *Untimed) revive(a trace.Actor) {
-	i := slices.IndexFunc(u.back, func(b comeback) bool { return b.actor == a })
-	keep := u.back[i].keep
+func (u *Untimed) revive(a Action) {
+	i := slices.IndexFunc(u.back, func(b comeback) bool { return b.actor == a.To })
+	keep := u.back[i].keep && a.Verb != Forget
 	u.back = slices.Delete(u.back, i, i+1)
-	if n := u.node(a); n != nil {
+	if n := u.node(a.To); n != nil {
 		n.restart(map[bool]string{true: "keep", false: "lose"}[keep])
 		for _, s := range u.scripts {
 			n.byHand("SCRIPT", "LOAD", s.Text)
 		}
 		return
 	}
-	u.r.clientOf(u.process(a)).restart()
+	u.r.clientOf(u.process(a.To)).restart()
 }
 
 // cut cuts a client from a node, or mends that.

@@ -134,7 +134,7 @@ func (u *Untimed) upsets(a Action) Footprint {
 		if a.Verb == Depose {
 			print.actors |= u.strangers(n.group.master)
 		}
-	case Revive:
+	case Revive, Forget:
 		if n == nil {
 			return everything()
 		}

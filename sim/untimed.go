@@ -63,8 +63,9 @@ type line struct {
 
 // comeback is an actor that will start again.
 type comeback struct {
-	actor trace.Actor
-	keep  bool // its data
+	actor  trace.Actor
+	keep   bool // its data
+	either bool // or not, as it happens
 }
 
 // UntimedOptions are how to explore a scenario without time.

@@ -28,6 +28,7 @@ var tinyWorlds = []tinyWorld{
 	{"a request comes twice", "clients=1 lock=mutex renew=off", "duplicate", 1},
 	{"a server forgets", "clients=1 lock=fenced renew=off", "amnesia", 1},
 	{"a server is away", "clients=1 lock=simple renew=off wait=1ms", "outage", 1},
+	{"a server forgets, or not", "clients=1 lock=simple renew=off wait=1ms", "outage amnesia", 1},
 	{"a client crashes", "clients=1 lock=mutex renew=off", "crash", 1},
 	{"a client comes back", "clients=1 lock=simple renew=off wait=1ms", "client-restart", 1},
 	{"a client stands still", "clients=1 lock=mutex renew=off", "pause", 1},
@@ -154,12 +155,13 @@ func TestExhaust(t *testing.T) {
 		faults int
 		broken bool
 	}{
-		"no fault":      {"world clients=2 lock=mutex", 0, false},
-		"a lost reply":  {"world clients=2 lock=simple renew=off wait=1s\nfaults lost-reply", 1, false},
-		"a pause":       {"world clients=2 lock=mutex\nfaults pause", 1, true},
-		"amnesia":       {"world clients=2 lock=simple renew=off wait=1s\nfaults amnesia", 1, true},
-		"a failover":    {"world replicas=1 clients=2 lock=mutex\nfaults failover", 1, true},
-		"a split brain": {"world replicas=1 clients=2 lock=mutex\nfaults split", 1, true},
+		"no fault":       {"world clients=2 lock=mutex", 0, false},
+		"a lost reply":   {"world clients=2 lock=simple renew=off wait=1s\nfaults lost-reply", 1, false},
+		"a pause":        {"world clients=2 lock=mutex\nfaults pause", 1, true},
+		"amnesia":        {"world clients=2 lock=simple renew=off wait=1s\nfaults amnesia", 1, true},
+		"amnesia or not": {"world clients=2 lock=simple renew=off wait=1s\nfaults outage amnesia", 1, true},
+		"a failover":     {"world replicas=1 clients=2 lock=mutex\nfaults failover", 1, true},
+		"a split brain":  {"world replicas=1 clients=2 lock=mutex\nfaults split", 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(q.text, "world", "world rounds=1 ttl=2s hold=1s", 1)
