@@ -36,10 +36,10 @@ func (n *node) reload() {
 }
 
 // unsynced is how long before its crash what a node has lost begins; 0: everything was
-// on disk.
+// on disk. Who stands still does not sync either.
 func (n *node) unsynced() time.Duration {
 	d := &n.disk
-	if d.state == nil || n.crashed.Truncate(syncPeriod) != d.synced || n.engine.Offset() == d.state.Offset() {
+	if d.state == nil || n.still.Truncate(syncPeriod) != d.synced || n.engine.Offset() == d.state.Offset() {
 		return 0
 	}
 	return n.crashed - d.synced

@@ -37,6 +37,13 @@ func TestFaultsOfRows(t *testing.T) {
 			"at 0s start c1\nat 900ms restart m1 data=synced\nat 1s start c2\n", "exclusion", "violated"},
 		"what is on disk is kept": {"clients=2 hold=8s rounds=1 fsync=everysec",
 			"at 0s start c1\nat 1100ms restart m1 data=synced\nat 1200ms start c2\n", "exclusion", "holds"},
+		"who stands still syncs nothing": {"lock=simple renew=off ttl=10s clients=2 hold=8s rounds=1 fsync=everysec",
+			"at 1500ms start c1\nat 1700ms pause m1 for=5s\nat 3s crash m1 for=100ms data=synced\nat 3200ms start c2\n",
+			"exclusion", "violated"},
+		"what was on disk before it stood still is kept": {
+			"lock=simple renew=off ttl=10s clients=2 hold=8s rounds=1 fsync=everysec",
+			"at 100ms start c1\nat 1700ms pause m1 for=5s\nat 3s crash m1 for=100ms data=synced\nat 3200ms start c2\n",
+			"exclusion", "holds"},
 		"an eviction that is not on disk is undone": {"clients=2 hold=8s rounds=1 fsync=everysec",
 			"at 0s start c1\nat 1200ms evict m1 key=1\nat 1500ms restart m1 data=synced\nat 2s start c2\n", "exclusion",
 			"holds"},

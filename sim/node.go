@@ -37,6 +37,7 @@ type node struct {
 	out      []byte      // for the output of the next request; nil: a session has it
 	down     bool
 	crashed  time.Duration // when it last did
+	still    time.Duration // when what it did last ended: with that crash, or a pause in which it crashed
 	disk     disk
 	claims   claims
 	paused   time.Duration // 0: running; else the true time at which it resumes
@@ -346,6 +347,9 @@ func (n *node) crash() {
 	}
 	w := n.w
 	cause := w.emit(trace.Event{Kind: trace.Crash, Actor: w.nemesis, Peer: n.actor})
+	if n.paused == 0 {
+		n.still = w.now
+	}
 	n.down, n.paused, n.crashed = true, 0, w.now
 	n.deferred = nil
 	w.vanish(n)
@@ -428,6 +432,9 @@ func (n *node) pause(d time.Duration) {
 	w := n.w
 	cause := w.emit(trace.Event{Kind: trace.Pause, Actor: w.nemesis, Peer: n.actor, A: int64(d)})
 	until := w.now + d
+	if n.paused == 0 {
+		n.still = w.now
+	}
 	n.paused = max(n.paused, until)
 	w.at(until, func() { n.resumeAt(until, cause) })
 }
