@@ -25,11 +25,15 @@ func checkEvict(w *Spec, s Step) error {
 }
 
 // applyEvict removes a key of a node, as maxmemory does: the key=N-th by name,
-// counted round. With spare=on it does so only where more than a majority of
-// the masters agree on who has the lock.
+// counted round. A node that stands still does so when it goes on. With spare=on it does
+// so only where more than a majority of the masters agree on who has the lock.
 func applyEvict(r *runner, s Step) {
 	n := r.node(s.Args[0])
-	if n.down || n.group.master != n {
+	switch {
+	case n.paused > 0:
+		n.deferred = append(n.deferred, step{kind: stepRun, on: func() { applyEvict(r, s) }})
+		return
+	case n.down || n.group.master != n:
 		return
 	}
 	var keys []string
@@ -68,7 +72,7 @@ func (n *node) ownerOf(key string) string {
 
 func drawEvict(c record) Step {
 	key := strconv.FormatUint(1+c.draw(fieldGroup, 4), 10)
-	return Step{Verb: "evict", Args: []string{c.node(fieldOther)}, Opts: []Option{{"key", key}}}
+	return Step{Verb: "evict", Args: []string{c.keeper(fieldOther)}, Opts: []Option{{"key", key}}}
 }
 
 func drawEvictSpare(c record) Step {
