@@ -146,7 +146,8 @@ func (p *process) leaseLeft() int64 {
 	key := lockName(lock)
 	m := p.w.groups[0].home(key)
 	mayChange := func(k *call) bool { return !k.unheeded }
-	if m.index < len(p.conns) && p.conns[m.index] != nil && slices.ContainsFunc(p.conns[m.index].pending, mayChange) {
+	if m.index < len(p.conns) && p.conns[m.index] != nil && slices.ContainsFunc(p.conns[m.index].pending, mayChange) ||
+		p.mayStillAsk(m) {
 		return 0
 	}
 	db := m.engine.Keyspace().DB(0)
@@ -156,6 +157,28 @@ func (p *process) leaseLeft() int64 {
 	}
 	left := time.UnixMilli(deadline).Sub(m.clock.Wall())
 	return int64(m.clock.until(m.clock.Mono()+left) - p.w.now)
+}
+
+// mayStillAsk reports whether a request of the process that may change something is on its
+// way to a node, or waits there: also one that it has given up, or that comes twice.
+func (p *process) mayStillAsk(n *node) bool {
+	counts := func(m *message) bool {
+		return m.kind == msgRequest && m.conn.p == p && m.conn.n == n && m.place != pubsubPlace &&
+			(m.call == nil || !m.call.unheeded)
+	}
+	arrives := func(s step) bool {
+		m, is := s.on.(*message)
+		return is && counts(m)
+	}
+	if slices.ContainsFunc(p.w.stuck, counts) || slices.ContainsFunc(n.line.waiting, counts) ||
+		slices.ContainsFunc(n.deferred, arrives) ||
+		slices.ContainsFunc(p.w.queue.slab, func(q queued) bool { return q.kind == stepArrive && arrives(q.step) }) {
+		return true
+	}
+	if u := p.w.untimed; u != nil {
+		return slices.ContainsFunc(u.lines, func(l line) bool { return slices.ContainsFunc(l.steps, arrives) })
+	}
+	return false
 }
 
 // isAnothers reports whether a lock is another client's: it names that one as its

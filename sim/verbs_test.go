@@ -99,6 +99,15 @@ var verbTests = []struct {
 			"at 2s restart m1 data=keep\nrun for=9s\n",
 		[]string{`^0.500 m1 crashes$`, `^0.501 c1 deliver m1 connection reset`, `^1.006 c1 deliver m1 connection refused`,
 			`^2.000 m1 restarts with its data`, `m1 .*renew.* = \[1\]`, `^4.... c1 has released`}, []string{`lost lock`}, ``},
+	{"crash client: what it has sent twice may prolong its lease yet",
+		"world clients=1 hold=9s ttl=3s delay=1ms\nat 0s start c1\nat 900ms duplicate c1 m1 next=1 late=2s\n" +
+			"at 1500ms crash c1\nrun for=9s\n",
+		[]string{`^1.500 c1 crashes$`, `^3.00. m1 mutex-renew`, `^6.... m1 removes lock:1`}, nil, ``},
+	{"crash client: what it has given up may, too",
+		"world clients=1 hold=19s ttl=18s delay=1ms\nat 0s start c1\nat 7s delay c1 m1 next=1 by=5s\n" +
+			"at 16500ms crash c1\nrun for=40s\n",
+		[]string{`^12.00. the network delays`, `^16.500 c1 crashes$`, `^17.00. m1 mutex-renew.* = \[1\]`,
+			`^35.00. m1 removes lock:1`}, nil, ``},
 	{"crash node: twice is once",
 		"world clients=1\nat 1s crash m1\nat 2s crash m1\nrun for=3s\n", []string{`^1.000 m1 crashes`},
 		[]string{`m1 crashes`}, ``},
