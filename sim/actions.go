@@ -110,8 +110,9 @@ func FaultsOf(order []string) (list []string) {
 }
 
 // Actions returns all that can happen next, in a fixed order; none when the run has
-// ended. When everything is over, time does not go on, but faults may still strike:
-// without that, what comes last could not change places with what comes before it.
+// ended. Time goes on to the end of the run where somebody waits in vain. When everything
+// is over, time does not go on, but faults may still strike: without that, what comes last
+// could not change places with what comes before it.
 func (u *Untimed) Actions() (list []Action) {
 	if u.w.err != nil {
 		return nil
@@ -153,10 +154,19 @@ func (u *Untimed) Actions() (list []Action) {
 	for _, m := range u.mends {
 		list = append(list, Action{Verb: Mend, From: m.from, To: m.to})
 	}
+	if len(list) == 0 && u.waitsInVain() {
+		list = append(list, Action{Verb: Elapse})
+	}
 	if u.budget > 0 {
 		list = u.faults(list)
 	}
 	return list
+}
+
+// waitsInVain reports whether somebody waits to the end of the run, as no timer fires before.
+func (u *Untimed) waitsInVain() bool {
+	_, fires := u.later()
+	return u.toEnd && !fires && u.w.now < u.end && !u.isAllOver()
 }
 
 // lagsUntil is until when an action can wait while time goes on: only a master's effects
@@ -281,7 +291,11 @@ func (u *Untimed) Do(a Action) Footprint {
 	case Fire:
 		u.fire(a)
 	case Elapse:
-		u.w.now, _ = u.later()
+		at, ok := u.later()
+		if !ok {
+			at = u.end
+		}
+		u.w.now = at
 		print = everything()
 	default:
 		print = u.upsets(a)

@@ -17,6 +17,8 @@ type promise struct {
 	// peeks says that it looks at how much of a client's lease is left on the server when that
 	// client crashes.
 	peeks bool
+	// toEnd says that it judges who still waits when the run ends.
+	toEnd bool
 	// senseless says why there is no verdict in such a world, "" if there is; nil: always is.
 	senseless func(w *Spec) string
 	checker   func(m making) check.Checker
@@ -39,13 +41,14 @@ var promises = []promise{
 		checker: func(m making) check.Checker { return m.grants }},
 	{name: "fencing", heeds: []trace.Kind{trace.Acquire},
 		senseless: whereShared("several write at a time, and none of them is stale"), checker: of(check.NewFencing)},
-	{name: "progress", heeds: nothingElse,
+	{name: "progress", heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewProgress(m.names, m.s.World.Bound) }},
-	{name: "liveness", heeds: nothingElse,
+	{name: "liveness", heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
 	{name: "lease",
 		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
 		peeks:     true,
+		toEnd:     true,
 		senseless: whereShared("others need not wait for a lock that several have at a time"), checker: of(check.NewLease)},
 	{name: "kept", heeds: nothingElse, checker: of(check.NewKept)},
 	{name: "capacity", heeds: nothingElse, senseless: unlessPermits,

@@ -44,6 +44,7 @@ type Untimed struct {
 	beliefs uint64    // what clients believed and the resource accepted, in order, and what checks heed besides
 	heeds   uint64    // the kinds of event whose order matters to checks, one bit for each
 	peeks   bool      // a check looks at what a server has of a client's lease when that client crashes
+	toEnd   bool      // a check judges who waits when the run ends
 	over    uint64    // clients that will never do anything again, in the present state
 	touched bool      // the present action has changed beliefs
 	back    []comeback
@@ -258,7 +259,7 @@ func (u *Untimed) heed(s *Scenario) {
 		if p.heeds == nil {
 			u.heeds, u.exact = ^uint64(0), true
 		}
-		u.peeks = u.peeks || p.peeks || p.heeds == nil
+		u.peeks, u.toEnd = u.peeks || p.peeks || p.heeds == nil, u.toEnd || p.toEnd || p.heeds == nil
 		for _, kind := range p.heeds {
 			u.heeds |= 1 << kind
 		}

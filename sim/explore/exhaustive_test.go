@@ -341,3 +341,30 @@ func TestExhaustOfALeaseThatIsDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, done.Violated)
 }
+
+// Who sleeps until somebody wakes it, and nobody does, waits to the end of the run.
+func TestExhaustFindsWhoWaitsForEver(t *testing.T) {
+	for bound, violated := range map[string]bool{"7s": true, "8s": false} {
+		p := problem(t, "world clients=2 rounds=1 lock=own ttl=1s bound="+bound+"\nexpect progress=holds\nrun for=8s\n")
+		p.Own = &sim.Own{Run: func(ctx context.Context, c *sim.Client) {
+			rt, to := c.Runtime(), c.Transports()[0]
+			c.Asks()
+			for {
+				if r, _ := to.Do(ctx, c.Key(), "SET", c.Key(), c.ID(), "NX"); r.Text == "OK" {
+					break
+				}
+				// What is said between the attempt and this is missed.
+				gate := rt.NewGate()
+				s, _ := to.Subscribe(ctx, "free", false, func(string) { gate.Open() }, gate.Open)
+				_, _ = gate.Wait(ctx, -1)
+				s.Close()
+			}
+			c.Ends(c.Believes(0), false)
+			_, _ = to.Do(ctx, c.Key(), "DEL", c.Key())
+			_, _ = to.Do(ctx, "free", "PUBLISH", "free", "")
+		}}
+		done, err := Exhaust(context.Background(), p, Bound{})
+		require.NoError(t, err)
+		require.Equal(t, violated, done.Violated > 0, bound)
+	}
+}
