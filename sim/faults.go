@@ -25,12 +25,24 @@ type place uint8
 const (
 	anywhere place = iota
 	withReplicas
+	unwatched // with replicas that no Sentinel promotes
+	byHand    // with replicas that nobody promotes but the nemesis
 	inCluster
 )
 
 // in reports whether a world is such a place.
 func (p place) in(w *Spec) bool {
-	return p == anywhere || p == withReplicas && w.Replicas > 0 || p == inCluster && w.Cluster
+	switch p {
+	case withReplicas:
+		return w.Replicas > 0
+	case unwatched:
+		return w.Replicas > 0 && w.Watched == 0
+	case byHand:
+		return w.Replicas > 0 && w.Watched == 0 && !w.Cluster
+	case inCluster:
+		return w.Cluster
+	}
+	return true
 }
 
 // untimedFault is what a kind of fault does in a world without time.
@@ -89,9 +101,9 @@ var faultKinds = []fault{
 		untimedFault{verb: Kill, targets: aMaster | aReplica, back: true, keep: true}},
 	{"amnesia", "a server crashes and comes back without data", aLength, drawAmnesia, anywhere,
 		untimedFault{verb: Kill, targets: aMaster | aReplica, back: true}},
-	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, withReplicas,
+	{"failover", "a master crashes and a replica is promoted", aLength, drawFailover, byHand,
 		untimedFault{verb: Depose, targets: aReplica}},
-	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, withReplicas,
+	{"split", "a replica is promoted while its master serves on", nothing, drawSplit, unwatched,
 		untimedFault{verb: Promote, targets: aReplica}},
 	{"lag", "replication is held up", aLength, drawLag, withReplicas, needsTimes},
 	{"slow", "a server answers late", aLength, drawSlow, anywhere, needsTimes},
@@ -196,9 +208,16 @@ func (c record) client() string {
 	return fmt.Sprintf("c%d", 1+c.target(fieldTarget, c.p.r.s.World.Clients))
 }
 
-// node draws a server: a master or a replica.
-func (c record) node(field uint64) string {
+// node draws a server: a master, a replica or a Sentinel.
+func (c record) node(field uint64) string { return c.oneOf(c.p.r.w.nodes, field) }
+
+// keeper draws a server that has keys: a master or a replica.
+func (c record) keeper(field uint64) string {
 	nodes := c.p.r.w.nodes
+	return c.oneOf(nodes[:len(nodes)-len(c.p.r.w.sentinels)], field)
+}
+
+func (c record) oneOf(nodes []*node, field uint64) string {
 	if few := c.p.r.s.Faults.Servers; few > 0 && few < len(nodes) {
 		return nodes[(c.p.firstServer+c.target(field, few))%uint64(len(nodes))].name
 	}
@@ -389,4 +408,4 @@ func drawReshard(c record) Step {
 
 func drawLag(c record) Step { return c.lasting("hold", c.replica()) }
 
-func drawSlow(c record) Step { return c.lasting("slow", c.node(fieldOther)) }
+func drawSlow(c record) Step { return c.lasting("slow", c.keeper(fieldOther)) }

@@ -345,7 +345,8 @@ func (f *Faults) add(name, value string, ranged bool) error {
 func (p *parser) checkFaults() *SyntaxError {
 	for _, k := range p.s.Faults.Kinds {
 		if where := findFault(k.Kind).where; !where.in(&p.s.World) {
-			needs := map[place]string{withReplicas: "replicas", inCluster: "a cluster"}[where]
+			needs := map[place]string{withReplicas: "replicas", unwatched: "replicas without Sentinels",
+				byHand: "replicas that do not fail over by themselves", inCluster: "a cluster"}[where]
 			return &SyntaxError{Line: p.s.Faults.Line, Reason: k.Kind + " needs " + needs}
 		}
 	}

@@ -138,6 +138,32 @@ func TestHashesOfPairs(t *testing.T) {
 	}
 }
 
+// Where servers fail over by themselves, faults are such as a file may have: only those who
+// have keys are slow or evict some, and no replica is promoted that Sentinels watch.
+func TestFaultsWhereServersDecide(t *testing.T) {
+	lua, ctx := NewLua(), context.Background()
+	for servers, without := range map[string][]string{
+		"replicas=1 sentinels=3": {"failover", "split", "reshard"},
+		"cluster=2x1":            {"failover"},
+	} {
+		text := "# Planned.\nworld " + servers + " delay=1ms clients=2 ttl=3s hold=1s\nexpect exclusion=holds\nfaults "
+		world := parsed(t, text+"drop\nrun for=20s\n").World
+		kinds := FaultKindsFor(&world)
+		for _, kind := range FaultKinds() {
+			require.Equal(t, !slices.Contains(without, kind), slices.Contains(kinds, kind), kind)
+		}
+		for _, kind := range kinds {
+			s := parsed(t, text+kind+" strategy=timed\nrun for=20s\n")
+			for seed := range uint64(8) {
+				r, err := s.Run(ctx, Options{Seed: seed, Lua: lua})
+				require.NoError(t, err)
+				_, err = r.As().Again()
+				require.NoError(t, err, r.As().Text())
+			}
+		}
+	}
+}
+
 // What was recorded replays to the same hash, with tracing on and off; and so
 // does the run's story as a file, but for what a seed draws at one instant.
 func TestRecordedDrawsReplay(t *testing.T) {
