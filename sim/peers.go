@@ -18,6 +18,9 @@ type peerLink struct {
 	resend   bool // a timer will send what is waiting
 }
 
+// laneNames tell the draws of two nodes' lanes apart.
+var laneNames = [...]string{cluster.Replication: "", cluster.Bus: "/bus", cluster.Client: "/client"}
+
 // retransmission is how long it takes until what got lost between nodes is sent again.
 const retransmission = time.Second
 
@@ -28,7 +31,7 @@ func (n *node) peerLink(to *node, lane cluster.Lane) *peerLink {
 	}
 	l := &n.links[to.index][lane]
 	if *l == nil {
-		*l = &peerLink{from: n, to: to, lane: lane, ch: newChannel(n.name, to.name)}
+		*l = &peerLink{from: n, to: to, lane: lane, ch: newChannel(n.name, to.name+laneNames[lane])}
 	}
 	return *l
 }

@@ -3,11 +3,13 @@ package sim
 import (
 	"context"
 	"flag"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/trace"
@@ -34,6 +36,7 @@ func planned(t *testing.T) (list []*Scenario) {
 		for _, text := range []string{
 			"# One.\nworld replicas=2 lock=fenced" + "\nfaults " + strings.Join(all, " "),
 			"# Slots.\nworld cluster=3x0 lock=fenced" + "\nfaults reshard drop",
+			"# Lag.\nworld cluster=2x1 sync=on lag=10ms..200ms lock=mutex" + "\nfaults drop pause",
 			"# Many.\nworld masters=3 lock=redlock renew=off" + "\nfaults " + strings.Join(some, " "),
 		} {
 			text = strings.Replace(text, "lock=", "clients=3 ttl=1s hold=100ms..500ms lock=", 1)
@@ -161,6 +164,33 @@ func TestFaultsWhereServersDecide(t *testing.T) {
 				require.NoError(t, err, r.As().Text())
 			}
 		}
+	}
+}
+
+// bounds is a Random that remembers how many ways each choice can go.
+type bounds struct {
+	Random
+	of     map[Draw]uint64
+	differ string
+}
+
+func (b *bounds) Draw(stream Stream, n, bound uint64) uint64 {
+	key := Draw{Stream: stream, N: n}
+	if before, asked := b.of[key]; asked && before != bound {
+		b.differ = fmt.Sprintf("%x, number %d: %d and %d", uint64(stream), n, before, bound)
+	}
+	b.of[key] = bound
+	return b.Random.Draw(stream, n, bound)
+}
+
+// What is asked for twice by the same key is the same choice: else no replay could tell them apart.
+func TestChoicesHaveKeysOfTheirOwn(t *testing.T) {
+	lua := NewLua()
+	for i, s := range append(planned(t), Library()...) {
+		b := &bounds{Random: Random(i), of: map[Draw]uint64{}}
+		_, err := s.Run(context.Background(), Options{Chooser: b, Lua: lua})
+		require.NoError(t, err)
+		assert.Empty(t, b.differ, s.Text())
 	}
 }
 
