@@ -79,7 +79,8 @@ func notRun(err error) bool {
 		"OOM", "READONLY", "TRYAGAIN", "WRONGPASS":
 		return true
 	}
-	return false
+	refused := serverError(err) // of a connection, in place of an answer
+	return refused != nil && strings.HasPrefix(refused.Text, "ERR max number of clients")
 }
 
 // unsettled tells whether a request that leaves a record is to be repeated: it was not

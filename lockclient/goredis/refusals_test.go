@@ -70,7 +70,8 @@ var refusals = []struct {
 	{"NOSCRIPT No matching script. Please use EVAL.", false},
 	{"NOAUTH Authentication required.", false},
 	{"WRONGPASS invalid username-password pair or user is disabled.", false},
-	{"NOPERM ACL failure in script", true}, // of later versions of Redis
+	{"ERR max number of clients reached", false}, // of a new connection, which rueidis takes for an answer
+	{"NOPERM ACL failure in script", true},       // of later versions of Redis
 	{"ERR The user executing the script can't run this command or subcommand", true},
 	{"EXECABORT Transaction discarded because of previous errors.", true},
 }

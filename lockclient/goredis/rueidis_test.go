@@ -3,11 +3,14 @@ package goredis_test
 import (
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"minikv/lockclient"
+	"minikv/lockclient/goredis"
 	adapter "minikv/lockclient/rueidis"
+	"minikv/minikvtest"
 )
 
 // The adapter of rueidis keeps the same contract, so its tests are these.
@@ -37,4 +40,20 @@ func connectRueidis(t *testing.T, addr string) (*proxy, lockclient.Transport) {
 // overRueidis is the Env of rueidis.
 func overRueidis(t *testing.T, addr string) sockets {
 	return sharing(t, func(_ string, db int) (lockclient.Transport, error) { return newRueidis(t, addr, db) })
+}
+
+// What a server's error begins with is its code word, also where rueidis leaves that out.
+func TestErrorsBeginWithTheirCode(t *testing.T) {
+	server := minikvtest.Run(t)
+	first, err := goredis.New(t.Context(), redis.NewClient(&redis.Options{Addr: server.Addr()}))
+	require.NoError(t, err)
+	second, err := newRueidis(t, server.Addr(), 0)
+	require.NoError(t, err)
+	server.Set("k", "text")
+	for _, command := range [][]string{{"HGET", "k"}, {"HGET", "k", "f"}, {"INCR", "k"}, {"MOVE", "k", "99"}} {
+		_, want := first.Do(t.Context(), "k", command...)
+		_, got := second.Do(t.Context(), "k", command...)
+		require.Error(t, want, command)
+		require.Equal(t, want, got, command)
+	}
 }

@@ -162,12 +162,21 @@ func build(s sender, head, keys, args []string) (cmd rueidis.Completed, err erro
 // outcome maps an error of rueidis to the contract of lockclient.Transport.
 func outcome(err error) error {
 	if refused, ok := rueidis.IsRedisErr(err); ok {
-		return &lockclient.ServerError{Text: refused.Error()}
+		return &lockclient.ServerError{Text: withCode(refused.Error())}
 	}
 	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrClosing) || errors.Is(err, rueidis.ErrNoSlot) {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	return err
+}
+
+// withCode is an error of Redis with its code word, of which rueidis leaves out ERR.
+func withCode(text string) string {
+	code, _, _ := strings.Cut(text, " ")
+	if len(code) < len("ASK") || code != strings.ToUpper(code) {
+		return "ERR " + text
+	}
+	return text
 }
 
 // convert makes a Reply of what rueidis parsed.
