@@ -78,19 +78,23 @@ func (d *doubts) settled(sent time.Duration) {
 	}
 }
 
-// expire forgets the leases that cannot come any more at the Mono time at. They cut nothing that
-// is sent from then on. (A renewal from before, whose answer is late, counts for no more than
-// what was sent later.)
+// expire forgets the leases that cannot come any more at the Mono time at, of a request that has
+// the turn: they cut nothing that is sent from then on. (A renewal from before, whose answer is
+// late, counts for no more than what was sent later.) A renewal takes no turn and must not forget
+// any, as what has the turn may have been sent before.
 func (d *doubts) expire(at time.Duration) {
 	d.leases = slices.DeleteFunc(d.leases, func(one lateLease) bool { return at > one.by })
 }
 
-// sure returns how much of a lease can be relied on, whichever of leases comes. date is the same
-// for a permit: the Mono time until which it can be relied on.
-func (d *doubts) sure(lease time.Duration) (sure, date time.Duration) {
+// sure returns how much of a lease that was asked for at the Mono time sent can be relied on,
+// whichever of leases comes. date is the same for a permit: the Mono time until which it can be
+// relied on.
+func (d *doubts) sure(sent, lease time.Duration) (sure, date time.Duration) {
 	sure, date = lease, noEnd
 	for _, one := range d.leases {
-		sure, date = min(sure, one.lease), min(date, one.date)
+		if sent <= one.by {
+			sure, date = min(sure, one.lease), min(date, one.date)
+		}
 	}
 	return sure, date
 }

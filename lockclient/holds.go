@@ -157,6 +157,7 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
+	h.line.doubts.expire(sent)
 	switch {
 	case h.isLost || h.isHeld() && h.until <= held.since || c.reach(h, sent, lease) <= held.since:
 		return false
@@ -182,9 +183,7 @@ func (c *Client) reach(h *hold, sent, lease time.Duration) time.Duration {
 	if h.space == wholeSpace {
 		return noEnd
 	}
-	d := &h.line.doubts
-	d.expire(sent)
-	lease, date := d.sure(lease)
+	lease, date := h.line.doubts.sure(sent, lease)
 	until := validity(sent, lease)
 	if h.space == permitSpace {
 		until = min(until, date, h.dateUnderWay(sent))
@@ -252,6 +251,7 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	h.line.doubts.lasts(now + lease)
 	switch until := c.reach(h, sent, lease); {
 	case !renews:
+		h.line.doubts.expire(sent)
 		h.until = until
 	case h.space == permitSpace && sent <= h.replied:
 	case sent > h.asked:

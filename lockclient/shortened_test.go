@@ -100,3 +100,35 @@ func TestLeaseInDoubtEndsBeforeTheReply(t *testing.T) {
 		require.ErrorIs(t, err, lockclient.ErrLost)
 	})
 }
+
+// A lease in doubt cuts a re-entry that was sent before it came, although a renewal was sent
+// after that and answered sooner: renewals take no turn.
+func TestRenewalDoesNotEndADoubt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		takes, known := 0*time.Second, true
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script != "mutex-acquire" {
+				return free(script, keys)
+			}
+			time.Sleep(takes)
+			if !known {
+				return lockclient.Reply{}, context.DeadlineExceeded
+			}
+			return free(script, keys)
+		}}
+		rt := lockclient.System()
+		c := lockclient.New(w, rt, lockclient.WithWatchdog(6*time.Second))
+		defer c.Close()
+		outer, err := c.Mutex("a").Lock(t.Context())
+		require.NoError(t, err)
+		takes, known = 3*time.Second, false // then it may come for as long again: until second 6
+		_, err = c.Mutex("a").Lock(outer.Context())
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(2500 * time.Millisecond)
+		takes, known = 2900*time.Millisecond, true // the renewal of second 8 is answered before
+		sent := rt.Mono()
+		inner, err := c.Mutex("a").Lock(outer.Context(), lockclient.Lease(time.Hour))
+		require.NoError(t, err)
+		require.LessOrEqual(t, inner.Until(), sent+6*time.Second)
+	})
+}

@@ -7,6 +7,7 @@
 package sim
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"minikv/cluster"
 	"minikv/lockclient"
 	"minikv/luaengine"
+	"minikv/trace"
 )
 
 var (
@@ -37,23 +39,25 @@ func TestNamedOwners(t *testing.T) {
 // ownersRun is one run.
 type ownersRun struct {
 	office
-	servers servers
-	site    site // of them all
-	kind    string
-	forces  bool // somebody forces locks
-	leases  bool // of fixed length are asked for
-	old     bool // the protocol of 3.16 is spoken
-	waiting []*waiter
-	forcing int                        // requests under way that force a
-	forced  time.Duration              // when the last one was over
-	forgot  time.Duration              // when servers last did, or what is executed may be forgotten
-	bare    map[string]bool            // by key and owner: what it has no replica was asked to confirm
-	tokens  map[string]map[uint64]bool // by key, those that were drawn
-	highest map[string]uint64          // by key, of tokens that were given out
-	quiet   time.Duration              // from when on nothing happens to servers and requests
-	hurt    time.Duration              // when one was last seen out of order
-	stirred time.Duration              // when servers were last seen in trouble
-	handing time.Duration              // until when a master may be giving its place to another node
+	servers  servers
+	site     site // of them all
+	kind     string
+	forces   bool // somebody forces locks
+	leases   bool // of fixed length are asked for
+	old      bool // the protocol of 3.16 is spoken
+	waiting  []*waiter
+	forcing  int                        // requests under way that force a
+	forced   time.Duration              // when the last one was over
+	forgot   time.Duration              // when servers last did, or what is executed may be forgotten
+	bare     map[string]bool            // by key and owner: what it has no replica was asked to confirm
+	tokens   map[string]map[uint64]bool // by key, those that were drawn
+	highest  map[string]uint64          // by key, of tokens that were given out
+	quiet    time.Duration              // from when on nothing happens to servers and requests
+	hurt     time.Duration              // when one was last seen out of order
+	stirred  time.Duration              // when servers were last seen in trouble
+	unsure   map[string]bool            // by key, whether the outcome of a request was unknown
+	executed time.Duration              // when a server last executed something
+	handing  time.Duration              // until when a master may be giving its place to another node
 }
 
 // servers are what a run has, and what may happen to them.
@@ -73,7 +77,8 @@ var lockKinds = []string{"mutex", "mutex", "fair", "fair", "rw", "rw", "rw", "fe
 
 // newOwnersRun draws the first things about a run. opens draws the rest.
 func newOwnersRun(seed uint64) *ownersRun {
-	o := &ownersRun{bare: map[string]bool{}, tokens: map[string]map[uint64]bool{}, highest: map[string]uint64{}}
+	o := &ownersRun{bare: map[string]bool{}, unsure: map[string]bool{}, tokens: map[string]map[uint64]bool{},
+		highest: map[string]uint64{}}
 	o.seed = mix(seed)
 	o.home = func(_ int, key string) *node { return o.server(key) }
 	o.excuses = func(d *desk) bool { return d.key == "a" && o.forcing > 0 }
@@ -86,6 +91,11 @@ func (o *ownersRun) opens(at servers, lua *luaengine.Engine) {
 	o.servers, o.sync = at, at.sync
 	cfg := Config{Seed: o.seed, Lua: lua, Plan: at.plan, Locks: 1, Delay: Range{time.Millisecond, 5 * time.Millisecond},
 		Lag: Range{time.Millisecond, 5 * time.Millisecond}, Sync: at.sync, Pool: at.pool}
+	cfg.Observers = append(cfg.Observers, func(e *trace.Event) {
+		if e.Kind == trace.Execute {
+			o.executed = e.At
+		}
+	})
 	if at.loses {
 		cfg.Observers = append(cfg.Observers, o.watch)
 	}
@@ -194,11 +204,22 @@ func (o *ownersRun) calm() bool {
 	return o.site.fates == 0 && !o.forces && !o.leases && o.servers.troubles == nil
 }
 
-// hears is told of what happens to locks: where all goes well none is lost.
+// hears is told of what happens to locks: where all goes well none is lost but by the end of a fixed lease.
 func (o *ownersRun) hears(e lockclient.Event) {
 	o.note("%s hears: %s %s %v", e.Owner, e.Kind, e.Key, e.Err)
-	if e.Kind == lockclient.Lost && o.calm() && o.kind != "simple" && o.busy > 0 {
+	o.unsure[e.Key] = o.unsure[e.Key] || errors.Is(e.Err, lockclient.ErrUnknown)
+	if e.Kind != lockclient.Lost || o.busy == 0 || o.site.fates > 0 || o.forces || o.servers.troubles != nil {
+		return
+	}
+	if !o.leases && o.kind != "simple" {
 		o.breaks("%s has lost %s, and nothing has happened", e.Owner, e.Key)
+	}
+	if o.unsure[e.Key] || ownerOf(e.Owner) != e.Owner || o.w.now < o.executed+10*time.Millisecond {
+		return // as a reader it may have prolonged the lock; or an answer that says more may be under way
+	}
+	left, _ := o.left(0, share{key: e.Key, owner: e.Owner, reads: o.kind == "rw", text: o.kind == "simple"})
+	if most := longestLease/100 + 20*time.Millisecond; left > most {
+		o.breaks("%s has lost %s, which the server keeps for another %v, and nothing has happened", e.Owner, e.Key, left)
 	}
 }
 
