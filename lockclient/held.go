@@ -66,8 +66,7 @@ func (h *Held) Lost() <-chan struct{} {
 
 // Until returns the Runtime.Mono time until which the lock may be relied on as
 // of now: the lease, from before it was asked for, less the drift. It is no
-// duration: what is left is that less the Mono of the Runtime that New was given.
-// (Another System has another origin.)
+// duration, see Left. (The Mono of another System has another origin.)
 func (h *Held) Until() time.Duration {
 	c := h.lock.client
 	c.mu.Lock()
@@ -78,6 +77,10 @@ func (h *Held) Until() time.Duration {
 	}
 	return until
 }
+
+// Left returns for how much longer the lock may be relied on, as of now: 0 if
+// Until has passed.
+func (h *Held) Left() time.Duration { return max(0, h.Until()-h.lock.client.rt.Mono()) }
 
 // Extend replaces the lease by d, from now, in whole milliseconds and at least
 // 1 ms. A lock that the watchdog renews keeps at least the watchdog's lease. Errors are

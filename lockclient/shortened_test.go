@@ -132,3 +132,22 @@ func TestRenewalDoesNotEndADoubt(t *testing.T) {
 		require.LessOrEqual(t, inner.Until(), sent+6*time.Second)
 	})
 }
+
+// What is left of a lock is what is left of its lease, less the drift, of a Multi that of the
+// member which ends first.
+func TestLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := lockclient.New(&wire{reply: free}, lockclient.System())
+		defer c.Close()
+		one, err := c.Mutex("a").Lock(t.Context(), lockclient.Lease(10*time.Second))
+		require.NoError(t, err)
+		both, err := lockclient.Multi(c.Mutex("b"), c.Mutex("c")).Lock(t.Context(), lockclient.Lease(20*time.Second))
+		require.NoError(t, err)
+		time.Sleep(4 * time.Second)
+		require.Equal(t, 6*time.Second-102*time.Millisecond, one.Left())
+		require.Equal(t, 16*time.Second-202*time.Millisecond, both.Left())
+		time.Sleep(6 * time.Second)
+		require.Zero(t, one.Left())
+		require.NoError(t, both.Unlock(t.Context()))
+	})
+}
