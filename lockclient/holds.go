@@ -253,6 +253,7 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	case !renews:
 		h.line.doubts.expire(sent)
 		h.until = until
+		c.keeper.sooner(h) // a Redlock may have less now than before
 	case h.space == permitSpace && sent <= h.replied:
 	case sent > h.asked:
 		h.until = max(h.until, until)

@@ -50,10 +50,11 @@ func tardyRedlock(late *lateMaster) (l *lockclient.Lock, rt lockclient.Runtime, 
 	return lockclient.Redlock("job", clients...), rt, first
 }
 
-func (m *master) fail() {
+// fail has the master fail, or no longer.
+func (m *master) fail(fails bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fails = true
+	m.fails = fails
 }
 
 // A master that has not answered an Extend may execute it after the next one, and cut the lease: it
@@ -72,7 +73,7 @@ func TestRedlockExtendedLate(t *testing.T) {
 				close(extends)
 			}
 			time.Sleep(100 * time.Millisecond)
-			first.fail()
+			first.fail(true)
 			before := rt.Mono()
 			require.NoError(t, h.Extend(t.Context(), 20*time.Second))
 			if left := h.Until() - before; answers {
@@ -97,5 +98,33 @@ func TestRedlockTakenAfterUnlock(t *testing.T) {
 		assert.Equal(t, h.Owner(), late.holds())
 		time.Sleep(5 * time.Second)
 		assert.Empty(t, late.holds())
+	})
+}
+
+// Where an Extend leaves less to rely on than there was, as a majority that agreed has a master which
+// may yet cut the lease, the loss is told when that ends.
+func TestLossAfterAnExtendThatShortens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		late := &lateMaster{extends: make(chan struct{})}
+		l, _, first := tardyRedlock(late)
+		h, err := l.Lock(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+		require.NoError(t, h.Extend(t.Context(), 2*time.Second))
+		time.Sleep(100 * time.Millisecond)
+		late.fail(true)
+		require.NoError(t, h.Extend(t.Context(), 10*time.Second))
+		time.Sleep(2200 * time.Millisecond) // the client has looked, and will again when those end
+		require.Greater(t, h.Left(), 7*time.Second)
+		late.fail(false)
+		first.fail(true)
+		require.NoError(t, h.Extend(t.Context(), 20*time.Second))
+		require.Less(t, h.Left(), 2*time.Second)
+		time.Sleep(h.Left() + time.Millisecond)
+		select {
+		case <-h.Lost():
+		default:
+			require.Fail(t, "nobody was told")
+		}
 	})
 }

@@ -169,11 +169,13 @@ func (o *ownersRun) closes(boss *party) {
 // empties waits until nothing has been left for a while, or that takes too long: where servers have no
 // troubles, for as long as the latter.
 func (o *ownersRun) empties(boss *party) {
-	const most = 2*longestLease + 30*time.Second
-	end, stays := o.w.now+most, most
+	most := 2*longestLease + 30*time.Second
+	stays := most
 	if o.servers.troubles != nil {
+		most += time.Minute // after which a master is back that nobody could replace
 		stays = 4 * time.Second
 	}
+	end := o.w.now + most
 	for empty := o.w.now; o.w.now < end && o.w.now < empty+stays; boss.sleep(500 * time.Millisecond) {
 		if o.leftover("redisson_lock_token") != "" || o.troubled() || o.servers.required && !o.confirms() {
 			empty = o.w.now
