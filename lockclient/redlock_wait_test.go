@@ -266,3 +266,46 @@ func TestHashRedlockLeavesTheMessageOfAMutex(t *testing.T) {
 		cancel()
 	})
 }
+
+// troubled is a master that is taken for good, but sends messages as if it were not, or one
+// that does not answer.
+type troubled struct {
+	hashMaster
+	silent bool
+}
+
+func (m *troubled) Eval(
+	ctx context.Context, script *lockclient.Script, keys, args []string,
+) (lockclient.Reply, error) {
+	if m.silent {
+		<-ctx.Done()
+		return lockclient.Reply{}, ctx.Err()
+	}
+	time.AfterFunc(10*time.Millisecond, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.publish()
+	})
+	return m.hashMaster.Eval(ctx, script, keys, args)
+}
+
+// A waiter that is woken by every attempt makes no more than one when its wait is over.
+func TestQuorumWaitEndsHoweverOftenItIsWoken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var clients []*lockclient.Client
+		for _, m := range []lockclient.Transport{
+			&hashMaster{}, &troubled{silent: true}, &troubled{hashMaster: hashMaster{owner: "somebody", ttl: 60000}},
+		} {
+			c := lockclient.New(m, lockclient.System())
+			defer c.Close()
+			clients = append(clients, c)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		_, err := lockclient.HashRedlock("job", clients...).TryLock(ctx, lockclient.Wait(time.Second))
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		attempt := lockclient.DefaultRedlock / 20
+		require.LessOrEqual(t, time.Since(begun), time.Second+2*attempt)
+	})
+}

@@ -57,9 +57,13 @@ func (t *turn) run(ctx context.Context) error {
 	}
 	defer place.leave()
 	for {
+		last := t.left() == 0 // whoever is woken at the end may still be the only one who was
 		err := place.attempt(func() error { return t.try(ctx) })
 		if t.done || err != nil {
 			return err
+		}
+		if last {
+			return ErrNotAcquired
 		}
 		woken, err := place.park(ctx, t.pause())
 		if err != nil {
