@@ -38,7 +38,8 @@ func TestMovingServers(t *testing.T) {
 		}
 		o.opens(o.movingServers(name), lua)
 		o.quiet = 5*time.Second + o.within(20*time.Second)
-		o.note("%s: %+v", name, o.servers.plan)
+		o.note("%s: %+v, failovers lose: %v, WAIT: %v, replicas are required: %v", name, o.servers.plan, o.servers.loses,
+			o.servers.sync, o.servers.required)
 		o.run(o.parties[0], 10*time.Minute, o.open)
 		o.report(t, "moving", seed, more)
 	}
@@ -157,13 +158,18 @@ func (o *ownersRun) lookAtWaiters() {
 	}
 }
 
-// watch is told of each event: what a node executes that another one has replaced will be forgotten.
+// watch is told of each event: what a master has not told a replica that takes over is forgotten, and what
+// it executes from then on.
 func (o *ownersRun) watch(e *trace.Event) {
-	if e.Kind != trace.Execute {
-		return
-	}
 	for _, n := range o.w.nodes {
-		if n.actor == e.Actor && n.engine != nil && !n.engine.IsReplica() && o.replaced(n) {
+		if n.engine == nil || n.down {
+			continue
+		}
+		shard, leads := o.servers.plan.MasterOf(n.id()), !n.engine.IsReplica()
+		if leads && !o.led[n] {
+			o.forgot, o.newest[shard] = o.w.now, n
+		}
+		if o.led[n] = leads; leads && o.newest[shard] != n && e.Kind == trace.Execute && e.Actor == n.actor {
 			o.forgot = o.w.now
 		}
 	}

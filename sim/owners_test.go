@@ -56,6 +56,8 @@ type ownersRun struct {
 	hurt     time.Duration              // when one was last seen out of order
 	stirred  time.Duration              // when servers were last seen in trouble
 	unsure   map[string]bool            // by key, whether the outcome of a request was unknown
+	led      map[*node]bool             // who was a master when last looked at
+	newest   map[cluster.ID]*node       // by shard, who became one last
 	executed time.Duration              // when a server last executed something
 	handing  time.Duration              // until when a master may be giving its place to another node
 }
@@ -78,7 +80,7 @@ var lockKinds = []string{"mutex", "mutex", "fair", "fair", "rw", "rw", "rw", "fe
 // newOwnersRun draws the first things about a run. opens draws the rest.
 func newOwnersRun(seed uint64) *ownersRun {
 	o := &ownersRun{bare: map[string]bool{}, unsure: map[string]bool{}, tokens: map[string]map[uint64]bool{},
-		highest: map[string]uint64{}}
+		highest: map[string]uint64{}, led: map[*node]bool{}, newest: map[cluster.ID]*node{}}
 	o.seed = mix(seed)
 	o.home = func(_ int, key string) *node { return o.server(key) }
 	o.excuses = func(d *desk) bool { return d.key == "a" && o.forcing > 0 }
@@ -148,7 +150,7 @@ func (o *ownersRun) open() {
 		boss.sleep(o.within(200*time.Millisecond) + time.Millisecond)
 		o.look()
 	}
-	if o.calm() {
+	if o.calm() && o.kind != "simple" { // which an Extend may prolong that comes as it ends
 		boss.sleep(3 * time.Second)
 		o.nothingIsLeft("redisson_lock_token", "redisson_unlock_latch")
 	}
