@@ -70,7 +70,7 @@ func TestNameOfAnOwnerWhoseUnlockComesLate(t *testing.T) {
 		f.has(only("plain-release", fate{arrives: 5500 * time.Millisecond}))
 		time.Sleep(1500 * time.Millisecond) // a repetition is under way
 		f.has(nil)
-		time.Sleep(3500 * time.Millisecond) // another one has been answered
+		time.Sleep(3600 * time.Millisecond) // another one has been answered
 		next := s.lock(c.Simple("k"), s.Context(), lockclient.As(h.Owner()), hour)
 		s.keeps(next)
 	})
