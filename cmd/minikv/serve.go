@@ -65,19 +65,30 @@ func serve(conf *config, opts options, stdin io.Reader, stdout io.Writer) error 
 
 // beginUnless is begin unless a signal comes first, as many nodes take their time to know
 // each other: then it returns neither a backend nor an error, and the process is to end.
-func beginUnless(signals <-chan os.Signal, conf *config, opts options, logs *logger) (b *backend, err error) {
-	begun := make(chan struct{})
+func beginUnless(signals <-chan os.Signal, conf *config, opts options, logs *logger) (*backend, error) {
+	type outcome struct {
+		b   *backend
+		err error
+	}
+	begun := make(chan outcome, 1)
 	go func() {
-		b, err = begin(conf, opts, logs)
-		close(begun)
+		b, err := begin(conf, opts, logs)
+		begun <- outcome{b, err}
 	}()
 	select {
-	case <-begun:
-		return b, err
+	case o := <-begun:
+		return o.b, o.err
 	case received := <-signals:
 		logs.log(server.LevelWarning, "Received "+signalName(received)+" before the start was complete, bye bye...")
-		return nil, nil
 	}
+	select {
+	case o := <-begun: // just now
+		if o.b != nil {
+			return nil, o.b.close()
+		}
+	default:
+	}
+	return nil, nil
 }
 
 // insisted exits at once when Ctrl-C is pressed during a shutdown, as redis-server does.

@@ -20,14 +20,17 @@ func (t *Transport) EvalReplicated(
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
 	s, err := adapter.Aside(ctx, func() (synced, error) {
 		s, err := t.evalReplicated(ctx, t.client, false, script, keys, args, limit)
+		err = t.notice(ctx, keys[0], err)
 		var refused *lockclient.ServerError
-		if errors.As(err, &refused) {
-			addr, asking, _ := refused.Redirect()
-			_ = t.notice(ctx, keys[0], err)
-			if other := t.client.Nodes()[addr]; other != nil {
-				s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
-			}
+		if !errors.As(err, &refused) {
+			return s, err
 		}
+		addr, asking, _ := refused.Redirect()
+		other := t.client.Nodes()[addr]
+		if other == nil {
+			return s, err
+		}
+		s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
 		return s, t.notice(ctx, keys[0], err)
 	})
 	return s.reply, s.known, s.confirmed, err
