@@ -26,12 +26,14 @@ func (t *Transport) EvalReplicated(
 			return s, err
 		}
 		addr, asking, _ := refused.Redirect()
-		other := t.client.Nodes()[addr]
-		if other == nil {
-			return s, err
+		for range attempts { // what is read anew just then has no master without a slot
+			if other := t.client.Nodes()[addr]; other != nil {
+				s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
+				return s, t.notice(ctx, keys[0], err)
+			}
+			err = t.notice(ctx, keys[0], err)
 		}
-		s, err = t.evalReplicated(ctx, other, asking, script, keys, args, limit)
-		return s, t.notice(ctx, keys[0], err)
+		return s, err
 	})
 	return s.reply, s.known, s.confirmed, err
 }

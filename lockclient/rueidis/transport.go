@@ -107,7 +107,8 @@ func (t *Transport) eval(
 	})
 }
 
-// attempts is how many attempts of others to connect a request waits for.
+// attempts is how many attempts of others to connect a request waits for, and how often
+// it asks for a node that rueidis forgets meanwhile.
 const attempts = 10
 
 // send sends one command, once: what Arbitrary builds is a write to rueidis,
