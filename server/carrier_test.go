@@ -258,6 +258,11 @@ func TestTimeoutSeesReplyTaken(t *testing.T) {
 		looks.do("CONFIG SET timeout 2", "+OK\r\n")
 		looks.do(fmt.Sprintf("SETRANGE big %d x", size-1), fmt.Sprintf(":%d\r\n", size))
 		reads.do("CLIENT SETNAME reads", "+OK\r\n")
+		defer func() {
+			if t.Failed() {
+				t.Log("CLIENT LIST:", infoOf(s, "reads"))
+			}
+		}()
 		reads.send("GET big\r\n")
 		for range 4 {
 			_, err := io.CopyN(io.Discard, reads.in, part/2)
