@@ -411,10 +411,11 @@ func (o *ownersRun) begins(step string) (key string, to *node, ok bool) {
 	return key, to, true
 }
 
-// moves does one step of that, if nobody is in trouble.
+// moves does one step of that, if nobody is in trouble and no other node has replaced to: of a
+// slot that such a node is given nobody would hear.
 func (o *ownersRun) moves(key string, to *node, step string) {
 	from := to.group.home(key)
-	if from.down || to.down || from.engine.Paused() || to.engine.Paused() {
+	if from.down || to.down || from.engine.Paused() || to.engine.Paused() || !o.leads(to) {
 		return
 	}
 	o.note("- the slot of %s from %s to %s: %s", key, from.name, to.name, step)
