@@ -35,7 +35,8 @@ func latchKey(name string, requestID []byte) string {
 	return "redisson_unlock_latch:{" + name + "}:" + string(requestID)
 }
 
-// tokenKey counts the fencing tokens of a lock. It never expires.
+// tokenKey counts the fencing tokens of a lock. It never expires, unless a Java program
+// calls expire() or takes the lock in a MultiLock with a lease.
 func tokenKey(name string) string { return prefixed("redisson_lock_token", name) }
 
 // permitsChannel carries the wake-ups of both semaphores: numbers of permits.

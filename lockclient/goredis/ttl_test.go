@@ -40,3 +40,35 @@ func permitsSetAnewKeepTheirEnd(t *testing.T, addr string) {
 		}
 	}
 }
+
+// The lease of a Multi is its members' own: neither the counter of a fenced one's tokens
+// nor the queue of a fair one ends with it.
+func TestLeaseOfAMultiEndsNoHelperKeys(t *testing.T) { onEachServer(t, leaseOfAMultiEndsNoHelperKeys) }
+
+func leaseOfAMultiEndsNoHelperKeys(t *testing.T, addr string) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	ctx, key := t.Context(), uniqueKey(t)
+	c := lockclient.New(transport, lockclient.System())
+	counter, queue := "redisson_lock_token:{"+key+"}", "redisson_lock_queue:{"+key+":fair}"
+	defer rdb.Del(ctx, counter)
+	h, err := lockclient.Multi(c.Fenced(key), c.Fair(key+":fair")).Lock(ctx, lockclient.Lease(time.Minute))
+	require.NoError(t, err)
+	waiting := make(chan error)
+	go func() {
+		h, err := c.Fair(key + ":fair").Lock(ctx)
+		if err == nil {
+			err = h.Unlock(ctx)
+		}
+		waiting <- err
+	}()
+	require.Eventually(t, func() bool { return rdb.Exists(ctx, queue).Val() == 1 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, h.Extend(ctx, time.Minute))
+	for _, k := range []string{counter, queue, "redisson_lock_timeout:{" + key + ":fair}"} {
+		assert.Equal(t, time.Duration(-1), rdb.TTL(ctx, k).Val(), "%s has an end, or is gone", k)
+	}
+	require.NoError(t, h.Unlock(ctx))
+	require.NoError(t, <-waiting)
+}
