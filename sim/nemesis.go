@@ -37,7 +37,8 @@ func verbs() []verb {
 		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", checkDelay, applyDelay},
 		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
-		{"run", "run MASTER DEL|FLUSHALL|PERSIST|PEXPIRE|PUBLISH|SCRIPT|SET|SPUBLISH ARGUMENT…", checkRun, applyRun},
+		{"run", "run MASTER DEL|FLUSHALL|PERSIST|PEXPIRE|PUBLISH|REPLICAOF|SCRIPT|SET|SPUBLISH ARGUMENT…",
+			checkRun, applyRun},
 		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
 		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
 		{"calm", "calm", checkNothing, applyCalm},
@@ -387,7 +388,7 @@ func checkRun(w *Spec, s Step) error {
 	if len(s.Args) < 2 || len(s.Args) < 3 && s.Args[1] != "FLUSHALL" {
 		return fmt.Errorf("expected a master and a command with its arguments")
 	}
-	known := []string{"DEL", "FLUSHALL", "PERSIST", "PEXPIRE", "PUBLISH", "SCRIPT", "SET", "SPUBLISH"}
+	known := []string{"DEL", "FLUSHALL", "PERSIST", "PEXPIRE", "PUBLISH", "REPLICAOF", "SCRIPT", "SET", "SPUBLISH"}
 	if _, err := oneOf(Option{"command", s.Args[1]}, known); err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func (r *redisson) send(q request) (reply lockclient.Reply, err error) {
 	if r.clustered() {
 		return r.sendInCluster(q)
 	}
+	var b batch
 	err = r.again(q.resend || r.p.w.cfg.Sync, func() (err error) {
-		reply, err = r.sendOnce(q)
+		reply, err = r.sendOnce(q, &b)
 		return err
 	})
 	return reply, err
@@ -115,9 +116,9 @@ func (r *redisson) again(resend bool, ask func() error) (err error) {
 	return err
 }
 
-func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
+func (r *redisson) sendOnce(q request, b *batch) (lockclient.Reply, error) {
 	if r.Topology().Replicas {
-		return r.sendSynced(q)
+		return r.sendSynced(q, b)
 	}
 	ctx, cancel := r.limited(responseTimeout)
 	defer cancel()
@@ -127,7 +128,7 @@ func (r *redisson) sendOnce(q request) (lockclient.Reply, error) {
 
 // sendSynced runs a script and waits for as many replicas as the master has said that
 // it has: it is asked only if that is not known, or if another number has confirmed.
-func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
+func (r *redisson) sendSynced(q request, b *batch) (reply lockclient.Reply, err error) {
 	n := r.p.server(r.group, first(q.keys))
 	c := r.p.conn(n)
 	l := lane{transport: r.transport, conn: c, place: c.borrow(), key: first(q.keys)}
@@ -142,8 +143,8 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 	}
 	ctx, cancel := r.limited(batchTimeout(known))
 	defer cancel()
-	confirmed := int64(0)
-	reply, err = l.batch(ctx, known, &confirmed, func() (lockclient.Reply, error) {
+	b.known = known
+	reply, err = b.send(ctx, &l, func() (lockclient.Reply, error) {
 		return l.eval(ctx, &scriptCall{q.script, q.keys, q.args})
 	})
 	if ctx.Err() == nil {
@@ -152,19 +153,33 @@ func (r *redisson) sendSynced(q request) (reply lockclient.Reply, err error) {
 	if err = r.answerError(ctx, err); err != nil {
 		return reply, err
 	}
-	return reply, r.checkSynced(n, known, confirmed)
+	return reply, r.checkSynced(n, b.known, b.confirmed)
 }
 
-// batch asks and waits until so many replicas have confirmed that, if any shall. It ends
-// as a whole, by the first refusal.
-func (l *lane) batch(
-	ctx context.Context, known int64, confirmed *int64, ask func() (lockclient.Reply, error),
+// batch is a script with WAIT behind it, which are sent again together.
+type batch struct {
+	known, confirmed int64 // replicas that shall confirm, and have
+	readonly         error // the script's first READONLY
+}
+
+// send asks and waits until so many replicas have confirmed that, if any shall. It ends
+// as a whole, by the first refusal. READONLY is sent again, and stays the answer: what the
+// script says from then on is not looked at.
+// Source: BatchCommandData.tryFailure, to which RedisReadonlyException is no RedisRetryException.
+func (b *batch) send(
+	ctx context.Context, l *lane, ask func() (lockclient.Reply, error),
 ) (reply lockclient.Reply, err error) {
 	var refused *lockclient.ServerError
 	reply, err = ask()
-	if known > 0 && (err == nil || errors.As(err, &refused)) {
+	if errors.As(err, &refused) && strings.HasPrefix(refused.Text, "READONLY") {
+		b.readonly = err
+	}
+	if err == nil {
+		err = b.readonly
+	}
+	if b.known > 0 && (err == nil || errors.As(err, &refused)) {
 		var unconfirmed error
-		*confirmed, unconfirmed = l.wait(ctx, known, syncTimeout)
+		b.confirmed, unconfirmed = l.wait(ctx, b.known, syncTimeout)
 		if err == nil || unconfirmed != nil && !errors.As(unconfirmed, &refused) {
 			err = unconfirmed
 		}

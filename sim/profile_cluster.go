@@ -132,10 +132,9 @@ func (r *redisson) sendInCluster(q request) (lockclient.Reply, error) {
 		if err != nil {
 			return lockclient.Reply{}, err
 		}
-		confirmed := int64(0)
-		to := aim{n: home, limit: batchTimeout(known)}
+		b, to := batch{known: known}, aim{n: home, limit: batchTimeout(known)}
 		reply, err := r.aimed(to, first(q.keys), func(ctx context.Context, l *lane) (lockclient.Reply, error) {
-			return l.batch(ctx, known, &confirmed, func() (lockclient.Reply, error) {
+			return b.send(ctx, l, func() (lockclient.Reply, error) {
 				return answer(l.run(ctx, "EVALSHA", q.script.SHA, &scriptCall{q.script, q.keys, q.args}))
 			})
 		})
@@ -146,7 +145,7 @@ func (r *redisson) sendInCluster(q request) (lockclient.Reply, error) {
 		case err != nil:
 			return reply, err
 		default:
-			return reply, r.checkSynced(home, known, confirmed)
+			return reply, r.checkSynced(home, known, b.confirmed)
 		}
 	}
 }

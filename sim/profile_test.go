@@ -212,6 +212,26 @@ func TestRedissonWaitsForWhatABrokenConnectionOwes(t *testing.T) {
 	require.Equal(t, responseTimeout, refused)
 }
 
+// Where masters have replicas READONLY stays the answer, although the request is sent again
+// and executed four times: the lock is taken for nobody.
+func TestRedissonBelievesReadonly(t *testing.T) {
+	const story = " profile=redisson replicas=1 lock=mutex clients=1 hold=1s rounds=1 delay=1ms\nat 0s start c1\n" +
+		"at 0s run m1 REPLICAOF 10.9.9.9 1\nat 300ms run m1 REPLICAOF NO ONE\nrun for=10s\n"
+	for sync, want := range map[string]int{"on": 4, "off": 1} {
+		s, taken, held := parsed(t, "# Readonly.\nworld sync="+sync+story), 0, false
+		note := func(e *trace.Event, _ []string) {
+			if strings.HasPrefix(e.Text, "mutex-acquire(") && strings.HasSuffix(e.Text, "= nil") {
+				taken++
+			}
+			held = held || e.Kind == trace.Hold
+		}
+		_, err := s.Run(t.Context(), Options{Seed: 1, Lua: NewLua(), Details: true, Observe: note})
+		require.NoError(t, err)
+		require.Equal(t, want, taken, sync)
+		require.Equal(t, sync == "off", held, sync)
+	}
+}
+
 // With a lease an attempt without a wait joins the queue of a fair lock, and leaves it.
 func TestRedissonTriesAFairLock(t *testing.T) {
 	for with, want := range map[string][]string{"": {"fair-try"}, " renew=off": {"fair-acquire", "fair-withdraw"}} {

@@ -201,6 +201,8 @@ func (s *stage) play() {
 			"endless":  func() { s.servers[m.master].Persist(context.Background(), lockKey) },
 			"unknown":  func() { s.servers[m.master].ScriptFlush(context.Background()) },
 			"told":     func() { s.servers[m.master].Publish(context.Background(), lockChannel, "0") },
+			"reads":    func() { s.servers[m.master].SlaveOf(context.Background(), "127.0.0.1", "1") },
+			"writes":   func() { s.servers[m.master].SlaveOf(context.Background(), "NO", "ONE") },
 			"held":     func() { _ = replica.HoldReplication() },
 			"flows":    func() { replica.ReleaseReplication() },
 			"crashed":  func() { replica.Kill() },

@@ -39,8 +39,8 @@ type mishap struct {
 	// and they move; moved: opened and closed; late, lost or stuck, with what follows it on
 	// its connection: a reply; unheard: a message; told: who waits, of nothing; deleted: the
 	// lock; endless: it loses its TTL; unknown: all scripts; still: who asks; down, up: the
-	// server; held, flows, crashed, promoted: the replica; freed: the lock there, and who
-	// waits is told.
+	// server; reads, writes: the master is a replica of nobody, and a master again; held,
+	// flows, crashed, promoted: the replica; freed: the lock there, and who waits is told.
 	what  string
 	after int           // so many replies, or messages, are left alone first
 	fresh bool          // the server does not know the script: in the simulator it is loaded then
@@ -220,6 +220,12 @@ var stories = []story{
 		hold: 1500 * ms, length: 14000 * ms, mishaps: []mishap{{what: "crashed"}}},
 	{name: "a replica that is gone at a release, without which nothing is written", kind: "mutex", replicated: true,
 		needed: true, hold: 1500 * ms, length: 14000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "crashed"}}},
+	{name: "a master that only reads for a while", kind: "mutex", replicated: true, hold: 1500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{at: -ahead / 2, what: "reads"}, {at: 300 * ms, what: "writes"}}},
+	{name: "a master that only reads for a while at a renewal", kind: "mutex", replicated: true, hold: 6500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{at: 1500 * ms, what: "reads"}, {at: 2300 * ms, what: "writes"}}},
+	{name: "a master that only reads for a while at a release", kind: "mutex", replicated: true, hold: 1500 * ms,
+		length: 12000 * ms, mishaps: []mishap{{at: 1300 * ms, what: "reads"}, {at: 1800 * ms, what: "writes"}}},
 	{name: "a replica that stands still for a fenced lock", kind: "fenced", replicated: true, hold: 2500 * ms,
 		length: 8000 * ms, mishaps: []mishap{{what: "held"}}},
 	{name: "a lost grant with a replica", kind: "mutex", replicated: true, hold: 2500 * ms, length: 16000 * ms,
@@ -376,6 +382,8 @@ func (s *story) step(m mishap) string {
 		"endless":  fmt.Sprintf("run m%d PERSIST %s", m.master+1, lockKey),
 		"unknown":  fmt.Sprintf("run m%d SCRIPT FLUSH", m.master+1),
 		"told":     fmt.Sprintf("run m%d PUBLISH %s 0", m.master+1, lockChannel),
+		"reads":    fmt.Sprintf("run m%d REPLICAOF 127.0.0.1 1", m.master+1),
+		"writes":   fmt.Sprintf("run m%d REPLICAOF NO ONE", m.master+1),
 		"held":     fmt.Sprintf("hold r%d", m.master+1),
 		"flows":    fmt.Sprintf("release r%d", m.master+1),
 		"crashed":  fmt.Sprintf("crash r%d", m.master+1),
