@@ -36,7 +36,7 @@ func latchKey(name string, requestID []byte) string {
 }
 
 // tokenKey counts the fencing tokens of a lock. It never expires, unless a Java program
-// calls expire() or takes the lock in a MultiLock with a lease.
+// takes the lock in a MultiLock with a lease.
 func tokenKey(name string) string { return prefixed("redisson_lock_token", name) }
 
 // permitsChannel carries the wake-ups of both semaphores: numbers of permits.

@@ -72,3 +72,25 @@ func leaseOfAMultiEndsNoHelperKeys(t *testing.T, addr string) {
 	require.NoError(t, h.Unlock(ctx))
 	require.NoError(t, <-waiting)
 }
+
+// A semaphore that ends keeps its end whatever is done with it.
+func TestSemaphoreKeepsItsEnd(t *testing.T) { onEachServer(t, semaphoreKeepsItsEnd) }
+
+func semaphoreKeepsItsEnd(t *testing.T, addr string) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	ctx, key := t.Context(), uniqueKey(t)
+	s := lockclient.New(transport, lockclient.System()).Semaphore(key)
+	require.NoError(t, rdb.Set(ctx, key, 5, time.Minute).Err()) // RSemaphore.trySetPermits(5, timeToLive)
+	taken, err := s.Acquire(ctx, 2)
+	require.NoError(t, err)
+	_, err = s.AddPermits(ctx, 1)
+	require.NoError(t, err)
+	require.NoError(t, taken.Release(ctx))
+	_, err = s.Drain(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, "0", rdb.Get(ctx, key).Val())
+	assert.InDelta(t, time.Minute, rdb.TTL(ctx, key).Val(), float64(10*time.Second))
+}
