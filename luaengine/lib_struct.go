@@ -278,8 +278,8 @@ func (r *structReader) popSize(n, room int) int {
 	return int(bytes)
 }
 
-// get reads a number; an upper-case letter is one without a sign. The sign of one of more
-// than eight bytes is where C on x86-64 shifts a bit by so many: by their remainder by 64.
+// get reads a number; an upper-case letter is one without a sign. The sign of one of none or
+// more than eight bytes is where C on x86-64 shifts a bit by so many: by their remainder by 64.
 func (r *structReader) get(data string, verb byte) lua.LValue {
 	b := []byte(data)
 	if r.order == binary.BigEndian {
@@ -297,7 +297,7 @@ func (r *structReader) get(data string, verb byte) lua.LValue {
 	case verb < 'a':
 		return lua.LNumber(n)
 	}
-	signs := ^uint64(0) << ((8*len(b) - 1) % 64)
+	signs := ^uint64(0) << ((8*len(b) - 1) & 63)
 	if n&signs != 0 {
 		n |= signs
 	}
