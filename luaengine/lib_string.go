@@ -150,29 +150,12 @@ func (e *Engine) stringSub(L *lua.LState) int {
 	return e.pushString(L, s[first-1:last])
 }
 
-// guard turns the panic of a wrong pattern into a Lua error.
-func (e *Engine) guard(L *lua.LState, fn func() int) int {
-	fault := ""
-	n := func() int {
-		defer func() {
-			if cause := recover(); cause != nil {
-				text, ok := cause.(patternError)
-				if !ok {
-					panic(cause)
-				}
-				fault = string(text)
-			}
-		}()
-		return fn()
-	}()
-	if fault != "" {
-		e.fail(L, "%s", fault)
-	}
-	return n
-}
-
 func (e *Engine) newMatcher(L *lua.LState, text, pattern string) *matcher {
-	return &matcher{text: text, pattern: cString(pattern), pause: func() { e.checkLimit(L) }}
+	return &matcher{
+		text: text, pattern: cString(pattern),
+		pause: func() { e.checkLimit(L) },
+		fail:  func(fault string) { e.fail(L, "%s", fault) },
+	}
 }
 
 // search matches at the first place from s on that it can, and returns where
@@ -214,20 +197,18 @@ func (e *Engine) stringFind(L *lua.LState, find bool) int {
 		L.Push(lua.LNumber(init + at + len(pattern)))
 		return 2
 	}
-	return e.guard(L, func() int {
-		m := e.newMatcher(L, text, pattern)
-		start, end := m.search(init)
-		switch {
-		case end < 0:
-			L.Push(lua.LNil)
-			return 1
-		case find:
-			L.Push(lua.LNumber(start + 1))
-			L.Push(lua.LNumber(end))
-			return 2 + e.pushCaptures(L, m, start, end, false)
-		}
-		return e.pushCaptures(L, m, start, end, true)
-	})
+	m := e.newMatcher(L, text, pattern)
+	start, end := m.search(init)
+	switch {
+	case end < 0:
+		L.Push(lua.LNil)
+		return 1
+	case find:
+		L.Push(lua.LNumber(start + 1))
+		L.Push(lua.LNumber(end))
+		return 2 + e.pushCaptures(L, m, start, end, false)
+	}
+	return e.pushCaptures(L, m, start, end, true)
 }
 
 // pushCaptures pushes what was captured; the whole match if asked for and
@@ -249,7 +230,7 @@ func (m *matcher) value(i int) lua.LValue {
 	case capturePosition:
 		return lua.LNumber(c.start + 1)
 	case captureOpen:
-		panic(patternError("unfinished capture"))
+		m.fail("unfinished capture")
 	}
 	return lua.LString(m.text[c.start : c.start+c.length])
 }
@@ -258,21 +239,19 @@ func (e *Engine) stringGmatch(L *lua.LState) int {
 	text, pattern := e.checkString(L, 1), e.checkString(L, 2)
 	at := 0
 	L.Push(e.main.NewFunction(func(L *lua.LState) int {
-		return e.guard(L, func() int {
-			for ; at <= len(text); at++ {
-				m := e.newMatcher(L, text, pattern)
-				end := m.match(at, 0)
-				if end < 0 {
-					continue
-				}
-				start := at
-				if at = end; end == start {
-					at++
-				}
-				return e.pushCaptures(L, m, start, end, true)
+		for ; at <= len(text); at++ {
+			m := e.newMatcher(L, text, pattern)
+			end := m.match(at, 0)
+			if end < 0 {
+				continue
 			}
-			return 0
-		})
+			start := at
+			if at = end; end == start {
+				at++
+			}
+			return e.pushCaptures(L, m, start, end, true)
+		}
+		return 0
 	}))
 	return 1
 }
@@ -288,37 +267,35 @@ func (e *Engine) stringGsub(L *lua.LState) int {
 	}
 	anchored := strings.HasPrefix(pattern, "^")
 	pattern = strings.TrimPrefix(pattern, "^")
-	return e.guard(L, func() int {
-		var b strings.Builder
-		m := e.newMatcher(L, text, pattern)
-		n, s := 0, 0
-		for n < limit {
-			m.captures = 0
-			end := m.match(s, 0)
-			if end >= 0 {
-				n++
-				e.grow(L, &b, e.replacement(L, m, with, s, end))
-			}
-			switch {
-			case end > s:
-				s = end
-			case s < len(text):
-				b.WriteByte(text[s])
-				s++
-			default:
-				s++
-			}
-			if s > len(text) || anchored {
-				break
-			}
+	var b strings.Builder
+	m := e.newMatcher(L, text, pattern)
+	n, s := 0, 0
+	for n < limit {
+		m.captures = 0
+		end := m.match(s, 0)
+		if end >= 0 {
+			n++
+			e.grow(L, &b, e.replacement(L, m, with, s, end))
 		}
-		if s < len(text) {
-			e.grow(L, &b, text[s:])
+		switch {
+		case end > s:
+			s = end
+		case s < len(text):
+			b.WriteByte(text[s])
+			s++
+		default:
+			s++
 		}
-		e.pushString(L, b.String())
-		L.Push(lua.LNumber(n))
-		return 2
-	})
+		if s > len(text) || anchored {
+			break
+		}
+	}
+	if s < len(text) {
+		e.grow(L, &b, text[s:])
+	}
+	e.pushString(L, b.String())
+	L.Push(lua.LNumber(n))
+	return 2
 }
 
 // replacement is what gsub puts in the place of one match.
@@ -373,7 +350,7 @@ func (e *Engine) expand(L *lua.LState, m *matcher, with string, start, end int) 
 			e.grow(L, &b, m.text[start:end])
 		case '1' <= c && c <= '9':
 			if int(c-'1') >= m.captures {
-				panic(patternError("invalid capture index"))
+				m.fail("invalid capture index")
 			}
 			e.grow(L, &b, tostring(m.value(int(c-'1'))))
 		default:

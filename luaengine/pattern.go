@@ -15,9 +15,6 @@ const (
 	capturePosition = -2
 )
 
-// patternError is the panic of a pattern that is wrong.
-type patternError string
-
 // matcher matches a pattern of Lua 5.1 by backtracking.
 // Source: Lua 5.1 reference manual, 5.4.1.
 type matcher struct {
@@ -25,13 +22,14 @@ type matcher struct {
 	captures      int
 	capture       [maxCaptures]struct{ start, length int }
 	steps, depth  int
-	pause         func() // called now and then: a pattern may take exponential time
+	pause         func()       // called now and then: a pattern may take exponential time
+	fail          func(string) // raises the error of a wrong pattern
 }
 
 // match matches pattern[p:] at text[s:] and returns the end, or -1.
 func (m *matcher) match(s, p int) int {
 	if m.depth++; m.depth > maxPatternDepth {
-		panic(patternError("pattern too complex"))
+		m.fail("pattern too complex")
 	}
 	defer func() { m.depth-- }()
 	for {
@@ -99,7 +97,7 @@ func (m *matcher) special(s, p int) (end, next int, special bool) {
 	case c == 'f':
 		p += 2
 		if p >= len(m.pattern) || m.pattern[p] != '[' {
-			panic(patternError("missing '[' after '%f' in pattern"))
+			m.fail("missing '[' after '%f' in pattern")
 		}
 		end := m.classEnd(p)
 		before, after := byte(0), byte(0)
@@ -152,7 +150,7 @@ func (m *matcher) repeat(s, p, end int) int {
 
 func (m *matcher) open(s, p, length int) int {
 	if m.captures >= maxCaptures {
-		panic(patternError("too many captures"))
+		m.fail("too many captures")
 	}
 	m.capture[m.captures].start, m.capture[m.captures].length = s, length
 	m.captures++
@@ -175,12 +173,13 @@ func (m *matcher) close(s, p int) int {
 		}
 		return r
 	}
-	panic(patternError("invalid pattern capture"))
+	m.fail("invalid pattern capture")
+	return -1
 }
 
 func (m *matcher) balance(s, p int) int {
 	if p+1 >= len(m.pattern) {
-		panic(patternError("unbalanced pattern"))
+		m.fail("unbalanced pattern")
 	}
 	if s >= len(m.text) || m.text[s] != m.pattern[p] {
 		return -1
@@ -202,7 +201,7 @@ func (m *matcher) balance(s, p int) int {
 func (m *matcher) back(s int, digit byte) int {
 	i := int(digit) - '1'
 	if i < 0 || i >= m.captures || m.capture[i].length == captureOpen {
-		panic(patternError("invalid capture index"))
+		m.fail("invalid capture index")
 	}
 	start, n := m.capture[i].start, m.capture[i].length
 	if n < 0 || !strings.HasPrefix(m.text[s:], m.text[start:start+n]) {
@@ -218,7 +217,7 @@ func (m *matcher) classEnd(p int) int {
 	switch c {
 	case '%':
 		if p == len(m.pattern) {
-			panic(patternError("malformed pattern (ends with '%')"))
+			m.fail("malformed pattern (ends with '%')")
 		}
 		return p + 1
 	case '[':
@@ -227,7 +226,7 @@ func (m *matcher) classEnd(p int) int {
 		}
 		for first := true; first || p >= len(m.pattern) || m.pattern[p] != ']'; first = false {
 			if p >= len(m.pattern) {
-				panic(patternError("malformed pattern (missing ']')"))
+				m.fail("malformed pattern (missing ']')")
 			}
 			if m.pattern[p] == '%' && p+1 < len(m.pattern) {
 				p++
