@@ -36,7 +36,7 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			r.place(lhs, lines, names[i])
 		}
 	}
-	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (slices.ContainsFunc(s.Rhs, endsEarly) || r.clobbers(s)) {
+	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (len(s.Rhs) > 1 || endsEarly(s.Rhs[0]) || r.clobbers(s)) {
 		return inSteps(s, places)
 	}
 	return s
@@ -47,7 +47,7 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 // last parameter, where the call's arguments may still read what that was.
 func (r *rewriter) clobbers(s *ast.AssignStmt) bool {
 	call, ok := s.Rhs[0].(*ast.FuncCallExpr)
-	return ok && (call.AdjustRet || len(s.Rhs) > 1) && r.level > 0 && r.find(s.Lhs[0].(*ast.IdentExpr).Value) == byLocal
+	return ok && call.AdjustRet && r.level > 0 && r.find(s.Lhs[0].(*ast.IdentExpr).Value) == byLocal
 }
 
 func isVariable(x ast.Expr) bool {
