@@ -357,7 +357,7 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 		}
 	}
 	s.SetLine(s.Exprs[0].Line()) // as Lua does, which matters if there is nothing to call
-	plain := !slices.ContainsFunc(s.Exprs, hasLogical)
+	plain := !slices.ContainsFunc(s.Exprs, misread)
 	r.exprs(s.Exprs)
 	ahead := &ast.LocalAssignStmt{Names: forNames, Exprs: s.Exprs}
 	if !plain {
@@ -382,16 +382,26 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 	return behind(ahead, s)
 }
 
-// hasLogical tells the values of a generic for in which gopher-lua may choose the wrong
-// side of an "and" or "or": they are computed ahead of the loop.
-func hasLogical(x ast.Expr) bool {
+// misread tells the values of a generic for in which gopher-lua may choose the wrong
+// side of an "and" or "or", or look for a field in its own name where that is one of
+// a call's result: they are computed ahead of the loop.
+func misread(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.LogicalOpExpr:
 		return true
 	case *ast.FuncCallExpr:
-		return x.Func != nil && hasLogical(x.Func) || x.Receiver != nil && hasLogical(x.Receiver)
+		return x.Func != nil && misread(x.Func) || x.Receiver != nil && misread(x.Receiver)
 	case *ast.AttrGetExpr:
-		return hasLogical(x.Object) || hasLogical(x.Key)
+		if _, field := x.Object.(*ast.AttrGetExpr); !field && !isVariable(x.Object) {
+			return true
+		}
+		return misread(x.Object) || misread(x.Key)
+	case *ast.UnaryMinusOpExpr:
+		return misread(x.Expr)
+	case *ast.UnaryLenOpExpr:
+		return misread(x.Expr)
+	case *ast.UnaryNotOpExpr:
+		return misread(x.Expr)
 	}
 	return false
 }
