@@ -36,14 +36,14 @@ type param struct {
 // levels is how many C calls are under way.
 func (e *Engine) compile(text, name string, fast bool, levels int) (*chunk, error) {
 	e.start()
-	text, fault := recognise(text, levels)
+	text, lines, fault := recognise(text, levels)
 	if fault != "" {
 		return nil, fmt.Errorf("%s:%s", shortName(name, compileNameSize), fault)
 	}
-	c, err := e.rewriteAndCompile(text, name, fast, false)
+	c, err := e.rewriteAndCompile(text, lines, name, fast, false)
 	if err != nil && fast {
 		// The parameters may be what was too much for the compiler.
-		c, err = e.rewriteAndCompile(text, name, false, false)
+		c, err = e.rewriteAndCompile(text, lines, name, false, false)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", shortName(name, compileNameSize), err)
@@ -58,8 +58,8 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, _ = recognise(body, 0)
-		if s.steps, err = e.rewriteAndCompile(body, userScript, false, true); err != nil {
+		body, lines, _ := recognise(body, 0)
+		if s.steps, err = e.rewriteAndCompile(body, lines, userScript, false, true); err != nil {
 			return nil, fmt.Errorf("%s:%w", shortName(userScript, compileNameSize), err)
 		}
 	}
@@ -68,13 +68,14 @@ func (e *Engine) stepping(s *Script) (*chunk, error) {
 
 // rewriteAndCompile is compile once, of a text that is in Lua's grammar; its errors,
 // which Lua does not have, begin with the line.
-func (e *Engine) rewriteAndCompile(text, name string, fast, steps bool) (*chunk, error) {
+func (e *Engine) rewriteAndCompile(text string, lines []int, name string, fast, steps bool) (*chunk, error) {
 	e.ids++
 	c := &chunk{name: name, id: strconv.Itoa(e.ids)}
 	stmts, err := parse.Parse(strings.NewReader(text), c.id)
 	if err != nil {
 		return nil, errors.New(syntaxError(err, text))
 	}
+	(&liner{lines}).stmts(stmts)
 	rw := &rewriter{e: e, chunk: c, steps: steps, calls: strings.Contains(text, "function")}
 	if len(text) >= manyBytes {
 		rw.spilled = e.newSpilled()

@@ -5,15 +5,15 @@ import "fmt"
 // recognise says what Lua 5.1 finds wrong in a text: its line, and what it is; "" if
 // that is nothing. It builds no tree: gopher-lua's parser does, which takes more for Lua
 // than Lua does and knows of a fault the place alone. forParser is the text as that
-// shall have it. levels is how many C calls are under way.
+// shall have it, and lines are for a liner. levels is how many C calls are under way.
 // Source: Lua 5.1, lparser.c.
-func recognise(text string, levels int) (forParser, fault string) {
+func recognise(text string, levels int) (forParser string, lines []int, fault string) {
 	g := &grammar{scanner: scanner{text: text, line: 1}, levels: levels, visible: make(map[string]int)}
 	g.functions = []functionScope{{vararg: true}}
 	g.next()
 	g.chunk()
 	g.check(endOfText)
-	return g.blanked(), g.fault
+	return g.blanked(), g.lines, g.fault
 }
 
 // grammar reads a text by recursive descent; each recursion passes enter. From the first
@@ -26,6 +26,9 @@ type grammar struct {
 	word   string // the name that comes
 	levels int
 	size   int // the tokens that came, with functionSize for each function
+
+	lines     []int // of what has been read
+	unsettled int   // which of them is not known yet, counted from 1; 0: none
 
 	hasAhead  bool
 	functions []functionScope // the innermost one last
@@ -160,7 +163,7 @@ func (g *grammar) statement() (last bool) {
 		g.branches(line)
 	case whileToken:
 		g.next()
-		g.expression()
+		g.fetched()
 		g.expect(doToken)
 		g.loop()
 		g.expectClosing(endToken, whileToken, line)
@@ -180,6 +183,7 @@ func (g *grammar) statement() (last bool) {
 		g.next()
 		if !g.blockEnds() && g.token != ';' {
 			g.expressions()
+			g.settle()
 		}
 		return true
 	case breakToken:
@@ -198,7 +202,7 @@ func (g *grammar) statement() (last bool) {
 func (g *grammar) branches(line int) {
 	for more := true; more; more = g.token == elseifToken {
 		g.next()
-		g.expression()
+		g.fetched()
 		g.expect(thenToken)
 		g.block()
 	}
@@ -223,19 +227,22 @@ func (g *grammar) forLoop(line int) {
 	case '=':
 		g.declare("(for index)", "(for limit)", "(for step)", first)
 		g.next()
-		g.expression()
+		g.fetched()
 		g.expect(',')
-		g.expression()
+		g.fetched()
 		if g.accept(',') {
-			g.expression()
+			g.fetched()
 		}
+		g.note(g.line) // of "do"
 	case ',', inToken:
 		g.declare("(for generator)", "(for state)", "(for control)", first)
 		for g.accept(',') {
 			g.declare(g.name())
 		}
 		g.expect(inToken)
+		g.note(g.line)
 		g.expressions()
+		g.settle()
 	default:
 		g.refuse("'=' or 'in' expected")
 	}
@@ -252,7 +259,7 @@ func (g *grammar) repeatLoop(line int) {
 	g.innermost().loops++
 	g.chunk()
 	g.expectClosing(untilToken, repeatToken, line)
-	g.expression()
+	g.fetched()
 	g.innermost().loops--
 	g.hide(outer)
 }
@@ -260,14 +267,17 @@ func (g *grammar) repeatLoop(line int) {
 func (g *grammar) functionStatement(line int) {
 	g.next()
 	g.use(g.name())
-	for g.token == '.' {
+	g.fetchable()
+	method := false
+	for !method && (g.token == '.' || g.token == ':') {
+		method = g.token == ':'
+		g.settle()
 		g.next()
 		g.name()
+		g.fetchable()
 	}
-	method := g.accept(':')
-	if method {
-		g.name()
-	}
+	g.ended = line // which is where the function is stored
+	g.settle()
 	g.functionBody(line, method)
 }
 
@@ -285,6 +295,7 @@ func (g *grammar) local() {
 	}
 	if g.accept('=') {
 		g.expressions()
+		g.settle()
 	}
 	g.show()
 }
@@ -294,6 +305,7 @@ func (g *grammar) callOrAssignment() {
 	if kind == callOperand {
 		return
 	}
+	targets := []int{g.unsettled}
 	limit := maxSyntaxLevels - g.levels
 	for variables := 1; ; variables++ {
 		if kind != variableOperand {
@@ -303,10 +315,15 @@ func (g *grammar) callOrAssignment() {
 			break
 		}
 		kind = g.suffixed()
+		targets = append(targets, g.unsettled)
 		if variables > limit {
 			g.tooMany(g.innermost(), limit, "variables in assignment")
 		}
 	}
 	g.expect('=')
 	g.expressions()
+	g.settle()
+	for _, g.unsettled = range targets {
+		g.settle()
+	}
 }

@@ -26,11 +26,18 @@ const unaryBinding = 8
 func (g *grammar) expressions() {
 	g.expression()
 	for g.accept(',') {
+		g.settle()
 		g.expression()
 	}
 }
 
 func (g *grammar) expression() { g.operation(0) }
+
+// fetched reads an expression of which Lua takes the value at once.
+func (g *grammar) fetched() {
+	g.expression()
+	g.settle()
+}
 
 // operation reads operands with the operators among them that bind more strongly than limit.
 func (g *grammar) operation(limit int) {
@@ -38,16 +45,24 @@ func (g *grammar) operation(limit int) {
 	switch g.token {
 	case notToken, '-', '#':
 		g.next()
-		g.operation(unaryBinding)
+		g.operator(unaryBinding)
 	default:
 		g.operand()
 	}
 	for binding[g.token].left > limit {
 		right := binding[g.token].right
 		g.next()
-		g.operation(right)
+		g.settle()
+		g.operator(right)
 	}
 	g.leave()
+}
+
+// operator reads the operand on the right of an operator, which comes behind it.
+func (g *grammar) operator(limit int) {
+	g.operation(limit)
+	g.settle()
+	g.note(g.ended)
 }
 
 func (g *grammar) operand() {
@@ -76,18 +91,24 @@ func (g *grammar) suffixed() operandKind {
 	for {
 		switch g.token {
 		case '.':
+			g.settle()
 			g.next()
 			g.name()
+			g.fetchable()
 			kind = variableOperand
 		case '[':
+			g.settle()
 			g.index()
+			g.fetchable()
 			kind = variableOperand
 		case ':':
 			g.next()
 			g.name()
+			g.settle()
 			g.arguments()
 			kind = callOperand
 		case '(', '{', stringToken:
+			g.settle()
 			g.arguments()
 			kind = callOperand
 		default:
@@ -100,12 +121,14 @@ func (g *grammar) prefix() operandKind {
 	switch g.token {
 	case nameToken:
 		g.use(g.name())
+		g.fetchable()
 		return variableOperand
 	case '(':
 		line := g.line
 		g.next()
 		g.expression()
 		g.expectClosing(')', '(', line)
+		g.settle()
 	default:
 		g.refuse("unexpected symbol")
 	}
@@ -114,7 +137,7 @@ func (g *grammar) prefix() operandKind {
 
 func (g *grammar) index() {
 	g.next()
-	g.expression()
+	g.fetched()
 	g.expect(']')
 }
 
@@ -134,15 +157,19 @@ func (g *grammar) arguments() {
 			g.expressions()
 		}
 		g.expectClosing(')', '(', line)
+		g.settle()
 	default:
 		g.refuse("function arguments expected")
 	}
+	g.note(line)
 }
 
 func (g *grammar) table() {
 	line := g.line
 	g.expect('{')
 	for g.token != '}' {
+		g.settle()
+		keyed := true
 		switch {
 		case g.token == '[':
 			g.index()
@@ -150,13 +177,18 @@ func (g *grammar) table() {
 		case g.token == nameToken && g.lookAhead() == '=':
 			g.next()
 			g.next()
+		default:
+			keyed = false
 		}
-		g.expression()
+		if g.expression(); keyed {
+			g.settle()
+		}
 		if !g.accept(',') && !g.accept(';') {
 			break
 		}
 	}
 	g.expectClosing('}', '{', line)
+	g.settle()
 }
 
 // functionBody reads what follows the name of a function that begins in a line.

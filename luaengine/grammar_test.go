@@ -20,7 +20,7 @@ func FuzzGrammar(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, fault := recognise(text, 0)
+		_, _, fault := recognise(text, 0)
 		_, err := New(fakeResolve).Compile(text)
 		if err == nil || fault == "" || strings.HasPrefix(text, "#!") {
 			return
@@ -48,7 +48,7 @@ func TestLongTextsThatAreNotLua(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		_, fault := recognise(text, 0)
+		_, _, fault := recognise(text, 0)
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		require.NotEmpty(t, fault, c.link)

@@ -41,8 +41,8 @@ type node struct {
 const firstNode = 1 << 24
 
 // place makes gopher-lua report n for the instruction that x becomes.
-func (r *rewriter) place(x ast.PositionHolder, line int, n node) {
-	n.line = line
+func (r *rewriter) place(x ast.PositionHolder, n node) {
+	n.line = x.Line()
 	r.chunk.nodes = append(r.chunk.nodes, n)
 	x.SetLine(firstNode + len(r.chunk.nodes) - 1)
 }

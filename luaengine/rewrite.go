@@ -298,7 +298,8 @@ func (r *rewriter) numberFor(s *ast.NumberForStmt) ast.Stmt {
 		r.expr(&s.Limit)
 		r.expr(&s.Step)
 	} else {
-		bounds.SetLine(max(s.Line(), r.exprs(bounds.Args)))
+		bounds.SetLine(s.LastLine())
+		r.exprs(bounds.Args)
 	}
 	mark := len(r.locals)
 	r.declare(s.Name)
@@ -356,7 +357,6 @@ func (r *rewriter) genericFor(s *ast.GenericForStmt) ast.Stmt {
 			r.harmless(call.Args[0])
 		}
 	}
-	s.SetLine(s.Exprs[0].Line()) // as Lua does, which matters if there is nothing to call
 	plain := !slices.ContainsFunc(s.Exprs, misread)
 	r.exprs(s.Exprs)
 	ahead := &ast.LocalAssignStmt{Names: forNames, Exprs: s.Exprs}
@@ -421,7 +421,7 @@ func (r *rewriter) funcDef(s *ast.FuncDefStmt) {
 	case *ast.AttrGetExpr:
 		r.expr(&name.Object)
 		r.expr(&name.Key)
-		r.place(name, name.Line(), node{a: r.describe(name.Object)})
+		r.place(name, node{a: r.describe(name.Object)})
 	}
 	r.function(s.Func, false)
 }

@@ -12,7 +12,7 @@ import (
 // still read what was there before: such assignments are taken apart.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	places := make([]ast.Expr, 0, 2*len(s.Lhs)) // never moves: the fast pass replaces elements
-	names, lines := make([]node, len(s.Lhs)), 0
+	names := make([]node, len(s.Lhs))
 	for i := range s.Lhs {
 		switch lhs := s.Lhs[i].(type) {
 		case *ast.IdentExpr:
@@ -27,13 +27,13 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			}
 			// Not through expr as a whole: writing T[k] is no read of T.
 			r.expr(object)
-			lines = max(lines, lhs.Line(), r.expr(key))
+			r.expr(key)
 		}
 	}
-	lines = max(lines, r.exprs(s.Rhs))
+	r.exprs(s.Rhs)
 	for i, lhs := range s.Lhs {
 		if id, ok := lhs.(*ast.IdentExpr); !ok || r.find(id.Value) == inGlobals {
-			r.place(lhs, lines, names[i])
+			r.place(lhs, names[i])
 		}
 	}
 	if len(s.Lhs) > 1 || isVariable(s.Lhs[0]) && (len(s.Rhs) > 1 || endsEarly(s.Rhs[0]) || r.clobbers(s)) {

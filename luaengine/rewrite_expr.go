@@ -9,18 +9,14 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// exprs rewrites a list of expressions and returns the last line they reach.
-func (r *rewriter) exprs(list []ast.Expr) int {
-	last := 0
+func (r *rewriter) exprs(list []ast.Expr) {
 	for i := range list {
-		last = max(last, r.expr(&list[i]))
+		r.expr(&list[i])
 	}
-	return last
 }
 
-// expr rewrites the expression at slot and returns the last line it reaches,
-// which is where Lua 5.1 says that an operator failed.
-func (r *rewriter) expr(slot *ast.Expr) int {
+// expr rewrites the expression at slot.
+func (r *rewriter) expr(slot *ast.Expr) {
 	line := (*slot).Line()
 	switch x := (*slot).(type) {
 	case *ast.NumberExpr:
@@ -39,60 +35,58 @@ func (r *rewriter) expr(slot *ast.Expr) int {
 			r.global(x.Value, line)
 		}
 	case *ast.AttrGetExpr:
-		return r.attrGet(slot, x)
+		r.attrGet(slot, x)
 	case *ast.TableExpr:
-		return r.table(slot, x)
+		r.table(slot, x)
 	case *ast.FuncCallExpr:
-		return r.call(x)
+		r.call(x)
 	case *ast.LogicalOpExpr:
 		r.fork(line)
-		last := max(line, r.left(&x.Lhs))
+		r.left(&x.Lhs)
 		side := settled(x)
 		if side != x.Rhs {
-			last = max(last, r.nested(line, &x.Rhs))
+			r.expr(&x.Rhs)
 		}
 		if side != nil {
 			*slot = side
-			last = max(last, r.nested(line, slot))
+			r.expr(slot)
 		}
-		return last
 	case *ast.RelationalOpExpr:
 		r.fork(line)
-		return r.operator(x, node{}, &x.Lhs, &x.Rhs)
+		r.operator(x, node{}, &x.Lhs, &x.Rhs)
 	case *ast.StringConcatOpExpr:
-		return r.concat(slot, x)
+		r.concat(slot, x)
 	case *ast.ArithmeticOpExpr, *ast.UnaryMinusOpExpr:
-		return r.arithmetic(slot)
+		r.arithmetic(slot)
 	case *ast.UnaryNotOpExpr:
-		return r.nested(line, &x.Expr)
+		r.expr(&x.Expr)
 	case *ast.UnaryLenOpExpr:
 		r.harmless(x.Expr)
-		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+		r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
 	case *ast.FunctionExpr:
 		r.function(x, false)
-		return x.LastLine()
 	}
-	return line
 }
 
 // arithmetic rewrites an arithmetic operator.
-func (r *rewriter) arithmetic(slot *ast.Expr) int {
+func (r *rewriter) arithmetic(slot *ast.Expr) {
 	f, ok := folded(*slot, foldedRow)
 	if ok && !numeral(*slot) {
-		*slot = literalOf(f, reach(*slot))
-		return r.expr(slot)
+		*slot = literalOf(f, (*slot).Line())
+		r.expr(slot)
+		return
 	}
 	switch x := (*slot).(type) {
 	case *ast.ArithmeticOpExpr:
 		n := node{a: r.describe(x.Lhs), b: r.describe(x.Rhs)}
 		if op := r.operationOf(x); op != nil {
-			return r.operation(slot, x, n, op)
+			r.operation(slot, x, n, op)
+			return
 		}
-		return r.operator(x, n, &x.Lhs, &x.Rhs)
+		r.operator(x, n, &x.Lhs, &x.Rhs)
 	case *ast.UnaryMinusOpExpr:
-		return r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
+		r.operator(x, node{a: r.describe(x.Expr)}, &x.Expr)
 	}
-	return (*slot).Line()
 }
 
 // settled is the side of an "and" or "or" that a constant on its left chooses, or nil:
@@ -113,11 +107,10 @@ func settled(x *ast.LogicalOpExpr) ast.Expr {
 	return one(x.Rhs)
 }
 
-// operator rewrites the operands and places the operator at their last line.
-func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) int {
-	line := r.nested(x.Line(), operands...)
-	r.place(x, line, n)
-	return line
+// operator rewrites the operands and places the operator.
+func (r *rewriter) operator(x ast.Expr, n node, operands ...*ast.Expr) {
+	r.nested(operands...)
+	r.place(x, n)
 }
 
 // operationOf is the function that takes the place of an operator, or nil.
@@ -190,17 +183,6 @@ func folded(x ast.Expr, row int) (f float64, ok bool) {
 	return 0, false
 }
 
-// reach is the last line of an expression of literals alone.
-func reach(x ast.Expr) int {
-	switch x := x.(type) {
-	case *ast.UnaryMinusOpExpr:
-		return max(x.Line(), reach(x.Expr))
-	case *ast.ArithmeticOpExpr:
-		return max(x.Line(), reach(x.Lhs), reach(x.Rhs))
-	}
-	return x.Line()
-}
-
 // literalOf is a number as an expression.
 func literalOf(f float64, line int) ast.Expr {
 	number := &ast.NumberExpr{Value: "1e999"} // infinite
@@ -232,7 +214,7 @@ func zero(x ast.Expr) bool {
 // operation makes an operator a call of the sandbox. A zero on the left comes behind
 // the right side: of 0 and -0 the first in a function stands for both.
 // Source: Lua 5.1, codearith and addk.
-func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op *lua.LFunction) int {
+func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op *lua.LFunction) {
 	call := &ast.FuncCallExpr{AdjustRet: true, Args: []ast.Expr{one(x.Lhs), one(x.Rhs)}}
 	left, right := &call.Args[0], &call.Args[1]
 	if zero(x.Lhs) || r.readLast(x.Lhs, x.Rhs) {
@@ -240,11 +222,11 @@ func (r *rewriter) operation(slot *ast.Expr, x *ast.ArithmeticOpExpr, n node, op
 		*left, *right = *right, *left
 		left, right = right, left
 	}
-	line := r.nested(x.Line(), left, right)
-	call.Func = r.constant(op, line)
-	r.place(call, line, n)
+	r.nested(left, right)
+	call.Func = r.constant(op, x.Line())
+	call.SetLine(x.Line())
+	r.place(call, n)
 	*slot = call
-	return line
 }
 
 // readLast reports whether a left operand is a local variable that the right one may
@@ -258,54 +240,51 @@ func (r *rewriter) readLast(left, right ast.Expr) bool {
 }
 
 // nested rewrites operands: Lua's parser bounds how deep the last one nests.
-func (r *rewriter) nested(line int, operands ...*ast.Expr) int {
+func (r *rewriter) nested(operands ...*ast.Expr) {
 	for i, operand := range operands {
 		if i < len(operands)-1 {
-			line = max(line, r.left(operand))
+			r.left(operand)
 			continue
 		}
-		line = max(line, r.expr(operand))
+		r.expr(operand)
 	}
-	return line
 }
 
 // left rewrites the expression that another one begins with, of which gopher-lua's
 // compiler must have enough stack for all.
-func (r *rewriter) left(x *ast.Expr) int {
+func (r *rewriter) left(x *ast.Expr) {
 	if r.row++; r.row > maxRow {
 		panic(syntaxFault{(*x).Line(), "chunk has too many operators in a row"})
 	}
 	defer func() { r.row-- }()
-	return r.expr(x)
+	r.expr(x)
 }
 
-func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) int {
+func (r *rewriter) attrGet(slot *ast.Expr, x *ast.AttrGetExpr) {
 	n := node{a: r.describe(x.Object)}
 	r.harmless(x.Object)
 	if id, ok := x.Object.(*ast.IdentExpr); ok && r.find(id.Value) == inGlobals {
 		r.fast.literal(slot, id.Value, x.Key)
 	}
-	line := max(r.left(&x.Object), r.nested(x.Line(), &x.Key))
-	r.place(x, line, n)
-	return line
+	r.left(&x.Object)
+	r.expr(&x.Key)
+	r.place(x, n)
 }
 
-// call rewrites a call; its line is that of the parenthesis, or near it.
-func (r *rewriter) call(x *ast.FuncCallExpr) int {
+func (r *rewriter) call(x *ast.FuncCallExpr) {
 	var n node
-	line := x.Line()
 	if x.Func != nil {
 		n.a = r.describe(x.Func)
 		r.callee(x, r.calleeName(x.Func))
-		line = max(line, r.left(&x.Func))
+		r.left(&x.Func)
 	} else {
 		n.a = operand{byMethod, x.Method}
-		r.named(x.Method, line)
+		r.named(x.Method, x.Line())
 		n.b = r.describe(x.Receiver)
-		line = max(line, r.left(&x.Receiver))
+		r.left(&x.Receiver)
 	}
-	r.place(x, line, n)
-	return max(line, r.exprs(x.Args))
+	r.place(x, n)
+	r.exprs(x.Args)
 }
 
 // calleeName is "name" or "library.name" for a call of a global function.
@@ -327,7 +306,7 @@ func (r *rewriter) calleeName(fn ast.Expr) string {
 
 // concat makes a chain a..b..c a call of the sandbox, since gopher-lua writes
 // numbers in its own way.
-func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) int {
+func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) {
 	n := node{}
 	join := &ast.FuncCallExpr{AdjustRet: true}
 	for {
@@ -339,15 +318,14 @@ func (r *rewriter) concat(slot *ast.Expr, x *ast.StringConcatOpExpr) int {
 		x = next
 	}
 	join.Args = append(join.Args, one(x.Rhs))
-	line := x.Line()
 	for i := range join.Args {
 		n.chain = append(n.chain, r.describe(join.Args[i]))
-		line = max(line, r.expr(&join.Args[i]))
+		r.expr(&join.Args[i])
 	}
-	join.Func = r.constant(r.e.sand.concat, line)
-	r.place(join, line, n)
+	join.Func = r.constant(r.e.sand.concat, x.Line())
+	join.SetLine(x.Line())
+	r.place(join, n)
 	*slot = join
-	return line
 }
 
 // decimal spells a number so that gopher-lua reads what Lua 5.1 would: it

@@ -15,23 +15,22 @@ const (
 
 // table rewrites a constructor. A call behind a key is adjusted to one value, since
 // gopher-lua takes all results of the last field's call for elements, key or not.
-func (r *rewriter) table(slot *ast.Expr, x *ast.TableExpr) int {
-	line, elements := x.Line(), 0
+func (r *rewriter) table(slot *ast.Expr, x *ast.TableExpr) {
+	elements := 0
 	for _, f := range x.Fields {
 		if f.Key == nil {
 			elements++
 		} else {
-			line = max(line, r.expr(&f.Key))
+			r.expr(&f.Key)
 			f.Value = one(f.Value)
 		}
-		line = max(line, r.expr(&f.Value))
+		r.expr(&f.Value)
 	}
 	n := len(x.Fields)
 	if elements > maxSteps*maxElements ||
 		elements >= maxElements && (elements < n || hasMany(x.Fields[n-1].Value)) {
 		r.keyed(slot, x)
 	}
-	return line
 }
 
 // hasMany tells expressions of any number of values.
