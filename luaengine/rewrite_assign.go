@@ -27,6 +27,7 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			}
 			// Not through expr as a whole: writing T[k] is no read of T.
 			r.expr(object)
+			r.held(object)
 			r.expr(key)
 		}
 	}
@@ -40,6 +41,17 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 		return inSteps(s, places)
 	}
 	return s
+}
+
+// held makes a literal whose field is set the result of a call: gopher-lua takes the
+// number of the literal for that of a register, and sets the field of what is there.
+func (r *rewriter) held(object *ast.Expr) {
+	switch x := (*object).(type) {
+	case *ast.NumberExpr, *ast.StringExpr:
+		call := &ast.FuncCallExpr{Func: r.constant(r.e.sand.concat, x.Line()), Args: []ast.Expr{x}, AdjustRet: true}
+		call.SetLine(x.Line())
+		*object = call
+	}
 }
 
 // clobbers tells the assignments to a parameter of a call that is adjusted to one
