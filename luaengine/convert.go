@@ -181,13 +181,13 @@ func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 		return resp.Value{Kind: resp.Set, List: e.members(m, stack)}
 	}
 	if s, ok := t.RawGetString("big_number").(lua.LString); ok {
-		return resp.Value{Kind: resp.BigNumber, Str: oneLine(string(s))}
+		return resp.Value{Kind: resp.BigNumber, Str: unbroken(string(s))}
 	}
 	if m, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
 		s, okText := m.RawGetString("string").(lua.LString)
 		format, okFormat := m.RawGetString("format").(lua.LString)
 		if okText && okFormat {
-			return resp.VerbatimText(string(format), e.replyText(s))
+			return resp.VerbatimText(cString(string(format)), e.replyText(s))
 		}
 	}
 	list := make([]resp.Value, 0, min(t.Len(), 64)) // #t may count far beyond the first nil

@@ -326,12 +326,14 @@ func TestRepliesOfRESP3(t *testing.T) {
 		"return {verbatim_string={string='abc',format='markdown'}}": "=7\r\nmar:abc\r\n",
 		"return {verbatim_string={string='a',format=''}}":           "=5\r\n   :a\r\n",
 		"return {verbatim_string={string='abc'}}":                   "*0\r\n",
-		"return {map={a=1}}":                   "%1\r\n$1\r\na\r\n:1\r\n",
-		"return {set={a=true}}":                "~1\r\n$1\r\na\r\n",
-		"return {double=0/0}":                  ",-nan\r\n",
-		"return {big_number='12\\r\\n3'}":      "(12  3\r\n",
-		"return {true,false,1,nil,2}":          "*3\r\n:1\r\n_\r\n:1\r\n",
-		"redis.setresp(3) return {true,false}": "*2\r\n#t\r\n#f\r\n",
+		"return {map={a=1}}":                                      "%1\r\n$1\r\na\r\n:1\r\n",
+		"return {set={a=true}}":                                   "~1\r\n$1\r\na\r\n",
+		"return {double=0/0}":                                     ",-nan\r\n",
+		"return {big_number='12\\r\\n3'}":                         "(12  3\r\n",
+		"return {big_number='1\\0002\\n'}":                        "(1\x002 \r\n",
+		"return {verbatim_string={string='a\\0',format='t\\0x'}}": "=6\r\nt  :a\x00\r\n",
+		"return {true,false,1,nil,2}":                             "*3\r\n:1\r\n_\r\n:1\r\n",
+		"redis.setresp(3) return {true,false}":                    "*2\r\n#t\r\n#f\r\n",
 	} {
 		require.Equal(t, want, string(resp.Append(nil, runScript(e, h, script, nil, nil), 3)), script)
 	}

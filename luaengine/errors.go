@@ -281,8 +281,10 @@ func cString(s string) string {
 }
 
 // oneLine keeps an error or status within its line of the protocol.
-func oneLine(s string) string {
-	s = cString(s)
+func oneLine(s string) string { return unbroken(cString(s)) }
+
+// unbroken has blanks for line breaks.
+func unbroken(s string) string {
 	if !strings.ContainsAny(s, "\r\n") {
 		return strings.Clone(s)
 	}
