@@ -28,6 +28,7 @@ The command finds in its environment:
   REDIS_SENTINELS        HOST:PORT of the Sentinels, likewise; with --sentinel only
   REDIS_SENTINEL_MASTER  what the Sentinels call the masters: mymaster; with --sentinel only
   MINIKV_CONTROL         redis://127.0.0.1:PORT where MINIKV is answered; with --control only
+A variable that does not apply is not there, even if it was set before.
 
 Nothing is logged unless a logfile is configured.
 
@@ -111,7 +112,7 @@ func execute(conf *config, opts options, command *exec.Cmd) error {
 		return err
 	}
 	b.announce(conf, logs)
-	command.Env = append(os.Environ(), b.places.environment()...)
+	command.Env = b.places.environment(os.Environ())
 	err = errors.Join(await(command), b.close())
 	if b.incomplete != nil {
 		if cut := b.incomplete(); cut != nil { // nobody reads the log

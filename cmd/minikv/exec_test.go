@@ -27,19 +27,23 @@ func runExec(args ...string) (code int, stdout, stderr string) {
 }
 
 func TestExecTellsTheCommandWhereItsServersAre(t *testing.T) {
-	const show = `printf '%s\n' "$REDIS_URL" "$REDIS_NODES" "$REDIS_SENTINELS" "$REDIS_SENTINEL_MASTER"; cat; exit 7`
+	const show = `printf '%s\n' "$REDIS_URL" "$REDIS_NODES" "$REDIS_SENTINELS" "$REDIS_SENTINEL_MASTER" \
+		"$MINIKV_CONTROL"; cat; exit 7`
+	for _, name := range []string{"REDIS_SENTINELS", "REDIS_SENTINEL_MASTER", "MINIKV_CONTROL"} {
+		t.Setenv(name, "of other servers")
+	}
 	for _, c := range []struct {
 		args []string
 		want string // a pattern
 	}{
-		{nil, `^redis://(127.0.0.1:\d+)\n\1\n\n\ntyped$`},
+		{nil, `^redis://(127.0.0.1:\d+)\n\1\n\n\n\ntyped$`},
 		{[]string{"--cluster", "3x1", "--requirepass", "a b"},
-			`^redis://default:a%20b@(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){5}\n\n\ntyped$`},
-		{[]string{"--nodes", "2"}, `^redis://(127.0.0.1:\d+)\n\1,127.0.0.1:\d+\n\n\ntyped$`},
+			`^redis://default:a%20b@(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){5}\n\n\n\ntyped$`},
+		{[]string{"--nodes", "2"}, `^redis://(127.0.0.1:\d+)\n\1,127.0.0.1:\d+\n\n\n\ntyped$`},
 		{[]string{"--sentinel", "2x1"}, `^redis://(127.0.0.1:\d+)\n\1(,127.0.0.1:\d+){3}\n` +
-			`127.0.0.1:\d+(,127.0.0.1:\d+){2}\nmymaster1,mymaster2\ntyped$`},
+			`127.0.0.1:\d+(,127.0.0.1:\d+){2}\nmymaster1,mymaster2\n\ntyped$`},
 		{[]string{"--sentinel", "1x0x5"},
-			`^redis://(127.0.0.1:\d+)\n\1\n127.0.0.1:\d+(,127.0.0.1:\d+){4}\nmymaster\ntyped$`},
+			`^redis://(127.0.0.1:\d+)\n\1\n127.0.0.1:\d+(,127.0.0.1:\d+){4}\nmymaster\n\ntyped$`},
 	} {
 		code, stdout, stderr := runExec(append(c.args, "--", "sh", "-c", show)...)
 		assert.Equal(t, 7, code, "%q", c.args)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,9 +45,14 @@ func (p *places) urlOf(address string) string {
 	return u.String()
 }
 
-// environment is what a command is told.
-func (p *places) environment() []string {
-	env := []string{"REDIS_URL=" + p.URL, "REDIS_NODES=" + strings.Join(p.Nodes, ",")}
+// environment is that of a command: what it inherits, and these places. A place that it inherits,
+// as from an exec around this one, is of other servers.
+func (p *places) environment(inherited []string) []string {
+	env := slices.DeleteFunc(slices.Clone(inherited), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains([]string{"REDIS_SENTINELS", "REDIS_SENTINEL_MASTER", "MINIKV_CONTROL"}, name)
+	})
+	env = append(env, "REDIS_URL="+p.URL, "REDIS_NODES="+strings.Join(p.Nodes, ","))
 	if len(p.Sentinels) > 0 {
 		env = append(env, "REDIS_SENTINELS="+strings.Join(p.Sentinels, ","),
 			"REDIS_SENTINEL_MASTER="+strings.Join(p.Masters, ","))
