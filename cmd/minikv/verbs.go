@@ -27,7 +27,9 @@ var clockVerbs = []verb{
 		"Return the date of the clock that all nodes follow, in milliseconds since 1970."}},
 	{words: "CLOCK ADVANCE", args: "<duration>", least: 1, most: 1, run: clockAdvance, help: []string{
 		"Let time pass, with --clock virtual: keys expire, blocked clients time out, nodes notice each",
-		"other's silence, each in its turn. A duration is in milliseconds, or has a unit: 31000, 31s, 1m30s."}},
+		"other's silence, each in its turn. A duration is in milliseconds, or has a unit: 31000, 31s, 1m30s.",
+		"With Sentinels or in a cluster an hour takes seconds, a day a minute or so. It goes on if its client",
+		"gives up the wait: one that then sends it again, as some libraries do, lets the time pass twice."}},
 	{words: "CLOCK NEXT", run: clockNext, help: []string{
 		"Let time pass, with --clock virtual, until the first thing falls due. Return how many milliseconds",
 		"have passed, or nil if nothing waits for time to pass."}},
