@@ -95,6 +95,9 @@ func (n *Node) deliver(messages []cluster.Message) {
 	}
 }
 
+// errKeepsPort goes to the log: others know a node by its address.
+var errKeepsPort = errors.New("CONFIG SET port: not possible at a node of a topology: start minikv with another --port")
+
 // config is what the node is made with.
 func (n *Node) config(base engine.Config, log func(name string, level int, text string)) engine.Config {
 	base.Clock = n.clock
@@ -115,6 +118,10 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 		return ""
 	}
 	base.Log = func(level int, text string) { log(n.name, level, text) }
+	base.Rebind = func(int) error {
+		base.Log(server.LevelWarning, errKeepsPort.Error())
+		return errKeepsPort
+	}
 	if !n.topology.cfg.InMemory {
 		base.Dial = func(host string, port int, timeout time.Duration) (engine.Peer, error) {
 			return n.server.Reach(host, port, timeout)

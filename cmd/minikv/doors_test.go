@@ -31,3 +31,15 @@ func TestPortChanges(t *testing.T) {
 	assert.Equal(t, "+OK\r\n", ask(t, "tcp", "127.0.0.1:"+second, "CONFIG", "SET", "port", first))
 	assert.Equal(t, "+PONG\r\n", ask(t, "tcp", "127.0.0.1:"+first, "PING"))
 }
+
+// A node that others may know by its port keeps it, and says so.
+func TestPortOfATopologyStays(t *testing.T) {
+	port := strconv.Itoa(freePorts(t, 1))
+	p := launch(t, "--port", port, "--bind", "127.0.0.1", "--strict")
+	p.expectLine("Ready to accept connections")
+	assert.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. "+
+		"Check server logs.\r\n", ask(t, "tcp", "127.0.0.1:"+port, "CONFIG", "SET", "port", "1"))
+	p.expectLine("CONFIG SET port: not possible at a node of a topology: start minikv with another --port")
+	assert.Equal(t, "*2\r\n$4\r\nport\r\n$"+strconv.Itoa(len(port))+"\r\n"+port+"\r\n",
+		ask(t, "tcp", "127.0.0.1:"+port, "CONFIG", "GET", "port"))
+}
