@@ -32,12 +32,14 @@ type socket struct {
 
 // welcome makes a connection of an accepted socket.
 func (l *loop) welcome(fd int, peer syscall.Sockaddr, own net.Addr) {
+	if _, isUnix := peer.(*syscall.SockaddrUnix); !isUnix {
+		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		if local, err := syscall.Getsockname(fd); err == nil { // the listener may be at every address
+			own = netAddr(local)
+		}
+	}
 	k := &socket{conn: newConn(l.server, netAddr(peer), own), loop: l, fd: fd}
 	k.carrier, k.out.write, k.out.later = k, k.write, k.writeLater
-	_, isUnix := peer.(*syscall.SockaddrUnix)
-	if !isUnix {
-		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-	}
 	refusal := k.join()
 	if refusal == nil {
 		l.sockets[int32(fd)] = k

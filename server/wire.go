@@ -17,6 +17,7 @@ type conn struct {
 	carrier carrier
 	address net.Addr // of the peer
 	path    string   // of the socket in the file system; "": there is none
+	local   string   // the address to which a peer over TCP came, or ""
 	reader  *resp.CommandReader
 	out     outbox
 	session *engine.Session
@@ -53,8 +54,11 @@ type carrier interface {
 // newConn makes the connection of a peer that has come to one of our addresses.
 func newConn(s *Server, peer, own net.Addr) *conn {
 	c := &conn{server: s, address: peer, reader: resp.NewCommandReader()}
-	if local, ok := own.(*net.UnixAddr); ok {
+	switch local := own.(type) {
+	case *net.UnixAddr:
 		c.path = local.Name
+	case *net.TCPAddr:
+		c.local = local.String()
 	}
 	return c
 }
@@ -70,6 +74,9 @@ func (c *conn) join() (refusal []byte) {
 	c.reader.MaxQuery = func() int64 { return s.number("client-query-buffer-limit", resp.DefaultMaxQuery) }
 	c.carrier.keepAlive(time.Duration(s.number("tcp-keepalive", 300)) * time.Second)
 	c.session = s.machine.NewSession(c.address.String())
+	if c.local != "" {
+		c.session.LocalAddr = c.local
+	}
 	if c.path != "" { // its clients are known by it
 		c.session.Addr = c.path + ":0"
 		c.session.LocalAddr = c.session.Addr

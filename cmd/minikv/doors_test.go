@@ -43,3 +43,22 @@ func TestPortOfATopologyStays(t *testing.T) {
 	assert.Equal(t, "*2\r\n$4\r\nport\r\n$"+strconv.Itoa(len(port))+"\r\n"+port+"\r\n",
 		ask(t, "tcp", "127.0.0.1:"+port, "CONFIG", "GET", "port"))
 }
+
+// A client is listed with the address that it came to, by which CLIENT KILL finds it, as on redis-server.
+func TestLocalAddresses(t *testing.T) {
+	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		require.NoError(t, l.Close())
+	} else {
+		t.Skip("this computer has no IPv6")
+	}
+	port := freePorts(t, 2)
+	p := launch(t, "--port", strconv.Itoa(port), "--control", strconv.Itoa(port+1))
+	p.expectLine("Ready to accept connections")
+	for _, address := range []string{"127.0.0.1:" + strconv.Itoa(port), "[::1]:" + strconv.Itoa(port),
+		"127.0.0.1:" + strconv.Itoa(port+1)} {
+		assert.Contains(t, ask(t, "tcp", address, "CLIENT", "LIST"), " laddr="+address+" ")
+		assert.Equal(t, ":1\r\n", ask(t, "tcp", address, "CLIENT", "KILL", "LADDR", address, "SKIPME", "no"))
+	}
+	assert.Contains(t, ask(t, "tcp", "127.0.0.1:"+strconv.Itoa(port+1), "INFO", "server"),
+		"\r\ntcp_port:"+strconv.Itoa(port+1)+"\r\n")
+}

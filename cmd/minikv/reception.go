@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -29,6 +30,8 @@ func (c *control) serve(conf *config, host string, port int, logs *logger) (*ser
 		Machine: func(limit func() string) server.Machine {
 			cfg := nodeConfig(conf, limit, logs)
 			cfg.Mode, cfg.Port = controlMode, address.Port
+			cfg.Parameters = maps.Clone(cfg.Parameters)
+			delete(cfg.Parameters, "port")    // which is the first node's
 			cfg.Users, cfg.ACLFile = nil, nil // of the nodes: there are other commands here
 			return engine.New(cfg)
 		},
