@@ -144,40 +144,37 @@ func runClientUnblock(c *Call) resp.Value {
 	return resp.One
 }
 
-// runClientList is CLIENT LIST [TYPE type] [ID id [id ...]].
+// runClientList is CLIENT LIST [TYPE type] [ID id [id ...]]. By IDs, clients come in the
+// order in which they are named, and as often.
 func runClientList(c *Call) resp.Value {
-	filter, bad := c.listFilter()
-	if bad != "" {
-		return resp.Err(bad)
-	}
-	text := []byte{}
-	for s := c.Node.sessions.first; s != nil; s = s.next {
-		if filter.matches(s) {
-			text = append(text, c.describe(s)...)
-			text = append(text, '\n')
-		}
-	}
-	return resp.Value{Kind: resp.Verbatim, Str: string(text)}
-}
-
-// listFilter reads what CLIENT LIST is asked for.
-func (c *Call) listFilter() (filter clientFilter, bad string) {
+	filter, text := clientFilter{}, []byte{}
+	add := func(s *Session) { text = append(append(text, c.describe(s)...), '\n') }
 	switch {
 	case len(c.Args) == 2:
 	case len(c.Args) == 4 && is(c.Args[2], "TYPE"):
-		return filter, filter.setType(c.Args[3])
+		if bad := filter.setType(c.Args[3]); bad != "" {
+			return resp.Err(bad)
+		}
 	case len(c.Args) > 3 && is(c.Args[2], "ID"):
 		for _, arg := range c.Args[3:] {
 			id, ok := parseInt(arg)
 			if !ok {
-				return filter, "ERR Invalid client ID"
+				return resp.Err("ERR Invalid client ID")
 			}
-			filter.ids = append(filter.ids, id)
+			if s := c.Node.sessions.byID(id); s != nil {
+				add(s)
+			}
 		}
+		return resp.Value{Kind: resp.Verbatim, Str: string(text)}
 	default:
-		return filter, errSyntax
+		return resp.Err(errSyntax)
 	}
-	return filter, ""
+	for s := c.Node.sessions.first; s != nil; s = s.next {
+		if filter.matches(s) {
+			add(s)
+		}
+	}
+	return resp.Value{Kind: resp.Verbatim, Str: string(text)}
 }
 
 // runClientKill is CLIENT KILL addr, or CLIENT KILL filter value [filter value ...].
@@ -208,7 +205,7 @@ func (c *Call) killFilter() (filter clientFilter, bad string) {
 			if !ok || id < 1 {
 				return filter, "ERR client-id should be greater than 0"
 			}
-			filter.ids = []int64{id}
+			filter.id = id
 		case is(args[0], "TYPE"):
 			bad = filter.setType(args[1])
 		case is(args[0], "ADDR"):
@@ -248,7 +245,7 @@ func (c *Call) kill(filter clientFilter) int64 {
 
 // clientFilter selects sessions; what is zero does not matter.
 type clientFilter struct {
-	ids             []int64
+	id              int64
 	class           string // normal, pubsub, master or replica
 	addr, localAddr *string
 	user            *user
@@ -286,12 +283,7 @@ func (f *clientFilter) matches(s *Session) bool {
 	if f.class != "" && s.class() != f.class {
 		return false
 	}
-	for _, id := range f.ids {
-		if id == s.ID {
-			return true
-		}
-	}
-	return len(f.ids) == 0
+	return f.id == 0 || f.id == s.ID
 }
 
 // class is which of CLIENT LIST's types a session is of.
