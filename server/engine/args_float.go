@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"math"
 	"math/big"
 	"strings"
@@ -71,29 +70,32 @@ func addLongDoubles(old string, increment []byte, badOld string) (sum string, ba
 }
 
 // parseLongDouble reads a number as C's strtold does: decimal, hexadecimal or
-// infinite, in range, without spaces around it.
+// infinite, in range, without spaces around it. What is not zero and rounds to zero is
+// out of range, and so is a text that Redis's buffer does not hold.
+// Source: string2ld of Redis 7.0.
 func parseLongDouble(text []byte) (*big.Float, bool) {
-	if len(text) == 0 || bytes.IndexByte(text, '_') >= 0 {
+	const longest = 5119
+	number := string(text)
+	near, length := luaengine.ScanNumber(number)
+	if length == 0 || length != len(number) || length > longest || math.IsNaN(near) {
 		return nil, false
 	}
 	f := new(big.Float).SetPrec(longDoubleBits)
-	unsigned := text
-	if text[0] == '+' || text[0] == '-' {
-		unsigned = text[1:]
-	}
-	if bytes.EqualFold(unsigned, []byte("inf")) || bytes.EqualFold(unsigned, []byte("infinity")) {
-		return f.SetInf(text[0] == '-'), true
+	if beyond := overflowed(number, near); near == 0 && !beyond {
+		return f, true // whatever its exponent
+	} else if math.IsInf(near, 0) && !beyond {
+		return f.SetInf(near < 0), true
 	}
 	base := 10
-	if bytes.ContainsAny(text, "xX") {
+	if strings.ContainsAny(number, "xX") {
 		base = 0 // by prefix; decimal ones must not be taken for octal
 	}
-	_, _, err := f.Parse(string(text), base)
-	if err != nil || f.IsInf() {
+	if _, _, err := f.Parse(number, base); err != nil || f.IsInf() {
 		return nil, false
 	}
 	exp := f.MantExp(nil)
-	return f, exp <= longDoubleMaxExp && exp >= longDoubleMinExp
+	roundsUp := exp == longDoubleMinExp-1 && f.MinPrec() > 1 // to the least number; one half of it is even
+	return f, exp <= longDoubleMaxExp && (exp >= longDoubleMinExp || roundsUp)
 }
 
 // formatLongDouble prints at most 17 digits behind the point, as the %.17Lf of

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,11 @@ func TestAddLongDoubles(t *testing.T) {
 		{"0", "1.", "1"},
 		{"0", ".5", "0.5"},
 		{"1e-10", "1e-19", "0.0000000001"},
+		{"1", "0e-99999999999999999999", "1"},
+		{"1", "0x0p99999999999999999999", "1"},
+		{"1", "1.9e-4951", "1"}, // rounds to the least number
+		{"1", "-0x1.1p-16446", "1"},
+		{"1." + strings.Repeat("0", 5116) + "1", "1", "2"},
 	} {
 		sum, bad := addLongDoubles(test.old, []byte(test.increment), errNotFloat)
 		require.Empty(t, bad, test)
@@ -26,6 +32,7 @@ func TestAddLongDoubles(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "x", " 1", "1 ", "1_0", "0b1", "1e", ".", "--inf", "nan", "1e4933", "1e999999999", "1e-4960",
+		"5p3", "0x", "0x1p", "1\x00", "0x1p-16446", "1.8e-4951", "1." + strings.Repeat("0", 5117) + "1",
 	} {
 		_, bad := addLongDoubles("0", []byte(text), errNotFloat)
 		require.Equal(t, errNotFloat, bad, text)
