@@ -124,10 +124,7 @@ func runDebugLog(c *Call) resp.Value {
 // runDebugObject is DEBUG OBJECT key.
 func runDebugObject(c *Call) resp.Value {
 	key, compress := c.Args[2], c.Node.compresses()
-	if c.DB.Stale(key) { // it is still kept, and stays so
-		c.Node.keys.SetExpiry(datastore.IgnoreExpiry)
-		defer c.Node.applyExpiryPolicy()
-	}
+	defer c.asKept(key)()
 	encoding := c.DB.Encoding(key)
 	if encoding == "" {
 		return resp.Err(errNoKey)
@@ -142,6 +139,16 @@ func runDebugObject(c *Call) resp.Value {
 			flag(c.Node.conf.get("list-compress-depth") != "0"), bytes)
 	}
 	return resp.Simple(text)
+}
+
+// asKept lets a key that has expired be seen, if it is still kept, until the function that
+// it returns is called; the key stays. So do commands of Redis that do not ask for its time.
+func (c *Call) asKept(key []byte) (end func()) {
+	if !c.DB.Stale(key) {
+		return func() {}
+	}
+	c.Node.keys.SetExpiry(datastore.IgnoreExpiry)
+	return c.Node.applyExpiryPolicy
 }
 
 // lruClock is a date as Redis notes when a key was last used: seconds in 24 bits.
@@ -286,6 +293,7 @@ func runDebugReplyBuffer(c *Call) resp.Value {
 func runDebugSDSLen(c *Call) resp.Value {
 	const header = 3
 	key := c.Args[2]
+	defer c.asKept(key)()
 	text, ok := c.DB.PeekString(key)
 	switch encoding := c.DB.Encoding(key); {
 	case encoding == "":

@@ -33,10 +33,7 @@ func runMemoryUsage(c *Call) resp.Value {
 			return resp.Err(errSyntax)
 		}
 	}
-	if c.DB.Stale(key) { // it is still kept, and stays so
-		c.Node.keys.SetExpiry(datastore.IgnoreExpiry)
-		defer c.Node.applyExpiryPolicy()
-	}
+	defer c.asKept(key)()
 	kind := c.DB.Kind(key)
 	if kind == datastore.None {
 		return resp.Null
