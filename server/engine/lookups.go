@@ -105,8 +105,11 @@ func (c *Call) lookedUp(failure string) bool {
 		return true
 	}
 	switch c.Cmd.Name {
-	case "BITCOUNT", "BITPOS", "LCS", "LINDEX":
+	case "BITCOUNT", "LCS", "LINDEX":
 		return true
+	case "BITPOS":
+		bit := string(c.Args[2])
+		return bit == "0" || bit == "1"
 	case "ZDIFF", "ZINTER", "ZINTERCARD", "ZUNION":
 		return failure != errNotInt // of how many keys there are
 	case "HSCAN", "SSCAN", "ZSCAN":
