@@ -10,9 +10,10 @@ import (
 )
 
 // Progress says that whoever asks for a lock gets it within a bound, unless its
-// process ends, however long it had waited. An attempt that failed and is repeated
-// is part of the wait; with one inside of what the client has the wait ends, as it does
-// without that. While a client itself is paused it does not wait.
+// process crashes, however long it had waited. An attempt that failed and is repeated
+// is part of the wait, which a client that gives up has waited in vain; with one inside
+// of what the client has the wait ends, as it does without that. While a client itself
+// is paused it does not wait.
 type Progress struct {
 	name    Names
 	bound   time.Duration
@@ -76,7 +77,7 @@ func (w *waiting) waited(who trace.Actor, now time.Duration) time.Duration {
 func (w *waiting) ended(e *trace.Event) (d wait, got, is bool) {
 	got = e.Kind == trace.Hold || e.Kind == trace.Opened
 	asked, waits := w.since[e.Actor]
-	if is = (w.has.doesWithout(e) || got) && waits; is {
+	if is = (w.has.doesWithout(e) || got || e.Kind == trace.End) && waits; is {
 		d = wait{e.Actor, w.waited(e.Actor, e.At), asked.event}
 		delete(w.since, e.Actor)
 	}
