@@ -273,7 +273,7 @@ var checkTests = []struct {
 		9, Violated, "c2 got the lock of c1 1s before its TTL had passed", []uint64{2, 5}},
 	{"much later", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2), at(9,
 		trace.Hold, c2)},
-		9, Violated, "c2 got the lock of c1 only after it had been free, and waited for, for 2s", []uint64{2, 4}},
+		9, Violated, "c2 got the lock of c1 only 2s after its TTL had passed and somebody waited for it", []uint64{2, 4}},
 	{"never", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3, trace.Acquire, c2)},
 		99, Violated, "nobody got the lock of c1 although its TTL had passed", []uint64{2, 2}},
 	{"never, but nobody is left who waits", lease, events{at(1, trace.Hold, c1), crashed(2, c1, 5), at(3,

@@ -117,8 +117,8 @@ func (l *Lease) granted(e *trace.Event) {
 		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s %v before its TTL had passed",
 			l.name(e.Actor), l.name(c.holder), c.freeAt-e.At))
 	case late > grace:
-		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s only after it had been free, and waited for, for %v",
-			l.name(e.Actor), l.name(c.holder), late))
+		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s only %v after its TTL had passed and somebody waited for it",
+			l.name(e.Actor), l.name(c.holder), late.Round(time.Millisecond)))
 	case l.result.Verdict != Violated:
 		l.result = Result{Check: "lease", Reason: fmt.Sprintf("the lock of %s was free at %s, %s had it at %s",
 			l.name(c.holder), stamp(c.freeAt), l.name(e.Actor), stamp(e.At))}
