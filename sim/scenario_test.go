@@ -61,7 +61,7 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 		tiny + "at 1s partition c1,c9 m1\nrun for=1s\n":     "x.scenario:2: unknown client \"c9\"",
 		tiny + "at 1s drop m1 c1\nrun for=1s\n":             "x.scenario:2: next=: expected a number from 1 to 1000000",
 		tiny + "at 1s clock m1 jump=1s rate=1%\nrun for=1s": "x.scenario:2: expected one of jump, offset and rate",
-		tiny + "at 1s clock m1 rate=-100%\nrun for=1s\n":    "x.scenario:2: rate=-100%: expected a percentage above -100%",
+		tiny + "at 1s clock m1 rate=-100%\nrun for=1s\n":    "x.scenario:2: rate=-100%: expected above -100% and below",
 		tiny + "at 1s heal now\nrun for=1s\n":               "x.scenario:2: expected 0 arguments, got 1",
 
 		"world\nfaults\nrun for=1s":                   "x.scenario:2: faults needs a kind of fault: pause, freeze,",

@@ -67,7 +67,7 @@ func durations(o Option) (Range, error) {
 // rate reads a clock rate as a signed percentage with up to seven decimals,
 // such as +1% or -0.02%, in parts per billion.
 func rate(o Option) (int64, error) {
-	bad := fmt.Errorf("%s=%s: expected a percentage above -100%% such as +1%% or -0.02%%", o.Name, o.Value)
+	bad := fmt.Errorf("%s=%s: expected above -100%% and below 10000%%, such as +1%% or -0.02%%", o.Name, o.Value)
 	text, ok := strings.CutSuffix(o.Value, "%")
 	whole, fraction, _ := strings.Cut(strings.TrimLeft(text, "+-"), ".")
 	if !ok || len(fraction) > 7 || whole == "" || len(whole) > 4 || len(text)-len(strings.TrimLeft(text, "+-")) > 1 {
