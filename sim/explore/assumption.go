@@ -245,9 +245,8 @@ func (x *explainer) tookAt(e *trace.Event) bool {
 	}
 	key := x.event(n).Key
 	return slices.ContainsFunc(x.events[n:e.N-1], func(o trace.Event) bool {
-		return o.Kind == trace.Execute && o.Peer == e.Peer && slices.ContainsFunc(o.Details, func(d trace.Detail) bool {
-			return isPartOf(d.Key, key) && d.What == trace.Changed && !d.Gone()
-		})
+		return o.Kind == trace.Execute && o.Peer == e.Peer &&
+			leaves(&o, func(k string) bool { return isPartOf(k, key) })
 	})
 }
 

@@ -176,10 +176,21 @@ func (t *teller) around(v *check.Result) []string {
 // taken is the last execution before event n that changed a key and did not end it,
 // for a client; client 0: for anybody.
 func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
-	takes := func(d trace.Detail) bool { return d.Key == key && d.What == trace.Changed && !d.Gone() }
 	return t.latest(n, func(e *trace.Event) bool {
-		return e.Kind == trace.Execute && (client == 0 || e.Peer == client) && slices.ContainsFunc(e.Details, takes)
+		return e.Kind == trace.Execute && (client == 0 || e.Peer == client) &&
+			leaves(e, func(k string) bool { return k == key })
 	})
+}
+
+// leaves reports whether an event has changed such a key and left it there. A script that
+// ends a lock may change it before.
+func leaves(e *trace.Event, is func(key string) bool) bool {
+	for _, d := range slices.Backward(e.Details) {
+		if is(d.Key) && (d.What == trace.Changed || d.Gone()) {
+			return !d.Gone()
+		}
+	}
+	return false
 }
 
 // began is the latest event before event n with which a client began to hold a lock; 0: none.
@@ -192,89 +203,6 @@ func (t *teller) began(n uint64, client trace.Actor, lock int32) uint64 {
 // heldBy is the event with which a client began to hold the lock under which it
 // wrote; 0: it held none.
 func (t *teller) heldBy(write *trace.Event) uint64 { return t.began(write.N, write.Peer, write.Lock) }
-
-// meanwhile tells what went on while a client waited: what it was answered last,
-// and who had what it asked for.
-func (t *teller) meanwhile(asked *trace.Event) []string {
-	answer, counted := uint64(0), 0
-	for n := uint64(1); n < asked.N; n++ {
-		if e := t.event(n); e.Kind == trace.CountDown && e.Lock == asked.Lock {
-			counted++
-		}
-	}
-	had, end := sim.HeldByOthers(t.events, asked), uint64(len(t.events))+1
-	for n := asked.N + 1; n < end; n++ {
-		e := t.event(n)
-		switch {
-		case e.Kind == trace.Execute && e.Peer == asked.Actor:
-			answer = n
-		case e.Lock != asked.Lock:
-		case e.Kind == trace.CountDown:
-			counted++
-		case e.Kind == trace.Hold && e.Actor != asked.Actor:
-			had = append(had, n)
-		case e.Actor == asked.Actor && (e.Kind == trace.Hold || e.Kind == trace.Opened):
-			end = n
-		}
-	}
-	who := t.names[asked.Actor]
-	if t.pick(answer, helpful); answer > 0 {
-		t.more[answer] = ", the latest answer to " + who
-	}
-	var names []string
-	for _, n := range had {
-		t.pick(n, spare)
-		if name := t.names[t.event(n).Actor]; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	switch {
-	case sim.TraitsOf(t.story.World.Load.Kind).Promise == "gate":
-		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.", times(counted),
-			t.story.World.Load.Count, asked.Key)}
-	case len(had) == 0:
-		if by := t.leftTaken(asked); by != nil {
-			t.pick(by.N, decisive)
-			then := ""
-			freed := t.next(asked.N, func(e *trace.Event) bool { return frees(e, asked.Key) })
-			if freed > 0 && freed < end {
-				t.pick(freed, decisive)
-				then = " at first, and then as free"
-			}
-			return []string{fmt.Sprintf("While %s waits, nobody holds %s; %s has it as taken by %s%s.", who, asked.Key,
-				t.names[by.Actor], t.names[by.Peer], then)}
-		}
-		return []string{fmt.Sprintf("While %s waits, nobody has %s.", who, asked.Key)}
-	}
-	return []string{fmt.Sprintf("While %s waits, %s is held by %s, %s in all.", who, asked.Key, listed(names),
-		times(len(had)))}
-}
-
-// leftTaken is the execution that has taken, for another client, what one asks for, if
-// that is still taken by then; nil: it is free, or its key stays when it is.
-func (t *teller) leftTaken(asked *trace.Event) *trace.Event {
-	if sim.TraitsOf(t.story.World.Load.Kind).KeyStays {
-		return nil
-	}
-	for n := asked.N - 1; n > 0; n-- {
-		e := t.event(n)
-		for _, d := range e.Details {
-			switch {
-			case !isPartOf(d.Key, asked.Key):
-			case d.Gone():
-				return nil
-			case d.What == trace.Changed && e.Kind == trace.Execute && e.Peer != asked.Actor:
-				return e
-			}
-		}
-	}
-	return nil
-}
-
-// frees reports whether a lock's key, or that of a member of it, goes in an event.
-func frees(e *trace.Event, lock string) bool {
-	return slices.ContainsFunc(e.Details, func(d trace.Detail) bool { return isPartOf(d.Key, lock) && d.Gone() })
-}
 
 // times is how often something happened.
 func times(n int) string {

@@ -89,6 +89,23 @@ func TestOpening(t *testing.T) {
 	require.Zero(t, x.opening(1, "lock:1"))
 }
 
+// The latest answer is one that reached who waits, and is about what it waits for.
+func TestAnswer(t *testing.T) {
+	asks := func(text string) trace.Event {
+		return trace.Event{Kind: trace.Execute, Actor: m1, Peer: c2, Text: text}
+	}
+	after := func(kind trace.Kind, cause uint64) trace.Event {
+		return trace.Event{Kind: kind, Actor: c2, Peer: m1, Cause: cause}
+	}
+	x := tellerOf("mutex", "progress", []uint64{1}, by(c2, trace.Acquire), asks("mutex-acquire(lock:1; 30000, c2:1) = 9"),
+		after(trace.Send, 2), after(trace.Deliver, 3), asks("CLUSTER SLOTS = …"), after(trace.Send, 5),
+		after(trace.Deliver, 6), asks("mutex-acquire(lock:1; 30000, c2:1) = nil"), after(trace.Send, 8),
+		after(trace.Drop, 9), by(c2, trace.Hold))
+	require.Equal(t, uint64(2), x.answer(x.event(1), 11))
+	require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(1)))
+	require.Equal(t, map[uint64]string{2: ", the latest answer to c2 about lock:1"}, x.more)
+}
+
 // A belief of an overlap ends with what its client does, behind the overlap.
 func TestEnding(t *testing.T) {
 	run := []trace.Event{by(c1, trace.Hold), by(c1, trace.Release), by(c1, trace.Hold), by(c2, trace.Hold),
@@ -110,9 +127,10 @@ func TestMeanwhile(t *testing.T) {
 		by(c2, trace.Acquire), executes(m1, c2, "", ""), other, executes(m1, c3, "", ""), by(c1, trace.Release),
 		by(c3, trace.Hold), by(c3, trace.Release), executes(m1, c2, "", ""), by(c2, trace.Hold), by(c1, trace.Hold),
 		executes(m1, c2, "", ""))
-	require.Equal(t, []string{"While c2 waits, lock:1 is held by c1 and c3, twice in all."}, x.meanwhile(x.event(4)))
-	require.Equal(t, map[uint64]string{11: ", the latest answer to c2"}, x.more)
-	require.Equal(t, map[uint64]int{3: spare, 9: spare, 11: helpful}, x.picked)
+	require.Equal(t, []string{"While c2 waits, lock:1 is held by c1 and c3, twice in all; " +
+		"after 10.000 s nobody holds it."}, x.meanwhile(x.event(4)))
+	require.Empty(t, x.more, "no answer reached it")
+	require.Equal(t, map[uint64]int{3: spare, 9: spare}, x.picked)
 
 	x = tellerOf("mutex", "progress", []uint64{2}, by(c1, trace.CountDown), by(c2, trace.Acquire))
 	require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(2)))
@@ -133,6 +151,12 @@ func TestMeanwhile(t *testing.T) {
 		x = tellerOf(kind, "progress", []uint64{2}, executes(m1, c1, "lock:1", "string{0}"), by(c2, trace.Acquire))
 		require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(2)), "its key stays")
 	}
+
+	changesAndEnds := executes(m1, c1, "lock:1", "hash{c1:1:0}")
+	changesAndEnds.Details = append(changesAndEnds.Details, executes(m1, c1, "lock:1", "none").Details...)
+	x = tellerOf("mutex", "progress", []uint64{2}, changesAndEnds, by(c2, trace.Acquire))
+	require.Equal(t, []string{"While c2 waits, nobody has lock:1."}, x.meanwhile(x.event(2)), "it changes what it ends")
+	require.Zero(t, x.taken(2, "lock:1", 0))
 
 	x = tellerOf("latch", "progress", []uint64{3}, by(c1, trace.CountDown), otherDown, by(c2, trace.Acquire), otherDown,
 		by(c3, trace.CountDown), by(c2, trace.Opened), by(c1, trace.CountDown))
