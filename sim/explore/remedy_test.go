@@ -167,6 +167,26 @@ func TestSentences(t *testing.T) {
 			"at 17s start c3\nrun for=60s seed=1\n",
 			[]string{"m1 executes mutex-acquire(lock:1; 30000, c2:1) = nil", "c3 asks",
 				"While c3 waits, nobody holds lock:1; m1 has it as taken by c2 at first, and then as free."}, ""},
+		"a lock that was given back before": {"world clients=2 ttl=30s hold=500ms rounds=4 bound=10s\n" +
+			"expect progress=violated\nat 0s start c1\nat 5s partition c2 m1\nat 5100ms start c2\nrun for=17s seed=1\n",
+			[]string{"c2 asks", "While c2 waits, nobody has lock:1."}, ""},
+		"members that two have": {"world masters=3 clients=2 lock=multi ttl=6s rounds=1 profile=redisson bound=15s " +
+			"delay=1ms\nexpect progress=violated\nat 0s start c1\nat 0s start c2\nrun for=16s seed=1\n",
+			[]string{"c1 asks", "While c1 waits, nobody holds lock:1; at last m2 has lock:1.2 as taken by c2 and m3 has " +
+				"lock:1.3 as taken by c2."}, ""},
+		"who sleeps on": {"world profile=redisson clients=2 ttl=120s renew=off hold=2s rounds=1 bound=60s\n" +
+			"expect progress=violated\nat 0s start c1\nat 100ms start c2\nat 1500ms partition c2 m1\n" +
+			"at 41500ms heal\nrun for=150s seed=1\n",
+			[]string{"lock:1 is held by c1, once in all; after 2.025 s nobody holds it."}, ""},
+		"who took it before": {"world clients=3 lock=mutex ttl=6s hold=1s rounds=1 profile=redisson bound=15s " +
+			"delay=1ms..8ms lag=1ms cluster=3x0 down-after=2s\nexpect lease=violated\nat 0s start c1\nat 0s start c3\n" +
+			"at 1s crash c3\nat 2s start c2\nat 6.02s crash c2\nrun for=13s seed=5000000055\n",
+			[]string{"c2 crashes", "m1 executes mutex-acquire(lock:1; 6000, c2:1) = nil", "m1 removes lock:1", "c1 holds",
+				"c1 got the lock of c3 only 6.023s after its TTL had passed and somebody waited for it"}, ""},
+		"faults that end early": {"world ttl=30s profile=redisson lock=redlock masters=3 clients=2 wait=60s rounds=1 " +
+			"lag=1ms\nexpect exclusion=violated\nat 0s stall c2 for=1m\nat 0s start c1\nat 10ms start c2\n" +
+			"at 20ms stall c1 for=1m after=4\nat 40s calm\nrun for=41s seed=1000000004\n",
+			[]string{"c2 is paused for 60.000s", "At 40.000 s c1 goes on, as all faults end then"}, ""},
 		"nothing to wait for": {"world clients=1 lock=semaphore rounds=1 delay=1ms bound=1m\nexpect liveness=violated\n" +
 			"at 0s crash m1 for=0s data=lose\nat 0s start c1\nrun for=2m seed=1\n",
 			[]string{"restarts without its data", "c1 asks", "the latest answer to c1", "While c1 waits, nobody has lock:1",

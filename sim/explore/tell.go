@@ -40,9 +40,14 @@ func (x *explainer) tell(needed []sim.Step) []string {
 		t.granted(n, spare-min(i, 1))
 	}
 	conclusion := t.around(&v)
+	calm := t.next(0, func(e *trace.Event) bool { return e.Kind == trace.Calm })
 	for i := range x.events {
-		if e := &x.events[i]; e.Kind.Fault() && x.isOf(e, needed) {
+		e := &x.events[i]
+		if e.Kind.Fault() && x.isOf(e, needed) {
 			t.pick(e.N, decisive)
+			if ends := e.Kind == trace.Resume || e.Kind == trace.Heal; ends && calm > 0 && e.At == t.event(calm).At {
+				t.more[e.N] = ", as all faults end then"
+			}
 			switch {
 			case t.picked[e.N] == named:
 			case e.Kind == trace.Resume || e.Kind == trace.Heal:
@@ -165,6 +170,12 @@ func (t *teller) around(v *check.Result) []string {
 		t.pick(t.heldBy(t.event(v.Events[0])), spare)
 		t.pick(t.heldBy(e), helpful)
 		t.granted(t.heldBy(e), spare)
+	case "lease": // what was taken until the grant, by who may be gone as well
+		if by := t.grant(e.N); by > 0 {
+			if opening := t.opening(by, e.Key); opening > 0 {
+				t.pick(t.taken(opening, e.Key, 0), helpful)
+			}
+		}
 	case "leak", "holds":
 		t.pick(t.taken(e.N, e.Key, 0), helpful)
 	case "progress", "liveness":
