@@ -77,9 +77,20 @@ func (x *explainer) stood(step sim.Step) (string, error) {
 // wrongClock is what the clock of a client or a server took away.
 func (x *explainer) wrongClock(step sim.Step) (string, error) {
 	if isOnClient(step) {
-		return "clients' clocks agree with the servers'", nil
+		return x.clientsClock(step), nil
 	}
 	return "a server's clock measures a lease correctly", nil
+}
+
+// clientsClock is what the clock of a client took away. Of fair locks and leased permits
+// clients write dates that others compare with their own; elsewhere a clock measures how
+// much time has passed.
+func (x *explainer) clientsClock(step sim.Step) string {
+	writesDates := []string{"fair", "nonreentrant-fair", "permits"}
+	if slices.Contains(writesDates, x.story.World.Load.Kind) && !has(step, "rate") {
+		return "clients' clocks agree with each other"
+	}
+	return "a client's clock measures time correctly"
 }
 
 // wentDown is what the crash of a client or a server took away.

@@ -122,6 +122,11 @@ func TestBrokenAssumptions(t *testing.T) {
 		"a replica that is ahead of time": {"world replicas=1 sync=on ttl=10s renew=off hold=8s rounds=1 delay=1ms\n" +
 			"expect exclusion=violated\nat 0s clock r1 jump=+20s\nat 100ms start c1\nat 2s failover r1 outage=200ms\n" +
 			"at 3s start c2\nrun for=5s seed=1\n", "a server's clock measures a lease correctly"},
+		"dates that clients compare": {"world clients=2 lock=permits permits=1 ttl=30s hold=5s rounds=1 delay=1ms\n" +
+			"expect capacity=violated\nat 0s clock c2 jump=+31s\nat 0s start c1\nat 1s start c2\nrun for=3s seed=1\n",
+			"clients' clocks agree with each other"},
+		"a clock that a client measures with": {"world ttl=3s rounds=1 hold=6s delay=1ms\nexpect exclusion=violated\n" +
+			"at 0s clock c1 rate=-99%\n" + two + "run for=9s seed=1\n", "a client's clock measures time correctly"},
 		"an audit is no fault": {"world clients=1 lock=semaphore rounds=1 delay=1ms\nexpect leak=violated\n" +
 			"at 0s start c1\nat 10ms crash c1\nat 1m audit\nrun for=1m1s seed=1\n",
 			"a client that takes a lock lives to give it back"},
@@ -294,7 +299,7 @@ func TestAssumptions(t *testing.T) {
 		"slow m1 for=1s": soonBack, "promote r1": oneMaster, "hold r1": upToDate,
 		"pause c1 for=1s":             "no client pauses",
 		"stall c1 for=1s":             "no client pauses",
-		"clock c1 jump=+1s":           "clients' clocks agree with the servers'",
+		"clock c1 jump=+1s":           "a client's clock measures time correctly",
 		"clock m1 jump=+1s":           "a server's clock measures a lease correctly",
 		"crash c1":                    "no client crashes",
 		"run m1 SET lock:1 x":         "nobody gives a server commands by hand",
@@ -304,7 +309,7 @@ func TestAssumptions(t *testing.T) {
 		"delay c1 m1 next=1 by=100ms": "messages arrive before leases end",
 	} {
 		s := problem(t, "world replicas=1\nexpect exclusion=violated\nat 1s "+line+"\nrun for=9s\n").Scenario
-		a, err := verbs[s.Steps[0].Verb].takes(new(explainer), s.Steps[0])
+		a, err := verbs[s.Steps[0].Verb].takes(&explainer{story: s}, s.Steps[0])
 		require.NoError(t, err)
 		require.Equal(t, want, a, line)
 	}
