@@ -2,6 +2,7 @@ package explore
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"minikv/sim"
@@ -32,7 +33,7 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(list, a) {
+		if a = x.withoutLeases(a, step); !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}
@@ -45,6 +46,24 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 		list = append(list, "a replica answers with what its master knows")
 	}
 	return list, nil
+}
+
+// withoutLeases is an assumption about what comes late, without the word of leases where
+// none ended: there are none, or something came later than the check allows, but sooner
+// than leases end.
+func (x *explainer) withoutLeases(a string, step sim.Step) string {
+	if a != soonBack && a != inTime {
+		return a
+	}
+	load, late := &x.story.World.Load, time.Duration(0)
+	for _, option := range []string{"for", "by", "late", "outage"} {
+		late = max(late, lasts(step, option))
+	}
+	isAboutWaits := slices.Contains([]string{"progress", "liveness", "lease", "order"}, x.checks[0])
+	if sim.TraitsOf(load.Kind).Lasting || isAboutWaits && late > 0 && late < load.TTL {
+		return strings.Replace(a, "before leases end", "in time", 1)
+	}
+	return a
 }
 
 // twoMasters reports whether what was believed together was granted by two servers, of

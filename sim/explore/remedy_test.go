@@ -315,6 +315,26 @@ func TestAssumptions(t *testing.T) {
 	}
 }
 
+// Of leases nothing is said where none ended.
+func TestWithoutLeases(t *testing.T) {
+	for _, test := range []struct{ kind, check, line, want string }{
+		{"latch", "progress", "crash m1", "a server answers in time"},
+		{"semaphore", "capacity", "delay c1 m1 next=1 by=9s", "messages arrive in time"},
+		{"mutex", "progress", "pause m1 for=9s", "a server answers in time"},
+		{"mutex", "progress", "pause m1 for=30s", soonBack},
+		{"mutex", "progress", "partition c1 m1", inTime},
+		{"mutex", "exclusion", "pause m1 for=9s", soonBack},
+		{"mutex", "progress", "restart m1 lose=1s", remembered},
+	} {
+		s := problem(t, "world ttl=30s lock="+test.kind+"\nexpect "+test.check+"=violated\nat 1s "+test.line+
+			"\nrun for=9s\n").Scenario
+		x := &explainer{lab: &lab{checks: []string{test.check}}, story: s}
+		a, err := verbs[s.Steps[0].Verb].takes(x, s.Steps[0])
+		require.NoError(t, err)
+		require.Equal(t, test.want, x.withoutLeases(a, s.Steps[0]), test.kind+" "+test.line)
+	}
+}
+
 // Only what holds is kept; of what is unknown a remedy learns why.
 func TestKeeps(t *testing.T) {
 	x := &explainer{lab: &lab{checks: []string{"exclusion"}}}
