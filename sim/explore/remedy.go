@@ -56,6 +56,9 @@ type change struct {
 	make func(s *sim.Scenario) (*sim.Scenario, error)
 }
 
+// withTokens is the change that protects the resource only.
+const withTokens = "fencing tokens (lock=fenced)"
+
 // changes are tried in this order, where they make sense.
 var changes = []change{
 	{"acquisitions checked with WAIT (sync=on)", func(s *sim.Scenario) (*sim.Scenario, error) {
@@ -85,7 +88,7 @@ var changes = []change{
 		}
 		return s.With("abort", "on")
 	}},
-	{"fencing tokens (lock=fenced)", func(s *sim.Scenario) (*sim.Scenario, error) {
+	{withTokens, func(s *sim.Scenario) (*sim.Scenario, error) {
 		if s.World.Load.Kind != "mutex" {
 			return nil, errSenseless
 		}
@@ -186,6 +189,9 @@ func (x *explainer) remedies() (list []Remedy, err error) {
 		}
 	}
 	for _, c := range changes {
+		if c.name == withTokens && x.checks[0] != "exclusion" && x.checks[0] != "fencing" {
+			continue // tokens change nothing about it
+		}
 		other, err := c.make(x.story)
 		if err != nil {
 			continue

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -332,6 +333,16 @@ func TestWithoutLeases(t *testing.T) {
 		a, err := verbs[s.Steps[0].Verb].takes(x, s.Steps[0])
 		require.NoError(t, err)
 		require.Equal(t, test.want, x.withoutLeases(a, s.Steps[0]), test.kind+" "+test.line)
+	}
+}
+
+// Tokens are no remedy for what they do not change.
+func TestTokensAreTriedWhereTheyCanHelp(t *testing.T) {
+	const story = "ttl=30s hold=60s lock=mutex rounds=1 delay=1ms\nexpect %s=violated\nat 0s start c1\n" +
+		"at 100ms run m1 DEL lock:1\nat 200ms start c2\nrun for=61s seed=1\n"
+	for check, tried := range map[string]bool{"exclusion": true, "kept": false} {
+		e, _ := explained(t, "world "+fmt.Sprintf(story, check))
+		require.Equal(t, tried, strings.Contains(e.Text(), "fencing tokens"), check)
 	}
 }
 
