@@ -238,6 +238,28 @@ func (h *hunt) shrink(ctx context.Context, hits []explore.Hit) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprint(h.out, otherWay(hits, short))
 	file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.scenario", fileName(h.state.Name), short.Seed))
 	return writeShort(ctx, h.out, file, short)
+}
+
+// otherWay says that a story does without a kind of fault that the run needs of which it was
+// made: as it was made shorter it came to break the check in another way. "": it did not.
+func otherWay(hits []explore.Hit, short *explore.Shrunk) string {
+	i := slices.IndexFunc(hits, func(hit explore.Hit) bool { return hit.Seed == short.Seed })
+	if i < 0 {
+		return ""
+	}
+	without := slices.DeleteFunc(slices.Clone(hits[i].Needs), func(kind string) bool {
+		return slices.Contains(short.Kinds, kind)
+	})
+	if len(without) == 0 {
+		return ""
+	}
+	way := "without " + strings.Join(without, " and ")
+	if len(short.Kinds) > 0 {
+		way = "by " + strings.Join(short.Kinds, " and ") + ", " + way
+	}
+	return fmt.Sprintf("the shortest story violates %s in another way than seed %d: %s\n", short.Result.Check,
+		short.Seed, way)
 }
