@@ -185,8 +185,15 @@ func (x *explainer) still(step sim.Step) string {
 		return "no client pauses"
 	}
 	left := time.Duration(held.B) - (e.At - held.At)
-	if x.story.World.Load.Renew || held.B == 0 {
+	if x.story.World.Load.Renew || held.B == 0 { // what is left on the server since it was taken, or renewed
 		left = x.story.World.Load.TTL
+		since := x.latest(e.N, func(o *trace.Event) bool {
+			return o.Kind == trace.Execute && o.Peer == e.Peer &&
+				leaves(o, func(k string) bool { return isPartOf(k, held.Key) })
+		})
+		if since > 0 {
+			left -= e.At - x.event(since).At
+		}
 	}
 	if time.Duration(e.A) >= left {
 		return outstays

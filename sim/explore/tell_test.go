@@ -231,7 +231,7 @@ func TestServesOn(t *testing.T) {
 }
 
 // What a pause took away depends on what was left of a lease: that of a fixed one, as its
-// client knew it, or all of one that is renewed.
+// client knew it, or what the server has of one that is renewed; all of it, if that is not seen.
 func TestStill(t *testing.T) {
 	took := executes(m1, c1, "lock:1", "string{c1}")
 	for name, test := range map[string]struct {
@@ -250,6 +250,10 @@ func TestStill(t *testing.T) {
 		"as long as one that is renewed": {[]trace.Event{by(c1, trace.Hold)}, 0, true, time.Minute, outstays},
 		"not as long as one that nobody tells": {[]trace.Event{by(c1, trace.Hold)}, 0, false, time.Minute - 1,
 			"no client pauses while it holds a lock"},
+		"as long as what is left since it was renewed": {[]trace.Event{by(c1, trace.Hold), took, by(c2, trace.Acquire)}, 0,
+			true, time.Minute - 2*time.Second, outstays},
+		"not as long as that": {[]trace.Event{by(c1, trace.Hold), took, by(c2, trace.Acquire)}, 0, true,
+			time.Minute - 2*time.Second - 1, "no client pauses while it holds a lock"},
 		"while it asks": {[]trace.Event{by(c1, trace.Acquire)}, 0, false, time.Hour,
 			"no client pauses"},
 		"and has it already, without knowing it": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute,
