@@ -232,11 +232,19 @@ func times(n int) string {
 func (x *explainer) independent() bool { return x.story.World.Masters > 1 && !x.story.World.Cluster }
 
 // grant is the last command that a server executed before event n and from
-// which n followed, unless it only asked what replicas have; 0: none.
+// which n followed, unless it only asked what replicas have; 0: none. What a replica
+// acknowledges answers all who asked for that, and so follows from what one of them asked.
 func (x *explainer) grant(n uint64) uint64 {
+	who, from := x.event(n).Actor, n
 	for ; n != 0; n = x.event(n).Cause {
-		if e := x.event(n); e.Kind == trace.Execute && !sim.Confirms(e) {
+		switch e := x.event(n); {
+		case e.Kind != trace.Execute:
+		case !sim.Confirms(e):
 			return n
+		case e.Peer != who:
+			return x.latest(from, func(o *trace.Event) bool {
+				return o.Kind == trace.Execute && o.Peer == who && !sim.Confirms(o)
+			})
 		}
 	}
 	return 0

@@ -106,6 +106,27 @@ func TestAnswer(t *testing.T) {
 	require.Equal(t, map[uint64]string{2: ", the latest answer to c2 about lock:1"}, x.more)
 }
 
+// What one acknowledgement of a replica has confirmed, each had asked for itself.
+func TestGrantOfWhatWasConfirmedTogether(t *testing.T) {
+	confirms, holds := executes(m1, c1, "", ""), by(c2, trace.Hold)
+	confirms.Text, confirms.Cause, holds.Cause = "WAIT 1 1000", 1, 3
+	own := by(c1, trace.Hold)
+	own.Cause = 3
+	x := tellerOf("mutex", "exclusion", nil, executes(m1, c1, "lock:1", "string{c1}"),
+		executes(m1, c2, "lock:1", "string{c2}"), confirms, holds, own)
+	require.Equal(t, uint64(2), x.grant(4))
+	require.Equal(t, uint64(1), x.grant(5))
+}
+
+// A server that is down has nothing as taken.
+func TestTakenByOthers(t *testing.T) {
+	taken := executes(m1, c1, "lock:1", "string{c1}")
+	x := tellerOf("mutex", "progress", nil, by(c2, trace.Acquire), taken, of(trace.Crash, c1))
+	require.Equal(t, "m1 has lock:1 as taken by c1", x.takenByOthers(x.event(1), 4))
+	x = tellerOf("mutex", "progress", nil, by(c2, trace.Acquire), taken, of(trace.Crash, m1))
+	require.Empty(t, x.takenByOthers(x.event(1), 4))
+}
+
 // A belief of an overlap ends with what its client does, behind the overlap.
 func TestEnding(t *testing.T) {
 	run := []trace.Event{by(c1, trace.Hold), by(c1, trace.Release), by(c1, trace.Hold), by(c2, trace.Hold),

@@ -142,8 +142,8 @@ func (t *teller) takenByOthers(asked *trace.Event, end uint64) string {
 	seen, list := map[place]bool{}, []string(nil)
 	for n := end - 1; n > 0; n-- {
 		e := t.event(n)
-		if e.Kind == trace.Restart && e.A == 0 {
-			return "" // what it had has gone
+		if isServer := !strings.HasPrefix(t.names[e.Peer], "c"); e.Kind == trace.Crash && isServer {
+			return "" // it is down, or what it had may have gone
 		}
 		for _, d := range slices.Backward(e.Details) {
 			at := place{e.Actor, d.Key}
