@@ -161,7 +161,7 @@ func (t *teller) around(v *check.Result) []string {
 			t.pick(held, helpful)
 			t.granted(held, spare)
 		}
-	case "capacity", "guard":
+	case "capacity", "guard", "linear":
 		for _, n := range sim.HeldByOthers(t.events, e) {
 			t.pick(n, helpful)
 			t.granted(n, last)
