@@ -177,7 +177,7 @@ func (t *teller) around(v *check.Result) []string {
 			}
 		}
 	case "leak", "holds":
-		t.pick(t.taken(e.N, e.Key, 0), helpful)
+		t.pick(t.stillTaken(e.N, e.Key), helpful)
 	case "progress", "liveness":
 		return t.meanwhile(e)
 	}
@@ -190,6 +190,16 @@ func (t *teller) taken(n uint64, key string, client trace.Actor) uint64 {
 	return t.latest(n, func(e *trace.Event) bool {
 		return e.Kind == trace.Execute && (client == 0 || e.Peer == client) &&
 			leaves(e, func(k string) bool { return k == key })
+	})
+}
+
+// stillTaken is the last execution before event n that changed a lock's key, or that of a
+// member of it, where that has not gone since; 0: none.
+func (t *teller) stillTaken(n uint64, lock string) uint64 {
+	gone := map[trace.Actor]bool{}
+	return t.latest(n, func(e *trace.Event) bool {
+		gone[e.Actor] = gone[e.Actor] || frees(e, lock)
+		return e.Kind == trace.Execute && !gone[e.Actor] && leaves(e, func(k string) bool { return isPartOf(k, lock) })
 	})
 }
 

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -457,10 +458,13 @@ func TestAround(t *testing.T) {
 		"linear": {[]trace.Event{by(c2, trace.Hold), by(c1, trace.Hold)}, map[uint64]int{1: helpful}},
 		"leak":   {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), audit}, map[uint64]int{1: helpful}},
 		"holds":  {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), audit}, map[uint64]int{1: helpful}},
+		"leak ": {[]trace.Event{executes(m2, c1, "lock:1", "string{c1}"), executes(m1, c1, "lock:1", "string{c1}"),
+			expires(m1, "lock:1"), audit}, map[uint64]int{1: helpful}},
 		"theft": {[]trace.Event{executes(m1, c1, "lock:1", "string{c1}"), expires(m1, "lock:1"),
 			executes(m1, c2, "lock:1", "string{c2}"), by(c2, trace.Hold), by(c1, trace.Release),
 			executes(m1, c1, "lock:1", "none"), stolen}, map[uint64]int{1: spare, 3: helpful, 6: helpful}},
 	} {
+		check = strings.TrimSpace(check)
 		x := tellerOf("mutex", check, []uint64{uint64(len(test.run))}, test.run...)
 		require.Empty(t, x.around(&x.violated[0]))
 		require.Equal(t, test.want, x.picked, check)
