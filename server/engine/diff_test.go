@@ -270,6 +270,7 @@ func (d *differ) run(steps []diffStep, count bool) *mismatch {
 		}
 		if brief = brief || step.brief; step.brief || brief && is(cmd[0], "EXEC") {
 			time.Sleep(briefly)
+			d.ours.endPauses()
 		}
 	}
 	return d.leftovers(len(steps) - 1)

@@ -126,6 +126,17 @@ func (e *engineTarget) wait(s *Session) (paused bool) {
 	return paused
 }
 
+// endPauses ends the pauses that are over by now.
+func (e *engineTarget) endPauses() {
+	e.clock.wall = time.Now()
+	for reason, pause := range e.node.blocking.pauses {
+		if pause.until != 0 && pause.until <= e.clock.wall.UnixMilli() {
+			e.node.Unpause(PauseReason(reason))
+		}
+	}
+	e.goOn()
+}
+
 func (e *engineTarget) passWhile(waits func() bool) {
 	for waits() {
 		wait, ok := e.node.NextDeadline()
