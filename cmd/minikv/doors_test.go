@@ -46,11 +46,7 @@ func TestPortOfATopologyStays(t *testing.T) {
 
 // A client is listed with the address that it came to, by which CLIENT KILL finds it, as on redis-server.
 func TestLocalAddresses(t *testing.T) {
-	if l, err := net.Listen("tcp6", "[::1]:0"); err == nil {
-		require.NoError(t, l.Close())
-	} else {
-		t.Skip("this computer has no IPv6")
-	}
+	needIPv6(t)
 	port := freePorts(t, 2)
 	p := launch(t, "--port", strconv.Itoa(port), "--control", strconv.Itoa(port+1))
 	p.expectLine("Ready to accept connections")

@@ -473,3 +473,19 @@ func TestAround(t *testing.T) {
 		require.Empty(t, x.picked, "nothing is named")
 	}
 }
+
+// A client may ask for several locks, of which one's name begins another's.
+func TestRequestsAreAboutTheirOwnLock(t *testing.T) {
+	for text, about := range map[string]bool{
+		"mutex-acquire(lock:1; 30000, c1:1) = nil":               true,
+		"fair-acquire(lock:1, redisson_lock_queue:{lock:1}; c1)": true,
+		"mutex-acquire(lock:1.2; 30000, c1:1) = nil":             true,
+		"DEL lock:1": true,
+		"mutex-acquire(lock:10; 30000, c1:1) = nil":                  false,
+		"fair-acquire(lock:12, redisson_lock_queue:{lock:12}; c1)":   false,
+		"mutex-acquire(lock:10; 30000, c1:1), and another at lock:1": true,
+		"INFO replication": false,
+	} {
+		require.Equal(t, about, isAbout(text, "lock:1"), text)
+	}
+}

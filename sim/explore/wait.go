@@ -74,12 +74,25 @@ func (t *teller) answer(asked *trace.Event, end uint64) (answer uint64) {
 			continue
 		}
 		by := t.grant(n)
-		if by > asked.N && t.event(by).Peer == asked.Actor && strings.Contains(t.event(by).Text, asked.Key) {
+		if by > asked.N && t.event(by).Peer == asked.Actor && isAbout(t.event(by).Text, asked.Key) {
 			answer = by
 		}
 	}
 	return answer
 }
+
+// isAbout reports whether the text of a request names a lock: lock:1 is not in lock:10.
+func isAbout(text, lock string) bool {
+	for {
+		_, rest, found := strings.Cut(text, lock)
+		if !found || rest == "" || rest[0] < '0' || rest[0] > '9' {
+			return found
+		}
+		text = rest
+	}
+}
+
+func (t *teller) isClient(who trace.Actor) bool { return strings.HasPrefix(t.names[who], "c") }
 
 // counted is how often a latch was counted down until a wait ended.
 func (t *teller) counted(asked *trace.Event, end uint64) (n int) {
@@ -142,7 +155,7 @@ func (t *teller) takenByOthers(asked *trace.Event, end uint64) string {
 	seen, list := map[place]bool{}, []string(nil)
 	for n := end - 1; n > 0; n-- {
 		e := t.event(n)
-		if isServer := !strings.HasPrefix(t.names[e.Peer], "c"); e.Kind == trace.Crash && isServer {
+		if e.Kind == trace.Crash && !t.isClient(e.Peer) {
 			return "" // it is down, or what it had may have gone
 		}
 		for _, d := range slices.Backward(e.Details) {
@@ -151,7 +164,7 @@ func (t *teller) takenByOthers(asked *trace.Event, end uint64) string {
 				continue
 			}
 			seen[at] = true
-			if e.Kind == trace.Execute && !d.Gone() && e.Peer != asked.Actor && strings.HasPrefix(t.names[e.Peer], "c") {
+			if e.Kind == trace.Execute && !d.Gone() && e.Peer != asked.Actor && t.isClient(e.Peer) {
 				list = append(list, fmt.Sprintf("%s has %s as taken by %s", t.names[e.Actor], d.Key, t.names[e.Peer]))
 			}
 		}
