@@ -169,3 +169,37 @@ func TestFairWaiterLeavesTheQueue(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// Who waits in the queue and then re-enters the lock, as another one took it in the owner's name,
+// leaves the queue, unless the other one had the place.
+func TestFairWaiterThatReentersLeavesTheQueue(t *testing.T) {
+	for _, kind := range []string{"mutex", "fair"} {
+		t.Run(kind, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := &wire{}
+				free := false
+				w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+					if script == "fair-acquire" && !free {
+						return integer(1000), nil
+					}
+					return lockclient.Reply{}, nil
+				}
+				c := lockclient.New(w, lockclient.System())
+				defer c.Close()
+				others := map[string]*lockclient.Lock{"mutex": c.Mutex("a"), "fair": c.Fair("a")}
+				go func() {
+					time.Sleep(500 * time.Millisecond)
+					free = true
+					_, err := others[kind].TryLock(t.Context(), lockclient.As("me"))
+					assert.NoError(t, err)
+				}()
+				_, err := c.Fair("a").Lock(t.Context(), lockclient.As("me"))
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				sent := strings.Join(w.sent(t, 0), "\n")
+				assert.Contains(t, sent, "again")
+				assert.Equal(t, kind == "mutex", strings.Contains(sent, "fair-withdraw"), sent)
+			})
+		})
+	}
+}

@@ -24,7 +24,7 @@ type dialect interface {
 	acquire(r *request) call
 	replyReader // of replies to acquire
 	// withdraw takes a waiter of whom the server knows out; known is false if
-	// it knows of none.
+	// it knows of none. Where there is no queue the withdrawal is empty.
 	withdraw(r *request) (withdrawal call, known bool)
 	// release gives back one acquisition. Repeated with the same latch it changes
 	// nothing, except under Compat316, which has none.
@@ -61,12 +61,14 @@ func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
 }
 
 func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
-	if r.hold != nil && !r.reenters {
-		if _, queues := l.dialect.withdraw(r); queues {
-			l.client.enqueues(r)
-		}
+	withdrawal, queues := l.dialect.withdraw(r)
+	if queues && r.hold != nil && !r.reenters {
+		l.client.enqueues(r)
 	}
 	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
+	if hasQueue := withdrawal.script != nil; hasQueue && r.hold != nil && err == nil && ans.taken {
+		l.leaveQueue(r, withdrawal)
+	}
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
 		err = ErrDeadlock
 	}
@@ -95,6 +97,23 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reade
 	return tooLate(c.rt, ans.sent, r.lease)
 }
 
+// leaveQueue is called when the lock was taken by who may have joined its queue before. The place
+// goes with the acquisition, but not where the owner had taken the lock as one of another kind,
+// which knows no queue, and re-enters it now.
+func (l *hashLock) leaveQueue(r *request, withdrawal call) {
+	c, h := l.client, r.hold
+	if !r.reenters {
+		c.placeIsGone(h)
+	} else if r.queued && c.leavesQueue(r) {
+		c.recall(l.key, r.owner, c.fairWait, false, func(ctx context.Context) error {
+			return c.withdrawLater(ctx, h, func(ctx context.Context) error {
+				_, err := c.eval(ctx, c.timeout, withdrawal)
+				return err
+			})
+		})
+	}
+}
+
 // withdraw leaves the queue, if there is one, and gives back what was taken, or
 // may have been if nothing else can be in the owner's name. The release of a
 // lock that has a queue also wakes who is now its head, as a wake-up may have
@@ -102,7 +121,7 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reade
 func (l *hashLock) withdraw(r *request, err error) {
 	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
-	queued = queued && !r.reenters // who has the lock has no place in the queue
+	queued = queued && !r.reenters || r.queued
 	alone := r.hold == nil && !r.reenters
 	back := alone && (queued || mayHaveRun(err))
 	if !queued && !back {
@@ -144,11 +163,18 @@ func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error)
 	ctx := context.WithoutCancel(c.base)
 	_ = c.takeTurn(ctx, r.hold, -1) // which has no end
 	defer c.endTurn(r.hold)
-	return !c.leavesQueue(r) || withdraw(ctx) == nil
+	if !c.leavesQueue(r) {
+		return true
+	}
+	err := withdraw(ctx)
+	if err == nil {
+		c.placeIsGone(r.hold)
+	}
+	return err == nil
 }
 
 // withdrawLater withdraws a waiter whose name others may use, unless one of them has queued by
-// now, or has the lock: the place would be that one's.
+// now: the place would be that one's.
 func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx context.Context) error) error {
 	c.mu.Lock()
 	present := c.keeper.asked(h.id(), h.renewal)
@@ -158,12 +184,16 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 	}
 	defer c.endTurn(present)
 	c.mu.Lock()
-	others := present.line.queued > 0 || len(present.held) > 0
+	others := present.line.queued > 0
 	c.mu.Unlock()
 	if others {
 		return nil
 	}
-	return withdraw(ctx)
+	err := withdraw(ctx)
+	if err == nil {
+		c.placeIsGone(present)
+	}
+	return err
 }
 
 // extend replaces the lease, which a renewal does not where it would cut it: one that

@@ -64,10 +64,18 @@ func (c *Client) enqueues(r *request) {
 		r.queued = true
 		r.hold.line.queued++
 	}
+	r.hold.line.place = true
+}
+
+// placeIsGone notes that the server took the owner of a hold out of the queue.
+func (c *Client) placeIsGone(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.line.place = false
 }
 
 // leavesQueue notes that an acquisition has no use for the place in the queue any more. It tells
-// whether no other one has, either.
+// whether there may be one, and no other one has use for it, either.
 func (c *Client) leavesQueue(r *request) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +84,7 @@ func (c *Client) leavesQueue(r *request) (last bool) {
 		r.queued = false
 		l.queued--
 	}
-	return l.queued == 0
+	return l.place && l.queued == 0
 }
 
 // reentered is asked by an acquisition whose turn it is. It tells whether h is held, and with

@@ -17,6 +17,7 @@ type line struct {
 	next   *hold  // the one that a named owner asks for; nil while hold is held
 	asking int32  // acquisitions under way
 	queued int32  // those of them that have use for a place in the queue, see Client.enqueues
+	place  bool   // there may be one
 	doubts doubts // about what the server has in the owner's name
 }
 

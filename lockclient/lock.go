@@ -234,6 +234,15 @@ func (a *acquisition) enroll(ctx context.Context) (err error) {
 	return err
 }
 
+// moveOn reserves a place in the next hold of the owner, as that for which it asked is over.
+func (a *acquisition) moveOn(ctx context.Context) error {
+	before := a.request
+	err := a.enroll(ctx)
+	before.queued = before.queued && a.hold == nil // else its use for a place in the queue goes on
+	a.lock.client.unreserve(&before)
+	return err
+}
+
 // deadlock refuses to take the lock once more if it cannot be.
 func (a *acquisition) deadlock() error {
 	if a.lock.kind.reentrant() {
@@ -324,8 +333,7 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 		held, over, lease := c.reentered(a.hold)
 		if over {
 			c.endTurn(a.hold)
-			c.unreserve(&a.request)
-			if err := a.enroll(ctx); err != nil {
+			if err := a.moveOn(ctx); err != nil {
 				return false, err
 			}
 			continue
