@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,9 +178,9 @@ func TestFairWaiterThatReentersLeavesTheQueue(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := &wire{}
-				free := false
+				var free atomic.Bool
 				w.reply = func(script string, keys []string) (lockclient.Reply, error) {
-					if script == "fair-acquire" && !free {
+					if script == "fair-acquire" && !free.Load() {
 						return integer(1000), nil
 					}
 					return lockclient.Reply{}, nil
@@ -189,7 +190,7 @@ func TestFairWaiterThatReentersLeavesTheQueue(t *testing.T) {
 				others := map[string]*lockclient.Lock{"mutex": c.Mutex("a"), "fair": c.Fair("a")}
 				go func() {
 					time.Sleep(500 * time.Millisecond)
-					free = true
+					free.Store(true)
 					_, err := others[kind].TryLock(t.Context(), lockclient.As("me"))
 					assert.NoError(t, err)
 				}()
