@@ -40,11 +40,15 @@ func (e *Explanation) Text() string {
 	case len(e.Remedies) == 0:
 		text.WriteString("\nNo known remedy applies to this story.\n")
 	}
+	widest := 0
+	for _, r := range e.Remedies {
+		widest = max(widest, len(r.Name))
+	}
 	for i, r := range e.Remedies {
 		if i == 0 {
 			text.WriteString("\nThe same story, run again with\n")
 		}
-		fmt.Fprintf(&text, "  %-42s %s\n", r.Name+":", r.Effect(e.Result.Check))
+		fmt.Fprintf(&text, "  %-*s %s\n", widest+1, r.Name+":", r.Effect(e.Result.Check))
 	}
 	return text.String()
 }

@@ -51,6 +51,20 @@ func TestRemediesAreTriedToTheEnd(t *testing.T) {
 		effects["connections that are closed abortively (abort=on)"], "it meets the holder")
 }
 
+// What becomes of the remedies stands in one column, however long their names are.
+func TestEffectsStandInAColumn(t *testing.T) {
+	e := Explanation{Result: check.Result{Check: "lease"}}
+	for _, c := range changes {
+		e.Remedies = append(e.Remedies, Remedy{Name: c.name, Saves: true})
+	}
+	columns := map[int]bool{}
+	_, table, _ := strings.Cut(e.Text(), "run again with\n")
+	for line := range strings.Lines(table) {
+		columns[strings.Index(line, " lease is not violated")] = true
+	}
+	require.Len(t, columns, 1, table)
+}
+
 // Who needs a replica to write is no use where there is none any more behind a failover:
 // it is tried where the old master comes back as one.
 func TestWritesThatNeedAReplica(t *testing.T) {

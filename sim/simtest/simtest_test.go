@@ -99,7 +99,7 @@ func TestNaiveLock(t *testing.T) {
 	require.Contains(t, said, "by 2.000s: \"c1/1\" (#", "why says what came late")
 	require.Contains(t, said, " executes DEL lock:1 = 1, asked by c")
 	require.Contains(t, said, "\nAssumptions that did not hold: messages arrive before leases end.\n")
-	require.Contains(t, said, "\n  a lease three times as long:               exclusion is not violated, nor in ")
+	require.Contains(t, said, "\n  a lease three times as long: exclusion is not violated, nor in ")
 	page := regexp.MustCompile(`\npage: (\S+\.html)\n`).FindStringSubmatch(said)
 	require.Len(t, page, 2)
 	html, err := os.ReadFile(page[1])
