@@ -19,6 +19,7 @@ const (
 	keyStays   = "nothing removes a lock's key before its time"
 	outstays   = "no client pauses for longer than the rest of its lease"
 	inTime     = "messages arrive before leases end"
+	ownOnly    = "a release ends only what its own client has"
 )
 
 // broken are the assumptions that did not come true: those that the faults took
@@ -41,6 +42,19 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 	isCut := func(step sim.Step) bool { return step.Verb == "partition" }
 	if slices.ContainsFunc(needed, isCut) && x.twoMasters() && !slices.ContainsFunc(list, onReplicas) {
 		list = append(list, oneMaster)
+	}
+	if x.story.World.Load.Broken && len(x.story.Order) == 0 { // an order fits one world only
+		whole, err := withoutBroken(x.story)
+		if err != nil {
+			return nil, err
+		}
+		saved, err := x.holds(whole)
+		if err != nil {
+			return nil, err
+		}
+		if saved {
+			list = append(list, ownOnly)
+		}
 	}
 	if len(needed) == 0 && x.checks[0] == "guard" && x.story.World.Replicas > 0 {
 		list = append(list, "a replica answers with what its master knows")

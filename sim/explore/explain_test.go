@@ -115,7 +115,27 @@ func TestFaultsThatNeedEachOther(t *testing.T) {
 		"at 3s promote r1\nrun for=20s seed=1\n")
 	e, err := Explain(context.Background(), p)
 	require.NoError(t, err)
-	require.Empty(t, e.Broken, "it needs no fault")
+	require.Equal(t, []string{ownOnly}, e.Broken, "it needs no fault")
+}
+
+// A client that is broken on purpose is named where it is the cause, and without that it is
+// tried; where it is not, it is not.
+func TestBrokenClientIsNamed(t *testing.T) {
+	const story = "world clients=3 lock=mutex profile=redisson broken=release renew=off ttl=2s hold=3s rounds=1 " +
+		"delay=1ms\nexpect theft=holds exclusion=holds\nat 0s start c1\nat 500ms start c2\nat 600ms start c3\n" +
+		"run for=10s seed=1\n"
+	e, effects := explained(t, story)
+	require.Equal(t, []string{ownOnly}, e.Broken)
+	for _, name := range []string{
+		"releases that look at the owner (no broken=release)", "lockclient instead of Redisson's client",
+	} {
+		require.Regexp(t, `^theft is not violated, nor in \d+ variants`, effects[name], name)
+	}
+	p := problem(t, story)
+	p.Checks = []string{"exclusion"}
+	e, err := Explain(context.Background(), p)
+	require.NoError(t, err)
+	require.Empty(t, e.Broken, "who holds for longer than its lease believes in vain, however it releases")
 }
 
 // Which assumptions did not hold is what the run shows, not what a verb often does.

@@ -105,9 +105,22 @@ var changes = []change{
 		if !s.World.Load.Redisson {
 			return nil, errSenseless
 		}
-		return s.With("profile", "")
+		whole, err := withoutBroken(s)
+		if err != nil {
+			return nil, err
+		}
+		return whole.With("profile", "")
+	}},
+	{"releases that look at the owner (no broken=release)", func(s *sim.Scenario) (*sim.Scenario, error) {
+		if !s.World.Load.Broken {
+			return nil, errSenseless
+		}
+		return withoutBroken(s)
 	}},
 }
+
+// withoutBroken has the clients that were broken on purpose as they should be.
+func withoutBroken(s *sim.Scenario) (*sim.Scenario, error) { return s.With("broken", "") }
 
 var errSenseless = fmt.Errorf("explore: this remedy makes no sense here")
 
