@@ -176,6 +176,8 @@ func (t *teller) around(v *check.Result) []string {
 				t.pick(t.taken(opening, e.Key, 0), helpful)
 			}
 		}
+	case "order":
+		t.tellDropped(v.Events[0], e.N, e.Key, t.names[t.event(v.Events[0]).Actor])
 	case "leak", "holds":
 		t.pick(t.stillTaken(e.N, e.Key), helpful)
 	case "progress", "liveness":

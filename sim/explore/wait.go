@@ -19,6 +19,7 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 	if t.pick(answer, helpful); answer > 0 {
 		t.more[answer] = ", the latest answer to " + who + " about " + asked.Key
 	}
+	t.tellDropped(asked.N, end, asked.Key, "")
 	if sim.TraitsOf(t.story.World.Load.Kind).Promise == "gate" {
 		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.",
 			times(t.counted(asked, end)), t.story.World.Load.Count, asked.Key)}
@@ -47,7 +48,8 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 	if taken := t.takenByOthers(asked, end); taken != "" {
 		return []string{fmt.Sprintf("While %s waits, nobody holds %s; at last %s.", who, asked.Key, taken)}
 	}
-	return []string{fmt.Sprintf("While %s waits, nobody has %s.", who, asked.Key)}
+	return []string{fmt.Sprintf("While %s waits, nobody has %s%s.", who, asked.Key,
+		t.firstInQueue(asked, asked.N, end))}
 }
 
 // waitsUntil is the number of the event that ends a wait, or one more than there are.
@@ -134,7 +136,7 @@ func (t *teller) thenByNobody(asked *trace.Event, end uint64) string {
 	if last == 0 || until-t.event(last).At < aWhile {
 		return ""
 	}
-	since := "; after " + atTime(t.event(last).At) + " nobody holds it"
+	since := "; after " + atTime(t.event(last).At) + " nobody holds it" + t.firstInQueue(asked, last, end)
 	if taken := t.takenByOthers(asked, end); taken != "" {
 		since += ", and at last " + taken
 	}
