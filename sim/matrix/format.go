@@ -189,7 +189,7 @@ func Summary(results []Result) string {
 		}
 		cell := strings.TrimSpace(fmt.Sprint(r.Row, " ", r.Profile, " ", r.Lock, " ", r.Variant))
 		fmt.Fprintf(&b, "%s: expected %s: %s\n", cell, r.Code, r.Reason)
-		if r.Listed != "" {
+		if slices.ContainsFunc(r.Claims, func(c ClaimResult) bool { return c.Listed }) {
 			fmt.Fprintf(&b, "  listed: %s\n", r.Listed)
 		}
 		for _, c := range r.Claims {

@@ -209,7 +209,10 @@ func TestFailed(t *testing.T) {
 	broken := ClaimResult{Expected: check.Holds, Verdict: check.Violated}
 	unseen := ClaimResult{Expected: check.Violated, Verdict: check.Holds}
 	require.True(t, (&Result{Claims: []ClaimResult{broken}}).Failed())
-	require.False(t, (&Result{Claims: []ClaimResult{broken}, Listed: "why"}).Failed())
+	listed := broken
+	listed.Listed = true
+	require.False(t, (&Result{Claims: []ClaimResult{listed}, Listed: "why"}).Failed())
+	require.True(t, (&Result{Claims: []ClaimResult{listed, broken}, Listed: "why"}).Failed())
 	require.False(t, (&Result{Claims: []ClaimResult{unseen, {Verdict: check.Unknown}}}).Failed())
 }
 

@@ -272,12 +272,24 @@ func (r *Row) cells(profile, text string) (list []Cell, err error) {
 	return list, nil
 }
 
-// listed is what runs have shown of a cell against what was expected, "" if nothing.
+// listed is why runs of a cell can show something else than was expected, "" if nothing is known.
 func (r *Row) listed(c *Cell) string {
-	for _, l := range r.Listed {
-		if l.Variant == c.Variant && l.Profile == c.Profile && l.Kind == c.Kind {
-			return l.Reason
-		}
+	if i := slices.IndexFunc(r.Listed, c.isThatOf); i >= 0 {
+		return r.Listed[i].Reason
 	}
 	return ""
+}
+
+// lists reports whether what became of a claim of a cell is what runs have shown before.
+func (r *Row) lists(c *Cell, found *ClaimResult) bool {
+	return slices.ContainsFunc(r.Listed, func(l Cell) bool {
+		return c.isThatOf(l) && slices.ContainsFunc(l.claims(), func(one claim) bool {
+			return one.of(c.Kind) == found.Check && one.verdict == found.Verdict
+		})
+	})
+}
+
+// isThatOf reports whether a line of the row's file is about the cell.
+func (c *Cell) isThatOf(line Cell) bool {
+	return line.Variant == c.Variant && line.Profile == c.Profile && line.Kind == c.Kind
 }

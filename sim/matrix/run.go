@@ -45,7 +45,7 @@ type Result struct {
 	Code     string        `json:"code"`
 	Reason   string        `json:"reason"`           // expected, before any run
 	Agrees   bool          `json:"agrees"`           // as expected, in each of its claims; unknown ones do not disagree
-	Listed   string        `json:"listed,omitempty"` // why runs disagree, where that is known
+	Listed   string        `json:"listed,omitempty"` // why runs can disagree, where that is known
 	Told     *Story        `json:"told,omitempty"`   // the published or derived story of a violation; nil: there is none
 	Claims   []ClaimResult `json:"claims,omitempty"`
 }
@@ -63,6 +63,7 @@ type ClaimResult struct {
 	Twin     string        `json:"twin,omitempty"`    // the cell whose violation shows that this search finds some
 	Replay   string        `json:"replay,omitempty"`  // the command that shows the violation, or one of the runs
 	Differs  string        `json:"differs,omitempty"` // how a replay differed from the run, "" if none did
+	Listed   bool          `json:"listed,omitempty"`  // the row's file has this verdict, with a reason
 
 	Story      string `json:"story,omitempty"`      // of a violation, as a scenario's text, if it was asked for
 	Faults     int    `json:"faults,omitempty"`     // of the story
@@ -114,7 +115,7 @@ func (r *Result) Shown() *ClaimResult {
 // another way, or a violation of what is expected to hold that no list explains.
 func (r *Result) Failed() bool {
 	return slices.ContainsFunc(r.Claims, func(c ClaimResult) bool {
-		return c.Differs != "" || c.Expected == check.Holds && c.Verdict == check.Violated && r.Listed == ""
+		return c.Differs != "" || c.Expected == check.Holds && c.Verdict == check.Violated && !c.Listed
 	})
 }
 
@@ -230,6 +231,7 @@ func (s *searcher) cell(c *Cell) (Result, error) {
 		verdict = max(verdict, found.Verdict)
 		res.Agrees = res.Agrees && (found.Verdict == one.verdict || found.Verdict == check.Unknown)
 		res.Claims = append(res.Claims, *found)
+		res.Claims[len(res.Claims)-1].Listed = r.lists(c, found)
 	}
 	res.Verdict = verdict.String()
 	if len(res.Claims) == 0 {

@@ -106,6 +106,23 @@ func TestOtherFaultsBreakWhatMustHold(t *testing.T) {
 	require.True(t, res.Failed())
 }
 
+// A row's file explains the verdict that it lists, and no other of the same cell.
+func TestListedIsOneVerdict(t *testing.T) {
+	for shown, want := range map[string]bool{"liveness=violated": false, "exclusion=violated": true} {
+		r, err := ParseRow("99.row", "# A row.\nrow 99\nfaults pause\nlockclient mutex: S: it is not true\n"+
+			"shown lockclient mutex: "+shown+": for a reason")
+		require.NoError(t, err)
+		s := &searcher{ctx: context.Background(), opt: Options{Seeds: 50}, rows: append(Rows(), r),
+			found: map[string]*ClaimResult{}, lua: sim.NewLua()}
+		res, err := s.cell(&r.Cells[0])
+		require.NoError(t, err)
+		require.Equal(t, "violated", res.Verdict)
+		require.Equal(t, !want, res.Failed(), shown)
+		summary := Summary([]Result{res})
+		require.Equal(t, want, strings.Contains(summary, "listed: for a reason"), summary)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	results := []Result{
 		{Row: 2, Title: "A pause.", Lock: "mutex", Profile: Redisson, Code: "U", Expected: "violated", Verdict: "violated",
