@@ -280,6 +280,9 @@ func (s *searcher) sought(c *Cell, one claim) (*ClaimResult, error) {
 	if err == nil && broken.Verdict != check.Violated {
 		judged.Verdict = check.Unknown
 		judged.Finding = "the search did not find what breaks " + judged.Twin + " either"
+		if twin.cell == c {
+			judged.Finding = "the search did not find what breaks it"
+		}
 	}
 	return &judged, err
 }

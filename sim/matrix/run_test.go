@@ -3,6 +3,7 @@ package matrix
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,17 @@ func TestListedIsOneVerdict(t *testing.T) {
 		summary := Summary([]Result{res})
 		require.Equal(t, want, strings.Contains(summary, "listed: for a reason"), summary)
 	}
+}
+
+// A cell that must break itself is not told as its own twin.
+func TestOwnTwin(t *testing.T) {
+	s := &searcher{ctx: context.Background(), opt: Options{Root: 1, Seeds: 1}, rows: Rows(),
+		found: map[string]*ClaimResult{}, lua: sim.NewLua()}
+	r := s.rows[slices.IndexFunc(s.rows, func(r *Row) bool { return r.Number == 7 })]
+	at := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.String() == "7/lockclient/mutex" })
+	res, err := s.cell(&r.Cells[at])
+	require.NoError(t, err)
+	require.Equal(t, "the search did not find what breaks it", res.Claims[0].Finding)
 }
 
 func TestFormats(t *testing.T) {
