@@ -133,6 +133,10 @@ func TestHuntsThatAreNone(t *testing.T) {
 		"x.scenario:1: unknown word \"w\"":           `"seeds":9,"hits":3,"scenario":"w"`,
 		"root 18446744073709551615: expected":        `"seeds":9,"hits":3,"root":18446744073709551615`,
 		"seed 1000000000 violates nothing, though":   `"seeds":9,"hits":3,"tried":7,"root":1,"found":[1000000000]`,
+		"found 1: expected seeds of root 2 in their": `"seeds":9,"hits":3,"tried":7,"root":2,"found":[1]`,
+		"found 7: expected seeds of root 0 in their": `"seeds":9,"hits":3,"tried":7,"found":[2,7]`,
+		"found 2: expected seeds of root 0 in their": `"seeds":9,"hits":3,"tried":7,"found":[2,2]`,
+		"found 2 seeds: expected at most the 1 hits": `"seeds":9,"hits":1,"tried":7,"found":[2,3]`,
 		"is not a stored hunt: unexpected end of JS": `"seeds":9`,
 	} {
 		file := filepath.Join(folder, "x.hunt")

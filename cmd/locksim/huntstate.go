@@ -50,6 +50,14 @@ func (s *huntState) check() error {
 		return fmt.Errorf("tried %d: expected a number from 0 to %d", s.Tried, s.Seeds)
 	case s.Other < 0:
 		return fmt.Errorf("other %d: expected no less than 0", s.Other)
+	case len(s.Found) > s.Hits:
+		return fmt.Errorf("found %d seeds: expected at most the %d hits that are looked for", len(s.Found), s.Hits)
+	}
+	for i, seed := range s.Found {
+		tried := seed >= explore.Seed(s.Root, 0) && seed < explore.Seed(s.Root, s.Tried)
+		if !tried || i > 0 && seed <= s.Found[i-1] {
+			return fmt.Errorf("found %d: expected seeds of root %d in their order, of the first %d", seed, s.Root, s.Tried)
+		}
 	}
 	return nil
 }
