@@ -97,6 +97,9 @@ func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 		if other := changedFlag(cmd, "resume", "workers"); other != "" {
 			return nil, fmt.Errorf("--%s: a hunt is resumed as it was begun: expected no flag but --resume and --workers", other)
 		}
+		if err := f.checkWorkers(); err != nil {
+			return nil, err
+		}
 		return h, h.load(cmd.Context(), f.resume, args)
 	}
 	if err := exactlyOne(cmd, args); err != nil {
@@ -172,10 +175,17 @@ func (f *huntFlags) checkSeeds() error {
 	if f.seeds < 1 || f.seeds > explore.SeedsOfRoot {
 		return fmt.Errorf("--seeds %d: expected a number from 1 to %d", f.seeds, explore.SeedsOfRoot)
 	}
+	if err := f.checkWorkers(); err != nil {
+		return err
+	}
+	return checkRoot(f.root)
+}
+
+func (f *huntFlags) checkWorkers() error {
 	if f.workers < 0 || f.workers > maxWorkers {
 		return fmt.Errorf("--workers %d: expected a number from 0 to %d", f.workers, maxWorkers)
 	}
-	return checkRoot(f.root)
+	return nil
 }
 
 // check checks the flags that need no scenario.

@@ -363,6 +363,7 @@ func TestBadHunts(t *testing.T) {
 		"expected no other, got":                                     {"hunt", file, "--resume", file},
 		"--seeds: a hunt is resumed as it was begun":                 {"hunt", "--resume", file, "--seeds", "9"},
 		"--strategy: a hunt is resumed as it was begun":              {"hunt", "--resume", file, "--strategy", "exhaustive"},
+		"--workers -2: expected a number from 0 to 1000":             {"hunt", "--resume", file, "--workers", "-2"},
 		"is not a stored hunt: invalid character":                    {"hunt", "--resume", file, "--workers", "1"},
 		"--hits many: expected a whole number":                       {"hunt", file, "--hits", "many"},
 		"--out: mkdir " + file:                                       {"hunt", file, "--out", file + "/x"},
