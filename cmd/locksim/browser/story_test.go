@@ -3,6 +3,7 @@ package browser
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -225,4 +226,20 @@ func TestWhatLasts(t *testing.T) {
 		&ends)
 	require.Equal(t, []string{"paused: resume 2500", "cut: c1 from m1: heal 4000", "cut: c2 from m1: heal 6000",
 		"replication held: promote 5000"}, ends)
+}
+
+// TestWhoWrote: what a server has is told of who wrote it last, also where the same was
+// written by others before, and where it came by replication.
+func TestWhoWrote(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	var states []string
+	said := func(name, node string) string {
+		v.opens(v.home + "run/" + name)
+		v.asks("history.get('"+node+"').get('lock:1').map((s) => s.by + ' ' + s.text)", &states)
+		return strings.Join(states, ", ")
+	}
+	require.Contains(t, said("doubled_release_counts_once", "m1"),
+		"c1 string{0}, c1 string{1}, c2 string{0}, c2 string{1}, c3 string{0}, c3 string{1}, c3 string{0}")
+	require.Contains(t, said("one_confirmation_of_two_is_not_enough", "r1"), "c1 hash{c1:1:1}, c2 hash{c2:1:1}")
+	require.Regexp(t, "^c1 string{[0-9a-f]+},  , c2 string{[0-9a-f]+}", said("clock_jump_breaks_redlock", "m3"))
 }

@@ -206,7 +206,7 @@ const history = new Map();
     if (!history.has(node)) history.set(node, new Map());
     return history.get(node);
   };
-  const writers = new Map(); // of a state, however it reached another server
+  const writers = new Map(); // who wrote a state last, however it reached another server
   const note = (node, key, k, text) => {
     const states = keysOf(node), e = events[k];
     if (!states.has(key)) states.set(key, []);
@@ -214,8 +214,8 @@ const history = new Map();
     const list = states.get(key), ttl = / ttl=(\d+)ms$/.exec(text);
     const until = ttl ? localTime(node, events[k].t) + ttl[1] * millisecond : Infinity;
     const bare = text.replace(/ ttl=\d+ms$/, '');
-    if (e.kind === 'execute' && isClient(e.peer || '') && !writers.has(bare)) writers.set(bare, e.peer);
-    const state = { i: k, text: bare, until, by: writers.get(bare) || '' };
+    if (e.kind === 'execute' && isClient(e.peer || '')) writers.set(key + ' ' + bare, e.peer);
+    const state = { i: k, text: bare, until, by: writers.get(key + ' ' + bare) || '' };
     if (list.length > 0 && list[list.length - 1].i === k) list[list.length - 1] = state; else list.push(state);
   };
   events.forEach((e, k) => {
