@@ -61,15 +61,16 @@ func said(agreed bool, err error) NodeResult {
 	return NodeResult{OK: agreed && err == nil, Taken: !agreed && err == nil, Err: err}
 }
 
-// Error gives the numbers of masters and the reason of each that did not agree.
+// Error gives the numbers of masters and the reason of each that did not agree. Masters are
+// counted from 1 there: the first given to Redlock is master 1.
 func (e *QuorumError) Error() string {
 	text := fmt.Sprintf("%d of %d masters agreed, %d needed", e.Got, len(e.Nodes), e.Need)
 	for i, n := range e.Nodes {
 		switch {
 		case n.Taken:
-			text += fmt.Sprintf("; node %d: taken", i)
+			text += fmt.Sprintf("; master %d: taken", i+1)
 		case n.Err != nil:
-			text += fmt.Sprintf("; node %d: %v", i, n.Err)
+			text += fmt.Sprintf("; master %d: %v", i+1, n.Err)
 		}
 	}
 	return text

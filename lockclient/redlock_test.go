@@ -108,6 +108,7 @@ func TestRedlockWithoutQuorum(t *testing.T) {
 		assert.True(t, quorum.Nodes[0].OK)
 		assert.True(t, quorum.Nodes[1].Taken)
 		assert.Error(t, quorum.Nodes[2].Err)
+		assert.Contains(t, err.Error(), "1 of 3 masters agreed, 2 needed; master 2: taken; master 3: ", "as people count")
 		require.Eventually(t, func() bool { return m[0].holds() == "" }, 5*time.Second, time.Millisecond)
 		assert.Equal(t, "other", m[1].holds())
 	})
