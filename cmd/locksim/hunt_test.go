@@ -379,6 +379,7 @@ func TestBadHunts(t *testing.T) {
 		"--schedules: there are as many schedules as --seeds":        {"hunt", file, "--strategy", "pct", "--schedules", "2"},
 		"--bound: only a hunt of orders takes it: expected --strate": {"hunt", file, "--bound", "2"},
 		"--schedules: only a hunt of orders takes it: expected --st": {"hunt", file, "--schedules", "2"},
+		"replay takes one file, got 0 arguments":                     {"replay"},
 		"has no recorded hash":                                       {"replay", file},
 		"violates nothing: there is nothing to shrink":               {"shrink", "contention", "--out", folder + "/x"},
 	} {

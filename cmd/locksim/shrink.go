@@ -118,7 +118,12 @@ func newReplay() *cobra.Command {
 		Short: "Run a recorded scenario again, and check that it went the same way",
 		Long: `Run a scenario file that hunt or shrink has written, and compare the hash of the
 run with the recorded one. Exit code 3 means that the run went another way.`,
-		Args: exactlyOne,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("replay takes one file, got %d arguments", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readText(cmd.Context(), args[0])
 			if err != nil {
