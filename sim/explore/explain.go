@@ -126,24 +126,30 @@ func (x *explainer) next(n uint64, is func(*trace.Event) bool) uint64 {
 }
 
 // needed are faults that suffice for the violation, each of which it needs besides the
-// others: of several that would do alone the first. One that was needed because of
-// another, as a promotion after a crash, may go when that has gone.
+// others: of several that would do alone the one without which this very violation, with
+// its times, does not happen, else the first. One that was needed because of another, as a
+// promotion after a crash, may go when that has gone.
 func (x *explainer) needed() (steps []sim.Step, err error) {
 	left := *x.story
-	for more := true; more; {
-		more = false
-		for i := len(left.Steps) - 1; i >= 0; i-- {
-			if isHarmless(left.Steps[i]) {
-				continue
-			}
-			without := left
-			without.Steps = slices.Delete(slices.Clone(left.Steps), i, i+1)
-			o, err := x.run(x.ctx, &without, x.story.Seed)
-			if err != nil {
-				return nil, err
-			}
-			if len(o.violated) > 0 {
-				left, more = without, true
+	for _, still := range []func(check.Result) bool{
+		func(r check.Result) bool { return r.Reason == x.violated[0].Reason },
+		func(check.Result) bool { return true },
+	} {
+		for more := true; more; {
+			more = false
+			for i := len(left.Steps) - 1; i >= 0; i-- {
+				if isHarmless(left.Steps[i]) {
+					continue
+				}
+				without := left
+				without.Steps = slices.Delete(slices.Clone(left.Steps), i, i+1)
+				o, err := x.run(x.ctx, &without, x.story.Seed)
+				if err != nil {
+					return nil, err
+				}
+				if len(o.violated) > 0 && still(o.violated[0]) {
+					left, more = without, true
+				}
 			}
 		}
 	}

@@ -118,6 +118,17 @@ func TestFaultsThatNeedEachOther(t *testing.T) {
 	require.Equal(t, []string{ownOnly}, e.Broken, "it needs no fault")
 }
 
+// Of faults that would each do alone, that is told which has led to this violation: without
+// it there would have been another one, later.
+func TestFaultOfThisViolation(t *testing.T) {
+	e, _ := explained(t, "world clients=3 lock=fair ttl=30s renew=on hold=5s rounds=2 think=1s\nexpect order=violated\n"+
+		"at 0s clock c1 jump=+20m\nat 0s clock c3 jump=+20m\nat 0s start c1\nat 500ms start c2\nat 1s start c3\n"+
+		"run for=1m30s seed=1\n")
+	story := strings.Join(e.Story, "\n")
+	require.Contains(t, story, "the clock of c3 jumps")
+	require.NotContains(t, story, "the clock of c1 jumps", "c1 asks again when c3 has passed c2")
+}
+
 // A client that is broken on purpose is named where it is the cause, and without that it is
 // tried; where it is not, it is not.
 func TestBrokenClientIsNamed(t *testing.T) {
