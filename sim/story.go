@@ -12,7 +12,7 @@ import (
 
 // Decisive picks, from all events of a run, at most limit that decided its verdicts:
 //
-//   - those that the results name, and faults;
+//   - those that the results name, and by which others had what was given once more, and faults;
 //   - what clients believed, and the resource's answers;
 //   - for each grant the commands that gave it;
 //   - what took a lock from a client that believed to have it, or wrote over it.
@@ -25,6 +25,11 @@ func Decisive(events []trace.Event, results []check.Result, limit int) []trace.E
 	for _, r := range results {
 		for _, n := range r.Events {
 			named[n] = true
+			if held := hadBefore(r.Check, events, &events[n-1]); len(held) <= fewest { // as many as there is room for
+				for _, n := range held {
+					named[n] = true
+				}
+			}
 		}
 	}
 	granting, taking := grantingCommands(events), takingCommands(events)
@@ -154,15 +159,22 @@ func culprits(events []trace.Event, results []check.Result) map[trace.Actor]bool
 // against are the clients that an event which made a check fail was about: who was robbed,
 // or who had what was given once more, or said to be free.
 func against(check string, events []trace.Event, e *trace.Event) (who []trace.Actor) {
-	switch check {
-	case "theft":
-		who = append(who, e.Peer)
-	case "capacity", "guard":
-		for _, n := range HeldByOthers(events, e) {
-			who = append(who, events[n-1].Actor)
-		}
+	if check == "theft" {
+		return []trace.Actor{e.Peer}
+	}
+	for _, n := range hadBefore(check, events, e) {
+		who = append(who, events[n-1].Actor)
 	}
 	return who
+}
+
+// hadBefore are the events by which others had what an event that made a check fail has
+// given once more, or says to be free.
+func hadBefore(check string, events []trace.Event, e *trace.Event) []uint64 {
+	if check != "capacity" && check != "guard" {
+		return nil
+	}
+	return HeldByOthers(events, e)
 }
 
 // HeldByOthers returns the numbers of the events by which others than e's actor had begun

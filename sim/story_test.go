@@ -173,6 +173,28 @@ func TestStoryTellsAgainstWhom(t *testing.T) {
 	}
 }
 
+// Where there is no room for all, it tells the belief of who had what was given once more, not
+// an earlier one of the same client.
+func TestStoryKeepsWhoHadIt(t *testing.T) {
+	const c1, c2 = 1, 2
+	var events []trace.Event
+	for range 9 {
+		events = append(events, trace.Event{Kind: trace.Hold, Actor: c1, Lock: 1},
+			trace.Event{Kind: trace.Release, Actor: c1, Lock: 1})
+	}
+	events = append(events, trace.Event{Kind: trace.Hold, Actor: c1, Lock: 1}, trace.Event{Kind: trace.Promote},
+		trace.Event{Kind: trace.Hold, Actor: c2, Lock: 1})
+	for i := range events {
+		events[i].N = uint64(i + 1)
+	}
+	var told []uint64
+	violated := []check.Result{{Check: "capacity", Verdict: check.Violated, Events: []uint64{21}}}
+	for _, e := range Decisive(events, violated, 4) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{19, 20, 21}, told)
+}
+
 // A story of a theft tells who had the lock, and what the thief had read before.
 func TestStoryTellsOfATheft(t *testing.T) {
 	const m1, c1, c2, c3 = 1, 2, 3, 4
