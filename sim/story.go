@@ -58,7 +58,8 @@ func pick(
 			who = e.Peer
 		}
 		ofThem := involved == nil || involved[who]
-		if named[e.N] || taking[e.N] || e.Kind.Fault() || (decides(e.Kind) || granting[e.N]) && ofThem {
+		fault := e.Kind.Fault() && (e.Kind != trace.Heal || e.A > 0) // what was not cut does not heal
+		if named[e.N] || taking[e.N] || fault || (decides(e.Kind) || granting[e.N]) && ofThem {
 			picked = append(picked, e)
 		}
 	}

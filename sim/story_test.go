@@ -325,3 +325,15 @@ func TestStoryTellsWhatDecides(t *testing.T) {
 	}
 	require.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 23, 26}, told)
 }
+
+// What was not cut does not heal: that all faults end is no event of a story without a cut.
+func TestStoryOfAWholeNetwork(t *testing.T) {
+	events := []trace.Event{{N: 1, Kind: trace.Crash, Peer: 2}, {N: 2, Kind: trace.Hold, Actor: 2, Lock: 1},
+		{N: 3, Kind: trace.Hold, Actor: 3, Lock: 1}, {N: 4, Kind: trace.Release, Actor: 3, Lock: 1},
+		{N: 5, Kind: trace.Heal}, {N: 6, Kind: trace.Heal, A: 2}}
+	var told []uint64
+	for _, e := range Decisive(events, nil, 20) {
+		told = append(told, e.N)
+	}
+	require.Equal(t, []uint64{1, 2, 3, 4, 6}, told)
+}

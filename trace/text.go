@@ -88,6 +88,17 @@ func (e *Event) appendMessage(dst []byte, actor, peer string) []byte {
 	return appendReason(append(dst, longer...), e.Text)
 }
 
+// appendHeal tells of the end of one of several cuts, of all, or that there was none.
+func (e *Event) appendHeal(dst []byte) []byte {
+	switch {
+	case e.Text != "":
+		return appendWords(dst, "the network heals a cut of", e.Text)
+	case e.A == 0:
+		return appendWords(dst, "the network is whole")
+	}
+	return appendWords(dst, "the network heals")
+}
+
 func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	switch e.Kind {
 	case Crash:
@@ -108,7 +119,7 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	case Partition:
 		return appendWords(dst, "the network cuts", e.Text)
 	case Heal:
-		return appendWords(dst, "the network heals")
+		return e.appendHeal(dst)
 	case Jump:
 		if e.A < 0 {
 			return appendWords(dst, "the clock of", peer, "jumps back by", seconds(-e.A))

@@ -53,6 +53,18 @@ func BenchmarkHash(b *testing.B) {
 	_ = h
 }
 
+// A heal tells what it has mended: one of several cuts, all of them, or nothing, as where the
+// faults of a run end in which none cut the network.
+func TestHealTellsWhatItMends(t *testing.T) {
+	for want, e := range map[string]Event{
+		"the network heals a cut of c1 from m1": {N: 1, Kind: Heal, A: 2, Text: "c1 from m1"},
+		"the network heals":                     {N: 1, Kind: Heal, A: 2},
+		"the network is whole":                  {N: 1, Kind: Heal},
+	} {
+		require.Equal(t, want, string(e.AppendSentence(nil, []string{""})))
+	}
+}
+
 // A pause that ends when something else happens has no length.
 func TestPauseWithoutALength(t *testing.T) {
 	names := []string{"", "c1"}
