@@ -243,3 +243,19 @@ func TestWhoWrote(t *testing.T) {
 	require.Contains(t, said("one_confirmation_of_two_is_not_enough", "r1"), "c1 hash{c1:1:1}, c2 hash{c2:1:1}")
 	require.Regexp(t, "^c1 string{[0-9a-f]+},  , c2 string{[0-9a-f]+}", said("clock_jump_breaks_redlock", "m3"))
 }
+
+// TestClockFarOff: how far a clock is off fits beside the diagram, not into it.
+func TestClockFarOff(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	for name, want := range map[string]string{
+		"wrong_clock_breaks_fair_order_only": "+1200 s", "clock_jump_breaks_redlock": "+10.00 s",
+	} {
+		v.opens(v.home + "run/" + name)
+		v.presses(kb.End)
+		v.until(`[...overlay.querySelectorAll('.warn')].some((e) => e.textContent === '` + want + `')`)
+		fits := false
+		v.asks(`[...overlay.querySelectorAll('.warn')].map((e) => e.getBBox()).every((b) => b.x + b.width < gutter - 2)`,
+			&fits)
+		require.True(t, fits, name)
+	}
+}

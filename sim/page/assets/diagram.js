@@ -329,6 +329,9 @@ function paintCursor() {
   if (y !== undefined) draw(overlay, 'circle', { cx: x, cy: y, r: 8, class: 'at' });
 }
 
+// aside is how far a clock is off, short enough for the gutter.
+const aside = (off) => (off < 0 ? '−' : '+') + (Math.abs(off) / second).toFixed(Math.abs(off) < 100 * second ? 2 : 0) + ' s';
+
 // paintLabels writes the names of the rows, over whatever scrolled below them.
 function paintLabels() {
   draw(overlay, 'rect', { x: 0, y: 0, width: gutter - 2, height: view.height, class: 'label' });
@@ -340,7 +343,7 @@ function paintLabels() {
     draw(overlay, 'text', { x: 4, y: y + 4, class: 'head' }, visible(name).slice(0, 10));
     const off = localTime(name, t) - t;
     if (Math.abs(off) >= millisecond) {
-      draw(overlay, 'text', { x: 4, y: y + 18, class: 'sign warn' }, (off < 0 ? '−' : '+') + (Math.abs(off) / second).toFixed(2) + ' s');
+      draw(overlay, 'text', { x: 4, y: y + 18, class: 'sign warn' }, aside(off));
     }
   }
 }
