@@ -86,9 +86,23 @@ func (f *matrixFlags) writeHeat(w io.Writer, results []matrix.Result) error {
 		return failed
 	}
 	h.Words = true
-	h.About = []string{fmt.Sprintf("locksim matrix --seeds %d --find %d --root %d. "+
-		"A row is a kind of trouble, a column a kind of lock.", f.seeds, f.find, f.root)}
+	h.About = []string{f.command() + ". A row is a kind of trouble, a column a kind of lock."}
 	return h.Write(w)
+}
+
+// command is the one that finds the same again.
+func (f *matrixFlags) command() string {
+	words := fmt.Sprintf("locksim matrix --seeds %d --find %d --root %d", f.seeds, f.find, f.root)
+	for i, row := range f.rows {
+		words += [...]string{" --rows ", ","}[min(i, 1)] + strconv.Itoa(row)
+	}
+	if len(f.cells) > 0 {
+		words += " --cells " + strings.Join(f.cells, ",")
+	}
+	if f.orders {
+		words += " --orders"
+	}
+	return words
 }
 
 // writeCell writes the page of a violation into the folder of --pages, also when

@@ -144,10 +144,21 @@ func TestMatrixFile(t *testing.T) {
 	}
 	code, text, stderr = locksim(args...)
 	require.Equal(t, exitExpected, code, stderr)
+	require.Contains(t, text, "locksim matrix --seeds 60 --find 0 --root 1 --rows 29. A row is")
 	require.Contains(t, text, `<a href="#29/redisson/mutex" class="cell"`)
 	require.Contains(t, text, `<li id="29/redisson/mutex">`)
 	require.Contains(t, text, "replay: locksim run matrix:29/redisson/mutex/guard --seed ")
 	code, _, stderr = locksim(append(args, "--pages", filepath.Join(stderr, "heat_test.go", "x"))...)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "heat_test.go")
+}
+
+// TestMatrixCommand: the file of a part of the matrix names that part.
+func TestMatrixCommand(t *testing.T) {
+	require.Equal(t, "locksim matrix --seeds 9 --find 0 --root 2", (&matrixFlags{seeds: 9, root: 2}).command())
+	const part = "locksim matrix --seeds 9 --find 5 --root 1 --rows 2,12 " +
+		"--cells 2/redisson/mutex,12/redisson/fair --orders"
+	f := matrixFlags{seeds: 9, find: 5, root: 1, rows: []int{2, 12}, orders: true}
+	f.cells = []string{"2/redisson/mutex", "12/redisson/fair"}
+	require.Equal(t, part, f.command())
 }
