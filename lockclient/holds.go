@@ -120,7 +120,7 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 	if h == nil {
 		h = &held.first
 		held.hold = h
-		*h = hold{space: a.lock.space, key: a.lock.key, owner: a.owner,
+		*h = hold{space: a.lock.space, key: a.lock.key, owner: a.owner, named: a.named, // of a Multi at most
 			renewal: a.lock.kind.renewal(), index: -1, round: ans.round}
 		h.held, h.line = h.first[:0], &h.own
 		h.line.asking = 1

@@ -43,9 +43,8 @@ type holdID struct {
 // for it.
 //
 // A hold is in one of four states, in this order: asked for (it is next in its line), held (it
-// has a place in keeper.holds), and then lost or given back, which is final. Only a Multi's hold
-// may be held again when it was given back: an acquisition that was under way, and that takes no
-// turn, then enters it. The client's mutex guards a hold.
+// has a place in keeper.holds), and then lost or given back, which is final. The client's mutex
+// guards a hold.
 type hold struct {
 	space      space
 	named      bool // somebody has asked in the owner's name, so that other holds may follow
@@ -99,7 +98,7 @@ func (k *keeper) asked(id holdID, renewal *renewal) *hold {
 	l := k.lines[id]
 	switch {
 	case l != nil && l.isHeld():
-		l.hold.named = l.hold.named || id.space != wholeSpace // whose members have owners of their own
+		l.hold.named = true
 		return l.hold
 	case l != nil && l.next != nil:
 		return l.next

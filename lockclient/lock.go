@@ -12,7 +12,7 @@ type Lock struct {
 	client *Client // keeps the holds and their time
 	key    string
 	space  space
-	plural bool // several owners have it at once, and each acquisition is another one
+	plural bool // each acquisition has a hold of its own, whoever asks for it
 	kind   kind
 }
 
@@ -203,16 +203,16 @@ func (a *acquisition) prepare(ctx context.Context) error {
 		a.asks, a.renewal = o.lease, nil
 	}
 	a.lease, a.nodeTimeout = a.asks, o.nodeTimeout
-	if l.plural {
-		var err error
-		a.owner, err = l.kind.newOwner(ctx, "")
-		return err
-	}
 	a.name = l.ownerIn(ctx)
 	if o.owner != "" {
 		a.name = l.ownerNamed(o.owner)
 	}
 	a.named = a.name != ""
+	if l.plural {
+		var err error
+		a.owner, err = l.kind.newOwner(ctx, a.name)
+		return err
+	}
 	return a.enroll(ctx)
 }
 
@@ -306,7 +306,7 @@ func (a *acquisition) ask(ctx context.Context) (*Held, error) {
 	switch {
 	case held != nil:
 		c.joinMembers(held)
-	case err == nil && again && h.space != wholeSpace:
+	case err == nil && again:
 		c.lose(h) // the server did not know the owner any more
 		err = ErrLost
 	case err != nil:
@@ -349,9 +349,7 @@ func (a *acquisition) takeTurn(ctx context.Context) (again bool, err error) {
 			c.endTurn(a.hold)
 			return false, err
 		}
-		if a.hold.space != wholeSpace { // whose members have leases of their own
-			a.lease = max(a.asks, lease) // a re-entry never cuts the lease
-		}
+		a.lease = max(a.asks, lease) // a re-entry never cuts the lease
 		return true, nil
 	}
 	return false, nil

@@ -42,11 +42,17 @@ func Multi(locks ...*Lock) *Lock {
 	for i, l := range sorted {
 		keys[i] = l.key
 	}
-	return &Lock{client: sorted[0].client, key: strings.Join(keys, ","), space: wholeSpace, kind: &multi{sorted}}
+	whole := holdKey{sorted[0].client, wholeSpace, strings.Join(keys, ",")}
+	return &Lock{client: whole.client, key: whole.key, space: whole.space, plural: true, kind: &multi{sorted, whole}}
 }
 
-// multi is the kind of Multi.
-type multi struct{ locks []*Lock }
+// multi is the kind of Multi. Each acquisition is a hold of its own, also where its owner has another of
+// that name: locks on other servers, or of other kinds, may have the same names. What re-enters are its
+// members.
+type multi struct {
+	locks []*Lock
+	whole holdKey
+}
 
 func (m *multi) reentrant() bool { return true } // as far as its members are
 
@@ -54,7 +60,30 @@ func (m *multi) defaultLease() time.Duration { return 0 } // each member has its
 
 func (m *multi) renewal() *renewal { return nil }
 
-func (m *multi) newOwner(_ context.Context, named string) (string, error) { return named, nil }
+// newOwner refuses to re-enter what is lost.
+func (m *multi) newOwner(ctx context.Context, named string) (string, error) {
+	if m.isLostIn(ctx) {
+		return named, ErrLost
+	}
+	return named, nil
+}
+
+// isLostIn tells whether ctx carries a Multi of this name that is lost. Its members need not tell, as
+// some are never re-entered, and others may not be its own.
+func (m *multi) isLostIn(ctx context.Context) bool {
+	outer, c := m.whole.in(ctx), m.whole.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return outer != nil && outer.isLost && len(outer.held) > 0
+}
+
+// ownerIn returns the owner who was named for the Multi that ctx carries, "" if nobody was.
+func (m *multi) ownerIn(ctx context.Context) string {
+	if outer := m.whole.in(ctx); m.whole.client.isHeld(outer) && outer.named {
+		return outer.owner
+	}
+	return ""
+}
 
 // acquire waits by itself, as a member that is waited for may have a queue. It
 // returns without the lock when the wait is over.
@@ -64,6 +93,9 @@ func (m *multi) acquire(ctx context.Context, r *request, ans *answer) error {
 	for {
 		sent := rt.Mono()
 		taken, failed, err := m.sweep(ctx, r, first)
+		if err == nil && m.isLostIn(ctx) {
+			err = ErrLost
+		}
 		if err == nil {
 			ans.taken, ans.owner, ans.sent, ans.members = true, m.owner(r, taken), sent, taken
 			return nil
@@ -137,7 +169,7 @@ func (r *request) patience(rt Runtime) time.Duration {
 // memberOptions are the caller's options, for each member.
 func (r *request) memberOptions() []LockOption {
 	opts := []LockOption{Lease(r.lease), NodeTimeout(r.nodeTimeout)}
-	if r.named || r.hold != nil && r.hold.named {
+	if r.named {
 		opts = append(opts, As(r.owner))
 	}
 	return opts

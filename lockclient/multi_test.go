@@ -86,6 +86,61 @@ func TestMultiOfANamedOwner(t *testing.T) {
 		w.sent(t, 8)[6:])
 }
 
+// What a Multi loses, another one does not lose that has only its name: its members are on other servers,
+// are of other kinds, or divide the same names in another way.
+func TestMultisOfOneName(t *testing.T) {
+	w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+		if script == "mutex-release" {
+			return integer(0), nil // held once more
+		}
+		return freeRW(script, keys)
+	}}
+	for what, others := range map[string]func(c, d *lockclient.Client) [2]*lockclient.Lock{
+		"on other servers": func(c, d *lockclient.Client) [2]*lockclient.Lock {
+			e := lockclient.New(w, lockclient.System())
+			return [2]*lockclient.Lock{lockclient.Multi(c.Mutex("a"), e.Mutex("b")),
+				lockclient.Multi(c.Mutex("a"), d.Mutex("b"))}
+		},
+		"of other kinds": func(c, d *lockclient.Client) [2]*lockclient.Lock {
+			return [2]*lockclient.Lock{lockclient.Multi(c.Mutex("a"), c.RW("b").R()),
+				lockclient.Multi(c.Mutex("a"), d.RW("b").W())}
+		},
+		"of other names": func(c, d *lockclient.Client) [2]*lockclient.Lock {
+			return [2]*lockclient.Lock{lockclient.Multi(c.Mutex("a"), c.Mutex("b,c")),
+				lockclient.Multi(c.Mutex("a,b"), d.Mutex("c"))}
+		},
+	} {
+		for _, as := range []string{"", "me"} {
+			c, d := lockclient.New(w, lockclient.System()), lockclient.New(w, lockclient.System())
+			pair := others(c, d)
+			require.Equal(t, pair[0].Key(), pair[1].Key())
+			stays, err := pair[0].TryLock(t.Context(), lockclient.As(as))
+			require.NoError(t, err)
+			goes, err := pair[1].TryLock(stays.In(t.Context()), lockclient.As(as))
+			require.NoError(t, err)
+			d.Close()
+			<-goes.Lost()
+			require.ErrorIs(t, goes.Unlock(t.Context()), lockclient.ErrLost)
+			assert.NoError(t, context.Cause(stays.Context()), what+as)
+			assert.NoError(t, stays.Unlock(t.Context()), what)
+			c.Close()
+		}
+	}
+}
+
+// Who uses the context of a Multi that was given back does not ask in the name of its owner.
+func TestMultiInTheContextOfOneThatIsOver(t *testing.T) {
+	w := &wire{reply: freeRW}
+	c := lockclient.New(w, lockclient.System())
+	lock := lockclient.Multi(c.Mutex("a"), c.Mutex("b"))
+	h, err := lock.TryLock(t.Context(), lockclient.As("me"))
+	require.NoError(t, err)
+	require.NoError(t, h.Unlock(t.Context()))
+	again, err := lock.TryLock(h.In(t.Context()))
+	require.NoError(t, err)
+	assert.NotEqual(t, "me", again.Owner())
+}
+
 // What becomes of a member's request is what becomes of the whole.
 func TestMultiErrors(t *testing.T) {
 	broken := errors.New("connection reset")
