@@ -16,7 +16,8 @@ import (
 //
 // Four things always hold:
 //   - The server counts at most surplus acquisitions more than are held. Those of a lost hold
-//     are surplus if its owner was named. Any other owner's Unlocks still give them back.
+//     are surplus if its owner was named. Any other owner's Unlocks still give them back, until
+//     another hold of the owner follows: then those that are left are surplus, too.
 //   - Each lease that may yet come into force is in leases. It cannot cut what is sent after
 //     its time.
 //   - An Unlock that may yet be executed is executed by unlockBy. A hold that is asked for after

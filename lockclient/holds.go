@@ -302,7 +302,11 @@ func (c *Client) leaves(held *Held) leaving {
 	}
 	c.unserve(held)
 	named := h.named || c.keeper.isSucceeded(h)
-	if h.isLost && !named && h.space != wholeSpace {
+	switch {
+	case !h.isLost || h.named || h.space == wholeSpace:
+	case named:
+		h.line.doubts.mayCount(1) // which the hold that follows settles
+	default:
 		c.keeper.keep(h) // who asks in the owner's name takes turns with what follows
 	}
 	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: named,
@@ -349,8 +353,8 @@ func (c *Client) lose(h *hold) {
 	h.until = min(h.until, now)
 	if h.named { // a named owner's Unlock gives nothing back after a loss
 		h.line.doubts.mayCount(len(h.held))
-		c.keeper.sweep(now)
 	}
+	c.keeper.sweep(now)
 	c.keeper.remove(h)
 	c.keeper.rest()
 	held := slices.Clone(h.held)

@@ -86,6 +86,10 @@ func (h *hold) lostChannel() chan struct{} {
 
 // add enters a hold that was granted. It follows the earlier one of its line.
 func (k *keeper) add(h *hold) {
+	if earlier := h.line.owing(); earlier != nil {
+		h.line.doubts.mayCount(len(earlier.held))
+		earlier.named = true
+	}
 	h.index = len(k.holds)
 	k.holds = append(k.holds, h)
 	h.line.hold, h.line.next = h, nil
@@ -146,10 +150,12 @@ func (k *keeper) isSucceeded(h *hold) bool {
 }
 
 // forget takes out the line of h if nobody will look for it any more. Then nothing is held or
-// under way there, and nothing is in doubt that a later hold might meet.
+// under way there, and nothing is in doubt, or lost and not given back yet, that a later hold might
+// meet.
 func (k *keeper) forget(h *hold) {
 	l := h.line
-	if l.isIdle() && (!l.doubts.open() || h.space == wholeSpace) && k.lines[h.id()] == l {
+	settled := !l.doubts.open() && l.owing() == nil || h.space == wholeSpace
+	if l.isIdle() && settled && k.lines[h.id()] == l {
 		delete(k.lines, h.id())
 	}
 }

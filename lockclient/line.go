@@ -24,6 +24,16 @@ type line struct {
 // isHeld tells whether the owner holds the lock.
 func (l *line) isHeld() bool { return l.hold != nil && l.hold.isHeld() }
 
+// owing returns the latest hold if it is lost, its owner was not named, and somebody has yet to give
+// it back; else nil. If a hold follows it before that, what the server counts of it is that one's to
+// settle.
+func (l *line) owing() *hold {
+	if h := l.hold; h != nil && h.isLost && !h.named && len(h.held) > 0 {
+		return h
+	}
+	return nil
+}
+
 // isIdle tells whether nothing is held and nothing is under way.
 func (l *line) isIdle() bool { return l.taken == 0 && l.asking == 0 && !l.isHeld() }
 

@@ -200,3 +200,40 @@ func TestRenewalOvertakenByUnlock(t *testing.T) {
 		})
 	}
 }
+
+// The server may still count a hold that its client has lost. Where somebody takes the lock again in the name
+// of its owner, one of the Unlocks gives both back, whichever comes first.
+func TestLostHoldOfWhichTheNameIsTakenAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, order := range []string{"old first", "new first", "old while the new one is asked for"} {
+			s := newCounter()
+			count := s.reply
+			s.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if script == "mutex-acquire" {
+					time.Sleep(100 * time.Millisecond)
+				}
+				return count(script, keys)
+			}
+			c := lockclient.New(s, lockclient.System())
+			old, err := c.Mutex("a").Lock(t.Context(), lockclient.Lease(10*time.Second))
+			require.NoError(t, err)
+			<-old.Lost()
+			unlockOld := func() { assert.ErrorIs(t, old.Unlock(t.Context()), lockclient.ErrLost) }
+			if order == "old while the new one is asked for" {
+				time.AfterFunc(50*time.Millisecond, unlockOld)
+			}
+			again, err := c.Mutex("a").TryLock(t.Context(), lockclient.As(old.Owner()))
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			if order == "old first" {
+				unlockOld()
+			}
+			assert.NoError(t, again.Unlock(t.Context()))
+			if order == "new first" {
+				unlockOld()
+			}
+			assert.Zero(t, s.count, order)
+			c.Close()
+		}
+	})
+}
