@@ -136,12 +136,17 @@ type holdKey struct {
 	key    string
 }
 
-// in returns the hold that a context carries, or nil.
+// in returns the innermost hold that a context carries and that was not given back, or nil.
 func (k holdKey) in(ctx context.Context) *hold {
 	i, _ := ctx.Value(insideKey{k.client}).(*inside)
+	if i == nil {
+		return nil
+	}
+	k.client.mu.Lock()
+	defer k.client.mu.Unlock()
 	for ; i != nil; i = i.outer {
-		if i.hold.key == k.key && i.hold.space == k.space {
-			return i.hold
+		if h := i.hold; h.key == k.key && h.space == k.space && len(h.held) > 0 {
+			return h
 		}
 	}
 	return nil

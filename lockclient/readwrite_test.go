@@ -82,6 +82,24 @@ func TestWireOfRW316(t *testing.T) {
 	}, w.sent(t, 6))
 }
 
+// A context is that of each hold in it that was not given back, also where another one within it was: a
+// reader who asks to write there would wait for itself.
+func TestContextOfHoldsOfWhichTheInnerOneIsOver(t *testing.T) {
+	w := &wire{reply: freeRW}
+	rw := lockclient.New(w, lockclient.System()).RW("a")
+	outer, err := rw.R().Lock(t.Context())
+	require.NoError(t, err)
+	inner, err := rw.R().Lock(outer.Context(), lockclient.As("me"))
+	require.NoError(t, err)
+	ctx := inner.In(outer.Context())
+	require.NoError(t, inner.Unlock(t.Context()))
+	_, err = rw.W().TryLock(ctx)
+	require.ErrorIs(t, err, lockclient.ErrDeadlock)
+	again, err := rw.R().TryLock(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, outer.Owner(), again.Owner())
+}
+
 // Each side is renewed with others of its sort, under Compat316 one by one.
 func TestRenewalOfRW(t *testing.T) {
 	bubble(t, func(t *testing.T) {
