@@ -204,3 +204,35 @@ func TestFairWaiterThatReentersLeavesTheQueue(t *testing.T) {
 		})
 	}
 }
+
+// So does who gets what the server still counts of a lock of another kind, as its Unlock failed.
+func TestFairWaiterThatGetsWhatIsLeftLeavesTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{}
+		var free atomic.Bool
+		w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			switch {
+			case script == "mutex-release":
+				return lockclient.Reply{}, errLoading
+			case script == "fair-acquire" && !free.Load():
+				return integer(1000), nil
+			}
+			return lockclient.Reply{}, nil
+		}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		time.AfterFunc(500*time.Millisecond, func() {
+			free.Store(true)
+			h, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("me"))
+			if assert.NoError(t, err) {
+				assert.Error(t, h.Unlock(t.Context()))
+			}
+		})
+		_, err := c.Fair("a").Lock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		sent := strings.Join(w.sent(t, 0), "\n")
+		assert.NotContains(t, sent, "again")
+		assert.Contains(t, sent, "fair-withdraw")
+	})
+}

@@ -99,10 +99,10 @@ func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reade
 
 // leaveQueue is called when the lock was taken by who may have joined its queue before. The place
 // goes with the acquisition, but not where the owner had taken the lock as one of another kind,
-// which knows no queue, and re-enters it now.
+// which knows no queue, and re-enters it now, or what the server may still count of that.
 func (l *hashLock) leaveQueue(r *request, withdrawal call) {
 	c, h := l.client, r.hold
-	if !r.reenters {
+	if !r.reenters && !c.hasSurplus(h) {
 		c.placeIsGone(h)
 	} else if r.queued && c.leavesQueue(r) {
 		c.recall(l.key, r.owner, c.fairWait, false, func(ctx context.Context) error {

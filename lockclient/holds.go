@@ -74,6 +74,13 @@ func (c *Client) placeIsGone(h *hold) {
 	h.line.place = false
 }
 
+// hasSurplus tells whether the server may count more of h's owner than is held.
+func (c *Client) hasSurplus(h *hold) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.line.doubts.surplus > 0
+}
+
 // leavesQueue notes that an acquisition has no use for the place in the queue any more. It tells
 // whether there may be one, and no other one has use for it, either.
 func (c *Client) leavesQueue(r *request) (last bool) {
