@@ -116,6 +116,14 @@ func (c *Client) doubtLease(h *hold, lease time.Duration, err error) {
 	c.doubt(h, lease, now, err)
 }
 
+// doubtRenewal notes that a renewal of h has failed. It cuts no lease, but may give one.
+func (c *Client) doubtRenewal(h *hold) {
+	now := c.rt.Mono()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.line.doubts.lasts(now + c.timeout + c.watchdog)
+}
+
 // limitLease has what is asked for now count as no more than a lease.
 func (c *Client) limitLease(h *hold, lease time.Duration) {
 	now := c.rt.Mono()

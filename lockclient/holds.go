@@ -260,10 +260,10 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	now := c.rt.Mono()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	h.line.doubts.lasts(now + lease)
 	if !h.isHeld() || h.until <= now {
 		return false
 	}
-	h.line.doubts.lasts(now + lease)
 	switch until := c.reach(h, sent, lease); {
 	case !renews:
 		h.line.doubts.expire(sent)
@@ -360,6 +360,9 @@ func (c *Client) lose(h *hold) {
 	h.until = min(h.until, now)
 	if h.named { // a named owner's Unlock gives nothing back after a loss
 		h.line.doubts.mayCount(len(h.held))
+	}
+	if h.renewed > 0 { // a renewal may be under way, and be executed after that has failed
+		h.line.doubts.lasts(now + syncLimit + 2*c.timeout + c.watchdog)
 	}
 	c.keeper.sweep(now)
 	c.keeper.remove(h)

@@ -3,6 +3,7 @@ package lockclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -235,5 +236,38 @@ func TestLostHoldOfWhichTheNameIsTakenAgain(t *testing.T) {
 			assert.Zero(t, s.count, order)
 			c.Close()
 		}
+	})
+}
+
+// What renewals without an answer may have prolonged is in doubt as long as that lasts, however many others are
+// lost meanwhile: who has the name then gives it back.
+func TestLostHoldWhoseRenewalsWereNotAnswered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newCounter()
+		count := s.reply
+		s.reply = func(script string, keys []string) (lockclient.Reply, error) {
+			switch {
+			case keys[0] != "a":
+				return free(script, keys)
+			case script == "mutex-renew":
+				return lockclient.Reply{}, errReset
+			}
+			return count(script, keys)
+		}
+		c := lockclient.New(s, lockclient.System())
+		defer c.Close()
+		old, err := c.Mutex("a").Lock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		<-old.Lost()
+		time.Sleep(time.Second)
+		for i := range 20 {
+			other, err := c.Mutex(fmt.Sprint(i)).Lock(t.Context(), lockclient.As("me"), lockclient.Lease(10*time.Millisecond))
+			require.NoError(t, err)
+			<-other.Lost()
+		}
+		again, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		require.NoError(t, again.Unlock(t.Context()))
+		assert.Zero(t, s.count)
 	})
 }

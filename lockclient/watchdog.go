@@ -116,6 +116,7 @@ func (c *Client) renew(batch []*hold) {
 		case known != nil && !known[i]:
 			c.lose(h)
 		case err != nil:
+			c.doubtRenewal(h)
 			c.observe(Event{Kind: Unrenewed, Key: h.key, Owner: h.owner, Err: err})
 		case c.prolong(h, sent, c.watchdog, true):
 			c.observe(Event{Kind: Renewed, Key: h.key, Owner: h.owner})
