@@ -70,6 +70,10 @@ func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
 		l.leaveQueue(r, withdrawal)
 	}
 	if refused := serverError(err); refused != nil && strings.Contains(refused.Text, heldAlready) {
+		if r.hold != nil && l.client.hasSurplus(r.hold) { // which is given back, or ends
+			ans.hint = retryPeriod
+			return nil
+		}
 		err = ErrDeadlock
 	}
 	return err

@@ -78,7 +78,7 @@ func (c *Client) placeIsGone(h *hold) {
 func (c *Client) hasSurplus(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return h.line.doubts.surplus > 0
+	return h.line.doubts.surplus > 0 || h.line.owing() != nil
 }
 
 // leavesQueue notes that an acquisition has no use for the place in the queue any more. It tells

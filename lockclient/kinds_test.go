@@ -162,6 +162,49 @@ func TestNonReentrant(t *testing.T) {
 	assert.True(t, strings.HasSuffix(w.sent(t, 1)[0], " 300000 NON_REENTRANT_REACQUIRE"))
 }
 
+// Where an owner has nothing but what the server still counts of a lost hold of its, or of one whose Unlock
+// failed, it holds nothing: it waits for the end of that.
+func TestNonReentrantThatIsLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var ends time.Time
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			switch {
+			case strings.Contains(script, "release"):
+				return lockclient.Reply{}, errLoading
+			case script == "fair-withdraw":
+				return lockclient.Reply{}, nil
+			case time.Now().Before(ends):
+				return lockclient.Reply{}, &lockclient.ServerError{Text: "ERR NON_REENTRANT_REACQUIRE"}
+			}
+			ends = time.Now().Add(10 * time.Second)
+			return lockclient.Reply{}, nil
+		}}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		opts := []lockclient.LockOption{lockclient.As("me"), lockclient.Lease(10 * time.Second)}
+		for _, lock := range []*lockclient.Lock{c.NonReentrant("a"), c.NonReentrantFair("a")} {
+			for _, isLost := range []bool{false, true} {
+				h, err := lock.Lock(t.Context(), opts...)
+				require.NoError(t, err)
+				_, err = lock.TryLock(t.Context(), opts...)
+				require.ErrorIs(t, err, lockclient.ErrDeadlock)
+				if isLost {
+					<-h.Lost()
+				}
+				require.Error(t, h.Unlock(t.Context()))
+				_, err = lock.TryLock(t.Context(), opts...)
+				require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			}
+			time.Sleep(10 * time.Second)
+			h, err := lock.Lock(t.Context(), lockclient.Lease(10*time.Second))
+			require.NoError(t, err)
+			<-h.Lost()
+			_, err = lock.TryLock(t.Context(), lockclient.As(h.Owner()))
+			require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		}
+	})
+}
+
 // A spin lock asks after pauses that grow, and never subscribes.
 func TestSpin(t *testing.T) {
 	bubble(t, func(t *testing.T) {
