@@ -177,6 +177,7 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	case h.isLost || h.isHeld() && h.until <= held.since || c.reach(h, sent, lease) <= held.since:
 		return false
 	case !h.isHeld():
+		h.renewal = held.lock.kind.renewal() // in its name it may have been asked for as a lock of another kind
 		k.add(h)
 	}
 	h.held = append(h.held, held)

@@ -248,9 +248,10 @@ func (a *acquisition) moveOn(ctx context.Context) error {
 	return err
 }
 
-// deadlock refuses to take the lock once more if it cannot be.
+// deadlock refuses to take the lock once more if it cannot be: also where its owner has it as a Mutex
+// and now wants to read, or the reverse. The watchdog renews the one in another way than the other.
 func (a *acquisition) deadlock() error {
-	if a.lock.kind.reentrant() {
+	if a.lock.kind.reentrant() && a.hold.renewal == a.lock.kind.renewal() {
 		return nil
 	}
 	return ErrDeadlock

@@ -100,6 +100,57 @@ func TestContextOfHoldsOfWhichTheInnerOneIsOver(t *testing.T) {
 	assert.Equal(t, outer.Owner(), again.Owner())
 }
 
+// Who has a name as a Mutex does not have it as a reader, nor the reverse: to ask for the other is an error,
+// and costs nobody what he has.
+func TestMutexAndReadersOfOneName(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: freeRW}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		mutex, rw := c.Mutex("a"), c.RW("a")
+		for has, others := range map[*lockclient.Lock][]*lockclient.Lock{
+			mutex: {rw.R(), rw.W()}, rw.R(): {mutex, c.Fair("a"), rw.W()},
+		} {
+			h, err := has.TryLock(t.Context(), lockclient.As("me"))
+			require.NoError(t, err)
+			for _, other := range others {
+				_, err = other.TryLock(h.Context())
+				require.ErrorIs(t, err, lockclient.ErrDeadlock)
+				_, err = other.TryLock(t.Context(), lockclient.As("me"))
+				require.ErrorIs(t, err, lockclient.ErrDeadlock)
+			}
+			assert.NoError(t, context.Cause(h.Context()))
+			assert.NoError(t, h.Unlock(t.Context()))
+		}
+	})
+}
+
+// The watchdog renews a lock as what it was taken, whatever else was asked for before in its owner's name.
+func TestRenewalOfWhatWasAskedForAsAnotherKind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if script == "read-acquire" {
+				return integer(60000), nil
+			}
+			return freeRW(script, keys)
+		}}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		go func() {
+			_, err := c.RW("a").R().Lock(t.Context(), lockclient.As("me"))
+			assert.ErrorIs(t, err, lockclient.ErrDeadlock)
+		}()
+		time.Sleep(time.Second)
+		h, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		assert.NoError(t, context.Cause(h.Context()))
+		sent := strings.Join(w.sent(t, 0), "\n")
+		assert.Contains(t, sent, "mutex-renew a")
+		assert.NotContains(t, sent, "read-renew")
+	})
+}
+
 // Each side is renewed with others of its sort, under Compat316 one by one.
 func TestRenewalOfRW(t *testing.T) {
 	bubble(t, func(t *testing.T) {
