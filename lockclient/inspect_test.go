@@ -101,3 +101,35 @@ func TestGivenUpWhileSubscribing(t *testing.T) {
 		require.ErrorIs(t, err, lockclient.ErrUnknown)
 	})
 }
+
+// Whoever forces what is at a key of a server ends it for all of the client who have it there, as whatever.
+func TestForcedAsAnotherKind(t *testing.T) {
+	w := &wire{reply: freeRW}
+	c := lockclient.New(&forced{w}, lockclient.System())
+	defer c.Close()
+	for _, has := range []*lockclient.Lock{c.Mutex("a"), c.RW("a").R(), c.RW("a").W(), c.Simple("a")} {
+		for _, by := range []*lockclient.Lock{c.Mutex("a"), c.Fair("a"), c.Simple("a")} {
+			h, err := has.TryLock(t.Context())
+			require.NoError(t, err)
+			freed, err := by.ForceUnlock(t.Context())
+			require.NoError(t, err)
+			assert.True(t, freed)
+			select {
+			case <-h.Lost():
+			default:
+				assert.Fail(t, "nobody is told")
+			}
+			assert.ErrorIs(t, h.Unlock(t.Context()), lockclient.ErrLost)
+		}
+	}
+}
+
+// forced is a server that has set or deleted what it is asked to.
+type forced struct{ *wire }
+
+func (f *forced) Do(_ context.Context, _ string, args ...string) (lockclient.Reply, error) {
+	if args[0] == "SET" {
+		return lockclient.Reply{Kind: lockclient.TextReply, Text: "OK"}, nil
+	}
+	return integer(1), nil
+}

@@ -27,10 +27,8 @@ const (
 	wholeSpace               // a Multi: it has no end of its own, but those of its members
 )
 
-// isForced tells whether forcing a lock of one space ends holds of another.
-func (s space) isForced(by space) bool {
-	return s == by || s == hashSpace && by == writeSpace || s == writeSpace && by == hashSpace
-}
+// isForced tells whether forcing a lock of one space ends holds of another: what is at one key of a server.
+func (s space) isForced(by space) bool { return s == by || s <= textSpace && by <= textSpace }
 
 // holdID names a hold.
 type holdID struct {
