@@ -268,6 +268,9 @@ func (c *Client) prolong(h *hold, sent, lease time.Duration, renews bool) bool {
 	switch until := c.reach(h, sent, lease); {
 	case !renews:
 		h.line.doubts.expire(sent)
+		if h.renewed > 0 { // what was renewed meanwhile counts, as no lease here is shorter than a renewal's
+			until = max(until, h.until)
+		}
 		h.until = until
 		c.keeper.sooner(h) // a Redlock may have less now than before
 	case h.space == permitSpace && sent <= h.replied:

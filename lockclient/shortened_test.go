@@ -133,6 +133,35 @@ func TestRenewalDoesNotEndADoubt(t *testing.T) {
 	})
 }
 
+// An Extend whose answer is late does not take back what was renewed meanwhile, when no lease was in doubt
+// any more.
+func TestLateExtendLeavesWhatWasRenewed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		begun := time.Now()
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			switch {
+			case script == "mutex-acquire" && time.Since(begun) == 0:
+				return lockclient.Reply{}, errReset // so that its short lease may yet come, within a second
+			case script == "mutex-extend":
+				time.Sleep(900 * time.Millisecond)
+			}
+			return free(script, keys)
+		}}
+		c := lockclient.New(w, lockclient.System(), lockclient.WithTimeout(time.Second),
+			lockclient.WithWatchdog(900*time.Millisecond))
+		defer c.Close()
+		_, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("me"), lockclient.Lease(700*time.Millisecond))
+		require.ErrorIs(t, err, lockclient.ErrUnknown)
+		time.Sleep(200 * time.Millisecond)
+		h, err := c.Mutex("a").TryLock(t.Context(), lockclient.As("me"))
+		require.NoError(t, err)
+		time.Sleep(750 * time.Millisecond)
+		require.NoError(t, h.Extend(t.Context(), time.Second))
+		time.Sleep(time.Minute)
+		assert.NoError(t, context.Cause(h.Context()))
+	})
+}
+
 // What is left of a lock is what is left of its lease, less the drift, of a Multi that of the
 // member which ends first.
 func TestLeft(t *testing.T) {
