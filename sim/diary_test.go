@@ -36,6 +36,7 @@ type diary struct {
 	w      *World
 	seed   uint64 // of the draws that follow
 	sync   bool   // replicas are asked to confirm what clients acquire
+	closed bool   // a client was closed
 	log    []string
 	broken string
 	ended  bool
@@ -132,6 +133,9 @@ func (d *diary) report(t *testing.T, flags string, seed uint64, more ...string) 
 // expects demands that an error is one of those that are documented.
 func (d *diary) expects(err error, op string, documented ...error) {
 	var refused *lockclient.ServerError
+	if d.closed {
+		documented = append(documented, lockclient.ErrClosed)
+	}
 	if d.sync {
 		documented = append(documented, lockclient.ErrReplication)
 	}

@@ -1,5 +1,6 @@
 // A random test of locks on one server. Tasks of two clients act in the name of owners whom they share,
-// or in one that was drawn: they lock, re-enter, extend, unlock and force. Requests and replies are lost
+// or in one that was drawn: they lock, re-enter, extend, unlock and force, all as one kind of lock or each
+// as any. One of the clients may be closed before the others are done. Requests and replies are lost
 // or late. Beside what each test of locks demands, tokens grow, errors are documented, a lock that is
 // relied on is said to be held, work under a lock goes on as long as that; where all goes well no lock is
 // lost, and in the end nothing is left.
@@ -43,6 +44,7 @@ type ownersRun struct {
 	site     site // of them all
 	kind     string
 	forces   bool // somebody forces locks
+	quits    bool // the second client is closed before the end
 	leases   bool // of fixed length are asked for
 	old      bool // the protocol of 3.16 is spoken
 	waiting  []*waiter
@@ -73,9 +75,9 @@ type servers struct {
 	troubles []trouble     // nil: none
 }
 
-// lockKinds are what a run locks.
+// lockKinds are what a run locks: where they are mixed, each acquisition draws one.
 var lockKinds = []string{"mutex", "mutex", "fair", "fair", "rw", "rw", "rw", "fenced", "fenced", "spin", "nonreentrant",
-	"nonreentrant-fair", "simple", "multi"}
+	"nonreentrant-fair", "simple", "multi", "mixed", "mixed"}
 
 // newOwnersRun draws the first things about a run. opens draws the rest.
 func newOwnersRun(seed uint64) *ownersRun {
@@ -110,8 +112,9 @@ func (o *ownersRun) opens(at servers, lua *luaengine.Engine) {
 		confirmed: o.confirmed}
 	o.forces, o.leases = o.draw(5) == 0 && o.kind != "multi", o.draw(3) > 0
 	o.old = o.draw(4) == 0
-	o.note("%s, 3.16: %v, %d%% of all requests meet a fate, locks are forced: %v, leases are fixed: %v",
-		o.kind, o.old, o.site.fates, o.forces, o.leases)
+	o.quits = at.troubles == nil && o.draw(6) == 0
+	o.note("%s, 3.16: %v, %d%% of all requests meet a fate, locks are forced: %v, leases are fixed: %v, one quits: %v",
+		o.kind, o.old, o.site.fates, o.forces, o.leases, o.quits)
 	options := []lockclient.Option{lockclient.WithObserver(o.hears)}
 	if o.old {
 		options = append(options, lockclient.Compat316())
@@ -146,6 +149,9 @@ func (o *ownersRun) open() {
 	}
 	o.stir()
 	boss := o.parties[0]
+	if o.quits {
+		o.quit(o.parties[1])
+	}
 	for o.busy > 0 && o.broken == "" {
 		boss.sleep(o.within(200*time.Millisecond) + time.Millisecond)
 		o.look()
@@ -157,11 +163,22 @@ func (o *ownersRun) open() {
 	o.closes(boss)
 }
 
+// quit has a party close its client after a while: who waits there is told, and holds nothing.
+func (o *ownersRun) quit(pt *party) {
+	pt.p.spawn(func() {
+		pt.sleep(o.within(12 * time.Second))
+		o.note("%s quits", pt.name)
+		o.closed = true
+		pt.client().Close()
+		o.look()
+	})
+}
+
 // closes waits until nothing is left, which takes a while at most, and demands that it stays so.
 func (o *ownersRun) closes(boss *party) {
 	o.site.fates = 0
 	o.empties(boss)
-	if o.servers.troubles != nil && o.queues() {
+	if (o.servers.troubles != nil || o.closed) && o.queues() {
 		o.asksOnceMore(boss)
 		o.empties(boss)
 	}
@@ -186,13 +203,18 @@ func (o *ownersRun) empties(boss *party) {
 }
 
 // queues tells whether waiters have places on the server.
-func (o *ownersRun) queues() bool { return strings.HasSuffix(o.kind, "fair") || o.kind == "multi" }
+func (o *ownersRun) queues() bool {
+	return strings.HasSuffix(o.kind, "fair") || o.kind == "multi" || o.kind == "mixed"
+}
 
 // asksOnceMore has somebody ask for each lock. That ends the places of waiters who left while no server
 // could be told, or that a failover has brought back.
 func (o *ownersRun) asksOnceMore(pt *party) {
 	for _, key := range []string{"a", "b"} {
 		l, _ := o.lock(pt.client(), key)
+		if o.kind == "mixed" {
+			l = lockclient.Multi(pt.client().Fair(key), pt.client().Fair(key+"'"))
+		}
 		held, err := l.TryLock(pt.root, lockclient.Wait(requestTimeout))
 		if err == nil {
 			err = held.Unlock(pt.root)
@@ -205,14 +227,15 @@ func (o *ownersRun) asksOnceMore(pt *party) {
 
 // calm tells of a run in which no lock can be lost.
 func (o *ownersRun) calm() bool {
-	return o.site.fates == 0 && !o.forces && !o.leases && o.servers.troubles == nil
+	return o.site.fates == 0 && !o.forces && !o.quits && !o.leases && o.servers.troubles == nil
 }
 
 // hears is told of what happens to locks: where all goes well none is lost but by the end of a fixed lease.
 func (o *ownersRun) hears(e lockclient.Event) {
 	o.note("%s hears: %s %s %v", e.Owner, e.Kind, e.Key, e.Err)
 	o.unsure[e.Key] = o.unsure[e.Key] || errors.Is(e.Err, lockclient.ErrUnknown)
-	if e.Kind != lockclient.Lost || o.busy == 0 || o.site.fates > 0 || o.forces || o.servers.troubles != nil {
+	eventful := o.site.fates > 0 || o.forces || o.quits || o.servers.troubles != nil
+	if e.Kind != lockclient.Lost || o.busy == 0 || eventful {
 		return
 	}
 	if !o.leases && o.kind != "simple" {

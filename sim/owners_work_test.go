@@ -17,7 +17,20 @@ func (o *ownersRun) lock(c *lockclient.Client, key string) (l *lockclient.Lock, 
 	if o.kind == "multi" {
 		return lockclient.Multi(c.Mutex(key), c.Fair(key+"'")), false
 	}
+	if o.kind == "mixed" {
+		return o.mixed(c, key), false
+	}
 	return o.named(c, o.kind, key)
+}
+
+// mixed names a lock as one of those that exclude each other.
+func (o *ownersRun) mixed(c *lockclient.Client, key string) *lockclient.Lock {
+	all := []*lockclient.Lock{
+		c.Mutex(key), c.Mutex(key), c.Fair(key), c.Fair(key), c.Fenced(key), c.Spin(key), c.NonReentrant(key),
+		c.NonReentrantFair(key), lockclient.Multi(c.Mutex(key), c.Fair(key+"'")),
+		lockclient.Multi(c.Fair(key), c.Spin(key+"'")),
+	}
+	return all[o.draw(len(all))]
 }
 
 // work is what one task does.
@@ -187,12 +200,22 @@ func (o *ownersRun) extend(who string, d *desk) {
 	o.expects(err, "Extend", lockclient.ErrLost, lockclient.ErrUnknown, lockclient.ErrNotSent)
 }
 
+// single names a lock as one that can be asked about, and forced.
+func (o *ownersRun) single(c *lockclient.Client, key string) *lockclient.Lock {
+	if o.kind == "mixed" {
+		l, _ := o.named(c, []string{"mutex", "fair", "spin"}[o.draw(3)], key)
+		return l
+	}
+	l, _ := o.lock(c, key)
+	return l
+}
+
 // inquire asks whether the owner has what the task may rely on.
 func (o *ownersRun) inquire(who string, d *desk) {
 	if o.kind == "multi" {
 		return
 	}
-	l, _ := o.lock(d.party.client(), d.key)
+	l := o.single(d.party.client(), d.key)
 	trusted := o.trusted(d)
 	has, err := l.HeldBy(d.party.root, d.held.Owner())
 	o.note("%s asks whether %s has %s: %v %v", who, d.held.Owner(), d.key, has, err)
@@ -233,7 +256,7 @@ func (o *ownersRun) insisted(err error, op string, asked time.Duration) {
 // force forces a lock: holders of other clients learn of it late, and so do all where
 // the answer is lost.
 func (o *ownersRun) force(who string, pt *party) {
-	l, _ := o.lock(pt.client(), "a")
+	l := o.single(pt.client(), "a")
 	o.forcing++
 	o.note("%s forces a", who)
 	freed, err := l.ForceUnlock(pt.root)
