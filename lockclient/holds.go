@@ -287,8 +287,10 @@ type leaving struct {
 	lease  time.Duration // for those that remain
 	until  time.Duration // Mono time until which the lock could be relied on
 	lost   bool
-	named  bool // see hold
+	named  bool // see hold, or followed
 	doubts doubts
+
+	followed bool // by another hold of its owner, or somebody asks for one
 }
 
 // drop notes that an acquisition is to be given back; false if that was noted before.
@@ -321,7 +323,7 @@ func (c *Client) leaves(held *Held) leaving {
 		c.keeper.keep(h) // who asks in the owner's name takes turns with what follows
 	}
 	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: named,
-		doubts: h.line.doubts}
+		doubts: h.line.doubts, followed: c.keeper.isSucceeded(h)}
 }
 
 // closeLine keeps others from asking in the name of h's owner while what h has left on the server

@@ -137,15 +137,29 @@ func (k *writeSide) ownerNamed(name string) string {
 // newOwner refuses an owner that reads already: it would wait for itself.
 func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
 	c := k.client
-	reader := strings.TrimSuffix(named, writeSuffix)
-	reads := named != "" && c.hasNamed(holdID{hashSpace, k.key, reader})
-	if reads || c.isHeld(holdKey{c, hashSpace, k.key}.in(ctx)) {
+	if named != "" && k.reads(named) || c.isHeld(holdKey{c, hashSpace, k.key}.in(ctx)) {
 		return named, ErrDeadlock
 	}
 	if named != "" {
 		return named, nil
 	}
 	return c.freshOwner() + writeSuffix, nil
+}
+
+// reads tells whether an owner of this side reads.
+func (k *writeSide) reads(owner string) bool {
+	return k.client.hasNamed(holdID{hashSpace, k.key, strings.TrimSuffix(owner, writeSuffix)})
+}
+
+// release gives back what a named owner has lost, too, if it reads: its reading would keep that, and
+// all others from reading. As it reads the name is still its own. It asks once.
+func (k *writeSide) release(ctx context.Context, held *Held, lv leaving) error {
+	owner := held.hold.owner
+	if lv.lost && lv.named && !lv.followed && k.reads(owner) {
+		_, err := k.unlock(ctx, owner, lv.lease, k.client.record(k.key), false)
+		return err
+	}
+	return k.hashLock.release(ctx, held, lv)
 }
 
 func (k *writeSide) extend(ctx context.Context, h *Held, lease time.Duration) error {

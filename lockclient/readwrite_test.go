@@ -151,6 +151,40 @@ func TestRenewalOfWhatWasAskedForAsAnotherKind(t *testing.T) {
 	})
 }
 
+// A named owner gives nothing back that it has lost, as the name may be another's by now, but a write in which
+// it reads: that would keep others from reading for as long.
+func TestLostWriteOfWhoReads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, reads := range []bool{true, false} {
+			w := &wire{reply: freeRW}
+			c := lockclient.New(w, lockclient.System())
+			rw, me := c.RW("a"), lockclient.As("me")
+			writer, err := rw.W().Lock(t.Context(), me, lockclient.Lease(time.Second))
+			require.NoError(t, err)
+			if reads {
+				_, err = rw.R().Lock(writer.Context())
+				require.NoError(t, err)
+			}
+			<-writer.Lost()
+			require.ErrorIs(t, writer.Unlock(t.Context()), lockclient.ErrLost)
+			assert.Equal(t, reads, strings.Contains(strings.Join(w.sent(t, 0), "\n"), "write-release a"))
+
+			if !reads { // what follows would be ended
+				writer, err = rw.W().Lock(t.Context(), me, lockclient.Lease(time.Second))
+				require.NoError(t, err)
+				<-writer.Lost()
+				later, err := rw.W().Lock(t.Context(), me)
+				require.NoError(t, err)
+				_, err = rw.R().Lock(later.Context())
+				require.NoError(t, err)
+				require.ErrorIs(t, writer.Unlock(t.Context()), lockclient.ErrLost)
+				assert.NotContains(t, strings.Join(w.sent(t, 0), "\n"), "write-release a")
+			}
+			c.Close()
+		}
+	})
+}
+
 // Each side is renewed with others of its sort, under Compat316 one by one.
 func TestRenewalOfRW(t *testing.T) {
 	bubble(t, func(t *testing.T) {
