@@ -16,6 +16,11 @@
 // and [Latch]. docs/redisson.md has the Go form of each call of Redisson,
 // docs/acl.md the rights that an ACL user needs.
 //
+// Locks of one name exclude each other, whatever their kinds. Only the fair
+// ones know of the queue. The key of a Simple or a Redlock is a text, at which
+// other kinds fail with WRONGTYPE. Java's read-write locks do not see what is
+// locked as another kind: docs/anomalies.md, B31.
+//
 // # Nouns
 //
 // An owner is the identity on the wire, "uuid:n". A hold is what one owner has

@@ -60,6 +60,20 @@ func yieldsToForce(d *duel) {
 	d.waiter("t2").says("forceUnlock", "", "false")
 }
 
+// seesOtherKinds: what is locked as a mutex is refused to who wants to read or write there. Redisson
+// grants it, whoever holds it: it looks at the mode only, which a mutex does not have.
+func seesOtherKinds(d *duel) {
+	h, w := d.holder("t1").of("mutex"), d.waiter("t1")
+	h.lock()
+	granted := w.party == d.there
+	w.says("tryLock", "", strconv.FormatBool(granted))
+	h.unlock() // the last of the mutex, which takes the whole key away
+	if granted {
+		_, _ = w.call("unlock", "") // 4.7.0 throws, 3.16.8 does not
+	}
+	w.getsIt()
+}
+
 // refusesReentry: who holds is told so, and holds on.
 func refusesReentry(d *duel) {
 	h, w := d.holder("t1"), d.waiter("t1")

@@ -36,8 +36,10 @@ type kind struct {
 var kinds = []kind{
 	{name: "mutex", renewed: true, contracts: []func(*duel){excludes, contends, counts, yieldsToForce}},
 	{name: "fair", renewed: true, contracts: []func(*duel){excludes, contends, counts, yieldsToForce, queues}},
-	{name: "read", renewed: true, rival: "write", contracts: []func(*duel){excludes, contends, shares, yieldsToForce}},
-	{name: "write", renewed: true, contracts: []func(*duel){excludes, contends, counts, yieldsToForce, admitsReaders}},
+	{name: "read", renewed: true, rival: "write",
+		contracts: []func(*duel){excludes, contends, shares, seesOtherKinds, yieldsToForce}},
+	{name: "write", renewed: true,
+		contracts: []func(*duel){excludes, contends, counts, seesOtherKinds, yieldsToForce, admitsReaders}},
 	{name: "multi", renewed: true, contracts: []func(*duel){excludes, contends, takesAllOrNone}},
 	{name: "fenced", renewed: true, later: true,
 		contracts: []func(*duel){excludes, contends, counts, yieldsToForce, fences}},
