@@ -206,7 +206,7 @@ func (c *Call) reject(text string) {
 	if aborts {
 		text = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")
 	}
-	c.Node.stats.reject(c.Cmd, text)
+	c.Node.stats.reject(c.Cmd, c.Session, text)
 	switch {
 	case isExec:
 		c.Node.discard(s)

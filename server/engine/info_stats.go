@@ -76,7 +76,7 @@ func (n *Node) infoStats(t *strings.Builder) {
 	line(t, "tracking_total_keys:%d", len(n.tracking.keys))
 	line(t, "tracking_total_items:%d", n.tracking.items)
 	line(t, "tracking_total_prefixes:%d", len(n.tracking.prefixes))
-	line(t, "unexpected_error_replies:0")
+	line(t, "unexpected_error_replies:%d", s.unexpected)
 	line(t, "total_error_replies:%d", s.errors)
 	line(t, "dump_payload_sanitizations:0")
 	line(t, "total_reads_processed:%d", s.reads)

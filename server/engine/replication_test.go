@@ -103,6 +103,26 @@ func TestReplicaFollows(t *testing.T) {
 	replica.expect(rs, "GET a", "(nil)", "DBSIZE", "(integer) 1", "SET a 2", "OK", "SELECT 3", "OK", "GET b", `"2"`)
 }
 
+// A replica that clients may write to refuses what its master's data allows: the two have
+// parted, which INFO tells.
+// Source: what redis-server 7.0.15 counts for the same commands.
+func TestErrorsFromAMasterAreUnexpected(t *testing.T) {
+	master, replica := newFixture(t), newFixture(t)
+	ms, rs := master.session(), replica.session()
+	master.node.AddReplica(1)
+	replica.node.BecomeReplica("m", 1)
+	replica.expect(rs, "CONFIG SET replica-read-only no", "OK", "RPUSH a 1", "(integer) 1", "GET a",
+		"(error) WRONGTYPE Operation against a key holding the wrong kind of value")
+	require.Contains(t, replica.do(rs, "INFO stats"), `unexpected_error_replies:0\r\ntotal_error_replies:1\r\n`)
+
+	master.do(ms, "HSET a f v")
+	stream, _ := master.node.EffectsSince(0)
+	require.NoError(t, replica.node.Apply(stream))
+	require.Contains(t, replica.do(rs, "INFO stats"), `unexpected_error_replies:1\r\ntotal_error_replies:2\r\n`)
+	replica.expect(rs, "CONFIG RESETSTAT", "OK")
+	require.Contains(t, replica.do(rs, "INFO stats"), `unexpected_error_replies:0\r\ntotal_error_replies:0\r\n`)
+}
+
 // A replica's stream can be cut anywhere between two commands, and serves
 // replicas of its own.
 func TestEffectsPassThroughUnchanged(t *testing.T) {

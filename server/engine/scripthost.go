@@ -195,7 +195,7 @@ func (h *scriptHost) callAny(handle luaengine.Handle, args [][]byte, proto int, 
 		}
 	}
 	if bad := h.refusal(cmd, args); bad != "" {
-		h.node.stats.reject(cmd, bad)
+		h.node.stats.reject(cmd, nil, bad)
 		*reply = resp.Err(bad)
 		return
 	}

@@ -13,6 +13,7 @@ type statistics struct {
 	dirty       int64 // changes since the start: the shell never saves
 	expired     int64
 	errors      int64
+	unexpected  int64 // errors about what a master or a replica has sent
 	hits        int64 // reads that found their key
 	misses      int64
 	fullSyncs   int64
@@ -82,7 +83,7 @@ func (s *statistics) count(c *Call, failure string) *commandStats {
 	if failure != "" && c.counted != failureIgnored {
 		one.failed++
 		if c.counted != errorCounted {
-			s.countError(failure)
+			s.countErrorTo(c.Session, failure)
 		}
 	}
 	return one
@@ -101,12 +102,13 @@ func (n *Node) failRunning() {
 	}
 }
 
-// reject accounts for a command that was refused; cmd is nil if it is none.
-func (s *statistics) reject(cmd *Command, text string) {
+// reject accounts for a command that was refused; cmd is nil if it is none, from is nil if
+// a script called it.
+func (s *statistics) reject(cmd *Command, from *Session, text string) {
 	if cmd != nil {
 		s.of(cmd).rejected++
 	}
-	s.countError(text)
+	s.countErrorTo(from, text)
 }
 
 // statsPage is the counters of some rows, which are made together: most nodes
@@ -123,6 +125,16 @@ func (s *statistics) of(cmd *Command) *commandStats {
 		*page = &statsPage{}
 	}
 	return &(*page)[at%uint(len(statsPage{}))]
+}
+
+// countErrorTo counts an error about what a session has sent, and counts it once more if
+// that is a master's or a replica's, from which none is expected; to is nil for a script.
+// Source: afterErrorReply of Redis 7.0.
+func (s *statistics) countErrorTo(to *Session, text string) {
+	if to != nil && (to.link == toMaster || to.isReplica()) {
+		s.unexpected++
+	}
+	s.countError(text)
 }
 
 // countError counts an error by the code that its text begins with; what is no code, as
