@@ -204,7 +204,7 @@ func (db *DB) peek(key []byte) *entry {
 	if e == nil || !db.expired(e) {
 		return e
 	}
-	if db.keyspace.policy == RemoveExpired {
+	if !db.keyspace.hides(key) {
 		db.expire(e, key)
 	}
 	return nil
@@ -236,7 +236,7 @@ func (db *DB) ensure(key []byte, kind Kind) (*entry, error) {
 func (db *DB) replace(key []byte, kind Kind) *entry {
 	k := db.keyspace
 	old := db.peek(key) // tells of it if it is expired
-	if old == nil && k.policy == HideExpired {
+	if old == nil && k.hides(key) {
 		old = db.space.find(key, k.opt.Shards)
 	}
 	used := k.unused()

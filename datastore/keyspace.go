@@ -39,6 +39,7 @@ type Keyspace struct {
 	opt      Options
 	limits   Limits
 	policy   ExpiryPolicy
+	spared   func(key []byte) bool // see Spare
 	frozen   bool
 	frozenAt int64
 	account  bool   // sizes of entries are kept, see Account
@@ -95,6 +96,15 @@ func (k *Keyspace) open(index int) *DB {
 
 // SetExpiry chooses what happens to expired keys. A new keyspace removes them.
 func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
+
+// Spare has RemoveExpired keep the keys of which spared is true, as HideExpired does: those
+// that a command only reads at a replica which clients may write to. nil spares none.
+func (k *Keyspace) Spare(spared func(key []byte) bool) { k.spared = spared }
+
+// hides reports whether an expired key is kept.
+func (k *Keyspace) hides(key []byte) bool {
+	return k.policy != RemoveExpired || k.spared != nil && k.spared(key)
+}
 
 // Freeze fixes the instant (Unix milliseconds) that decides which keys are
 // expired, until Thaw: a script or a transaction sees no key vanish between two of its

@@ -34,7 +34,7 @@ func runDel(c *Call, reply *resp.Value) {
 		if lazy && c.DB.FreeEffort(key) > lazyThreshold {
 			c.Node.stats.lazyFreed++
 		}
-		if c.DB.Delete(key) {
+		if c.DB.Delete(key) || c.DB.Remove(key) { // also one that is hidden
 			c.Changed(key, "del")
 			removed++
 		}

@@ -140,8 +140,8 @@ func runGet(c *Call, reply *resp.Value) {
 func runGetDel(c *Call) resp.Value {
 	key := c.Args[1]
 	text, ok, err := c.DB.String(key)
-	if ok {
-		c.DB.Delete(key)
+	if ok || err == nil && c.DB.Kept(key) { // also one that is hidden
+		c.DB.Remove(key)
 		c.Changed(key, "del")
 		c.Replicate(c.Node.deletion("lazyfree-lazy-user-del"), key)
 	}

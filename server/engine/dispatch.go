@@ -50,7 +50,7 @@ func (c *Call) process() {
 // and nobody takes note of it but the counters.
 func (c *Call) isPlain() bool {
 	n, s := c.Node, c.Session
-	return n.isPlain(s) && !n.repl.isReplica() && n.conf.minGood == 0 && !n.blocking.pausing() &&
+	return n.isPlain(s) && n.conf.minGood == 0 && !n.blocking.pausing() &&
 		!n.scripts.host.running && s.authenticated && !s.isLink() && !s.monitors && !s.tx.active && !s.asking &&
 		(s.Proto == 3 || !s.Subscribed()) && c.Cmd.accepts(len(c.Args))
 }
@@ -122,6 +122,9 @@ func (c *Call) execute(reply *resp.Value) {
 
 // run has the handler set the reply.
 func (c *Call) run(reply *resp.Value) {
+	if c.Node.repl.isReplica() && c.changesReplica() {
+		defer c.removeExpired()()
+	}
 	if fill := c.Cmd.Fill; fill != nil {
 		fill(c, reply)
 		return

@@ -183,7 +183,7 @@ func (h *scriptHost) look(known bool) {
 // callAny does.
 func (n *Node) isPlain(s *Session) bool {
 	return n.monitors == nil && n.cfg.Observe == nil && n.tracking.clients == 0 && !n.repl.logging &&
-		!n.conf.timesScripts && n.conf.maxMemory == 0 && n.cfg.Topology == nil && !s.user.restricted
+		!n.repl.isReplica() && !n.conf.timesScripts && n.conf.maxMemory == 0 && n.cfg.Topology == nil && !s.user.restricted
 }
 
 // callAny calls any command, whoever takes note of it.
