@@ -24,8 +24,8 @@ var (
 	// in the background (As names exceptions). If the request was a waiter's subscription,
 	// nothing was taken and nothing is given back.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrDeadlock says that the caller itself holds a lock that cannot be taken again, so
-	// that it would wait for ever.
+	// ErrDeadlock says that the caller itself holds a lock that cannot be taken again, or not
+	// as this kind, so that it would wait for ever.
 	ErrDeadlock = errors.New("the caller holds the lock already")
 	// ErrReplication says that no replica has confirmed a change. An acquisition was
 	// therefore given back, unless its owner may have other holds (see As). Any other change

@@ -423,7 +423,7 @@ func (h *Held) dismiss() {
 func (c *Client) holdsOf(l *Lock) []*hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stays := func(h *hold) bool { return h.key != l.key || !h.space.isForced(l.space) }
+	stays := func(h *hold) bool { return h.key != l.key || !h.space.meets(l.space) }
 	return slices.DeleteFunc(slices.Clone(c.keeper.holds), stays)
 }
 

@@ -27,8 +27,9 @@ const (
 	wholeSpace               // a Multi: it has no end of its own, but those of its members
 )
 
-// isForced tells whether forcing a lock of one space ends holds of another: what is at one key of a server.
-func (s space) isForced(by space) bool { return s == by || s <= textSpace && by <= textSpace }
+// meets tells whether locks of two spaces are at one key of a server: none of them is granted beside
+// the other, and who forces the one ends the other.
+func (s space) meets(by space) bool { return s == by || s <= textSpace && by <= textSpace }
 
 // holdID names a hold.
 type holdID struct {

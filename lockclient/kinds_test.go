@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,35 @@ func TestNonReentrant(t *testing.T) {
 	_, err = lockclient.New(w, lockclient.System()).NonReentrantFair("a").TryLock(t.Context(), lockclient.As("me:1"))
 	assert.ErrorIs(t, err, lockclient.ErrDeadlock)
 	assert.True(t, strings.HasSuffix(w.sent(t, 1)[0], " 300000 NON_REENTRANT_REACQUIRE"))
+}
+
+// Who asks in the context of its own hold for what that excludes, would wait for itself.
+func TestKindsThatExcludeTheirOwnHolder(t *testing.T) {
+	kinds := map[string]func(c *lockclient.Client) *lockclient.Lock{
+		"Mutex":  func(c *lockclient.Client) *lockclient.Lock { return c.Mutex("a") },
+		"Fair":   func(c *lockclient.Client) *lockclient.Lock { return c.Fair("a") },
+		"Simple": func(c *lockclient.Client) *lockclient.Lock { return c.Simple("a") },
+		"R":      func(c *lockclient.Client) *lockclient.Lock { return c.RW("a").R() },
+		"W":      func(c *lockclient.Client) *lockclient.Lock { return c.RW("a").W() },
+	}
+	granted := func(string, []string) (lockclient.Reply, error) { return lockclient.Reply{}, nil }
+	beside := []string{"Mutex in Mutex", "Fair in Mutex", "Mutex in Fair", "Fair in Fair", "R in R", "W in W", "R in W"}
+	for held, outer := range kinds { //tidy:unordered each by itself
+		for asked, inner := range kinds { //tidy:unordered each by itself
+			c := lockclient.New(&forced{&wire{reply: granted}}, lockclient.System())
+			h, err := outer(c).TryLock(t.Context())
+			require.NoError(t, err)
+			_, err = inner(c).Lock(h.Context())
+			if what := asked + " in " + held; slices.Contains(beside, what) {
+				assert.NoError(t, err, what)
+			} else {
+				assert.ErrorIs(t, err, lockclient.ErrDeadlock, what)
+			}
+			_, err = inner(c).TryLock(t.Context())
+			assert.NoError(t, err, "another caller does not hold it")
+			c.Close()
+		}
+	}
 }
 
 // Where an owner has nothing but what the server still counts of a lost hold of its, or of one whose Unlock

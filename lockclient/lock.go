@@ -235,8 +235,27 @@ func (a *acquisition) enroll(ctx context.Context) (err error) {
 			return a.deadlock()
 		}
 	}
+	if l.isExcludedIn(ctx) {
+		return ErrDeadlock
+	}
 	a.owner, err = l.kind.newOwner(ctx, a.name)
 	return err
+}
+
+// isExcludedIn tells whether ctx carries a hold of the same key that the lock would wait for: as a lock
+// of another kind that no owner has beside this one. Only a writer may read as well.
+func (l *Lock) isExcludedIn(ctx context.Context) bool {
+	c := l.client
+	_, reads := l.kind.(*readSide)
+	i, _ := ctx.Value(insideKey{c}).(*inside)
+	for ; i != nil; i = i.outer {
+		h := i.hold
+		beside := h.space == l.space || reads && h.space == writeSpace
+		if h.key == l.key && h.space.meets(l.space) && !beside && c.isHeld(h) {
+			return true
+		}
+	}
+	return false
 }
 
 // moveOn reserves a place in the next hold of the owner, as that for which it asked is over.

@@ -135,15 +135,14 @@ func (k *writeSide) ownerNamed(name string) string {
 }
 
 // newOwner refuses an owner that reads already: it would wait for itself.
-func (k *writeSide) newOwner(ctx context.Context, named string) (string, error) {
-	c := k.client
-	if named != "" && k.reads(named) || c.isHeld(holdKey{c, hashSpace, k.key}.in(ctx)) {
+func (k *writeSide) newOwner(_ context.Context, named string) (string, error) {
+	switch {
+	case named == "":
+		return k.client.freshOwner() + writeSuffix, nil
+	case k.reads(named):
 		return named, ErrDeadlock
 	}
-	if named != "" {
-		return named, nil
-	}
-	return c.freshOwner() + writeSuffix, nil
+	return named, nil
 }
 
 // reads tells whether an owner of this side reads.
