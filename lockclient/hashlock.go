@@ -167,14 +167,16 @@ func (c *Client) withdrawn(r *request, withdraw func(ctx context.Context) error)
 	ctx := context.WithoutCancel(c.base)
 	_ = c.takeTurn(ctx, r.hold, -1) // which has no end
 	defer c.endTurn(r.hold)
-	if !c.leavesQueue(r) {
-		return true
-	}
+	return !c.leavesQueue(r) || c.givesUpPlace(ctx, r.hold, withdraw) == nil
+}
+
+// givesUpPlace withdraws a waiter in its turn, as the last who has use for the place.
+func (c *Client) givesUpPlace(ctx context.Context, h *hold, withdraw func(ctx context.Context) error) error {
 	err := withdraw(ctx)
 	if err == nil {
-		c.placeIsGone(r.hold)
+		c.placeIsGone(h)
 	}
-	return err == nil
+	return err
 }
 
 // withdrawLater withdraws a waiter whose name others may use, unless one of them has queued by
@@ -193,11 +195,7 @@ func (c *Client) withdrawLater(ctx context.Context, h *hold, withdraw func(ctx c
 	if others {
 		return nil
 	}
-	err := withdraw(ctx)
-	if err == nil {
-		c.placeIsGone(present)
-	}
-	return err
+	return c.givesUpPlace(ctx, present, withdraw)
 }
 
 // extend replaces the lease, which a renewal does not where it would cut it: one that
