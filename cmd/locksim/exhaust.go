@@ -106,7 +106,8 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 		return nil, result, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s (and %d at random), %s in %.1f s, ", f.within(s),
-		several(done.Schedules, "schedule"), done.Walks, several(done.States, "state"), time.Since(started).Seconds())
+		check.Several(done.Schedules, "schedule"), done.Walks, check.Several(done.States, "state"),
+		time.Since(started).Seconds())
 	verdict := "and these are all: none violates"
 	switch {
 	case done.Hit != nil:
@@ -150,7 +151,7 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 		return nil, result, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
-		several(done.Schedules, "schedule"), several(done.Deepest, "action"), time.Since(started).Seconds())
+		check.Several(done.Schedules, "schedule"), check.Several(done.Deepest, "action"), time.Since(started).Seconds())
 	verdict := "none of them violates, but these are not all"
 	switch {
 	case done.Hit != nil:
@@ -168,8 +169,8 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 
 // within is the bound in words: what comes later than the end of a run is in no schedule.
 func (f *huntFlags) within(s *sim.Scenario) string {
-	return several(s.World.Clients, "client") + ", up to " + sim.DurationText(s.For) + ", at most " +
-		several(f.bound, "fault") + ofKinds(s)
+	return check.Several(s.World.Clients, "client") + ", up to " + sim.DurationText(s.For) + ", at most " +
+		check.Several(f.bound, "fault") + ofKinds(s)
 }
 
 func ofKinds(s *sim.Scenario) string {

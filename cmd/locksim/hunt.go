@@ -57,7 +57,7 @@ shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.`,
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (f.strategy == exhaustive || f.strategy == pct) && f.resume == "" {
+			if (f.strategy == exhaustive || f.strategy == pct) && !cmd.Flags().Changed("resume") {
 				return f.ordered(cmd, args)
 			}
 			h, err := f.hunt(cmd, args)
@@ -93,7 +93,7 @@ shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.`,
 // hunt checks the flags and makes the hunt that they ask for.
 func (f *huntFlags) hunt(cmd *cobra.Command, args []string) (*hunt, error) {
 	h := &hunt{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), folder: f.out, workers: f.workers}
-	if f.resume != "" {
+	if cmd.Flags().Changed("resume") {
 		if other := changedFlag(cmd, "resume", "workers"); other != "" {
 			return nil, fmt.Errorf("--%s: a hunt is resumed as it was begun: expected no flag but --resume and --workers", other)
 		}

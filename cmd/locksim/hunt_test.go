@@ -360,6 +360,7 @@ func TestBadHunts(t *testing.T) {
 		"unknown strategy \"luck\": expected timed,":                 {"hunt", file, "--strategy", "luck"},
 		"explore: gate is not checked in test":                       {"hunt", file, "--check", "gate"},
 		"is not a stored hunt":                                       {"hunt", "--resume", file},
+		"--resume: expected the file of a hunt":                      {"hunt", "--resume", ""},
 		"expected no other, got":                                     {"hunt", file, "--resume", file},
 		"--seeds: a hunt is resumed as it was begun":                 {"hunt", "--resume", file, "--seeds", "9"},
 		"--strategy: a hunt is resumed as it was begun":              {"hunt", "--resume", file, "--strategy", "exhaustive"},

@@ -159,6 +159,9 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--resume goes on with the scenario that is in its file: expected no other, got %q", args[0])
 	}
+	if file == "" {
+		return errors.New("--resume: expected the file of a hunt, got none")
+	}
 	text, err := readText(ctx, file)
 	if err != nil {
 		return err
@@ -200,8 +203,8 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 			hits = append(hits, *hit)
 		}
 	}
-	fmt.Fprintf(h.out, "hunt %s, root %d: %d of %d seeds in %.1f s, %d violations", h.state.Name, h.state.Root,
-		h.state.Tried, h.state.Seeds, took.Seconds(), len(hits))
+	fmt.Fprintf(h.out, "hunt %s, root %d: %d of %s in %.1f s, %s", h.state.Name, h.state.Root,
+		h.state.Tried, check.Several(h.state.Seeds, "seed"), took.Seconds(), check.Several(len(hits), "violation"))
 	if h.state.Other > 0 {
 		fmt.Fprintf(h.out, ", %d others without %s", h.state.Other, h.state.Need)
 	}

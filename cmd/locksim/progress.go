@@ -9,6 +9,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"minikv/sim/check"
 )
 
 // progress shows how much of something long is done, on a terminal only.
@@ -50,7 +52,7 @@ func (p *progress) show(done, all int64, format string, args ...any) {
 
 // seeds tells how many seeds of a hunt were tried; all is -1 where nobody knows how many there are.
 func (p *progress) seeds(tried, all, hits int) {
-	p.show(int64(tried), int64(all), "%d violations in %d seeds", hits, tried)
+	p.show(int64(tried), int64(all), "%s in %s", check.Several(hits, "violation"), check.Several(tried, "seed"))
 }
 
 func (p *progress) done() {

@@ -77,8 +77,8 @@ func shrink(ctx context.Context, out io.Writer, file string, hit *explore.Hit) e
 
 // writeShort tells the shortest story, which took long to find, and writes it to a file.
 func writeShort(ctx context.Context, out io.Writer, file string, short *explore.Shrunk) error {
-	about := fmt.Sprintf("the shortest story, after %d runs: %s, %s\n", short.Runs, several(short.Faults, "fault"),
-		several(short.Asked, "operation"))
+	about := fmt.Sprintf("the shortest story, after %s: %s, %s\n", check.Several(short.Runs, "run"),
+		check.Several(short.Faults, "fault"), check.Several(short.Asked, "operation"))
 	return writeStory(ctx, out, file, about, short.Story, short.Result)
 }
 
@@ -101,14 +101,6 @@ func writeStory(
 	}
 	_, err = fmt.Fprintf(out, "replay: locksim replay %s\n", quoteWord(file))
 	return err
-}
-
-// several is a number of things.
-func several(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func newReplay() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"minikv/internal/resp"
 	"minikv/luaengine"
 	"minikv/server/engine"
+	"minikv/sim/check"
 	"minikv/trace"
 )
 
@@ -178,7 +179,7 @@ func (r *recorder) limit() string {
 	case r.ctx.Err() != nil:
 		return "ERR interrupted"
 	case len(r.out.Steps) > maxSteps:
-		return fmt.Sprintf("ERR the script has not ended after %s", several(len(r.out.Steps), "statement"))
+		return fmt.Sprintf("ERR the script has not ended after %s", check.Several(len(r.out.Steps), "statement"))
 	case memory.Outgrown():
 		return memory.ErrScript
 	case r.asked > maxAsked:

@@ -78,7 +78,7 @@ func (x *Exclusion) Result(time.Duration) Result {
 	case x.Grants == 0:
 		return Result{Check: "exclusion", Verdict: Unknown, Reason: "nobody got a lock"}
 	}
-	return Result{Check: "exclusion", Reason: fmt.Sprintf("%d grants, no two beliefs overlap", x.Grants)}
+	return Result{Check: "exclusion", Reason: Several(x.Grants, "grant") + ", no two beliefs overlap"}
 }
 
 func (s *span) interval() string {

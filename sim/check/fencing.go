@@ -122,5 +122,6 @@ func (f *Fencing) Result(time.Duration) Result {
 		return Result{Check: "fencing", Verdict: Unknown,
 			Reason: fmt.Sprintf("no write was applied, and %d refused", f.refused)}
 	}
-	return Result{Check: "fencing", Reason: fmt.Sprintf("%d writes applied, none stale; %d refused", f.writes, f.refused)}
+	return Result{Check: "fencing",
+		Reason: fmt.Sprintf("%s applied, none stale; %d refused", Several(f.writes, "write"), f.refused)}
 }

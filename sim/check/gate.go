@@ -47,5 +47,6 @@ func (g *Gate) Result(time.Duration) Result {
 	case g.found == 0:
 		return Result{Check: "gate", Verdict: Unknown, Reason: "nobody found the latch open"}
 	}
-	return Result{Check: "gate", Reason: fmt.Sprintf("found open %d times, never before %d counts", g.found, g.count)}
+	return Result{Check: "gate",
+		Reason: fmt.Sprintf("found open %s, never before %s", Several(g.found, "time"), Several(g.count, "count"))}
 }

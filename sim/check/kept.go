@@ -53,5 +53,5 @@ func (k *Kept) Result(time.Duration) Result {
 	case k.grants == 0:
 		return Result{Check: "kept", Verdict: Unknown, Reason: "nobody got a lock"}
 	}
-	return Result{Check: "kept", Reason: fmt.Sprintf("%d grants, none lost before its unlock", k.grants)}
+	return Result{Check: "kept", Reason: Several(k.grants, "grant") + ", none lost before its unlock"}
 }

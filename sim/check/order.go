@@ -87,5 +87,5 @@ func (o *Order) Result(time.Duration) Result {
 	case o.grants == 0:
 		return Result{Check: "order", Verdict: Unknown, Reason: "nobody got a lock"}
 	}
-	return Result{Check: "order", Reason: fmt.Sprintf("%d grants, each in its turn", o.grants)}
+	return Result{Check: "order", Reason: Several(o.grants, "grant") + ", each in its turn"}
 }

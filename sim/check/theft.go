@@ -41,5 +41,5 @@ func (t *Theft) Result(time.Duration) Result {
 	case t.grants == 0:
 		return Result{Check: "theft", Verdict: Unknown, Reason: "nobody got a lock"}
 	}
-	return Result{Check: "theft", Reason: fmt.Sprintf("%d grants, each ended by its owner or by time", t.grants)}
+	return Result{Check: "theft", Reason: Several(t.grants, "grant") + ", each ended by its owner or by time"}
 }

@@ -61,3 +61,11 @@ type Names func(trace.Actor) string
 func stamp(d time.Duration) string {
 	return string(trace.AppendTime(nil, d))
 }
+
+// Several is a number of things for people: "1 grant", "2 grants".
+func Several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -145,7 +145,7 @@ func ordersText(results []Result) string {
 func (r *Result) Words() []string {
 	lines := []string{fmt.Sprintf("expected %s (%s): %s", r.Expected, r.Code, r.Reason)}
 	for _, one := range r.Claims {
-		line := fmt.Sprintf("%s %s after %d seeds", one.Check, one.Verdict, one.Searched)
+		line := fmt.Sprintf("%s %s after %s", one.Check, one.Verdict, check.Several(one.Searched, "seed"))
 		if one.Finding != "" {
 			line += ": " + one.Finding
 		}
@@ -171,7 +171,7 @@ func (r *Result) Words() []string {
 
 // line says what became of a claim.
 func (c *ClaimResult) line() string {
-	text := fmt.Sprintf("%s %s after %d seeds", c.Check, c.Verdict, c.Searched)
+	text := fmt.Sprintf("%s %s after %s", c.Check, c.Verdict, check.Several(c.Searched, "seed"))
 	if c.Finding != "" {
 		text += ": " + c.Finding
 	}
@@ -220,8 +220,9 @@ func longer(results []Result) string {
 			}
 			stories++
 			if r.Longer(&c) {
-				fmt.Fprintf(&b, "%d %s %s %s: %s in %d faults and %d operations, told with %d and %d: %s\n", r.Row, r.Profile,
-					r.Lock, r.Variant, c.Check, c.Faults, c.Operations, r.Told.Faults, r.Told.Operations, r.Told.Text)
+				fmt.Fprintf(&b, "%d %s %s %s: %s in %s and %s, told with %d and %d: %s\n", r.Row, r.Profile,
+					r.Lock, r.Variant, c.Check, check.Several(c.Faults, "fault"), check.Several(c.Operations, "operation"),
+					r.Told.Faults, r.Told.Operations, r.Told.Text)
 			}
 		}
 	}

@@ -320,12 +320,12 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 		o.Faults = b.Faults
 	}
 	w := &world.World
-	o.Bound = several(w.Clients, "client") + ", " + several(w.Masters, "master")
+	o.Bound = check.Several(w.Clients, "client") + ", " + check.Several(w.Masters, "master")
 	if w.Replicas > 0 {
 		if w.Replicated > 0 {
 			o.Bound += ", one of them"
 		}
-		o.Bound += " with " + several(w.Replicas, "replica")
+		o.Bound += " with " + check.Several(w.Replicas, "replica")
 		if w.Lag.Hi > 0 {
 			lag := " that lag up to "
 			if w.Replicas == 1 {
@@ -337,7 +337,7 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 	if w.Load.Hold.Hi > 0 {
 		o.Bound += ", held for " + sim.DurationText(w.Load.Hold.Hi)
 	}
-	o.Bound += ", at most " + several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
+	o.Bound += ", at most " + check.Several(o.Faults, "fault") + ", " + sim.DurationText(world.For)
 	breaks := world.Expect[0].Verdict == check.Violated.String()
 	if b.Random > 0 {
 		o.Bound += ", at random"
@@ -357,11 +357,4 @@ func exhaust(ctx context.Context, world *sim.Scenario, b Bound) (*Orders, error)
 		o.Violation, o.Why = done.Result.Reason, ""
 	}
 	return o, err
-}
-
-func several(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

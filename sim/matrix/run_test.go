@@ -196,7 +196,7 @@ func TestCellInWords(t *testing.T) {
 		"replay: locksim run x",
 		"every order was run as well (2 clients): 7 schedules",
 		"liveness unknown after 0 seeds: nothing",
-		"fencing holds after 1 seeds",
+		"fencing holds after 1 seed",
 		"orders were run as well (5, at random): 8 schedules",
 		"listed: known",
 	}, c.Words())

@@ -32,8 +32,9 @@ func tell(t testing.TB, p explore.Problem, res explore.Result) {
 		needs = strings.Join(short.Kinds, ", ")
 	}
 	file, replay := keep(t, short.Result.Check, text)
-	t.Errorf("simtest: %s is violated with seed %d, after %d seeds; it needs: %s.\nThe shortest story:\n%s%sreplay: %s",
-		short.Result.Check, hit.Seed, res.Tried, needs, text, why(t, short.Story, p.Own, file, replay), replay)
+	t.Errorf("simtest: %s is violated with seed %d, after %s; it needs: %s.\nThe shortest story:\n%s%sreplay: %s",
+		short.Result.Check, hit.Seed, check.Several(res.Tried, "seed"), needs, text,
+		why(t, short.Story, p.Own, file, replay), replay)
 }
 
 // maxEvents is up to how many events a run is explained and shown.
