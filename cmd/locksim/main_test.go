@@ -119,6 +119,12 @@ func TestTourTellsClaimTraceVerdict(t *testing.T) {
 		}
 		require.Greater(t, strings.Count(story, "\n"), 4, s.Name)
 	}
+	_, shown, _ := strings.Cut(contents(t, "../../README.md"), "## What the tour shows\n\n```\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	require.NotEmpty(t, shown)
+	for line := range strings.Lines(shown) {
+		require.Contains(t, out, line)
+	}
 }
 
 // A shell is offered the values of flags, one after the other where it is a list, and
