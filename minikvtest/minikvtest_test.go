@@ -244,11 +244,14 @@ func TestFailuresAreClear(t *testing.T) {
 
 func TestFailureShowsTrace(t *testing.T) {
 	said := watch(t, func(tb testing.TB) {
-		s := Run(tb, Virtual(), TraceLines(3))
+		s := Run(tb, Virtual(), TraceLines(4))
 		c := client(t, s)
 		require.NoError(t, c.SetNX(t.Context(), "lock", "me", 30*time.Second).Err())
 		require.Len(t, s.Locks(), 1)
 		require.Equal(t, "lock", s.Locks()[0].Key)
+		s.Inject(On("SETT").Delay(time.Second))
+		s.Inject(On("GET").Nth(2).Delay(time.Second))
+		s.Inject(On("GET").Nth(1).Duplicate())
 		s.Clock().Advance(time.Second)
 		require.NoError(t, c.Get(t.Context(), "lock").Err())
 		tb.Errorf("wrong")
@@ -256,6 +259,9 @@ func TestFailureShowsTrace(t *testing.T) {
 	require.Contains(t, said, "what the servers saw:\n…")
 	require.Contains(t, said, "lock is held by me until 30.000s\n    0.000s     advances by 1s\n"+
 		"    1.000s m1  client 1 get lock")
+	require.Contains(t, said, "fault that struck nothing (commands that matched: 0): ON SETT DELAY 1s")
+	require.Contains(t, said, "fault that struck nothing (commands that matched: 1): ON GET NTH 2 DELAY 1s")
+	require.Equal(t, 2, strings.Count(said, "struck nothing"))
 	said = watch(t, func(tb testing.TB) {
 		require.NoError(t, client(t, Run(tb, TraceLines(0))).Ping(t.Context()).Err())
 		tb.Errorf("wrong")

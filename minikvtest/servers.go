@@ -184,7 +184,7 @@ func (s *Servers) Trace() []topology.Event { return s.top.Trace().Since(0) }
 // topology.Overlaps. Locks that the test itself takes, by Database or Do, do not count.
 func (s *Servers) Overlaps(key string) []topology.Overlap { return s.top.Trace().Overlaps(key) }
 
-// showTrace logs the last lines of the trace.
+// showTrace logs the last lines of the trace, and the rules that struck nothing.
 func (s *Servers) showTrace(lines int) {
 	events := s.Trace()
 	if lines <= 0 || len(events) == 0 {
@@ -199,6 +199,11 @@ func (s *Servers) showTrace(lines int) {
 		text.WriteString(e.String() + "\n")
 	}
 	s.t.Logf("minikvtest: what the servers saw:\n%s", text.String())
+	for _, f := range s.top.Faults() {
+		if f.Struck == 0 {
+			s.t.Logf("minikvtest: fault that struck nothing (commands that matched: %d): %s", f.Seen, f.Fault)
+		}
+	}
 }
 
 // Partition cuts the nodes named in a off from those named in b, in both directions,

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ Exit codes: 0, 1 if a lock was held by two, 2 if FILE cannot be read.`,
 				defer func() { _ = file.Close() }()
 				input = file
 			}
-			return showTrace(input, args[0], cmd.OutOrStdout(), wanted{key, node})
+			return showTrace(input, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr(), wanted{key, node})
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "only events about this key")
@@ -64,14 +65,21 @@ func (w wanted) has(e topology.Event) bool {
 	case w.key == "" || e.Kind == topology.NodeEvent || e.Kind == topology.ClockMoved:
 		return true
 	}
+	return w.names(e)
+}
+
+// names reports whether an event has the key in it.
+func (w wanted) names(e topology.Event) bool {
 	return e.Key == w.key || slices.Contains(e.Command, w.key)
 }
 
-// showTrace prints the events that are wanted, and the overlaps of their locks.
-func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) error {
+// showTrace prints the events that are wanted, and the overlaps of their locks. It notes
+// on stderr that there is nothing about a key or a node.
+func showTrace(input io.Reader, name string, stdout, stderr io.Writer, show wanted) error {
 	in, out := bufio.NewReader(input), bufio.NewWriter(stdout)
 	defer func() { _ = out.Flush() }()
 	holds := map[string][]topology.Event{} // what tells who held a lock when, by its key
+	nodes, named := map[string]bool{"": true}, show.key == ""
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -83,6 +91,7 @@ func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) erro
 			if err != nil {
 				return fmt.Errorf("%s:%d: %w", name, number, err)
 			}
+			nodes[e.Node], named = true, named || show.names(e)
 			if show.has(e) {
 				fmt.Fprintln(out, numbered(e))
 			}
@@ -97,6 +106,13 @@ func showTrace(input io.Reader, name string, stdout io.Writer, show wanted) erro
 	verdict := showOverlaps(holds, out)
 	if err := out.Flush(); err != nil {
 		return err
+	}
+	if !nodes[show.node] {
+		fmt.Fprintf(stderr, "minikv: %s has no event at node %q; it has some at %s\n", name, show.node,
+			strings.TrimPrefix(strings.Join(slices.Sorted(maps.Keys(nodes)), ", "), ", "))
+	}
+	if !named {
+		fmt.Fprintf(stderr, "minikv: %s has no event about key %q\n", name, show.key)
 	}
 	return verdict
 }

@@ -41,6 +41,10 @@ func TestTraceOfARun(t *testing.T) {
 	assert.Contains(t, all, "SET other c1 PX 5 -> OK\n")
 	_, some, _ := runTrace(file, "--node", "r1")
 	assert.NotContains(t, some, "lock:a")
+	code, _, stderr = runTrace(file, "--node", "m9", "--key", "lock:c")
+	assert.Equal(t, exitOK, code)
+	assert.Equal(t, "minikv: "+file+" has no event at node \"m9\"; it has some at m1, r1\n"+
+		"minikv: "+file+" has no event about key \"lock:c\"\n", stderr)
 }
 
 // What happens before the file may be touched is its beginning.
