@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,13 +103,11 @@ func (w *realWorld) stopAll() {
 
 func (w *realWorld) port() int             { return w.base }
 func (w *realWorld) sleep(d time.Duration) { time.Sleep(d) }
-func (w *realWorld) freeze(name string)    { w.signal(name, syscall.SIGSTOP) }
-func (w *realWorld) thaw(name string)      { w.signal(name, syscall.SIGCONT) }
-
-func (w *realWorld) signal(name string, s os.Signal) {
-	p, err := os.FindProcess(w.procs[name].server.Pid)
-	require.NoError(w.t, err)
-	require.NoError(w.t, p.Signal(s))
+func (w *realWorld) freeze(name string) {
+	require.NoError(w.t, redisserver.Pause(w.procs[name].server.Pid))
+}
+func (w *realWorld) thaw(name string) {
+	require.NoError(w.t, redisserver.Resume(w.procs[name].server.Pid))
 }
 
 func (w *realWorld) start(name string) {

@@ -13,11 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/internal/redisserver"
 )
 
 const (
@@ -112,8 +113,8 @@ func (r redisson) launch(t *testing.T, options ...string) *jvm {
 	j := &jvm{in: in, end: func() { in.Close() }, ended: make(chan struct{}),
 		answers: map[string]chan string{"ready": ready}}
 	j.stop = func(d time.Duration) {
-		_ = command.Process.Signal(syscall.SIGSTOP)
-		time.AfterFunc(d, func() { _ = command.Process.Signal(syscall.SIGCONT) })
+		_ = redisserver.Pause(command.Process.Pid)
+		time.AfterFunc(d, func() { _ = redisserver.Resume(command.Process.Pid) })
 	}
 	go j.listen(out)
 	t.Cleanup(func() {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -75,8 +74,8 @@ func replicaConfirms(t *testing.T, connect func(rdb *redis.Client) lockclient.Tr
 	require.NoError(t, confirmed(t, c.Fenced("confirmed")).Unlock(t.Context()))
 
 	pid := processID(t, replica)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	require.NoError(t, redisserver.Pause(pid))
+	defer func() { _ = redisserver.Resume(pid) }()
 	_, err = c.Mutex("unconfirmed").TryLock(t.Context())
 	require.ErrorIs(t, err, lockclient.ErrReplication)
 	assert.Eventually(t, func() bool {
