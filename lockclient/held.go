@@ -72,8 +72,9 @@ func (h *Held) Until() time.Duration {
 	c.mu.Lock()
 	until := h.hold.until
 	c.mu.Unlock()
-	for _, m := range h.members {
-		until = min(until, m.Until())
+	for _, m := range h.members { // their clocks may have other origins
+		now := c.rt.Mono()
+		until = min(until, now+m.Until()-m.lock.client.rt.Mono())
 	}
 	return until
 }

@@ -282,6 +282,27 @@ func TestMultiInAMultiThatIsLost(t *testing.T) {
 	})
 }
 
+// What is left of a lease is the same by all clocks: each client may have a System of its own.
+func TestMultiOfSeveralClocks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		old := lockclient.New(&wire{reply: free}, lockclient.System())
+		defer old.Close()
+		time.Sleep(time.Hour)
+		young := lockclient.New(&wire{reply: free}, lockclient.System())
+		defer young.Close()
+		for _, locks := range [][]*lockclient.Lock{
+			{old.Mutex("a"), young.Mutex("b")}, {young.Mutex("a"), old.Mutex("b")},
+		} {
+			h, err := lockclient.Multi(locks...).Lock(t.Context(), lockclient.Lease(10*time.Second))
+			require.NoError(t, err)
+			assert.Equal(t, 9898*time.Millisecond, h.Left())
+			time.Sleep(time.Second)
+			assert.Equal(t, 8898*time.Millisecond, h.Left())
+			require.NoError(t, h.Unlock(t.Context()))
+		}
+	})
+}
+
 // Two accounts on two servers are locked together.
 func ExampleMulti() {
 	east := lockclient.New(&wire{reply: free}, lockclient.System())

@@ -176,7 +176,7 @@ func (r *redlock) extend(ctx context.Context, held *Held, lease time.Duration) e
 	}
 	agreed, err := r.whileHeld(ctx, h, r.all(), func(ctx context.Context, n node) (bool, error) {
 		ok, err := r.form.extend(ctx, n, lease)
-		h.round.extended(asked[slices.Index(r.clients, n.client)], n.client, err)
+		h.round.extended(asked[slices.Index(r.clients, n.client)], rt.Mono()+n.client.timeout, err)
 		return ok, err
 	})
 	if err == nil {

@@ -85,6 +85,26 @@ func TestRedlockExtendedLate(t *testing.T) {
 	}
 }
 
+// By whose clock that may come yet is said by the first client: those of the others may have begun later.
+func TestRedlockExtendedLateByOtherClocks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rt, first, late := lockclient.System(), &master{}, &lateMaster{extends: make(chan struct{})}
+		clients := []*lockclient.Client{lockclient.New(first, rt)}
+		time.Sleep(time.Hour)
+		for _, m := range []lockclient.Transport{&master{}, late} {
+			clients = append(clients, lockclient.New(m, lockclient.System()))
+		}
+		h, err := lockclient.Redlock("job", clients...).Lock(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond)
+		require.NoError(t, h.Extend(t.Context(), 2*time.Second))
+		time.Sleep(600 * time.Millisecond) // the late one is given up
+		first.fail(true)
+		require.NoError(t, h.Extend(t.Context(), 20*time.Second))
+		assert.Less(t, h.Left(), 2*time.Second)
+	})
+}
+
 // What is unlocked is also given back where it was asked for, and is taken only after the Unlock.
 func TestRedlockTakenAfterUnlock(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -124,15 +124,15 @@ func (rd *round) extends(i int, lease, now time.Duration) (late *lateLease, sure
 	return late, sure
 }
 
-// extended notes the answer to what extends has noted.
-func (rd *round) extended(late *lateLease, c *Client, err error) {
-	by := time.Duration(-1)
-	if errors.Is(err, ErrUnknown) {
-		by = c.rt.Mono() + c.timeout
-	}
+// extended notes the answer to what extends has noted: where the outcome is unknown, it may come until
+// the Mono time by.
+func (rd *round) extended(late *lateLease, by time.Duration, err error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	late.by = by
+	late.by = -1
+	if errors.Is(err, ErrUnknown) {
+		late.by = by
+	}
 }
 
 // least is what at least a quorum of those that have agreed has, of what each has.
