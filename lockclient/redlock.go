@@ -52,6 +52,7 @@ func newRedlock(f form, key string, clients []*Client) *Lock {
 			panic(fmt.Sprintf("lockclient: client %d of the Redlock %q was there before", i, key))
 		}
 	}
+	clients = slices.Clone(clients) // the caller may use the list for others
 	return &Lock{client: clients[0], key: key, space: quorumSpace, kind: &redlock{form: f, key: key, clients: clients}}
 }
 
@@ -84,6 +85,9 @@ func (r *redlock) withdraw(*request, error) {}
 
 func (r *redlock) acquire(ctx context.Context, q *request, ans *answer) error {
 	rt, lease, limit := r.clients[0].rt, q.lease, q.nodeTimeout
+	if err := tooLate(rt, rt.Mono(), lease); err != nil {
+		return err // the next one would be, too
+	}
 	if limit <= 0 {
 		limit = lease / 20
 	}

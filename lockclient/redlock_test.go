@@ -202,6 +202,18 @@ func TestRedlockThatComesTooLate(t *testing.T) {
 	})
 }
 
+// One whose lease is no longer than the drift is refused as that of any lock: it can never come in time.
+func TestRedlockShorterThanTheDrift(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := &master{}
+		begun := time.Now()
+		_, err := redlock(m).Lock(t.Context(), lockclient.Lease(2*time.Millisecond))
+		require.ErrorIs(t, err, lockclient.ErrLost)
+		assert.Zero(t, time.Since(begun))
+		assert.Empty(t, m.sent(t, 0))
+	})
+}
+
 // A HashRedlock sends the scripts of a Mutex, with one owner for all masters,
 // and its release wakes those who wait for a lock of that name.
 func TestWireOfHashRedlock(t *testing.T) {
@@ -240,4 +252,22 @@ func TestRedlockNeedsDifferentClients(t *testing.T) {
 		require.PanicsWithValue(t, `lockclient: the Redlock "k" has no clients: give it one for each master`,
 			func() { lock("k") })
 	}
+}
+
+// Nor is one there twice because its caller uses the list for another one.
+func TestRedlockKeepsItsClients(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := []*master{{}, {value: "other"}, {value: "other"}}
+		var clients []*lockclient.Client
+		for _, one := range m {
+			clients = append(clients, lockclient.New(one, lockclient.System()))
+		}
+		lock := lockclient.Redlock("job", clients...)
+		clients[1], clients[2] = clients[0], clients[0]
+		_, err := lock.TryLock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+		for _, one := range m {
+			require.Contains(t, one.sent(t, 1)[0], "SET job ")
+		}
+	})
 }
