@@ -20,6 +20,7 @@ type quorumPlace struct {
 	rt     Runtime
 	first  *Client
 	places []*place // nil: the master does not answer
+	closes *place   // where it hears that the first client is closed, also if that master does not answer
 	heard  Gate     // opened at each message
 	last   *answer  // to the last attempt
 	asked  time.Duration
@@ -36,6 +37,7 @@ func (hashForm) hint(rt Runtime, failed *round) time.Duration {
 func (hashForm) await(ctx context.Context, r *request, key string, clients []*Client) (waiting, error) {
 	rt := clients[0].rt
 	w := &quorumPlace{rt: rt, first: clients[0], places: make([]*place, len(clients)), heard: rt.NewGate(), last: r.last}
+	w.closes = w.first.linger(w.heard)
 	limited, cancel := rt.WithDeadline(ctx, rt.Mono()+subscribeLimit)
 	defer cancel()
 	var mu sync.Mutex
@@ -125,6 +127,7 @@ func (w *quorumPlace) count() (free, possible int) {
 }
 
 func (w *quorumPlace) leave() {
+	w.closes.leave()
 	for _, p := range w.places {
 		if p != nil {
 			p.leave()

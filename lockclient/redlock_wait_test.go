@@ -220,6 +220,26 @@ func TestHashRedlockGivenUpWhileSubscribing(t *testing.T) {
 	})
 }
 
+// A waiter ends when the first client is closed, also if that one's master does not answer.
+func TestHashRedlockIsClosedWithoutSubscription(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := []*hashMaster{takenMaster(), takenMaster(), takenMaster()}
+		m[0].deaf = true
+		var clients []*lockclient.Client
+		for _, master := range m {
+			clients = append(clients, lockclient.New(master, lockclient.System()))
+		}
+		time.AfterFunc(time.Second, clients[0].Close)
+		begun := time.Now()
+		_, err := lockclient.HashRedlock("job", clients...).Lock(t.Context())
+		require.ErrorIs(t, err, lockclient.ErrClosed)
+		assert.Equal(t, time.Second, time.Since(begun))
+		for i, master := range m {
+			assert.Zero(t, master.open, i)
+		}
+	})
+}
+
 // A HashRedlock hears the messages of a Mutex beside its waiters, and takes none
 // from them.
 func TestHashRedlockWaitsBesideAMutex(t *testing.T) {

@@ -146,6 +146,16 @@ func (c *Client) seat(ctx context.Context, p *place, name string, wakes wakeRule
 	}
 }
 
+// linger gives a place that no message reaches: its gate opens when the client is closed.
+func (c *Client) linger(gate Gate) *place {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &place{client: c, channel: &channel{members: 1}, all: gate}
+	p.channel.places = append(p.channel.places, p)
+	c.hub.add(p.channel)
+	return p
+}
+
 // enlist gives p its place if the subscription is confirmed. Otherwise mine
 // tells that p is to subscribe; if not, its gate opens when somebody else has.
 func (c *Client) enlist(p *place) (confirmed, mine bool) {
