@@ -104,13 +104,13 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
-// syncLimit; the script was run then. For as long as patience a request is
-// repeated that is refused on the way, see persist.
-func (c *Client) evalSynced(ctx context.Context, patience time.Duration, q call) (reply Reply, err error) {
+// syncLimit; the script was run then. For as long as patience, and ctx, a request is
+// repeated that is refused on the way, see persist. A request itself is made with sends.
+func (c *Client) evalSynced(ctx, sends context.Context, patience time.Duration, q call) (reply Reply, err error) {
 	until := c.patienceEnds(patience)
-	reply, err = c.evalSyncedOnce(ctx, q)
+	reply, err = c.evalSyncedOnce(sends, q)
 	err = c.persist(ctx, until, err, func() (err error) {
-		reply, err = c.evalSyncedOnce(ctx, q)
+		reply, err = c.evalSyncedOnce(sends, q)
 		return err
 	})
 	return reply, err
@@ -166,8 +166,8 @@ func (c *Client) patienceEnds(patience time.Duration) time.Duration {
 }
 
 // patienceOf is for how long an acquisition is repeated that is refused: not beyond its wait.
-func (c *Client) patienceOf(r *request) time.Duration {
-	if left := r.remaining(c.rt); left >= 0 {
+func (c *Client) patienceOf(l limit) time.Duration {
+	if left := l.remaining(c.rt); left >= 0 {
 		return left
 	}
 	return c.timeout

@@ -14,10 +14,15 @@ import (
 // abandoned: once it is sent, its reply is awaited even if ctx ends. With
 // ErrReplication the number is good.
 func (c *Client) change(ctx context.Context, q call) (int64, error) {
+	return c.changeWithin(ctx, c.timeout, q)
+}
+
+// changeWithin is change of what is repeated for as long as patience if it is refused on the way.
+func (c *Client) changeWithin(ctx context.Context, patience time.Duration, q call) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, contextError(ctx)
 	}
-	reply, err := c.evalSynced(context.WithoutCancel(ctx), c.timeout, q)
+	reply, err := c.evalSynced(ctx, context.WithoutCancel(ctx), patience, q)
 	if err != nil && err != ErrReplication {
 		return 0, err
 	}
@@ -31,7 +36,12 @@ func (c *Client) change(ctx context.Context, q call) (int64, error) {
 // changes is change for a script that replies 0 when it has changed nothing: then
 // there is nothing to confirm.
 func (c *Client) changes(ctx context.Context, q call) (int64, error) {
-	n, err := c.change(ctx, q)
+	return c.changesWithin(ctx, c.timeout, q)
+}
+
+// changesWithin is to changes what changeWithin is to change.
+func (c *Client) changesWithin(ctx context.Context, patience time.Duration, q call) (int64, error) {
+	n, err := c.changeWithin(ctx, patience, q)
 	if err == ErrReplication && n == 0 {
 		err = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -327,4 +328,39 @@ func release(ctx context.Context, c *lockclient.Client) error {
 func countDown(ctx context.Context, c *lockclient.Client) error {
 	_, err := c.Latch("l").CountDown(ctx)
 	return err
+}
+
+// What a cluster refuses is repeated while a slot moves, but no longer than the caller waits.
+func TestCountsInACluster(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		asked, answers := 0, 3
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if asked++; asked%answers != 0 {
+				return lockclient.Reply{}, &lockclient.ServerError{Text: "CLUSTERDOWN The cluster is down"}
+			}
+			return counted(script, keys)
+		}}
+		c := lockclient.New(w, lockclient.System())
+		defer c.Close()
+		h, err := c.PermitSemaphore("x").Acquire(t.Context(), time.Minute)
+		require.NoError(t, err)
+		require.NoError(t, h.Unlock(t.Context()))
+		p, err := c.Semaphore("s").Acquire(t.Context(), 1)
+		require.NoError(t, err)
+		require.NoError(t, p.Release(t.Context()))
+
+		answers = math.MaxInt
+		for _, wait := range []time.Duration{0, time.Second} {
+			begun := time.Now()
+			_, err = c.Semaphore("s").TryAcquire(t.Context(), 1, lockclient.Wait(wait))
+			assert.ErrorContains(t, err, "CLUSTERDOWN")
+			assert.LessOrEqual(t, time.Since(begun), wait)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, err = c.Semaphore("s").Acquire(ctx, 1)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(begun))
+	})
 }

@@ -87,7 +87,7 @@ type replyReader interface {
 // ask sends the script of an acquisition, and reads its reply.
 func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reader replyReader) error {
 	ans.owner, ans.sent = r.owner, c.rt.Mono()
-	reply, err := c.evalSynced(ctx, c.patienceOf(r), q)
+	reply, err := c.evalSynced(ctx, ctx, c.patienceOf(r.limit), q)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
 		err = reader.read(reply, ans)

@@ -221,10 +221,17 @@ func (p permits) withdraw(r *request, err error) {
 }
 
 func (p permits) release(ctx context.Context, h *Held, l leaving) error {
-	known, err := p.giveBack(ctx, h.Owner())
+	c := p.client
+	until := c.patienceEnds(c.timeout)
+	var known bool
+	try := func() (err error) {
+		known, err = p.giveBack(ctx, h.Owner())
+		return err
+	}
+	err := c.persist(ctx, until, try(), try)
 	switch {
 	case err != nil:
-		p.recall(h.Owner(), p.client.patience(true, l.lease), false)
+		p.recall(h.Owner(), c.patience(true, l.lease), false)
 	case !known:
 		err = ErrLost
 	}

@@ -61,7 +61,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption)
 // Drain takes all permits that are free now, which may be none. Errors are those
 // of Acquire.
 func (s *Semaphore) Drain(ctx context.Context) (*Permits, error) {
-	n, err := s.request(ctx, semaphoreDrain)
+	n, err := s.request(ctx, s.client.timeout, semaphoreDrain)
 	return s.taken(n, opError("drain", s.key, err))
 }
 
@@ -106,7 +106,8 @@ func (s *Semaphore) take(ctx context.Context, n int64, wait time.Duration, opts 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	t := &turn{limit: limit{begun: c.rt.Mono(), wait: o.wait}, client: c, asker: semaphoreWait{s, n}}
+	until := limit{begun: c.rt.Mono(), wait: o.wait}
+	t := &turn{limit: until, client: c, asker: semaphoreWait{until, s, n}}
 	err := opError("acquire", s.key, t.run(ctx))
 	c.observeTurn(t, Event{Key: s.key, Err: err})
 	return s.taken(n, err)
@@ -114,12 +115,14 @@ func (s *Semaphore) take(ctx context.Context, n int64, wait time.Duration, opts 
 
 // semaphoreWait is one call of Acquire or TryAcquire, for n permits.
 type semaphoreWait struct {
+	limit
 	semaphore *Semaphore
 	n         int64
 }
 
 func (w semaphoreWait) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
-	n, err := w.semaphore.request(ctx, semaphoreAcquire, decimal(w.n))
+	patience := w.semaphore.client.patienceOf(w.limit)
+	n, err := w.semaphore.request(ctx, patience, semaphoreAcquire, decimal(w.n))
 	return n > 0, w.semaphore.client.poll, err
 }
 
@@ -129,13 +132,16 @@ func (w semaphoreWait) join(ctx context.Context) (waiting, error) {
 }
 
 // request runs a script that takes permits, and returns how many it took. Those that
-// it took without our knowing, or without a replica, are given back.
-func (s *Semaphore) request(ctx context.Context, script *Script, args ...string) (int64, error) {
+// it took without our knowing, or without a replica, are given back. If it is refused on the way it is
+// repeated for as long as patience.
+func (s *Semaphore) request(
+	ctx context.Context, patience time.Duration, script *Script, args ...string,
+) (int64, error) {
 	c, record := s.client, s.client.record(s.key)
 	if c.isClosed() {
 		return 0, ErrClosed
 	}
-	n, err := c.changes(ctx, call{script, []string{s.key, record}, append(args, c.recordTTL())})
+	n, err := c.changesWithin(ctx, patience, call{script, []string{s.key, record}, append(args, c.recordTTL())})
 	switch {
 	case err == ErrReplication || errors.Is(err, ErrUnknown):
 		s.withdraw(record)

@@ -51,7 +51,7 @@ func (s *simple) await(context.Context, *request) (waiting, error) {
 func (s *simple) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := s.client
 	ans.owner, ans.sent, ans.hint = r.owner, c.rt.Mono(), pollDelay(c.rt)
-	until := c.patienceEnds(c.patienceOf(r))
+	until := c.patienceEnds(c.patienceOf(r.limit))
 	var reply Reply
 	set := func() (err error) {
 		reply, err = c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))

@@ -178,6 +178,7 @@ func (r *rental) unlocks(t *teller, i int) {
 	b, st := r.b, t.has[i]
 	t.has = slices.Delete(t.has, i, i+1)
 	visit := t.visit("unlocks "+st.held.Owner(), 0)
+	visit.changes = true
 	gone := r.ends(st) < 0
 	relied, least := st.relies(), st.held.Until()
 	st.given = true

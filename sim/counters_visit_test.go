@@ -60,9 +60,10 @@ type visit struct {
 	holds      bool             // it asks for something to have from now on
 	shut       bool             // the client was closed before
 	repeated   bool             // what is in doubt is repeated in the background until that is not so
-	changes    bool             // its requests are repeated that are refused on their way
-	zero       bool             // a reply of 0 says that nothing was changed
-	alone      bool             // the master is, with what the last request has written
+	changes    bool             // its requests are repeated that are refused on their way, for as long as patience
+	patience   time.Duration
+	zero       bool // a reply of 0 says that nothing was changed
+	alone      bool // the master is, with what the last request has written
 
 	check func(final bool) // that the error is true: when the call ends, and when all is settled
 }
@@ -103,18 +104,24 @@ func (t *teller) terms(what string) (*visit, []lockclient.LockOption) {
 		v := t.visit(what, limit)
 		v.ctx, _ = t.br.rt.WithDeadline(v.ctx, t.br.rt.Mono()+limit)
 		v.what += fmt.Sprintf(" until %v", b.w.now+limit)
+		v.patience = min(v.patience, limit)
 		return v, nil
 	default:
 		limit = t.moment(2500*time.Millisecond) * time.Duration(b.draw(3)/2)
 		opts = append(opts, lockclient.Wait(limit))
 	}
-	return t.visit(fmt.Sprintf("%s, waits %v", what, limit), limit), opts
+	v := t.visit(fmt.Sprintf("%s, waits %v", what, limit), limit)
+	if limit >= 0 {
+		v.patience = min(v.patience, limit)
+	}
+	return v, opts
 }
 
 // visit begins a call, which may wait for so long.
 func (t *teller) visit(what string, wait time.Duration) *visit {
 	b := t.b
 	v := &visit{t: t, what: what, begun: b.w.now, until: -1, since: -1, seen: -1, shut: t.br.shut}
+	v.patience = requestTimeout
 	v.ctx = t.br.rt.WithValue(t.br.root, senderKey{}, v)
 	if wait >= 0 {
 		v.until = b.w.now + wait + b.grace()
@@ -159,12 +166,21 @@ func (v *visit) ends(err error, documented ...error) {
 		v.lies("the client was closed")
 	}
 	again := errors.As(err, &refused) && strings.HasPrefix(refused.Text, "TRYAGAIN")
-	if v.changes && again && b.w.now-v.begun < requestTimeout/2 {
+	if v.changes && again && b.w.now-v.begun < v.repeats() {
 		v.lies("it was not repeated")
 	}
 	if v.check != nil {
 		v.check(false)
 	}
+}
+
+// repeats is for how long a request is repeated, at least: the pauses double, and a wait may end before
+// the next one does.
+func (v *visit) repeats() time.Duration {
+	if v.patience < requestTimeout {
+		return v.patience/3 - 20*time.Millisecond
+	}
+	return v.patience / 2
 }
 
 // settled looks at what has come of a call.
