@@ -44,14 +44,24 @@ func (h *Held) Context() context.Context { return h.ctx }
 // In returns ctx with the acquisition in it, for re-entry, as Context has it, but
 // without its end: what is taken with it may outlive h, as when a writer reads on.
 func (h *Held) In(ctx context.Context) context.Context {
-	c := h.lock.client
-	k := insideKey{c}
-	outer, _ := ctx.Value(k).(*inside)
-	ctx = c.rt.WithValue(ctx, k, &inside{h.hold, outer})
+	if r, ok := h.lock.kind.(*redlock); ok {
+		for i, c := range r.clients {
+			ctx = h.at(c, i, ctx)
+		}
+	} else {
+		ctx = h.at(h.lock.client, 0, ctx)
+	}
 	for _, m := range h.members {
 		ctx = m.In(ctx)
 	}
 	return ctx
+}
+
+// at returns ctx with what the acquisition has by a client: of a Redlock that of one of its masters.
+func (h *Held) at(c *Client, master int, ctx context.Context) context.Context {
+	k := insideKey{c}
+	outer, _ := ctx.Value(k).(*inside)
+	return h.lock.client.rt.WithValue(ctx, k, &inside{h.hold, h.lock.client, master, outer})
 }
 
 // Lost returns a channel that is closed when the lock is lost: its renewal was

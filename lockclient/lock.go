@@ -145,11 +145,19 @@ func (k holdKey) in(ctx context.Context) *hold {
 	k.client.mu.Lock()
 	defer k.client.mu.Unlock()
 	for ; i != nil; i = i.outer {
-		if h := i.hold; h.key == k.key && h.space == k.space && len(h.held) > 0 {
+		if h := i.hold; i.keeper == k.client && h.key == k.key && h.space == k.space && len(h.held) > 0 {
 			return h
 		}
 	}
 	return nil
+}
+
+// isLostIn tells whether ctx carries such a hold that is lost.
+func (k holdKey) isLostIn(ctx context.Context) bool {
+	h := k.in(ctx)
+	k.client.mu.Lock()
+	defer k.client.mu.Unlock()
+	return h != nil && h.isLost && len(h.held) > 0
 }
 
 // insideKey finds in a context the innermost hold of a client.
@@ -157,8 +165,10 @@ type insideKey struct{ client *Client }
 
 // inside is a hold that a context carries, and those around it.
 type inside struct {
-	hold  *hold
-	outer *inside
+	hold   *hold
+	keeper *Client // which has the hold: of a Redlock the first one
+	master int     // of a Redlock: which one it is that the client is for
+	outer  *inside
 }
 
 // take is Lock and TryLock; wait is the limit when no option gives one.
@@ -245,13 +255,17 @@ func (a *acquisition) enroll(ctx context.Context) (err error) {
 // isExcludedIn tells whether ctx carries a hold of the same key that the lock would wait for: as a lock
 // of another kind that no owner has beside this one. Only a writer may read as well.
 func (l *Lock) isExcludedIn(ctx context.Context) bool {
-	c := l.client
 	_, reads := l.kind.(*readSide)
+	return l.client.carries(ctx, l.key, func(s space) bool { return s != l.space && !(reads && s == writeSpace) })
+}
+
+// carries tells whether ctx carries a hold that is at a key of the client's server, of an excluding space.
+func (c *Client) carries(ctx context.Context, key string, excludes func(s space) bool) bool {
 	i, _ := ctx.Value(insideKey{c}).(*inside)
 	for ; i != nil; i = i.outer {
 		h := i.hold
-		beside := h.space == l.space || reads && h.space == writeSpace
-		if h.key == l.key && h.space.meets(l.space) && !beside && c.isHeld(h) {
+		isThere := h.space <= textSpace || h.space == quorumSpace && h.round.granted(i.master)
+		if h.key == key && isThere && excludes(h.space) && i.keeper.isHeld(h) {
 			return true
 		}
 	}

@@ -60,21 +60,13 @@ func (m *multi) defaultLease() time.Duration { return 0 } // each member has its
 
 func (m *multi) renewal() *renewal { return nil }
 
-// newOwner refuses to re-enter what is lost.
+// newOwner refuses to re-enter what is lost. Its members need not tell, as some are never re-entered, and
+// others may not be its own.
 func (m *multi) newOwner(ctx context.Context, named string) (string, error) {
-	if m.isLostIn(ctx) {
+	if m.whole.isLostIn(ctx) {
 		return named, ErrLost
 	}
 	return named, nil
-}
-
-// isLostIn tells whether ctx carries a Multi of this name that is lost. Its members need not tell, as
-// some are never re-entered, and others may not be its own.
-func (m *multi) isLostIn(ctx context.Context) bool {
-	outer, c := m.whole.in(ctx), m.whole.client
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return outer != nil && outer.isLost && len(outer.held) > 0
 }
 
 // ownerIn returns the owner who was named for the Multi that ctx carries, "" if nobody was.
@@ -93,7 +85,7 @@ func (m *multi) acquire(ctx context.Context, r *request, ans *answer) error {
 	for {
 		sent := rt.Mono()
 		taken, failed, err := m.sweep(ctx, r, first)
-		if err == nil && m.isLostIn(ctx) {
+		if err == nil && m.whole.isLostIn(ctx) {
 			err = ErrLost
 		}
 		if err == nil {

@@ -26,8 +26,9 @@ var errTooLate = errors.New("asking the masters took longer than the lease lasts
 // The lease is fixed (Lease, else DefaultRedlock); Extend renews it on a majority. As
 // long as a master may yet execute an earlier Extend that it has not answered, a majority
 // with it counts for no longer lease than that one's. The first client's clock measures
-// the lease. The lock is not reentrant, has no fencing token, and ignores As. The error
-// of a quorum that was not reached wraps *QuorumError.
+// the lease. The lock is not reentrant, has no fencing token, and ignores As. Who has the
+// name by its context at so many of the masters, as whatever, that no majority is left
+// gets ErrDeadlock. The error of a quorum that was not reached wraps *QuorumError.
 func Redlock(key string, clients ...*Client) *Lock { return newRedlock(plainForm{}, key, clients) }
 
 // HashRedlock is Redlock with Redisson's hash at key. So it contends with a
@@ -53,7 +54,7 @@ func newRedlock(f form, key string, clients []*Client) *Lock {
 		}
 	}
 	clients = slices.Clone(clients) // the caller may use the list for others
-	return &Lock{client: clients[0], key: key, space: quorumSpace, kind: &redlock{form: f, key: key, clients: clients}}
+	return &Lock{client: clients[0], key: key, space: quorumSpace, plural: true, kind: &redlock{f, key, clients}}
 }
 
 // redlock is the kind of Redlock and HashRedlock.
@@ -73,8 +74,20 @@ func (r *redlock) defaultLease() time.Duration { return DefaultRedlock }
 func (r *redlock) renewal() *renewal { return nil }
 
 // newOwner returns none: each attempt has one of its own, so that giving back a
-// failed attempt cannot end a later one.
-func (r *redlock) newOwner(context.Context, string) (string, error) { return "", nil }
+// failed attempt cannot end a later one. Who has so many of the masters already that
+// no majority is left would wait for itself.
+func (r *redlock) newOwner(ctx context.Context, _ string) (string, error) {
+	free := slices.DeleteFunc(slices.Clone(r.clients), func(c *Client) bool {
+		return c.carries(ctx, r.key, func(space) bool { return true })
+	})
+	switch {
+	case (holdKey{r.clients[0], quorumSpace, r.key}).isLostIn(ctx):
+		return "", ErrLost
+	case len(free) < len(r.clients)/2+1:
+		return "", ErrDeadlock
+	}
+	return "", nil
+}
 
 func (r *redlock) await(ctx context.Context, q *request) (waiting, error) {
 	return r.form.await(ctx, q, r.key, r.clients)

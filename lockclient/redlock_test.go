@@ -241,6 +241,46 @@ func TestWireOfHashRedlock(t *testing.T) {
 	})
 }
 
+// Who has so many of the masters by its context that no majority is left would wait for itself, and so would
+// who asks one of those that it has.
+func TestRedlockExcludesItsOwnHolder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var c []*lockclient.Client
+		for range 5 {
+			c = append(c, lockclient.New(&hashMaster{ttl: 10000}, lockclient.System()))
+		}
+		hash := func(c ...*lockclient.Client) *lockclient.Lock { return lockclient.HashRedlock("a", c...) }
+		three := hash(c[0], c[1], c[2])
+		for _, one := range []struct {
+			outer, inner *lockclient.Lock
+			want         error
+		}{
+			{three, three, lockclient.ErrDeadlock},
+			{three, hash(c[1], c[0], c[2]), lockclient.ErrDeadlock},
+			{three, hash(c[1], c[2]), lockclient.ErrDeadlock},
+			{three, hash(c[0], c[3], c[4]), nil},
+			{three, hash(c...), lockclient.ErrDeadlock},
+			{three, c[2].Mutex("a"), lockclient.ErrDeadlock},
+			{three, c[3].Mutex("a"), nil},
+			{c[0].Mutex("a"), hash(c[0]), lockclient.ErrDeadlock},
+			{c[0].Mutex("a"), three, nil},
+			{lockclient.Multi(c[0].Mutex("a"), c[2].Mutex("a")), three, lockclient.ErrDeadlock},
+			{lockclient.Multi(c[0].Mutex("a"), c[2].Mutex("a")), hash(c...), nil},
+		} {
+			outer, err := one.outer.TryLock(t.Context())
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond) // all have answered
+			inner, err := one.inner.TryLock(outer.Context())
+			require.ErrorIs(t, err, one.want, "%s in %s", one.inner.Key(), one.outer.Key())
+			if err == nil {
+				require.NoError(t, inner.Unlock(t.Context()))
+			}
+			require.NoError(t, outer.Unlock(t.Context()))
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 // A client that is there twice would count one master twice.
 func TestRedlockNeedsDifferentClients(t *testing.T) {
 	a, b := lockclient.New(&wire{}, lockclient.System()), lockclient.New(&wire{}, lockclient.System())

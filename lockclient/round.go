@@ -70,6 +70,13 @@ func (rd *round) results() []NodeResult {
 	return slices.Clone(rd.nodes)
 }
 
+// granted tells whether master i has agreed.
+func (rd *round) granted(i int) bool {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	return rd.nodes[i].OK
+}
+
 // untilFree returns after which time a quorum that failed may agree, if nobody
 // unlocks: when the leases of enough masters have ended, those that have not
 // answered yet counting as free. It is not known when too many do not answer.
