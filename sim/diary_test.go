@@ -49,7 +49,8 @@ type party struct {
 	rt      clientRuntime
 	root    context.Context // which has no end
 	clients []*lockclient.Client
-	woken   time.Duration // true time at which it last went on, or will
+	ahead   []time.Duration // by which the clock of each is ahead of rt's
+	woken   time.Duration   // true time at which it last went on, or will
 }
 
 // newParty is a client of the world as a party.
@@ -66,13 +67,47 @@ func (pt *party) client() *lockclient.Client { return pt.clients[0] }
 
 // hires makes a client of a party for a server.
 func (d *diary) hires(pt *party, id string, at *site, options ...lockclient.Option) {
+	d.hiresAhead(0, pt, id, at, options...)
+}
+
+// hiresAhead makes one whose clock has another origin, by which it is ahead of the party's.
+func (d *diary) hiresAhead(by time.Duration, pt *party, id string, at *site, options ...lockclient.Option) {
 	usual := []lockclient.Option{
 		lockclient.WithID(id), lockclient.WithTimeout(requestTimeout), lockclient.WithPoll(time.Second),
 		lockclient.WithWatchdog(watchdogLease), lockclient.WithFairWait(fairPatience),
 	}
 	m := &mail{diary: d, transport: &transport{p: pt.p, group: at.group}, from: pt, site: at}
-	pt.clients = append(pt.clients, lockclient.New(m, pt.rt, append(usual, options...)...))
+	pt.clients = append(pt.clients, lockclient.New(m, ahead{pt.rt, by}, append(usual, options...)...))
+	pt.ahead = append(pt.ahead, by)
 }
+
+// ahead is a Runtime whose clock has another origin.
+type ahead struct {
+	clientRuntime
+	by time.Duration
+}
+
+// Mono implements lockclient.Runtime.
+func (a ahead) Mono() time.Duration { return a.clientRuntime.Mono() + a.by }
+
+// WithDeadline implements lockclient.Runtime.
+func (a ahead) WithDeadline(parent context.Context, at time.Duration) (context.Context, context.CancelFunc) {
+	return a.clientRuntime.WithDeadline(parent, at-a.by)
+}
+
+// NewTimer implements lockclient.Runtime.
+func (a ahead) NewTimer(f func()) lockclient.Timer {
+	return aheadTimer{a.clientRuntime.NewTimer(f), a.by}
+}
+
+// aheadTimer is a Timer by such a clock.
+type aheadTimer struct {
+	lockclient.Timer
+	by time.Duration
+}
+
+// Set implements lockclient.Timer.
+func (t aheadTimer) Set(at time.Duration) { t.Timer.Set(at - t.by) }
 
 // draw is a number below n.
 func (d *diary) draw(n int) int {

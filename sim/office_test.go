@@ -35,6 +35,7 @@ type desk struct {
 	held    *lockclient.Held
 	key     string
 	shares  []share
+	ahead   time.Duration // by which the clock that its Until is told by is ahead of the party's
 	asked   time.Duration // or when the oldest one of its hold was
 	excused bool          // the lock was forced, or forgotten, and its client may not know yet
 	given   bool          // back
@@ -86,7 +87,7 @@ func (o *office) sits(d *desk) {
 			}
 		}
 		if o.trusted(d) && o.trusted(other) {
-			o.breaks("%s has %s, and so has %s, until %v", d.held.Owner(), d.key, other.held.Owner(), other.held.Until())
+			o.breaks("%s has %s, and so has %s, until %v", d.held.Owner(), d.key, other.held.Owner(), other.until())
 		}
 	}
 	o.desks = append(o.desks, d)
@@ -154,8 +155,11 @@ func (o *office) trusted(d *desk) bool {
 
 // relies tells whether a task may rely on what it has.
 func (d *desk) relies() bool {
-	return !d.given && d.held.Until() > d.party.rt.Mono() && !isClosed(d.held.Lost())
+	return !d.given && d.until() > d.party.rt.Mono() && !isClosed(d.held.Lost())
 }
+
+// until is when that ends, by the party's clock.
+func (d *desk) until() time.Duration { return d.held.Until() - d.ahead }
 
 // look demands that who cannot rely on a lock any more has been told, and that the servers have a
 // lease of what somebody relies on.
@@ -165,8 +169,8 @@ func (o *office) look() {
 		if o.w.now <= max(pt.woken, pt.p.paused) {
 			continue // what is due when it goes on comes in any order
 		}
-		if !d.given && !isClosed(d.held.Lost()) && d.held.Until() < pt.rt.Mono() {
-			o.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.held.Until())
+		if !d.given && !isClosed(d.held.Lost()) && d.until() < pt.rt.Mono() {
+			o.breaks("%s could rely on %s until %v, and has not been told", d.held.Owner(), d.key, d.until())
 		}
 	}
 	o.desks = slices.DeleteFunc(o.desks, func(d *desk) bool { return d.given || isClosed(d.held.Lost()) })
@@ -174,7 +178,7 @@ func (o *office) look() {
 		if !o.trusted(d) {
 			continue
 		}
-		least := d.party.p.clock.until(d.held.Until()) - o.w.now
+		least := d.party.p.clock.until(d.until()) - o.w.now
 		for _, c := range d.shares {
 			o.backs(d, c, least)
 		}

@@ -105,8 +105,8 @@ func (r *severalRun) prolongs(pt *party, of *offer) {
 		pt.sleep(50 * time.Millisecond) // an Extend that a master has not answered yet limits the next one
 		asked := pt.rt.Mono()
 		err := d.held.Extend(pt.root, longer)
-		if least := asked + longer*99/100 - 3*time.Millisecond; err != nil || d.held.Until() < least {
-			r.breaks("Extend of %s by %v returned %v, until %v, less than %v", of, longer, err, d.held.Until(), least)
+		if least := asked + longer*99/100 - 3*time.Millisecond; err != nil || d.until() < least {
+			r.breaks("Extend of %s by %v returned %v, until %v, less than %v", of, longer, err, d.until(), least)
 		}
 		r.look()
 	}
@@ -174,7 +174,8 @@ func (r *severalRun) isGivenBack() {
 	}
 }
 
-// ownersAt are those who have a key of a server.
+// ownersAt are those who have a key of a server: readers whose timers have ended stay in a hash that others
+// keep, but have nothing.
 func (r *severalRun) ownersAt(n int, key string) []string {
 	switch r.ask(n, "TYPE", key).Str {
 	case "string":
@@ -182,9 +183,11 @@ func (r *severalRun) ownersAt(n int, key string) []string {
 	case "hash":
 		var owners []string
 		for _, f := range r.ask(n, "HKEYS", key).List {
-			if f.Str != "mode" {
-				owners = append(owners, f.Str)
+			reads := r.ask(n, "HEXISTS", key, "mode").Int == 1 && !strings.HasSuffix(f.Str, ":write")
+			if reads && r.ask(n, "EXISTS", "{"+key+"}:"+f.Str+":rwlock_timeout:1").Int == 0 || f.Str == "mode" {
+				continue
 			}
+			owners = append(owners, f.Str)
 		}
 		return owners
 	}

@@ -115,9 +115,11 @@ func (r *severalRun) drift() {
 
 func (r *severalRun) addParty(n int) {
 	pt := r.newParty(n)
+	origins := r.draw(2) // one for all, or not
 	for n, s := range r.sites {
 		hears := lockclient.WithObserver(func(e lockclient.Event) { r.hears(n, e) })
-		r.hires(pt, fmt.Sprintf("%s%d", pt.name, n), s, append(slices.Clone(r.options), hears)...)
+		by := r.within(time.Minute) * time.Duration(origins)
+		r.hiresAhead(by, pt, fmt.Sprintf("%s%d", pt.name, n), s, append(slices.Clone(r.options), hears)...)
 	}
 	r.parties = append(r.parties, pt)
 }
@@ -216,6 +218,7 @@ func (of *offer) isMixed() bool { return of.mixed || slices.ContainsFunc(of.memb
 type deal struct {
 	of    *offer
 	lock  *lockclient.Lock
+	ahead time.Duration // by which the lock's clock is ahead of the party's
 	reads bool
 	parts []*deal
 }
@@ -226,9 +229,11 @@ func (r *severalRun) deal(pt *party, of *offer) *deal {
 	switch of.kind {
 	case "redlock", "hash":
 		var clients []*lockclient.Client
-		for _, i := range r.shuffled(len(of.sites)) {
+		order := r.shuffled(len(of.sites))
+		for _, i := range order {
 			clients = append(clients, pt.clients[of.sites[i]])
 		}
+		d.ahead = pt.ahead[of.sites[order[0]]]
 		name := lockclient.Redlock
 		if of.kind == "hash" {
 			name = lockclient.HashRedlock
@@ -241,10 +246,17 @@ func (r *severalRun) deal(pt *party, of *offer) *deal {
 			d.parts, locks = append(d.parts, part), append(locks, part.lock)
 		}
 		d.lock = lockclient.Multi(locks...)
+		d.ahead = d.first().ahead
 	default:
 		d.lock, d.reads = r.named(pt.clients[of.sites[0]], of.kind, of.key)
+		d.ahead = pt.ahead[of.sites[0]]
 	}
 	return d
+}
+
+// first is the member of a Multi whose client keeps it.
+func (d *deal) first() *deal {
+	return slices.MinFunc(d.parts, func(a, b *deal) int { return strings.Compare(a.lock.Key(), b.lock.Key()) })
 }
 
 // shuffled are the numbers below n.
@@ -295,6 +307,8 @@ func (r *severalRun) hears(site int, e lockclient.Event) {
 	r.gaveUp = r.gaveUp || e.Kind == lockclient.GivenBack && e.Err != nil
 	switch {
 	case members == nil:
+	case e.Kind == lockclient.Failed && members[id+":write"] == e.Owner+":write":
+		r.shared[e.Owner] = true // a Multi has asked to read in the name in which it writes
 	case e.Kind == lockclient.Released:
 		delete(members, id)
 	case e.Kind == lockclient.Acquired && members[id] == "": // else it may be a Multi of that alone

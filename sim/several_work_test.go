@@ -95,6 +95,7 @@ func (r *severalRun) order(who string, pt *party, name string, mine []*desk) *or
 // take asks for a lock.
 func (r *severalRun) take(who string, pt *party, name string, mine []*desk) *desk {
 	q := r.order(who, pt, name, mine)
+	itself := q.waitsForItself()
 	d, err := r.lock(q, func(ctx context.Context) (*lockclient.Held, error) {
 		if q.wait == 0 && len(q.opts)%2 == 0 {
 			return q.deal.lock.TryLock(ctx, q.opts...)
@@ -104,7 +105,19 @@ func (r *severalRun) take(who string, pt *party, name string, mine []*desk) *des
 	if err != nil {
 		r.refuses(q, err)
 	}
+	if itself && !errors.Is(err, lockclient.ErrDeadlock) {
+		r.breaks("%s has %s, and asking for it again returned %v", who, q.deal.of, err)
+	}
 	return d
+}
+
+// waitsForItself tells whether an order is for a Redlock that its task has by its context.
+func (q *order) waitsForItself() bool {
+	of := q.deal.of
+	return of.kind != "multi" && q.inside != nil && q.inside.relies() &&
+		slices.ContainsFunc(q.inside.shares, func(s share) bool {
+			return s.quorum && s.key == of.key && slices.Equal(s.places, of.sites)
+		})
 }
 
 // lock asks by a call, and enters what that has got.
@@ -133,9 +146,9 @@ func (r *severalRun) lock(q *order, call func(ctx context.Context) (*lockclient.
 
 // has enters what was got.
 func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
-	d := &desk{party: q.pt, held: held, key: q.deal.of.String(),
+	d := &desk{party: q.pt, held: held, key: q.deal.of.String(), ahead: q.deal.ahead,
 		shares: q.deal.shares(held.Owner(), r.takers[r.w.running])}
-	r.note("%s has %s as %s until %v", q.who, d.key, held.Owner(), held.Until())
+	r.note("%s has %s as %s until %v", q.who, d.key, held.Owner(), d.until())
 	for _, s := range d.shares {
 		if s.owner == "" {
 			r.breaks("nobody has heard of the owner of %s at %v", s.key, s.places)
@@ -144,7 +157,7 @@ func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
 			r.breaks("%s was asked for as %s, and is %s's", s.key, q.name, s.owner)
 		}
 	}
-	if q.deal.of.kind != "multi" && held.Until() <= q.pt.rt.Mono() {
+	if q.deal.of.kind != "multi" && d.until() <= q.pt.rt.Mono() {
 		r.breaks("%s was granted when it was over", d.key)
 	}
 	r.lasts(q, d)
@@ -155,7 +168,10 @@ func (r *severalRun) has(q *order, held *lockclient.Held) *desk {
 // lasts demands that where all goes well no more of a lease is gone than a quarter, which a Multi may
 // have waited, and the time of its requests; and that a lock has no longer lease than it was asked for.
 func (r *severalRun) lasts(q *order, d *desk) {
-	of, left := q.deal.of, d.held.Until()-q.pt.rt.Mono()
+	of, left := q.deal.of, d.until()-q.pt.rt.Mono()
+	if told := d.held.Left(); told != max(0, left) {
+		r.breaks("%s is left for %v, and until %v", d.key, told, d.until())
+	}
 	if q.lease == 0 || q.name != "" || q.inside != nil {
 		return
 	}
@@ -221,7 +237,7 @@ func (r *severalRun) extend(who string, pt *party, d *desk) {
 	lease := r.lease()
 	r.note("%s extends %s by %v", who, d.key, lease)
 	err := d.held.Extend(pt.root, lease)
-	r.note("%s extends %s: %v, until %v", who, d.key, err, d.held.Until())
+	r.note("%s extends %s: %v, until %v", who, d.key, err, d.until())
 	r.expects(err, "Extend", r.faults(lockclient.ErrLost)...)
 }
 
