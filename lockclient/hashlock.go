@@ -206,7 +206,7 @@ func (l *hashLock) extend(ctx context.Context, h *Held, lease time.Duration) err
 
 // extend runs a script that gives a hold a new lease, and replies 1 if there is one.
 func (c *Client) extend(ctx context.Context, q call) error {
-	reply, err := c.evalSyncedOnce(ctx, q)
+	reply, err := ofOwner(c.evalSyncedOnce(ctx, q))
 	if (err == nil || err == ErrReplication) && reply.Int != 1 {
 		return ErrLost
 	}
@@ -225,7 +225,7 @@ func (l *hashLock) unlock(
 	ctx context.Context, owner string, lease time.Duration, latch string, repeats bool,
 ) (Reply, error) {
 	c := l.client
-	reply, err := c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch))
+	reply, err := ofOwner(c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch)))
 	if err == nil && reply.Kind != NilReply && !c.compat316 && !repeats {
 		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })
 	}

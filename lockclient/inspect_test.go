@@ -124,6 +124,47 @@ func TestForcedAsAnotherKind(t *testing.T) {
 	}
 }
 
+// Who has what another client has forced, and has as another kind now, is told by the next renewal, Extend or
+// Unlock, as if it were of the same kind: the key is no longer of the type that the request is for.
+func TestForcedElsewhereAsAnotherKind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var refusal error
+		w := &wire{reply: func(script string, keys []string) (lockclient.Reply, error) {
+			if refusal != nil {
+				return lockclient.Reply{}, refusal
+			}
+			return freeRW(script, keys)
+		}}
+		c := lockclient.New(&forced{w}, lockclient.System())
+		defer c.Close()
+		for name, lock := range map[string]*lockclient.Lock{
+			"Mutex": c.Mutex("a"), "R": c.RW("a").R(), "W": c.RW("a").W(), "Simple": c.Simple("a"),
+			"Redlock": lockclient.Redlock("a", c), "HashRedlock": lockclient.HashRedlock("a", c),
+		} { //tidy:unordered each by itself
+			for _, learns := range []func(h *lockclient.Held) error{
+				func(h *lockclient.Held) error { return h.Extend(t.Context(), time.Minute) },
+				func(h *lockclient.Held) error { return h.Unlock(t.Context()) },
+			} {
+				refusal = nil
+				h, err := lock.TryLock(t.Context())
+				require.NoError(t, err, name)
+				refusal = &lockclient.ServerError{Text: "WRONGTYPE Operation against a key holding the wrong kind of value"}
+				assert.ErrorIs(t, learns(h), lockclient.ErrLost, name)
+				before := len(w.sent(t, 0))
+				time.Sleep(time.Minute)
+				assert.Equal(t, before, len(w.sent(t, 0)), "%s is not asked for again", name)
+			}
+		}
+		refusal = nil
+		h, err := c.Mutex("a").TryLock(t.Context())
+		require.NoError(t, err)
+		refusal = &lockclient.ServerError{Text: "WRONGTYPE Operation against a key holding the wrong kind of value"}
+		begun := time.Now()
+		<-h.Lost()
+		assert.Equal(t, lockclient.DefaultWatchdog/3, time.Since(begun))
+	})
+}
+
 // forced is a server that has set or deleted what it is asked to.
 type forced struct{ *wire }
 

@@ -38,12 +38,12 @@ func (plainForm) acquire(ctx context.Context, n node, lease time.Duration) NodeR
 }
 
 func (plainForm) extend(ctx context.Context, n node, lease time.Duration) (bool, error) {
-	reply, err := n.client.eval(ctx, n.limit, plainExtendCall(n.key, n.owner, lease))
+	reply, err := ofOwner(n.client.eval(ctx, n.limit, plainExtendCall(n.key, n.owner, lease)))
 	return reply.Int == 1, err
 }
 
 func (plainForm) release(ctx context.Context, n node) (bool, error) {
-	reply, err := n.client.eval(ctx, n.limit, plainReleaseCall(n.key, n.owner))
+	reply, err := ofOwner(n.client.eval(ctx, n.limit, plainReleaseCall(n.key, n.owner)))
 	return reply.Int == 1, err
 }
 
@@ -75,7 +75,7 @@ func (hashForm) acquire(ctx context.Context, n node, lease time.Duration) NodeRe
 func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, error) {
 	ctx, cancel := n.limited(ctx)
 	defer cancel()
-	reply, err := n.client.eval(ctx, n.client.timeout, n.lock().extension(n.owner, lease))
+	reply, err := ofOwner(n.client.eval(ctx, n.client.timeout, n.lock().extension(n.owner, lease)))
 	return reply.Int == 1, err
 }
 

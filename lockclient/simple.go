@@ -105,7 +105,7 @@ func (s *simple) release(ctx context.Context, held *Held, lv leaving) error {
 
 func (s *simple) extend(ctx context.Context, held *Held, lease time.Duration) error {
 	c := s.client
-	reply, err := c.eval(ctx, c.timeout, plainExtendCall(s.key, held.hold.owner, lease))
+	reply, err := ofOwner(c.eval(ctx, c.timeout, plainExtendCall(s.key, held.hold.owner, lease)))
 	if err == nil && reply.Int != 1 {
 		err = ErrLost
 	}
@@ -114,7 +114,7 @@ func (s *simple) extend(ctx context.Context, held *Held, lease time.Duration) er
 
 // delete deletes the lock if it is owner's.
 func (s *simple) delete(ctx context.Context, owner string) (deleted bool, err error) {
-	reply, err := s.client.eval(ctx, s.client.timeout, plainReleaseCall(s.key, owner))
+	reply, err := ofOwner(s.client.eval(ctx, s.client.timeout, plainReleaseCall(s.key, owner)))
 	return reply.Int == 1, err
 }
 

@@ -132,6 +132,9 @@ func (c *Client) renew(batch []*hold) {
 // them early.
 func (c *Client) prolongAll(ctx context.Context, batch []*hold, lease time.Duration) (known []bool, err error) {
 	reply, err := c.evalSyncedOnce(ctx, batch[0].renewal.call(batch, lease))
+	if len(batch) == 1 && refusal(err) == "WRONGTYPE" {
+		return []bool{false}, nil // see ofOwner
+	}
 	if err != nil && err != ErrReplication {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -25,13 +26,8 @@ func kindsOfOneName(t *testing.T, addr string) {
 	for _, protocol := range [][]lockclient.Option{nil, {lockclient.Compat316()}} {
 		c := lockclient.New(transport, lockclient.System(), protocol...)
 		defer c.Close()
-		key, isText := uniqueKey(t), map[string]bool{"Simple": true, "Redlock": true}
-		locks := map[string]*lockclient.Lock{
-			"Mutex": c.Mutex(key), "Fair": c.Fair(key), "Fenced": c.Fenced(key), "Spin": c.Spin(key),
-			"NonReentrant": c.NonReentrant(key), "NonReentrantFair": c.NonReentrantFair(key),
-			"Simple": c.Simple(key), "R": c.RW(key).R(), "W": c.RW(key).W(),
-			"HashRedlock": lockclient.HashRedlock(key, c), "Redlock": lockclient.Redlock(key, c),
-		}
+		key := uniqueKey(t)
+		locks := kindsOf(c, key)
 		for _, held := range slices.Sorted(maps.Keys(locks)) {
 			h, err := locks[held].TryLock(t.Context())
 			require.NoError(t, err, held)
@@ -48,6 +44,53 @@ func kindsOfOneName(t *testing.T, addr string) {
 				}
 			}
 			require.NoError(t, h.Unlock(t.Context()), held)
+		}
+	}
+}
+
+// isText tells of kinds whose key is no hash.
+var isText = map[string]bool{"Simple": true, "Redlock": true}
+
+// kindsOf are all kinds of lock that exclude each other.
+func kindsOf(c *lockclient.Client, key string) map[string]*lockclient.Lock {
+	return map[string]*lockclient.Lock{
+		"Mutex": c.Mutex(key), "Fair": c.Fair(key), "Fenced": c.Fenced(key), "Spin": c.Spin(key),
+		"NonReentrant": c.NonReentrant(key), "NonReentrantFair": c.NonReentrantFair(key),
+		"Simple": c.Simple(key), "R": c.RW(key).R(), "W": c.RW(key).W(),
+		"HashRedlock": lockclient.HashRedlock(key, c), "Redlock": lockclient.Redlock(key, c),
+	}
+}
+
+// Whose lock was removed, and taken as a kind whose key is of another type, has lost it.
+func TestLockThatIsOfAnotherTypeNow(t *testing.T) { onEachServer(t, ofAnotherType) }
+
+func ofAnotherType(t *testing.T, addr string) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	for _, protocol := range [][]lockclient.Option{nil, {lockclient.Compat316()}} {
+		c := lockclient.New(transport, lockclient.System(), protocol...)
+		defer c.Close()
+		key := uniqueKey(t)
+		locks := kindsOf(c, key)
+		for _, held := range slices.Sorted(maps.Keys(locks)) {
+			for _, learns := range []func(h *lockclient.Held) error{
+				func(h *lockclient.Held) error { return h.Extend(t.Context(), time.Minute) },
+				func(h *lockclient.Held) error { return h.Unlock(t.Context()) },
+			} {
+				h, err := locks[held].TryLock(t.Context())
+				require.NoError(t, err, held)
+				other := locks["Mutex"]
+				if !isText[held] {
+					other = locks["Simple"]
+				}
+				require.NoError(t, rdb.Del(t.Context(), key).Err())
+				successor, err := other.TryLock(t.Context())
+				require.NoError(t, err, held)
+				assert.ErrorIs(t, learns(h), lockclient.ErrLost, held)
+				require.NoError(t, successor.Unlock(t.Context()), held)
+			}
 		}
 	}
 }
