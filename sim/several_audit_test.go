@@ -21,8 +21,10 @@ func (r *severalRun) audit() {
 		r.everythingIsServed()
 	} else {
 		r.auditor.sleep(8 * time.Second)
-		r.isGivenBack()
-		if r.gaveUp { // whoever asks ends the places of waiters who could not tell that they left
+		if !r.quits {
+			r.isGivenBack()
+		}
+		if r.gaveUp || r.quits { // whoever asks ends the places of waiters who could not tell that they left
 			r.everythingIsServed()
 		}
 	}

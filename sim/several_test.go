@@ -47,6 +47,7 @@ type severalRun struct {
 	troubles []func(s *site) // that may strike, none: the servers are well
 	mishaps  int             // that are under way
 	leases   bool            // of fixed length are asked for
+	quits    bool            // one party more closes clients, and is not there at the end
 	shared   map[string]bool // the owners in whose name several may ask
 	takers   map[*task]map[string]string
 	gaveUp   bool // somebody, to give something back
@@ -65,7 +66,7 @@ func newSeveralRun(seed uint64, lua *luaengine.Engine) *severalRun {
 	masters := []int{3, 3, 3, 4, 5}[mix(seed)%5]
 	w := NewWorld(Config{Seed: seed, Lua: lua, Plan: cluster.Plan{Masters: masters}, Locks: 1,
 		Delay: Range{time.Millisecond, 5 * time.Millisecond}})
-	w.addClients(4, 1, &Workload{}, nil)
+	w.addClients(5, 1, &Workload{}, nil)
 	r := &severalRun{office: office{diary: diary{w: w, seed: mix(seed)}}, shared: map[string]bool{},
 		takers: map[*task]map[string]string{}}
 	r.auditor = r.newParty(0)
@@ -89,7 +90,11 @@ func newSeveralRun(seed uint64, lua *luaengine.Engine) *severalRun {
 	if r.draw(4) == 0 {
 		r.options = append(r.options, lockclient.Compat316())
 	}
-	for n := range 2 + r.draw(2) {
+	parties := 2 + r.draw(2)
+	if r.quits = r.draw(4) == 0; r.quits {
+		parties++
+	}
+	for n := range parties {
 		r.addParty(n + 1)
 	}
 	if r.draw(2) == 0 {
@@ -97,6 +102,7 @@ func newSeveralRun(seed uint64, lua *luaengine.Engine) *severalRun {
 	}
 	r.note("%d masters, %d parties, %d%% of all requests meet a fate, %d troubles, leases are fixed: %v, acts within %v",
 		masters, len(r.parties), r.fates, len(r.troubles), r.leases, r.pace)
+	r.note("the last party quits: %v", r.quits)
 	r.makeOffers()
 	return r
 }
@@ -138,13 +144,7 @@ func (r *severalRun) makeOffers() {
 		case 1:
 			r.offers = append(r.offers, r.quorum("hash", "h"))
 		case 2: // that exclude the quorum
-			kind := []string{"mutex", "simple"}[r.draw(2)]
-			of := &offer{kind: "multi"}
-			for _, n := range r.some(len(r.sites)/2 + 1 + r.draw(2)) {
-				of.members = append(of.members, &offer{kind: kind, key: map[string]string{"mutex": "h", "simple": "p"}[kind],
-					sites: []int{n}})
-			}
-			r.offers = append(r.offers, of)
+			r.offers = append(r.offers, r.excluder())
 		default:
 			r.offers = append(r.offers, r.multi(kinds))
 		}
@@ -171,6 +171,20 @@ func (r *severalRun) quorum(kind, key string) *offer {
 		n -= 1 + r.draw(2)
 	}
 	return &offer{kind: kind, key: key, sites: r.some(n)}
+}
+
+// excluder draws several locks that leave no quorum where they are: all as one kind.
+func (r *severalRun) excluder() *offer {
+	kind, key := []string{"mutex", "fair", "spin", "nonreentrant", "rw", "simple", "simple"}[r.draw(7)], "h"
+	if kind == "simple" {
+		key = "p"
+	}
+	of := &offer{kind: "multi"}
+	for _, n := range r.some(len(r.sites)/2 + 1 + r.draw(2)) {
+		mixed := kind != "mutex" && kind != "simple" // its waiters are not woken by a HashRedlock
+		of.members = append(of.members, &offer{kind: kind, key: key, mixed: mixed, sites: []int{n}})
+	}
+	return of
 }
 
 func (r *severalRun) multi(kinds map[string]string) *offer {

@@ -18,6 +18,9 @@ func (r *severalRun) open() {
 			})
 		}
 	}
+	if r.quits {
+		r.quit(r.parties[len(r.parties)-1])
+	}
 	next := r.w.now
 	for r.busy > 0 && r.broken == "" {
 		r.auditor.sleep(r.within(200*time.Millisecond) + time.Millisecond)
@@ -33,9 +36,30 @@ func (r *severalRun) open() {
 	for _, s := range r.sites {
 		s.fates, s.cut = 0, 0
 	}
+	if r.quits {
+		r.parties = r.parties[:len(r.parties)-1]
+	}
 	if r.broken == "" {
 		r.audit()
 	}
+}
+
+// quit has a party close a client after a while, or all: what they hold is lost, and its tasks are told.
+func (r *severalRun) quit(pt *party) {
+	r.mishaps++
+	pt.p.spawn(func() {
+		pt.sleep(r.within(10 * time.Second))
+		only := r.draw(2 * len(pt.clients))
+		r.closed = true
+		for i, c := range pt.clients {
+			if only >= len(pt.clients) || i == only {
+				r.note("%s closes its client of %d", pt.name, i)
+				c.Close()
+			}
+		}
+		r.look()
+		r.mishaps--
+	})
 }
 
 // while has something be wrong for d.

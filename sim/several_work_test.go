@@ -193,6 +193,9 @@ func (r *severalRun) inTime(q *order, asked time.Duration) {
 // refuses demands that an error of Lock is documented.
 func (r *severalRun) refuses(q *order, err error) {
 	documented := []error{lockclient.ErrNotAcquired}
+	if r.closed {
+		documented = append(documented, lockclient.ErrClosed)
+	}
 	if q.limit >= 0 {
 		documented = append(documented, context.DeadlineExceeded)
 	}
@@ -234,11 +237,17 @@ func (r *severalRun) refuses(q *order, err error) {
 func (r *severalRun) isFaulty() bool { return r.fates > 0 || len(r.troubles) > 0 }
 
 func (r *severalRun) extend(who string, pt *party, d *desk) {
-	lease := r.lease()
+	lease, ctx := r.lease(), pt.root
+	documented := r.faults(lockclient.ErrLost)
+	if r.draw(6) == 0 {
+		limited, cancel := pt.rt.WithDeadline(ctx, pt.rt.Mono()+r.within(500*time.Millisecond))
+		defer cancel()
+		ctx, documented = limited, append(documented, context.DeadlineExceeded)
+	}
 	r.note("%s extends %s by %v", who, d.key, lease)
-	err := d.held.Extend(pt.root, lease)
+	err := d.held.Extend(ctx, lease)
 	r.note("%s extends %s: %v, until %v", who, d.key, err, d.until())
-	r.expects(err, "Extend", r.faults(lockclient.ErrLost)...)
+	r.expects(err, "Extend", documented...)
 }
 
 // faults are errors that are documented, with those that faults bring.
