@@ -32,9 +32,9 @@ var (
 	writeSide = &side{renew: plainSide.renew, suffix: ":write", acquire: writeAcquire, release: writeRelease,
 		fail: stays, channel: sharedChannel}
 
-	scriptMutexAcquire  = lockclient.Shipped("mutex_acquire")
+	scriptMutexAcquire  = redissonScript("mutex_acquire")
 	scriptMutexRelease  = lockclient.Shipped("mutex_release")
-	scriptFencedAcquire = lockclient.Shipped("fenced_acquire")
+	scriptFencedAcquire = redissonScript("fenced_acquire")
 	scriptFairAcquire   = redissonScript("fair_acquire")
 	scriptFairTry       = redissonScript("fair_try")
 	scriptFairWithdraw  = lockclient.Shipped("fair_withdraw")

@@ -21,7 +21,7 @@ func TestStepPrintsEveryStatement(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `Its owner takes it once more: the count rises, the lease starts anew.`)
 	require.Contains(t, stdout, `
-step 3, line 11: redis.call('hincrby', KEYS[1], ARGV[2], 1)
+step 3, line 12: redis.call('hincrby', KEYS[1], ARGV[2], 1)
     > hincrby orders:42 9d1e:1 1
       (integer) 2
     * orders:42: hash{9d1e:1:1} ttl=12000ms -> hash{9d1e:1:2} ttl=12000ms
@@ -122,10 +122,10 @@ func TestStepViewGoesBack(t *testing.T) {
 	}
 	first, second, third := press("g"), press("n"), press("n")
 	require.Contains(t, first, "step 1 of 5")
-	require.Contains(t, second, "GV[2]) == 1 then", "a long line is shown whole")
+	require.Contains(t, second, "GV[2]) == 1", "a long line is shown whole")
 	require.Contains(t, second, "step 2 of 5")
 	require.Contains(t, third, "step 3 of 5")
-	require.Contains(t, third, "\x1b[7m> 11    redis.call('hincrby'")
+	require.Contains(t, third, "\x1b[7m> 12    redis.call('hincrby'")
 	require.Contains(t, third, "> hincrby ")
 	require.Contains(t, press("G"), "reply: (nil)")
 	require.Contains(t, press("\x1b[D"), "step 5 of 5")

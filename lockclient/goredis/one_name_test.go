@@ -94,3 +94,36 @@ func ofAnotherType(t *testing.T, addr string) {
 		}
 	}
 }
+
+// What the server still counts of an owner as a reader, among others who read, is nothing that the owner can
+// have as another kind.
+func TestNameThatHasRead(t *testing.T) { onEachServer(t, hasRead) }
+
+func hasRead(t *testing.T, addr string) {
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	defer rdb.Close()
+	transport, err := goredis.New(t.Context(), rdb)
+	require.NoError(t, err)
+	for _, protocol := range [][]lockclient.Option{nil, {lockclient.Compat316()}} {
+		c := lockclient.New(transport, lockclient.System(), protocol...)
+		defer c.Close()
+		for _, kind := range []string{"Mutex", "Fair", "Fenced", "Spin", "NonReentrant", "NonReentrantFair"} {
+			key := uniqueKey(t) + kind
+			other, err := c.RW(key).R().TryLock(t.Context())
+			require.NoError(t, err, kind)
+			mine, err := c.RW(key).R().TryLock(t.Context(), lockclient.As("me"), lockclient.Lease(50*time.Millisecond))
+			require.NoError(t, err, kind)
+			<-mine.Lost()
+			time.Sleep(10 * time.Millisecond) // its timer has ended
+			require.ErrorIs(t, mine.Unlock(t.Context()), lockclient.ErrLost, kind)
+			for _, wait := range []time.Duration{0, 50 * time.Millisecond} {
+				_, err = kindsOf(c, key)[kind].TryLock(t.Context(), lockclient.As("me"), lockclient.Wait(wait))
+				assert.ErrorIs(t, err, lockclient.ErrNotAcquired, "%s beside a reader", kind)
+			}
+			require.NoError(t, other.Unlock(t.Context()), kind)
+			h, err := kindsOf(c, key)[kind].TryLock(t.Context(), lockclient.As("me"))
+			require.NoError(t, err, kind)
+			require.NoError(t, h.Unlock(t.Context()), kind)
+		}
+	}
+}
