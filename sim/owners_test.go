@@ -244,7 +244,8 @@ func (o *ownersRun) hears(e lockclient.Event) {
 	if o.unsure[e.Key] || ownerOf(e.Owner) != e.Owner || o.w.now < o.executed+10*time.Millisecond {
 		return // as a reader it may have prolonged the lock; or an answer that says more may be under way
 	}
-	left, _ := o.left(0, share{key: e.Key, owner: e.Owner, reads: o.kind == "rw", text: o.kind == "simple"})
+	reads := o.ask(0, "HEXISTS", e.Key, "mode").Int == 1
+	left, _ := o.left(0, share{key: e.Key, owner: e.Owner, reads: reads, text: o.kind == "simple"})
 	if most := longestLease/100 + 20*time.Millisecond; left > most {
 		o.breaks("%s has lost %s, which the server keeps for another %v, and nothing has happened", e.Owner, e.Key, left)
 	}

@@ -18,19 +18,22 @@ func (o *ownersRun) lock(c *lockclient.Client, key string) (l *lockclient.Lock, 
 		return lockclient.Multi(c.Mutex(key), c.Fair(key+"'")), false
 	}
 	if o.kind == "mixed" {
-		return o.mixed(c, key), false
+		return o.mixed(c, key)
 	}
 	return o.named(c, o.kind, key)
 }
 
 // mixed names a lock as one of those that exclude each other.
-func (o *ownersRun) mixed(c *lockclient.Client, key string) *lockclient.Lock {
+func (o *ownersRun) mixed(c *lockclient.Client, key string) (l *lockclient.Lock, reads bool) {
+	if o.draw(4) == 0 {
+		return o.named(c, "rw", key)
+	}
 	all := []*lockclient.Lock{
 		c.Mutex(key), c.Mutex(key), c.Fair(key), c.Fair(key), c.Fenced(key), c.Spin(key), c.NonReentrant(key),
 		c.NonReentrantFair(key), lockclient.Multi(c.Mutex(key), c.Fair(key+"'")),
 		lockclient.Multi(c.Fair(key), c.Spin(key+"'")),
 	}
-	return all[o.draw(len(all))]
+	return all[o.draw(len(all))], false
 }
 
 // work is what one task does.
