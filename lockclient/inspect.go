@@ -68,7 +68,8 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 // Holders of this Client learn of it at once. Those of other clients learn of it at their
 // next renewal or, with a fixed lease, when they extend or unlock, or when the lease has
 // ended. After ErrUnknown, which leaves open whether the lock was freed or yet will be,
-// the holders of this Client learn of it in that way too.
+// the holders of this Client learn of it in that way too, and so does who has the key as
+// a Redlock, which may have a majority without this master.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	ended := l.client.holdsOf(l) // a waiter may have the lock before the reply is here
 	err = l.inspect("force unlock", func(k inspected) error {
