@@ -4,6 +4,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -150,12 +151,12 @@ func (st *stock) promises(visit *visit, lease time.Duration) {
 func (r *rental) extends(st *stock) {
 	b := r.b
 	lease := b.lease()
-	visit := st.t.visit(fmt.Sprintf("extends %s by %v", st.held.Owner(), lease), 0)
+	visit := st.t.visit(fmt.Sprintf("extends %s by %v", st.held.Owner(), lease), 0).hurries(300 * time.Millisecond)
 	relied, least := st.relies(), min(st.held.Until(), b.w.now+lease*99/100-2*time.Millisecond)
 	st.extending++
 	err := st.held.Extend(visit.ctx, lease)
 	st.extending--
-	visit.ends(err, lockclient.ErrLost)
+	visit.ends(err, lockclient.ErrLost, context.DeadlineExceeded)
 	if !st.fixed {
 		lease = max(lease, watchdogLease)
 	}
@@ -177,7 +178,7 @@ func (r *rental) extends(st *stock) {
 func (r *rental) unlocks(t *teller, i int) {
 	b, st := r.b, t.has[i]
 	t.has = slices.Delete(t.has, i, i+1)
-	visit := t.visit("unlocks "+st.held.Owner(), 0)
+	visit := t.visit("unlocks "+st.held.Owner(), 0).hurries(10 * time.Millisecond)
 	visit.changes = true
 	gone := r.ends(st) < 0
 	relied, least := st.relies(), st.held.Until()

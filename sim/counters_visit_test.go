@@ -134,6 +134,14 @@ func (t *teller) visit(what string, wait time.Duration) *visit {
 	return v
 }
 
+// hurries has the context of some visits end soon.
+func (v *visit) hurries(limit time.Duration) *visit {
+	if b := v.t.b; b.draw(6) == 0 {
+		v.ctx, _ = v.t.br.rt.WithDeadline(v.ctx, v.t.br.rt.Mono()+b.within(limit))
+	}
+	return v
+}
+
 // waitsFor notes what a visit waits for.
 func (v *visit) waitsFor(n int64) *visit {
 	v.waits, v.need = true, n
