@@ -245,7 +245,8 @@ func (o *ownersRun) hears(e lockclient.Event) {
 		return // as a reader it may have prolonged the lock; or an answer that says more may be under way
 	}
 	reads := o.ask(0, "HEXISTS", e.Key, "mode").Int == 1
-	left, _ := o.left(0, share{key: e.Key, owner: e.Owner, reads: reads, text: o.kind == "simple"})
+	text := o.ask(0, "TYPE", e.Key).Str == "string"
+	left, _ := o.left(0, share{key: e.Key, owner: e.Owner, reads: reads, text: text})
 	if most := longestLease/100 + 20*time.Millisecond; left > most {
 		o.breaks("%s has lost %s, which the server keeps for another %v, and nothing has happened", e.Owner, e.Key, left)
 	}

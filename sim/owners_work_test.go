@@ -12,28 +12,38 @@ import (
 	"minikv/lockclient"
 )
 
-// lock names a lock.
-func (o *ownersRun) lock(c *lockclient.Client, key string) (l *lockclient.Lock, reads bool) {
-	if o.kind == "multi" {
-		return lockclient.Multi(c.Mutex(key), c.Fair(key+"'")), false
-	}
-	if o.kind == "mixed" {
+// lock names a lock, and tells what sort of share one has of it.
+func (o *ownersRun) lock(c *lockclient.Client, key string) (l *lockclient.Lock, sort share) {
+	switch o.kind {
+	case "multi":
+		return lockclient.Multi(c.Mutex(key), c.Fair(key+"'")), sort
+	case "mixed":
 		return o.mixed(c, key)
 	}
-	return o.named(c, o.kind, key)
+	return o.sorted(c, o.kind, key)
+}
+
+// sorted is lock for one kind.
+func (o *ownersRun) sorted(c *lockclient.Client, kind, key string) (l *lockclient.Lock, sort share) {
+	l, sort.reads = o.named(c, kind, key)
+	sort.text = kind == "simple"
+	return l, sort
 }
 
 // mixed names a lock as one of those that exclude each other.
-func (o *ownersRun) mixed(c *lockclient.Client, key string) (l *lockclient.Lock, reads bool) {
-	if o.draw(4) == 0 {
-		return o.named(c, "rw", key)
+func (o *ownersRun) mixed(c *lockclient.Client, key string) (l *lockclient.Lock, sort share) {
+	switch n := o.draw(12); {
+	case n < 3:
+		return o.sorted(c, "rw", key)
+	case n == 3 && !o.calm(): // whose lease ends
+		return o.sorted(c, "simple", key)
 	}
 	all := []*lockclient.Lock{
 		c.Mutex(key), c.Mutex(key), c.Fair(key), c.Fair(key), c.Fenced(key), c.Spin(key), c.NonReentrant(key),
 		c.NonReentrantFair(key), lockclient.Multi(c.Mutex(key), c.Fair(key+"'")),
 		lockclient.Multi(c.Fair(key), c.Spin(key+"'")),
 	}
-	return all[o.draw(len(all))], false
+	return all[o.draw(len(all))], sort
 }
 
 // work is what one task does.
@@ -73,7 +83,7 @@ type application struct {
 	party *party
 	lock  *lockclient.Lock
 	key   string
-	reads bool
+	sort  share
 	asked time.Duration
 	floor uint64 // of the token
 }
@@ -81,7 +91,7 @@ type application struct {
 // take asks for a lock, perhaps within what the task has.
 func (o *ownersRun) take(who string, pt *party, name string, mine []*desk) *desk {
 	a := &application{who: who, party: pt, key: []string{"a", "a", "b"}[o.draw(3)]}
-	a.lock, a.reads = o.lock(pt.client(), a.key)
+	a.lock, a.sort = o.lock(pt.client(), a.key)
 	ctx, wait := pt.root, o.within(3*time.Second)*time.Duration(o.draw(2))
 	opts := []lockclient.LockOption{lockclient.Wait(wait)}
 	if len(mine) == 0 && o.draw(4) == 0 { // else two might wait for each other
@@ -106,7 +116,7 @@ func (o *ownersRun) take(who string, pt *party, name string, mine []*desk) *desk
 		defer cancel()
 		ctx = limited
 	}
-	o.note("%s asks for %s as %q (reads: %v)%s, waits %v", who, a.key, name, a.reads, inside, wait)
+	o.note("%s asks for %s as %q (reads: %v)%s, waits %v", who, a.key, name, a.sort.reads, inside, wait)
 	a.asked, a.floor = o.w.now, o.highest[a.key]
 	x := &waiter{a.key, o.w.now}
 	o.waiting = append(o.waiting, x)
@@ -156,7 +166,7 @@ func (o *ownersRun) does(ctx context.Context, a *application, opts []lockclient.
 
 // seat enters an acquisition.
 func (o *ownersRun) seat(a *application, held *lockclient.Held) *desk {
-	has := share{places: []int{0}, need: 1, key: a.key, owner: held.Owner(), reads: a.reads, text: o.kind == "simple"}
+	has := share{places: []int{0}, need: 1, key: a.key, owner: held.Owner(), reads: a.sort.reads, text: a.sort.text}
 	d := &desk{party: a.party, held: held, key: a.key, shares: []share{has}, asked: a.asked,
 		excused: a.key == "a" && a.asked <= o.forced}
 	o.note("%s has %s as %s until %v", a.who, a.key, held.Owner(), held.Until())
