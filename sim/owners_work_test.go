@@ -35,7 +35,7 @@ func (o *ownersRun) mixed(c *lockclient.Client, key string) (l *lockclient.Lock,
 	switch n := o.draw(12); {
 	case n < 3:
 		return o.sorted(c, "rw", key)
-	case n == 3 && !o.calm(): // whose lease ends
+	case n == 3 && !o.calm() && o.servers.troubles == nil: // its lease ends, and no replica is asked for it
 		return o.sorted(c, "simple", key)
 	}
 	all := []*lockclient.Lock{
