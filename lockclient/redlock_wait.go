@@ -80,13 +80,14 @@ func (w *quorumPlace) attempt(f func() error) error {
 
 func (w *quorumPlace) park(ctx context.Context, d time.Duration) (woken bool, err error) {
 	until := w.rt.Mono() + d
+	_, trusts := w.last.round.untilFree()
 	if _, possible := w.count(); possible < w.last.round.need {
-		until = min(until, w.asked+pollDelay(w.rt))
+		until, trusts = min(until, w.asked+pollDelay(w.rt)), false
 	}
 	for {
 		opened, err := w.heard.Wait(ctx, max(0, until-w.rt.Mono()))
 		if err != nil || !opened {
-			return false, err
+			return err == nil && !trusts, err // who trusts in nothing looks, also at the end of its wait
 		}
 		if w.first.isClosed() {
 			return true, nil

@@ -163,13 +163,14 @@ func randomBelow(rt Runtime, n uint64) uint64 {
 	return binary.LittleEndian.Uint64(p[:]) % n
 }
 
-// poller is the place of a waiter that nobody wakes.
+// poller is the place of a waiter that nobody wakes: it wakes by itself, also at the end of its wait.
 type poller struct{ gate Gate }
 
 func (p poller) attempt(f func() error) error { return f() }
 
 func (p poller) park(ctx context.Context, d time.Duration) (woken bool, err error) {
-	return p.gate.Wait(ctx, d)
+	_, err = p.gate.Wait(ctx, d)
+	return err == nil, err
 }
 
 func (p poller) leave() {}

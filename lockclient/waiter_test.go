@@ -174,3 +174,34 @@ func (f forgetful) Eval(
 func (forgetful) Do(context.Context, string, ...string) (lockclient.Reply, error) {
 	return lockclient.Reply{}, nil
 }
+
+// Who waits where nobody wakes takes what becomes free at any time of the wait, also shortly before its end.
+func TestWaitersWhomNobodyWakesLookAtTheEnd(t *testing.T) {
+	for name, locks := range map[string]func(m *hashMaster, p *master) *lockclient.Lock{
+		"Simple": func(_ *hashMaster, p *master) *lockclient.Lock {
+			return lockclient.New(p, lockclient.System()).Simple("job")
+		},
+		"Redlock": func(_ *hashMaster, p *master) *lockclient.Lock { return redlock(p) },
+		"Spin": func(m *hashMaster, _ *master) *lockclient.Lock {
+			return lockclient.New(m, lockclient.System()).Spin("job")
+		},
+		"HashRedlock": func(m *hashMaster, _ *master) *lockclient.Lock {
+			return lockclient.HashRedlock("job", lockclient.New(m, lockclient.System()))
+		},
+	} { //tidy:unordered each by itself
+		bubble(t, func(t *testing.T) {
+			m, p := takenMaster(), &master{value: "other"}
+			m.deaf = true
+			time.AfterFunc(199*time.Millisecond, func() {
+				m.free(false)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.value = ""
+			})
+			begun := time.Now()
+			_, err := locks(m, p).TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
+			require.NoError(t, err, name)
+			assert.Equal(t, 200*time.Millisecond, time.Since(begun), name)
+		})
+	}
+}
