@@ -32,8 +32,11 @@ func TestLocksOfOneKey(t *testing.T) {
 		"a HashRedlock": func(s stage, c *lockclient.Client) {
 			ctx := s.Context()
 			h := s.lock(lockclient.HashRedlock("k", c), ctx, lockclient.Lease(time.Minute))
-			_, err := c.Mutex("k").TryLock(h.Context())
+			_, err := c.Mutex("k").TryLock(ctx)
 			require.ErrorIs(s, err, lockclient.ErrNotAcquired)
+			_, err = c.Mutex("k").TryLock(h.Context())
+			require.ErrorIs(s, err, lockclient.ErrDeadlock)
+			assert.False(s, isLost(h))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
