@@ -211,6 +211,7 @@ func (g *sentinelGolden) do(t *testing.T, d *datadriven.TestData, at string) str
 		v := g.target.ask(at, cmd)
 		hideVolatile(v)
 		hideOffsets(v)
+		hideManual(line, v)
 		sortHashes(line, v, g.names)
 		text := g.names.mask(resp.Describe(v))
 		text = infoText.ReplaceAllString(text, `"(INFO)"`)
@@ -276,6 +277,38 @@ func hideOffsets(v resp.Value) {
 	for _, replica := range v.List[2].List {
 		replica.List[2] = resp.Str("~")
 	}
+}
+
+// hideManual leaves of what COMMAND DOCS says since when each command is there, and its group.
+func hideManual(line string, v resp.Value) {
+	if strings.HasPrefix(line, "COMMAND DOCS ") {
+		hideManualOf(v)
+	}
+}
+
+func hideManualOf(commands resp.Value) {
+	sortPairs(commands.List)
+	for i := 1; i < len(commands.List); i += 2 {
+		entry := &commands.List[i]
+		var kept []resp.Value
+		for at := 0; at+1 < len(entry.List); at += 2 {
+			switch entry.List[at].Str {
+			case "subcommands":
+				hideManualOf(entry.List[at+1])
+				fallthrough
+			case "since", "group":
+				kept = append(kept, entry.List[at], entry.List[at+1])
+			}
+		}
+		entry.List = kept
+	}
+}
+
+// sortPairs orders names, each with what follows it.
+func sortPairs(list []resp.Value) {
+	pairs := slices.Collect(slices.Chunk(slices.Clone(list), 2))
+	slices.SortFunc(pairs, func(a, b []resp.Value) int { return strings.Compare(a[0].Str, b[0].Str) })
+	copy(list, slices.Concat(pairs...))
 }
 
 // sortHashes orders what Redis keeps in hash tables, whose order is another one in each

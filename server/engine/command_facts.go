@@ -85,7 +85,12 @@ var sinceTable = []fact{
 	{"2.6.9",
 		"client|getname client|setname"},
 	{"2.8.0",
-		"config|rewrite hscan psync pubsub pubsub|channels pubsub|numpat pubsub|numsub scan sscan zscan"},
+		"config|rewrite hscan psync pubsub pubsub|channels pubsub|numpat pubsub|numsub scan sentinel|slaves " +
+			"sscan zscan"},
+	{"2.8.4",
+		"sentinel sentinel|ckquorum sentinel|failover sentinel|flushconfig sentinel|get-master-addr-by-name " +
+			"sentinel|is-master-down-by-addr sentinel|master sentinel|masters sentinel|monitor " +
+			"sentinel|pending-scripts sentinel|remove sentinel|reset sentinel|sentinels sentinel|set"},
 	{"2.8.7",
 		"bitpos"},
 	{"2.8.9",
@@ -104,7 +109,8 @@ var sinceTable = []fact{
 			"cluster|saveconfig cluster|set-config-epoch cluster|setslot cluster|slaves cluster|slots readonly " +
 			"readwrite replconf restore-asking wait"},
 	{"3.2.0",
-		"bitfield client|reply geoadd geodist geohash geopos georadius georadiusbymember hstrlen script|debug"},
+		"bitfield client|reply geoadd geodist geohash geopos georadius georadiusbymember hstrlen script|debug " +
+			"sentinel|info-cache sentinel|simulate-failure"},
 	{"3.2.1",
 		"touch"},
 	{"3.2.10",
@@ -114,9 +120,10 @@ var sinceTable = []fact{
 			"module|list module|load module|unload object|freq swapdb unlink"},
 	{"5.0.0",
 		"bzpopmax bzpopmin client|help client|id client|unblock cluster|help cluster|replicas command|help " +
-			"config|help lolwut module|help replicaof script|help xack xadd xclaim xdel xgroup xgroup|create " +
-			"xgroup|delconsumer xgroup|destroy xgroup|help xgroup|setid xinfo xinfo|consumers xinfo|groups xinfo|help " +
-			"xinfo|stream xlen xpending xrange xread xreadgroup xrevrange xsetid xtrim zpopmax zpopmin"},
+			"config|help lolwut module|help replicaof script|help sentinel|replicas xack xadd xclaim xdel xgroup " +
+			"xgroup|create xgroup|delconsumer xgroup|destroy xgroup|help xgroup|setid xinfo xinfo|consumers " +
+			"xinfo|groups xinfo|help xinfo|stream xlen xpending xrange xread xreadgroup xrevrange xsetid xtrim " +
+			"zpopmax zpopmin"},
 	{"6.0.0",
 		"acl acl|cat acl|deluser acl|genpass acl|getuser acl|help acl|list acl|load acl|log acl|save acl|setuser " +
 			"acl|users acl|whoami bitfield_ro client|caching client|getredir client|tracking hello"},
@@ -124,15 +131,16 @@ var sinceTable = []fact{
 		"lpos"},
 	{"6.2.0",
 		"blmove client|info client|trackinginfo client|unpause copy failover geosearch geosearchstore getdel " +
-			"getex hrandfield lmove object|help pubsub|help reset slowlog|help smismember xautoclaim " +
-			"xgroup|createconsumer zdiff zdiffstore zinter zmscore zrandmember zrangestore zunion"},
+			"getex hrandfield lmove object|help pubsub|help reset sentinel|config sentinel|help sentinel|myid " +
+			"slowlog|help smismember xautoclaim xgroup|createconsumer zdiff zdiffstore zinter zmscore zrandmember " +
+			"zrangestore zunion"},
 	{"7.0.0",
 		"acl|dryrun blmpop bzmpop client|no-evict cluster|addslotsrange cluster|delslotsrange cluster|links " +
 			"cluster|shards command|docs command|getkeysandflags command|list eval_ro evalsha_ro expiretime fcall " +
-			"fcall_ro function function|delete function|dump function|flush function|help function|kill function|list " +
-			"function|load function|restore function|stats latency|histogram lcs lmpop module|loadex pexpiretime " +
-			"pubsub|shardchannels pubsub|shardnumsub sintercard sort_ro spublish ssubscribe sunsubscribe zintercard " +
-			"zmpop"},
+			"fcall_ro function function|delete function|dump function|flush function|help function|kill " +
+			"function|list function|load function|restore function|stats latency|histogram lcs lmpop module|loadex " +
+			"pexpiretime pubsub|shardchannels pubsub|shardnumsub sentinel|debug sintercard sort_ro spublish " +
+			"ssubscribe sunsubscribe zintercard zmpop"},
 }
 
 // groupTable is the groups of the manual.
@@ -162,6 +170,8 @@ var groupTable = []fact{
 		"psubscribe publish pubsub punsubscribe spublish ssubscribe subscribe sunsubscribe unsubscribe"},
 	{"scripting",
 		"eval eval_ro evalsha evalsha_ro fcall fcall_ro function script"},
+	{"sentinel",
+		"sentinel"},
 	{"server",
 		"acl bgrewriteaof bgsave command config dbsize debug failover flushall flushdb info lastsave latency " +
 			"lolwut memory module monitor psync replconf replicaof restore-asking role save shutdown slaveof slowlog " +
