@@ -69,6 +69,7 @@ type WatchedMaster struct {
 type sentinelOptions struct {
 	resolveHostnames, announceHostnames bool
 	announceHost                        string
+	announceNoHost                      bool // SENTINEL CONFIG has set an empty announce-ip
 	announcePort                        int
 	user, password                      string
 }

@@ -89,6 +89,7 @@ func (s *Sentinel) flush() {
 // load reads the configuration file.
 func (s *Sentinel) load(saved savedSentinel) {
 	s.epoch, s.options, s.masters = saved.epoch, saved.options, nil
+	s.options.announceNoHost = false // in a file an empty announce-ip is none
 	for _, one := range saved.masters {
 		m, bad := s.newInstance(instMaster, one.name, one.addr, nil)
 		if bad != "" {

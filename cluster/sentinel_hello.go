@@ -65,7 +65,7 @@ func (s *Sentinel) sendHello(ri *instance) {
 // own is the address at which others find this Sentinel.
 func (s *Sentinel) own() address {
 	host, port := s.cfg.Directory.Endpoint(s.cfg.ID)
-	if s.options.announceHost != "" {
+	if s.options.announceHost != "" || s.options.announceNoHost {
 		host = s.options.announceHost
 	}
 	if s.options.announcePort != 0 {
@@ -115,7 +115,7 @@ func (s *Sentinel) processHello(text string) {
 	if m == nil {
 		return
 	}
-	from := m.sentinels.find(h.addr.host, h.addr.port, h.id)
+	from := m.sentinels.findAt(h.addr, h.id)
 	if from == nil {
 		from = s.meet(m, h)
 	}
@@ -143,7 +143,7 @@ func (s *Sentinel) meet(m *instance, h hello) *instance {
 	if moved {
 		s.eventOf("+sentinel-address-switch", m,
 			"ip "+h.addr.host+" port "+decimal(int64(h.addr.port))+" for "+h.id)
-	} else if other := m.sentinels.find(h.addr.host, h.addr.port, ""); other != nil {
+	} else if other := m.sentinels.findAt(h.addr, ""); other != nil {
 		s.eventOf("+sentinel-invalid-addr", other)
 		for _, one := range s.masters {
 			s.forgetSentinel(one, other.runID)

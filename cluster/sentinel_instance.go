@@ -129,6 +129,14 @@ func (l instances) find(host string, port int, runID string) *instance {
 	return nil
 }
 
+// findAt is find with an address that may be empty, at which there is nobody.
+func (l instances) findAt(addr address, runID string) *instance {
+	if addr.host == "" {
+		return nil
+	}
+	return l.find(addr.host, addr.port, runID)
+}
+
 func (l *instances) remove(ri *instance) { *l = without(*l, ri) }
 
 const (

@@ -183,7 +183,7 @@ func (s *Sentinel) setConfig(c *engine.Call) resp.Value {
 			o.announceHostnames = yes
 		}
 	case "announce-ip":
-		o.announceHost = value
+		o.announceHost, o.announceNoHost = value, value == ""
 	case "announce-port":
 		var port int64
 		if port, ok = datastore.ParseInteger(c.Args[4]); ok {
