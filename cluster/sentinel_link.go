@@ -125,15 +125,16 @@ func (s *Sentinel) reconnect(ri *instance) {
 		link.pubsub = NewCaller(s.post, to, hello)
 		link.pubsubSince = now
 		s.introduce(ri, link.pubsub, "pubsub")
+		subscribe := ri.command("SUBSCRIBE")
 		link.pubsub.Do(func(v resp.Value, ok bool) {
 			switch {
 			case !ok:
-			case v.Kind == resp.Error: // as to one without a password
-				link.closePubSub()
+			case v.Kind == resp.Error && strings.EqualFold(subscribe, "SUBSCRIBE"): // as to one without a password
+				link.closePubSub() // by hiredis, which knows the command by its name
 			default:
 				hello(v)
 			}
-		}, ri.command("SUBSCRIBE"), helloChannel)
+		}, subscribe, helloChannel)
 	}
 	if ri.is(instSentinel) || link.pubsub != nil {
 		link.disconnected = false
