@@ -30,6 +30,10 @@ type feed struct {
 func (d *downstream) receive(msg Message) {
 	f := d.find(msg.Conn)
 	if _, ok := msg.Body.(Dial); ok {
+		if d.m.node.Full() != "" { // until it asks for data, a replica is a client like others
+			d.m.post.Close(msg.From, msg.Conn)
+			return
+		}
 		d.feeds = append(d.feeds, &feed{conn: msg.Conn, to: msg.From})
 		return
 	}

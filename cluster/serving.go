@@ -10,6 +10,7 @@ import (
 // Host serves the clients among the other processes: it is a node, or what a Sentinel
 // answers with.
 type Host interface {
+	Full() string // the error for a client that is one too many, or ""
 	NewSession(addr string) *engine.Session
 	Do(s *engine.Session, cmd [][]byte)
 	Close(s *engine.Session)
@@ -47,6 +48,11 @@ func (v *Serving) Receive(m Message) {
 	c := v.find(m.Conn)
 	switch body := m.Body.(type) {
 	case Dial:
+		if full := v.host.Full(); full != "" {
+			v.post.Send(m.From, m.Conn, Reply{resp.Err(full)})
+			v.post.Close(m.From, m.Conn)
+			return
+		}
 		session := v.host.NewSession(v.dir.Address(m.From))
 		c = &served{conn: m.Conn, from: m.From, session: session}
 		v.list = append(v.list, c)
