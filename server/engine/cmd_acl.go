@@ -151,7 +151,7 @@ func (c *Call) dismiss(u *user) {
 	c.Node.eachSession(func(s *Session) {
 		if s.user == u {
 			s.user, s.authenticated = c.Node.access.root, false
-			c.kick(s)
+			c.condemn(s)
 		}
 	})
 }

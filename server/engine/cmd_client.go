@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -406,6 +407,7 @@ func (s *Session) flagLetters() string {
 	add('d', s.tx.touched)
 	add('c', s.closing)
 	add('u', s.unblocked)
+	add('A', slices.Contains(s.node.condemned, s))
 	add('U', s.unixPath() != "")
 	add('r', s.readOnly)
 	add('e', s.noEvict)

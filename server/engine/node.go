@@ -73,6 +73,8 @@ type Node struct {
 	dirty    []*Session     // in the order in which they got output
 	handed   []*Session     // what Dirty returned last, used again
 
+	condemned []*Session // whom the transaction that runs sends away when it is over
+
 	savedAt     int64               // Unix seconds; 0: never
 	rewritten   *datastore.Snapshot // by the latest BGREWRITEAOF, for DEBUG LOADAOF; nil: none
 	outOfMemory bool                // when the running command of a client began
@@ -187,6 +189,7 @@ func (n *Node) perform(s *Session, cmd [][]byte, now time.Duration) {
 	n.markDirty(s) // while a script ran, another client's output may have been fetched
 	if n.depth == 0 {
 		n.settle(s)
+		n.dropCondemned()
 		if s.closing {
 			n.Close(s) // nothing more reaches it, nobody sees it
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"minikv/datastore"
@@ -262,6 +263,26 @@ func (c *Call) kick(s *Session) {
 	}
 	s.closing = true
 	c.Node.markDirty(s)
+}
+
+// condemn is kick, in a transaction at the end of that: until then s is seen and counted, and is
+// served what it waits for.
+// Source: freeClientAsync of Redis 7.0.
+func (c *Call) condemn(s *Session) {
+	switch {
+	case !c.InTx || s == c.Session || s.link != noLink:
+		c.kick(s)
+	case !slices.Contains(c.Node.condemned, s):
+		c.Node.condemned = append(c.Node.condemned, s)
+	}
+}
+
+// dropCondemned ends the connections that a transaction was to end.
+func (n *Node) dropCondemned() {
+	for _, s := range n.condemned {
+		n.drop(s)
+	}
+	n.condemned = nil
 }
 
 // drop ends the connection of s, which loses its replies of this turn.
