@@ -41,7 +41,7 @@ func familyWord(random *rand.Rand, kind string) string {
 	case "M":
 		return pick("alice", "bob", "carol")
 	}
-	return kind
+	return channelWord(random, kind)
 }
 
 // diffLibraries are libraries, one with a fault.

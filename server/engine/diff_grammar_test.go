@@ -34,8 +34,10 @@ var (
 var diffMatch = flags.String("diff.match", "", "regular expression: only these forms are used")
 
 // readForms reads testdata/diff/commands.txt, which says what its words mean.
-func readForms(t *testing.T) (forms []diffForm) {
-	text, err := os.ReadFile("testdata/diff/commands.txt")
+func readForms(t *testing.T) []diffForm { return readFormsOf(t, "testdata/diff/commands.txt") }
+
+func readFormsOf(t *testing.T, file string) (forms []diffForm) {
+	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	match := regexp.MustCompile(*diffMatch)
 	for _, line := range strings.Split(string(text), "\n") {

@@ -29,7 +29,7 @@ func readRules(t *testing.T) (rules []diffRule) {
 			continue
 		}
 		require.NotEmpty(t, strings.TrimSpace(reason), line)
-		require.Contains(t, []string{"set", "shape", "drawn", "range", "ignored"}, words[0])
+		require.Contains(t, []string{"set", "shape", "drawn", "range", "ignored", "clients"}, words[0])
 		rules = append(rules, diffRule{words[1:], words[0]})
 	}
 	require.LessOrEqual(t, len(rules), most)
@@ -59,6 +59,8 @@ func (d *differ) compare(cmd [][]byte, want, got *resp.Value) {
 		case "range":
 			near(want, got)
 			nearInside(want, got)
+		case "clients":
+			want.Str, got.Str = d.clientLines(want.Str), d.clientLines(got.Str)
 		case "ignored":
 			*want, *got = resp.Null, resp.Null
 		}
