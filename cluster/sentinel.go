@@ -223,6 +223,9 @@ func (s *Sentinel) Receive(m Message) {
 		}
 	case m.Conn.Dialer == s.ID():
 		s.receiveOwn(m)
+		if m.From == s.ID() { // it watches itself
+			s.serving.Receive(m)
+		}
 	default:
 		s.serving.Receive(m)
 	}
