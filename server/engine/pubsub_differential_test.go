@@ -12,10 +12,11 @@ import (
 )
 
 // TestPubSubAgainstRedis is TestRandomCommandsAgainstRedis with clients that do nothing but
-// publish and listen, and what one may do meanwhile, alone and in transactions.
+// publish and listen, and what one may do meanwhile, alone and in transactions. What a replica is
+// told is compared as well.
 func TestPubSubAgainstRedis(t *testing.T) {
 	d, seed := newDiffer(t)
-	d.listening = true
+	d.listening, d.replicas = true, newReplicaPair(t, d.real)
 	forms := readFormsOf(t, "testdata/diff/pubsub.txt")
 	d.compareRandom(seed, forms, *diffCommands/2)
 }
@@ -40,16 +41,17 @@ func channelWord(random *rand.Rand, kind string) string {
 }
 
 // playable leaves out the QUITs of clients that have switched their replies off, which redis-server
-// does not hear of (see docs/differences.md), and the UNSUBSCRIBEs without names of transactions, whose
-// reply begins with any of the names.
+// does not hear of (see docs/differences.md), or that may be blocked, which are there for a moment more;
+// and the UNSUBSCRIBEs without names of transactions, whose reply begins with any of the names.
 func playable(steps []diffStep) []diffStep {
-	silent, queues := map[string]bool{}, map[string]bool{}
+	stays, queues := map[string]bool{}, map[string]bool{}
 	return slices.DeleteFunc(steps, func(s diffStep) bool {
-		switch line := strings.ToUpper(s.line); line {
+		line := strings.ToUpper(s.line)
+		switch line {
 		case "CLIENT REPLY OFF", "CLIENT REPLY SKIP":
-			silent[s.client] = true
+			stays[s.client] = true
 		case "QUIT":
-			return silent[s.client]
+			return stays[s.client]
 		case "MULTI":
 			queues[s.client] = true
 		case "EXEC", "DISCARD", "RESET":
@@ -57,6 +59,7 @@ func playable(steps []diffStep) []diffStep {
 		case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
 			return queues[s.client]
 		}
+		stays[s.client] = stays[s.client] || strings.HasPrefix(line, "BLPOP")
 		return false
 	})
 }
