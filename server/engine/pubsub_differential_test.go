@@ -27,6 +27,11 @@ func channelWord(random *rand.Rand, kind string) string {
 	switch kind {
 	case "HP":
 		return pick("*", "ch*", "ch?", "ch[1-9]", "n*", "ch1", "news", "x*")
+	case "PL":
+		return strconv.Quote("#!lua name=lib\n" +
+			"redis.register_function('pub',function(k,a) return redis.call('PUBLISH',a[1],a[2]) end)\n" +
+			"redis.register_function{function_name='spub',flags={'" + pick("no-writes", "allow-stale") + "'}," +
+			"callback=function(k,a) return redis.pcall('SPUBLISH',a[1],a[2]) end}")
 	case "PQ":
 		return strconv.Quote(pick(
 			`return redis.call('PUBLISH',ARGV[1],ARGV[2])`,
