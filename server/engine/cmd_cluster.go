@@ -63,12 +63,15 @@ func helpInCluster(cmd Command) Command {
 	return cmd
 }
 
-// runReadOnly is READONLY.
+// runReadOnly is READONLY. In a script it changes nothing, as READWRITE and ASKING do there:
+// each command of a script has what its client has asked for.
 func runReadOnly(c *Call) resp.Value {
 	if c.Node.cfg.Topology == nil {
 		return resp.Err(errClusterOff)
 	}
-	c.Session.readOnly = true
+	if !c.Script {
+		c.Session.readOnly = true
+	}
 	return resp.OK
 }
 
@@ -77,7 +80,9 @@ func runReadWrite(c *Call) resp.Value {
 	if c.Node.cfg.Topology == nil {
 		return resp.Err(errClusterOff)
 	}
-	c.Session.readOnly = false
+	if !c.Script {
+		c.Session.readOnly = false
+	}
 	return resp.OK
 }
 
@@ -86,6 +91,8 @@ func runAsking(c *Call) resp.Value {
 	if c.Node.cfg.Topology == nil {
 		return resp.Err(errClusterOff)
 	}
-	c.Session.asking = true
+	if !c.Script {
+		c.Session.asking = true
+	}
 	return resp.OK
 }

@@ -114,7 +114,7 @@ func (c *Call) routeMoving(
 		}
 	}
 	switch {
-	case state.Mine && missing == 0:
+	case state.Mine && (missing == 0 || missing == len(keys) && state.Migrating == state.Owner): // to itself
 		return "", true
 	case state.Mine && missing == len(keys):
 		return "ASK " + strconv.Itoa(number) + " " + state.Migrating, true
