@@ -44,7 +44,8 @@ func runMemoryUsage(c *Call) resp.Value {
 		c.DB.SetIdle(key, idle)
 		c.DB.SetUses(key, used)
 	}()
-	return resp.Int(dictEntry + datastore.Allocated(datastore.SDSBytes(len(key))) + c.valueSize(key, kind))
+	name := datastore.Allocated(datastore.SDSBytes(len(key)))
+	return resp.Int(dictEntry + c.Node.slotEntry() + name + c.valueSize(key, kind))
 }
 
 // valueSize is the size of the value under key, its object header included.
@@ -120,18 +121,41 @@ func runMemoryDoctor(c *Call) resp.Value {
 	return resp.Value{Kind: resp.Verbatim, Str: text}
 }
 
-// startupMemory is what an empty redis-server uses, in bytes.
-const startupMemory = 876008
+// What an empty redis-server uses, in bytes, and what it uses more in a cluster.
+const (
+	startupMemory = 876008
+	clusterMemory = 723952
+)
+
+// startup is what the node uses without data.
+func (n *Node) startup() int64 {
+	if n.cfg.Topology != nil {
+		return startupMemory + clusterMemory
+	}
+	return startupMemory
+}
+
+// slotEntry is what each key needs in the lists of the keys of a slot, which only a
+// node of a cluster has.
+func (n *Node) slotEntry() int64 {
+	if n.cfg.Topology != nil {
+		return 16
+	}
+	return 0
+}
+
+// slotBytes is slotEntry of all keys. In a cluster these are in database 0.
+func (n *Node) slotBytes() int64 { return n.slotEntry() * int64(n.keys.DB(0).Len()) }
 
 // usedMemory is how many bytes redis-server would use for the data: an estimate,
 // for which many keys stand for the others where there are more.
-func (n *Node) usedMemory() int64 { return startupMemory + n.keys.Bytes() }
+func (n *Node) usedMemory() int64 { return n.startup() + n.keys.Bytes() + n.slotBytes() }
 
 // runMemoryStats is MEMORY STATS, with what does not belong to an allocator.
 func runMemoryStats(c *Call) resp.Value {
 	n := c.Node
 	used := n.usedMemory()
-	data := used - startupMemory
+	data := used - n.startup()
 	keys := int64(n.keys.Len())
 	perKey := int64(0)
 	if keys > 0 {
@@ -140,7 +164,7 @@ func runMemoryStats(c *Call) resp.Value {
 	list := []resp.Value{
 		resp.Str("peak.allocated"), resp.Int(n.peakMemory(used)),
 		resp.Str("total.allocated"), resp.Int(used),
-		resp.Str("startup.allocated"), resp.Int(startupMemory),
+		resp.Str("startup.allocated"), resp.Int(n.startup()),
 		resp.Str("replication.backlog"), resp.Int(int64(len(n.repl.log))),
 		resp.Str("clients.slaves"), resp.Zero,
 		resp.Str("clients.normal"), resp.Zero,
@@ -159,7 +183,7 @@ func runMemoryStats(c *Call) resp.Value {
 		list = append(list, resp.Str("db."+decimal(int64(i))), resp.Pairs(
 			resp.Str("overhead.hashtable.main"), resp.Int(table),
 			resp.Str("overhead.hashtable.expires"), resp.Int(deadlines),
-			resp.Str("overhead.hashtable.slot-to-keys"), resp.Zero))
+			resp.Str("overhead.hashtable.slot-to-keys"), resp.Int(n.slotEntry()*int64(db.Len()))))
 	}
 	overhead := n.overhead()
 	return resp.Pairs(append(list,
@@ -176,7 +200,7 @@ func runMemoryStats(c *Call) resp.Value {
 
 // overhead is what is used for other things than data, in bytes.
 func (n *Node) overhead() int64 {
-	total := int64(startupMemory)
+	total := n.startup() + n.slotBytes()
 	for i := range n.keys.Databases() {
 		db := n.keys.DB(i)
 		expiring, _ := db.Expiring(n.nowMillis())

@@ -20,9 +20,9 @@ func (n *Node) infoMemory(t *strings.Builder) {
 	amount(t, "used_memory_peak", peak)
 	line(t, "used_memory_peak_perc:%.2f%%", 100*float64(used)/float64(peak))
 	line(t, "used_memory_overhead:%d", overhead)
-	line(t, "used_memory_startup:%d", startupMemory)
+	line(t, "used_memory_startup:%d", n.startup())
 	line(t, "used_memory_dataset:%d", used-overhead)
-	line(t, "used_memory_dataset_perc:%.2f%%", 100*float64(used-overhead)/float64(max(used-startupMemory, 1)))
+	line(t, "used_memory_dataset_perc:%.2f%%", 100*float64(used-overhead)/float64(max(used-n.startup(), 1)))
 	for _, name := range []string{"allocated", "active", "resident"} {
 		line(t, "allocator_%s:%d", name, used)
 	}
