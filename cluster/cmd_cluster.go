@@ -150,12 +150,16 @@ func (b *busNode) describe(p *peer) string {
 	if p.connected() || p == b.self {
 		link = "connected"
 	}
+	flags := p.flags
+	if p == b.self {
+		flags = b.announcedFlags() // the configuration may have changed
+	}
 	address := p.host + ":" + strconv.Itoa(p.port) + "@" + strconv.Itoa(p.busPort)
 	if name := b.hostname(p); name != "" {
 		address += "," + name
 	}
 	words := []string{
-		p.name, address, p.flags.String(), master,
+		p.name, address, flags.String(), master,
 		strconv.FormatInt(p.pingSent, 10), strconv.FormatInt(p.pongReceived, 10),
 		strconv.FormatUint(p.head().configEpoch, 10), link,
 	}
