@@ -292,7 +292,7 @@ func (b *busNode) shardNode(p *peer) resp.Value {
 		role = "replica"
 	}
 	switch {
-	case p.flags&(flagFail|flagPFail) != 0:
+	case p.failed():
 		health = "fail"
 	case p.isReplica() && b.offsetOf(p) == 0:
 		health = "loading"
