@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"minikv/datastore"
 	"minikv/internal/slot"
 )
 
@@ -109,7 +110,7 @@ func (c *Call) routeMoving(
 	missing, several := 0, false
 	for _, key := range keys {
 		several = several || !bytes.Equal(key, keys[0])
-		if !channels && !c.Node.keys.DB(0).Exists(key) {
+		if !channels && c.Node.keys.DB(0).LiveKind(key) == datastore.None {
 			missing++
 		}
 	}

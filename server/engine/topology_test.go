@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -120,6 +121,20 @@ func TestMovingSlots(t *testing.T) {
 		"ASKING", "OK", "GET {a}1", `"x"`,
 		"GET {a}1", "(error) MOVED 15495 10.0.0.2:7001",
 		"ASKING", "OK", "MGET {a}1 {a}2", "(error) TRYAGAIN Multiple keys request during rehashing of slot")
+}
+
+// A key that has expired is missing, and stays where it is until a command runs on it.
+func TestExpiredKeysOfMovingSlots(t *testing.T) {
+	f, topology := newCluster(t)
+	s := f.session()
+	f.do(s, "SET {a}1 x PX 3")
+	topology.slots[slot.OfString("{a}")] = SlotState{Owner: "me", Mine: true, Migrating: "10.0.0.2:7001"}
+	f.clock.advance(20 * time.Millisecond)
+	f.expect(s,
+		"GET {a}1", "(error) ASK 15495 10.0.0.2:7001",
+		"MGET {a}1 {a}2", "(error) ASK 15495 10.0.0.2:7001", "DBSIZE", "(integer) 1")
+	delete(topology.slots, slot.OfString("{a}"))
+	f.expect(s, "GET {a}1", "(nil)", "DBSIZE", "(integer) 0")
 }
 
 func TestReadsOnAClusterReplica(t *testing.T) {
