@@ -188,6 +188,9 @@ func (db *DB) Flush() int {
 // lookup returns the living entry of key, or nil, and notes the access.
 func (db *DB) lookup(key []byte) *entry {
 	e := db.peek(key)
+	if db.keyspace.observed {
+		return e
+	}
 	db.found = e != nil
 	if e != nil {
 		e.accessed = db.keyspace.accessTime

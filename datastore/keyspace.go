@@ -39,6 +39,7 @@ type Keyspace struct {
 	opt      Options
 	limits   Limits
 	policy   ExpiryPolicy
+	observed bool                  // see Observe
 	spared   func(key []byte) bool // see Spare
 	frozen   bool
 	frozenAt int64
@@ -101,9 +102,17 @@ func (k *Keyspace) SetExpiry(policy ExpiryPolicy) { k.policy = policy }
 // that a command only reads at a replica which clients may write to. nil spares none.
 func (k *Keyspace) Spare(spared func(key []byte) bool) { k.spared = spared }
 
+// Observe has look read without changing anything: it finds no expired key and removes none,
+// and that it reads is no access.
+func (k *Keyspace) Observe(look func()) {
+	k.observed = true
+	defer func() { k.observed = false }()
+	look()
+}
+
 // hides reports whether an expired key is kept.
 func (k *Keyspace) hides(key []byte) bool {
-	return k.policy != RemoveExpired || k.spared != nil && k.spared(key)
+	return k.observed || k.policy != RemoveExpired || k.spared != nil && k.spared(key)
 }
 
 // Freeze fixes the instant (Unix milliseconds) that decides which keys are

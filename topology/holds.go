@@ -51,13 +51,15 @@ func (w *watch) lockStates(db int, keys []string, made bool) (states []Lock, cha
 	node := w.node.process.(*cluster.Member).Node()
 	now := node.Clock().Wall().UnixMilli()
 	states = make([]Lock, len(keys))
-	for i, key := range keys {
-		hint := ""
-		if made || w.trace.isToken(key) {
-			hint = token
+	node.Keyspace().Observe(func() {
+		for i, key := range keys {
+			hint := ""
+			if made || w.trace.isToken(key) {
+				hint = token
+			}
+			states[i], _ = decodeLock(node.Keyspace().DB(db), key, hint, now)
 		}
-		states[i], _ = decodeLock(node.Keyspace().DB(db), key, hint, now)
-	}
+	})
 	return states, node.Changes()
 }
 

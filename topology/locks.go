@@ -115,15 +115,17 @@ func (t *Topology) Locks() []Lock {
 			}
 			hints := n.hints(m)
 			space := m.Node().Keyspace()
-			for i := range space.Databases() {
-				keys := space.DB(i).Keys()
-				slices.Sort(keys)
-				for _, key := range keys {
-					if l, ok := n.lock(m, space.DB(i), key, hints[key]); ok {
-						all = append(all, l)
+			space.Observe(func() {
+				for i := range space.Databases() {
+					keys := space.DB(i).Keys()
+					slices.Sort(keys)
+					for _, key := range keys {
+						if l, ok := n.lock(m, space.DB(i), key, hints[key]); ok {
+							all = append(all, l)
+						}
 					}
 				}
-			}
+			})
 		})
 	}
 	return all
@@ -139,9 +141,11 @@ func (t *Topology) Lock(key string) (l Lock, ok bool) {
 				return
 			}
 			space := m.Node().Keyspace()
-			for i := 0; i < space.Databases() && !ok; i++ {
-				l, ok = n.lock(m, space.DB(i), key, cmp.Or(n.hints(m)[key], "semaphore"))
-			}
+			space.Observe(func() {
+				for i := 0; i < space.Databases() && !ok; i++ {
+					l, ok = n.lock(m, space.DB(i), key, cmp.Or(n.hints(m)[key], "semaphore"))
+				}
+			})
 		})
 	}
 	return l, ok

@@ -5,10 +5,12 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/server/engine"
 )
 
 // Keys and owners may be any bytes, and values long; an event is one line all the same.
@@ -35,4 +37,30 @@ func TestNoWords(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "+PONG\r\n", string(reply))
 	require.Equal(t, []string{"PING"}, top.Trace().Since(0)[0].Command)
+}
+
+// To look at the locks that a command may change does nothing to them: keys that have expired
+// are there until a command uses them, and to be read is no use.
+func TestTraceOnlyLooks(t *testing.T) {
+	for _, trace := range []int{0, 10} {
+		top := start(t, Config{
+			Plan: cluster.Plan{Masters: 1}, Trace: trace, Virtual: true,
+			Node: engine.Config{Parameters: map[string]string{
+				"enable-debug-command": "yes", "maxmemory-policy": "allkeys-lfu", "lfu-log-factor": "0",
+			}},
+		})
+		c := dial(t, top.Node("m1"))
+		require.Equal(t, "OK", c.do("DEBUG SET-ACTIVE-EXPIRE 0"))
+		require.Equal(t, "OK", c.do("SET used 1"))
+		require.Equal(t, "OK", c.do("SET lock 1 PX 3"))
+		top.Clock().Advance(20 * time.Millisecond)
+		require.Equal(t, "(error) ERR syntax error", c.do("SET lock 1 NX XX"))
+		require.Equal(t, "(error) ERR syntax error", c.do("SET used 1 NX XX"))
+		require.Equal(t, "(integer) 2", c.do("DBSIZE"))
+		require.Equal(t, "(integer) 5", c.do("OBJECT FREQ used"))
+		require.Empty(t, top.Locks())
+		require.Equal(t, "(integer) 2", c.do("DBSIZE"))
+		require.Equal(t, "(nil)", c.do("GET lock"))
+		require.Equal(t, "(integer) 1", c.do("DBSIZE"))
+	}
 }
