@@ -297,10 +297,11 @@ func (b *busNode) shardNode(p *peer) resp.Value {
 	case p.isReplica() && b.offsetOf(p) == 0:
 		health = "loading"
 	}
-	pairs := []resp.Value{
-		resp.Str("id"), resp.Str(p.name), resp.Str("port"), resp.Int(int64(p.port)), resp.Str("ip"), resp.Str(p.host),
-		resp.Str("endpoint"), resp.Str(b.endpoint(p)),
+	pairs := []resp.Value{resp.Str("id"), resp.Str(p.name)}
+	if p.port != 0 { // its address is known
+		pairs = append(pairs, resp.Str("port"), resp.Int(int64(p.port)))
 	}
+	pairs = append(pairs, resp.Str("ip"), resp.Str(p.host), resp.Str("endpoint"), resp.Str(b.endpoint(p)))
 	if name := b.hostname(p); name != "" {
 		pairs = append(pairs, resp.Str("hostname"), resp.Str(name))
 	}
