@@ -17,8 +17,8 @@ import (
 // Reach connects to another server, as engine.Config.Dial does. It stops waiting for that
 // when s is closed.
 func (s *Server) Reach(host string, port int, timeout time.Duration) (engine.Peer, error) {
-	if port < 0 {
-		return nil, fmt.Errorf("server: reach %q: no port %d", host, port)
+	if port < 0 || host == "" {
+		return nil, fmt.Errorf("server: reach %q: no host, or no port %d", host, port)
 	}
 	dialer := net.Dialer{Timeout: timeout}
 	socket, err := dialer.DialContext(s.life, "tcp", net.JoinHostPort(host, strconv.Itoa(port&0xffff)))

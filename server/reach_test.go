@@ -139,6 +139,7 @@ func TestMigrateInVain(t *testing.T) {
 				{"127.0.0.1:nonumber", "30000", "writing to target instance"},
 				{"127.0.0.1:-1", "30000", "connecting to the client"},
 				{"no.such.host.invalid:6379", "30000", "connecting to the client"},
+				{":6379", "30000", "connecting to the client"},
 				{silent, "300", "reading to target instance"},
 				{closing, "30000", "reading to target instance"},
 			} {
