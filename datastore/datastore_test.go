@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"minikv/internal/slot"
 )
 
 func newTestStore(now *int64) *Keyspace {
@@ -384,4 +386,31 @@ func TestUsesOfTheLastRound(t *testing.T) {
 	db.SetString(key, []byte("1"), NoDeadline) // 0x58 uses in minute 0x4002
 	k.CountUses(UseCounting{Draw: func() uint64 { return 0 }, Decay: 1000}, now)
 	require.Equal(t, 0x58-(10-0x4002+1<<16-1)/1000, db.Uses(key))
+}
+
+// A key with another value keeps its place among those of its slot, unless the key before it
+// goes meanwhile.
+func TestRenew(t *testing.T) {
+	db := New(Options{}).DB(0)
+	for _, key := range []string{"{a}1", "{a}2", "{a}3"} {
+		db.SetString([]byte(key), []byte("x"), NoDeadline)
+	}
+	add := func(key string) func() {
+		return func() { _, _ = db.SetAdd([]byte(key), []byte("m")) }
+	}
+	list := func() []string { return db.KeysInSlot(slot.OfString("{a}"), 10) }
+	for _, key := range []string{"{a}1", "{a}2", "{a}3"} {
+		require.True(t, db.Renew([]byte(key), add(key)))
+		require.Equal(t, Set, db.Kind([]byte(key)))
+		require.Equal(t, []string{"{a}3", "{a}2", "{a}1"}, list())
+	}
+	require.False(t, db.Renew([]byte("{a}4"), add("{a}4")))
+	require.Equal(t, []string{"{a}4", "{a}3", "{a}2", "{a}1"}, list())
+	require.True(t, db.Renew([]byte("{a}2"), func() {
+		db.Delete([]byte("{a}3"))
+		add("{a}2")()
+	}))
+	require.Equal(t, []string{"{a}2", "{a}4", "{a}1"}, list())
+	require.True(t, db.Renew([]byte("{a}4"), func() {}))
+	require.Equal(t, []string{"{a}2", "{a}1"}, list())
 }

@@ -86,6 +86,29 @@ func (db *DB) Delete(key []byte) bool {
 	return e != nil
 }
 
+// Renew has fill put another value under key, and reports whether there was one. If so the key
+// is no new one: it keeps its place among those of its slot, and OnNew is not called.
+func (db *DB) Renew(key []byte, fill func()) (existed bool) {
+	old := db.lookup(key)
+	if old == nil {
+		fill()
+		return false
+	}
+	newer := ""
+	behind := old.newer != nil
+	if behind {
+		newer = old.newer.key // the entry itself may be dropped meanwhile
+	}
+	db.drop(old, key)
+	db.keyspace.Quietly(fill)
+	shards := db.keyspace.opt.Shards
+	e, next := db.space.find(key, shards), db.space.find([]byte(newer), shards)
+	if behind && e != nil && next != nil {
+		db.putBehind(e, next)
+	}
+	return true
+}
+
 // Remove removes key, expired or not, and reports whether it was kept.
 func (db *DB) Remove(key []byte) bool {
 	e := db.space.find(key, db.keyspace.opt.Shards)

@@ -65,8 +65,24 @@ func (s *space) remove(e *entry, key []byte, shards int) {
 	index := s.shard(key, shards)
 	index.remove(index.find(key))
 	list := s.slot(e.slot, false)
+	list.unlink(e)
+	list.count--
+	s.keys--
+}
+
+// putBehind makes an entry the next older one of newer, which is in the same slot.
+func (s *space) putBehind(e, newer *entry) {
+	s.slot(e.slot, false).unlink(e)
+	e.newer, e.older, newer.older = newer, newer.older, e
+	if e.older != nil {
+		e.older.newer = e
+	}
+}
+
+// unlink takes an entry out of the links.
+func (l *slotList) unlink(e *entry) {
 	if e.newer == nil {
-		list.newest = e.older
+		l.newest = e.older
 	} else {
 		e.newer.older = e.older
 	}
@@ -74,8 +90,6 @@ func (s *space) remove(e *entry, key []byte, shards int) {
 		e.older.newer = e.newer
 	}
 	e.newer, e.older = nil, nil
-	list.count--
-	s.keys--
 }
 
 // slot returns the list of a slot; without create, nil when none was ever made.

@@ -66,12 +66,7 @@ func (c *Call) store(target []byte, event string, n int, fill func()) {
 	}
 	c.DB.Touch(target) // what is replaced has been used once more
 	used := c.DB.Uses(target)
-	existed := c.DB.Delete(target)
-	if existed {
-		c.Node.keys.Quietly(fill) // what is replaced is no new key
-	} else {
-		fill()
-	}
+	existed := c.DB.Renew(target, fill)
 	if existed && c.Node.tracksFrequency() {
 		c.DB.SetUses(target, used) // a key that is overwritten keeps them
 	}
