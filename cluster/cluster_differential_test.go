@@ -117,6 +117,50 @@ FCALL read 0 K
 FCALL reads 1 K K K
 FCALL apart 0 K
 PING
+SET K V PX 100000
+GETEX K PERSIST
+GETDEL K
+ZADD Z 1 V
+ZRANGESTORE Z Z 0 -1
+ZMPOP 2 Z Z MIN
+ZUNIONSTORE Z 2 Z Z
+LMPOP 2 L L LEFT
+BZPOPMIN Z Z 0.01
+XADD X 5-* f V
+XREAD STREAMS X X 0 0
+XREAD BLOCK 10 STREAMS X X $ $
+XGROUP CREATE X g 0 MKSTREAM
+XREADGROUP GROUP g c STREAMS X X > >
+SMOVE S S V
+BITOP OR K K K
+LCS K K
+GEOADD G 1 2 V
+GEOSEARCHSTORE G G FROMLONLAT 1 2 BYRADIUS 10 km
+COPY K K DB 1
+MEMORY USAGE K
+SORT_RO L BY w*
+COMMAND GETKEYS MGET K K
+CLUSTER GETKEYSINSLOT 3564 2
+CLUSTER REPLICAS #n3
+CLUSTER SETSLOT 3564 NODE nobody
+CLUSTER SETSLOT 3564 NODE #n3
+CLUSTER SETSLOT 3564 MIGRATING #n1
+CLUSTER SETSLOT 3564 IMPORTING #n2
+CONFIG SET min-replicas-to-write 2
+CONFIG SET min-replicas-to-write 0
+CONFIG SET min-replicas-to-write 0
+SCRIPT LOAD "return redis.call('get',KEYS[1])"
+SCRIPT FLUSH
+EVALSHA d3c21d0c2b9ca22f82737626a27bcaf5d288f99f 1 K
+EVALSHA d3c21d0c2b9ca22f82737626a27bcaf5d288f99f 2 K K
+EVAL "return redis.call('readonly')" 0
+EVAL "return redis.call('readwrite')" 0
+EVAL "return redis.call('asking')" 0
+EVAL "return {redis.pcall('set',ARGV[1],1),redis.pcall('set',ARGV[2],1)}" 0 K K
+EVAL "#!lua\nreturn {redis.pcall('set',ARGV[1],1),redis.pcall('set',ARGV[2],1)}" 0 K K
+EVAL "return redis.call('sort',KEYS[1],'by','w*')" 1 L
+EVAL "return redis.call('copy',KEYS[1],ARGV[1])" 1 K K
+EVAL_RO "return redis.call('spublish',KEYS[1],'m')" 1 K
 RESTORE-ASKING K 0 "\x00\x01x\n\x00\"\x80\x86_\xbd\xe8H\xd0" REPLACE
 MIGRATE 127.0.0.1 @n2 K 0 1000
 MIGRATE 127.0.0.1 @n2 K 0 1000 COPY
@@ -153,7 +197,7 @@ func TestClusterAgainstRedis(t *testing.T) {
 			switch word {
 			case "K":
 				words[i] = pick(randomKeys)
-			case "L", "S", "P":
+			case "L", "S", "P", "Z", "X", "G":
 				words[i] = pick(randomKeys) + word
 			case "LIBRARY":
 				words[i] = randomLibrary
