@@ -7,8 +7,8 @@
 if ARGV[3] and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return redis.call('pttl', KEYS[1])
 end
-if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1
-    and tonumber(redis.call('hget', KEYS[1], 'mode') or 0) then
+local free = redis.call('exists', KEYS[1]) == 0
+if free or redis.call('hexists', KEYS[1], ARGV[2]) == 1 and tonumber(redis.call('hget', KEYS[1], 'mode') or 0) then
   redis.call('hincrby', KEYS[1], ARGV[2], 1)
   redis.call('pexpire', KEYS[1], ARGV[1])
   return nil
