@@ -50,11 +50,13 @@ func newGuard(own *sim.Own) *guard {
 func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
-	go pprof.Do(context.Background(), pprof.Labels("simtest", g.label), func(context.Context) {
-		err := explore.ErrExited
-		defer func() { done <- err }()
-		err = do()
-	})
+	go func() { // which is in its stack, by which started knows it, to the end
+		pprof.Do(context.Background(), pprof.Labels("simtest", g.label), func(context.Context) {
+			err := explore.ErrExited
+			defer func() { done <- err }()
+			err = do()
+		})
+	}()
 	late, look := time.NewTicker(patience), time.NewTimer(glance)
 	defer late.Stop()
 	defer look.Stop()
