@@ -82,6 +82,14 @@ func (c *Caller) Close() {
 	}
 }
 
+// Abort is Close. Commands that are still in the process's Outbox are not sent.
+func (c *Caller) Abort() {
+	if c.open {
+		c.post.recall(c.conn)
+		c.Close()
+	}
+}
+
 func (c *Caller) end() {
 	c.open = false
 	waiting := c.waiting

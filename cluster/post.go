@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // Post is a process's side of the network: it names connections and collects what is to
 // be sent. All parts of a process send through the same Post.
 type Post struct {
@@ -31,6 +33,14 @@ func (p *Post) Send(to ID, c Conn, body any) {
 
 // Close ends a connection. What arrives over it later must be ignored.
 func (p *Post) Close(to ID, c Conn) { p.Send(to, c, Closed{}) }
+
+// recall takes back the requests of a connection that were not taken yet.
+func (p *Post) recall(c Conn) {
+	p.out = slices.DeleteFunc(p.out, func(m Message) bool {
+		_, isRequest := m.Body.(Request)
+		return isRequest && m.Conn == c
+	})
+}
 
 // Take returns what is to be sent, in order. The slice is valid until the next call.
 func (p *Post) Take() []Message {

@@ -73,7 +73,7 @@ func (s *Sentinel) shareLink(ri *instance) {
 func (link *instanceLink) closeCommand() {
 	if c := link.command; c != nil {
 		link.command, link.pending, link.disconnected = nil, 0, true
-		c.Close()
+		c.Abort() // as hiredis, which has not written what was asked in this turn
 	}
 }
 

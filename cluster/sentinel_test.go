@@ -148,9 +148,9 @@ func TestSentinelParallelSyncs(t *testing.T) {
 	}
 }
 
-// Replicas that were not told of their new master before the failover ran out of time are
-// told behind it, without being waited for.
-// Source: sentinelFailoverDetectEnd of Redis 7.0; so tells redis-server 7.0.15.
+// Replicas that were not told of their new master before the failover ran out of time are to be
+// told behind it, without being waited for. But the connection to them is closed before that is written.
+// Source: sentinelFailoverDetectEnd of Redis 7.0; so tells redis-server 7.0.15, see untold_late.txt.
 func TestSentinelTellsTheRestInTheEnd(t *testing.T) {
 	cfg := usual
 	cfg.replicas, cfg.sentinels, cfg.quorum = 3, 1, 1
@@ -180,7 +180,7 @@ func TestSentinelTellsTheRestInTheEnd(t *testing.T) {
 	}, told)
 	w.thaw("r3")
 	w.sleep(time.Second)
-	require.Equal(t, decimal(worldPort+1), decimal(w.command("r3", "ROLE").List[2].Int))
+	require.Equal(t, decimal(worldPort), decimal(w.command("r3", "ROLE").List[2].Int))
 }
 
 // The chosen replica is given up when there is no connection to it for the time of a failover.
