@@ -52,7 +52,12 @@ func (l *hashLock) renewal() *renewal {
 	return &hashRenewal
 }
 
+// newOwner refuses the name of the field that tells a hash of readers and writers from others: a reader
+// of that name would be nobody, without an end, and others would seem to read.
 func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
+	if named == "mode" {
+		return named, fmt.Errorf("owner %q: the hash of a lock has a field of this name", named)
+	}
 	return l.client.ownerOr(named), nil
 }
 

@@ -127,9 +127,10 @@ func Wait(d time.Duration) LockOption {
 }
 
 // As names the owner on the wire, in place of a fresh one: the lock is re-entered if that
-// owner holds it. Redisson's owners are "uuid:thread". An owner must belong to one Client
-// at a time; otherwise its hold count means nothing. It may be the fresh owner of another
-// hold (Held.Owner), but not that of a Redlock, whose lease at one master it would change.
+// owner holds it. Redisson's owners are "uuid:thread"; "mode", a field of every hash that is
+// read or written, is refused. An owner must belong to one Client at a time; otherwise its
+// hold count means nothing. It may be the fresh owner of another hold (Held.Owner), but not
+// that of a Redlock, whose lease at one master it would change.
 // When that hold is over and its Unlock is repeated in the background, its owner's name is
 // refused with ErrLost until that has ended.
 //

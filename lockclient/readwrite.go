@@ -2,7 +2,6 @@ package lockclient
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -91,15 +90,6 @@ func (k *readSide) renewal() *renewal {
 		return &readRenewal316
 	}
 	return &readRenewal
-}
-
-// newOwner refuses the name of the field that has no owner: the lock would be nobody's,
-// and without an end.
-func (k *readSide) newOwner(ctx context.Context, named string) (string, error) {
-	if named == "mode" {
-		return named, fmt.Errorf("owner %q: no reader can have this name", named)
-	}
-	return k.hashLock.newOwner(ctx, named)
 }
 
 // ownerIn returns the owner that writes in ctx: no other may read meanwhile. All

@@ -122,7 +122,7 @@ func TestStepViewGoesBack(t *testing.T) {
 	}
 	first, second := press("n"), press("n")
 	require.Contains(t, first, "step 2 of 6")
-	require.Contains(t, second, "'mode') or 0) then", "a long line is shown whole")
+	require.Contains(t, second, "'mode') == 0 then", "a long line is shown whole")
 	require.Contains(t, second, "step 3 of 6")
 	third := press("n")
 	require.Contains(t, third, "step 4 of 6")

@@ -330,13 +330,19 @@ func TestNamedWaiterArrivesLate(t *testing.T) {
 	})
 }
 
-// A reader cannot have the name of the field that says who may have the lock: its request
-// would leave a lock that is nobody's and has no end.
-func TestReaderWithTheNameOfTheMode(t *testing.T) {
+// No owner can have the name of the field that says who may have the lock: a reader's request
+// would leave a lock that is nobody's and has no end, and a Mutex would seem to be read.
+func TestOwnerWithTheNameOfTheMode(t *testing.T) {
 	staged(t, func(s stage) {
 		c, _ := s.client()
 		_, err := c.RW("k").R().Lock(s.Context(), lockclient.As("mode"))
 		require.Error(s, err)
+		for name, lock := range map[string]*lockclient.Lock{ //tidy:unordered each by itself
+			"Mutex": c.Mutex("k"), "Fair": c.Fair("k"), "Fenced": c.Fenced("k"), "NonReentrant": c.NonReentrant("k"),
+		} {
+			_, err := lock.TryLock(s.Context(), lockclient.As("mode"))
+			require.ErrorContains(s, err, `owner "mode"`, name)
+		}
 		h, err := c.RW("k").W().TryLock(s.Context(), lockclient.As("mode"))
 		require.NoError(s, err)
 		_, err = c.RW("k").R().Lock(h.Context())

@@ -1,6 +1,6 @@
 -- Takes a fair lock, takes it once more for its owner, or joins its queue,
 -- in the form of Redisson 3.16.
--- KEYS[1] the lock: a hash of owner to hold count; in one with a mode that is what an owner reads
+-- KEYS[1] the lock: a hash of owner to hold count; with a mode, what owners read
 -- KEYS[2] the queue: a list of owners
 -- KEYS[3] the waiters' deadlines: a sorted set, in Unix milliseconds
 -- ARGV[1] lease in milliseconds   ARGV[2] owner
@@ -38,7 +38,7 @@ if not again and redis.call('exists', KEYS[1]) == 0 and (head == false or head =
   redis.call('pexpire', KEYS[1], ARGV[1])
   return nil
 end
-if redis.call('hexists', KEYS[1], ARGV[2]) == 1 and tonumber(redis.call('hget', KEYS[1], 'mode') or 0) then
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 and redis.call('hexists', KEYS[1], 'mode') == 0 then
   if ARGV[5] and not again then
     return redis.error_reply(ARGV[5])
   end
