@@ -52,7 +52,7 @@ func TestPageRefusals(t *testing.T) {
 // is made from it shows the line.
 func TestLuaLines(t *testing.T) {
 	const story = "failover_before_replication"
-	const decided = "decided by line 10: if redis.call('exists', KEYS[1]) == 0 or"
+	const decided = "decided by line 11: if free or redis.call('hexists', KEYS[1], ARGV[2]) == 1"
 	code, plain, stderr := locksim("run", story)
 	require.Zero(t, code, stderr)
 	require.NotContains(t, plain, "decided by")
@@ -76,5 +76,5 @@ func TestLuaLines(t *testing.T) {
 	require.Zero(t, code, stderr)
 	text, err := os.ReadFile(html)
 	require.NoError(t, err)
-	require.Equal(t, 2, strings.Count(string(text), `"decided":10}`))
+	require.Equal(t, 3, strings.Count(string(text), `"decided":11}`), "two acquisitions, and the release of what is gone")
 }

@@ -32,7 +32,7 @@ func TestPageTellsTheRun(t *testing.T) {
 	for _, want := range []string{
 		s.Claim, "<b>exclusion</b> violated:", "c1 [0.112, 5.121] overlaps c2 [2.512, 7.514]",
 		"r1 is promoted to master", `"says":"c2 holds lock:1 valid=29.686s"`, "<code>locksim run x</code>",
-		`data-event="34">decided at r1 by line 10: <code>if redis.call(&#39;exists&#39;, KEYS[1]) == 0 or`, `,"decided":10}`,
+		`data-event="34">decided at r1 by line 11: <code>if free or redis.call(&#39;hexists&#39;, KEYS[1]`, `,"decided":11}`,
 	} {
 		require.Contains(t, text, want)
 	}
