@@ -177,6 +177,7 @@ func (forgetful) Do(context.Context, string, ...string) (lockclient.Reply, error
 
 // Who waits where nobody wakes takes what becomes free at any time of the wait, also shortly before its end.
 func TestWaitersWhomNobodyWakesLookAtTheEnd(t *testing.T) {
+	const wait = 200 * time.Millisecond
 	for name, locks := range map[string]func(m *hashMaster, p *master) *lockclient.Lock{
 		"Simple": func(_ *hashMaster, p *master) *lockclient.Lock {
 			return lockclient.New(p, lockclient.System()).Simple("job")
@@ -192,16 +193,16 @@ func TestWaitersWhomNobodyWakesLookAtTheEnd(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			m, p := takenMaster(), &master{value: "other"}
 			m.deaf = true
-			time.AfterFunc(199*time.Millisecond, func() {
+			time.AfterFunc(wait-1, func() { // between the drawn attempts and the end
 				m.free(false)
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				p.value = ""
 			})
 			begun := time.Now()
-			_, err := locks(m, p).TryLock(t.Context(), lockclient.Wait(200*time.Millisecond))
+			_, err := locks(m, p).TryLock(t.Context(), lockclient.Wait(wait))
 			require.NoError(t, err, name)
-			assert.Equal(t, 200*time.Millisecond, time.Since(begun), name)
+			assert.Equal(t, wait, time.Since(begun), name)
 		})
 	}
 }
