@@ -192,6 +192,9 @@ func (b *busNode) Restart(bool) {
 		if p.pongReceived != 0 {
 			p.pongReceived = now
 		}
+		if p.isReplica() {
+			p.configEpoch = 0 // that of its master counts
+		}
 		p.failedAt = now
 		p.created, p.dataReceived, p.votedAt, p.orphanedAt, p.replOffset, p.reports = now, 0, 0, 0, 0, nil
 	}
