@@ -26,8 +26,11 @@ type Own struct {
 	Run func(ctx context.Context, c *Client)
 	// Check, if not nil, makes the check called own, whatever name its results have. It is
 	// given the actors' names and sees a run's events. Only the numbers in these count: Key,
-	// Text and Details are empty in most runs. With such a check a search of orders leaves
-	// out hardly any order, since the check may look at all of them, so it takes small
+	// Text and Details are empty in most runs. A story of a violation leaves out
+	// clients as long as the check is violated, so it should count what they do and not be
+	// told how much that is; but if the violation names no events, something has not
+	// happened, and all clients and all the time stay. With such a check a search of orders
+	// leaves out hardly any order, since the check may look at all of them, so it takes small
 	// worlds.
 	Check func(names check.Names) check.Checker
 	// Alive, if not nil, is called by each run every few thousand steps and at its end.

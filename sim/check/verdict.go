@@ -41,7 +41,7 @@ type Result struct {
 	Check   string
 	Verdict Verdict
 	Reason  string   // one line for people
-	Events  []uint64 // the events that decided
+	Events  []uint64 // the events that decided; of a violation none: something has not happened
 }
 
 // Checker watches one promise.

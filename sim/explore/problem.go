@@ -213,9 +213,13 @@ func (w *watcher) observe(e *trace.Event) {
 	}
 }
 
-// decided is when a violation was certain: with the last event that it names, or
-// where it is that somebody waits when that took longer than the bound.
+// decided is when a violation was certain: with the last event that it names; at the end if
+// it names none, as something has not happened; or where it is that somebody waits when
+// that took longer than the bound.
 func (w *watcher) decided(v *check.Result, r *sim.Report) (at time.Duration) {
+	if len(v.Events) == 0 {
+		return r.End
+	}
 	for _, n := range v.Events {
 		at = max(at, w.times[n])
 	}

@@ -69,7 +69,7 @@ func TestDecided(t *testing.T) {
 		events []uint64
 		want   int
 	}{
-		{"exclusion", []uint64{3, 2}, 3}, {"exclusion", []uint64{2, 3}, 3}, {"own", nil, 0}, {"progress", []uint64{2}, 12},
+		{"exclusion", []uint64{3, 2}, 3}, {"exclusion", []uint64{2, 3}, 3}, {"own", nil, 60}, {"progress", []uint64{2}, 12},
 		{"liveness", []uint64{2}, 14}, {"liveness", []uint64{5}, 15},
 	} {
 		got := w.decided(&check.Result{Check: test.check, Events: test.events}, r)

@@ -176,7 +176,7 @@ func (s *shrinker) look(candidate *sim.Scenario) *outcome {
 		return nil
 	}
 	again, err := candidate.Again()
-	if err != nil || resting(again) < s.rest || slices.ContainsFunc(again.Steps, s.isOther) {
+	if err != nil || resting(again) < s.rest || slices.ContainsFunc(again.Steps, s.isOther) || s.lacks(again) {
 		return nil
 	}
 	o, err := s.watch(s.ctx, again)
@@ -187,6 +187,28 @@ func (s *shrinker) look(candidate *sim.Scenario) *outcome {
 		return nil
 	}
 	return o
+}
+
+// lacks reports whether a candidate has less of what is to happen than the story, where
+// the violation is that something has not happened, as it names no event: whom it does not
+// start or bring back, or what it does not wait for, is the reason then.
+func (s *shrinker) lacks(candidate *sim.Scenario) bool {
+	if s.best == nil || len(s.best.violated[0].Events) > 0 {
+		return false
+	}
+	story := s.story()
+	return candidate.For < story.For || starts(candidate) < starts(story) || lasting(candidate) > lasting(story) ||
+		candidate.World.Clients < story.World.Clients || candidate.World.Load.Rounds != story.World.Load.Rounds
+}
+
+// lasting is how many faults of a story have no end of their own.
+func lasting(story *sim.Scenario) (n int) {
+	for _, step := range story.Steps {
+		if !isHarmless(step) && !has(step, "for") {
+			n++
+		}
+	}
+	return n
 }
 
 // isOther reports whether a fault is none of its kind any more: its amount is not one

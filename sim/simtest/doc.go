@@ -33,7 +33,7 @@
 // There expect fencing=holds; that takes a lock whose Held has a Token.
 //
 // An invariant of your own is a [minikv/sim/check.Checker] of the run's events,
-// for the check called own (sim.Own's Check); invariant_test.go has one.
+// for the check called own (sim.Own's Check); invariant_test.go has two.
 //
 // # What a failed test tells
 //

@@ -125,3 +125,64 @@ func TestPromiseThatIsNotTested(t *testing.T) {
 	simtest.Run(t, simtest.Test{Scenario: "world lock=own clients=2 ttl=2s\nexpect lease=holds\nfaults crash\nrun for=20s",
 		Seeds: 100, Own: none})
 }
+
+// missing is an invariant about what is to happen: each of a producer's items is worked on
+// in the end.
+type missing struct{ done map[int64]bool }
+
+// Observe implements check.Checker.
+func (c *missing) Observe(e *trace.Event) {
+	if e.Kind == trace.Hold {
+		c.done[e.A] = true
+	}
+}
+
+// Result implements check.Checker.
+func (c *missing) Result(time.Duration) check.Result {
+	for item := int64(1); item <= 5; item++ {
+		if !c.done[item] {
+			return check.Result{Verdict: check.Violated, Reason: fmt.Sprintf("item %d was never worked on", item)}
+		}
+	}
+	return check.Result{Verdict: check.Holds}
+}
+
+// popped is a queue whose item is gone with the client that has popped it: c1 puts five
+// items there, of which another client works on one for 50 ms.
+func popped(ctx context.Context, c *sim.Client) {
+	queue, item := c.Transports()[0], 0
+	for c.Name() == "c1" {
+		if item++; item > 5 {
+			_ = c.Sleep(ctx, time.Hour)
+			return
+		}
+		_, _ = queue.Do(ctx, "q", "RPUSH", "q", fmt.Sprint(item))
+		_ = c.Sleep(ctx, 100*time.Millisecond)
+	}
+	rt := c.Runtime()
+	patient, cancel := rt.WithDeadline(ctx, rt.Mono()+time.Second)
+	defer cancel()
+	r, err := queue.Do(patient, "q", "LPOP", "q")
+	_ = c.Sleep(ctx, 50*time.Millisecond)
+	if n, ok := r.Integer(); err == nil && ok {
+		c.Ends(c.Believes(uint64(n)), false)
+	}
+}
+
+// A story of what has not happened is not that of a run that ends before it could, nor of
+// clients that are not started or do not come back.
+func TestStoryOfWhatHasNotHappened(t *testing.T) {
+	own := sim.Own{Run: popped, Check: func(check.Names) check.Checker { return &missing{map[int64]bool{}} }}
+	said := failing(t, simtest.Test{Own: own, Scenario: `
+		world lock=own clients=3 think=0s
+		expect own=holds
+		faults client-restart=100ms..1s
+		run for=9s`})
+	require.Contains(t, said, "it needs: client-restart.")
+	require.Contains(t, said, "clients=3")
+	require.Contains(t, said, "run for=9s")
+	require.Regexp(t, `crash c\d for=\S+\n`, said)
+	for _, c := range []string{"c1", "c2", "c3"} {
+		require.Regexp(t, `at \S+ start `+c+`\n`, said)
+	}
+}
