@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -125,4 +126,41 @@ func TestExhaustSaysWhatWasNeverJudged(t *testing.T) {
 	require.Zero(t, done.Walks)
 	require.Len(t, done.Unjudged, 1)
 	require.Equal(t, "leak", done.Unjudged[0].Check)
+}
+
+// What an option has lockclient do saves nobody whose lock does not look at it: that says
+// nothing of WAIT, so it is not told.
+func TestRemedyThatATestsLockDoesNotHeed(t *testing.T) {
+	const wait = "acquisitions checked with WAIT (sync=on)"
+	work := func(ctx context.Context, c *sim.Client) {
+		b := c.Believes(0)
+		_ = c.Sleep(ctx, time.Minute)
+		c.Ends(b, false)
+	}
+	p := problem(t, "world lock=own replicas=1 lag=2s delay=1ms ttl=30s rounds=1\nexpect exclusion=violated\n"+
+		"at 0s start c1\nat 0s start c2\nat 1s failover r1 outage=0s\nrun for=5s seed=1\n")
+	for name, run := range map[string]func(context.Context, *sim.Client){
+		"of its own": func(ctx context.Context, c *sim.Client) {
+			for c.Sleep(ctx, 100*time.Millisecond) == nil {
+				r, err := c.Transports()[0].Do(ctx, c.Key(), "SET", c.Key(), c.ID(), "NX", "PX", "30000")
+				if err == nil && r.Kind != lockclient.NilReply {
+					work(ctx, c)
+				}
+			}
+		},
+		"lockclient's": func(ctx context.Context, c *sim.Client) {
+			client := lockclient.New(c.Transports()[0], c.Runtime())
+			defer client.Close()
+			if _, err := client.Mutex(c.Key()).Lock(ctx); err == nil {
+				work(ctx, c)
+			}
+		},
+	} {
+		p.Own = &sim.Own{Run: run}
+		e, err := Explain(t.Context(), p)
+		require.NoError(t, err)
+		require.NotNil(t, e, name)
+		told := slices.ContainsFunc(e.Remedies, func(r Remedy) bool { return r.Name == wait })
+		require.Equal(t, name == "lockclient's", told, name)
+	}
 }

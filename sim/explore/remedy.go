@@ -209,6 +209,11 @@ func (x *explainer) remedies() (list []Remedy, err error) {
 		if err != nil {
 			continue
 		}
+		if heeded, err := x.heeded(other); err != nil {
+			return nil, err
+		} else if !heeded {
+			continue
+		}
 		r := Remedy{Name: c.name}
 		if err := x.try(&r, other); err != nil {
 			return nil, err
@@ -216,6 +221,20 @@ func (x *explainer) remedies() (list []Remedy, err error) {
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// heeded reports whether sync=on is more than a word to a lock that a test brings: one that
+// does not ask its Transport's Topology does the same with it, which says nothing of WAIT.
+func (x *explainer) heeded(other *sim.Scenario) (bool, error) {
+	if x.story.World.Load.Kind != sim.OwnKind || other.World.Sync == x.story.World.Sync {
+		return true, nil
+	}
+	without, err := x.goOn(x.story)
+	if err != nil {
+		return false, err
+	}
+	with, err := x.goOn(other)
+	return err == nil && with.report.Hash != without.report.Hash, err
 }
 
 // try runs a story with its change, and goes on until what was taken in it has had
