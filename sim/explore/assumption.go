@@ -63,8 +63,8 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 }
 
 // withoutLeases is an assumption about what comes late, without the word of leases where
-// none ended: there are none, or something came later than the check allows, but sooner
-// than leases end.
+// none ended: there are none, or none that a test's invariant is known to be about, or
+// something came later than the check allows, but sooner than leases end.
 func (x *explainer) withoutLeases(a string, step sim.Step) string {
 	if a != soonBack && a != inTime {
 		return a
@@ -74,7 +74,7 @@ func (x *explainer) withoutLeases(a string, step sim.Step) string {
 		late = max(late, lasts(step, option))
 	}
 	isAboutWaits := slices.Contains([]string{"progress", "liveness", "lease", "order"}, x.checks[0])
-	if sim.TraitsOf(load.Kind).Lasting || isAboutWaits && late > 0 && late < load.TTL {
+	if sim.TraitsOf(load.Kind).Lasting || x.checks[0] == "own" || isAboutWaits && late > 0 && late < load.TTL {
 		return strings.Replace(a, "before leases end", "in time", 1)
 	}
 	return a

@@ -185,4 +185,10 @@ func TestStoryOfWhatHasNotHappened(t *testing.T) {
 	for _, c := range []string{"c1", "c2", "c3"} {
 		require.Regexp(t, `at \S+ start `+c+`\n`, said)
 	}
+	said = failing(t, simtest.Test{Own: own, Scenario: `
+		world lock=own clients=2 think=0s
+		expect own=holds
+		faults lost-reply
+		run for=9s`})
+	require.Contains(t, said, "Assumptions that did not hold: messages arrive in time.\n", "there is no lease")
 }
