@@ -74,8 +74,8 @@ What the scenario asks for decides which mistake is found, in a lock that is oth
 - A pause longer than the lease, or a clock that jumps, breaks the exclusion of every lock that
   rests on a lease, since its holder cannot know. With these faults ask for theft and fencing;
   ask for exclusion with the others.
-- Thefts are seen of what is stored under the lock's own name, Client.Key: a text, or a hash of
-  owners.
+- Thefts are seen of what is stored under the lock's own name, Client.Key: a text that is
+  no number, or a hash of owners.
 - If hold= is short beside ttl=, much of this does no harm. If the lease is renewed, make it
   longer.
 - A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. A

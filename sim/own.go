@@ -73,7 +73,9 @@ func (c *Client) Name() string { return c.c.name() }
 func (c *Client) ID() string { return c.c.p.id() }
 
 // Key returns the name of the lock that the client takes. The check of theft looks at
-// what a lock keeps under just this name: a text, or a hash whose fields are owners.
+// what a lock keeps under just this name: a text that is no number, or a hash whose fields
+// are owners. What is there belongs to who put it there until its TTL ends: whoever takes
+// over a lock whose end is a date inside of it, is a thief to that check.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
 // Lease returns ttl= of the world line.

@@ -61,6 +61,18 @@ func TestTheftOfOneText(t *testing.T) {
 	require.Equal(t, check.Holds, r.Results[0].Verdict, r.Results[0].Reason)
 }
 
+// A number is nobody's: it may be a count. A lock that keeps one under its name hears that.
+func TestTheftOfANumber(t *testing.T) {
+	s := parsed(t, "world lock=own clients=1 rounds=1\nexpect theft=holds\nat 0s start c1\nrun for=9s seed=1\n")
+	r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(ctx context.Context, client *Client) {
+		_, _ = client.Transports()[0].Do(ctx, client.Key(), "SET", client.Key(), "7258118402000", "NX")
+		client.Ends(client.Believes(0), false)
+	}}})
+	require.NoError(t, err)
+	require.Equal(t, check.Unknown, r.Results[0].Verdict)
+	require.Contains(t, r.Results[0].Reason, "a text that is no number")
+}
+
 // Tokens of a lock that a test brings may not grow with its turns, as those of clocks
 // that differ do not: the write of a turn that is over has the higher one.
 func TestFencingOfTokensThatDoNotGrow(t *testing.T) {

@@ -68,7 +68,7 @@ func (c *claims) change(n *node, happen func(), whose func(claim) *process) {
 }
 
 // ownTheft is the check of theft for a lock that a test brings: where that keeps nothing
-// under its name, no theft is seen, which is no verdict.
+// under its name, or a number, no theft is seen, which is no verdict.
 type ownTheft struct {
 	*check.Theft
 	r *runner
@@ -79,7 +79,8 @@ func (c ownTheft) Result(end time.Duration) check.Result {
 	r := c.Theft.Result(end)
 	if r.Verdict == check.Holds && !c.r.w.claimed {
 		r.Verdict = check.Unknown
-		r.Reason = "no server ever had a text or a hash under the lock's own name, Client.Key: only there thefts are seen"
+		r.Reason = "no server ever had a hash, or a text that is no number, under the lock's own name, Client.Key: " +
+			"only there thefts are seen"
 	}
 	return r
 }
