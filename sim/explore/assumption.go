@@ -131,15 +131,32 @@ func (x *explainer) wentDown(step sim.Step) (string, error) {
 	switch {
 	case isOnClient(step):
 		return x.crashed(step), nil
-	case forgets(step):
+	case forgets(step) && x.forgot(x.effect(step, trace.Crash)):
 		return remembered, nil
 	}
 	return x.followed(step), nil
 }
 
+// forgot reports whether a server that has crashed came back without some of its data: with
+// what was on its disk alone it may have had all. If it has not come back, it counts as such.
+func (x *explainer) forgot(crash *trace.Event) bool {
+	if crash == nil {
+		return true
+	}
+	for i := range x.events[crash.N:] {
+		if e := &x.events[int(crash.N)+i]; e.Kind == trace.Restart && e.Peer == crash.Peer {
+			return loses(e)
+		}
+	}
+	return true
+}
+
+// loses reports whether a server has come back without some of its data.
+func loses(e *trace.Event) bool { return e.A == 0 || e.B > 0 }
+
 // cameBack is what the start of a server took away.
 func (x *explainer) cameBack(step sim.Step) (string, error) {
-	if forgets(step) {
+	if back := x.effect(step, trace.Restart); forgets(step) && (back == nil || loses(back)) {
 		return remembered, nil
 	}
 	return soonBack, nil
@@ -160,7 +177,7 @@ func (x *explainer) followed(step sim.Step) string {
 		switch e := &x.events[int(crash.N)+i]; {
 		case e.At >= crash.At+x.story.World.Load.TTL:
 			return soonBack
-		case e.Kind == trace.Restart && e.Peer == crash.Peer && (e.A == 0 || e.B > 0):
+		case e.Kind == trace.Restart && e.Peer == crash.Peer && loses(e):
 			return remembered
 		case e.Kind == trace.Restart && e.Peer == crash.Peer:
 			return soonBack

@@ -130,6 +130,10 @@ func TestBrokenAssumptions(t *testing.T) {
 			"sentinels=3 down-after=2s sync=on delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\n" +
 			"at 3445ms start c1\nat 5s start c2\nrun for=6s seed=2\n",
 			"there is one master at a time, and it has every acknowledged write"},
+		"and with all its data, though only what is on its disk": {"world ttl=6s renew=off hold=12s rounds=1 replicas=1 " +
+			"sentinels=3 down-after=2s sync=on delay=1ms lag=1ms\nexpect exclusion=violated\n" +
+			"at 1s crash m1 for=2s data=synced\nat 3445ms start c1\nat 5s start c2\nrun for=6s seed=2\n",
+			"there is one master at a time, and it has every acknowledged write"},
 		"and when leases have ended by then": {"world lock=fenced ttl=3s rounds=1 replicas=1 sentinels=3 down-after=2s " +
 			"sync=on delay=1ms lag=1ms\nexpect fencing=violated\nat 0s crash m1 for=3s\nat 4s start c2\n" +
 			"at 10s start c1\nrun for=11s seed=2\n",
