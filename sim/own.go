@@ -78,7 +78,8 @@ func (c *Client) ID() string { return c.c.p.id() }
 // over a lock whose end is a date inside of it, is a thief to that check.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
-// Lease returns ttl= of the world line.
+// Lease returns ttl= of the world line. An explanation tells what other leases would have
+// changed, which is true of a lock that takes its own from here.
 func (c *Client) Lease() time.Duration { return c.c.load.TTL }
 
 // Reads reports whether the client is one of readers= of the world line: beliefs of
