@@ -1,6 +1,7 @@
 package goredis_test
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"strconv"
@@ -179,6 +180,36 @@ func TestGivenUpBeforeTheScript(t *testing.T) {
 			if !errors.Is(err, lockclient.ErrNotSent) { // known if INFO fails at the same instant
 				require.ErrorIs(s, err, lockclient.ErrUnknown)
 			}
+			time.Sleep(10 * time.Second)
+			assert.False(s, s.server.Exists("k"), i)
+		}
+	})
+}
+
+// What its caller has given up while the client connected is not sent any more, either.
+func TestGivenUpWhileConnecting(t *testing.T) {
+	staged(t, func(s stage) {
+		rdb := redis.NewClient(&redis.Options{Addr: s.server.Addr(), Dialer: s.server.DialContext})
+		defer rdb.Close()
+		first, err := goredis.New(s.Context(), rdb)
+		require.NoError(s, err)
+		client, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis, PipelineMultiplex: -1})
+		require.NoError(s, err)
+		defer client.Close()
+		second, err := adapter.New(s.Context(), client)
+		require.NoError(s, err)
+		breaks := s.server.Inject(minikvtest.On("PING").Close())
+		_, _ = second.Do(s.Context(), "", "PING") // the next request connects
+		breaks.Remove()
+		script := lockclient.NewScript("set", "return redis.call('SET', KEYS[1], 'late')")
+		s.server.Do("SCRIPT", "LOAD", script.Text)
+		s.server.Inject(minikvtest.On("HELLO").Delay(4 * time.Second))
+		for i, transport := range []lockclient.Transport{first, second} {
+			ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
+			defer cancel()
+			_, err := transport.Eval(ctx, script, []string{"k"}, nil)
+			require.ErrorIs(s, err, context.DeadlineExceeded, i)
 			time.Sleep(10 * time.Second)
 			assert.False(s, s.server.Exists("k"), i)
 		}

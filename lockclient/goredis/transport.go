@@ -154,24 +154,39 @@ func send(ctx context.Context, p processor, keyed bool, args ...string) (lockcli
 	for i, s := range args {
 		all[i] = s
 	}
-	cmd := once{redis.NewCmd(ctx, all...)}
+	cmd := once{redis.NewCmd(ctx, all...), ctx}
 	if keyed {
 		cmd.SetFirstKeyPos(1)
 	}
 	if err := p.Process(ctx, cmd); err != nil && !errors.Is(err, redis.Nil) {
 		return lockclient.Reply{}, outcome(err)
 	}
+	if err := ctx.Err(); err != nil {
+		return lockclient.Reply{}, err // the reply may be to the HELLO in its place
+	}
 	return convert(cmd.Val())
 }
 
-// once is a command that go-redis must not send again by itself.
-type once struct{ *redis.Cmd }
+// once is a command that go-redis must not send again by itself, nor at all when ctx has ended.
+type once struct {
+	*redis.Cmd
+	ctx context.Context
+}
+
+// Args implements redis.Cmder. go-redis asks for them when it writes, and looks at no context then, though it may
+// have connected first, for long. The connection is still of use, so what needs no rights goes in place.
+func (c once) Args() []any {
+	if c.ctx.Err() != nil {
+		return []any{"HELLO"}
+	}
+	return c.Cmd.Args()
+}
 
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
 // Clone implements redis.Cmder.
-func (c once) Clone() redis.Cmder { return once{c.Cmd.Clone().(*redis.Cmd)} }
+func (c once) Clone() redis.Cmder { return once{c.Cmd.Clone().(*redis.Cmd), c.ctx} }
 
 // outcome maps an error of go-redis to the contract of lockclient.Transport.
 func outcome(err error) error {
