@@ -2,6 +2,7 @@ package goredis_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
@@ -56,4 +57,11 @@ func TestErrorsBeginWithTheirCode(t *testing.T) {
 		require.Error(t, want, command)
 		require.Equal(t, want, got, command)
 	}
+}
+
+// rueidis would send again what a connection has not answered when its lifetime has passed.
+func TestConnLifetimeIsRefused(t *testing.T) {
+	_, err := adapter.NewClient(rueidis.ClientOption{
+		InitAddress: []string{minikvtest.Run(t).Addr()}, ConnLifetime: time.Minute})
+	require.ErrorContains(t, err, "ConnLifetime")
 }

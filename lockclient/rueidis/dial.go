@@ -3,6 +3,7 @@ package rueidis
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -16,8 +17,13 @@ const silence = 5 * time.Second
 
 // NewClient is rueidis.NewClient for locks. Its connections drop what has not arrived
 // when they are closed, unless o has a DialCtxFn or a DialFn. They are closed when
-// nothing has come for 5 s, or for the ConnWriteTimeout that o has.
+// nothing has come for 5 s, or for the ConnWriteTimeout that o has. It refuses a
+// ConnLifetime: see the package comment.
 func NewClient(o rueidis.ClientOption) (rueidis.Client, error) {
+	if o.ConnLifetime > 0 {
+		return nil, errors.New("rueidis: a client with a ConnLifetime cannot keep locks: " +
+			"what a connection has not answered a second after its end is sent again")
+	}
 	if o.DialCtxFn == nil && o.DialFn == nil {
 		o.DialCtxFn = dial
 	}

@@ -13,6 +13,10 @@
 // once. Only a refusal that proves that nothing was executed (MOVED, ASK) is
 // followed.
 //
+// A client must not have a ConnLifetime, which [NewClient] refuses: when that has
+// passed rueidis closes the connection, and sends again what was not answered
+// within a second. Permits would be added twice.
+//
 // A context that ends frees its caller at once.
 //
 // # Requests that were given up do not arrive late
