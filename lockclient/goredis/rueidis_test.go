@@ -1,11 +1,13 @@
 package goredis_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/lockclient"
@@ -57,6 +59,33 @@ func TestErrorsBeginWithTheirCode(t *testing.T) {
 		require.Error(t, want, command)
 		require.Equal(t, want, got, command)
 	}
+}
+
+// rueidis makes a transport of one connection over rueidis, and the client of it.
+func (s stage) rueidis() (rueidis.Client, lockclient.Transport) {
+	client, err := adapter.NewClient(rueidis.ClientOption{
+		InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis, PipelineMultiplex: -1})
+	require.NoError(s, err)
+	s.Cleanup(client.Close)
+	transport, err := adapter.New(s.Context(), client)
+	require.NoError(s, err)
+	return client, transport
+}
+
+// What a client has sent before it closes a connection may have been executed: so it closes those
+// to a master that was replaced, too.
+func TestClosedWhileAsked(t *testing.T) {
+	staged(t, func(s stage) {
+		client, transport := s.rueidis()
+		s.server.Inject(minikvtest.On("INCR").DropReply())
+		time.AfterFunc(time.Second, client.Close)
+		ctx, cancel := context.WithCancel(s.Context())
+		defer cancel()
+		_, err := transport.Do(ctx, "k", "INCR", "k")
+		require.ErrorIs(s, err, rueidis.ErrClosing)
+		assert.NotErrorIs(s, err, lockclient.ErrNotSent)
+		assert.True(s, s.server.Exists("k"))
+	})
 }
 
 // rueidis would send again what a connection has not answered when its lifetime has passed.

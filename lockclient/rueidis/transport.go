@@ -160,12 +160,14 @@ func build(s sender, head, keys, args []string) (cmd rueidis.Completed, err erro
 	return s.B().Arbitrary(head...).Keys(keys...).Args(args...).Build(), nil
 }
 
-// outcome maps an error of rueidis to the contract of lockclient.Transport.
+// outcome maps an error of rueidis to the contract of lockclient.Transport. Its ErrClosing says
+// nothing of the outcome: that is also what a request gets which was sent before its connection
+// was closed, as rueidis closes those to a master that was replaced.
 func outcome(err error) error {
 	if refused, ok := rueidis.IsRedisErr(err); ok {
 		return &lockclient.ServerError{Text: withCode(refused.Error())}
 	}
-	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrClosing) || errors.Is(err, rueidis.ErrNoSlot) {
+	if adapter.Connecting(err) || errors.Is(err, rueidis.ErrNoSlot) {
 		return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 	}
 	return err
