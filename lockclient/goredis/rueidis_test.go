@@ -2,6 +2,8 @@ package goredis_test
 
 import (
 	"context"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,6 +85,32 @@ func TestClosedWhileAsked(t *testing.T) {
 		defer cancel()
 		_, err := transport.Do(ctx, "k", "INCR", "k")
 		require.ErrorIs(s, err, rueidis.ErrClosing)
+		assert.NotErrorIs(s, err, lockclient.ErrNotSent)
+		assert.True(s, s.server.Exists("k"))
+	})
+}
+
+// So may what is under way when the connection's credentials cannot be renewed, whatever the reason.
+func TestCredentialsEndWhileAsked(t *testing.T) {
+	staged(t, func(s stage) {
+		asked := 0
+		client, err := adapter.NewClient(rueidis.ClientOption{
+			InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis, PipelineMultiplex: -1,
+			AuthCredentialsFn: func(rueidis.AuthCredentialsContext) (c rueidis.AuthCredentials, err error) {
+				if asked++; asked > 1 {
+					return c, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return rueidis.AuthCredentials{RefreshAfter: time.Now().Add(time.Second)}, nil
+			}})
+		require.NoError(s, err)
+		s.Cleanup(client.Close)
+		transport, err := adapter.New(s.Context(), client)
+		require.NoError(s, err)
+		s.server.Inject(minikvtest.On("INCR").DropReply())
+		ctx, cancel := context.WithCancel(s.Context())
+		defer cancel()
+		_, err = transport.Do(ctx, "k", "INCR", "k")
+		require.ErrorContains(s, err, "connection refused")
 		assert.NotErrorIs(s, err, lockclient.ErrNotSent)
 		assert.True(s, s.server.Exists("k"))
 	})

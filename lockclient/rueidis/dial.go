@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -30,7 +31,26 @@ func NewClient(o rueidis.ClientOption) (rueidis.Client, error) {
 	if o.ConnWriteTimeout == 0 {
 		o.ConnWriteTimeout = silence
 	}
+	if o.AuthCredentialsFn != nil {
+		o.AuthCredentialsFn = credentials(o.AuthCredentialsFn)
+	}
 	return rueidis.NewClient(o)
+}
+
+// authFn is the type of rueidis.ClientOption.AuthCredentialsFn.
+type authFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error)
+
+// credentials is f with errors that are no more than texts. When credentials are not renewed rueidis
+// closes the connection and gives the error to all requests under way there: as one of dialing to
+// whoever issues credentials, it would say that these were not sent.
+func credentials(f authFn) authFn {
+	return func(of rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		c, err := f(of)
+		if err != nil {
+			err = fmt.Errorf("rueidis: credentials: %v", err)
+		}
+		return c, err
+	}
 }
 
 // dial makes a connection that drops, when it is closed, what has not arrived.
