@@ -194,7 +194,7 @@ var exercises = map[string]exercise{
 func exerciseOf(lock func(c *lockclient.Client, name string) *lockclient.Lock, reentrant bool) exercise {
 	return func(ctx context.Context, a, b *visitor, _ *redis.Client, name string) error {
 		of := func(v *visitor) *lockclient.Lock { return lock(v.Client, name) }
-		h, err := of(a).TryLock(ctx)
+		h, err := of(a).TryLock(ctx, lockclient.NodeTimeout(patient)) // what is given up is not sent, nor refused
 		if err != nil {
 			return err
 		}
