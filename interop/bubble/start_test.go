@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -59,10 +60,11 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // Starting and closing a node costs no more than miniredis does; a cluster of
-// three masters and three replicas takes less than 20 ms. The best of several
-// rounds counts, in which each has its turn, since other programs may disturb some.
+// three masters and three replicas takes less than 20 ms. Other programs may disturb
+// some rounds, so the two are compared within each, and the median counts; of the
+// cluster the best.
 func TestStart(t *testing.T) {
-	const rounds, each = 20, 20
+	const rounds, each = 401, 20
 	took := func(start func(testing.TB)) time.Duration {
 		begun := time.Now()
 		for range each {
@@ -70,14 +72,18 @@ func TestStart(t *testing.T) {
 		}
 		return time.Since(begun) / each
 	}
-	minikv, other, cluster := time.Hour, time.Hour, time.Hour
+	var ratios []float64
+	cluster := time.Hour
 	for range rounds {
-		minikv = min(minikv, took(startMinikv))
-		other = min(other, took(startMiniredis))
+		ratios = append(ratios, float64(took(startMinikv))/float64(took(startMiniredis)))
+	}
+	for range 20 {
 		cluster = min(cluster, took(startCluster))
 	}
-	t.Logf("start and close: minikvtest %v, miniredis %v, a cluster of 3x1 %v", minikv, other, cluster)
-	require.LessOrEqual(t, minikv, other)
+	slices.Sort(ratios)
+	t.Logf("start and close: %.2f times miniredis (%.2f to %.2f), a cluster of 3x1 %v",
+		ratios[rounds/2], ratios[0], ratios[rounds-1], cluster)
+	require.LessOrEqual(t, ratios[rounds/2], 1.0)
 	require.Less(t, cluster, 20*time.Millisecond)
 }
 
