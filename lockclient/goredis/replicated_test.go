@@ -193,12 +193,7 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 		defer rdb.Close()
 		first, err := goredis.New(s.Context(), rdb)
 		require.NoError(s, err)
-		client, err := rueidis.NewClient(rueidis.ClientOption{
-			InitAddress: []string{s.server.Addr()}, DialCtxFn: s.server.DialRueidis, PipelineMultiplex: -1})
-		require.NoError(s, err)
-		defer client.Close()
-		second, err := adapter.New(s.Context(), client)
-		require.NoError(s, err)
+		_, second := s.rueidis()
 		breaks := s.server.Inject(minikvtest.On("PING").Close())
 		_, _ = second.Do(s.Context(), "", "PING") // the next request connects
 		breaks.Remove()
