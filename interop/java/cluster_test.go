@@ -94,6 +94,31 @@ func (s *stage) lastScan() (last time.Time) {
 	return last
 }
 
+// event does what happens to servers, and to clients that stand still.
+func (s *stage) event(m mishap) func() {
+	replica := s.node("r%d", m.master)
+	return map[string]func(){
+		"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
+		"endless":  func() { s.servers[m.master].Persist(context.Background(), lockKey) },
+		"unknown":  func() { s.servers[m.master].ScriptFlush(context.Background()) },
+		"told":     func() { s.servers[m.master].Publish(context.Background(), lockChannel, "0") },
+		"reads":    func() { s.servers[m.master].SlaveOf(context.Background(), "127.0.0.1", "1") },
+		"writes":   func() { s.servers[m.master].SlaveOf(context.Background(), "NO", "ONE") },
+		"held":     func() { _ = replica.HoldReplication() },
+		"flows":    func() { replica.ReleaseReplication() },
+		"crashed":  func() { replica.Kill() },
+		"promoted": func() { s.promote(replica) },
+		"freed":    func() { s.free(replica) },
+		"opened":   func() { s.openSlot(m.master) },
+		"taken":    func() { s.openSlot(m.master); s.moveKeys(m.master) },
+		"closed":   func() { s.closeSlot(m.master) },
+		"moved":    func() { s.openSlot(m.master); s.closeSlot(m.master) },
+		"still":    func() { s.agent.stop(m.by) },
+		"down":     func() { s.end(m.master) },
+		"up":       func() { s.begin(m.master) },
+	}[m.what]
+}
+
 // end has a master be down: behind its wire, and in a cluster also for the others.
 func (s *stage) end(master int) {
 	s.wires[master].down()

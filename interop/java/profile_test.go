@@ -184,9 +184,9 @@ func (s *stage) play() {
 	if s.held {
 		s.other(s.hold)
 	}
+	var first []func() // what comes at the beginning, before the thread does anything
 	for _, m := range s.mishaps {
-		w, replica := s.wires[m.master], s.node("r%d", m.master)
-		from := s.begun.Add(m.at)
+		w, from := s.wires[m.master], s.begun.Add(m.at)
 		if does := map[string]func(){
 			"late":    func() { w.strike(wireFault{from: from, after: m.after, by: m.by}) },
 			"lost":    func() { w.strike(wireFault{from: from, after: m.after, cut: true}) },
@@ -194,30 +194,16 @@ func (s *stage) play() {
 			"unheard": func() { w.strike(wireFault{from: from, after: m.after, message: true}) },
 		}[m.what]; does != nil {
 			does()
-			continue
+		} else if m.at == 0 {
+			first = append(first, s.event(m))
+		} else {
+			time.AfterFunc(time.Until(from), s.event(m))
 		}
-		time.AfterFunc(time.Until(from), map[string]func(){
-			"deleted":  func() { s.servers[m.master].Del(context.Background(), lockKey) },
-			"endless":  func() { s.servers[m.master].Persist(context.Background(), lockKey) },
-			"unknown":  func() { s.servers[m.master].ScriptFlush(context.Background()) },
-			"told":     func() { s.servers[m.master].Publish(context.Background(), lockChannel, "0") },
-			"reads":    func() { s.servers[m.master].SlaveOf(context.Background(), "127.0.0.1", "1") },
-			"writes":   func() { s.servers[m.master].SlaveOf(context.Background(), "NO", "ONE") },
-			"held":     func() { _ = replica.HoldReplication() },
-			"flows":    func() { replica.ReleaseReplication() },
-			"crashed":  func() { replica.Kill() },
-			"promoted": func() { s.promote(replica) },
-			"freed":    func() { s.free(replica) },
-			"opened":   func() { s.openSlot(m.master) },
-			"taken":    func() { s.openSlot(m.master); s.moveKeys(m.master) },
-			"closed":   func() { s.closeSlot(m.master) },
-			"moved":    func() { s.openSlot(m.master); s.closeSlot(m.master) },
-			"still":    func() { s.agent.stop(m.by) },
-			"down":     func() { s.end(m.master) },
-			"up":       func() { s.begin(m.master) },
-		}[m.what])
 	}
 	time.Sleep(time.Until(s.begun))
+	for _, does := range first {
+		does()
+	}
 	go s.tell()
 	time.Sleep(time.Until(s.begun.Add(s.length)))
 }
