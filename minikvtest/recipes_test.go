@@ -2,6 +2,10 @@ package minikvtest_test
 
 import (
 	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -297,6 +301,42 @@ func TestRecipeSubtests(t *testing.T) {
 			s.CheckGet(t, key, "a")
 		})
 	}
+}
+
+// A client that insists on TLS
+//
+// minikv does not speak TLS. A listener in front of a node does, and passes on what it
+// reads. Nodes of a cluster cannot stand behind one: they tell clients their own addresses.
+func TestRecipeTLS(t *testing.T) {
+	s := minikvtest.Run(t)
+	web := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
+	defer web.Close()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := s.Dial()
+			if err != nil { // it is down
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
+		}
+	}()
+
+	trusted := &tls.Config{RootCAs: web.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	c := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), TLSConfig: trusted})
+	defer func() { _ = c.Close() }()
+	taken, err := take(t.Context(), c, "orders:42", "a", 30*time.Second)
+	require.NoError(t, err)
+	require.True(t, taken)
+	s.CheckGet(t, "orders:42", "a")
 }
 
 // The server forgets scripts, or asks for patience
