@@ -3,6 +3,7 @@ package goredis_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -190,4 +191,29 @@ func tried(t *testing.T, env sockets, trials []trial, atOnce int) (starved []tri
 	}
 	wg.Wait()
 	return starved
+}
+
+// rowOf is the row of docs/acl.md that a kind of locktest is in.
+var rowOf = map[string]string{
+	"mutex": "Mutex", "fenced": "Fenced", "fair": "Fair", "spin": "Spin", "write": "RW", "read": "RW", "multi": "Mutex",
+	"non-reentrant": "NonReentrant", "non-reentrant-fair": "NonReentrantFair", "permit": "PermitSemaphore",
+	"semaphore": "Semaphore", "latch": "Latch", "simple": "Simple", "redlock": "Redlock", "hash-redlock": "HashRedlock",
+}
+
+// usersOfKinds makes a user for each kind of locktest, and requires in the end that nothing
+// was refused. They may do a little more, which contracts themselves do.
+func usersOfKinds(t *testing.T, addr string) map[string]*user {
+	kinds, _, _ := documentedRights(t)
+	users := map[string]*user{}
+	for _, kind := range locktest.Kinds() {
+		row := rowOf[strings.TrimSuffix(strings.TrimSuffix(kind.Name, "-316"), "-mixed")]
+		rules := append(kinds[row].rules("locktest:*"), "+exists", "+del", "+llen", "+select")
+		users[kind.Name] = newUser(t, addr, uniqueKey(t)+kind.Name, rules)
+	}
+	t.Cleanup(func() {
+		for _, u := range users {
+			assert.Empty(t, u.refused(t), u.name)
+		}
+	})
+	return users
 }
