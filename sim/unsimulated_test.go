@@ -40,12 +40,11 @@ func unsimulated(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
 	b.Helper()
 	w := NewWorld(Config{Plan: cluster.Plan{Masters: 1}, Locks: 1, Lua: lua})
 	defer w.Stop()
-	w.nodes[0].byHand("PING")
 	var drawn uint64
 	rt, ctx := still{lockclient.System(), &drawn}, context.Background()
 	locks := make([]*lockclient.Lock, 1000)
 	for i := range locks {
-		t := &direct{w.nodes[0], w.nodes[0].proc.NewSession("c" + strconv.Itoa(i))}
+		t := &direct{node: w.nodes[0], session: w.nodes[0].proc.NewSession("c" + strconv.Itoa(i))}
 		of := lockclient.New(t, rt, lockclient.WithID(fmt.Sprintf("%032x", i)))
 		locks[i] = of.Mutex(lockName(int32(i)))
 	}
@@ -66,15 +65,17 @@ func unsimulated(b *testing.B, lua *luaengine.Engine, n int) time.Duration {
 type direct struct {
 	node    *node
 	session *engine.Session
+	args    []string // of the last request
 }
 
 func (d *direct) Eval(_ context.Context, s *lockclient.Script, keys, args []string) (lockclient.Reply, error) {
-	head := [...]string{"EVALSHA", s.SHA, strconv.Itoa(len(keys))}
-	r, err := d.ask(head[:], keys, args)
+	d.args = append(d.args[:0], "EVALSHA", s.SHA, strconv.Itoa(len(keys)))
+	d.args = append(append(d.args, keys...), args...)
+	r, err := d.ask(d.args)
 	if err != nil {
 		d.session.Out = d.session.Out[:0]
 		d.node.byHand("SCRIPT", "LOAD", s.Text)
-		return d.ask(head[:], keys, args)
+		return d.ask(d.args)
 	}
 	return r, err
 }
@@ -83,17 +84,8 @@ func (d *direct) Do(_ context.Context, _ string, args ...string) (lockclient.Rep
 	return d.ask(args)
 }
 
-func (d *direct) ask(parts ...[]string) (lockclient.Reply, error) {
-	c := &d.node.w.command
-	c.args, c.buf = c.args[:0], c.buf[:0]
-	for _, part := range parts {
-		for _, a := range part {
-			from := len(c.buf)
-			c.buf = append(c.buf, a...)
-			c.args = append(c.args, c.buf[from:len(c.buf):len(c.buf)])
-		}
-	}
-	d.node.proc.Do(d.session, c.args)
+func (d *direct) ask(args []string) (lockclient.Reply, error) {
+	d.node.do(d.session, args)
 	d.node.proc.Dirty()
 	v, n, err := resp.Parse(d.session.Out)
 	if err != nil || n != len(d.session.Out) || v.Kind == resp.Error {

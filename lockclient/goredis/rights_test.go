@@ -447,7 +447,7 @@ func TestRights(t *testing.T) {
 }
 
 // eachIsNeeded takes each right away in turn. Where the machine stood still, nobody may have
-// had to wait: what was not refused then is tried once more when nothing else is.
+// had to wait: what was not refused then is tried again, twice, when nothing else is.
 func eachIsNeeded(t *testing.T, s backend, kinds map[string]rights) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
