@@ -55,7 +55,7 @@ func (s sockets) Runtime() lockclient.Runtime { return s.rt }
 
 func (s sockets) Stall() time.Duration { return stall }
 
-func (s sockets) Stalled() time.Duration { return time.Duration(stalled.Load()) }
+func (s sockets) Stalled() time.Duration { return stalledSoFar() }
 
 func (s sockets) Transport(master int) (lockclient.Transport, error) {
 	s.mu.Lock()
@@ -94,9 +94,9 @@ const together = 100
 // few is how many run at once however busy the machine is.
 const few = 8
 
-// stalled is for how long tasks were held up so far, in nanoseconds, which
-// countStalls counts.
-var stalled atomic.Int64
+// What countStalls has counted: its rounds, and for how long tasks were held up, in
+// nanoseconds.
+var rounds, stalled atomic.Int64
 
 // countStalls wants to run every few milliseconds, and counts by how much it is
 // late: on a machine that has nothing else to do, never.
@@ -108,7 +108,17 @@ func countStalls() {
 		if late := time.Since(begun) - pace; late > usual {
 			stalled.Add(int64(late))
 		}
+		rounds.Add(1)
 	}
+}
+
+// stalledSoFar is for how long tasks were held up until now. Who was held up may ask
+// before countStalls, which was as well, has noticed: it waits for that.
+func stalledSoFar() time.Duration {
+	for seen := rounds.Load(); rounds.Load() == seen; {
+		time.Sleep(time.Millisecond)
+	}
+	return time.Duration(stalled.Load())
 }
 
 // keepsUp tells whether the machine keeps up with what runs: contracts must not be late

@@ -171,10 +171,13 @@ func (t *wiresTask) count(key string) {
 
 // timed begins something that ends after its limit, but for what is under way then.
 func (t *wiresTask) timed(what string, limit time.Duration) (ended func()) {
-	begun, before := time.Now(), stalled.Load()
+	begun, before := time.Now(), time.Duration(stalled.Load())
 	return func() {
-		over := time.Since(begun) - limit - time.Duration(stalled.Load()-before)
-		if over > 2*wiresTimeout+stall {
+		over := time.Since(begun) - limit
+		if over <= 2*wiresTimeout+stall {
+			return
+		}
+		if over -= stalledSoFar() - before; over > 2*wiresTimeout+stall {
 			t.Errorf("%v: %s took %v longer than it may", time.Since(t.begun), what, over)
 		}
 	}
