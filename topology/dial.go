@@ -29,10 +29,7 @@ const firstClientPort, clientPorts = 32768, 28232
 
 // Dial connects a client in memory; a node that is down refuses.
 func (n *Node) Dial() (net.Conn, error) {
-	at, err := net.ResolveTCPAddr("tcp", n.listening)
-	if err != nil {
-		return nil, fmt.Errorf("topology: dial %s: %w", n.name, err)
-	}
+	at := n.listening.TCPAddr
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: syscall.ECONNREFUSED}
 	n.life.RLock()
 	defer n.life.RUnlock()

@@ -21,7 +21,7 @@ type Node struct {
 	id        cluster.ID
 	name      string
 	address   string // that clients are told
-	listening string
+	listening address
 	process   cluster.Process
 	clock     *clock
 	standing  cluster.Standing // that Config.Standing was told last; under the server's gate
@@ -145,11 +145,10 @@ func (n *Node) open() {
 	})
 }
 
-// start lets the process do what it begins with, and serve what comes to listener, which
-// is nil in memory.
-func (n *Node) start(listener net.Listener) {
+// start lets the process do what it begins with, and serve clients.
+func (n *Node) start() {
 	n.server.Do(func(server.Machine) { n.process.Tick() })
-	if listener != nil {
+	if listener := n.listening.listener; listener != nil {
 		n.topology.running.Add(1)
 		go n.serve(n.server, listener)
 	}
@@ -226,6 +225,7 @@ func (n *Node) end() {
 	n.noteNode("is killed")
 	n.endedAt = n.clock.Mono()
 	n.server.Close()
+	n.listening.close() // it may not have been served yet
 	n.frozen.Store(false)
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -266,12 +266,8 @@ func (n *Node) restart(process func()) error {
 		return fmt.Errorf("topology: restart %s: %w", n.name, server.ErrClosed)
 	}
 	n.end()
-	var listener net.Listener
-	if !n.topology.cfg.InMemory {
-		var err error
-		if listener, err = listenAgain(n.listening); err != nil {
-			return fmt.Errorf("topology: restart %s: %w", n.name, err)
-		}
+	if err := n.listening.openAgain(); err != nil {
+		return fmt.Errorf("topology: restart %s: %w", n.name, err)
 	}
 	n.life.Lock()
 	defer n.life.Unlock()
@@ -281,20 +277,8 @@ func (n *Node) restart(process func()) error {
 	}
 	n.down.Store(false)
 	n.open()
-	n.start(listener)
+	n.start()
 	return nil
-}
-
-// listenAgain opens an address that was in use a moment ago.
-func listenAgain(address string) (listener net.Listener, err error) {
-	const tries, pause = 20, 5 * time.Millisecond
-	for range tries {
-		if listener, err = server.Bind("tcp", address); err == nil {
-			return listener, nil
-		}
-		time.Sleep(pause)
-	}
-	return nil, err
 }
 
 // Freeze stops the process, as SIGSTOP does: connections stay open and nothing is

@@ -90,13 +90,14 @@ func TestRealSentinelsWatchNodes(t *testing.T) {
 // realSentinels starts three Sentinels of redis-server; they end with the test.
 func realSentinels(t *testing.T, binary, master string) []*redis.SentinelClient {
 	var clients []*redis.SentinelClient
-	_, listeners, err := listen(Config{Host: "127.0.0.1"}, 3)
+	addresses, err := listen(Config{Host: "127.0.0.1"}, 3)
 	require.NoError(t, err)
-	closeAll(listeners)
+	t.Cleanup(func() { releaseAll(addresses) })
 	folder := t.TempDir()
 	host, port := cluster.Directory{master}.Endpoint(1)
-	for i, l := range listeners {
-		address := l.Addr().String()
+	for i, a := range addresses {
+		require.NoError(t, a.listener.Close()) // the port stays reserved
+		address := a.String()
 		_, own := cluster.Directory{address}.Endpoint(1)
 		file := filepath.Join(folder, fmt.Sprintf("s%d.conf", i+1))
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor mymaster %s %d 2\n"+

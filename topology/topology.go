@@ -11,7 +11,6 @@ import (
 
 	"minikv/cluster"
 	"minikv/internal/resp"
-	"minikv/server"
 	"minikv/server/engine"
 )
 
@@ -103,7 +102,7 @@ func Start(cfg Config) (*Topology, error) {
 	}
 	cfg = cfg.complete()
 	names := cfg.Plan.Names()
-	addresses, listeners, err := listen(cfg, len(names))
+	addresses, err := listen(cfg, len(names))
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +117,9 @@ func Start(cfg Config) (*Topology, error) {
 	for i, name := range names {
 		directory[i] = cfg.Announce + ":" + strconv.Itoa(addresses[i].Port)
 		n := &Node{
-			topology: t, id: cluster.ID(i + 1), name: name, listening: addresses[i].String(), address: directory[i],
-			clock: newClock(t.clock, cfg.youth()),
+			topology: t, id: cluster.ID(i + 1), name: name, listening: addresses[i],
+			address: net.JoinHostPort(cfg.Announce, strconv.Itoa(addresses[i].Port)),
+			clock:   newClock(t.clock, cfg.youth()),
 		}
 		n.inbox = newInbox(t.clock, n.receive)
 		t.nodes = append(t.nodes, n)
@@ -129,7 +129,7 @@ func Start(cfg Config) (*Topology, error) {
 		return t.nodes[id-1].config(cfg.Node, cfg.Log)
 	}, t.sentinelEvent)
 	if err != nil {
-		closeAll(listeners)
+		releaseAll(addresses)
 		return nil, err
 	}
 	for i, n := range t.nodes {
@@ -145,12 +145,8 @@ func Start(cfg Config) (*Topology, error) {
 	for _, n := range t.nodes {
 		n.open() // before any of them sends
 	}
-	for i, n := range t.nodes {
-		if cfg.InMemory {
-			n.start(nil)
-		} else {
-			n.start(listeners[i])
-		}
+	for _, n := range t.nodes {
+		n.start()
 	}
 	return t, nil
 }
@@ -206,38 +202,6 @@ func (t *Topology) random(use uint64) func() uint64 {
 	return rand.New(rand.NewPCG(t.cfg.Seed, use)).Uint64
 }
 
-// listen opens the addresses of all nodes, or none. In memory there are only
-// their names, from port 1 on unless another is given: where nobody listens.
-func listen(cfg Config, count int) (addresses []*net.TCPAddr, listeners []net.Listener, err error) {
-	if most := 65535 - count + 1; cfg.Port < 0 || cfg.Port > most {
-		return nil, nil, fmt.Errorf("topology: port %d of %d nodes: expected 0 to %d", cfg.Port, count, most)
-	}
-	for i := range count {
-		next := 0
-		if cfg.Port != 0 || cfg.InMemory {
-			next = max(cfg.Port, 1) + i
-		}
-		if cfg.InMemory {
-			addresses = append(addresses, &net.TCPAddr{IP: net.ParseIP(cfg.Host), Port: next})
-			continue
-		}
-		listener, err := server.Bind("tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(next)))
-		if err != nil {
-			closeAll(listeners)
-			return nil, nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)
-		}
-		listeners = append(listeners, listener)
-		addresses = append(addresses, listener.Addr().(*net.TCPAddr))
-	}
-	return addresses, listeners, nil
-}
-
-func closeAll(listeners []net.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-}
-
 // sentinelEvent hands on what a Sentinel publishes.
 func (t *Topology) sentinelEvent(id cluster.ID, channel, text string) {
 	if t.cfg.Event != nil {
@@ -279,6 +243,7 @@ func (t *Topology) Close() {
 		for _, n := range t.nodes {
 			n.inbox.close()
 			n.Kill()
+			n.listening.release()
 		}
 		t.used.happened() // who waits for clients waits in vain
 	})
