@@ -14,7 +14,7 @@ import (
 type address struct {
 	*net.TCPAddr
 	listener net.Listener // of the present process, or the latest; nil in memory
-	reserved *os.File     // keeps the port while no process listens; nil if the system has no such thing
+	reserved *os.File     // keeps the port while no process listens; nil if nothing does
 }
 
 // listen opens the addresses of all nodes, or none. In memory there are only
@@ -32,25 +32,14 @@ func listen(cfg Config, count int) (addresses []address, err error) {
 			addresses = append(addresses, address{TCPAddr: &net.TCPAddr{IP: net.ParseIP(cfg.Host), Port: next}})
 			continue
 		}
-		a, err := open(cfg.Host, next)
+		listener, err := server.Bind("tcp", net.JoinHostPort(cfg.Host, strconv.Itoa(next)))
 		if err != nil {
 			releaseAll(addresses)
 			return nil, fmt.Errorf("topology: node %d of %d: %w", i+1, count, err)
 		}
-		addresses = append(addresses, a)
+		addresses = append(addresses, address{listener.Addr().(*net.TCPAddr), listener, nil})
 	}
 	return addresses, nil
-}
-
-// open opens an address, of any port if that is 0.
-func open(host string, port int) (address, error) {
-	reserved, port := reserve(host, port)
-	listener, err := server.Bind("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		_ = reserved.Close()
-		return address{}, err
-	}
-	return address{listener.Addr().(*net.TCPAddr), listener, reserved}, nil
 }
 
 // openAgain opens an address that was in use a moment ago, for another process.
@@ -63,6 +52,7 @@ func (a *address) openAgain() (err error) {
 		var listener net.Listener
 		if listener, err = server.Bind("tcp", a.String()); err == nil {
 			a.listener = listener
+			_ = a.reserved.Close()
 			return nil
 		}
 		time.Sleep(pause)
@@ -70,16 +60,19 @@ func (a *address) openAgain() (err error) {
 	return err
 }
 
-// close ends listening; the port remains the node's.
+// close ends listening; the port is kept for the node's next process.
 func (a *address) close() {
 	if a.listener != nil {
 		_ = a.listener.Close()
+		a.reserved = reserve(a.TCPAddr)
 	}
 }
 
 // release gives up the address.
 func (a *address) release() {
-	a.close()
+	if a.listener != nil {
+		_ = a.listener.Close()
+	}
 	_ = a.reserved.Close()
 }
 

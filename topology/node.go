@@ -225,7 +225,9 @@ func (n *Node) end() {
 	n.noteNode("is killed")
 	n.endedAt = n.clock.Mono()
 	n.server.Close()
-	n.listening.close() // it may not have been served yet
+	if !n.topology.closed.Load() {
+		n.listening.close() // it may not have been served yet
+	}
 	n.frozen.Store(false)
 	n.life.Lock()
 	defer n.life.Unlock()

@@ -95,9 +95,9 @@ func realSentinels(t *testing.T, binary, master string) []*redis.SentinelClient 
 	t.Cleanup(func() { releaseAll(addresses) })
 	folder := t.TempDir()
 	host, port := cluster.Directory{master}.Endpoint(1)
-	for i, a := range addresses {
-		require.NoError(t, a.listener.Close()) // the port stays reserved
-		address := a.String()
+	for i := range addresses {
+		addresses[i].close()
+		address := addresses[i].String()
 		_, own := cluster.Directory{address}.Endpoint(1)
 		file := filepath.Join(folder, fmt.Sprintf("s%d.conf", i+1))
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor mymaster %s %d 2\n"+
