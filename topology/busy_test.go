@@ -66,7 +66,8 @@ func TestSentinelsEndBusyScript(t *testing.T) {
 	top := start(t, cfg)
 	busy := dial(t, top.Node("m1"))
 	busy.send("EVAL " + endless + " 0")
-	require.NoError(t, busy.conn.SetDeadline(time.Now().Add(30*time.Second)))
+	// After a hold-up Sentinels do nothing for 30 s (TILT).
+	require.NoError(t, busy.conn.SetDeadline(time.Now().Add(90*time.Second)))
 	reply, err := busy.read()
 	require.NoError(t, err)
 	require.Contains(t, reply, "Script killed by user with SCRIPT KILL")
