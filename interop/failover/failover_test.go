@@ -14,7 +14,7 @@ import (
 
 const (
 	startLimit   = 2 * time.Minute        // for all clients to connect
-	recoverLimit = 40 * time.Second       // from a fault to the last of the grants that it must not prevent
+	recoverLimit = 85 * time.Second       // from a fault to the last of the grants that it must not prevent
 	settled      = 10                     // so many grants must follow
 	between      = 5 * time.Millisecond   // a worker's pause after it has freed
 	missedAfter  = 3 * time.Second        // a node that is silent so long is down for the others
