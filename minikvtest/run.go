@@ -130,7 +130,9 @@ func RunReplicated(t testing.TB, replicas int, options ...Option) *Servers {
 }
 
 // RunSentinel runs a master, m1, its replicas, r1 …, and three Sentinels, s1 to s3, until
-// the test ends. The Sentinels watch the master under the name mymaster.
+// the test ends. The Sentinels watch the master under the name mymaster. As Redis's do, a
+// Sentinel that was held up for two seconds only watches for the next 30 (TILT); on a
+// machine where that happens, SENTINEL DEBUG TILT-TRIGGER 60000 keeps it from that.
 func RunSentinel(t testing.TB, replicas int, options ...Option) *Servers {
 	t.Helper()
 	return run(t, cluster.Plan{Masters: 1, Replicas: replicas, Sentinels: 3}, options)
