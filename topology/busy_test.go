@@ -64,10 +64,14 @@ func TestSentinelsEndBusyScript(t *testing.T) {
 	cfg := quick(3)
 	cfg.Node.Parameters = map[string]string{"busy-reply-threshold": "100"}
 	top := start(t, cfg)
+	for _, s := range []string{"s1", "s2", "s3"} {
+		// After a hold-up of two seconds they would do nothing for 30 (TILT).
+		_, err := top.Node(s).Command("SENTINEL", "DEBUG", "TILT-TRIGGER", "30000")
+		require.NoError(t, err)
+	}
 	busy := dial(t, top.Node("m1"))
 	busy.send("EVAL " + endless + " 0")
-	// After a hold-up Sentinels do nothing for 30 s (TILT).
-	require.NoError(t, busy.conn.SetDeadline(time.Now().Add(90*time.Second)))
+	require.NoError(t, busy.conn.SetDeadline(time.Now().Add(30*time.Second)))
 	reply, err := busy.read()
 	require.NoError(t, err)
 	require.Contains(t, reply, "Script killed by user with SCRIPT KILL")

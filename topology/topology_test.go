@@ -39,7 +39,7 @@ const patience = 20 * time.Second // a machine can be busy with something else
 
 // try sends a command and returns what the reply says, or why there is none.
 func (c *client) try(line string) (string, error) {
-	_ = c.conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.conn.SetDeadline(time.Now().Add(5 * time.Second))
 	if _, err := c.conn.Write(resp.AppendCommand(nil, strings.Fields(line)...)); err != nil {
 		return "", err
 	}
@@ -281,12 +281,12 @@ func TestShutdownEndsOneNode(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 2}})
 	_, err := dial(t, top.Node("m1")).try("SHUTDOWN NOSAVE")
 	require.Error(t, err)
-	require.Eventually(t, top.Node("m1").Down, 30*time.Second, time.Millisecond)
+	require.Eventually(t, top.Node("m1").Down, 5*time.Second, time.Millisecond)
 	require.Equal(t, "PONG", dial(t, top.Node("m2")).do("PING"))
 	_, _ = dial(t, top.Node("m2")).try("SHUTDOWN NOSAVE")
 	select {
 	case <-top.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Second):
 		t.Fatal("not done")
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"minikv/topology"
 )
 
-// faultLimit is how long a fault may take to be over for the nodes: Sentinels that were
-// held up for two seconds do nothing for the next 30 (TILT).
-const faultLimit = 75 * time.Second
+// faultLimit is how long a fault may take to be over for the nodes.
+const faultLimit = 30 * time.Second
 
 var sentinelFaults = []fault{
 	{"clean failover", func(t *testing.T, top *topology.Topology) {
