@@ -299,7 +299,11 @@ func (b *busNode) shardNode(p *peer) resp.Value {
 	}
 	pairs := []resp.Value{resp.Str("id"), resp.Str(p.name)}
 	if p.port != 0 { // its address is known
-		pairs = append(pairs, resp.Str("port"), resp.Int(int64(p.port)))
+		kind := "port"
+		if b.m.node.Parameter("tls-cluster") == "yes" {
+			kind = "tls-port"
+		}
+		pairs = append(pairs, resp.Str(kind), resp.Int(int64(p.port)))
 	}
 	pairs = append(pairs, resp.Str("ip"), resp.Str(p.host), resp.Str("endpoint"), resp.Str(b.endpoint(p)))
 	if name := b.hostname(p); name != "" {

@@ -36,9 +36,13 @@ func (n *Node) Host() string { host, _, _ := net.SplitHostPort(n.Addr()); return
 func (n *Node) Port() string { _, port, _ := net.SplitHostPort(n.Addr()); return port }
 
 // URL returns redis://host:port, or redis://default:password@host:port if the nodes were
-// given a password with Param("requirepass", …).
+// given a password with Param("requirepass", …). With the option TLS it begins with
+// rediss.
 func (n *Node) URL() string {
 	u := url.URL{Scheme: "redis", Host: n.Addr()}
+	if n.servers.tls != nil {
+		u.Scheme = "rediss"
+	}
 	if password := n.servers.password; password != "" {
 		u.User = url.UserPassword("default", password)
 	}

@@ -3,9 +3,6 @@ package minikvtest_test
 import (
 	"context"
 	"crypto/tls"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -305,38 +302,27 @@ func TestRecipeSubtests(t *testing.T) {
 
 // A client that insists on TLS
 //
-// minikv does not speak TLS. A listener in front of a node does, and passes on what it
-// reads. Nodes of a cluster cannot stand behind one: they tell clients their own addresses.
+// With the option TLS the servers' ports speak TLS and nothing else, those of clusters and
+// Sentinels as well. TLSConfig is a client's side of it. In other languages,
+// `minikv exec --tls DIR` makes the certificates and says in its environment where they are.
 func TestRecipeTLS(t *testing.T) {
-	s := minikvtest.Run(t)
-	web := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
-	defer web.Close()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
-	require.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := s.Dial()
-			if err != nil { // it is down
-				_ = client.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
-		}
-	}()
-
-	trusted := &tls.Config{RootCAs: web.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	c := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), TLSConfig: trusted})
+	ctx := t.Context()
+	insists := func(c *tls.Config) { c.ClientAuth = tls.RequireAndVerifyClientCert }
+	s := minikvtest.RunCluster(t, 3, 1, minikvtest.TLS(insists))
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.Addrs(), TLSConfig: s.TLSConfig()})
 	defer func() { _ = c.Close() }()
-	taken, err := take(t.Context(), c, "orders:42", "a", 30*time.Second)
-	require.NoError(t, err)
-	require.True(t, taken)
-	s.CheckGet(t, "orders:42", "a")
+	for _, key := range []string{"orders:42", "orders:43", "orders:44"} { // on several masters
+		taken, err := take(ctx, c, key, "a", 30*time.Second)
+		require.NoError(t, err)
+		require.True(t, taken)
+		s.NodeFor(key).CheckGet(t, key, "a")
+	}
+
+	stranger := s.TLSConfig()
+	stranger.Certificates = nil
+	other := redis.NewClient(&redis.Options{Addr: s.Addrs()[0], TLSConfig: stranger, MaxRetries: -1})
+	defer func() { _ = other.Close() }()
+	require.ErrorContains(t, other.Ping(ctx).Err(), "certificate required")
 }
 
 // The server forgets scripts, or asks for patience

@@ -1,13 +1,16 @@
 package minikvtest
 
 import (
+	"crypto/tls"
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"minikv/cluster"
+	"minikv/internal/certificates"
 	"minikv/server/engine"
 	"minikv/topology"
 )
@@ -19,8 +22,10 @@ type Option func(*settings)
 // settings is what options change.
 type settings struct {
 	topology.Config
-	strict bool
-	lines  int
+	strict    bool
+	lines     int
+	encrypted bool
+	change    []func(*tls.Config)
 }
 
 // Virtual makes time stand still until Clock is told to move it.
@@ -44,6 +49,16 @@ func Strict() Option { return func(s *settings) { s.strict = true } }
 // InMemory opens no port: clients reach the servers through Dial and DialContext. It is
 // the default in a bubble of testing/synctest.
 func InMemory() Option { return func(s *settings) { s.Config.InMemory = true } }
+
+// TLS has the servers' ports speak TLS, and nothing else, as a Redis does whose plain port
+// is 0. They have a certificate for localhost, 127.0.0.1 and ::1, which the clients' side,
+// Servers.TLSConfig, trusts. change may alter the servers' side before it is used: for
+// example, with ClientAuth as tls.RequireAndVerifyClientCert they insist on the certificate
+// of TLSConfig. What connects in memory, by Dial, speaks no TLS. In memory alone there are
+// no ports: then TLS fails the test.
+func TLS(change ...func(*tls.Config)) Option {
+	return func(s *settings) { s.encrypted, s.change = true, append(s.change, change...) }
+}
 
 // Param sets a parameter of redis.conf on all nodes, such as requirepass. A name or value
 // that redis-server would refuse fails the test.
@@ -170,12 +185,13 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 	}
 	checkParameters(t, s.Node.Parameters)
 	checkUsers(t, s.Node.Users)
+	client := s.encrypt(t)
 	top, err := topology.Start(s.Config)
 	if err != nil {
 		t.Fatalf("minikvtest: %v", err)
 	}
 	servers := newServers(t, top, plan)
-	servers.password, servers.bubble = s.Node.Parameters["requirepass"], bubble
+	servers.password, servers.bubble, servers.tls = s.Node.Parameters["requirepass"], bubble, client
 	t.Cleanup(func() {
 		if t.Failed() {
 			servers.showTrace(s.lines)
@@ -186,6 +202,31 @@ func run(t testing.TB, plan cluster.Plan, options []Option) *Servers {
 		}
 	})
 	return servers
+}
+
+// certified is what all servers of this process have to show; made when it is first needed.
+var certified = sync.OnceValues(func() (*certificates.Set, error) { return certificates.Make() })
+
+// encrypt sets what the servers' ports speak, and returns the clients' side; nil: plain TCP.
+func (s *settings) encrypt(t testing.TB) (client *tls.Config) {
+	t.Helper()
+	if !s.encrypted {
+		return nil
+	}
+	set, err := certified()
+	if err == nil {
+		s.Config.TLS, err = set.Serve()
+	}
+	if err == nil {
+		client, err = set.Dial()
+	}
+	if err != nil {
+		t.Fatalf("minikvtest: TLS: %v", err)
+	}
+	for _, change := range s.change {
+		change(s.Config.TLS)
+	}
+	return client
 }
 
 // aftermath is how long a bubble lasts after its test: goroutines of clients end

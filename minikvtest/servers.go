@@ -26,8 +26,9 @@ type Servers struct {
 	nodes []*Node
 	clock *Clock
 
-	password string // that the nodes were given with Param
-	bubble   string // that they run in, see bubble
+	password string      // that the nodes were given with Param
+	bubble   string      // that they run in, see bubble
+	tls      *tls.Config // the clients' side; nil: ports speak plain TCP
 }
 
 func newServers(t testing.TB, top *topology.Topology, plan cluster.Plan) *Servers {
@@ -66,7 +67,7 @@ func checkUsers(t testing.TB, users [][]string) {
 func (s *Servers) In(t testing.TB) *Servers {
 	t.Helper()
 	in := newServers(callable(t), s.top, s.plan)
-	in.password, in.bubble = s.password, s.bubble
+	in.password, in.bubble, in.tls = s.password, s.bubble, s.tls
 	if bubble() != s.bubble {
 		in.t.Fatalf("%v", errBubble)
 	}
@@ -137,6 +138,11 @@ func (s *Servers) Addrs() []string {
 	return all
 }
 
+// TLSConfig returns the clients' side of TLS: it trusts the servers, and has a client's
+// certificate that they trust. Each call returns another one. It is nil if the servers run
+// without the option TLS.
+func (s *Servers) TLSConfig() *tls.Config { return s.tls.Clone() }
+
 // DialContext connects a client in memory to the node with that address. It is meant for
 // the options of clients, such as go-redis's Dialer, also for a cluster and for
 // Sentinels. In another bubble of testing/synctest than that of the servers it returns an
@@ -148,8 +154,8 @@ func (s *Servers) DialContext(ctx context.Context, network, addr string) (net.Co
 	return s.top.DialContext(ctx, network, addr)
 }
 
-// DialRueidis is DialContext in the form of rueidis's DialCtxFn. Certificates are
-// ignored.
+// DialRueidis is DialContext in the form of rueidis's DialCtxFn. It speaks no TLS,
+// whatever the servers' ports speak.
 func (s *Servers) DialRueidis(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	return s.DialContext(ctx, "tcp", addr)
 }

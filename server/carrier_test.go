@@ -19,12 +19,12 @@ import (
 	"minikv/server/engine"
 )
 
-// overEach runs a test over a socket and over a connection in memory, which have
-// different carriers, on a server that treats the commands that before wants.
+// overEach runs a test over a socket, over a connection in memory and over TLS, which are
+// carried differently, on a server that treats the commands that before wants.
 func overEach(t *testing.T, clock engine.Clock, before func(cmd [][]byte) (server.Treatment, bool),
 	test func(t *testing.T, s *server.Server, dial func() *client)) {
 	t.Helper()
-	for _, carrier := range []string{"socket", "memory"} {
+	for _, carrier := range []string{"socket", "memory", "tls"} {
 		t.Run(carrier, func(t *testing.T) {
 			s := server.New(server.Config{
 				Machine: func(limit func() string) server.Machine {
@@ -36,9 +36,13 @@ func overEach(t *testing.T, clock engine.Clock, before func(cmd [][]byte) (serve
 			t.Cleanup(s.Close)
 			address, err := s.Listen("127.0.0.1:0")
 			require.NoError(t, err)
+			secure, trusted := listenTLS(t, s)
 			test(t, s, func() *client {
-				if carrier == "socket" {
+				switch carrier {
+				case "socket":
 					return dial(t, address.String())
+				case "tls":
+					return dialTLS(t, secure, trusted)
 				}
 				end, err := s.Dial(address, address)
 				require.NoError(t, err)

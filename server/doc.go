@@ -12,8 +12,8 @@
 //     Its carrier brings the bytes. On Linux one loop over epoll
 //     (loop_linux.go) carries all sockets, and serves them in the order in
 //     which something arrived, as Redis does. Sockets of other systems, and any
-//     other net.Conn, such as a Pipe, have a goroutine each (lane.go); these
-//     get hold of the machine in any order. Both carriers read on while a
+//     other net.Conn, such as a Pipe or one over TLS (secure.go), have a
+//     goroutine each (lane.go); these get hold of the machine in any order. Both carriers read on while a
 //     session is blocked, so that they notice when its peer leaves.
 //   - A turn (wire.go) is one stay inside the gate: of all sockets that are
 //     ready, or of one lane. Its output is written after the gate has been

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -17,6 +18,9 @@ type lane struct {
 
 // welcome makes a connection of what a client has dialed, and serves it.
 func (s *Server) welcome(socket net.Conn) {
+	if encrypted, ok := socket.(*tls.Conn); ok {
+		socket = secure{encrypted}
+	}
 	if !s.remember(socket) {
 		return
 	}
@@ -39,11 +43,20 @@ func (c *lane) serve() {
 	refusal := c.join()
 	c.room = c.reader.Room()
 	t.end()
+	encrypted, isSecure := c.socket.(secure)
 	if refusal != nil {
-		_, _ = c.socket.Write(refusal)
+		if !isSecure { // as with Redis, before the handshake nothing can be said
+			_, _ = c.socket.Write(refusal)
+		}
 		return
 	}
 	defer c.end()
+	if isSecure {
+		if err := encrypted.Handshake(); err != nil {
+			c.server.cfg.Log(LevelWarning, "Error accepting a client connection: "+err.Error())
+			return
+		}
+	}
 	for {
 		n, err := c.socket.Read(c.room) // outside of the gate: others may execute what came before
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -88,12 +101,19 @@ func (c *lane) end() {
 		_ = c.socket.SetWriteDeadline(now().Add(lingerTime))
 		<-drained
 	}
+	if encrypted, ok := c.socket.(secure); ok {
+		encrypted.sayGoodbye()
+	}
 	_ = c.socket.Close()
 }
 
 // keepAlive implements carrier.
 func (c *lane) keepAlive(period time.Duration) {
-	if tcp, ok := c.socket.(*net.TCPConn); ok {
+	socket := c.socket
+	if encrypted, ok := socket.(secure); ok {
+		socket = encrypted.NetConn()
+	}
+	if tcp, ok := socket.(*net.TCPConn); ok {
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 			Enable: period > 0, Idle: period, Interval: period / 3, Count: 3,
 		})

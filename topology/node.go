@@ -1,10 +1,12 @@
 package topology
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +105,10 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 	base.Clock = n.clock
 	base.Parameters = maps.Clone(base.Parameters)
 	delete(base.Parameters, "port") // it is the first node's; each has its own, by its address
+	delete(base.Parameters, "tls-port")
+	if n.topology.cfg.TLS != nil {
+		base.Parameters = withTLS(base.Parameters, n.listening.Port)
+	}
 	if own := n.topology.cfg.Own; own != nil {
 		if base.Parameters == nil {
 			base.Parameters = map[string]string{}
@@ -118,16 +124,27 @@ func (n *Node) config(base engine.Config, log func(name string, level int, text 
 		return ""
 	}
 	base.Log = func(level int, text string) { log(n.name, level, text) }
-	base.Rebind = func(int) error {
+	base.Rebind = func(string, int) error {
 		base.Log(server.LevelWarning, errKeepsPort.Error())
 		return errKeepsPort
 	}
+	base.TLS = n.topology.cfg.TLS != nil
 	if !n.topology.cfg.InMemory {
 		base.Dial = func(host string, port int, timeout time.Duration) (engine.Peer, error) {
 			return n.server.Reach(host, port, timeout)
 		}
 	}
 	return base
+}
+
+// withTLS adds to parameters what they are in a Redis that speaks TLS alone, to everybody.
+func withTLS(parameters map[string]string, port int) map[string]string {
+	if parameters == nil {
+		parameters = map[string]string{}
+	}
+	parameters["port"], parameters["tls-port"] = "0", strconv.Itoa(port)
+	parameters["tls-cluster"], parameters["tls-replication"] = "yes", "yes"
+	return parameters
 }
 
 // open makes the node's server: from then on others may send to the process.
@@ -149,6 +166,9 @@ func (n *Node) open() {
 func (n *Node) start() {
 	n.server.Do(func(server.Machine) { n.process.Tick() })
 	if listener := n.listening.listener; listener != nil {
+		if encryption := n.topology.cfg.TLS; encryption != nil {
+			listener = tls.NewListener(listener, encryption)
+		}
 		n.topology.running.Add(1)
 		go n.serve(n.server, listener)
 	}

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -32,6 +34,9 @@ type Config struct {
 	Own   func(name string) map[string]string
 	Delay time.Duration // of a message between nodes
 	Lag   time.Duration // how long messages from masters to their replicas take; at least Delay
+	// TLS is what the nodes' ports speak; nil: plain TCP. Connections in memory are always
+	// plain, and so is what nodes tell each other.
+	TLS *tls.Config
 	// InMemory opens no port: clients reach the nodes only through Dial and DialContext. A
 	// topology made in a bubble of testing/synctest lives by the bubble's time.
 	InMemory bool
@@ -99,6 +104,9 @@ func Start(cfg Config) (*Topology, error) {
 	}
 	if cfg.Virtual && !cfg.Begin.IsZero() && cfg.Begin.UnixMilli() < 0 {
 		return nil, fmt.Errorf("topology: begin at %v: expected 1970 or later", cfg.Begin)
+	}
+	if cfg.TLS != nil && cfg.InMemory {
+		return nil, errors.New("topology: TLS in memory: expected ports, as nothing else speaks it")
 	}
 	cfg = cfg.complete()
 	names := cfg.Plan.Names()

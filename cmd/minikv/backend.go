@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
@@ -75,16 +76,20 @@ func start(conf *config, opts options, logs *logger) (*backend, error) {
 
 // startServer runs one node, as redis-server does.
 func startServer(conf *config, opts options, logs *logger) (*backend, error) {
-	listeners, err := listen(conf, opts.freePort)
+	encryption, err := conf.encryption()
 	if err != nil {
 		return nil, err
 	}
-	doors := &doors{conf: conf, logs: logs}
+	opened, err := listen(conf, opts.freePort)
+	if err != nil {
+		return nil, err
+	}
+	doors := &doors{conf: conf, encryption: encryption, logs: logs, open: map[string][]net.Listener{}}
 	shell := server.New(server.Config{
 		Log: logs.log,
 		Machine: func(limit func() string) server.Machine {
 			cfg := nodeConfig(conf, limit, logs)
-			cfg.Rebind = doors.rebind
+			cfg.Rebind, cfg.TLS = doors.rebind, encryption != nil
 			cfg.Dial = func(host string, port int, timeout time.Duration) (engine.Peer, error) {
 				return doors.shell.Reach(host, port, timeout)
 			}
@@ -96,21 +101,41 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 		Before: refuseControl,
 	})
 	doors.shell = shell
-	doors.serve(listeners)
-	b := &backend{done: shell.ShutdownRequested(), end: shell.Close}
-	b.story = []string{"Running mode=standalone, port=" + conf.get("port") + "."}
-	b.places.Password = conf.get("requirepass")
-	for _, listener := range listeners {
-		switch address := listener.Addr().(type) {
-		case *net.TCPAddr:
-			if len(b.places.Nodes) == 0 { // the others are the same server
-				b.places.Nodes = []string{reachable(address)}
-			}
-		case *net.UnixAddr:
-			b.places.Socket = conf.get("unixsocket")
-		}
+	for parameter, listeners := range opened {
+		doors.serve(parameter, listeners)
 	}
+	b := &backend{done: shell.ShutdownRequested(), end: shell.Close}
+	first, _ := conf.port()
+	b.story = []string{"Running mode=standalone, port=" + conf.get(first) + "."}
+	b.places.Password = conf.get("requirepass")
+	b.secure(conf)
+	if listeners := opened[first]; len(listeners) > 0 { // the others are the same server
+		b.places.Nodes = []string{reachable(listeners[0].Addr().(*net.TCPAddr))}
+	}
+	b.places.Socket = conf.get("unixsocket")
 	return b, nil
+}
+
+// secure notes that the nodes speak TLS, if they do, and where its files are.
+func (b *backend) secure(conf *config) {
+	parameter, _ := conf.port()
+	if b.places.encrypted = parameter == "tls-port"; !b.places.encrypted {
+		return
+	}
+	if file := conf.get("tls-ca-cert-file"); file != "" {
+		b.places.Authority = absolute(file)
+		b.story = append(b.story, "TLS: clients may trust "+b.places.Authority)
+	}
+	if dir := conf.tlsDir; dir != "" {
+		b.places.Cert, b.places.Key = filepath.Join(dir, clientFile), filepath.Join(dir, clientKeyFile)
+	}
+}
+
+func absolute(name string) string {
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return name
 }
 
 func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {

@@ -22,6 +22,7 @@ type config struct {
 	own    []order           // of minikv's own directives, as they came
 	users  [][]string        // of user lines, each a name and its rules
 	nested int               // how many files include each other while they are read
+	tlsDir string            // of --tls, absolute; "": it was not given
 }
 
 // configError is a line that redis-server would refuse as well.
@@ -285,7 +286,7 @@ func (conf *config) daemonize() bool { return strings.EqualFold(conf.get("daemon
 // checkSupported refuses directives that would change answers in ways that
 // minikv does not know; accepting them would be a lie.
 func (conf *config) checkSupported() error {
-	for _, name := range []string{"cluster-enabled", "tls-port", "replicaof", "slaveof", "rename-command", "loadmodule"} {
+	for _, name := range []string{"cluster-enabled", "replicaof", "slaveof", "rename-command", "loadmodule"} {
 		switch value := conf.get(name); value {
 		case "", "no", "0", "no one":
 		default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"maps"
 	"net"
@@ -9,20 +10,23 @@ import (
 	"minikv/server"
 )
 
-// doors are the listeners of a server, which CONFIG SET port exchanges.
+// doors are the listeners of a server, which CONFIG SET port and tls-port exchange.
 type doors struct {
-	conf  *config // as the server was started
-	logs  *logger
-	shell *server.Server
-	tcp   []net.Listener // the present ones
+	conf       *config // as the server was started
+	encryption *tls.Config
+	logs       *logger
+	shell      *server.Server
+	open       map[string][]net.Listener // the present ones, by parameter
 }
 
-// serve serves the clients that listeners accept, in the background.
-func (d *doors) serve(listeners []net.Listener) {
+// serve serves the clients that a parameter's listeners accept, in the background.
+func (d *doors) serve(parameter string, listeners []net.Listener) {
+	d.open[parameter] = nil
 	for _, listener := range listeners {
-		if _, isTCP := listener.Addr().(*net.TCPAddr); isTCP {
-			d.tcp = append(d.tcp, listener)
+		if parameter == "tls-port" {
+			listener = tls.NewListener(listener, d.encryption)
 		}
+		d.open[parameter] = append(d.open[parameter], listener)
 		go func() {
 			err := d.shell.Serve(listener)
 			if !errors.Is(err, server.ErrClosed) && !errors.Is(err, net.ErrClosed) {
@@ -34,14 +38,14 @@ func (d *doors) serve(listeners []net.Listener) {
 
 // rebind listens at another port, 0: at none; who is connected stays. It is called
 // by the node.
-func (d *doors) rebind(port int) error {
+func (d *doors) rebind(parameter string, port int) error {
 	there := *d.conf
 	there.values = maps.Clone(d.conf.values)
-	there.values["port"] = strconv.Itoa(port)
+	there.values[parameter] = strconv.Itoa(port)
 	var opened []net.Listener
 	if port != 0 {
 		var err error
-		if opened, err = listenTCP(&there); err != nil {
+		if opened, err = listenTCP(&there, parameter); err != nil {
 			for _, listener := range opened {
 				_ = listener.Close()
 			}
@@ -49,10 +53,9 @@ func (d *doors) rebind(port int) error {
 			return err
 		}
 	}
-	for _, listener := range d.tcp {
+	for _, listener := range d.open[parameter] {
 		d.shell.Unlisten(listener)
 	}
-	d.tcp = nil
-	d.serve(opened)
+	d.serve(parameter, opened)
 	return nil
 }

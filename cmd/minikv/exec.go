@@ -28,6 +28,8 @@ The command finds in its environment:
   REDIS_SENTINELS        HOST:PORT of the Sentinels, likewise; with --sentinel only
   REDIS_SENTINEL_MASTER  what the Sentinels call the masters: mymaster; with --sentinel only
   MINIKV_CONTROL         redis://127.0.0.1:PORT where MINIKV is answered; with --control only
+  REDIS_TLS_CA           file of the certificate to trust; with TLS only, as is rediss:// in REDIS_URL
+  REDIS_TLS_CERT, REDIS_TLS_KEY  files of a client's certificate and key; with --tls only
 A variable that does not apply is not there, even if it was set before.
 
 Nothing is logged unless a logfile is configured.
@@ -36,7 +38,8 @@ Exit codes: the command's; 128+N if signal N has ended it; 127 if it is not foun
 run; 2 if the options cannot be used; 1 if the command's is 0 and --strict found something.`,
 		Example: `  minikv exec -- pytest -q
   minikv exec --cluster 3x1 -- npm test
-  minikv exec --sentinel 1x2 --requirepass secret -- mvn test`,
+  minikv exec --sentinel 1x2 --requirepass secret -- mvn test
+  minikv exec --cluster 3x1 --tls ./certificates -- pytest -q`,
 		DisableFlagParsing:    true,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     completeOptions,
@@ -71,21 +74,24 @@ func parseExec(args []string) (conf *config, opts options, words []string, err e
 	if err = conf.checkSupported(); err != nil {
 		return nil, opts, nil, err
 	}
+	_, given := conf.values["port"]
+	if !given {
+		conf.values["port"] = "0"
+	}
+	if _, given := conf.values["bind"]; !given {
+		conf.values["bind"] = "127.0.0.1"
+	}
 	if opts, err = conf.options(); err != nil {
 		return nil, opts, nil, err
+	}
+	if _, port := conf.port(); !given && port == 0 {
+		opts.freePort = true
 	}
 	switch {
 	case conf.daemonize():
 		err = errors.New("exec: --daemonize yes: not possible, as the servers end with the command")
 	case opts.exitWithStdin:
 		err = errors.New("exec: --exit-with-stdin yes: not possible, as the servers end with the command")
-	}
-	if _, given := conf.values["port"]; !given {
-		conf.values["port"] = "0"
-		opts.freePort = true
-	}
-	if _, given := conf.values["bind"]; !given {
-		conf.values["bind"] = "127.0.0.1"
 	}
 	return conf, opts, words, err
 }

@@ -16,42 +16,53 @@ import (
 // errNowhere is redis-server's.
 var errNowhere = errors.New("Configured to not listen anywhere, exiting.")
 
-// listen opens the configured addresses and socket. Port 0 is none of TCP, or a
-// free one if that is wanted, which is then the configured one. The error is one
-// line that says what stands in the way.
-func listen(conf *config, free bool) (listeners []net.Listener, err error) {
+// listen opens the configured addresses and socket, by the parameter that orders them.
+// Port 0 is none of TCP, or a free one if that is wanted, which is then the configured
+// one. The error is one line that says what stands in the way.
+func listen(conf *config, free bool) (opened map[string][]net.Listener, err error) {
+	opened = map[string][]net.Listener{}
 	defer func() {
 		if err != nil {
-			for _, l := range listeners {
-				_ = l.Close()
-			}
+			closeAll(opened)
 		}
 	}()
-	path := conf.get("unixsocket")
-	if conf.get("port") != "0" || free {
-		if listeners, err = listenTCP(conf); err != nil {
-			return listeners, err
+	first, _ := conf.port()
+	for _, parameter := range []string{"port", "tls-port"} {
+		if conf.get(parameter) == "0" && !(free && parameter == first) {
+			continue
+		}
+		if opened[parameter], err = listenTCP(conf, parameter); err != nil {
+			return opened, err
 		}
 	}
-	if path != "" {
+	if path := conf.get("unixsocket"); path != "" {
 		listener, err := listenUnix(path, conf.get("unixsocketperm"))
 		if err != nil {
-			return listeners, fmt.Errorf("Failed opening Unix socket: %w", err)
+			return opened, fmt.Errorf("Failed opening Unix socket: %w", err)
 		}
-		listeners = append(listeners, listener)
+		opened["unixsocket"] = []net.Listener{listener}
 	}
-	if len(listeners) == 0 {
-		return nil, errNowhere
+	if len(opened) == 0 {
+		return opened, errNowhere
 	}
-	return listeners, nil
+	return opened, nil
 }
 
-// listenTCP opens the addresses of bind. What it has opened comes with an error too.
-func listenTCP(conf *config) (listeners []net.Listener, err error) {
+func closeAll(opened map[string][]net.Listener) {
+	for _, listeners := range opened {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}
+}
+
+// listenTCP opens the addresses of bind, at the port of a parameter. What it has opened
+// comes with an error too.
+func listenTCP(conf *config, parameter string) (listeners []net.Listener, err error) {
 	for _, address := range strings.Fields(conf.get("bind")) {
 		optional := strings.HasPrefix(address, "-")
 		network, host := bindAddress(strings.TrimPrefix(address, "-"))
-		listener, err := server.Bind(network, net.JoinHostPort(host, conf.get("port")))
+		listener, err := server.Bind(network, net.JoinHostPort(host, conf.get(parameter)))
 		if err != nil && optional && isUnavailable(err) {
 			continue
 		}
@@ -59,7 +70,7 @@ func listenTCP(conf *config) (listeners []net.Listener, err error) {
 			return listeners, listenError(err)
 		}
 		listeners = append(listeners, listener)
-		conf.values["port"] = strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+		conf.values[parameter] = strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 	}
 	return listeners, nil
 }

@@ -43,6 +43,7 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 		}
 	}
 	b.places.Password = conf.get("requirepass")
+	b.secure(conf)
 	b.find(nodes, opts.plan)
 	if opts.control {
 		if err := b.receive(hand, conf, cfg, opts.controlPort, logs); err != nil {
@@ -55,9 +56,16 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 
 // topologyConfig is the part of the configuration that is about nodes.
 func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, error) {
+	encryption, err := conf.encryption()
+	if err != nil {
+		return topology.Config{}, err
+	}
 	base := nodeConfig(conf, nil, logs)
-	port := base.Port
 	base.Port = 0
+	parameter, port := conf.port()
+	if parameter == "port" {
+		encryption = nil // no port speaks it
+	}
 	if port == 0 && !opts.several && !opts.freePort {
 		return topology.Config{}, errNowhere
 	}
@@ -66,7 +74,7 @@ func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, 
 		return topology.Config{}, err
 	}
 	return topology.Config{
-		Plan: opts.plan, Host: host, Port: port, Node: base, Virtual: opts.virtual, Seed: opts.seed,
+		Plan: opts.plan, Host: host, Port: port, TLS: encryption, Node: base, Virtual: opts.virtual, Seed: opts.seed,
 		Grown:   true,
 		Log:     func(name string, level int, text string) { logs.log(level, name+": "+text) },
 		Control: func(*topology.Node, []string) resp.Value { return resp.Err(errUncontrolled) },

@@ -31,6 +31,8 @@ var ownDirectives = []directive{
 	{name: "strict", takes: "[yes|no]", alone: true,
 		help: "exit code 1 if clients send commands of redis-server that minikv does not have"},
 	{name: "trace", takes: "FILE", help: "write what happens to FILE, for minikv trace FILE"},
+	{name: "tls", takes: "DIR",
+		help: "speak TLS alone, with DIR's ca.crt, redis.crt and redis.key; they are made if there are none"},
 	{name: "ready-file", takes: "FILE", help: "written when clients can connect: says where, as JSON; removed at the end"},
 	{name: "exit-with-stdin", takes: "[yes|no]", alone: true,
 		help: "end when standard input ends, so that no orphan is left"},
@@ -97,6 +99,8 @@ func (conf *config) options() (opts options, err error) {
 			topology = o
 			opts.several = true
 			opts.plan, err = o.plan()
+		} else if o.name == "tls" {
+			err = conf.speakTLS(o.value)
 		} else {
 			err = opts.set(o)
 		}
@@ -149,9 +153,13 @@ func (conf *config) checkRoom(opts *options) error {
 	if opts.control && opts.controlPort == 0 {
 		ports++
 	}
-	port, _ := strconv.Atoi(conf.get("port"))
+	_, port := conf.port()
 	if port != 0 && port+ports-1 > maxPort {
 		return fmt.Errorf("%s: needs %d ports from %d on, but ports end at %d", conf.own[0], ports, port, maxPort)
+	}
+	if conf.get("port") != "0" && conf.get("tls-port") != "0" && opts.directed() {
+		return fmt.Errorf("%s: together with tls-port %s expected --port 0: each node has one port",
+			conf.own[0], conf.get("tls-port"))
 	}
 	if path := conf.get("unixsocket"); path != "" && opts.directed() {
 		return fmt.Errorf("%s: not possible together with unixsocket %s", conf.own[0], path)

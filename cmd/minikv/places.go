@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +19,12 @@ type places struct {
 	Sentinels []string `json:"sentinels,omitempty"` // host:port
 	Masters   []string `json:"masters,omitempty"`   // what the Sentinels call them
 	Socket    string   `json:"unixsocket,omitempty"`
-	Control   string   `json:"control,omitempty"` // host:port where MINIKV is answered
+	Control   string   `json:"control,omitempty"`  // host:port where MINIKV is answered
+	Authority string   `json:"tls_ca,omitempty"`   // file of the certificate to trust; "": URL is of plain TCP
+	Cert      string   `json:"tls_cert,omitempty"` // file of a client's certificate
+	Key       string   `json:"tls_key,omitempty"`  // and of its key
 	Password  string   `json:"-"`
+	encrypted bool
 }
 
 // complete fills in what follows from the rest.
@@ -29,9 +32,12 @@ func (p *places) complete() {
 	p.PID = os.Getpid()
 	if len(p.Nodes) > 0 {
 		p.URL = p.urlOf(p.Nodes[0])
+		if p.encrypted {
+			p.URL = "rediss" + strings.TrimPrefix(p.URL, "redis")
+		}
 	}
-	if path, err := filepath.Abs(p.Socket); err == nil && p.Socket != "" {
-		p.Socket = path
+	if p.Socket != "" {
+		p.Socket = absolute(p.Socket)
 	}
 }
 
@@ -50,12 +56,19 @@ func (p *places) urlOf(address string) string {
 func (p *places) environment(inherited []string) []string {
 	env := slices.DeleteFunc(slices.Clone(inherited), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"REDIS_SENTINELS", "REDIS_SENTINEL_MASTER", "MINIKV_CONTROL"}, name)
+		return slices.Contains([]string{"REDIS_SENTINELS", "REDIS_SENTINEL_MASTER", "MINIKV_CONTROL",
+			"REDIS_TLS_CA", "REDIS_TLS_CERT", "REDIS_TLS_KEY"}, name)
 	})
 	env = append(env, "REDIS_URL="+p.URL, "REDIS_NODES="+strings.Join(p.Nodes, ","))
 	if len(p.Sentinels) > 0 {
 		env = append(env, "REDIS_SENTINELS="+strings.Join(p.Sentinels, ","),
 			"REDIS_SENTINEL_MASTER="+strings.Join(p.Masters, ","))
+	}
+	for name, file := range map[string]string{
+		"REDIS_TLS_CA": p.Authority, "REDIS_TLS_CERT": p.Cert, "REDIS_TLS_KEY": p.Key} {
+		if file != "" {
+			env = append(env, name+"="+file)
+		}
 	}
 	if p.Control != "" {
 		env = append(env, "MINIKV_CONTROL="+p.urlOf(p.Control))

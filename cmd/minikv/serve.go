@@ -107,7 +107,8 @@ func (b *backend) announce(conf *config, logs *logger) {
 		logs.log(server.LevelNotice, line)
 	}
 	if conf.get("always-show-logo") == "yes" { // what is beside it, which test harnesses wait for
-		logs.log(server.LevelWarning, "Port: "+conf.get("port")+" PID: "+strconv.Itoa(os.Getpid()))
+		_, port := conf.port()
+		logs.log(server.LevelWarning, "Port: "+strconv.Itoa(port)+" PID: "+strconv.Itoa(os.Getpid()))
 	}
 	logs.log(server.LevelWarning, "Server initialized")
 	if len(b.places.Nodes) > 0 {

@@ -15,13 +15,14 @@ const anything = "*"
 // floors says which folders of this module each folder may import besides
 // itself. A folder that is not here belongs to the one above it.
 var floors = map[string][]string{
-	"internal/memory":      {},
-	"internal/precise":     {},
-	"internal/redisserver": {},
-	"internal/resp":        {},
-	"internal/slot":        {},
-	"internal/tidy":        {},
-	"trace":                {},
+	"internal/certificates": {},
+	"internal/memory":       {},
+	"internal/precise":      {},
+	"internal/redisserver":  {},
+	"internal/resp":         {},
+	"internal/slot":         {},
+	"internal/tidy":         {},
+	"trace":                 {},
 
 	"datastore": onGround(),
 	"luaengine": onGround(),
@@ -39,7 +40,7 @@ var floors = map[string][]string{
 
 	"cluster":    onGround("server/engine", "datastore"),
 	"topology":   onGround("server", "cluster", "server/engine", "luaengine", "datastore"),
-	"minikvtest": onGround("topology", "server", "cluster", "server/engine"),
+	"minikvtest": onGround("topology", "server", "cluster", "server/engine", "internal/certificates"),
 	"sim":        onGround("lockclient", "cluster", "server/engine", "datastore", "luaengine"),
 
 	"cmd": {anything},

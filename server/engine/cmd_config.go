@@ -63,6 +63,10 @@ func runConfigSet(c *Call) resp.Value {
 	if bad := c.checkConfigSet(pairs); bad != "" {
 		return resp.Err(bad)
 	}
+	if bad := c.needsTLS(pairs); bad != "" {
+		c.putBack(pairs)
+		return resp.Err(bad)
+	}
 	if bad := c.rebind(pairs); bad != "" {
 		return resp.Err(bad)
 	}
@@ -85,17 +89,42 @@ func runConfigSet(c *Call) resp.Value {
 	return resp.OK
 }
 
-// rebind takes the port that CONFIG SET names, if there is one. It is all of CONFIG
+// rebind takes the ports that CONFIG SET names, if there are any. It is all of CONFIG
 // SET that can fail when everything has been checked.
 func (c *Call) rebind(pairs [][]byte) (bad string) {
+	left := map[string]int64{} // the ports before, which a fault brings back
 	for i := 0; i < len(pairs); i += 2 {
-		port, _ := parseInt(pairs[i+1])
-		if !is(pairs[i], "PORT") || c.Node.cfg.Rebind == nil || decimal(port) == c.Node.Parameter("port") {
+		name := strings.ToLower(string(pairs[i]))
+		if c.Node.cfg.Rebind == nil || name != "port" && name != "tls-port" {
 			continue
 		}
-		if c.Node.cfg.Rebind(int(port)) != nil {
+		port, _ := parseInt(pairs[i+1])
+		before, _ := parseInt([]byte(c.Node.Parameter(name)))
+		if port == before {
+			continue
+		}
+		if c.Node.cfg.Rebind(name, int(port)) != nil {
+			for name, port := range left { //tidy:unordered each has listeners of its own
+				_ = c.Node.cfg.Rebind(name, int(port))
+			}
 			c.putBack(pairs)
-			return errConfigSet(strings.ToLower(string(pairs[i])), "Unable to listen on this port. Check server logs.")
+			return errConfigSet(name, "Unable to listen on this port. Check server logs.")
+		}
+		left[name] = before
+	}
+	return ""
+}
+
+// needsTLS is why CONFIG SET must not have a server speak TLS that has no certificate, or "".
+// Source: applyTlsCfg of Redis 7.0.
+func (c *Call) needsTLS(pairs [][]byte) string {
+	for i := 0; i < len(pairs) && !c.Node.cfg.TLS; i += 2 {
+		name := strings.ToLower(string(pairs[i]))
+		switch name {
+		case "tls-port", "tls-cluster", "tls-replication":
+			if value, _ := findParameter(name).canonical(string(pairs[i+1])); value != "0" && value != "no" {
+				return errConfigSet(name, "Unable to update TLS configuration. Check server logs.")
+			}
 		}
 	}
 	return ""

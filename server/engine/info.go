@@ -119,7 +119,11 @@ func (n *Node) infoServer(t *strings.Builder) {
 	line(t, "process_id:%d", n.cfg.ProcessID)
 	line(t, "process_supervised:no")
 	line(t, "run_id:%s", n.RunID())
-	line(t, "tcp_port:%s", n.Parameter("port"))
+	port := n.Parameter("port")
+	if port == "0" {
+		port = n.Parameter("tls-port")
+	}
+	line(t, "tcp_port:%s", port)
 	line(t, "server_time_usec:%d", now.UnixMicro())
 	line(t, "uptime_in_seconds:%d", uptime)
 	line(t, "uptime_in_days:%d", uptime/86400)

@@ -34,13 +34,16 @@ type Config struct {
 	Mode     *Mode              // nil: the node serves keys
 	Limit    func() string      // see luaengine.Host.Limit; nil: no limit
 	// Log receives what Redis would log, with a level as redis.log has it; nil: it is discarded.
-	Log    func(level int, text string)
-	Save   func(file []byte) error // writes all data, in the format of redis-server's data file; nil: data is not saved
-	Rebind func(port int) error    // makes the server listen on another port; nil: CONFIG SET only stores the number
-	Dial   Dial                    // connects to other servers, for MIGRATE; nil: none can be reached
-	Sleep  func(time.Duration)     // for DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
-	Step   func(luaengine.Step)    // called before each statement of scripts; Observe hears which begins; nil: neither
-	Shards int                     // of the keyspace; 0: 1. It changes no answer.
+	Log  func(level int, text string)
+	Save func(file []byte) error // writes all data, in the format of redis-server's data file; nil: data is not saved
+	// Rebind makes the server listen on another port: parameter is "port" or "tls-port", and
+	// 0 is none. Nil: CONFIG SET only stores the number.
+	Rebind func(parameter string, port int) error
+	TLS    bool                 // the server can speak it: it has a certificate
+	Dial   Dial                 // connects to other servers, for MIGRATE; nil: none can be reached
+	Sleep  func(time.Duration)  // for DEBUG SLEEP: nothing else happens meanwhile; nil: there is no such command
+	Step   func(luaengine.Step) // called before each statement of scripts; Observe hears which begins; nil: neither
+	Shards int                  // of the keyspace; 0: 1. It changes no answer.
 
 	Port       int               // the port that INFO and CONFIG GET show
 	Parameters map[string]string // redis.conf parameters that differ from their defaults; see ValidateParameter

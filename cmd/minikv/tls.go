@@ -1,0 +1,213 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"minikv/internal/certificates"
+)
+
+// Files of --tls DIR, named as those that Redis's own gen-test-certs.sh makes.
+const (
+	authorityFile  = "ca.crt"
+	serverFile     = "redis.crt"
+	serverKeyFile  = "redis.key"
+	clientFile     = "client.crt"
+	clientKeyFile  = "client.key"
+	certificateUse = 0o644
+	keyUse         = 0o600
+)
+
+// speakTLS is what --tls DIR amounts to in redis.conf: what there is of ports speaks TLS.
+func (conf *config) speakTLS(dir string) (err error) {
+	for _, name := range []string{"tls-port", "tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-ca-cert-dir"} {
+		if value := conf.get(name); value != "" && value != "0" {
+			return fmt.Errorf("not possible together with %s %s", name, value)
+		}
+	}
+	if conf.tlsDir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	dir = conf.tlsDir
+	if _, given := conf.values["tls-auth-clients"]; !given {
+		conf.values["tls-auth-clients"] = "optional"
+	}
+	for name, value := range map[string]string{
+		"tls-port": conf.get("port"), "port": "0", "tls-cluster": "yes", "tls-replication": "yes",
+		"tls-cert-file": filepath.Join(dir, serverFile), "tls-key-file": filepath.Join(dir, serverKeyFile),
+		"tls-ca-cert-file": filepath.Join(dir, authorityFile),
+	} {
+		conf.values[name] = value
+	}
+	return nil
+}
+
+// certificateHosts are the hosts, besides this computer's own names, where clients come to.
+func (conf *config) certificateHosts() (hosts []string) {
+	for _, address := range strings.Fields(conf.get("bind")) {
+		_, host := bindAddress(strings.TrimPrefix(address, "-"))
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// provide makes a folder's certificates, if it has none.
+func provide(dir string, hosts []string) error {
+	files := []string{authorityFile, serverFile, serverKeyFile, clientFile, clientKeyFile}
+	var missing []string
+	for _, name := range files {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	switch len(missing) {
+	case 0:
+		return nil
+	case len(files):
+	default:
+		return fmt.Errorf("has no %s: expected all of %s, or none, to have them made",
+			strings.Join(missing, ", "), strings.Join(files, ", "))
+	}
+	set, err := certificates.Make(hosts...)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return unwrapPath(err)
+	}
+	for i, content := range [][]byte{
+		set.Authority, set.Server.Certificate, set.Server.Key, set.Client.Certificate, set.Client.Key} {
+		mode := os.FileMode(certificateUse)
+		if strings.HasSuffix(files[i], ".key") {
+			mode = keyUse
+		}
+		if err := os.WriteFile(filepath.Join(dir, files[i]), content, mode); err != nil {
+			return fmt.Errorf("%s: %w", files[i], unwrapPath(err))
+		}
+	}
+	return nil
+}
+
+// encryption reads the certificates that are configured; nil: nothing speaks TLS. The
+// errors that redis-server has as well are in its words.
+// Source: tlsConfigure of Redis 7.0.
+func (conf *config) encryption() (*tls.Config, error) {
+	inside := conf.get("tls-cluster") == "yes" || conf.get("tls-replication") == "yes"
+	if conf.get("tls-port") == "0" && !inside {
+		return nil, nil
+	}
+	if conf.tlsDir != "" {
+		if err := provide(conf.tlsDir, conf.certificateHosts()); err != nil {
+			return nil, fmt.Errorf("--tls %s: %w", conf.tlsDir, err)
+		}
+	}
+	clients := strings.ToLower(conf.get("tls-auth-clients"))
+	authority, err := conf.authority()
+	switch {
+	case conf.get("tls-cert-file") == "":
+		err = errors.New("No tls-cert-file configured!")
+	case conf.get("tls-key-file") == "":
+		err = errors.New("No tls-key-file configured!")
+	case conf.get("tls-key-file-pass") != "":
+		err = errors.New("tls-key-file-pass: not supported: take the password away with openssl pkey -in FILE -out FILE")
+	case err == nil && authority == nil && (inside || clients != "no"):
+		err = errors.New("Either tls-ca-cert-file or tls-ca-cert-dir must be specified when tls-cluster, " +
+			"tls-replication or tls-auth-clients are enabled!")
+	}
+	var c tls.Config
+	if err == nil {
+		c.MinVersion, c.MaxVersion, err = protocols(conf.get("tls-protocols"))
+	}
+	if err == nil {
+		c.Certificates, err = loadPair(conf.get("tls-cert-file"), conf.get("tls-key-file"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("Failed to configure TLS: %w", err)
+	}
+	c.ClientCAs = authority
+	c.ClientAuth = map[string]tls.ClientAuthType{
+		"no": tls.NoClientCert, "optional": tls.VerifyClientCertIfGiven, "yes": tls.RequireAndVerifyClientCert}[clients]
+	return &c, nil
+}
+
+func loadPair(certificate, key string) ([]tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s and key %s: %w", certificate, key, err)
+	}
+	return []tls.Certificate{pair}, nil
+}
+
+// authority is whose certificates are trusted; nil: nobody's.
+func (conf *config) authority() (*x509.CertPool, error) {
+	var files []string
+	if file := conf.get("tls-ca-cert-file"); file != "" {
+		files = append(files, file)
+	}
+	if dir := conf.get("tls-ca-cert-dir"); dir != "" {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("tls-ca-cert-dir %s: %w", dir, unwrapPath(err))
+		}
+		for _, e := range entries {
+			if !e.IsDir() {
+				files = append(files, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	pool, some := x509.NewCertPool(), false
+	for _, file := range files {
+		text, err := readText(file)
+		if err != nil {
+			return nil, fmt.Errorf("CA certificate %s: %w", file, unwrapPath(err))
+		}
+		some = pool.AppendCertsFromPEM(text) || some
+	}
+	if !some {
+		return nil, fmt.Errorf("CA certificate %s: no certificate in it", strings.Join(files, ", "))
+	}
+	return pool, nil
+}
+
+// protocols reads tls-protocols, such as "TLSv1.2 TLSv1.3". What lies between two of them
+// is spoken too.
+func protocols(text string) (least, most uint16, err error) {
+	if text == "" {
+		return tls.VersionTLS12, 0, nil
+	}
+	for _, name := range strings.Fields(text) {
+		version, known := map[string]uint16{"tlsv1": tls.VersionTLS10, "tlsv1.1": tls.VersionTLS11,
+			"tlsv1.2": tls.VersionTLS12, "tlsv1.3": tls.VersionTLS13}[strings.ToLower(name)]
+		if !known {
+			return 0, 0, errors.New("Invalid tls-protocols specified. " +
+				"Use a combination of 'TLSv1', 'TLSv1.1', 'TLSv1.2' and 'TLSv1.3'.")
+		}
+		if least == 0 || version < least {
+			least = version
+		}
+		most = max(most, version)
+	}
+	return least, most, nil
+}
+
+// port is where clients come to: the parameter, "tls-port" if only that has listeners.
+func (conf *config) port() (parameter string, number int) {
+	parameter = "port"
+	if conf.tlsDir != "" || conf.get("port") == "0" && conf.get("tls-port") != "0" {
+		parameter = "tls-port"
+	}
+	number, _ = strconv.Atoi(conf.get(parameter))
+	return parameter, number
+}
