@@ -138,9 +138,9 @@ func (c *lane) cut() { _ = c.socket.Close() }
 func (c *lane) drainLater() {
 	drained := make(chan struct{})
 	c.drained = drained
+	room := make([]byte, min(c.out.size, writtenAtOnce)) // over TLS every reply comes by here
 	go func() {
 		defer close(drained)
-		room := make([]byte, writtenAtOnce)
 		for chunk := c.out.take(room); len(chunk) > 0; chunk = c.out.take(room) {
 			if _, err := c.socket.Write(chunk); err != nil {
 				c.out.close(c.cut) // wakes the reader, which ends the connection

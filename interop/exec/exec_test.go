@@ -48,19 +48,21 @@ func build(t *testing.T) string {
 }
 
 // A test command of each language passes on a cluster of minikv's, unchanged
-// but for the URL. Another moves the clock, by a command of its client.
+// but for the URL, and over TLS. Another moves the clock, by a command of its client.
 func TestCommandsOfApplications(t *testing.T) {
 	minikv := build(t)
 	for _, l := range languages() {
 		for _, c := range []struct {
+			name    string
 			test    string
 			options []string
 			key     string
 		}{
-			{"lock", []string{"--cluster", "3x1"}, "orders:1"},
-			{"expiry", []string{"--clock", "virtual", "--control"}, "orders:42"},
+			{"lock", "lock", []string{"--cluster", "3x1"}, "orders:1"},
+			{"tls", "lock", []string{"--cluster", "3x1", "--tls", t.TempDir()}, "orders:1"},
+			{"expiry", "expiry", []string{"--clock", "virtual", "--control"}, "orders:42"},
 		} {
-			t.Run(l.name+"/"+c.test, func(t *testing.T) {
+			t.Run(l.name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				if _, err := os.Stat(l.needs); err != nil {
 					t.Skipf("without %s: %s is not there", l.name, l.needs)

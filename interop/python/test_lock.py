@@ -9,7 +9,8 @@ from redis.exceptions import LockNotOwnedError
 
 class LockTest(unittest.TestCase):
     def setUp(self):
-        self.redis = RedisCluster.from_url(os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"))
+        trusted = {"ssl_ca_certs": os.environ["REDIS_TLS_CA"]} if "REDIS_TLS_CA" in os.environ else {}
+        self.redis = RedisCluster.from_url(os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"), **trusted)
         self.addCleanup(self.redis.close)
 
     def test_one_holds_at_a_time(self):
