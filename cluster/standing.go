@@ -1,6 +1,9 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Standing is a process's place in its topology.
 type Standing struct {
@@ -22,7 +25,7 @@ func StandingOf(p Process) Standing {
 		s := Standing{Role: "sentinel", Epoch: uint64(p.epoch)}
 		if len(p.masters) > 0 {
 			at := p.masters[0].currentAddress()
-			s.State = fmt.Sprintf("names %d", p.cfg.Directory.Resolve(at.host, at.port))
+			s.State = "names " + strconv.Itoa(int(p.cfg.Directory.Resolve(at.host, at.port)))
 		}
 		return s
 	case *Member:
@@ -35,7 +38,7 @@ func (m *Member) standing() Standing {
 	s := Standing{Role: "master"}
 	if m.node.IsReplica() {
 		s.Role = "replica"
-		s.State = fmt.Sprintf("follows %d", m.up.to)
+		s.State = "follows " + strconv.Itoa(int(m.up.to))
 	}
 	if b, ok := m.bus.(*busNode); ok {
 		s.Epoch, s.State = b.currentEpoch, b.state.String()

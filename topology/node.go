@@ -32,6 +32,7 @@ type Node struct {
 	slow      atomic.Int64                  // how long each command takes, in ns
 	frozen    atomic.Bool                   // or about to be
 	overdue   atomic.Bool                   // virtual: Tick is to be called without the clock having moved
+	due       atomic.Pointer[deadline]      // virtual: when Tick is to be called next; nil: the process has to be asked
 	watch     *watch                        // nil: there is no trace
 	ticking   bool                          // virtual: under the server's gate: Tick has just been called
 	looking   bool                          // under the server's gate: it is only looked at
@@ -196,7 +197,9 @@ func (n *Node) afterUse() {
 	if !n.clock.base.virtual {
 		return
 	}
-	if wait, ok := n.process.NextDeadline(); ok && wait <= 0 && !n.ticking {
+	next := n.deadline()
+	n.due.Store(next)
+	if next.by(n.clock.base.Now()) && !n.ticking {
 		n.overdue.Store(true)
 		n.inbox.nudge()
 	}
@@ -297,6 +300,7 @@ func (n *Node) restart(process func()) error {
 	if n.watch != nil {
 		n.watch.reset()
 	}
+	n.due.Store(nil)
 	n.down.Store(false)
 	n.open()
 	n.start()
@@ -318,6 +322,7 @@ func (n *Node) Thaw() error {
 	return n.withServer(func(s *server.Server) {
 		n.noteNode("is thawed")
 		s.Thaw()
+		n.due.Store(nil)
 		n.frozen.Store(false)
 		n.overdue.Store(true)
 		n.inbox.nudge()

@@ -108,6 +108,7 @@ func (c *Clock) Jump(by time.Duration) {
 	c.topology.note(Event{Kind: ClockMoved, Text: "jumps by " + by.String()})
 	for _, n := range c.topology.nodes {
 		n.clock.jump(by)
+		n.due.Store(nil)
 	}
 	for _, n := range c.topology.nodes {
 		if !n.frozen.Load() {
@@ -177,7 +178,7 @@ func (t *Topology) Settle() {
 				continue
 			}
 			again = n.inbox.pump(n.deliver) || again
-			if wait, ok := n.wait(); ok && wait <= 0 && !ticked[n] {
+			if n.next().by(t.clock.Now()) && !ticked[n] {
 				ticked[n] = true // once: what is due again at once waits for the next millisecond
 				n.tick()
 				again = true
@@ -204,23 +205,44 @@ func (t *Topology) nextEvent() (at time.Time, ok bool) {
 		if arrival, some := n.inbox.next(); some {
 			sooner(arrival)
 		}
-		if wait, some := n.wait(); some {
-			if wait <= 0 {
-				wait = time.Millisecond
-			}
-			sooner(now.Add(wait))
+		if due := n.next(); due.by(now) {
+			sooner(now.Add(time.Millisecond))
+		} else if due.some {
+			sooner(due.at)
 		}
 	}
 	return at, ok
 }
 
-// wait is how long until the node's next deadline, by the topology's clock.
-func (n *Node) wait() (wait time.Duration, ok bool) {
-	n.Try(func(p cluster.Process) { wait, ok = p.NextDeadline() })
-	if wait > 0 {
-		wait = n.clock.trueTime(wait)
+// deadline is when a node has something to do next, by the topology's clock.
+type deadline struct {
+	at   time.Time
+	some bool
+}
+
+// by reports whether that is now.
+func (d *deadline) by(now time.Time) bool { return d.some && !d.at.After(now) }
+
+// deadline asks the process. It is called under the server's gate.
+func (n *Node) deadline() *deadline {
+	d := &deadline{at: n.clock.base.Now()} // before: rather too early than too late
+	wait, some := n.process.NextDeadline()
+	if d.some = some; wait > 0 {
+		d.at = d.at.Add(n.clock.trueTime(wait))
 	}
-	return wait, ok
+	return d
+}
+
+// next is when the node has something to do next. As the process changes only when it is
+// used, it is asked after each use, and again after its clock was set.
+func (n *Node) next() *deadline {
+	if n.due.Load() == nil {
+		n.Try(func(cluster.Process) {}) // afterUse asks
+	}
+	if d := n.due.Load(); d != nil && !n.down.Load() {
+		return d
+	}
+	return &deadline{}
 }
 
 // tick does what is due on the node.
