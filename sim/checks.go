@@ -61,7 +61,7 @@ var promises = []promise{
 	{name: "leak", heeds: nothingElse, checker: func(making) check.Checker { return check.NewLeak() }},
 	{name: "theft", heeds: nothingElse, checker: newTheft},
 	{name: "guard", heeds: []trace.Kind{trace.Asks, trace.Told}, checker: of(check.NewGuard)},
-	{name: "own", checker: func(m making) check.Checker { return newOwnCheck(m.own, m.names) }},
+	{name: "own", checker: func(m making) check.Checker { return newOwnCheck(m) }},
 	{name: "linear", heeds: []trace.Kind{trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
 		senseless: whereShared("there is a model of exclusive locks only"), checker: of(check.NewLinear)},
 }

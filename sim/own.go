@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -141,30 +143,55 @@ func (c *Client) Write(ctx context.Context, b *Belief) (bool, error) { return c.
 // ownCheck is the check that a test brings, under the name by which scenarios expect it.
 type ownCheck struct {
 	check.Checker
-	seen uint64 // events
+	run    *runner
+	seen   uint64 // events
+	broken error  // it has panicked, and is not called again
 }
 
 // newOwnCheck makes the check of a test that brings one.
-func newOwnCheck(own *Own, names check.Names) check.Checker {
-	if own == nil || own.Check == nil {
+func newOwnCheck(m making) check.Checker {
+	if m.own == nil || m.own.Check == nil {
 		return check.NewNothing("own", "only the test that brings the check can judge it")
 	}
-	c := own.Check(names)
-	if c == nil {
+	c := &ownCheck{run: m.runner}
+	c.guard("Own.Check", func() { c.Checker = m.own.Check(m.names) })
+	if c.Checker == nil && c.broken == nil {
 		return check.NewNothing("own", "Own.Check returned no Checker")
 	}
-	return &ownCheck{Checker: c}
+	return c
+}
+
+// guard calls f, code of the test's check, unless that has panicked before. A panic is the
+// run's error, as one of a client is, and so is the end of its goroutine.
+func (c *ownCheck) guard(what string, f func()) {
+	returned := false
+	defer func() {
+		if reason := recover(); reason != nil {
+			c.broken = fmt.Errorf("sim: %s panicked: %v\n%s", what, reason, debug.Stack())
+		} else if !returned {
+			c.broken = fmt.Errorf("sim: %s ended its goroutine (runtime.Goexit), as t.FailNow and package require do\n%s",
+				what, debug.Stack())
+		}
+		if c.broken != nil && c.run.w != nil { // there is no world yet when the check is made
+			c.run.w.fail(c.broken)
+		}
+	}()
+	if c.broken == nil {
+		f()
+	}
+	returned = true
 }
 
 // Observe implements check.Checker.
 func (c *ownCheck) Observe(e *trace.Event) {
 	c.seen = e.N
-	c.Checker.Observe(e)
+	c.guard("the Checker of Own.Check, in Observe,", func() { c.Checker.Observe(e) })
 }
 
 // Result implements check.Checker. Of the events that it names those count that there are.
 func (c *ownCheck) Result(end time.Duration) check.Result {
-	r := c.Checker.Result(end)
+	r := check.NewNothing("own", "it panicked").Result(end)
+	c.guard("the Checker of Own.Check, in Result,", func() { r = c.Checker.Result(end) })
 	r.Check = "own"
 	r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(n uint64) bool { return n < 1 || n > c.seen })
 	return r

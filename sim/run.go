@@ -89,7 +89,11 @@ func (s *Scenario) Run(ctx context.Context, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.report(), nil
+	rep := r.report()
+	if r.w.err != nil { // of a test's own check
+		return nil, r.w.err
+	}
+	return rep, nil
 }
 
 // CheckClients returns an error if the story makes no sense with that many clients, for

@@ -10,6 +10,8 @@ import (
 
 	"minikv/lockclient"
 	"minikv/sim"
+	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // asks has a client of a test ask the server something. It believes to hold the lock if
@@ -162,5 +164,39 @@ func TestRemedyThatATestsLockDoesNotHeed(t *testing.T) {
 		require.NotNil(t, e, name)
 		told := slices.ContainsFunc(e.Remedies, func(r Remedy) bool { return r.Name == wait })
 		require.Equal(t, name == "lockclient's", told, name)
+	}
+}
+
+// faulty is a check of a test that panics.
+type faulty struct{ inResult bool }
+
+func (f faulty) Observe(*trace.Event) {
+	if !f.inResult {
+		panic("mine")
+	}
+}
+
+func (f faulty) Result(time.Duration) check.Result {
+	if f.inResult {
+		panic("mine")
+	}
+	return check.Result{}
+}
+
+// A search of orders ends with the panic of a test's own check.
+func TestOwnCheckThatPanics(t *testing.T) {
+	for where, f := range map[string]faulty{"in Observe": {}, "in Result": {true}} {
+		p := problem(t, "world clients=2 lock=own rounds=1 hold=0s think=0s\nexpect own=holds\nrun for=5s\n")
+		p.Own = &sim.Own{
+			Run:   asks(func(lockclient.Reply, error) bool { return true }, "PING"),
+			Check: func(check.Names) check.Checker { return f },
+		}
+		for name, search := range map[string]func() error{
+			"exhaust": func() error { _, err := Exhaust(t.Context(), p, Bound{Schedules: 1000}); return err },
+			"sample":  func() error { _, err := Sample(t.Context(), p, Sampling{Schedules: 10}); return err },
+			"search":  func() error { _, err := Search(t.Context(), p, Options{Seeds: 10}); return err },
+		} {
+			require.ErrorContains(t, search(), "the Checker of Own.Check, "+where+", panicked: mine", name)
+		}
 	}
 }

@@ -42,8 +42,8 @@
 // its run are files. With SIMTEST_REPLAY the test runs such a file, which may
 // have been changed, and tells the same of it.
 //
-// A test also fails, and names the client code, if that code
-//   - ends its goroutine (t.FailNow, package require),
+// A test also fails, and names the client code, or its own check, if that
+//   - panics, or ends its goroutine (t.FailNow, package require),
 //   - blocks,
 //   - goes on for ever without waiting,
 //   - gives its Transports a context of real time, or

@@ -126,7 +126,7 @@ func (g *guard) waiting() string {
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
 	for one := range strings.SplitSeq(all.String(), "\n\n") {
 		head, frames, _ := strings.Cut(one, "\n")
-		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && strings.Contains(frames, ofClient) {
+		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && isClient(frames) {
 			return stack
 		}
 	}
@@ -269,14 +269,16 @@ func (g *guard) moves(stack string) bool {
 	return false
 }
 
-// ofClient is in the stack of all client code.
-const ofClient = "sim.(*process).guard"
+// isClient reports whether a stack is of client code, or of a test's own check.
+func isClient(stack string) bool {
+	return strings.Contains(stack, "sim.(*process).guard") || strings.Contains(stack, "sim.(*ownCheck).guard")
+}
 
 // blocked is the stack of the coroutine that does not go on; "" if none was found.
 func (g *guard) blocked() string {
 	for _, stack := range g.stacks() {
 		text := strings.Join(stack, "\n")
-		if strings.Contains(text, ofClient) && !strings.HasPrefix(text, "iter.Pull") {
+		if isClient(text) && !strings.HasPrefix(text, "iter.Pull") {
 			return text
 		}
 	}
