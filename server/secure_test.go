@@ -88,7 +88,7 @@ func TestTLSOfStrangers(t *testing.T) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(3 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("a client that says nothing keeps the server from its end")
 	}
 }
@@ -104,8 +104,20 @@ func TestTLSIsFull(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A peer that takes nothing holds up neither the node nor its end.
+// A peer that takes nothing does not hold up the node when it is sent away, as tls.Conn
+// does for five seconds.
 func TestTLSPeerTakesNothing(t *testing.T) {
+	const tries = 3 // a machine may stand still for as long
+	shortest := time.Minute
+	for range tries {
+		shortest = min(shortest, sendAway(t))
+	}
+	require.Less(t, shortest, 4*time.Second)
+}
+
+// sendAway returns how long it takes until a client over TLS that takes nothing has gone.
+func sendAway(t *testing.T) time.Duration {
+	t.Helper()
 	s, plain := start(t, "client-output-buffer-limit", "normal 1048576 0 0")
 	address, trusted := listenTLS(t, s)
 	stuck := dialTLS(t, address, trusted)
@@ -122,5 +134,5 @@ func TestTLSPeerTakesNothing(t *testing.T) {
 		require.NoError(t, err)
 		connected = strings.Contains(string(list), "laddr="+address+" ")
 	}
-	require.Less(t, time.Since(began), 4*time.Second)
+	return time.Since(began)
 }
