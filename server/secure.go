@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// secure is a connection over TLS, of a listener that tls.NewListener has made. Close
-// does not wait: tls.Conn's would for up to five seconds, to tell a peer that takes
-// nothing of the end.
+// secure is a connection over TLS, of a listener that tls.NewListener has made.
 type secure struct{ *tls.Conn }
 
-// Close implements net.Conn.
+// Close implements net.Conn. As when a process dies, the peer is told nothing, and nobody
+// waits for it.
 func (s secure) Close() error { return s.NetConn().Close() }
 
 // goodbyeTime is how long the peer may take to take what tells it of the end.
