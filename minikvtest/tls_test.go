@@ -64,3 +64,14 @@ func TestTLSInMemory(t *testing.T) {
 		watch(t, func(tb testing.TB) { Run(tb, InMemory(), TLS()) }))
 	require.Nil(t, Run(t).TLSConfig())
 }
+
+// Whoever connects in memory, as replicas do, is listed as come to the port that there is.
+func TestTLSPortInClientList(t *testing.T) {
+	s := RunReplicated(t, 1, TLS())
+	c := redis.NewClient(&redis.Options{Addr: s.Node("m1").Addr(), Dialer: s.DialContext})
+	defer func() { _ = c.Close() }()
+	list, err := c.ClientList(t.Context()).Result()
+	require.NoError(t, err)
+	require.Contains(t, list, " flags=S ")
+	require.NotContains(t, list, " laddr=127.0.0.1:0 ")
+}

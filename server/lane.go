@@ -62,6 +62,9 @@ func (c *lane) serve() {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = c.socket.SetReadDeadline(time.Time{}) // somebody woke us
 		}
+		if n > 0 {
+			err = nil // over TLS the end may come along with the last commands; the next Read tells it again
+		}
 		t.begin(c.server)
 		c.read += n
 		err = errors.Join(err, c.reader.Took(n))

@@ -162,3 +162,49 @@ func TestTLSPeerTakesNothing(t *testing.T) {
 		connected = strings.Contains(string(list), "laddr="+address+" ")
 	}
 }
+
+// gathering is a connection that sends what is written only when it is told to.
+type gathering struct {
+	net.Conn
+	gathers bool
+	held    []byte
+}
+
+func (g *gathering) Write(b []byte) (int, error) {
+	if !g.gathers {
+		return g.Conn.Write(b)
+	}
+	g.held = append(g.held, b...)
+	return len(b), nil
+}
+
+// What comes in one piece with the client's end is still executed and answered.
+func TestTLSEndAlongWithCommands(t *testing.T) {
+	s, plain := start(t)
+	address, trusted := listenTLS(t, s)
+	other := dial(t, plain)
+	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
+		t.Run(name, func(t *testing.T) {
+			socket, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			defer func() { _ = socket.Close() }()
+			require.NoError(t, socket.SetDeadline(time.Now().Add(10*time.Second)))
+			wire := &gathering{Conn: socket}
+			trusted := trusted.Clone()
+			trusted.MaxVersion, trusted.ServerName = version, "localhost"
+			conn := tls.Client(wire, trusted)
+			require.NoError(t, conn.Handshake())
+			wire.gathers = true
+			_, err = io.WriteString(conn, "SET last "+name+"\r\n")
+			require.NoError(t, err)
+			require.NoError(t, conn.CloseWrite()) // lets nothing more be written
+			require.NoError(t, socket.SetWriteDeadline(time.Time{}))
+			_, err = socket.Write(wire.held)
+			require.NoError(t, err)
+			text, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			require.Equal(t, "+OK\r\n", string(text))
+			other.do("GET last", "$3\r\n"+name+"\r\n")
+		})
+	}
+}

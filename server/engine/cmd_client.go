@@ -370,7 +370,7 @@ func (s *Session) localAddr() string {
 	if s.LocalAddr != "" {
 		return s.LocalAddr
 	}
-	return "127.0.0.1:" + s.node.Parameter("port")
+	return "127.0.0.1:" + s.node.clientPort()
 }
 
 // unixPath is the socket of the file system over which the client came, or "": both

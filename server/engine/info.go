@@ -102,6 +102,14 @@ func writeInt(t *strings.Builder, n int64) {
 	t.Write(strconv.AppendInt(digits[:0], n, 10))
 }
 
+// clientPort is the port to which clients come: that of TLS if it is the only one.
+func (n *Node) clientPort() string {
+	if port := n.Parameter("port"); port != "0" {
+		return port
+	}
+	return n.Parameter("tls-port")
+}
+
 func (n *Node) infoServer(t *strings.Builder) {
 	uptime := n.seconds()
 	now := n.cfg.Clock.Wall()
@@ -119,11 +127,7 @@ func (n *Node) infoServer(t *strings.Builder) {
 	line(t, "process_id:%d", n.cfg.ProcessID)
 	line(t, "process_supervised:no")
 	line(t, "run_id:%s", n.RunID())
-	port := n.Parameter("port")
-	if port == "0" {
-		port = n.Parameter("tls-port")
-	}
-	line(t, "tcp_port:%s", port)
+	line(t, "tcp_port:%s", n.clientPort())
 	line(t, "server_time_usec:%d", now.UnixMicro())
 	line(t, "uptime_in_seconds:%d", uptime)
 	line(t, "uptime_in_days:%d", uptime/86400)
