@@ -45,17 +45,15 @@ func (c *lane) serve() {
 	t.end()
 	encrypted, isSecure := c.socket.(secure)
 	if refusal != nil {
-		if !isSecure { // as with Redis, before the handshake nothing can be said
+		if !isSecure || c.session != nil { // as with Redis, who is one too many is told nothing before a handshake
+			_ = c.socket.SetDeadline(now().Add(lingerTime))
 			_, _ = c.socket.Write(refusal)
 		}
 		return
 	}
 	defer c.end()
-	if isSecure {
-		if err := encrypted.Handshake(); err != nil {
-			c.server.cfg.Log(LevelWarning, "Error accepting a client connection: "+err.Error())
-			return
-		}
+	if isSecure && !c.shakeHands(encrypted) {
+		return
 	}
 	for {
 		n, err := c.socket.Read(c.room) // outside of the gate: others may execute what came before
@@ -76,6 +74,22 @@ func (c *lane) serve() {
 			return
 		}
 	}
+}
+
+// shakeHands reports whether the client speaks TLS, as the server does.
+func (c *lane) shakeHands(socket secure) bool {
+	err := socket.Handshake()
+	if err == nil {
+		return true
+	}
+	var t turn
+	t.begin(c.server)
+	ended := c.session.Closing() || c.server.closing.Load() // by us: the client has done nothing wrong
+	t.end()
+	if !ended {
+		c.server.cfg.Log(LevelWarning, "Error accepting a client connection: "+explainHandshake(err))
+	}
+	return false
 }
 
 // leave is the last thing that a connection's goroutine does.
@@ -124,7 +138,12 @@ func (c *lane) keepAlive(period time.Duration) {
 }
 
 // wake implements carrier.
-func (c *lane) wake() { _ = c.socket.SetReadDeadline(now()) }
+func (c *lane) wake() {
+	if c.session.Closing() { // over TLS a Read may have to wait for a Write
+		_ = c.socket.SetWriteDeadline(now().Add(lingerTime))
+	}
+	_ = c.socket.SetReadDeadline(now())
+}
 
 // goOn implements carrier.
 func (c *lane) goOn(t *turn) {

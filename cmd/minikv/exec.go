@@ -28,7 +28,7 @@ The command finds in its environment:
   REDIS_SENTINELS        HOST:PORT of the Sentinels, likewise; with --sentinel only
   REDIS_SENTINEL_MASTER  what the Sentinels call the masters: mymaster; with --sentinel only
   MINIKV_CONTROL         redis://127.0.0.1:PORT where MINIKV is answered; with --control only
-  REDIS_TLS_CA           file of the certificate to trust; with TLS only, as is rediss:// in REDIS_URL
+  REDIS_TLS_CA           tls-ca-cert-file, or that of --tls; then REDIS_URL begins with rediss
   REDIS_TLS_CERT, REDIS_TLS_KEY  files of a client's certificate and key; with --tls only
 A variable that does not apply is not there, even if it was set before.
 

@@ -70,12 +70,14 @@ func checkFile(path string, stat func(string) (fs.FileInfo, error)) error {
 }
 
 // writeFile writes a file that is complete or not there, and leaves nothing half done.
-func writeFile(name string, content []byte) error {
+func writeFile(name string, content []byte) error { return writeFileMode(name, content, 0o644) }
+
+func writeFileMode(name string, content []byte, mode fs.FileMode) error {
 	if err := checkFile(name, os.Stat); err != nil {
 		return err
 	}
 	temporary := name + "." + strconv.Itoa(os.Getpid())
-	err := os.WriteFile(temporary, content, 0o644)
+	err := os.WriteFile(temporary, content, mode)
 	if err == nil {
 		err = os.Rename(temporary, name)
 	}

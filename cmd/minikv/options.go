@@ -89,7 +89,7 @@ func (o *options) directed() bool {
 // options reads the values. An error says what was expected.
 func (conf *config) options() (opts options, err error) {
 	opts.plan.Masters = 1
-	var topology *order
+	var topology, encrypted *order
 	for i := range conf.own {
 		o := &conf.own[i]
 		if o.name == "nodes" || o.name == "replicas" || o.name == "sentinel" || o.name == "cluster" {
@@ -100,12 +100,17 @@ func (conf *config) options() (opts options, err error) {
 			opts.several = true
 			opts.plan, err = o.plan()
 		} else if o.name == "tls" {
-			err = conf.speakTLS(o.value)
+			encrypted = o // the last one counts
 		} else {
 			err = opts.set(o)
 		}
 		if err != nil {
 			return opts, fmt.Errorf("%s: %s", o, strings.TrimPrefix(err.Error(), "cluster: "))
+		}
+	}
+	if encrypted != nil {
+		if err := conf.speakTLS(encrypted.value); err != nil {
+			return opts, fmt.Errorf("%s: %w", encrypted, err)
 		}
 	}
 	opts.freePort = opts.readyFile != "" && conf.get("unixsocket") == ""

@@ -20,7 +20,7 @@ type places struct {
 	Masters   []string `json:"masters,omitempty"`   // what the Sentinels call them
 	Socket    string   `json:"unixsocket,omitempty"`
 	Control   string   `json:"control,omitempty"`  // host:port where MINIKV is answered
-	Authority string   `json:"tls_ca,omitempty"`   // file of the certificate to trust; "": URL is of plain TCP
+	Authority string   `json:"tls_ca,omitempty"`   // file of the certificate to trust, if the servers know one
 	Cert      string   `json:"tls_cert,omitempty"` // file of a client's certificate
 	Key       string   `json:"tls_key,omitempty"`  // and of its key
 	Password  string   `json:"-"`

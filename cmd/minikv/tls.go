@@ -5,11 +5,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"minikv/internal/certificates"
 )
@@ -31,6 +33,9 @@ func (conf *config) speakTLS(dir string) (err error) {
 		if value := conf.get(name); value != "" && value != "0" {
 			return fmt.Errorf("not possible together with %s %s", name, value)
 		}
+	}
+	if dir == "" {
+		return errors.New("expected a folder")
 	}
 	if conf.tlsDir, err = filepath.Abs(dir); err != nil {
 		return err
@@ -60,23 +65,42 @@ func (conf *config) certificateHosts() (hosts []string) {
 	return hosts
 }
 
-// provide makes a folder's certificates, if it has none.
+// tlsFiles are the files of --tls DIR in the order in which they are made.
+var tlsFiles = []string{authorityFile, serverFile, serverKeyFile, clientFile, clientKeyFile}
+
+// provide makes a folder's certificates, if it has none. Of several processes that find
+// none the first makes them, and the others wait for it.
 func provide(dir string, hosts []string) error {
-	files := []string{authorityFile, serverFile, serverKeyFile, clientFile, clientKeyFile}
-	var missing []string
-	for _, name := range files {
+	missing := missingFiles(dir)
+	if len(missing) == len(tlsFiles) {
+		err := makeFiles(dir, hosts)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	const tries, pause = 100, 20 * time.Millisecond
+	for range tries {
+		if missing = missingFiles(dir); len(missing) == 0 {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	return fmt.Errorf("has no %s: expected all of %s, or none, to have them made",
+		strings.Join(missing, ", "), strings.Join(tlsFiles, ", "))
+}
+
+func missingFiles(dir string) (missing []string) {
+	for _, name := range tlsFiles {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			missing = append(missing, name)
 		}
 	}
-	switch len(missing) {
-	case 0:
-		return nil
-	case len(files):
-	default:
-		return fmt.Errorf("has no %s: expected all of %s, or none, to have them made",
-			strings.Join(missing, ", "), strings.Join(files, ", "))
-	}
+	return missing
+}
+
+// makeFiles makes all files, or leaves none; fs.ErrExist: another process does. Each is
+// there only when it is complete, but for the first, by which that is decided.
+func makeFiles(dir string, hosts []string) error {
 	set, err := certificates.Make(hosts...)
 	if err != nil {
 		return err
@@ -84,15 +108,27 @@ func provide(dir string, hosts []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return unwrapPath(err)
 	}
+	first, err := os.OpenFile(filepath.Join(dir, authorityFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, certificateUse)
+	if err != nil {
+		return fmt.Errorf("%s: %w", authorityFile, unwrapPath(err))
+	}
+	_, err = first.Write(set.Authority)
+	err = errors.Join(err, first.Close())
 	for i, content := range [][]byte{
-		set.Authority, set.Server.Certificate, set.Server.Key, set.Client.Certificate, set.Client.Key} {
+		set.Server.Certificate, set.Server.Key, set.Client.Certificate, set.Client.Key} {
 		mode := os.FileMode(certificateUse)
-		if strings.HasSuffix(files[i], ".key") {
+		if strings.HasSuffix(tlsFiles[i+1], ".key") {
 			mode = keyUse
 		}
-		if err := os.WriteFile(filepath.Join(dir, files[i]), content, mode); err != nil {
-			return fmt.Errorf("%s: %w", files[i], unwrapPath(err))
+		if err == nil {
+			err = writeFileMode(filepath.Join(dir, tlsFiles[i+1]), content, mode)
 		}
+	}
+	if err != nil {
+		for _, name := range tlsFiles {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		return unwrapPath(err)
 	}
 	return nil
 }
@@ -103,13 +139,19 @@ func provide(dir string, hosts []string) error {
 func (conf *config) encryption() (*tls.Config, error) {
 	inside := conf.get("tls-cluster") == "yes" || conf.get("tls-replication") == "yes"
 	if conf.get("tls-port") == "0" && !inside {
-		return nil, nil
+		c, _ := conf.certificates(false) // for CONFIG SET tls-port; what cannot be used does no harm until then
+		return c, nil
 	}
 	if conf.tlsDir != "" {
 		if err := provide(conf.tlsDir, conf.certificateHosts()); err != nil {
 			return nil, fmt.Errorf("--tls %s: %w", conf.tlsDir, err)
 		}
 	}
+	return conf.certificates(inside)
+}
+
+// certificates reads them. inside says that nodes are to speak TLS with each other, too.
+func (conf *config) certificates(inside bool) (*tls.Config, error) {
 	clients := strings.ToLower(conf.get("tls-auth-clients"))
 	authority, err := conf.authority()
 	switch {

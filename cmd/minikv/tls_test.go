@@ -47,7 +47,7 @@ func TestExecOverTLS(t *testing.T) {
 	const show = `printf '%s\n' "$REDIS_URL" "$REDIS_TLS_CA" "$REDIS_TLS_CERT" "$REDIS_TLS_KEY"`
 	dir := filepath.Join(t.TempDir(), "new", "certificates")
 	var authority []byte
-	for _, args := range [][]string{nil, {"--cluster", "3x1"}, {"--sentinel", "1x1", "--control"},
+	for _, args := range [][]string{{"--tls", "elsewhere"}, {"--cluster", "3x1"}, {"--sentinel", "1x1", "--control"},
 		{"--requirepass", "x"}} {
 		code, stdout, stderr := runExec(append(args, "--tls", dir, "--", "sh", "-c", show)...)
 		assert.Equal(t, 0, code, "%q: %s", args, stderr)
@@ -133,6 +133,47 @@ func TestBothPorts(t *testing.T) {
 	}
 }
 
+// A certificate that is there lets CONFIG SET begin with TLS; without one the log says why not.
+func TestTLSBegins(t *testing.T) {
+	dir := t.TempDir()
+	code, _, _ := runExec("--tls", dir, "--", "true")
+	require.Equal(t, 0, code)
+	ports := freePorts(t, 2)
+	plain, secure := strconv.Itoa(ports), strconv.Itoa(ports+1)
+	p := launch(t, "--port", plain, "--bind", "127.0.0.1", "--tls-auth-clients", "no",
+		"--tls-cert-file", dir+"/redis.crt", "--tls-key-file", dir+"/redis.key")
+	p.expectLine("Ready to accept connections")
+	assert.Equal(t, "+OK\r\n", ask(t, "tcp", "127.0.0.1:"+plain, "CONFIG", "SET", "tls-port", secure))
+	assert.Equal(t, "+PONG\r\n", askTLS(t, secure, trusting(t, dir+"/ca.crt"), "PING"))
+	require.NoError(t, p.cmd.Process.Kill())
+
+	p = launch(t, "--port", plain, "--bind", "127.0.0.1", "--tls-cert-file", "nowhere", "--tls-key-file", "nowhere")
+	p.expectLine("Ready to accept connections")
+	assert.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'tls-port') - Unable to update TLS "+
+		"configuration. Check server logs.\r\n", ask(t, "tcp", "127.0.0.1:"+plain, "CONFIG", "SET", "tls-port", secure))
+	p.expectLine("CONFIG SET tls-port: the server had no usable certificate and key when it started")
+}
+
+// Of several that begin with an empty folder one makes the certificates, and all use them.
+func TestTLSFolderOfMany(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "certificates")
+	errs := make(chan error, 8)
+	for range cap(errs) {
+		go func() { errs <- provide(dir, nil) }()
+	}
+	for range cap(errs) {
+		require.NoError(t, <-errs)
+	}
+	authority := trusting(t, filepath.Join(dir, "ca.crt")).RootCAs
+	for _, name := range []string{"redis", "client"} {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
+		require.NoError(t, err)
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: authority,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+		require.NoError(t, err)
+	}
+}
+
 // Clients are asked for certificates as tls-auth-clients says.
 func TestClientCertificates(t *testing.T) {
 	dir := t.TempDir()
@@ -195,6 +236,7 @@ func TestTLSThatCannotBeUsed(t *testing.T) {
 			"Invalid tls-protocols specified. Use a combination of 'TLSv1', 'TLSv1.1', 'TLSv1.2' and 'TLSv1.3'.\n"},
 		{append(key[:4:4], "--tls-port", "7", "--tls-key-file-pass", "x"), failed +
 			"tls-key-file-pass: not supported: take the password away with openssl pkey -in FILE -out FILE\n"},
+		{[]string{"--tls", ""}, "minikv: --tls : expected a folder\n"},
 		{[]string{"--tls-port", "7", "--tls", dir}, "minikv: --tls " + dir + ": not possible together with tls-port 7\n"},
 		{append(key[:4:4], "--cluster", "3x0", "--port", "8", "--tls-port", "7"),
 			"minikv: --cluster 3x0: together with tls-port 7 expected --port 0: each node has one port\n"},

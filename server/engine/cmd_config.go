@@ -123,6 +123,7 @@ func (c *Call) needsTLS(pairs [][]byte) string {
 		switch name {
 		case "tls-port", "tls-cluster", "tls-replication":
 			if value, _ := findParameter(name).canonical(string(pairs[i+1])); value != "0" && value != "no" {
+				c.Node.warn("CONFIG SET " + name + ": the server had no usable certificate and key when it started")
 				return errConfigSet(name, "Unable to update TLS configuration. Check server logs.")
 			}
 		}

@@ -112,12 +112,17 @@ func runDebugStructure(encoding string) func(c *Call) resp.Value {
 	}
 }
 
+// warn logs a text at the level of warnings.
+func (n *Node) warn(text string) {
+	const warning = 3
+	if n.cfg.Log != nil {
+		n.cfg.Log(warning, text)
+	}
+}
+
 // runDebugLog is DEBUG LOG message.
 func runDebugLog(c *Call) resp.Value {
-	const warning = 3
-	if c.Node.cfg.Log != nil {
-		c.Node.cfg.Log(warning, "DEBUG LOG: "+string(c.Args[2]))
-	}
+	c.Node.warn("DEBUG LOG: " + string(c.Args[2]))
 	return resp.OK
 }
 
