@@ -18,13 +18,13 @@ import (
 
 // Files of --tls DIR, named as those that Redis's own gen-test-certs.sh makes.
 const (
-	authorityFile  = "ca.crt"
-	serverFile     = "redis.crt"
-	serverKeyFile  = "redis.key"
-	clientFile     = "client.crt"
-	clientKeyFile  = "client.key"
-	certificateUse = 0o644
-	keyUse         = 0o600
+	authorityFile   = "ca.crt"
+	serverFile      = "redis.crt"
+	serverKeyFile   = "redis.key"
+	clientFile      = "client.crt"
+	clientKeyFile   = "client.key"
+	certificateMode = 0o644
+	keyMode         = 0o600
 )
 
 // speakTLS is what --tls DIR amounts to in redis.conf: what there is of ports speaks TLS.
@@ -108,7 +108,7 @@ func makeFiles(dir string, hosts []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return unwrapPath(err)
 	}
-	first, err := os.OpenFile(filepath.Join(dir, authorityFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, certificateUse)
+	first, err := os.OpenFile(filepath.Join(dir, authorityFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, certificateMode)
 	if err != nil {
 		return fmt.Errorf("%s: %w", authorityFile, unwrapPath(err))
 	}
@@ -116,9 +116,9 @@ func makeFiles(dir string, hosts []string) error {
 	err = errors.Join(err, first.Close())
 	for i, content := range [][]byte{
 		set.Server.Certificate, set.Server.Key, set.Client.Certificate, set.Client.Key} {
-		mode := os.FileMode(certificateUse)
+		mode := os.FileMode(certificateMode)
 		if strings.HasSuffix(tlsFiles[i+1], ".key") {
-			mode = keyUse
+			mode = keyMode
 		}
 		if err == nil {
 			err = writeFileMode(filepath.Join(dir, tlsFiles[i+1]), content, mode)
