@@ -300,7 +300,6 @@ func (n *Node) restart(process func()) error {
 	if n.watch != nil {
 		n.watch.reset()
 	}
-	n.due.Store(nil)
 	n.down.Store(false)
 	n.open()
 	n.start()
@@ -322,7 +321,7 @@ func (n *Node) Thaw() error {
 	return n.withServer(func(s *server.Server) {
 		n.noteNode("is thawed")
 		s.Thaw()
-		n.due.Store(nil)
+		n.due.Store(nil) // its clock may have been set meanwhile
 		n.frozen.Store(false)
 		n.overdue.Store(true)
 		n.inbox.nudge()

@@ -108,7 +108,6 @@ func (c *Clock) Jump(by time.Duration) {
 	c.topology.note(Event{Kind: ClockMoved, Text: "jumps by " + by.String()})
 	for _, n := range c.topology.nodes {
 		n.clock.jump(by)
-		n.due.Store(nil)
 	}
 	for _, n := range c.topology.nodes {
 		if !n.frozen.Load() {
@@ -234,7 +233,7 @@ func (n *Node) deadline() *deadline {
 }
 
 // next is when the node has something to do next. As the process changes only when it is
-// used, it is asked after each use, and again after its clock was set.
+// used, it is asked after each use; who sets its clock has it tick then.
 func (n *Node) next() *deadline {
 	if n.due.Load() == nil {
 		n.Try(func(cluster.Process) {}) // afterUse asks

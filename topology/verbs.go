@@ -179,7 +179,6 @@ func (t *Topology) rule(from, to string, r rule) error {
 func (n *Node) SetClockOffset(d time.Duration) {
 	n.noteNode("has its wall clock set %v ahead", d)
 	n.clock.setOffset(d)
-	n.due.Store(nil)
 	n.tick()
 }
 
@@ -191,7 +190,6 @@ func (n *Node) SetClockRate(rate float64) error {
 	}
 	n.noteNode("has clocks %v times as fast", rate)
 	n.clock.setRate(rate)
-	n.due.Store(nil)
 	n.tick()
 	return nil
 }

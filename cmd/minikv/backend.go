@@ -101,9 +101,7 @@ func startServer(conf *config, opts options, logs *logger) (*backend, error) {
 		Before: refuseControl,
 	})
 	doors.shell = shell
-	for parameter, listeners := range opened {
-		doors.serve(parameter, listeners)
-	}
+	doors.serve(opened)
 	b := &backend{done: shell.ShutdownRequested(), end: shell.Close}
 	first, _ := conf.port()
 	b.story = []string{"Running mode=standalone, port=" + conf.get(first) + "."}
@@ -147,7 +145,7 @@ func nodeConfig(conf *config, limit func() string, logs *logger) engine.Config {
 		Lua:        luaengine.New(engine.Resolve),
 		Limit:      limit,
 		Sleep:      time.Sleep,
-		Save:       func(file []byte) error { return writeFile(conf.get("dbfilename"), file) },
+		Save:       func(file []byte) error { return writeFile(conf.get("dbfilename"), file, publicMode) },
 		Log:        logs.log,
 		Port:       port,
 		Parameters: conf.values,

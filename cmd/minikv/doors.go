@@ -19,14 +19,20 @@ type doors struct {
 	open       map[string][]net.Listener // the present ones, by parameter
 }
 
-// serve serves the clients that a parameter's listeners accept, in the background.
-func (d *doors) serve(parameter string, listeners []net.Listener) {
-	d.open[parameter] = nil
-	for _, listener := range listeners {
-		if parameter == "tls-port" {
-			listener = tls.NewListener(listener, d.encryption)
+// serve serves the clients that listeners accept, by parameter, in the background. As
+// the first of these clients may already exchange them, it begins when all are noted.
+func (d *doors) serve(opened map[string][]net.Listener) {
+	var all []net.Listener
+	for parameter, listeners := range opened {
+		d.open[parameter] = listeners
+		for i := range listeners {
+			if parameter == "tls-port" {
+				listeners[i] = tls.NewListener(listeners[i], d.encryption)
+			}
 		}
-		d.open[parameter] = append(d.open[parameter], listener)
+		all = append(all, listeners...)
+	}
+	for _, listener := range all {
 		go func() {
 			err := d.shell.Serve(listener)
 			if !errors.Is(err, server.ErrClosed) && !errors.Is(err, net.ErrClosed) {
@@ -56,6 +62,6 @@ func (d *doors) rebind(parameter string, port int) error {
 	for _, listener := range d.open[parameter] {
 		d.shell.Unlisten(listener)
 	}
-	d.serve(parameter, opened)
+	d.serve(map[string][]net.Listener{parameter: opened})
 	return nil
 }

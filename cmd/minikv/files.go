@@ -69,10 +69,11 @@ func checkFile(path string, stat func(string) (fs.FileInfo, error)) error {
 	return nil
 }
 
-// writeFile writes a file that is complete or not there, and leaves nothing half done.
-func writeFile(name string, content []byte) error { return writeFileMode(name, content, 0o644) }
+// Modes of files: what anybody may read, and keys.
+const publicMode, secretMode = 0o644, 0o600
 
-func writeFileMode(name string, content []byte, mode fs.FileMode) error {
+// writeFile writes a file that is complete or not there, and leaves nothing half done.
+func writeFile(name string, content []byte, mode fs.FileMode) error {
 	if err := checkFile(name, os.Stat); err != nil {
 		return err
 	}

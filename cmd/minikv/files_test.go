@@ -47,7 +47,7 @@ func TestLinksAndDevicesStay(t *testing.T) {
 		require.Equal(t, 2, code, errs.String())
 		require.Contains(t, errs.String(), "ready-file "+link+": is not a regular file")
 		if target == os.DevNull {
-			require.ErrorIs(t, writeFile(link, nil), errNoFile)
+			require.ErrorIs(t, writeFile(link, nil, publicMode), errNoFile)
 		}
 		require.NoError(t, os.Remove(link), "it is still there")
 	}
@@ -60,9 +60,9 @@ func TestLinksAndDevicesStay(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	folder := t.TempDir()
 	name, read := filepath.Join(folder, "a"), filepath.Join(folder, "b")
-	require.NoError(t, writeFile(name, []byte("old")))
+	require.NoError(t, writeFile(name, []byte("old"), publicMode))
 	require.NoError(t, os.Link(name, read))
-	require.NoError(t, writeFile(name, []byte("new")))
+	require.NoError(t, writeFile(name, []byte("new"), publicMode))
 	for file, want := range map[string]string{name: "new", read: "old"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestWriteFile(t *testing.T) {
 	}
 	taken := filepath.Join(folder, "c")
 	require.NoError(t, os.Mkdir(taken, 0o700))
-	require.Error(t, writeFile(taken, nil))
+	require.Error(t, writeFile(taken, nil, publicMode))
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, left, 3)

@@ -82,7 +82,7 @@ func (p *places) write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(path, append(text, '\n')); err != nil {
+	if err := writeFile(path, append(text, '\n'), publicMode); err != nil {
 		return fmt.Errorf("ready-file %s: %w", path, unwrapPath(err))
 	}
 	return nil

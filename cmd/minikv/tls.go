@@ -18,13 +18,11 @@ import (
 
 // Files of --tls DIR, named as those that Redis's own gen-test-certs.sh makes.
 const (
-	authorityFile   = "ca.crt"
-	serverFile      = "redis.crt"
-	serverKeyFile   = "redis.key"
-	clientFile      = "client.crt"
-	clientKeyFile   = "client.key"
-	certificateMode = 0o644
-	keyMode         = 0o600
+	authorityFile = "ca.crt"
+	serverFile    = "redis.crt"
+	serverKeyFile = "redis.key"
+	clientFile    = "client.crt"
+	clientKeyFile = "client.key"
 )
 
 // speakTLS is what --tls DIR amounts to in redis.conf: what there is of ports speaks TLS.
@@ -108,7 +106,7 @@ func makeFiles(dir string, hosts []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return unwrapPath(err)
 	}
-	first, err := os.OpenFile(filepath.Join(dir, authorityFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, certificateMode)
+	first, err := os.OpenFile(filepath.Join(dir, authorityFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, publicMode)
 	if err != nil {
 		return fmt.Errorf("%s: %w", authorityFile, unwrapPath(err))
 	}
@@ -116,12 +114,12 @@ func makeFiles(dir string, hosts []string) error {
 	err = errors.Join(err, first.Close())
 	for i, content := range [][]byte{
 		set.Server.Certificate, set.Server.Key, set.Client.Certificate, set.Client.Key} {
-		mode := os.FileMode(certificateMode)
+		mode := os.FileMode(publicMode)
 		if strings.HasSuffix(tlsFiles[i+1], ".key") {
-			mode = keyMode
+			mode = secretMode
 		}
 		if err == nil {
-			err = writeFileMode(filepath.Join(dir, tlsFiles[i+1]), content, mode)
+			err = writeFile(filepath.Join(dir, tlsFiles[i+1]), content, mode)
 		}
 	}
 	if err != nil {
@@ -137,7 +135,7 @@ func makeFiles(dir string, hosts []string) error {
 // errors that redis-server has as well are in its words.
 // Source: tlsConfigure of Redis 7.0.
 func (conf *config) encryption() (*tls.Config, error) {
-	inside := conf.get("tls-cluster") == "yes" || conf.get("tls-replication") == "yes"
+	inside := strings.EqualFold(conf.get("tls-cluster"), "yes") || strings.EqualFold(conf.get("tls-replication"), "yes")
 	if conf.get("tls-port") == "0" && !inside {
 		c, _ := conf.certificates(false) // for CONFIG SET tls-port; what cannot be used does no harm until then
 		return c, nil

@@ -222,7 +222,7 @@ func TestTLSThatCannotBeUsed(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"--tls-port", "7"}, failed + "No tls-cert-file configured!\n"},
-		{[]string{"--tls-replication", "yes"}, failed + "No tls-cert-file configured!\n"},
+		{[]string{"--tls-replication", "Yes"}, failed + "No tls-cert-file configured!\n"},
 		{append(key[:2:2], "--tls-port", "7"), failed + "No tls-key-file configured!\n"},
 		{append(key[:4:4], "--tls-port", "7"), failed + "Either tls-ca-cert-file or tls-ca-cert-dir must be specified when " +
 			"tls-cluster, tls-replication or tls-auth-clients are enabled!\n"},

@@ -67,4 +67,4 @@ func (f systemFile) Read() ([]byte, error) {
 }
 
 // Write replaces the file.
-func (f systemFile) Write(text []byte) error { return writeFile(string(f), text) }
+func (f systemFile) Write(text []byte) error { return writeFile(string(f), text, publicMode) }
