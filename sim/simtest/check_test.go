@@ -42,8 +42,9 @@ func TestCheckThatFails(t *testing.T) {
 		"with seed 1000000000: sim: the Checker of Own.Check, in Result, panicked: mine": func() check.Checker {
 			return faulty{result: panics}
 		},
-		"ended its goroutine (runtime.Goexit), as": func() check.Checker { return faulty{observe: runtime.Goexit} },
-		"client code waits in real time":           func() check.Checker { return faulty{observe: func() { select {} }} },
+		"in Observe, ended its goroutine": func() check.Checker { return faulty{observe: runtime.Goexit} },
+		"client code waits in real time":  func() check.Checker { return faulty{observe: func() { select {} }} },
+		"sim.(*ownCheck).Result":          func() check.Checker { return faulty{result: func() { select {} }} },
 	} {
 		said := failing(t, simtest.Test{
 			Scenario: "world clients=2 lock=own\nexpect own=holds\nrun for=5s\n",
