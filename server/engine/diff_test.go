@@ -252,6 +252,9 @@ func (d *differ) run(steps []diffStep, count bool) *mismatch {
 		if count {
 			d.count(cmd)
 		}
+		if comparesDates(cmd) {
+			time.Sleep(tick)
+		}
 		d.ours.clock.wall = time.Now()
 		d.real.send(step.client, cmd)
 		d.ours.send(step.client, cmd)
@@ -279,6 +282,18 @@ func (d *differ) run(steps []diffStep, count bool) *mismatch {
 		}
 	}
 	return d.leftovers(len(steps) - 1)
+}
+
+// tick is longer than the unit in which servers keep the dates of keys.
+const tick = 2 * time.Millisecond
+
+// comparesDates reports whether cmd may compare a lifetime that begins now to one that
+// an earlier command began. Given the same lifetime, the date is a greater one only if
+// a millisecond began in between, which the two clocks need not agree about.
+func comparesDates(cmd [][]byte) bool {
+	return is(cmd[0], "EXEC") || slices.ContainsFunc(cmd, func(word []byte) bool {
+		return is(word, "GT") || is(word, "LT")
+	})
 }
 
 // count counts a command by its name, and that of its subcommand.
