@@ -76,7 +76,7 @@ func start(conf *config, opts options, logs *logger) (*backend, error) {
 
 // startServer runs one node, as redis-server does.
 func startServer(conf *config, opts options, logs *logger) (*backend, error) {
-	encryption, err := conf.encryption()
+	encryption, err := conf.encryption(logs)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func startTopology(conf *config, opts options, logs *logger) (*backend, error) {
 
 // topologyConfig is the part of the configuration that is about nodes.
 func topologyConfig(conf *config, opts options, logs *logger) (topology.Config, error) {
-	encryption, err := conf.encryption()
+	encryption, err := conf.encryption(logs)
 	if err != nil {
 		return topology.Config{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minikv/internal/certificates"
+	"minikv/server"
 )
 
 // Files of --tls DIR, named as those that Redis's own gen-test-certs.sh makes.
@@ -134,7 +135,7 @@ func makeFiles(dir string, hosts []string) error {
 // encryption reads the certificates that are configured; nil: nothing speaks TLS. The
 // errors that redis-server has as well are in its words.
 // Source: tlsConfigure of Redis 7.0.
-func (conf *config) encryption() (*tls.Config, error) {
+func (conf *config) encryption(logs *logger) (*tls.Config, error) {
 	inside := strings.EqualFold(conf.get("tls-cluster"), "yes") || strings.EqualFold(conf.get("tls-replication"), "yes")
 	if conf.get("tls-port") == "0" && !inside {
 		c, _ := conf.certificates(false) // for CONFIG SET tls-port; what cannot be used does no harm until then
@@ -145,7 +146,21 @@ func (conf *config) encryption() (*tls.Config, error) {
 			return nil, fmt.Errorf("--tls %s: %w", conf.tlsDir, err)
 		}
 	}
-	return conf.certificates(inside)
+	c, err := conf.certificates(inside)
+	if err == nil && conf.tlsDir != "" {
+		conf.checkHosts(c, logs)
+	}
+	return c, err
+}
+
+// checkHosts warns of certificates that were made for other hosts.
+func (conf *config) checkHosts(c *tls.Config, logs *logger) {
+	for _, host := range conf.certificateHosts() {
+		if err := c.Certificates[0].Leaf.VerifyHostname(host); err != nil {
+			logs.log(server.LevelWarning, fmt.Sprintf("--tls %s: clients that check the host will refuse %s: %v. "+
+				"An empty folder gets certificates for it.", conf.tlsDir, serverFile, err))
+		}
+	}
 }
 
 // certificates reads them. inside says that nodes are to speak TLS with each other, too.

@@ -258,3 +258,22 @@ func TestTLSProtocols(t *testing.T) {
 	assert.False(t, pings(t, port, latest))
 	p.expectLine("Error accepting a client connection: tls: client offered only unsupported versions")
 }
+
+// Certificates that were made for one address do not fit another; whoever made them with
+// an authority of their own may want it so.
+func TestCertificatesForOtherHost(t *testing.T) {
+	dir := t.TempDir()
+	logged := func(bind string) string {
+		var log strings.Builder
+		conf := &config{values: map[string]string{}}
+		require.NoError(t, conf.load([]byte("bind "+bind)))
+		require.NoError(t, conf.speakTLS(dir))
+		_, err := conf.encryption(&logger{out: &log})
+		require.NoError(t, err)
+		return log.String()
+	}
+	assert.Empty(t, logged("127.0.0.2"))
+	assert.Empty(t, logged("127.0.0.1 127.0.0.2 0.0.0.0"))
+	assert.Regexp(t, "# --tls "+dir+": clients that check the host will refuse redis.crt: x509: certificate is valid for "+
+		`127.0.0.1, 127.0.0.2, ::1, not 127.0.0.3. An empty folder gets certificates for it.\n$`, logged("-127.0.0.3"))
+}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -42,7 +43,9 @@ func Make(hosts ...string) (*Set, error) {
 	}
 	server := template("minikv")
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	for _, host := range append([]string{"localhost", "127.0.0.1", "::1"}, hosts...) {
+	names := append([]string{"localhost", "127.0.0.1", "::1"}, hosts...)
+	slices.Sort(names)
+	for _, host := range slices.Compact(names) {
 		if ip := net.ParseIP(host); ip != nil {
 			server.IPAddresses = append(server.IPAddresses, ip)
 		} else if host != "" {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	flags "flag"
+	"fmt"
 	"math/rand"
 	"os"
 	"regexp"
@@ -32,6 +33,24 @@ var (
 )
 
 var diffMatch = flags.String("diff.match", "", "regular expression: only these forms are used")
+
+// diffStep is one command of one client.
+type diffStep struct {
+	client, line string
+	brief        bool // it gives a lifetime that ends at once
+}
+
+// text shows steps.
+func text(steps []diffStep) string {
+	var b strings.Builder
+	for _, step := range steps {
+		fmt.Fprintf(&b, "%-10s  %s\n", step.client, step.line)
+	}
+	return b.String()
+}
+
+// proto is the protocol of a client, the end of its name.
+func (s *diffStep) proto() int { return int(s.client[len(s.client)-1] - '0') }
 
 // readForms reads testdata/diff/commands.txt, which says what its words mean.
 func readForms(t *testing.T) []diffForm { return readFormsOf(t, "testdata/diff/commands.txt") }

@@ -86,24 +86,6 @@ func seedOfRun() int64 {
 	return time.Now().UnixNano()
 }
 
-// diffStep is one command of one client.
-type diffStep struct {
-	client, line string
-	brief        bool // it gives a lifetime that ends at once
-}
-
-// text shows steps.
-func text(steps []diffStep) string {
-	var b strings.Builder
-	for _, step := range steps {
-		fmt.Fprintf(&b, "%-10s  %s\n", step.client, step.line)
-	}
-	return b.String()
-}
-
-// proto is the protocol of a client, the end of its name.
-func (s *diffStep) proto() int { return int(s.client[len(s.client)-1] - '0') }
-
 // mismatch is the step at which two servers part ways.
 type mismatch struct {
 	at        int
