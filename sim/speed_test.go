@@ -94,6 +94,45 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
+// BenchmarkEvent prints what an event costs in units of BenchmarkSpeed when next to nothing
+// is done in it: of clients that draw how long they sleep, and sleep, and of clients that
+// ask a server for one key, whose question and answer are two messages.
+func BenchmarkEvent(b *testing.B) {
+	defer sweepSeldom()()
+	sleep := func(ctx context.Context, c *Client) error {
+		return c.Sleep(ctx, time.Millisecond+time.Duration(c.Draw(4000))*time.Microsecond)
+	}
+	ask := func(ctx context.Context, c *Client) error {
+		_, err := c.Transports()[0].Do(ctx, c.Key(), "TTL", c.Key())
+		return err
+	}
+	for _, clients := range []int{3, 1000} {
+		for _, event := range []struct {
+			name string
+			run  func(context.Context, *Client) error
+		}{{"sleep", sleep}, {"message", ask}} {
+			b.Run(event.name+"/"+strconv.Itoa(clients), func(b *testing.B) {
+				s, lua := parsed(b, pureScenario), NewLua()
+				s.World.Clients = clients
+				own := &Own{Run: func(ctx context.Context, c *Client) {
+					for event.run(ctx, c) == nil {
+					}
+				}}
+				length := time.Duration(1_000_000/clients) * time.Millisecond
+				var took, alone time.Duration
+				var events, runs int
+				for b.Loop() {
+					alone, runs = alone+bare(20_000), runs+20_000
+					r, t := timed(b, s, Options{Seed: s.Seed, Lua: lua, For: length, Own: own})
+					took, events = took+t, events+int(r.Events)
+				}
+				b.ReportMetric(per(took, events), "ns/event")
+				b.ReportMetric(per(took, events)/per(alone, runs), "event/bare")
+			})
+		}
+	}
+}
+
 // sweepSeldom collects garbage as cmd/locksim does, until what it returns is called.
 func sweepSeldom() (again func()) {
 	before, ballast := debug.SetGCPercent(400), make([]byte, 32<<20)
