@@ -42,7 +42,7 @@ const (
 	oneMaster   mastery = iota // one, with replicas or without; in a cluster that of its key's slot
 	aMajority                  // any number, each without replicas, all of which are asked at once
 	memberwise                 // any number, with replicas or without, or a cluster's: each has members of it
-	anyMastered                // those that the code of a test asks; no cluster's
+	anyMastered                // those that the code of a test asks
 )
 
 // isIndependent reports whether clients count the answers of masters that know nothing of

@@ -92,6 +92,8 @@ func (c *Client) Reads() bool { return c.c.reads() }
 func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 
 // Transports returns the client's connections, one for each master with its replicas. A
+// cluster has one for all nodes: it goes to the master of a key's slot, and follows MOVED
+// and ASK. The key is the one that Do is told, the first of a script's, or the channel. A
 // command that blocks, such as BLPOP, keeps the client's other requests there waiting
 // until it is answered, unless the world line says pool=on.
 func (c *Client) Transports() (list []lockclient.Transport) {

@@ -2,12 +2,16 @@ package sim
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"minikv/sim/check"
+	"minikv/trace"
 )
 
 // A lock that a test brings is seen to be stolen under its name. What it keeps elsewhere
@@ -100,4 +104,59 @@ func TestAuditOfAnOwnLock(t *testing.T) {
 	_, err := ParseScenario("x.scenario", "world lock=own\nexpect leak=holds\nat 1s audit\nrun for=9s\n")
 	require.EqualError(t, err,
 		"x.scenario:3: lock=own: how servers count a lock that a test brings is unknown (usage: at TIME audit)")
+}
+
+// In a cluster an own client's transport goes where the slot of the key is, and follows it.
+func TestOwnClientInCluster(t *testing.T) {
+	s := parsed(t, "world lock=own cluster=2x0 clients=1 rounds=1\nexpect exclusion=holds\nat 0s start c1\n"+
+		"at 1s move lock:1 m2 step=open for=2s keys=1s\nrun for=9s seed=1\n")
+	var served, read []string
+	_, err := s.Run(context.Background(), Options{
+		Seed: s.Seed, Details: true,
+		Observe: func(e *trace.Event, names []string) {
+			if e.Kind == trace.Execute {
+				served = append(served, names[e.Actor]+" "+e.Text)
+			}
+		},
+		Own: &Own{Run: func(ctx context.Context, client *Client) {
+			to, key := client.Transports(), client.Key()
+			assert.Len(t, to, 1)
+			for i := range 9 {
+				_, err := to[0].Do(ctx, key, "APPEND", key, strconv.Itoa(i))
+				assert.NoError(t, err)
+				_ = client.Sleep(ctx, 500*time.Millisecond)
+			}
+			r, err := to[0].Do(ctx, key, "GET", key)
+			assert.NoError(t, err)
+			read = append(read, r.Text)
+		}}})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"012345678"}, read)
+	all := strings.Join(served, "\n")
+	assert.Contains(t, all, "m1 APPEND lock:1 0 = 1\n")
+	assert.Contains(t, all, "m1 APPEND lock:1 5 = ASK 3430 m2:6379\nm2 ASKING = OK\nm2 APPEND lock:1 5 = 6\n")
+	assert.Contains(t, all, "m2 APPEND lock:1 8 = 9\nm2 GET lock:1")
+}
+
+// What a cluster's failover takes with it, an own lock loses as lockclient's do.
+func TestOwnLockInClusterThatFailsOver(t *testing.T) {
+	s := parsed(t, "world lock=own cluster=3x1 clients=2 ttl=20s down-after=2s rounds=1 delay=1ms lag=1ms\n"+
+		"expect exclusion=violated\nat 0s hold r1\nat 0s start c1\nat 0s start c2\nat 4ms crash m1 for=10s\nrun for=8s\n")
+	r, err := s.Run(context.Background(), Options{Seed: 1, Own: &Own{Run: func(ctx context.Context, client *Client) {
+		for {
+			r, err := client.Transports()[0].Do(ctx, client.Key(), "SET", client.Key(), client.ID(), "NX", "PX", "20000")
+			if err == nil && r.Text == "OK" {
+				break
+			}
+			if client.Sleep(ctx, 50*time.Millisecond) != nil {
+				return
+			}
+		}
+		b := client.Believes(0)
+		_ = client.Sleep(ctx, 10*time.Second)
+		client.Ends(b, false)
+	}}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, r.Grants)
+	assert.Equal(t, check.Violated, r.Results[0].Verdict, r.Results[0].Reason)
 }

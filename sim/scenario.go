@@ -228,7 +228,7 @@ func (w *Spec) sensible() error {
 			w.Masters, w.Replicas)
 	case w.Cluster && w.Watched > 0:
 		return fmt.Errorf("cluster=%dx%d: expected no sentinels", w.Masters, w.Replicas)
-	case w.Cluster && masters != oneMaster && masters != memberwise:
+	case w.Cluster && masters == aMajority:
 		return fmt.Errorf("lock=%s cannot run in a cluster: expected no cluster=", w.Load.Kind)
 	case w.Watched > 0 && w.Load.Redisson:
 		return fmt.Errorf("profile=redisson: expected no sentinels")

@@ -66,7 +66,8 @@ func TestWorkersAgree(t *testing.T) {
 // A slot that stays open stops the renewal of Redisson's read locks, which name
 // several keys, and where the other master knows no script that of its other locks.
 func TestRow17(t *testing.T) {
-	results := fill(t, Options{Seeds: 100, Rows: []int{17}})
+	results := fill(t, Options{Seeds: 100, Cells: []string{"17/redisson/read", "17/redisson/multi", "17/lockclient/multi",
+		"17/lockclient/read", "17/lockclient/latch"}})
 	require.Equal(t, "violated", find(t, results, Redisson, "read", "").Verdict)
 	require.Equal(t, "violated", find(t, results, Redisson, "multi", "").Verdict)
 	require.Equal(t, "holds", find(t, results, Lockclient, "multi", "").Verdict)
