@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return nil
 	}
 	root.InitDefaultCompletionCmd() // writes to what root's output is now
+	unsaid := checkHelp(root)
 	err := dispatch(root, args)
+	if err == nil {
+		err = *unsaid
+	}
 	var bad *configError
 	var ended *commandError
 	var unsupported *unsupportedError
@@ -70,6 +75,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "minikv:", err)
 	}
 	return exitUsage
+}
+
+// checkHelp has the commands' help say by the error it returns that it could not be written.
+func checkHelp(root *cobra.Command) (failed *error) {
+	failed = new(error)
+	write, stdout := root.HelpFunc(), root.OutOrStdout()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		write(cmd, args)
+		_, *failed = text.WriteTo(stdout)
+	})
+	return failed
 }
 
 // errLogged is a failure that the log has told about.
@@ -133,8 +151,8 @@ func runServer(cmd *cobra.Command, args []string) error {
 		case "-h", "--help":
 			return cmd.Help()
 		case "-v", "--version":
-			fmt.Fprintln(cmd.OutOrStdout(), version())
-			return nil
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version())
+			return err
 		}
 	}
 	conf, err := parseArguments(args, cmd.InOrStdin())

@@ -21,7 +21,9 @@ func TestTraceWithoutRoom(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer func() { _ = full.Close() }()
-	var bad bytes.Buffer
-	require.Equal(t, exitUsage, run([]string{"trace", file}, strings.NewReader(""), full, &bad))
-	require.Contains(t, bad.String(), "no space left on device")
+	for _, args := range [][]string{{"trace", file}, {"--help"}, {"--version"}, {"help", "exec"}, {"exec", "-h"}} {
+		var bad bytes.Buffer
+		require.Equal(t, exitUsage, run(args, strings.NewReader(""), full, &bad), args)
+		require.Contains(t, bad.String(), "no space left on device")
+	}
 }
