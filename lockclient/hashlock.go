@@ -70,7 +70,7 @@ func (l *hashLock) acquire(ctx context.Context, r *request, ans *answer) error {
 	if queues && r.hold != nil && !r.reenters {
 		l.client.enqueues(r)
 	}
-	err := l.client.ask(ctx, r, ans, l.dialect.acquire(r), l.dialect)
+	err := l.client.ask(ctx, r, ans, func() call { return l.dialect.acquire(r) }, l.dialect)
 	if hasQueue := withdrawal.script != nil; hasQueue && r.hold != nil && err == nil && ans.taken {
 		l.leaveQueue(r, withdrawal)
 	}
@@ -89,10 +89,18 @@ type replyReader interface {
 	read(reply Reply, ans *answer) error
 }
 
-// ask sends the script of an acquisition, and reads its reply.
-func (c *Client) ask(ctx context.Context, r *request, ans *answer, q call, reader replyReader) error {
-	ans.owner, ans.sent = r.owner, c.rt.Mono()
-	reply, err := c.evalSynced(ctx, ctx, c.patienceOf(r.limit), q)
+// ask sends the script of an acquisition, and reads its reply. What is refused on the way has taken
+// nothing: the lease, and the dates of q, begin anew when it is repeated.
+func (c *Client) ask(ctx context.Context, r *request, ans *answer, q func() call, reader replyReader) error {
+	ans.owner = r.owner
+	until := c.patienceEnds(c.patienceOf(r.limit))
+	var reply Reply
+	once := func() (err error) {
+		ans.sent = c.rt.Mono()
+		reply, err = c.evalSyncedOnce(ctx, q())
+		return err
+	}
+	err := c.persist(ctx, until, once(), once)
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
 		err = reader.read(reply, ans)

@@ -175,17 +175,21 @@ func (p permits) id(owner string) string {
 
 func (p permits) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := p.client
-	now := c.rt.WallMillis()
-	deadline := decimal(now + r.lease.Milliseconds())
-	q := call{
-		script: permitAcquire,
-		keys:   p.keys(),
-		args:   []string{"1", deadline, decimal(now), noDeadline, c.publishCommand(), p.id(r.owner)},
-	}
+	reader := &permitReader{poll: c.poll}
+	return c.ask(ctx, r, ans, func() call {
+		reader.now = c.rt.WallMillis()
+		return p.acquisition(r, reader.now)
+	}, reader)
+}
+
+// acquisition is the script that takes a permit at the date now.
+func (p permits) acquisition(r *request, now int64) call {
+	c := p.client
+	id, deadline := p.id(r.owner), decimal(now+r.lease.Milliseconds())
 	if c.compat316 {
-		q.script, q.args = permitAcquire316, []string{"1", deadline, p.id(r.owner), decimal(now), noDeadline}
+		return call{permitAcquire316, p.keys(), []string{"1", deadline, id, decimal(now), noDeadline}}
 	}
-	return c.ask(ctx, r, ans, q, permitReader{c.poll, now})
+	return call{permitAcquire, p.keys(), []string{"1", deadline, decimal(now), noDeadline, c.publishCommand(), id}}
 }
 
 // permitReader reads the reply of an acquire script that was sent at the date now.
@@ -194,7 +198,7 @@ type permitReader struct {
 	now  int64
 }
 
-func (p permitReader) read(reply Reply, ans *answer) error {
+func (p *permitReader) read(reply Reply, ans *answer) error {
 	ans.hint = p.poll
 	if reply.Kind == NilReply {
 		return nil

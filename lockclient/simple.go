@@ -50,10 +50,11 @@ func (s *simple) await(context.Context, *request) (waiting, error) {
 
 func (s *simple) acquire(ctx context.Context, r *request, ans *answer) error {
 	c := s.client
-	ans.owner, ans.sent, ans.hint = r.owner, c.rt.Mono(), pollDelay(c.rt)
+	ans.owner, ans.hint = r.owner, pollDelay(c.rt)
 	until := c.patienceEnds(c.patienceOf(r.limit))
 	var reply Reply
 	set := func() (err error) {
+		ans.sent = c.rt.Mono() // what was refused before has taken nothing
 		reply, err = c.do(ctx, c.timeout, s.key, "SET", s.key, r.owner, "NX", "PX", millis(r.lease))
 		return err
 	}
