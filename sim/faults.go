@@ -27,7 +27,7 @@ const (
 	withReplicas
 	unwatched // with replicas that no Sentinel promotes
 	byHand    // with replicas that nobody promotes but the nemesis
-	inCluster
+	ofSeveral // masters of a cluster
 )
 
 // in reports whether a world is such a place.
@@ -39,8 +39,8 @@ func (p place) in(w *Spec) bool {
 		return w.Replicas > 0 && w.Watched == 0
 	case byHand:
 		return w.Replicas > 0 && w.Watched == 0 && !w.Cluster
-	case inCluster:
-		return w.Cluster
+	case ofSeveral:
+		return w.Cluster && w.Masters > 1
 	}
 	return true
 }
@@ -115,7 +115,7 @@ var faultKinds = []fault{
 	{"evict", "a server removes a key to make room", nothing, drawEvict, anywhere, needsTimes},
 	{"evict-spare", "it does, where a majority of masters agree without it", nothing, drawEvictSpare, anywhere,
 		needsTimes},
-	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, inCluster, needsTimes},
+	{"reshard", "a slot is open for a while, and its keys move", aLength, drawReshard, ofSeveral, needsTimes},
 }
 
 // FaultKinds returns the names of all kinds of fault.

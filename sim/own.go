@@ -93,7 +93,11 @@ func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 
 // Transports returns the client's connections, one for each master with its replicas. A
 // cluster has one for all nodes: it goes to the master of a key's slot, and follows MOVED
-// and ASK. The key is the one that Do is told, the first of a script's, or the channel. A
+// and ASK. The key is the one that Do is told, the first of a script's, or the channel. As
+// with go-redis, it asks who serves the slots when it is pointed elsewhere or refused a
+// connection, and when what it knows is a minute old: so long requests to a master that
+// does not answer end with their deadlines, though another has taken its place. Nothing
+// keeps the commands of MULTI or WATCH together on one connection: use scripts. A
 // command that blocks, such as BLPOP, keeps the client's other requests there waiting
 // until it is answered, unless the world line says pool=on.
 func (c *Client) Transports() (list []lockclient.Transport) {

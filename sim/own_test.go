@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"minikv/lockclient"
 	"minikv/sim/check"
 	"minikv/trace"
 )
@@ -126,6 +127,8 @@ func TestOwnClientInCluster(t *testing.T) {
 				assert.NoError(t, err)
 				_ = client.Sleep(ctx, 500*time.Millisecond)
 			}
+			_, err := to[0].Do(ctx, key)
+			assert.ErrorIs(t, err, lockclient.ErrNotSent)
 			r, err := to[0].Do(ctx, key, "GET", key)
 			assert.NoError(t, err)
 			read = append(read, r.Text)
@@ -159,4 +162,27 @@ func TestOwnLockInClusterThatFailsOver(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.Grants)
 	assert.Equal(t, check.Violated, r.Results[0].Verdict, r.Results[0].Reason)
+}
+
+// A client that starts when the first master is away asks who is master, and one that was there
+// before asks when what it knows is a minute old, as go-redis does; until then requests to a
+// master that neither answers nor refuses end with their deadlines.
+func TestOwnClientOfAFrozenMaster(t *testing.T) {
+	s := parsed(t, "world lock=own cluster=3x1 clients=2 rounds=1 down-after=2s\nexpect exclusion=holds\nat 0s start c1\n"+
+		"at 2s pause m1 for=90s\nat 20s start c2\nrun for=80s\n")
+	answered := map[string]time.Duration{}
+	_, err := s.Run(context.Background(), Options{Seed: 1, Own: &Own{Run: func(ctx context.Context, client *Client) {
+		rt := client.Runtime()
+		for client.Sleep(ctx, 500*time.Millisecond) == nil {
+			limited, cancel := rt.WithDeadline(ctx, rt.Mono()+time.Second)
+			_, err := client.Transports()[0].Do(limited, client.Key(), "GET", client.Key())
+			cancel()
+			if _, done := answered[client.Name()]; !done && err == nil && rt.Mono() > 3*time.Second {
+				answered[client.Name()] = rt.Mono()
+			}
+		}
+	}}})
+	require.NoError(t, err)
+	assert.InDelta(t, 60*time.Second, answered["c1"], float64(3*time.Second))
+	assert.InDelta(t, 20*time.Second, answered["c2"], float64(2*time.Second))
 }

@@ -20,7 +20,7 @@ func planned(t *testing.T) (list []*Scenario) {
 	t.Helper()
 	var all, some []string
 	for _, f := range faultKinds {
-		if f.where == inCluster {
+		if f.where == ofSeveral {
 			continue
 		}
 		all = append(all, f.name)
@@ -148,6 +148,7 @@ func TestFaultsWhereServersDecide(t *testing.T) {
 	for servers, without := range map[string][]string{
 		"replicas=1 sentinels=3": {"failover", "split", "reshard"},
 		"cluster=2x1":            {"failover"},
+		"cluster=1x1":            {"failover", "reshard"},
 	} {
 		text := "# Planned.\nworld " + servers + " delay=1ms clients=2 ttl=3s hold=1s\nexpect exclusion=holds\nfaults "
 		world := parsed(t, text+"drop\nrun for=20s\n").World

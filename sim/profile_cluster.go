@@ -98,9 +98,9 @@ func (r *redisson) follow(before []slotRange) {
 	}
 }
 
-// slotsNow is who serves which slots, by what the first node knows.
-func (w *World) slotsNow() (ranges []slotRange) {
-	view := w.groups[0].first.member.Topology()
+// slotsNow is who serves which slots, by what a node knows.
+func (w *World) slotsNow(n *node) (ranges []slotRange) {
+	view := n.member.Topology()
 	for number := range slots.Count {
 		master := w.nodeAt(view.Slot(number).Owner)
 		if last := len(ranges) - 1; last >= 0 && ranges[last].master == master {

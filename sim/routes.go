@@ -21,10 +21,12 @@ import (
 // slotMap is a process's idea of who serves which slot.
 type slotMap struct {
 	ranges  []slotRange // nil: as the cluster was made
-	scanned bool        // it is asked for now and then alone, as Redisson does
-	asking  bool        // a task is asking for a new one
+	used    bool
+	scanned bool // it is asked for now and then alone, as Redisson does
+	asking  bool // a task is asking for a new one
 	askedAt time.Duration
-	next    int // the node to ask next
+	learned time.Duration // when a node has told it
+	next    int           // the node to ask next
 }
 
 // has reports whether a node serves any slot.
@@ -44,6 +46,7 @@ func (p *process) server(g *group, key string) *node {
 		return p.masterOf(g)
 	}
 	number := slots.OfString(key)
+	p.refreshSlots(g)
 	if master := p.slotOwner(number); master != nil {
 		return master
 	}
@@ -52,6 +55,28 @@ func (p *process) server(g *group, key string) *node {
 		return p.w.nodeAt(at)
 	}
 	return g.first
+}
+
+// refreshSlots sees to it that the table is not older than slotsAge, and that a client which
+// starts when the first node cannot answer has the table of one that can.
+// Source: clusterStateHolder.Get and ClusterClient.loadState of go-redis 9.
+func (p *process) refreshSlots(g *group) {
+	s := &p.ownWays().slots
+	if s.scanned {
+		return
+	}
+	answers := func(n *node) bool { return !n.down && n.paused == 0 }
+	if !s.used && !answers(g.first) {
+		if i := slices.IndexFunc(p.w.nodes, answers); i >= 0 {
+			s.ranges = p.w.slotsNow(p.w.nodes[i])
+		}
+	}
+	if !s.used {
+		s.used, s.learned = true, p.clock.Mono()
+	}
+	if p.clock.Mono()-s.learned > slotsAge {
+		p.askForSlots()
+	}
 }
 
 // slotOwner is who serves a slot by what p has learned; nil: it has not.
@@ -149,10 +174,12 @@ func (c *conn) sendAsking(place int) {
 	c.p.w.send(m, &c.out, c.p.actor, c.n.actor)
 }
 
-// Limits of asking for the slots: how often, and for how long one node.
+// Limits of asking for the slots: how often, for how long one node, and how old the table
+// may be, which is go-redis's ClusterStateReloadInterval.
 const (
 	slotsPeriod  = 200 * time.Millisecond
 	slotsTimeout = time.Second
+	slotsAge     = time.Minute
 )
 
 // askForSlots has a task of the process ask one node after the other, until one
@@ -201,7 +228,7 @@ func (p *process) learnSlots(t *task, n *node) bool {
 		}
 		ranges = append(ranges, slotRange{int(r.List[0].Int), int(r.List[1].Int), at})
 	}
-	p.ownWays().slots.ranges = ranges
+	p.ownWays().slots.ranges, p.ways.slots.learned = ranges, p.clock.Mono()
 	if !p.ways.slots.scanned {
 		p.rehome()
 	}

@@ -45,6 +45,9 @@ func (t *transport) Eval(ctx context.Context, s *lockclient.Script, keys, args [
 
 // Do implements lockclient.Transport.
 func (t *transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
+	if len(args) == 0 {
+		return lockclient.Reply{}, fmt.Errorf("%w: a command without a name", lockclient.ErrNotSent)
+	}
 	l := lane{transport: t, key: key}
 	return l.do(ctx, args...)
 }

@@ -98,7 +98,7 @@ func (w *World) addClients(count, locks int, load *Workload, own *Own) {
 	w.clients, w.procs = make([]*client, count), make([]*process, count)
 	w.names = slices.Grow(w.names, count)
 	if load.Redisson && w.cfg.Plan.Cluster {
-		w.layout = w.slotsNow()
+		w.layout = w.slotsNow(w.nodes[0])
 	}
 	for i := range list {
 		w.clients[i] = &list[i]

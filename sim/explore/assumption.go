@@ -104,7 +104,7 @@ func (x *explainer) stood(step sim.Step) (string, error) {
 	if isOnClient(step) {
 		return x.still(step), nil
 	}
-	return soonBack, nil
+	return x.followed(x.effect(step, trace.Pause)), nil
 }
 
 // wrongClock is what the clock of a client or a server took away.
@@ -134,7 +134,7 @@ func (x *explainer) wentDown(step sim.Step) (string, error) {
 	case forgets(step) && x.forgot(x.effect(step, trace.Crash)):
 		return remembered, nil
 	}
-	return x.followed(step), nil
+	return x.followed(x.effect(step, trace.Crash)), nil
 }
 
 // forgot reports whether a server that has crashed came back without some of its data: with
@@ -162,24 +162,23 @@ func (x *explainer) cameBack(step sim.Step) (string, error) {
 	return soonBack, nil
 }
 
-// followed is what the crash of a server took away, by what came of it while a lease
-// lasts: it came back without some of its data, or another took its place. That it came
-// back, and served on beside that one, made two masters, whenever it was.
-func (x *explainer) followed(step sim.Step) string {
-	crash := x.effect(step, trace.Crash)
+// followed is what the crash or the pause of a server took away, by what came of it while a
+// lease lasts: it came back without some of its data, or another took its place. That it
+// came back, and served on beside that one, made two masters, whenever it was.
+func (x *explainer) followed(away *trace.Event) string {
 	switch {
-	case crash == nil:
+	case away == nil:
 		return soonBack
-	case x.servesOn(crash):
+	case x.servesOn(away):
 		return oneMaster
 	}
-	for i := range x.events[crash.N:] {
-		switch e := &x.events[int(crash.N)+i]; {
-		case e.At >= crash.At+x.story.World.Load.TTL:
+	for i := range x.events[away.N:] {
+		switch e := &x.events[int(away.N)+i]; {
+		case e.At >= away.At+x.story.World.Load.TTL:
 			return soonBack
-		case e.Kind == trace.Restart && e.Peer == crash.Peer && loses(e):
+		case e.Kind == trace.Restart && e.Peer == away.Peer && loses(e):
 			return remembered
-		case e.Kind == trace.Restart && e.Peer == crash.Peer:
+		case e.Kind == trace.Restart && e.Peer == away.Peer, e.Kind == trace.Resume && e.Actor == away.Peer:
 			return soonBack
 		case e.Kind == trace.Promote && !x.independent():
 			return oneMaster
@@ -188,16 +187,16 @@ func (x *explainer) followed(step sim.Step) string {
 	return soonBack
 }
 
-// servesOn reports whether a server that has crashed granted something when another had
-// become master.
-func (x *explainer) servesOn(crash *trace.Event) bool {
+// servesOn reports whether a server that was away granted something when another had become
+// master.
+func (x *explainer) servesOn(away *trace.Event) bool {
 	other := false
-	for i := range x.events[crash.N:] {
-		switch e := &x.events[int(crash.N)+i]; {
+	for i := range x.events[away.N:] {
+		switch e := &x.events[int(away.N)+i]; {
 		case e.Kind == trace.Promote && !x.independent():
-			other = e.Peer != crash.Peer
+			other = e.Peer != away.Peer
 		case e.Kind == trace.Hold && other:
-			if by := x.grant(e.N); by > 0 && x.event(by).Actor == crash.Peer {
+			if by := x.grant(e.N); by > 0 && x.event(by).Actor == away.Peer {
 				return true
 			}
 		}

@@ -126,6 +126,10 @@ func TestBrokenAssumptions(t *testing.T) {
 		"a crash by which another became master": {"world ttl=30s hold=60s lock=mutex replicas=1 lag=2s sentinels=3 " +
 			"down-after=1s rounds=9 delay=1ms\nexpect exclusion=violated\nat 2s start c1\nat 2100ms crash m1\n" +
 			"at 8s start c2\nrun for=20s seed=1\n", "there is one master at a time, and it has every acknowledged write"},
+		"a freeze by which another became master": {"world ttl=30s hold=60s lock=simple cluster=3x1 down-after=1s rounds=1 " +
+			"delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s pause m1 for=2700ms\nat 1500ms start c2\n" +
+			"at 3400ms start c1\nrun for=20s seed=1\n",
+			"there is one master at a time, and it has every acknowledged write"},
 		"a crash of who is back when another becomes master": {"world ttl=6s renew=off hold=12s rounds=1 replicas=1 " +
 			"sentinels=3 down-after=2s sync=on delay=1ms lag=1ms\nexpect exclusion=violated\nat 1s crash m1 for=2s\n" +
 			"at 3445ms start c1\nat 5s start c2\nrun for=6s seed=2\n",

@@ -319,9 +319,9 @@ func TestFollowed(t *testing.T) {
 		x := tellerOf("mutex", "exclusion", nil, append([]trace.Event{of(trace.Crash, m1)}, test.then...)...)
 		x.story.World.Load.TTL, x.story.World.Masters = test.ttl, test.masters
 		crash := sim.Step{At: time.Second, Verb: "crash", Args: []string{"m1"}}
-		require.Equal(t, test.want, x.followed(crash), name)
+		require.Equal(t, test.want, x.followed(x.effect(crash, trace.Crash)), name)
 		crash.At = 0
-		require.Equal(t, soonBack, x.followed(crash), "it is another crash")
+		require.Equal(t, soonBack, x.followed(x.effect(crash, trace.Crash)), "it is another crash")
 	}
 }
 

@@ -30,7 +30,7 @@
 // goes on to believe that it holds a lock whose lease has ended. With such
 // faults (pause, client-drift, jump, …) no lock that rests on a lease keeps
 // exclusion, and a search finds that in place of what may be wrong with yours.
-// There expect fencing=holds; that takes a lock whose Held has a Token.
+// There expect fencing=holds; that takes a lock whose Held has a Token, and fence=on.
 //
 // An invariant of your own is a [minikv/sim/check.Checker] of the run's events,
 // for the check called own (sim.Own's Check); invariant_test.go has two.
