@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"minikv/internal/resp"
 )
 
@@ -76,12 +78,56 @@ func (d *differ) drain(tg target, client string) (values []string) {
 		all = append(all, v)
 	}
 	if d.listening {
+		all = unfolded(all)
 		sortUnordered(all)
 	}
 	for _, v := range all {
 		values = append(values, monitored.ReplaceAllString(resp.Describe(v), "TIME [$1$2]"))
 	}
 	return values
+}
+
+// unfolded has the elements of a reply to EXEC stand for themselves that has what was published
+// among them: so many fall into it as it is to have elements, and the rest come behind it. Of the
+// messages of several patterns it may be any.
+func unfolded(values []resp.Value) (list []resp.Value) {
+	for _, v := range values {
+		if v.Kind == resp.Array && slices.ContainsFunc(v.List, isPublished) {
+			list = append(list, resp.Str("array of "+strconv.Itoa(len(v.List))))
+			list = append(list, v.List...)
+		} else {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// isPublished reports whether a value is a message.
+func isPublished(v resp.Value) bool {
+	switch kindOfPush(v) {
+	case "message", "pmessage", "smessage":
+		return true
+	}
+	return false
+}
+
+// TestMessagesInTransactions shows that messages of several patterns may fall into a reply to EXEC
+// or come behind it, and that nothing else may.
+func TestMessagesInTransactions(t *testing.T) {
+	of := func(pattern string) resp.Value {
+		return resp.List(resp.Str("pmessage"), resp.Str(pattern), resp.Str("ch1"), resp.Str("hello"))
+	}
+	other := resp.List(resp.Str("message"), resp.Str("ch1"), resp.Str("hello"))
+	described := func(values ...resp.Value) string {
+		values = unfolded(values)
+		sortUnordered(values)
+		return resp.Describe(resp.List(values...))
+	}
+	one := described(resp.List(other, of("*")), of("ch*"), resp.Int(3), resp.Null)
+	require.Equal(t, one, described(resp.List(other, of("ch*")), of("*"), resp.Int(3), resp.Null))
+	require.NotEqual(t, one, described(resp.List(other, of("ch*")), of("ch*"), resp.Int(3), resp.Null))
+	require.NotEqual(t, one, described(resp.List(other, of("*"), of("ch*")), resp.Int(3), resp.Null))
+	require.NotEqual(t, one, described(resp.List(of("*"), other), of("ch*"), resp.Int(3), resp.Null))
 }
 
 // sortUnordered orders what Redis has no order for: the confirmations of an UNSUBSCRIBE without
