@@ -105,14 +105,17 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
 // syncLimit; the script was run then. For as long as patience, and ctx, a request is
-// repeated that is refused on the way, see persist. A request itself is made with sends.
-func (c *Client) evalSynced(ctx, sends context.Context, patience time.Duration, q call) (reply Reply, err error) {
+// repeated that is refused on the way, see persist. A request itself is made with sends, by q
+// each time anew.
+func (c *Client) evalSynced(
+	ctx, sends context.Context, patience time.Duration, q func() call,
+) (reply Reply, err error) {
 	until := c.patienceEnds(patience)
-	reply, err = c.evalSyncedOnce(sends, q)
-	err = c.persist(ctx, until, err, func() (err error) {
-		reply, err = c.evalSyncedOnce(sends, q)
+	once := func() (err error) {
+		reply, err = c.evalSyncedOnce(sends, q())
 		return err
-	})
+	}
+	err = c.persist(ctx, until, once(), once)
 	return reply, err
 }
 

@@ -22,7 +22,7 @@ func (c *Client) changeWithin(ctx context.Context, patience time.Duration, q cal
 	if ctx.Err() != nil {
 		return 0, contextError(ctx)
 	}
-	reply, err := c.evalSynced(ctx, context.WithoutCancel(ctx), patience, q)
+	reply, err := c.evalSynced(ctx, context.WithoutCancel(ctx), patience, func() call { return q })
 	if err != nil && err != ErrReplication {
 		return 0, err
 	}

@@ -93,14 +93,10 @@ type replyReader interface {
 // nothing: the lease, and the dates of q, begin anew when it is repeated.
 func (c *Client) ask(ctx context.Context, r *request, ans *answer, q func() call, reader replyReader) error {
 	ans.owner = r.owner
-	until := c.patienceEnds(c.patienceOf(r.limit))
-	var reply Reply
-	once := func() (err error) {
+	reply, err := c.evalSynced(ctx, ctx, c.patienceOf(r.limit), func() call {
 		ans.sent = c.rt.Mono()
-		reply, err = c.evalSyncedOnce(ctx, q())
-		return err
-	}
-	err := c.persist(ctx, until, once(), once)
+		return q()
+	})
 	unsynced := err == ErrReplication
 	if err == nil || unsynced {
 		err = reader.read(reply, ans)

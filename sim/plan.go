@@ -346,7 +346,7 @@ func (p *parser) checkFaults() *SyntaxError {
 	for _, k := range p.s.Faults.Kinds {
 		if where := findFault(k.Kind).where; !where.in(&p.s.World) {
 			needs := map[place]string{withReplicas: "replicas", unwatched: "replicas without Sentinels",
-				byHand:    "replicas that do not fail over by themselves, as outage and freeze have them do",
+				byHand:    "replicas that do not fail over by themselves; where they do, use outage or freeze",
 				ofSeveral: "a cluster of several masters"}[where]
 			return &SyntaxError{Line: p.s.Faults.Line, Reason: k.Kind + " needs " + needs}
 		}

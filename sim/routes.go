@@ -21,9 +21,9 @@ import (
 // slotMap is a process's idea of who serves which slot.
 type slotMap struct {
 	ranges  []slotRange // nil: as the cluster was made
-	used    bool
-	scanned bool // it is asked for now and then alone, as Redisson does
-	asking  bool // a task is asking for a new one
+	used    bool        // it was looked at
+	scanned bool        // it is asked for now and then alone, as Redisson does
+	asking  bool        // a task is asking for a new one
 	askedAt time.Duration
 	learned time.Duration // when a node has told it
 	next    int           // the node to ask next
@@ -65,14 +65,12 @@ func (p *process) refreshSlots(g *group) {
 	if s.scanned {
 		return
 	}
-	answers := func(n *node) bool { return !n.down && n.paused == 0 }
-	if !s.used && !answers(g.first) {
-		if i := slices.IndexFunc(p.w.nodes, answers); i >= 0 {
-			s.ranges = p.w.slotsNow(p.w.nodes[i])
-		}
-	}
 	if !s.used {
 		s.used, s.learned = true, p.clock.Mono()
+		answers := func(n *node) bool { return !n.down && n.paused == 0 }
+		if i := slices.IndexFunc(p.w.nodes, answers); i >= 0 && !answers(g.first) {
+			s.ranges = p.w.slotsNow(p.w.nodes[i])
+		}
 	}
 	if p.clock.Mono()-s.learned > slotsAge {
 		p.askForSlots()

@@ -308,6 +308,7 @@ func TestFollowed(t *testing.T) {
 		"it came back empty":       {[]trace.Event{of(trace.Restart, m1)}, time.Minute, 1, remembered},
 		"without some of its data": {[]trace.Event{half}, time.Minute, 1, remembered},
 		"with its data":            {[]trace.Event{kept, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
+		"it goes on":               {[]trace.Event{{Kind: trace.Resume, Actor: m1}, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
 		"another came back":        {[]trace.Event{of(trace.Restart, m2)}, time.Minute, 1, soonBack},
 		"another took its place":   {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 1, oneMaster},
 		"which is none of its":     {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 2, soonBack},

@@ -62,7 +62,7 @@ func TestOrdersSeeWhatTheRowIsAbout(t *testing.T) {
 
 // It makes no difference how many work at it, nor that rows share a world.
 func TestOrdersOfSeveralWorkers(t *testing.T) {
-	cells := []string{"20/redisson/mutex", "23/lockclient/mutex", "24/lockclient/mutex", "2/redisson/fenced"}
+	cells := []string{"20/redisson/mutex", "23/lockclient/mutex", "24/lockclient/mutex", "12/redisson/fenced"}
 	alone := fill(t, Options{Seeds: 20, Orders: true, Cells: cells, Workers: 1})
 	require.Equal(t, alone, fill(t, Options{Seeds: 20, Orders: true, Cells: cells, Workers: 3}))
 	for i := range alone {
