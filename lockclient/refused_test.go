@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,14 @@ import (
 // dateIn finds a date of the bubble's clock, which begins with the year 2000.
 var dateIn = regexp.MustCompile(`\b9\d{11}\b`)
 
+// commands is a wire that asks its reply for plain commands, too.
+type commands struct{ *wire }
+
+func (w commands) Do(_ context.Context, key string, args ...string) (lockclient.Reply, error) {
+	w.note("%s", strings.Join(args, " "))
+	return w.reply(args[0], []string{key})
+}
+
 // A lease that a cluster refused at first begins with the request that took the lock; so do
 // the dates that servers keep of it: neither outlives the other.
 func TestLeaseOfWhatWasRefusedAtFirst(t *testing.T) {
@@ -26,6 +35,9 @@ func TestLeaseOfWhatWasRefusedAtFirst(t *testing.T) {
 		},
 		"fair": func(ctx context.Context, c *lockclient.Client) (*lockclient.Held, error) {
 			return c.Fair("a").Lock(ctx, lockclient.Lease(lease))
+		},
+		"simple": func(ctx context.Context, c *lockclient.Client) (*lockclient.Held, error) {
+			return c.Simple("a").Lock(ctx, lockclient.Lease(lease))
 		},
 		"permit": func(ctx context.Context, c *lockclient.Client) (*lockclient.Held, error) {
 			return c.PermitSemaphore("a").Acquire(ctx, lease)
@@ -38,6 +50,8 @@ func TestLeaseOfWhatWasRefusedAtFirst(t *testing.T) {
 					switch {
 					case time.Since(begun) < refused:
 						return lockclient.Reply{}, &lockclient.ServerError{Text: "TRYAGAIN"}
+					case script == "SET":
+						return lockclient.Reply{Kind: lockclient.TextReply, Text: "OK"}, nil
 					case script == "fair-acquire":
 						return lockclient.Reply{}, nil
 					case name == "permit":
@@ -45,7 +59,7 @@ func TestLeaseOfWhatWasRefusedAtFirst(t *testing.T) {
 					}
 					return free(script, keys)
 				}}
-				h, err := take(t.Context(), lockclient.New(w, lockclient.System()))
+				h, err := take(t.Context(), lockclient.New(commands{w}, lockclient.System()))
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, time.Since(begun), refused)
 				assert.Equal(t, lease-lease/100-2*time.Millisecond, h.Left())

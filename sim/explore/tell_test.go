@@ -296,7 +296,7 @@ func TestStill(t *testing.T) {
 func TestFollowed(t *testing.T) {
 	half, kept := of(trace.Restart, m1), of(trace.Restart, m1)
 	half.A, half.B, kept.A = 1, 5, 1
-	hold := by(c2, trace.Hold)
+	goesOn, hold := by(m1, trace.Resume), by(c2, trace.Hold)
 	hold.Cause = 3
 	for name, test := range map[string]struct {
 		then    []trace.Event
@@ -308,7 +308,7 @@ func TestFollowed(t *testing.T) {
 		"it came back empty":       {[]trace.Event{of(trace.Restart, m1)}, time.Minute, 1, remembered},
 		"without some of its data": {[]trace.Event{half}, time.Minute, 1, remembered},
 		"with its data":            {[]trace.Event{kept, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
-		"it goes on":               {[]trace.Event{{Kind: trace.Resume, Actor: m1}, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
+		"it goes on":               {[]trace.Event{goesOn, of(trace.Promote, m2)}, time.Minute, 1, soonBack},
 		"another came back":        {[]trace.Event{of(trace.Restart, m2)}, time.Minute, 1, soonBack},
 		"another took its place":   {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 1, oneMaster},
 		"which is none of its":     {[]trace.Event{of(trace.Promote, m2)}, time.Minute, 2, soonBack},
