@@ -53,7 +53,7 @@ Four things to know first:
 ` + "`simtest.Run`" + ` tries a lock that is written against lockclient's Transport and Runtime in a
 thousand simulated worlds. A failing test prints the shortest story, why it happened, what
 would have saved it, the line that replays it, and a page that shows it. Such a lock is in
-sim/simtest/example_test.go; ARCHITECTURE.md lists everything that a scenario may say.
+sim/simtest/example_test.go; [scenarios.md](scenarios.md) lists everything that a scenario may say.
 
 What the scenario asks for decides which mistake is found, in a lock that is otherwise right:
 

@@ -10,7 +10,8 @@ import (
 // promise is a check that a scenario can expect something of: what it says is told where its
 // checker is declared. What depends on which check it is follows from its row in promises.
 type promise struct {
-	name string
+	name  string
+	about string // what is so if it holds
 	// heeds are the events whose order the check looks at beside that of beliefs: nothingElse,
 	// or these. Of a check of which it is not said, nothing is known: it may look at all.
 	heeds []trace.Kind
@@ -37,32 +38,46 @@ var nothingElse = []trace.Kind{}
 
 // promises are in the order in which error messages list them.
 var promises = []promise{
-	{name: "exclusion", heeds: nothingElse, senseless: wherePermitsAre,
+	{name: "exclusion", about: "no two clients believe at the same time that they hold a lock",
+		heeds: nothingElse, senseless: wherePermitsAre,
 		checker: func(m making) check.Checker { return m.grants }},
-	{name: "fencing", heeds: []trace.Kind{trace.Acquire},
+	{name: "fencing", about: "the resource applies no stale write; the tokens of fence=on are for this",
+		heeds:     []trace.Kind{trace.Acquire},
 		senseless: whereShared("several write at a time, and none of them is stale"), checker: of(check.NewFencing)},
-	{name: "progress", heeds: nothingElse, toEnd: true,
+	{name: "progress", about: "whoever asks for a lock gets it within bound=",
+		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewProgress(m.names, m.s.World.Bound) }},
-	{name: "liveness", heeds: nothingElse, toEnd: true,
+	{name: "liveness", about: "the same after the faults have ended",
+		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
-	{name: "lease",
+	{name: "lease", about: "a crashed holder's lock is granted again when its TTL has passed, and no sooner",
 		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
 		peeks:     true,
 		toEnd:     true,
 		senseless: whereShared("others need not wait for a lock that several have at a time"), checker: of(check.NewLease)},
-	{name: "kept", heeds: nothingElse, checker: of(check.NewKept)},
-	{name: "capacity", heeds: nothingElse, senseless: unlessPermits,
+	{name: "kept", about: "no living client loses a lock that it has",
+		heeds: nothingElse, checker: of(check.NewKept)},
+	{name: "capacity", about: "no more permits of a semaphore are believed taken than it has",
+		heeds: nothingElse, senseless: unlessPermits,
 		checker: func(m making) check.Checker { return check.NewCapacity(m.names, m.s.World.Load.Permits) }},
-	{name: "gate", heeds: nothingElse,
+	{name: "gate", about: "nobody finds a latch open before it was counted down as often as its count says",
+		heeds:   nothingElse,
 		checker: func(m making) check.Checker { return check.NewGate(m.names, m.s.World.Load.Count) }},
-	{name: "order", heeds: []trace.Kind{trace.Acquire, trace.Refused, trace.Crash},
+	{name: "order", about: "waiters get a fair lock in the order in which they asked",
+		heeds:   []trace.Kind{trace.Acquire, trace.Refused, trace.Crash},
 		checker: func(m making) check.Checker { return check.NewOrder(m.names, 10*m.s.World.Delay.Hi) }},
-	{name: "holds", heeds: nothingElse, checker: of(check.NewHoldings)},
-	{name: "leak", heeds: nothingElse, checker: func(making) check.Checker { return check.NewLeak() }},
-	{name: "theft", heeds: nothingElse, checker: newTheft},
-	{name: "guard", heeds: []trace.Kind{trace.Asks, trace.Told}, checker: of(check.NewGuard)},
-	{name: "own", checker: func(m making) check.Checker { return newOwnCheck(m) }},
-	{name: "linear", heeds: []trace.Kind{trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
+	{name: "holds", about: "a server's hold count is its client's",
+		heeds: nothingElse, checker: of(check.NewHoldings)},
+	{name: "leak", about: "nothing stays taken that nobody believes to have",
+		heeds: nothingElse, checker: func(making) check.Checker { return check.NewLeak() }},
+	{name: "theft", about: "no request ends what another client has; of one that cuts its lease only exclusion tells",
+		heeds: nothingElse, checker: newTheft},
+	{name: "guard", about: "nobody is told that a lock is free while somebody has it",
+		heeds: []trace.Kind{trace.Asks, trace.Told}, checker: of(check.NewGuard)},
+	{name: "own", about: "the check that a test brings says so",
+		checker: func(m making) check.Checker { return newOwnCheck(m) }},
+	{name: "linear", about: "there is an order with one holder at a time that explains all replies (Porcupine)",
+		heeds:     []trace.Kind{trace.Acquire, trace.Freed, trace.Failed, trace.Crash},
 		senseless: whereShared("there is a model of exclusive locks only"), checker: of(check.NewLinear)},
 }
 

@@ -2,10 +2,8 @@ package sim
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -198,14 +196,4 @@ func TestClaims(t *testing.T) {
 	has := slices.DeleteFunc(had, func(c claim) bool { return c.of == "late" || c.of == "expired" || c.of == "lapsed" })
 	require.Equal(t, has, n.claimed(nil, nobody))
 	require.True(t, n.engine.Keyspace().DB(0).Stale([]byte("lock:1.3")), "it is still there")
-}
-
-// ARCHITECTURE.md, which tells what a scenario file may say, has each kind of fault and what it is.
-func TestKindsOfFaultAreTold(t *testing.T) {
-	text, err := os.ReadFile("../ARCHITECTURE.md")
-	require.NoError(t, err)
-	told := strings.Join(strings.Fields(string(text)), " ")
-	for _, f := range faultKinds {
-		require.Contains(t, told, "`"+f.name+"` ("+f.about+")")
-	}
 }

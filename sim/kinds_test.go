@@ -38,7 +38,9 @@ func TestKindsContend(t *testing.T) {
 func TestKindsNameWhatThereIs(t *testing.T) {
 	for _, k := range kinds {
 		for _, option := range k.options {
-			known := func(o worldOption) bool { return o.name == option }
+			known := func(g optionGroup) bool {
+				return slices.ContainsFunc(g.options, func(o worldOption) bool { return o.name == option })
+			}
 			require.True(t, slices.ContainsFunc(worldOptions(), known), "%s: %s", k.name, option)
 		}
 		require.Contains(t, Checks, k.Promise, k.name)

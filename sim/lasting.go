@@ -126,14 +126,14 @@ func applyHold(r *runner, s Step) {
 }
 
 func checkFailover(w *Spec, s Step) error {
+	if w.Cluster || w.Watched > 0 {
+		return errGoverned
+	}
 	if err := s.shape(1, "outage"); err != nil {
 		return err
 	}
 	if err := s.timed("outage", true); err != nil {
 		return err
-	}
-	if w.Cluster || w.Watched > 0 {
-		return errGoverned
 	}
 	return w.known(s.Args[0], aReplica)
 }

@@ -11,64 +11,6 @@ import (
 	"minikv/trace"
 )
 
-// verb is one thing that an `at` line can do.
-type verb struct {
-	name  string
-	usage string
-	check func(w *Spec, s Step) error
-	apply func(r *runner, s Step)
-}
-
-// verbs are in the order in which error messages list them.
-func verbs() []verb {
-	return []verb{
-		{"start", "start CLIENT|all", checkStart, applyStart},
-		{"pause", "pause CLIENT|NODE for=DURATION", checkPause, applyPause},
-		{"crash", "crash CLIENT|NODE [for=DURATION] [data=keep|lose|synced]", checkCrash, applyCrash},
-		{"restart", "restart NODE data=keep|lose|synced|lose=DURATION", checkRestart, applyRestart},
-		{"promote", "promote REPLICA", checkPromote, applyPromote},
-		{"move", "move KEY MASTER [step=open|keys|close] [for=DURATION [keys=DURATION]]", checkMove, applyMove},
-		{"failover", "failover REPLICA outage=DURATION", checkFailover, applyFailover},
-		{"hold", "hold REPLICA [for=DURATION]", checkHold, applyHold},
-		{"release", "release REPLICA", checkReplica, applyRelease},
-		{"partition", "partition A,B,… C,D,… [way=both|one] [for=DURATION]", checkPartition, applyPartition},
-		{"heal", "heal", checkNothing, applyHeal},
-		{"drop", "drop FROM TO next=N [after=K] [what=request|reply|message]", checkDrop, applyDrop},
-		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", checkDelay, applyDelay},
-		{"slow", "slow NODE for=DURATION [by=DURATION]", checkSlow, applySlow},
-		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", checkDuplicate, applyDuplicate},
-		{"run", "run MASTER DEL|FLUSHALL|PERSIST|PEXPIRE|PUBLISH|REPLICAOF|SCRIPT|SET|SPUBLISH ARGUMENT…",
-			checkRun, applyRun},
-		{"stall", "stall CLIENT for=DURATION [after=K]", checkStall, applyStall},
-		{"evict", "evict NODE key=N [spare=on]", checkEvict, applyEvict},
-		{"calm", "calm", checkNothing, applyCalm},
-		{"audit", "audit", checkAudit, applyAudit},
-		{"clock", "clock CLIENT|NODE jump=+10s|offset=+10s|rate=+1%", checkClock, applyClock},
-	}
-}
-
-// knownVerbs are the verbs, made once: they refer to each other.
-var knownVerbs []verb
-
-func init() { knownVerbs = verbs() }
-
-func findVerb(name string) (verb, error) {
-	for _, v := range knownVerbs {
-		if v.name == name {
-			return v, nil
-		}
-	}
-	return verb{}, fmt.Errorf("unknown verb %q: expected %s", name, strings.Join(Verbs(), ", "))
-}
-
-// Verbs are the names of all that an `at` line can do.
-func Verbs() (names []string) {
-	for _, v := range knownVerbs {
-		names = append(names, v.name)
-	}
-	return names
-}
-
 // check validates the story against the world.
 func (p *parser) check() *SyntaxError {
 	for _, s := range p.s.Steps {

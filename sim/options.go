@@ -9,70 +9,126 @@ import (
 
 // worldOption is one option of the world line.
 type worldOption struct {
-	name string
+	name  string
+	about string
+	value value
+}
+
+// value is what an option may be, in the words of a usage, and how it is set.
+type value struct {
+	form string
 	set  func(w *Spec, o Option) error
 }
 
-// worldOptions are in the order in which error messages list them.
-func worldOptions() []worldOption {
+// optionGroup are the options of the world line about one thing.
+type optionGroup struct {
+	about   string
+	options []worldOption
+}
+
+// worldOptions are in the order in which error messages list them, and the reference.
+func worldOptions() []optionGroup {
+	return []optionGroup{
+		{"the servers", serverOptions()},
+		{"the clients and their lock", clientOptions()},
+		{"what some kinds of lock have", kindOptions()},
+	}
+}
+
+func serverOptions() []worldOption {
 	return []worldOption{
-		{"masters", count(1, 99, func(w *Spec) *int { return &w.Masters })},
-		{"replicas", count(0, 9, func(w *Spec) *int { return &w.Replicas })},
-		{"replicated", count(0, 99, func(w *Spec) *int { return &w.Replicated })},
-		{"cluster", setCluster},
-		{"sentinels", count(0, 99, func(w *Spec) *int { return &w.Watched })},
-		{"quorum", count(1, 99, func(w *Spec) *int { return &w.Quorum })},
-		{"down-after", length(func(w *Spec) *time.Duration { return &w.Silence })},
-		{"failover-timeout", length(func(w *Spec) *time.Duration { return &w.Failover })},
-		{"min-replicas", count(0, 9, func(w *Spec) *int { return &w.MinGood })},
-		{"clients", count(1, MaxClients, func(w *Spec) *int { return &w.Clients })},
-		{"per-lock", count(1, MaxClients, func(w *Spec) *int { return &w.PerLock })},
-		{"lock", setKind},
-		{"profile", setProfile},
-		{"ttl", setTTL},
-		{"renew", onOrOff(func(w *Spec) *bool { return &w.Load.Renew })},
-		{"hold", span(func(w *Spec) *Range { return &w.Load.Hold })},
-		{"think", span(func(w *Spec) *Range { return &w.Load.Think })},
-		{"rounds", count(0, 1_000_000_000, func(w *Spec) *int { return &w.Load.Rounds })},
-		{"wait", length(func(w *Spec) *time.Duration { return &w.Load.Wait })},
-		{"one-order", onOrOff(func(w *Spec) *bool { return &w.Load.OneOrder })},
-		{"once", onOrOff(func(w *Spec) *bool { return &w.Load.Once })},
-		{"cancel", length(func(w *Spec) *time.Duration { return &w.Load.Cancel })},
-		{"reenter", count(0, 1000, func(w *Spec) *int { return &w.Load.Reenter })},
-		{"readers", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Readers })},
-		{"downgrade", onOrOff(func(w *Spec) *bool { return &w.Load.Downgrade })},
-		{"permits", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Permits })},
-		{"count", count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Count })},
-		{"waiters", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},
-		{"fair-wait", length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
-		{"compat316", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
-		{"pool", onOrOff(func(w *Spec) *bool { return &w.Pool })},
-		{"abort", onOrOff(func(w *Spec) *bool { return &w.Abort })},
-		{"sync", setConfirmed},
-		{"fsync", setSync},
-		{"scales", onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},
-		{"broken", setBroken},
-		{"guards", count(0, MaxClients, func(w *Spec) *int { return &w.Load.Guards })},
-		{"fence", onOrOff(func(w *Spec) *bool { return &w.Fence })},
-		{"delay", span(func(w *Spec) *Range { return &w.Delay })},
-		{"lag", span(func(w *Spec) *Range { return &w.Lag })},
-		{"bound", length(func(w *Spec) *time.Duration { return &w.Bound })},
+		{"masters", "how many (1)", count(1, 99, func(w *Spec) *int { return &w.Masters })},
+		{"replicas", "of each master (0)", count(0, 9, func(w *Spec) *int { return &w.Replicas })},
+		{"replicated", "the number of the only master that has replicas, from 1; 0: each has them (0)",
+			count(0, 99, func(w *Spec) *int { return &w.Replicated })},
+		{"cluster", "masters that share the slots, and replicas of each", value{"MASTERSxREPLICAS", setCluster}},
+		{"sentinels", "how many watch the masters (0)", count(0, 99, func(w *Spec) *int { return &w.Watched })},
+		{"quorum", "how many of them must take a master for dead (more than half)",
+			count(1, 99, func(w *Spec) *int { return &w.Quorum })},
+		{"down-after", "the silence after which Sentinels take a server for dead; in a cluster the node timeout",
+			length(func(w *Spec) *time.Duration { return &w.Silence })},
+		{"failover-timeout", "of Sentinels", length(func(w *Spec) *time.Duration { return &w.Failover })},
+		{"min-replicas", "a master refuses writes unless so many replicas follow it closely (0)",
+			count(0, 9, func(w *Spec) *int { return &w.MinGood })},
+		{"fsync", "everysec: what is on disk is up to a second old (always)", value{"always|everysec", setSync}},
+		{"delay", "of a message, one way (1ms..5ms)", span(func(w *Spec) *Range { return &w.Delay })},
+		{"lag", "of replication (delay)", span(func(w *Spec) *Range { return &w.Lag })},
+	}
+}
+
+func clientOptions() []worldOption {
+	return []worldOption{
+		{"clients", "how many (2)", count(1, MaxClients, func(w *Spec) *int { return &w.Clients })},
+		{"per-lock", "how many of them share a lock (100)", count(1, MaxClients, func(w *Spec) *int { return &w.PerLock })},
+		{"lock", strings.Join(kindNames(), ", ") + ": one that a test brings, see sim/simtest (mutex)",
+			value{"KIND", setKind}},
+		{"profile", "whose client takes it; redisson: a model of Redisson's (lockclient)",
+			value{"lockclient|redisson", setProfile}},
+		{"compat316", "how many clients, the first ones, speak the protocol of Redisson 3.16 (0)",
+			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
+		{"broken", "the model of Redisson gives back what another client has, to show that a check can fail",
+			value{"release", setBroken}},
+		{"pool", "on: each request of a client has a connection of its own, so that it may overtake others (off)",
+			onOrOff(func(w *Spec) *bool { return &w.Pool })},
+		{"abort", "on, with pool=on: a connection without an answer is closed after 5s, and drops what has not arrived (off)",
+			onOrOff(func(w *Spec) *bool { return &w.Abort })},
+		{"sync", "on: acquisitions are checked with WAIT; required: also where the master knows of no replica (off)",
+			value{"on|off|required", setConfirmed}},
+		{"ttl", "the lease; a range only with renew=off (30s)", value{"RANGE", setTTL}},
+		{"renew", "on: the watchdog renews the lease; off: it is fixed (on)",
+			onOrOff(func(w *Spec) *bool { return &w.Load.Renew })},
+		{"rounds", "how many times a client takes the lock; 0: for ever (0)",
+			count(0, 1_000_000_000, func(w *Spec) *int { return &w.Load.Rounds })},
+		{"hold", "how long it has the lock (100ms)", span(func(w *Spec) *Range { return &w.Load.Hold })},
+		{"think", "how long it waits before the next round (0s)", span(func(w *Spec) *Range { return &w.Load.Think })},
+		{"scales", "on: a hold is one of the durations that matter to the lease, up to hold (off)",
+			onOrOff(func(w *Spec) *bool { return &w.Load.Scales })},
+		{"wait", "the limit of lock(); 0s: none (0s)", length(func(w *Spec) *time.Duration { return &w.Load.Wait })},
+		{"once", "on: lock() is a single attempt (off)", onOrOff(func(w *Spec) *bool { return &w.Load.Once })},
+		{"cancel", "after how long the context of lock() ends; 0s: never (0s)",
+			length(func(w *Spec) *time.Duration { return &w.Load.Cancel })},
+		{"reenter", "how many times a holder takes the lock again (0)",
+			count(0, 1000, func(w *Spec) *int { return &w.Load.Reenter })},
+		{"guards", "how many clients, the last ones, only ask whether the lock is free (0)",
+			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Guards })},
+		{"fence", "on: the resource checks fencing tokens (on for lock=fenced)",
+			onOrOff(func(w *Spec) *bool { return &w.Fence })},
+		{"bound", "how long an acquire may take where progress or liveness is checked (2·ttl)",
+			length(func(w *Spec) *time.Duration { return &w.Bound })},
+	}
+}
+
+func kindOptions() []worldOption {
+	return []worldOption{
+		{"one-order", "of multi: all clients name its locks in one order (off)",
+			onOrOff(func(w *Spec) *bool { return &w.Load.OneOrder })},
+		{"readers", "of rw and own: how many clients, the first ones, read (0)",
+			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Readers })},
+		{"downgrade", "of rw: writers read on (off)", onOrOff(func(w *Spec) *bool { return &w.Load.Downgrade })},
+		{"permits", "of semaphore, permits and own: how many may have it at a time (1)",
+			count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Permits })},
+		{"count", "of latch: how often it is counted down before it opens (1)",
+			count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Count })},
+		{"waiters", "of latch: how many clients, the first ones, wait (0)",
+			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},
+		{"fair-wait", "of fair locks: lockclient's WithFairWait",
+			length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
 	}
 }
 
 // set applies one option of the world line.
 func (w *Spec) set(o Option) error {
-	all := worldOptions()
-	i := slices.IndexFunc(all, func(known worldOption) bool { return known.name == o.Name })
-	if i < 0 {
-		var names []string
-		for _, known := range all {
+	var names []string
+	for _, g := range worldOptions() {
+		for _, known := range g.options {
+			if known.name == o.Name {
+				return known.value.set(w, o)
+			}
 			names = append(names, known.name)
 		}
-		_, err := oneOf(Option{"world option", o.Name}, names)
-		return err
 	}
-	return all[i].set(w, o)
+	_, err := oneOf(Option{"world option", o.Name}, names)
+	return err
 }
 
 // idle reports an option that asks for what the world has nothing of: it would do
@@ -199,30 +255,30 @@ func setTTL(w *Spec, o Option) (err error) {
 	return err
 }
 
-func count(lo, hi int, field func(*Spec) *int) func(*Spec, Option) error {
-	return func(w *Spec, o Option) (err error) {
+func count(lo, hi int, field func(*Spec) *int) value {
+	return value{"N", func(w *Spec, o Option) (err error) {
 		*field(w), err = number(o, lo, hi)
 		return err
-	}
+	}}
 }
 
-func length(field func(*Spec) *time.Duration) func(*Spec, Option) error {
-	return func(w *Spec, o Option) (err error) {
+func length(field func(*Spec) *time.Duration) value {
+	return value{"DURATION", func(w *Spec, o Option) (err error) {
 		*field(w), err = duration(o)
 		return err
-	}
+	}}
 }
 
-func span(field func(*Spec) *Range) func(*Spec, Option) error {
-	return func(w *Spec, o Option) (err error) {
+func span(field func(*Spec) *Range) value {
+	return value{"RANGE", func(w *Spec, o Option) (err error) {
 		*field(w), err = durations(o)
 		return err
-	}
+	}}
 }
 
-func onOrOff(field func(*Spec) *bool) func(*Spec, Option) error {
-	return func(w *Spec, o Option) (err error) {
+func onOrOff(field func(*Spec) *bool) value {
+	return value{"on|off", func(w *Spec, o Option) (err error) {
 		*field(w), err = onOff(o)
 		return err
-	}
+	}}
 }

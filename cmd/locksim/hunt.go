@@ -52,7 +52,9 @@ with what it has found and the command that resumes it.
 With --strategy exhaustive or pct nothing has a time: the hunt runs orders of what
 can happen, with faults of the "faults" line or --faults only. The first order that
 violates a check is written as it is, as a file of "order" lines; it is not made
-shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.`,
+shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.
+
+"locksim help scenario" tells what a file may say, and lists the kinds of fault.`,
 		Example: `  locksim hunt contention --seeds 10000 --faults pause
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
 		ValidArgsFunction: completeScenario,

@@ -28,7 +28,7 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 	root.SuggestionsMinimumDistance = 2
 	addVersion(root)
 	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
-		newPage(), newServe())
+		newPage(), newServe(), newReference())
 	root.SetFlagErrorFunc(sayFlag)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})

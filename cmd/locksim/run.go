@@ -35,7 +35,9 @@ func newRun() *cobra.Command {
 		Short: "Run a scenario, embedded or from a file, and say what held",
 		Long: `Run a scenario and print its trace, its verdicts, the hash of the run and the
 command that replays it. With --trace jsonl, standard output has only the events,
-one JSON object per line; the rest goes to standard error.`,
+one JSON object per line; the rest goes to standard error.
+
+"locksim help scenario" tells what a file may say.`,
 		Example: `  locksim run contention --seed 7
   locksim run failover_before_replication --trace jsonl > events.jsonl
   locksim run contention --clients 10000 --for 60s --trace none

@@ -149,8 +149,8 @@ func (p *Progress) Observe(e *trace.Event) {
 
 // Result implements Checker.
 func (p *Progress) Result(end time.Duration) Result {
-	worst := p.longest
-	for _, w := range p.waiting.all(end) {
+	worst, still := p.longest, p.waiting.all(end)
+	for _, w := range still {
 		worst = worst.or(w)
 	}
 	longest := worst.d.Round(time.Millisecond)
@@ -160,6 +160,9 @@ func (p *Progress) Result(end time.Duration) Result {
 			Reason: fmt.Sprintf("%s waited %v, more than %v", p.name(worst.actor), longest, p.bound)}
 	case p.got == 0:
 		return Result{Check: "progress", Verdict: Unknown, Reason: "nobody asked for a lock and got it"}
+	case end <= p.bound && len(still) > 0:
+		return Result{Check: "progress", Verdict: Unknown, Reason: fmt.Sprintf("%s still waited when the run ended, "+
+			"and the run was no longer than the bound of %v", p.name(still[0].actor), p.bound)}
 	}
 	return Result{Check: "progress", Reason: fmt.Sprintf("nobody waited longer than %v; the bound is %v", longest,
 		p.bound)}

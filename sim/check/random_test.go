@@ -446,7 +446,7 @@ func (p past) progress(bound, end time.Duration, liveness bool) Verdict {
 			open = open || never
 		}
 	}
-	return verdict(long, got && !(liveness && open))
+	return verdict(long, got && !(open && (liveness || end <= bound)))
 }
 
 func (p past) lease(end time.Duration) Verdict {

@@ -11,7 +11,7 @@ import (
 // A client's one transport finds the master of a key's slot, wherever that moves.
 func TestOwnLockInCluster(t *testing.T) {
 	simtest.Run(t, simtest.Test{Seeds: 100, Own: naive(true), Scenario: `
-		world lock=own cluster=3x0 clients=3 ttl=5s hold=1s..2s think=0s..500ms bound=30s
+		world lock=own cluster=3x0 clients=3 ttl=5s hold=1s..2s think=0s..500ms bound=15s
 		expect exclusion=holds theft=holds progress=holds
 		faults reshard most=3
 		run for=20s`})

@@ -4,7 +4,7 @@
 // The client is written against lockclient.Transport and lockclient.Runtime,
 // which the simulator's [sim.Client] gives it. [Run] looks for a run that
 // breaks what the scenario expects, makes its story short, and fails the test
-// with it:
+// with it. docs/scenarios.md lists all that a scenario may say.
 //
 //	simtest.Run(t, simtest.Test{
 //		Scenario: `

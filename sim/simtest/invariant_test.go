@@ -66,7 +66,11 @@ func TestOwnInvariant(t *testing.T) {
 	said := failing(t, simtest.Test{Scenario: world, Own: own})
 	require.Contains(t, said, "own is violated with seed")
 	require.Regexp(t, `own violated: c\d got the lock three times in a row while \d waited`, said)
-	require.Contains(t, said, "it needs: no fault")
+	require.Contains(t, said, "it needs: no fault.\n")
+	own.Check = nil
+	said = failing(t, simtest.Test{Own: own, Seeds: 5, Scenario: "world lock=own ttl=2s bound=5s rounds=1\n" +
+		"expect progress=holds\nat 0s pause m1 for=15s\nrun for=20s\n"})
+	require.Contains(t, said, "it needs: no fault but those of the scenario's at lines.\n")
 	simtest.Run(t, simtest.Test{Scenario: "world lock=own clients=1 hold=100ms\nexpect own=holds\nrun for=20s\n",
 		Seeds: 20, Own: sim.Own{Lock: own.Lock, Check: newTurns}})
 }

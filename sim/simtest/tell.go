@@ -28,8 +28,11 @@ func tell(t testing.TB, p explore.Problem, res explore.Result) {
 		return err
 	})
 	hit, needs := res.Hits[0], "no fault"
-	if len(short.Kinds) > 0 {
+	switch {
+	case len(short.Kinds) > 0:
 		needs = strings.Join(short.Kinds, ", ")
+	case short.Faults > 0:
+		needs = "no fault but those of the scenario's at lines"
 	}
 	file, replay := keep(t, short.Result.Check, text)
 	t.Errorf("simtest: %s is violated with seed %d, after %s; it needs: %s.\nThe shortest story:\n%s%sreplay: %s",
