@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/internal/memory"
 )
 
 var million = flag.Bool("million", false, "measure the memory of 1,000,000 clients, which is 8 GB")
@@ -22,7 +24,7 @@ func BenchmarkMemory(b *testing.B) {
 				b.Skip("a gigabyte for each 100,000")
 			}
 			for b.Loop() {
-				unstarted, waiting := memory(b, clients)
+				unstarted, waiting := bytesPerClient(b, clients)
 				b.ReportMetric(unstarted, "B/unstarted")
 				b.ReportMetric(waiting, "B/waiting")
 			}
@@ -36,15 +38,16 @@ func TestMemory(t *testing.T) {
 	if raceDetector || strconv.IntSize < 64 {
 		t.Skip("the promise is for 64 bits, without the race detector, which makes stacks larger")
 	}
-	unstarted, waiting := memory(t, 50_000) // of which nothing else takes a part that counts
+	unstarted, waiting := bytesPerClient(t, 50_000) // of which nothing else takes a part that counts
 	require.LessOrEqual(t, unstarted, 300.)
 	require.LessOrEqual(t, waiting, 8192.)
 }
 
-// memory is how many bytes each of so many clients takes before it starts, and while it
+// bytesPerClient is how many bytes each of so many clients takes before it starts, and while it
 // waits in lock().
-func memory(t testing.TB, clients int) (unstarted, waiting float64) {
+func bytesPerClient(t testing.TB, clients int) (unstarted, waiting float64) {
 	s := parsed(t, fmt.Sprintf("world clients=%d hold=1h..1h\nexpect exclusion=holds\nrun for=3s\n", clients))
+	memory.SweepSeldom()
 	before := inUse()
 	r := &runner{s: s.with(Options{Seed: 1})}
 	r.build(Options{})

@@ -5,7 +5,6 @@ package sim
 import (
 	"context"
 	"iter"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -135,11 +134,8 @@ func BenchmarkEvent(b *testing.B) {
 
 // sweepSeldom collects garbage as cmd/locksim does, until what it returns is called.
 func sweepSeldom() (again func()) {
-	before, ballast := debug.SetGCPercent(400), make([]byte, 32<<20)
-	return func() {
-		debug.SetGCPercent(before)
-		runtime.KeepAlive(ballast)
-	}
+	before := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // pureScenario is cyclesScenario of clients that do nothing but lock and unlock.

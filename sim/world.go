@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"minikv/cluster"
+	"minikv/internal/memory"
 	"minikv/luaengine"
 	"minikv/server/engine"
 	"minikv/trace"
@@ -97,6 +98,7 @@ type World struct {
 
 // NewWorld makes a world at time 0 in which nothing has happened yet.
 func NewWorld(cfg Config) *World {
+	memory.SweepSeldom()
 	if cfg.Chooser == nil {
 		cfg.Chooser = Random(cfg.Seed)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -33,12 +32,8 @@ var errNotSame = errors.New("the replay is not the run that was recorded")
 var errDiffers = errors.New("a verdict differs from what was expected")
 
 // garbage is by how many percent the heap may grow before it is swept: runs
-// leave much behind, and keep little.
+// leave much behind, and keep little. With it the program takes 150 MB.
 const garbage = 400
-
-// ballast counts as heap in that, in bytes: as most runs keep next to nothing, they
-// would be swept every few milliseconds. With it the program takes 150 MB.
-const ballast = 32 << 20
 
 // roomy is how many bytes the program takes before it sweeps sooner, unless GOMEMLIMIT
 // says another number: a search of every order keeps what it has seen, gigabytes with
@@ -48,12 +43,10 @@ const roomy = 2 << 30
 func main() {
 	debug.SetGCPercent(garbage)
 	memory.Respect(roomy)
-	room := make([]byte, ballast)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends what takes its time after the first
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
-	runtime.KeepAlive(room)
 	os.Exit(code)
 }
 

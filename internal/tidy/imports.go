@@ -41,7 +41,7 @@ var floors = map[string][]string{
 	"cluster":    onGround("server/engine", "datastore"),
 	"topology":   onGround("server", "cluster", "server/engine", "luaengine", "datastore"),
 	"minikvtest": onGround("topology", "server", "cluster", "server/engine", "internal/certificates"),
-	"sim":        onGround("lockclient", "cluster", "server/engine", "datastore", "luaengine"),
+	"sim":        onGround("lockclient", "cluster", "server/engine", "datastore", "luaengine", "internal/memory"),
 
 	"cmd": {anything},
 }
