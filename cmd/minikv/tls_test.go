@@ -146,6 +146,7 @@ func TestTLSBegins(t *testing.T) {
 	assert.Equal(t, "+OK\r\n", ask(t, "tcp", "127.0.0.1:"+plain, "CONFIG", "SET", "tls-port", secure))
 	assert.Equal(t, "+PONG\r\n", askTLS(t, secure, trusting(t, dir+"/ca.crt"), "PING"))
 	require.NoError(t, p.cmd.Process.Kill())
+	p.expectExit(-1) // its port is free then
 
 	p = launch(t, "--port", plain, "--bind", "127.0.0.1", "--tls-cert-file", "nowhere", "--tls-key-file", "nowhere")
 	p.expectLine("Ready to accept connections")
