@@ -13,8 +13,9 @@ import (
 // newReference is what "locksim help scenario" shows: it is no command.
 func newReference() *cobra.Command {
 	return &cobra.Command{
-		Use:   "scenario",
-		Short: "What a scenario file may say",
+		Use:     "scenario",
+		Aliases: []string{"scenarios"},
+		Short:   "What a scenario file may say",
 		Long: "What a scenario file may say. An example:\n\n" + indent(strings.Split(strings.TrimSpace(sim.Sample), "\n")) +
 			"\n\nThe embedded ones, of \"locksim list\", are in sim/scenarios.\n\n" + reference(sim.Reference()),
 	}

@@ -58,6 +58,11 @@ func TestReference(t *testing.T) {
 	for line := range strings.Lines(out) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
 	}
+	_, plural, _ := locksim("help", "scenarios")
+	require.Equal(t, out, plural)
+	_, offered, _ := locksim("__complete", "help", "s")
+	require.Contains(t, offered, "scenario\tWhat a scenario file may say\n")
+	require.Contains(t, offered, "serve\t")
 	shown := strings.Join(strings.Fields(out), " ")
 	for _, p := range sim.Reference() {
 		require.Contains(t, shown, strings.Join(strings.Fields(p.Text), " "))

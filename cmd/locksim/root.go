@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -28,13 +29,23 @@ Exit codes: 0 every verdict is as expected, 1 one differs, 2 wrong usage,
 	root.SuggestionsMinimumDistance = 2
 	addVersion(root)
 	root.AddCommand(newList(), newRun(), newHunt(), newShrink(), newReplay(), newExplain(), newStep(), newMatrix(),
-		newPage(), newServe(), newReference())
+		newPage(), newServe())
+	topic := newReference()
+	root.AddCommand(topic)
 	root.SetFlagErrorFunc(sayFlag)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Args = func(_ *cobra.Command, names []string) error {
 		_, rest, _ := root.Find(names)
 		return noSubcommand(root, rest)
+	}
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		names, directive := commands(cmd, args, begun)
+		if len(args) == 0 && strings.HasPrefix(topic.Name(), begun) {
+			names = append(names, topic.Name()+"\t"+topic.Short)
+		}
+		return names, directive
 	}
 	return root
 }
