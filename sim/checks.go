@@ -41,37 +41,37 @@ var promises = []promise{
 	{name: "exclusion", about: "no two clients believe at the same time that they hold a lock",
 		heeds: nothingElse, senseless: wherePermitsAre,
 		checker: func(m making) check.Checker { return m.grants }},
-	{name: "fencing", about: "the resource applies no stale write; the tokens of fence=on are for this",
+	{name: "fencing", about: "after a write of a later turn, by token or beginning, the resource applies no earlier one",
 		heeds:     []trace.Kind{trace.Acquire},
 		senseless: whereShared("several write at a time, and none of them is stale"), checker: of(check.NewFencing)},
-	{name: "progress", about: "whoever asks for a lock gets it within bound=",
+	{name: "progress", about: "who asks for a lock gets it, or gives up as wait=, once= or cancel= say, in bound=",
 		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewProgress(m.names, m.s.World.Bound) }},
 	{name: "liveness", about: "the same after the faults have ended",
 		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
-	{name: "lease", about: "a crashed holder's lock is granted again when its TTL has passed, and no sooner",
+	{name: "lease", about: "a crashed holder's lock is granted again when its TTL has passed, no sooner; of one master",
 		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
 		peeks:     true,
 		toEnd:     true,
 		senseless: whereShared("others need not wait for a lock that several have at a time"), checker: of(check.NewLease)},
-	{name: "kept", about: "no living client loses a lock that it has",
+	{name: "kept", about: "no living client is told, or finds at its unlock, that its lock is lost",
 		heeds: nothingElse, checker: of(check.NewKept)},
 	{name: "capacity", about: "no more permits of a semaphore are believed taken than it has",
 		heeds: nothingElse, senseless: unlessPermits,
 		checker: func(m making) check.Checker { return check.NewCapacity(m.names, m.s.World.Load.Permits) }},
-	{name: "gate", about: "nobody finds a latch open before it was counted down as often as its count says",
+	{name: "gate", about: "nobody finds a latch open before countDown() was called as often as its count says",
 		heeds:   nothingElse,
 		checker: func(m making) check.Checker { return check.NewGate(m.names, m.s.World.Load.Count) }},
-	{name: "order", about: "waiters get a fair lock in the order in which they asked",
+	{name: "order", about: "who asked for a lock earlier, by more than 10 times the longest delay, gets it earlier",
 		heeds:   []trace.Kind{trace.Acquire, trace.Refused, trace.Crash},
 		checker: func(m making) check.Checker { return check.NewOrder(m.names, 10*m.s.World.Delay.Hi) }},
-	{name: "holds", about: "a server's hold count is its client's",
+	{name: "holds", about: "at an audit a server's hold count is its client's, where servers count by client",
 		heeds: nothingElse, checker: of(check.NewHoldings)},
-	{name: "leak", about: "nothing stays taken that nobody believes to have",
+	{name: "leak", about: "at an audit nothing is taken that no living client believes to have",
 		heeds: nothingElse, checker: func(making) check.Checker { return check.NewLeak() }},
 	{name: "theft", about: "no request ends what another client has; of one that cuts its lease only exclusion tells",
-		heeds: nothingElse, checker: newTheft},
+		heeds: nothingElse, senseless: whereNobodyIsNamed, checker: newTheft},
 	{name: "guard", about: "nobody is told that a lock is free while somebody has it",
 		heeds: []trace.Kind{trace.Asks, trace.Told}, checker: of(check.NewGuard)},
 	{name: "own", about: "the check that a test brings says so",
@@ -127,6 +127,11 @@ func whereShared(reason string) func(*Spec) string {
 func wherePermitsAre(w *Spec) string {
 	return unless(!w.hasPermits() || w.Load.Permits <= 1,
 		"several may have a permit at a time: the promise is capacity")
+}
+
+// whereNobodyIsNamed is why theft says nothing of numbers on a server.
+func whereNobodyIsNamed(w *Spec) string {
+	return unless(!findKind(w.Load.Kind).Lasting, "a number on a server does not say whose it is")
 }
 
 func unlessPermits(w *Spec) string { return unless(w.hasPermits(), "only semaphores have permits") }

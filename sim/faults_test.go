@@ -154,12 +154,16 @@ func TestRowVerbErrors(t *testing.T) {
 		"at 1s calm now":                  "expected 0 arguments",
 		"at 1s restart m1 data=some":      `unknown data "some": expected keep, lose, synced`,
 		"faults pause servers=0":          "servers=0: expected a number",
+		"faults pause most=1 most=2":      "most is given twice",
+		"at 1s pause c01 for=1s":          `unknown client "c01"`,
+		"at 1s partition c1 m+1":          `unknown master "m+1"`,
 	} {
 		_, err := ParseScenario("x.scenario", "world\n"+line+"\nrun for=1s\n")
 		require.ErrorContains(t, err, want)
 	}
 	for words, want := range map[string]string{
-		"fsync=never": `unknown fsync "never"`, "broken=all": `unknown broken "all"`,
+		"sentinels=1 down-after=1ns": "down-after=1ns: expected at least 1ms",
+		"fsync=never":                `unknown fsync "never"`, "broken=all": `unknown broken "all"`,
 	} {
 		_, err := ParseScenario("x.scenario", "world "+words+"\nrun for=1s\n")
 		require.ErrorContains(t, err, want)

@@ -64,7 +64,7 @@ func (w *Spec) known(name string, kinds int) error {
 			continue
 		}
 		n, err := strconv.Atoi(name[1:])
-		if err != nil || n < 1 || n > k.count {
+		if err != nil || n < 1 || n > k.count || name[1:] != strconv.Itoa(n) {
 			return fmt.Errorf("unknown %s %q: the world has %d", k.word, name, k.count)
 		}
 		if kinds&k.kind == 0 {

@@ -45,9 +45,9 @@ func serverOptions() []worldOption {
 		{"sentinels", "how many watch the masters (0)", count(0, 99, func(w *Spec) *int { return &w.Watched })},
 		{"quorum", "how many of them must take a master for dead (more than half)",
 			count(1, 99, func(w *Spec) *int { return &w.Quorum })},
-		{"down-after", "the silence after which Sentinels take a server for dead; in a cluster the node timeout",
+		{"down-after", "the silence after which Sentinels take a server for dead (30s); in a cluster the node timeout (15s)",
 			length(func(w *Spec) *time.Duration { return &w.Silence })},
-		{"failover-timeout", "of Sentinels", length(func(w *Spec) *time.Duration { return &w.Failover })},
+		{"failover-timeout", "of Sentinels (3m)", length(func(w *Spec) *time.Duration { return &w.Failover })},
 		{"min-replicas", "a master refuses writes unless so many replicas follow it closely (0)",
 			count(0, 9, func(w *Spec) *int { return &w.MinGood })},
 		{"fsync", "everysec: what is on disk is up to a second old (always)", value{"always|everysec", setSync}},
@@ -77,7 +77,7 @@ func clientOptions() []worldOption {
 		{"ttl", "the lease; a range only with renew=off (30s)", value{"RANGE", setTTL}},
 		{"renew", "on: the watchdog renews the lease; off: it is fixed (on)",
 			onOrOff(func(w *Spec) *bool { return &w.Load.Renew })},
-		{"rounds", "how many times a client takes the lock; 0: for ever (0)",
+		{"rounds", "how many rounds a client has; 0: for ever (0)",
 			count(0, 1_000_000_000, func(w *Spec) *int { return &w.Load.Rounds })},
 		{"hold", "how long it has the lock (100ms)", span(func(w *Spec) *Range { return &w.Load.Hold })},
 		{"think", "how long it waits before the next round (0s)", span(func(w *Spec) *Range { return &w.Load.Think })},
@@ -111,7 +111,7 @@ func kindOptions() []worldOption {
 			count(1, 1_000_000, func(w *Spec) *int { return &w.Load.Count })},
 		{"waiters", "of latch: how many clients, the first ones, wait (0)",
 			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Waiters })},
-		{"fair-wait", "of fair locks: lockclient's WithFairWait",
+		{"fair-wait", "of fair locks: lockclient's WithFairWait (5m)",
 			length(func(w *Spec) *time.Duration { return &w.Load.FairWait })},
 	}
 }
@@ -135,7 +135,7 @@ func (w *Spec) set(o Option) error {
 // nothing, and what the run says would not be about what was asked.
 func (w *Spec) idle() error {
 	for _, o := range w.Words {
-		if o.Value == "0" || o.Value == "off" {
+		if o.Value == "0" || o.Value == "0s" || o.Value == "off" {
 			continue // it asks for nothing
 		}
 		if needs := w.lacks(o); needs != "" {

@@ -301,8 +301,11 @@ func (p *planner) turn(e *trace.Event) bool {
 func (p *parser) faults(words []string, line int) error {
 	f := &p.s.Faults
 	f.Line = line
-	for _, word := range words {
+	for i, word := range words {
 		name, value, ranged := strings.Cut(word, "=")
+		if slices.ContainsFunc(words[:i], func(other string) bool { return strings.HasPrefix(other, name+"=") }) {
+			return fmt.Errorf("%s is given twice", name)
+		}
 		var err error
 		switch {
 		case name == "most" && ranged:

@@ -49,28 +49,42 @@ func Reference() []Part {
 		Part{"order: the actions", orderText, nil})
 }
 
-const linesText = `Clients are c1 …, masters m1 …, replicas r1 … in their masters' order, Sentinels s1 …. A CLIENT is
-one of the first, a NODE one of the others. What follows a line of "----" is ignored.
+const linesText = `Clients are c1 …, masters m1 …, replicas r1 … in their masters' order, Sentinels s1 …. A CLIENT
+is one of the first, a NODE one of the others. A comment has a line of its own. What follows a line of "----" is
+ignored.
 
-A DURATION is 100ms, 3s or 1m30s. A RANGE is one, or two in which the seed draws: 1ms..5ms.`
+A DURATION is 100ms, 3s or 1m30s. A RANGE is one, or two in which the seed draws: 1ms..5ms.
 
-const worldText = `In brackets: what is so without the option. An option that would do nothing is refused with a reason,
-since the run's claim would not be about what was asked: readers of a mutex, abort without pool. A value of 0 or off
-asks for nothing and may stand anywhere.
+A client's round: it takes the lock, holds it, writes to the resource that the lock protects, gives the lock back
+and thinks. lock() and its like wait as long as wait= and once= say, and a round that gets nothing counts as well.
+Without a start line all clients begin by themselves, each at some time within hold=; with one only those that are
+started do.
 
-With Sentinels or in a cluster the servers decide by themselves who is master, and clients follow them: crash a master
-instead of promoting a replica.`
+The locks are the keys lock:1, lock:2 …; lock=multi has its members at lock:1.1, lock:1.2 and lock:1.3. A server
+knows no script at first, so the first request of a client is answered with NOSCRIPT, and sent again with the text:
+a step that is to strike the second one needs after=1, or "at 0s run m1 SCRIPT LOAD all".`
 
-const expectText = `Each is a word of the line: exclusion=holds fencing=violated. What a check says is holds, violated,
-or unknown if nothing happened that it could judge.`
+const worldText = `In brackets: what is so without the option. An option for which the world has no use at all is
+refused with a reason: readers of a mutex, abort without pool. Several masters without cluster= are independent of
+each other, for redlock, redlock-hash, multi and own; the other kinds live on one.
 
-const stepsText = `A wrong step is answered with its usage.`
+With Sentinels or in a cluster the servers decide by themselves who is master, and clients follow them: crash a
+master instead of promoting a replica.`
 
-const faultsText = `Without an amount, one is drawn on the scale of the lease; with one it is that, or drawn from it:
-pause=5s..20s, drift=1%. Where Sentinels or a cluster promote, no failover is drawn, and with Sentinels no split.`
+const expectText = `Each is a word of the line: exclusion=holds fencing=violated. What a check says is holds,
+violated, or unknown if nothing happened that it could judge; unknown is not what was expected. That it holds is
+said of this run: where clients do not contend, or nothing goes wrong, little was put to the test. Without the line
+nothing is checked.`
 
-const orderText = `A search of orders ("locksim hunt --strategy exhaustive", or pct) writes these actions:
-start:c1; c1>m1 (the first message under way there arrives); fire:c1 (its timer); time (goes on to the next timer); and
+const stepsText = `A wrong step is answered with its usage. What has no one to strike, such as a replica that is
+down, does nothing.`
+
+const faultsText = `A RANGE is how long the fault lasts, how far a clock jumps, or how late a message comes. Without
+one it is drawn on the scale of the lease; with one it is that, or drawn from it: pause=5s..20s, drift=1%. Where
+Sentinels or a cluster promote there is no failover, and with Sentinels no split.`
+
+const orderText = `A search of orders ("locksim hunt --strategy exhaustive", or pct) writes these actions: start:c1;
+c1>m1 (the first message under way there arrives); fire:c1 (its timer); time (goes on to the next timer); and
 faults, such as pause:c1 and crash:m1.`
 
 func checkWords() (words []Word) {
@@ -93,7 +107,8 @@ func faultWords() (words []Word) {
 		words = append(words, Word{f.name + amounts[f.amount], f.about})
 	}
 	return append(words,
-		Word{"most=N", fmt.Sprintf("how many faults a run has at most (%d)", defaultMost)},
+		Word{"most=N", fmt.Sprintf("how many faults a run has at most (%d), beside client-offset, which each client has",
+			defaultMost)},
 		Word{"servers=N", "how many servers they strike at most (all)"},
 		Word{"strategy=" + strings.Join(Strategies, "|"), "how they are timed (drawn for each seed)"})
 }

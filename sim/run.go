@@ -212,12 +212,13 @@ func (r *runner) later(at time.Duration, s Step) {
 	})
 }
 
-// stretch is after how many steps a run looks up from its work: some milliseconds.
-const stretch = 1 << 12
+// stretch is after how many steps a run looks up from its work: less than a millisecond,
+// but seconds in the largest clusters.
+const stretch = 1 << 8
 
 // standstill is how many stretches there may be at one instant, where clients are few:
 // a million that start together take a dozen steps each.
-const standstill = 32
+const standstill = 512
 
 func (r *runner) run(ctx context.Context, opt Options) error {
 	still := 0
@@ -230,7 +231,7 @@ func (r *runner) run(ctx context.Context, opt Options) error {
 		if still++; r.w.now > before {
 			still = 0
 		}
-		if !done && still > standstill+len(r.clients)/16 {
+		if !done && still > standstill+len(r.clients) {
 			return r.w.endless()
 		}
 		if opt.Own != nil && opt.Own.Alive != nil {

@@ -192,6 +192,8 @@ var checkTests = []struct {
 		"c3 [1.000, …] overlaps c1 [4.000, …]", []uint64{1, 4}},
 
 	{"nobody came", kept, nil, 9, Unknown, "nobody got a lock", nil},
+	{"an audit before anybody has anything", leak, events{at(1, trace.Audit, nemesis), at(2, trace.Hold, c1)}, 9, Unknown,
+		"nobody has audited a lock once somebody had asked for one", nil},
 	{"none lost", kept, events{at(1, trace.Hold, c1), at(2, trace.Release, c1), at(3, trace.Failed, c1)}, 9, Holds,
 		"1 grant, none lost before its unlock", nil},
 	{"told of a loss", kept, events{at(1, trace.Hold, c1), at(2, trace.Lost, c1)}, 9, Violated,
@@ -247,9 +249,11 @@ var checkTests = []struct {
 		"c2, which asked at 2.000, was passed by c1 at 5.000", []uint64{3, 6}},
 
 	{"no audit", holds, events{numbers(3, 3, at(1, trace.Audit, nemesis))}, 9, Unknown,
-		"nobody has audited a client", nil},
+		"nobody has audited a client once somebody had asked for a lock", nil},
 	{"a write is no audit", holds, events{of(c1, numbers(7, 1, at(1, trace.Write, resource)))}, 9, Unknown,
-		"nobody has audited a client", nil},
+		"nobody has audited a client once somebody had asked for a lock", nil},
+	{"before anybody has anything", holds, events{of(c1, at(1, trace.Audit, nemesis))}, 9, Unknown,
+		"nobody has audited a client once somebody had asked for a lock", nil},
 	{"agreed", holds, events{of(c1, numbers(2, 2, at(1, trace.Audit, nemesis)))}, 9, Holds,
 		"1 audits of clients, the server counts what they do", nil},
 	{"grown", holds, events{of(c1, numbers(2, 1, at(1, trace.Audit, nemesis)))}, 9, Violated,
@@ -258,7 +262,7 @@ var checkTests = []struct {
 		"at 1.000 the server counted 0 holds of c1, which had 1", []uint64{1}},
 
 	{"no audit", leak, events{of(c1, numbers(3, 0, at(1, trace.Audit, nemesis)))}, 9, Unknown,
-		"nobody has audited a lock", nil},
+		"nobody has audited a lock once somebody had asked for one", nil},
 	{"all known", leak, events{numbers(1, 2, at(1, trace.Audit, nemesis))}, 9, Holds,
 		"1 audits, nothing is taken that nobody has", nil},
 	{"a grant is no audit", leak, events{numbers(7, 1, at(1, trace.Hold, c1)), numbers(1, 1, at(2, trace.Audit, nemesis))},
