@@ -162,7 +162,8 @@ func TestRowVerbErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for words, want := range map[string]string{
-		"sentinels=1 down-after=1ns": "down-after=1ns: expected at least 1ms",
+		"sentinels=1 down-after=1ns": "cluster: down after 1ns: expected at least 1ms",
+		"cluster=99x9":               "cluster: 990 nodes: expected at most 300",
 		"fsync=never":                `unknown fsync "never"`, "broken=all": `unknown broken "all"`,
 	} {
 		_, err := ParseScenario("x.scenario", "world "+words+"\nrun for=1s\n")

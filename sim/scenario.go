@@ -208,7 +208,7 @@ func (p *parser) world(words []string) error {
 	if !w.given("bound") {
 		w.Bound = 2 * w.Load.TTL
 	}
-	return cmp.Or(w.sensible(), w.idle(), w.beyond())
+	return cmp.Or(w.sensible(), w.idle(), w.beyond(), w.Plan().Check())
 }
 
 // MaxClients is how many clients a world can have. Each that is at work takes about 8 KB.
@@ -234,8 +234,6 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("profile=redisson: expected no sentinels")
 	case (w.Watched > 0 || w.Cluster) && w.Load.Guards > 0:
 		return fmt.Errorf("guards= does not go with sentinels= or cluster=")
-	case w.given("down-after") && w.Silence > 0 && w.Silence < time.Millisecond:
-		return fmt.Errorf("down-after=%v: expected at least 1ms", w.Silence)
 	case w.Quorum > w.Watched:
 		return fmt.Errorf("quorum=%d: there are %d sentinels", w.Quorum, w.Watched)
 	case masters == oneMaster && w.Masters > 1 && !w.Cluster:

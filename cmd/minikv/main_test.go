@@ -133,6 +133,7 @@ func TestRefusedOptions(t *testing.T) {
 		{[]string{"--nodes", "0"}, "--nodes 0: 0 masters: expected at least 1"},
 		{[]string{"--replicas", "-2"}, "--replicas -2: expected a number that is not negative"},
 		{[]string{"--replicas", "1000"}, "--replicas 1000: expected at most 1000 processes"},
+		{[]string{"--cluster", "99x9"}, "--cluster 99x9: 990 nodes: expected at most 300, as each keeps links to all"},
 		{[]string{"--nodes", "5", "--port", "65533"}, "--nodes 5: needs 5 ports from 65533 on, but ports end at 65535"},
 		{[]string{"--exit-with-stdin", "maybe"}, "--exit-with-stdin maybe: expected yes or no"},
 		{[]string{"--exit-with-stdin", "-"},
