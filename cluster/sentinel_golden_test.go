@@ -254,11 +254,17 @@ var volatileFields = []string{
 	"master-link-down-time", "id",
 }
 
-// hideVolatile replaces the values of volatile fields, and the ages of INFO-CACHE.
+// hideVolatile replaces the values of volatile fields, and the ages of INFO-CACHE. At port 1
+// nobody listens: for the moment of each attempt to connect there, it is not disconnected.
 func hideVolatile(v resp.Value) {
+	nobody := false
 	for i := range v.List {
 		one := &v.List[i]
 		hideVolatile(*one)
+		nobody = nobody || one.Str == "port" && i+1 < len(v.List) && v.List[i+1].Str == "1"
+		if nobody && one.Str == "flags" && i+1 < len(v.List) {
+			v.List[i+1] = resp.Str(strings.ReplaceAll(v.List[i+1].Str, ",disconnected", ""))
+		}
 		if i+1 < len(v.List) && slices.Contains(volatileFields, one.Str) {
 			v.List[i+1] = resp.Str("~")
 		}
