@@ -41,12 +41,13 @@ func checkAudit(w *Spec, s Step) error {
 
 // applyAudit compares what servers count with what clients believe: for each
 // client that waits for no answer now, and for each lock as soon as none of its
-// clients does.
+// clients does. What a server that is down has in memory counts for nothing.
 func applyAudit(r *runner, _ Step) {
 	by := findKind(r.s.World.Load.Kind).books.by
 	for lock := int32(1); lock <= int32(r.s.World.Locks()); lock++ {
+		knows := by != nil && !r.w.isDown(lock)
 		for _, c := range r.clients {
-			if p := c.process(); by != nil && c.lock == lock && !p.dead && !p.waits() {
+			if p := c.process(); knows && c.lock == lock && !p.dead && !p.waits() {
 				r.audit(lock, p.actor, by(r.w, lock, p.id()), int64(len(p.holding)))
 			}
 		}
@@ -54,19 +55,29 @@ func applyAudit(r *runner, _ Step) {
 	}
 }
 
+// isDown reports whether no server is up that could say what is taken of a lock.
+func (w *World) isDown(lock int32) bool {
+	return !slices.ContainsFunc(w.groups, func(g *group) bool { return !g.home(lockName(lock)).down })
+}
+
 // auditLock looks at what is taken of a lock by whomever. What is under way may have
-// been done or not: so long it looks again a little later. A lock of several masters
-// counts as taken when one of them says so.
+// been done or not, and servers may be down: so long it looks again a little later. A lock
+// of several masters counts as taken when one of them says so.
 // Where servers know whose it is, a client's belief stands for what they count for it, and
 // for nobody else's.
 func (r *runner) auditLock(lock int32, later time.Duration) {
 	books, believed := findKind(r.s.World.Load.Kind).books, int64(0)
+	again := func() { r.auditLock(lock, min(2*later, time.Second)) }
+	if r.w.isDown(lock) {
+		r.w.at(r.w.now+later, again)
+		return
+	}
 	for _, c := range r.clients {
 		p := c.process()
 		switch {
 		case c.lock != lock:
 		case !p.dead && p.waits():
-			r.w.at(r.w.now+later, func() { r.auditLock(lock, min(2*later, time.Second)) })
+			r.w.at(r.w.now+later, again)
 			return
 		case books.by != nil:
 			believed += min(int64(len(p.holding)), books.by(r.w, lock, p.id()))
@@ -99,8 +110,14 @@ func (p *process) waits() bool {
 	return false
 }
 
-// hash reads a hash on a master: fields and values in turn.
-func (g *group) hash(key string) []resp.Value { return g.home(key).byHand("HGETALL", key).List }
+// hash reads a hash on a master: fields and values in turn; none where it is down.
+func (g *group) hash(key string) []resp.Value {
+	home := g.home(key)
+	if home.down {
+		return nil
+	}
+	return home.byHand("HGETALL", key).List
+}
 
 // holds adds up the hold counts of a lock's hash for the clients that count.
 func (g *group) holds(key string, counts func(client string) bool) (n int64) {
@@ -125,7 +142,9 @@ func hashTakenBy(w *World, lock int32, client string) int64 {
 func stringTaken(w *World, _ *Workload, lock int32) int64 {
 	taken := int64(0)
 	for _, g := range w.groups {
-		taken = max(taken, g.home(lockName(lock)).byHand("EXISTS", lockName(lock)).Int)
+		if home := g.home(lockName(lock)); !home.down {
+			taken = max(taken, home.byHand("EXISTS", lockName(lock)).Int)
+		}
 	}
 	return taken
 }

@@ -11,6 +11,7 @@ func applyCalm(r *runner, _ Step) {
 	w.calm = true
 	w.calms++
 	r.heal()
+	r.missed()
 	w.losses, w.doubles, w.delays, w.stalls = nil, nil, nil, nil
 	for _, p := range w.procs {
 		if p != nil && p.paused > 0 {

@@ -25,15 +25,11 @@ func checkEvict(w *Spec, s Step) error {
 }
 
 // applyEvict removes a key of a node, as maxmemory does: the key=N-th by name,
-// counted round. A node that stands still does so when it goes on. With spare=on it does
-// so only where more than a majority of the masters agree on who has the lock.
+// counted round. With spare=on it does so only where more than a majority of the masters
+// agree on who has the lock.
 func applyEvict(r *runner, s Step) {
 	n := r.node(s.Args[0])
-	switch {
-	case n.paused > 0:
-		n.deferred = append(n.deferred, step{kind: stepRun, on: func() { applyEvict(r, s) }})
-		return
-	case n.down || n.group.master != n:
+	if n.down || n.group.master != n {
 		return
 	}
 	var keys []string

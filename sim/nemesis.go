@@ -201,7 +201,11 @@ func applyPromote(r *runner, s Step) {
 	}
 }
 
-func applyRelease(r *runner, s Step) { r.node(s.Args[0]).releaseReplication() }
+func applyRelease(r *runner, s Step) {
+	if n := r.node(s.Args[0]); n.held > 0 {
+		n.releaseReplication()
+	}
+}
 
 func checkPartition(w *Spec, s Step) error {
 	if err := s.shape(2, "way", "for"); err != nil {
@@ -300,8 +304,9 @@ func applyDrop(r *runner, s Step) {
 }
 
 func (r *runner) rule(s Step, what string) *rule {
-	l := &rule{link: link{r.actor(s.Args[0]), r.actor(s.Args[1])}, what: what}
+	l := &rule{step: s, link: link{r.actor(s.Args[0]), r.actor(s.Args[1])}, what: what}
 	l.left, _ = strconv.Atoi(s.opt("next"))
+	l.next = l.left
 	l.after, _ = strconv.Atoi(s.opt("after"))
 	return l
 }
@@ -328,7 +333,7 @@ func applyDuplicate(r *runner, s Step) {
 
 func checkRun(w *Spec, s Step) error {
 	if len(s.Args) < 2 || len(s.Args) < 3 && s.Args[1] != "FLUSHALL" {
-		return fmt.Errorf("expected a master and a command with its arguments")
+		return fmt.Errorf("expected a master or replica, and a command with its arguments")
 	}
 	known := []string{"DEL", "FLUSHALL", "PERSIST", "PEXPIRE", "PUBLISH", "REPLICAOF", "SCRIPT", "SET", "SPUBLISH"}
 	if _, err := oneOf(Option{"command", s.Args[1]}, known); err != nil {
@@ -337,14 +342,10 @@ func checkRun(w *Spec, s Step) error {
 	return w.known(s.Args[0], aMaster|aReplica)
 }
 
-// applyRun runs a command, at a node that stands still when it goes on.
+// applyRun runs a command.
 func applyRun(r *runner, s Step) {
 	n := r.node(s.Args[0])
-	switch {
-	case n.down:
-		return
-	case n.paused > 0:
-		n.deferred = append(n.deferred, step{kind: stepRun, on: func() { applyRun(r, s) }})
+	if n.down {
 		return
 	}
 	args := s.Args[1:]

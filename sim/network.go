@@ -49,9 +49,11 @@ type link struct{ from, to trace.Actor }
 
 // rule is about messages: the next `left` of a kind on a link.
 type rule struct {
+	step  Step // that made it
 	link  link
 	what  string // "" any, "request", "reply", "message"
 	after int    // matching messages that still pass
+	next  int    // how many it was to strike
 	left  int
 	late  time.Duration // by how much the second of two comes after the first
 }

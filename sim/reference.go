@@ -77,7 +77,7 @@ said of this run: where clients do not contend, or nothing goes wrong, little wa
 nothing is checked.`
 
 const stepsText = `A wrong step is answered with its usage. What has no one to strike, such as a replica that is
-down, does nothing.`
+down, does nothing, and "locksim run" says so behind the verdicts.`
 
 const faultsText = `A RANGE is how long the fault lasts, how far a clock jumps, or how late a message comes. Without
 one it is drawn on the scale of the lease; with one it is that, or drawn from it: pause=5s..20s, drift=1%. Where

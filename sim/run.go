@@ -45,6 +45,7 @@ type Report struct {
 	Draws    []Draw        // with Options.Record
 	Names    []string      // of the actors, by trace.Actor
 	Steps    []Step        // all that the nemesis did, in order, with their true times
+	Idle     []Idle        // lines of the file that did nothing, or less than they say, in their order
 }
 
 // AsExpected reports whether every expected verdict came true.
@@ -66,6 +67,7 @@ type runner struct {
 	checks  []check.Checker
 	plan    *planner // nil: no faults are drawn
 	done    []Step   // what the nemesis has done
+	idle    []Idle   // lines that came to nothing
 	untimed *Untimed // nil: the run has a clock
 }
 
@@ -208,7 +210,7 @@ func (r *runner) later(at time.Duration, s Step) {
 		}
 		s.At = r.w.now
 		r.done = append(r.done, s)
-		v.apply(r, s)
+		r.strike(v, s)
 	})
 }
 
@@ -245,8 +247,10 @@ func (r *runner) run(ctx context.Context, opt Options) error {
 }
 
 func (r *runner) report() *Report {
+	r.missed()
 	rep := &Report{Scenario: r.s, Grants: r.grants.Grants, Events: r.w.events, Hash: r.w.hash,
-		End: r.w.now, Draws: r.w.drawn, Names: r.w.names, Steps: r.done}
+		End: r.w.now, Draws: r.w.drawn, Names: r.w.names, Steps: r.done,
+		Idle: r.idleLines()}
 	for _, c := range r.checks {
 		rep.Results = append(rep.Results, c.Result(r.w.now))
 	}

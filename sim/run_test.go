@@ -21,7 +21,8 @@ func jsonl(t *testing.T, s *Scenario, opt Options) ([]byte, *Report) {
 }
 
 // Every embedded scenario has the verdicts that it expects, replays to the byte
-// from its seed and from its recorded draws, and goes another way with another seed.
+// from its seed and from its recorded draws, and goes another way with another seed. Each
+// of its lines does what it says.
 func TestLibrary(t *testing.T) {
 	for _, s := range Library() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -32,6 +33,9 @@ func TestLibrary(t *testing.T) {
 				require.Equal(t, e.Verdict, report.Results[i].Verdict.String(), "%s: %s", e.Check, report.Results[i].Reason)
 			}
 			require.True(t, report.AsExpected())
+			for _, i := range report.Idle {
+				t.Errorf("line %d: %s", i.Step.Line, i.Text())
+			}
 
 			again, _ := jsonl(t, s, Options{Seed: s.Seed})
 			require.Equal(t, string(first), string(again), "the same seed")

@@ -257,6 +257,8 @@ func (w *Spec) sensible() error {
 		return fmt.Errorf("ttl: only a fixed lease can be a range: expected renew=off, or no range")
 	case max(w.Delay.Hi, w.Lag.Hi) > time.Hour:
 		return fmt.Errorf("expected a delay and lag of at most 1h")
+	case w.Bound <= 0:
+		return fmt.Errorf("bound=%v: expected more than 0s", w.Bound)
 	case w.Delay.Hi+w.Load.Hold.Hi+w.Load.Think.Hi < time.Microsecond:
 		return fmt.Errorf("time would stand still: expected a delay, hold or think of 1µs or more")
 	}

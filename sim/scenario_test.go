@@ -119,8 +119,9 @@ func TestScenarioErrorsCarryFileAndLine(t *testing.T) {
 
 		"world broken=release\n":                                 "x.scenario:1: broken=release: expected profile=redisson",
 		"world permits=0\n":                                      "x.scenario:1: permits=0: expected a number from 1",
+		"world bound=0s\n":                                       "x.scenario:1: bound=0s: expected more than 0s",
 		"world wait=soon\n":                                      "x.scenario:1: wait=soon: expected a duration",
-		tiny + "at 1s run m1 DEL\nrun for=1s":                    "x.scenario:2: expected a master and a command with its",
+		tiny + "at 1s run m1 DEL\nrun for=1s":                    "x.scenario:2: expected a master or replica, and a command",
 		tiny + "at 1s run m1 FLUSHDB now\nrun for=1s":            "x.scenario:2: unknown command \"FLUSHDB\": expected DEL,",
 		tiny + "at 1s run c1 DEL k\nrun for=1s":                  "x.scenario:2: c1 is a client: expected a master",
 		tiny + "at 1s duplicate c1 m1\nrun for=1s":               "x.scenario:2: next=: expected a number from 1",

@@ -8,6 +8,7 @@ import (
 // stall pauses a client as soon as a server has executed a request of it with
 // which it asks for a lock, before the reply reaches it.
 type stall struct {
+	step   Step // that made it
 	client string
 	after  int // requests that still pass
 	d      time.Duration
@@ -30,7 +31,7 @@ func checkStall(w *Spec, s Step) error {
 
 func applyStall(r *runner, s Step) {
 	after, _ := strconv.Atoi(s.opt("after"))
-	r.w.stalls = append(r.w.stalls, &stall{s.Args[0], after, s.length("for", 0)})
+	r.w.stalls = append(r.w.stalls, &stall{s, s.Args[0], after, s.length("for", 0)})
 }
 
 // stall is called when a request of p was executed.

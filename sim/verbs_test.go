@@ -270,6 +270,10 @@ var verbTests = []struct {
 			"at 1s crash c1\nat 2s audit\nrun for=3s\n",
 		[]string{`^0.... m1 mutex-acquire.* = nil`, `^1.000 c1 crashes`,
 			`^2.000 of lock:1 the server counts 1 taken, clients 0$`}, nil, ``},
+	{"audit: a server that is down is asked when it is back",
+		"world clients=1 rounds=1 delay=1ms ttl=60s renew=off hold=20s\nat 0s start c1\nat 1s crash m1 for=2s\n" +
+			"at 2s audit\nrun for=9s\n",
+		[]string{`^1.000 m1 crashes`, `^3.... of lock:1 the server counts 1 taken, clients 1$`}, nil, `^2.* counts`},
 	{"run: a command by hand has its effects on replicas too",
 		"world clients=1 replicas=1 rounds=1 delay=1ms hold=5s\nat 0s start c1\nat 1s run m1 DEL lock:1\n" +
 			"at 2s audit\nrun for=3s\n",

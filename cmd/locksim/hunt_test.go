@@ -485,11 +485,14 @@ func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
 		require.Contains(t, out, "leak was never judged: ")
 		require.NotContains(t, out, "exclusion was never judged")
 	}
-	leak := []check.Result{{Check: "leak"}}
-	begun := huntState{}.after(explore.Result{Tried: 5, Unjudged: leak})
-	require.Equal(t, []string{"leak"}, begun.after(explore.Result{}).Unjudged, "what goes on has not tried any yet")
-	require.Equal(t, []string{"leak"}, begun.after(explore.Result{Tried: 1, Unjudged: leak}).Unjudged)
-	judged := begun.after(explore.Result{Tried: 1})
-	require.Empty(t, judged.Unjudged)
-	require.Empty(t, judged.after(explore.Result{Tried: 1, Unjudged: leak}).Unjudged, "it was judged before")
+	leak := func(runs int) []explore.Unjudged {
+		return []explore.Unjudged{{Result: check.Result{Check: "leak"}, Runs: runs}}
+	}
+	begun := huntState{}.after(explore.Result{Tried: 5, Unjudged: leak(5)})
+	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged)
+	require.Equal(t, begun.Unjudged, begun.after(explore.Result{}).Unjudged, "what goes on has not tried any yet")
+	require.Equal(t, map[string]int{"leak": 7}, begun.after(explore.Result{Tried: 3, Unjudged: leak(2)}).Unjudged)
+	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged, "its state is its own")
+	require.Contains(t, unjudged("leak", 5, 5), "leak was never judged")
+	require.Contains(t, unjudged("leak", 5, 6), "leak was judged with 1 of 6 seeds")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,11 +27,12 @@ type huntState struct {
 	Seeds    int      `json:"seeds"` // to try at most
 	Hits     int      `json:"hits"`  // to look for
 	Tried    int      `json:"tried"`
-	Found    []uint64 `json:"found,omitempty"`    // seeds that violate
-	Other    int      `json:"other,omitempty"`    // how many violate without the kind of fault that is needed
-	Unjudged []string `json:"unjudged,omitempty"` // checks on which no seed had a verdict
-	Told     bool     `json:"told,omitempty"`     // what was found; it is at its end
-	Build    string   `json:"build"`              // with which seeds go the same way
+	Found    []uint64 `json:"found,omitempty"` // seeds that violate
+	Other    int      `json:"other,omitempty"` // how many violate without the kind of fault that is needed
+	Told     bool     `json:"told,omitempty"`  // what was found; it is at its end
+	Build    string   `json:"build"`           // with which seeds go the same way
+
+	Unjudged map[string]int `json:"unjudged,omitempty"` // by check, how many seeds had no verdict on it
 }
 
 // check reports what no hunt writes, or not one of this program.
@@ -62,20 +64,14 @@ func (s *huntState) check() error {
 	return nil
 }
 
-// stillUnjudged are those of the checks that no seed has judged, before or now.
-func (s *huntState) stillUnjudged(res explore.Result) (list []string) {
-	for _, r := range res.Unjudged {
-		if s.Tried == 0 || slices.Contains(s.Unjudged, r.Check) {
-			list = append(list, r.Check)
-		}
-	}
-	return list
-}
-
 // after is the state when a search that went on from s has come so far.
 func (s huntState) after(res explore.Result) huntState {
-	if res.Tried > 0 {
-		s.Unjudged = s.stillUnjudged(res)
+	s.Unjudged = maps.Clone(s.Unjudged)
+	for _, u := range res.Unjudged {
+		if s.Unjudged == nil {
+			s.Unjudged = map[string]int{}
+		}
+		s.Unjudged[u.Check] += u.Runs
 	}
 	s.Tried += res.Tried
 	s.Other += res.Other
@@ -185,6 +181,16 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	return nil
 }
 
+// unjudged says how many of the seeds had no verdict on a check: no violation of it could
+// have been found with them.
+func unjudged(name string, unknown, tried int) string {
+	if unknown < tried {
+		return fmt.Sprintf("%s was judged with %d of %s: with the others its verdict is unknown", name, tried-unknown,
+			check.Several(tried, "seed"))
+	}
+	return name + " was never judged: its verdict is unknown with each seed"
+}
+
 // tell says what was found, and writes the shortest story: of a hit that violates what
 // was expected to hold, where there is one. It returns all that the hits violate.
 func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration) (violated []check.Result, err error) {
@@ -209,8 +215,8 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 		fmt.Fprintf(h.out, ", %d others without %s", h.state.Other, h.state.Need)
 	}
 	fmt.Fprintln(h.out)
-	for _, name := range h.state.Unjudged {
-		fmt.Fprintf(h.out, "%s was never judged: its verdict is unknown with each seed\n", name)
+	for _, name := range slices.Sorted(maps.Keys(h.state.Unjudged)) {
+		fmt.Fprintln(h.out, unjudged(name, h.state.Unjudged[name], h.state.Tried))
 	}
 	if len(hits) == 0 {
 		return nil, nil

@@ -27,6 +27,20 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A line that came to nothing is told of behind the verdicts, and on the page.
+func TestIdleLinesAreToldOf(t *testing.T) {
+	folder, file := writeScenario(t, "world clients=1 rounds=1\nexpect exclusion=holds\nat 0s start c1\n"+
+		"at 1s evict m1 key=1\nat 1s drop m1 c1 next=2\nrun for=2s\n")
+	html := filepath.Join(folder, "run.html")
+	code, out, errs := locksim("run", file, "--trace", "none", "--html", html)
+	require.Equal(t, exitExpected, code, errs)
+	require.Contains(t, out, "\nline 4: \"at 1s evict m1 key=1\" did nothing\n"+
+		"line 5: \"at 1s drop m1 c1 next=2\" struck 0 of 2 messages\ngrants ")
+	text, err := os.ReadFile(html)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `<p class="note">&#34;at 1s evict m1 key=1&#34; did nothing.</p>`)
+}
+
 func TestPageRefusals(t *testing.T) {
 	dir := t.TempDir()
 	cut := filepath.Join(dir, "cut.jsonl")

@@ -24,10 +24,13 @@ func writeVerdicts(out io.Writer, r *sim.Report, indent string) {
 	}
 }
 
-// writeSummary writes how a run ended: its verdicts, its size, its hash and how
-// to replay it.
+// writeSummary writes how a run ended: its verdicts, lines of its file that came to nothing,
+// its size, its hash and how to replay it.
 func writeSummary(out io.Writer, name string, file *sim.Scenario, r *sim.Report) {
 	writeVerdicts(out, r, "")
+	for _, idle := range r.Idle {
+		fmt.Fprintf(out, "line %d: %s\n", idle.Step.Line, idle.Text())
+	}
 	fmt.Fprintf(out, "grants     %d\n", r.Grants)
 	fmt.Fprintln(out, explore.HashLine(r))
 	fmt.Fprintf(out, "replay: %s\n", replayCommand(name, file, r))

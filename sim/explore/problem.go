@@ -38,7 +38,28 @@ type Result struct {
 	Hits  []Hit // in the order of their seeds
 	Other int   // violations that did not need Options.Need
 
-	Unjudged []check.Result // checks that count, and on which no run had a verdict
+	Unjudged []Unjudged // checks that count, and on which some runs had no verdict
+}
+
+// Unjudged is how many runs had no verdict on a check, and why: the result is that of the first.
+type Unjudged struct {
+	check.Result
+	Runs int
+}
+
+// count adds to unjudged what one more run could not judge.
+func (r *Result) count(results []check.Result, checks []string) {
+	for _, result := range results {
+		if result.Verdict != check.Unknown || !slices.Contains(checks, result.Check) {
+			continue
+		}
+		i := slices.IndexFunc(r.Unjudged, func(u Unjudged) bool { return u.Check == result.Check })
+		if i < 0 {
+			i = len(r.Unjudged)
+			r.Unjudged = append(r.Unjudged, Unjudged{Result: result})
+		}
+		r.Unjudged[i].Runs++
+	}
 }
 
 // Hit is a run that violates a check.

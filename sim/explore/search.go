@@ -39,7 +39,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 			return false
 		}
 		res.Tried = i + 1
-		res.Unjudged = unjudged(res.Unjudged, i == 0, f.results, checks)
+		res.count(f.results, checks)
 		if f.hit != nil {
 			res.Hits = append(res.Hits, *f.hit)
 		}

@@ -22,7 +22,7 @@ var assets embed.FS
 type Page struct {
 	Title    string
 	Claim    string   // "" if nothing was claimed
-	About    []string // paragraphs on where the run comes from
+	About    []string // paragraphs on where the run comes from, and which of its steps did nothing
 	Replay   string   // the command that runs the same again, or ""
 	Verdicts []Verdict
 	Names    []string // of the actors
@@ -55,6 +55,9 @@ func FromReport(r *sim.Report, events []trace.Event, replay string) *Page {
 	p := &Page{Title: r.Scenario.Name, Claim: r.Scenario.Claim, Replay: replay, Names: r.Names, Events: events}
 	for i, result := range r.Results {
 		p.Verdicts = append(p.Verdicts, Verdict{result, r.Scenario.Expect[i].Verdict})
+	}
+	for _, idle := range r.Idle {
+		p.About = append(p.About, idle.Text()+".")
 	}
 	return p
 }

@@ -107,6 +107,10 @@ func look(t testing.TB, s *sim.Scenario, test Test, checks []string, expected ch
 		return
 	}
 	for _, u := range res.Unjudged {
+		if u.Runs < res.Tried {
+			t.Logf("simtest: %s was put to the test with %d of %d seeds", u.Check, res.Tried-u.Runs, res.Tried)
+			continue
+		}
 		t.Errorf("simtest: %s was not put to the test with any of %d seeds: %s", u.Check, res.Tried,
 			cmp.Or(u.Reason, "its verdict is unknown"))
 	}

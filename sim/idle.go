@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"minikv/sim/check"
+)
+
+// Idle is an `at` line that did nothing in a run, or less than it says: what the run shows
+// is not what its file tells.
+type Idle struct {
+	Step   Step
+	Struck int // of a line about messages: how many it struck
+	Next   int // how many it was to strike; 0: the line is not about messages
+}
+
+// Text says it in words.
+func (i Idle) Text() string {
+	if i.Next > 0 {
+		return fmt.Sprintf("%q struck %d of %s", i.Step.Text(), i.Struck, check.Several(i.Next, "message"))
+	}
+	return fmt.Sprintf("%q did nothing", i.Step.Text())
+}
+
+// strike has a step of the nemesis do what it does, at a node that must be awake for it
+// when it goes on.
+func (r *runner) strike(v verb, s Step) {
+	if v.when == whenAwake {
+		if n := r.node(s.Args[0]); n.paused > 0 {
+			n.deferred = append(n.deferred, step{kind: stepRun, on: func() { r.strike(v, s) }})
+			return
+		}
+	}
+	before := r.w.events
+	v.apply(r, s)
+	if v.when != later && r.w.events == before {
+		r.idle = append(r.idle, Idle{Step: s})
+	}
+}
+
+// missed keeps which of the messages that steps wait for have not come.
+func (r *runner) missed() {
+	for _, l := range slices.Concat(r.w.losses, r.w.doubles, r.w.delays) {
+		r.idle = append(r.idle, Idle{l.step, l.next - l.left, l.next})
+	}
+	for _, s := range r.w.stalls {
+		r.idle = append(r.idle, Idle{Step: s.step})
+	}
+}
+
+// idleLines are those that the file has: of a fault that is drawn nobody expects that it strikes.
+func (r *runner) idleLines() []Idle {
+	list := slices.DeleteFunc(r.idle, func(i Idle) bool { return i.Step.Line == 0 })
+	slices.SortStableFunc(list, func(a, b Idle) int { return cmp.Compare(a.Step.Line, b.Step.Line) })
+	return list
+}
