@@ -117,18 +117,36 @@ func kindOptions() []worldOption {
 	}
 }
 
+// allOptions are all options of the world line.
+func allOptions() (list []worldOption) {
+	for _, g := range worldOptions() {
+		list = append(list, g.options...)
+	}
+	return list
+}
+
 // set applies one option of the world line.
 func (w *Spec) set(o Option) error {
 	var names []string
-	for _, g := range worldOptions() {
-		for _, known := range g.options {
-			if known.name == o.Name {
-				return known.value.set(w, o)
-			}
-			names = append(names, known.name)
+	for _, known := range allOptions() {
+		if known.name == o.Name {
+			return known.value.set(w, o)
 		}
+		names = append(names, known.name)
 	}
 	_, err := oneOf(Option{"world option", o.Name}, names)
+	return err
+}
+
+// formOf is the error of a word without a value, with the form that the option has: err if
+// there is no such option.
+func formOf(word string, err error) error {
+	name, _, _ := strings.Cut(word, "=")
+	for _, known := range allOptions() {
+		if known.name == name {
+			return fmt.Errorf("%q: expected %s=%s", word, name, known.value.form)
+		}
+	}
 	return err
 }
 

@@ -189,7 +189,7 @@ func (p *parser) world(words []string) error {
 	for _, word := range words {
 		o, err := option(word)
 		if err != nil {
-			return err
+			return formOf(word, err)
 		}
 		if w.given(o.Name) {
 			return fmt.Errorf("%s is given twice", o.Name)

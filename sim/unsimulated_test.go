@@ -28,7 +28,7 @@ func BenchmarkUnsimulated(b *testing.B) {
 	for b.Loop() {
 		t.cycles += unsimulated(b, lua, n)
 		t.scripts += scripts(b, lua, n/10)
-		t.bare += bare(n)
+		t.bare += bare(n, 1)
 	}
 	b.ReportMetric(per(t.cycles, n*b.N), "ns/cycle")
 	b.ReportMetric(per(t.scripts, n/10*b.N), "ns/scripts")
