@@ -183,16 +183,16 @@ func timed(b *testing.B, s *Scenario, opt Options) (*Report, time.Duration) {
 }
 
 // bare takes n times one entry from a heap of 2,000, puts another into it, and
-// switches to one of some coroutines and back.
+// switches to the next one of some coroutines and back.
 func bare(n, coroutines int) time.Duration {
-	var next []func() (struct{}, bool)
+	var into []func() (struct{}, bool)
 	for range coroutines {
-		n, stop := iter.Pull(func(yield func(struct{}) bool) {
+		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			for yield(struct{}{}) {
 			}
 		})
 		defer stop()
-		next = append(next, n)
+		into = append(into, next)
 	}
 	var q queue
 	push := func(at time.Duration) {
@@ -203,12 +203,15 @@ func bare(n, coroutines int) time.Duration {
 	for i := range 2000 {
 		push(time.Duration(mix(uint64(i)) % 1e9))
 	}
-	began := processor()
+	began, turn := processor(), 0
 	for i := range n {
-		at, drawn := q.heap[0].at, mix(uint64(i))
+		at := q.heap[0].at
 		q.drop()
-		push(at + time.Duration(drawn%1e9))
-		next[drawn%uint64(coroutines)]()
+		push(at + time.Duration(mix(uint64(i))%1e9))
+		into[turn]()
+		if turn++; turn == coroutines {
+			turn = 0
+		}
 	}
 	return processor() - began
 }

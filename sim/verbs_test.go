@@ -274,6 +274,17 @@ var verbTests = []struct {
 		"world clients=1 rounds=1 delay=1ms ttl=60s renew=off hold=20s\nat 0s start c1\nat 1s crash m1 for=2s\n" +
 			"at 2s audit\nrun for=9s\n",
 		[]string{`^1.000 m1 crashes`, `^3.... of lock:1 the server counts 1 taken, clients 1$`}, nil, `^2.* counts`},
+	{"audit: of several masters one that is down has nothing, whatever it has in memory",
+		"world masters=3 clients=1 lock=redlock rounds=1 delay=1ms ttl=60s renew=off hold=20s\nat 0s start c1\n" +
+			"at 1s crash c1\nat 2s run m2 DEL lock:1\nat 2s run m3 DEL lock:1\nat 3s audit\nat 4s crash m1\nat 5s audit\n" +
+			"run for=9s\n",
+		[]string{`^3.000 of lock:1 the server counts 1 taken, clients 0$`,
+			`^5.000 of lock:1 the server counts 0 taken, clients 0$`}, nil, ``},
+	{"audit: nor has it members of a lock",
+		"world masters=2 clients=1 lock=multi rounds=1 delay=1ms ttl=60s renew=off hold=20s\nat 0s start c1\n" +
+			"at 1s crash c1\nat 2s run m1 FLUSHALL\nat 3s audit\nat 4s crash m2\nat 5s audit\nrun for=9s\n",
+		[]string{`^3.000 of lock:1 the server counts 1 taken, clients 0$`,
+			`^5.000 of lock:1 the server counts 0 taken, clients 0$`}, nil, ``},
 	{"run: a command by hand has its effects on replicas too",
 		"world clients=1 replicas=1 rounds=1 delay=1ms hold=5s\nat 0s start c1\nat 1s run m1 DEL lock:1\n" +
 			"at 2s audit\nrun for=3s\n",
