@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 
 // identity is which client of which story a process is.
 type identity struct {
-	Story  string
+	Story  string            // as a scenario file has it
 	Number int               // 1, 2, 3, …
 	Links  map[string]string // the address at which it finds a node, by the node's name
 	From   string            // its own address, "" if it may have any
@@ -81,7 +81,7 @@ type client struct {
 
 // run does what is asked for on the standard input, until that ends.
 func (id identity) run() {
-	s, err := sim.Find(id.Story)
+	s, err := sim.ParseScenario("story", id.Story)
 	if err != nil {
 		panic(err)
 	}
@@ -307,6 +307,14 @@ func (c *client) sources(of []*lockclient.Client) (outer, inner source) {
 		outer = from(one.Fenced(c.lock))
 	case "fair":
 		outer = from(one.Fair(c.lock))
+	case "nonreentrant":
+		outer = from(one.NonReentrant(c.lock))
+	case "nonreentrant-fair":
+		outer = from(one.NonReentrantFair(c.lock))
+	case "spin":
+		outer = from(one.Spin(c.lock))
+	case "simple":
+		outer = from(one.Simple(c.lock))
 	case "redlock":
 		outer = from(lockclient.Redlock(c.lock, of...))
 	case "redlock-hash":

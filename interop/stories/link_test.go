@@ -23,6 +23,7 @@ type link struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	cut      [2]bool
+	held     bool // what is sent back from now on waits
 	rules    []*rule
 	listener net.Listener // nil: who connects is refused
 	conns    map[*wire]bool
@@ -104,10 +105,23 @@ func (l *link) setCut(direction int) {
 	l.cut[direction] = true
 }
 
+// hold has what is sent back from now on wait. What is on its way arrives.
+func (l *link) hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = true
+}
+
+func (l *link) isHeld(direction int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held && direction == back
+}
+
 func (l *link) mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut = [2]bool{}
+	l.cut, l.held = [2]bool{}, false
 	l.changed.Broadcast()
 }
 
@@ -119,9 +133,14 @@ func (l *link) isCut(direction int) bool {
 
 // passes waits until a direction is not cut, and reports whether it was.
 func (l *link) passes(direction int) (waited bool) {
+	return l.until(func() bool { return !l.cut[direction] })
+}
+
+// until waits until something is so, and reports whether it was not.
+func (l *link) until(isSo func() bool) (waited bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.cut[direction] {
+	for !isSo() {
 		l.changed.Wait()
 		waited = true
 	}
@@ -167,6 +186,7 @@ type parcel struct {
 	bytes []byte
 	reset bool
 	due   time.Time
+	held  bool // it was sent while the link was held
 }
 
 // carry carries one direction of a connection until that ends.
@@ -181,7 +201,7 @@ func (l *link) carry(w *wire, direction int) {
 		due := time.Now().Add(drawn(l.delay[direction]))
 		for _, m := range w.messages(direction, buffer[:n]) {
 			if late, lost := l.strike(direction, m); !lost {
-				parcels <- parcel{bytes: m.bytes, due: due.Add(late)}
+				parcels <- parcel{bytes: m.bytes, due: due.Add(late), held: l.isHeld(direction)}
 			}
 		}
 		if err != nil {
@@ -216,6 +236,9 @@ func (l *link) deliver(w *wire, direction int, parcels <-chan parcel, wasReset *
 		}
 		last = p.due
 		time.Sleep(time.Until(p.due))
+		if p.held {
+			l.until(func() bool { return !l.held })
+		}
 		lost = l.passes(direction) && wasReset.Load() || lost
 		switch {
 		case p.reset:

@@ -20,7 +20,7 @@ import (
 
 // run tells the story, from its beginning to its end.
 func (w *world) run() {
-	began := w.referee.begins()
+	began := w.begin()
 	var steps []sim.Step
 	for _, s := range w.story.Steps {
 		steps = append(steps, s)
@@ -46,6 +46,26 @@ func (w *world) run() {
 	for _, p := range w.clients {
 		p.kill()
 	}
+}
+
+// begin has the story begin now. If what is on disk counts, that is with a second of the clock,
+// in which each server has synced already: what follows in it is not on disk before the next.
+func (w *world) begin() time.Time {
+	if w.story.World.EverySec {
+		second := time.Now().Truncate(time.Second).Add(time.Second)
+		time.Sleep(time.Until(second))
+	}
+	began := w.referee.begins()
+	w.provide()
+	if w.story.World.EverySec {
+		for _, n := range w.nodes {
+			if n.master == n.name {
+				_, err := n.do("SET", "synced", "with the beginning")
+				require.NoError(w.t, err)
+			}
+		}
+	}
+	return began
 }
 
 // comesBack is the verb of a step that no story has: the end of a crash.
@@ -75,12 +95,22 @@ func (w *world) do(s sim.Step) error {
 	case "crash":
 		w.crash(s.Args[0])
 	case "restart", comesBack:
-		w.stop(w.nodes[s.Args[0]])
-		w.again(w.nodes[s.Args[0]], option(s, "data"))
+		n := w.nodes[s.Args[0]]
+		w.stop(n)
+		if losesPower(&w.story.World, s) {
+			if err := n.machine.losePower(n.folder); err != nil {
+				return err
+			}
+		}
+		w.again(n, option(s, "data"))
 	case "promote":
 		return w.promote(w.nodes[s.Args[0]])
 	case "hold":
-		return w.cut(w.nodes[s.Args[0]].master, s.Args[0])
+		leader := w.leader(w.nodes[s.Args[0]])
+		if w.governed() {
+			return w.cut(leader, s.Args[0])
+		}
+		w.links[[2]string{s.Args[0], leader}].hold()
 	case "release":
 		return w.mend(s.Args[0])
 	case "partition":
@@ -100,21 +130,35 @@ func (w *world) do(s sim.Step) error {
 		}
 		_, err := w.nodes[s.Args[0]].do(words...)
 		return err
+	case "evict":
+		return w.nodes[s.Args[0]].evict(option(s, "key"))
 	case "clock":
-		if p := w.clients[s.Args[0]]; p != nil {
-			p.tell("jump", option(s, "jump"))
-			return nil
-		}
-		d, err := time.ParseDuration(option(s, "jump"))
-		if err == nil {
-			w.nodes[s.Args[0]].jump(w.t, d)
-		}
-		return err
+		return w.clock(s)
 	case "audit": // for the checks that look into servers, which are left out
 	default:
 		return errors.New("nobody knows how to do that to real processes")
 	}
 	return nil
+}
+
+// evict removes a key, counted as sim does. Replicas are told what they would be if the server
+// had done it to make room.
+func (n *node) evict(key string) error {
+	keys, err := n.do("KEYS", "*")
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, name := range keys.([]any) {
+		names = append(names, name.(string))
+	}
+	at, err := strconv.Atoi(key)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	slices.Sort(names)
+	_, err = n.do("DEL", names[(at-1)%len(names)])
+	return err
 }
 
 // pause has a process stand still for a while. A shell ends that, whatever becomes of this
@@ -200,7 +244,7 @@ func (w *world) failover(s sim.Step) error {
 	if err != nil {
 		return err
 	}
-	w.stop(w.nodes[n.master])
+	w.stop(w.nodes[w.leader(n)])
 	time.Sleep(outage)
 	return w.promote(n)
 }
@@ -238,9 +282,11 @@ func (w *world) promote(n *node) error {
 	if _, err := n.do("REPLICAOF", "NO", "ONE"); err != nil {
 		return err
 	}
-	w.links[[2]string{n.name, n.master}].end()
+	before := w.leader(n)
+	w.leaders[n.master] = n.name
+	w.links[[2]string{n.name, before}].end()
 	for _, other := range w.nodes {
-		if other == n || other.master != n.master || other.name == n.master {
+		if other == n || other.master != n.master || other.name == before {
 			continue
 		}
 		l := w.addLink(other.name, n.name, sim.Range{}, w.story.World.Lag)
@@ -255,12 +301,12 @@ func (w *world) promote(n *node) error {
 	for name, p := range w.clients {
 		l := w.links[[2]string{name, n.name}]
 		if l == nil || !l.isCut(back) {
-			p.tell("follow", n.master, n.name)
+			p.tell("follow", before, n.name)
 			continue
 		}
 		go func() {
 			l.passes(back)
-			p.tell("follow", n.master, n.name)
+			p.tell("follow", before, n.name)
 		}()
 	}
 	return nil
@@ -297,7 +343,7 @@ func (w *world) mend(replica string) error {
 		return w.places.mend()
 	}
 	for between, l := range w.links {
-		if replica == "" || between == [2]string{replica, w.nodes[replica].master} {
+		if replica == "" || between == [2]string{replica, w.leader(w.nodes[replica])} {
 			l.mend()
 		}
 	}

@@ -31,10 +31,9 @@ var ungoverned string
 // A story has the verdicts that it expects, which are the simulator's. All are told at once;
 // those that go otherwise, as may be on a machine that is busy, are told once more.
 func TestStories(t *testing.T) {
-	_, err := exec.LookPath(redisserver.Binary(t))
-	require.NoError(t, err, "REDIS_BINARY")
+	needRedis(t)
 	var stories []*sim.Scenario
-	omitted := map[string][]string{} // names by reason
+	omitted := map[string][]string{}
 	for _, s := range sim.Library() {
 		if why := beyond(s); why != "" {
 			omitted[why] = append(omitted[why], s.Name)
@@ -42,6 +41,17 @@ func TestStories(t *testing.T) {
 			stories = append(stories, s)
 		}
 	}
+	tellAtMostTwice(t, stories, omitted)
+}
+
+func needRedis(t *testing.T) {
+	_, err := exec.LookPath(redisserver.Binary(t))
+	require.NoError(t, err, "REDIS_BINARY")
+}
+
+// tellAtMostTwice tells stories, and those once more that go otherwise. Others are omitted: names
+// by the reason.
+func tellAtMostTwice(t *testing.T, stories []*sim.Scenario, omitted map[string][]string) {
 	fmt.Printf("%d stories are told to real processes; not those of\n", len(stories))
 	for _, why := range slices.Sorted(maps.Keys(omitted)) {
 		fmt.Printf("- %s: %s\n", why, strings.Join(omitted[why], ", "))
@@ -149,8 +159,6 @@ func beyond(s *sim.Scenario) string {
 		return fmt.Sprintf("more than %v", mostTime)
 	case w.Clients > mostClients:
 		return fmt.Sprintf("more than %d clients", mostClients)
-	case w.EverySec:
-		return "a loss of power"
 	case w.Load.Cancel > 0 && w.Load.Cancel < 100*time.Millisecond:
 		return "milliseconds that decide"
 	}
@@ -160,13 +168,13 @@ func beyond(s *sim.Scenario) string {
 			return "messages that come twice"
 		case step.Verb == "stall":
 			return "a client that stands still at an instruction of its own"
-		case slices.Contains([]string{"slow", "evict"}, step.Verb):
-			return step.Verb
-		case step.Verb == "clock" && option(step, "jump") == "":
-			return "clocks of another rate"
-		case step.Verb == "clock" && step.Args[0][0] != 'c':
-			if _, ok := clockLibrary(); !ok {
-				return "a server's clock that jumps, without a C compiler"
+		case step.Verb == "slow":
+			return "a server that is slow"
+		case step.Verb == "clock" && step.Args[0][0] == 'c' && option(step, "jump") == "":
+			return "a client's clock of another rate"
+		case needsMachine(w, step):
+			if _, ok := machineLibrary(); !ok {
+				return "clocks and disks of servers, without a C compiler"
 			}
 		}
 	}

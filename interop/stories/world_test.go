@@ -2,16 +2,14 @@ package stories
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +34,7 @@ type world struct {
 	story   *sim.Scenario
 	referee *referee
 	nodes   map[string]*node
+	leaders map[string]string // who is master now, by the first master of a group that has had another
 	clients map[string]*process
 	links   map[[2]string]*link // by the client's or replica's name, and the server's
 	places  *places             // of a governed world, which has no links
@@ -47,8 +46,7 @@ type node struct {
 	master        string   // the name of the first master of its group
 	options       []string // of its command line, but for those of its data
 	folder        string
-	clock         string // the file by which its clock is set; "": it has the machine's
-	ahead         time.Duration
+	machine       *machine // nil: that of this test
 	process       *redisserver.Process
 }
 
@@ -62,8 +60,11 @@ type process struct {
 // newWorld is the world of a story, whose number no other one has.
 func newWorld(t *attempt, s *sim.Scenario, number int) *world {
 	return &world{t: t, story: s, referee: newReferee(s), nodes: map[string]*node{}, clients: map[string]*process{},
-		links: map[[2]string]*link{}, places: &places{story: number}}
+		leaders: map[string]string{}, links: map[[2]string]*link{}, places: &places{story: number}}
 }
+
+// leader is the name of the master that a node's group has now.
+func (w *world) leader(n *node) string { return cmp.Or(w.leaders[n.master], n.master) }
 
 // startAll starts all processes.
 func (w *world) startAll() {
@@ -87,7 +88,6 @@ func (w *world) startAll() {
 	if spec.Watched > 0 {
 		w.startGoverned()
 	}
-	w.provide()
 	for i := range spec.Clients {
 		w.addClient(i + 1)
 	}
@@ -122,12 +122,15 @@ func (w *world) addNode(name, master string) *node {
 	n.options = append(n.options, "--save", "", "--repl-diskless-sync-delay", "0",
 		"--min-replicas-to-write", fmt.Sprint(w.story.World.MinGood))
 	if w.has(func(s sim.Step) bool { return keeps(s) && s.Args[0] == name }) {
-		n.options = append(n.options, "--appendonly", "yes", "--appendfsync", "always")
+		sync := "always"
+		if w.story.World.EverySec {
+			sync = "everysec"
+		}
+		n.options = append(n.options, "--appendonly", "yes", "--appendfsync", sync)
 	}
 	w.nodes[name] = n
-	if w.has(func(s sim.Step) bool { return s.Verb == "clock" && s.Args[0] == name }) {
-		n.clock = filepath.Join(w.t.TempDir(), "clock")
-		n.jump(w.t, 0)
+	if w.has(func(s sim.Step) bool { return needsMachine(&w.story.World, s) && s.Args[0] == name }) {
+		n.machine = newMachine(w.t)
 	}
 	if master != "" {
 		n.master = master
@@ -171,43 +174,15 @@ func (w *world) addLink(from, to string, there, back sim.Range) *link {
 // start starts a server's process, with the data of its folder.
 func (w *world) start(n *node) {
 	command := append(append([]string{os.Getenv("REDIS_BINARY")}, n.options...), "--dir", n.folder)
-	if n.clock != "" {
-		library, _ := clockLibrary()
-		command = append([]string{"env", "LD_PRELOAD=" + library, "STORIES_CLOCK=" + n.clock}, command...)
+	if n.machine != nil {
+		library, _ := machineLibrary()
+		command = append([]string{"env", "LD_PRELOAD=" + library, "STORIES_MACHINE=" + n.machine.file}, command...)
 	}
 	var err error
 	n.process, err = redisserver.Start(command[0], command[1:]...)
 	require.NoError(w.t, err)
 	w.t.Cleanup(n.process.End)
 	w.eventually(n, "PING", "PONG")
-}
-
-// scratch is a folder that is removed at the end, "" if there is none.
-var scratch string
-
-// clockLibrary is what gives a server a clock of its own, made when it is first needed; ok
-// tells whether this machine has a C compiler to make it.
-var clockLibrary = sync.OnceValues(func() (path string, ok bool) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "stories"); err != nil {
-		return "", false
-	}
-	path = filepath.Join(scratch, "clock.so")
-	output, err := exec.Command("cc", "-shared", "-fPIC", "-O2", "-o", path, "testdata/clock.c").CombinedOutput()
-	if err != nil {
-		fmt.Printf("cc: %v: %s\n", err, output)
-	}
-	return path, err == nil
-})
-
-// jump has the node's clock jump.
-func (n *node) jump(t *attempt, d time.Duration) {
-	n.ahead += d
-	bytes := binary.NativeEndian.AppendUint64(nil, uint64(n.ahead.Milliseconds()))
-	file, err := os.OpenFile(n.clock, os.O_WRONLY|os.O_CREATE, 0o600) // in place: the server has it mapped
-	require.NoError(t, err)
-	_, err = file.Write(bytes)
-	require.NoError(t, errors.Join(err, file.Close()))
 }
 
 // do has a server run a command, over a connection of its own.
@@ -238,21 +213,12 @@ func (w *world) provide() {
 	}
 	_, err := w.nodes["m1"].do("SET", "lock:1", count)
 	require.NoError(w.t, err)
-	for _, n := range w.nodes {
-		if n.master != "m1" {
-			continue
-		}
-		require.Eventually(w.t, func() bool {
-			_, err := n.do("GET", "lock:1")
-			return err == nil
-		}, startLimit, 10*time.Millisecond)
-	}
 }
 
 // addClient starts the process of a client.
 func (w *world) addClient(number int) {
 	name := clientName(number)
-	id := identity{Story: w.story.Name, Number: number, Links: map[string]string{}}
+	id := identity{Story: w.story.Text(), Number: number, Links: map[string]string{}}
 	for name, n := range w.nodes {
 		if w.governed() {
 			id.Links[name] = n.address
