@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 		ungoverned = enter()
 	}
 	code := m.Run()
+	if together.jvm != nil {
+		together.kill()
+	}
 	if scratch != "" {
 		_ = os.RemoveAll(scratch)
 	}

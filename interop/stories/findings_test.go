@@ -102,7 +102,13 @@ func slowed(t *testing.T, s *sim.Scenario, random *rand.Rand) *sim.Scenario {
 			require.NoError(t, err)
 		}
 	}
-	if !slices.ContainsFunc(s.World.Words, func(o sim.Option) bool { return o.Name == "hold" }) {
+	given := func(name string) bool {
+		return slices.ContainsFunc(s.World.Words, func(o sim.Option) bool { return o.Name == name })
+	}
+	if given("scales") {
+		set("scales", "off")
+	}
+	if !given("hold") {
 		set("hold", "2s", "5s", "20s")
 	}
 	if s.World.Replicas > 0 {
@@ -136,5 +142,15 @@ func isSteady(t *testing.T, s *sim.Scenario, random *rand.Rand) bool {
 func TestFindings(t *testing.T) {
 	needRedis(t)
 	stories, omitted := findings(t, "lockclient")
+	tellAtMostTwice(t, stories, omitted)
+}
+
+// TestFindingsOfRedisson is the same for Redisson.
+func TestFindingsOfRedisson(t *testing.T) {
+	if !hasRedisson() {
+		t.Skip("interop/run.sh builds Redisson and runs this")
+	}
+	needRedis(t)
+	stories, omitted := findings(t, "redisson")
 	tellAtMostTwice(t, stories, omitted)
 }

@@ -99,6 +99,16 @@ func (l *link) end() {
 	}
 }
 
+// turn has the link lead elsewhere, and ends what goes over it.
+func (l *link) turn(target string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.target = target
+	for w := range l.conns {
+		w.reset()
+	}
+}
+
 func (l *link) setCut(direction int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +160,10 @@ func (l *link) until(isSo func() bool) (waited bool) {
 // connect carries one connection. It reaches the target as soon as the link is not cut.
 func (l *link) connect(from *net.TCPConn) {
 	l.passes(there)
-	to, err := net.Dial("tcp", l.target)
+	l.mu.Lock()
+	target := l.target
+	l.mu.Unlock()
+	to, err := net.Dial("tcp", target)
 	if err != nil {
 		_ = from.SetLinger(0)
 		_ = from.Close()

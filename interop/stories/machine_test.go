@@ -96,9 +96,15 @@ func (m *machine) losePower(folder string) error {
 
 // clock does what a step says about the clock of a client or a server.
 func (w *world) clock(s sim.Step) error {
-	if p := w.clients[s.Args[0]]; p != nil {
+	p, m := w.clients[s.Args[0]], (*machine)(nil)
+	switch {
+	case p == nil:
+		m = w.nodes[s.Args[0]].machine
+	case p.machine == nil:
 		p.tell("jump", option(s, "jump"))
 		return nil
+	default:
+		m = p.machine
 	}
 	jump, rate := time.Duration(0), 0.0
 	var err error
@@ -110,5 +116,5 @@ func (w *world) clock(s sim.Step) error {
 	if err != nil {
 		return err
 	}
-	return w.nodes[s.Args[0]].machine.changes(jump, rate/100)
+	return m.changes(jump, rate/100)
 }

@@ -171,7 +171,7 @@ func (w *world) pause(name, length string) error {
 	var pid int
 	client := w.clients[name]
 	if client != nil {
-		pid = client.cmd.Process.Pid
+		pid = client.pid
 	} else {
 		pid = w.nodes[name].process.Pid
 	}
@@ -298,18 +298,27 @@ func (w *world) promote(n *node) error {
 			w.t.Logf("%s does not follow: %v", other.name, err)
 		}
 	}
-	for name, p := range w.clients {
+	for name := range w.clients {
 		l := w.links[[2]string{name, n.name}]
 		if l == nil || !l.isCut(back) {
-			p.tell("follow", before, n.name)
+			w.follow(name, before, n)
 			continue
 		}
 		go func() {
 			l.passes(back)
-			p.tell("follow", before, n.name)
+			w.follow(name, before, n)
 		}()
 	}
 	return nil
+}
+
+// follow has a client take another node for the master than before.
+func (w *world) follow(client, before string, n *node) {
+	if w.story.World.Load.Redisson {
+		w.links[[2]string{client, front(n.master)}].turn(w.links[[2]string{client, n.name}].address)
+		return
+	}
+	w.clients[client].tell("follow", before, n.name)
 }
 
 // partition cuts whatever goes between two sides.

@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	mostTime     = 90 * time.Second // of a story that is told
-	mostClients  = 10
-	mostStarting = 8                     // worlds at a time
-	apart        = 50 * time.Millisecond // between the beginnings of two stories
+	mostTime       = 90 * time.Second // of a story that is told
+	mostClients    = 10
+	mostOfRedisson = 16                    // stories at a time, as each of its clients has a hundred connections
+	mostStarting   = 8                     // worlds at a time
+	apart          = 50 * time.Millisecond // between the beginnings of two stories
 )
 
 // ungoverned is why there can be no governed worlds, "" if they can be.
@@ -53,6 +54,9 @@ func needRedis(t *testing.T) {
 // by the reason.
 func tellAtMostTwice(t *testing.T, stories []*sim.Scenario, omitted map[string][]string) {
 	fmt.Printf("%d stories are told to real processes; not those of\n", len(stories))
+	if hasRedisson() {
+		together.once.Do(func() { together.jvm = launch(t, nil) })
+	}
 	for _, why := range slices.Sorted(maps.Keys(omitted)) {
 		fmt.Printf("- %s: %s\n", why, strings.Join(omitted[why], ", "))
 	}
@@ -68,9 +72,23 @@ func tellAtMostTwice(t *testing.T, stories []*sim.Scenario, omitted map[string][
 	}
 }
 
-// tellAll tells stories at once, and returns what of each went otherwise. None begins while
-// processes of another one are being started. The worlds' numbers are those after used.
+// tellAll tells stories, and returns what of each went otherwise. The worlds' numbers are those
+// after used.
 func tellAll(t *testing.T, stories []*sim.Scenario, group string, used int) (otherwise []string) {
+	most := len(stories)
+	if slices.ContainsFunc(stories, func(s *sim.Scenario) bool { return s.World.Load.Redisson }) {
+		most = mostOfRedisson
+	}
+	for len(stories) > 0 {
+		some := stories[:min(most, len(stories))]
+		otherwise = append(otherwise, tellAtOnce(t, some, group, used)...)
+		stories, used = stories[len(some):], used+len(some)
+	}
+	return otherwise
+}
+
+// tellAtOnce tells stories at once. None begins while processes of another one are being started.
+func tellAtOnce(t *testing.T, stories []*sim.Scenario, group string, used int) (otherwise []string) {
 	otherwise = make([]string, len(stories))
 	starting := make(chan bool, mostStarting)
 	var ready, all sync.WaitGroup
@@ -151,8 +169,12 @@ func (a *attempt) try(f func()) {
 func beyond(s *sim.Scenario) string {
 	w := &s.World
 	switch {
-	case w.Load.Redisson:
-		return "Redisson's profile"
+	case w.Load.Redisson && !hasRedisson():
+		return "clients of Redisson, which interop/run.sh builds"
+	case w.Load.Broken:
+		return "a Redisson that is broken"
+	case !slices.ContainsFunc(s.Expect, func(e sim.Expectation) bool { return newReferee(s).checker(e.Check) != nil }):
+		return "checks that look into servers"
 	case (w.Cluster || w.Watched > 0) && ungoverned != "":
 		return "a cluster or Sentinels: " + ungoverned
 	case s.For > mostTime:
@@ -172,7 +194,7 @@ func beyond(s *sim.Scenario) string {
 			return "a server that is slow"
 		case step.Verb == "clock" && step.Args[0][0] == 'c' && option(step, "jump") == "":
 			return "a client's clock of another rate"
-		case needsMachine(w, step):
+		case needsMachine(w, step) || step.Verb == "clock" && w.Load.Redisson:
 			if _, ok := machineLibrary(); !ok {
 				return "clocks and disks of servers, without a C compiler"
 			}

@@ -52,9 +52,10 @@ type node struct {
 
 // process is a client.
 type process struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	heard chan struct{} // closed when all that it has told is noted
+	pid     int      // 0: it shares its process with others
+	machine *machine // nil: it has that of this test, and tells the time by its own
+	tell    func(words ...string)
+	kill    func() // ends it, and returns when all that it has told is noted; may be called again
 }
 
 // newWorld is the world of a story, whose number no other one has.
@@ -215,36 +216,51 @@ func (w *world) provide() {
 	require.NoError(w.t, err)
 }
 
-// addClient starts the process of a client.
+// addClient starts a client.
 func (w *world) addClient(number int) {
 	name := clientName(number)
-	id := identity{Story: w.story.Text(), Number: number, Links: map[string]string{}}
-	for name, n := range w.nodes {
+	links := map[string]string{}
+	for server, n := range w.nodes {
 		if w.governed() {
-			id.Links[name] = n.address
+			links[server] = n.address
 		} else {
-			id.Links[name] = w.addLink(clientName(number), name, w.story.World.Delay, w.story.World.Delay).address
+			links[server] = w.addLink(name, server, w.story.World.Delay, w.story.World.Delay).address
 		}
 	}
+	if w.story.World.Load.Redisson {
+		w.addRedisson(number)
+		return
+	}
+	id := identity{Story: w.story.Text(), Number: number, Links: links}
 	if w.governed() {
 		id.From = w.places.address(name)
 	}
 	text, err := json.Marshal(id)
 	require.NoError(w.t, err)
-	p := &process{cmd: exec.Command(os.Args[0]), heard: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), asClient+"="+string(text))
-	p.cmd.Stderr = os.Stderr
-	p.in, err = p.cmd.StdinPipe()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asClient+"="+string(text))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
 	require.NoError(w.t, err)
-	out, err := p.cmd.StdoutPipe()
+	out, err := cmd.StdoutPipe()
 	require.NoError(w.t, err)
-	require.NoError(w.t, p.cmd.Start())
+	require.NoError(w.t, cmd.Start())
+	heard := make(chan struct{})
+	p := &process{pid: cmd.Process.Pid}
+	p.tell = func(words ...string) {
+		_, _ = io.WriteString(in, strings.Join(words, " ")+"\n") // one that has crashed does not hear
+	}
+	p.kill = func() {
+		_ = cmd.Process.Kill()
+		<-heard
+		_ = cmd.Wait()
+	}
 	w.t.Cleanup(p.kill)
 	w.clients[name] = p
 	lines := bufio.NewScanner(out)
 	ready := lines.Scan()
 	go func() {
-		defer close(p.heard)
+		defer close(heard)
 		for lines.Scan() {
 			w.hear(name, number, lines.Bytes())
 		}
@@ -252,29 +268,22 @@ func (w *world) addClient(number int) {
 	require.True(w.t, ready, "%s does not begin", name)
 }
 
-// hear notes what a client tells.
+// hear notes what a client of lockclient tells.
 func (w *world) hear(name string, number int, line []byte) {
 	var e told
 	if err := json.Unmarshal(line, &e); err != nil {
 		w.t.Errorf("%s says %s", name, line)
 		return
 	}
+	w.heard(name, number, e)
+}
+
+// heard notes an event of a client.
+func (w *world) heard(name string, number int, e told) {
 	lock, peer := int32((number-1)%w.story.World.Locks()+1), trace.Actor(0)
 	if e.Reads {
 		peer = w.referee.actor(name)
 	}
 	w.referee.note(time.Unix(0, e.At), trace.Event{Kind: e.Kind, Actor: w.referee.actor(name), Lock: lock, A: e.Token,
 		Peer: peer, Text: e.Text})
-}
-
-// kill ends a client, and returns when all that it has told is noted. It may be called
-// again.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.heard
-	_ = p.cmd.Wait()
-}
-
-func (p *process) tell(words ...string) {
-	_, _ = io.WriteString(p.in, strings.Join(words, " ")+"\n") // one that has crashed does not hear
 }

@@ -66,7 +66,8 @@ final class Primitives {
         return kind.equals("write") ? owner + ":write" : owner;
     }
 
-    private RLock find(String kind, String name) {
+    /** Returns a lock. "several" and "reversed" are three locks as one, the second from the next master, and so on. */
+    RLock find(String kind, String name) {
         RedissonClient client = masters.get(0);
         return switch (kind) {
             case "mutex" -> client.getLock(name);
@@ -75,11 +76,20 @@ final class Primitives {
             case "write" -> client.getReadWriteLock(name).writeLock();
             case "spin" -> client.getSpinLock(name);
             case "multi" -> client.getMultiLock(client.getLock(name + ":a"), client.getLock(name + ":b"));
-            case "several" -> client.getMultiLock(
-                    client.getLock(name + ".1"), client.getLock(name + ".2"), client.getLock(name + ".3"));
+            case "several" -> client.getMultiLock(member(name, 1), member(name, 2), member(name, 3));
+            case "reversed" -> client.getMultiLock(member(name, 3), member(name, 2), member(name, 1));
             case "redlock" -> new RedissonRedLock(masters.stream().map(m -> m.getLock(name)).toArray(RLock[]::new));
             default -> LaterLocks.find(client, kind, name);
         };
+    }
+
+    private RLock member(String name, int number) {
+        return masters.get((number - 1) % masters.size()).getLock(name + "." + number);
+    }
+
+    /** Ends all connections. */
+    void end() {
+        masters.forEach(client -> client.shutdown(0, 0, MILLISECONDS));
     }
 
     private static Object lock(RLock lock, String verb, String argument) throws InterruptedException {
