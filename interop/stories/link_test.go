@@ -1,6 +1,7 @@
 package stories
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"slices"
@@ -24,6 +25,7 @@ type link struct {
 	changed  *sync.Cond
 	cut      [2]bool
 	held     bool // what is sent back from now on waits
+	follows  bool // it is a replica's: until the stream comes, only the first reply takes its time, as in the simulator
 	rules    []*rule
 	listener net.Listener // nil: who connects is refused
 	conns    map[*wire]bool
@@ -209,9 +211,14 @@ func (l *link) carry(w *wire, direction int) {
 	var wasReset atomic.Bool
 	var delivery sync.WaitGroup
 	delivery.Go(func() { l.deliver(w, direction, parcels, &wasReset) })
-	for buffer := make([]byte, 64<<10); ; {
+	streams := !l.follows
+	for buffer, first := make([]byte, 64<<10), true; ; first = false {
 		n, err := from.Read(buffer)
-		due := time.Now().Add(drawn(l.delay[direction]))
+		due := time.Now()
+		streams = streams || beginsStream(buffer[:n])
+		if first || streams {
+			due = due.Add(drawn(l.delay[direction]))
+		}
 		for _, m := range w.messages(direction, buffer[:n]) {
 			if late, lost := l.strike(direction, m); !lost {
 				parcels <- parcel{bytes: m.bytes, due: due.Add(late), held: l.isHeld(direction)}
@@ -225,6 +232,11 @@ func (l *link) carry(w *wire, direction int) {
 	}
 	close(parcels)
 	delivery.Wait()
+}
+
+// beginsStream reports whether a master says that its stream follows.
+func beginsStream(reply []byte) bool {
+	return bytes.HasPrefix(reply, []byte("+FULLRESYNC")) || bytes.HasPrefix(reply, []byte("+CONTINUE"))
 }
 
 // messages are those in what was read: if nobody tells them apart, all is one.

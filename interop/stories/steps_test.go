@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"minikv/internal/redisserver"
 	"minikv/sim"
 	"minikv/trace"
 )
@@ -24,12 +25,19 @@ func (w *world) run() {
 	var steps []sim.Step
 	for _, s := range w.story.Steps {
 		steps = append(steps, s)
-		if s.Verb == "crash" && option(s, "for") != "" {
-			length, err := time.ParseDuration(option(s, "for"))
-			require.NoError(w.t, err)
+		length := option(s, "for")
+		switch {
+		case length == "":
+		case s.Verb == "crash":
 			back := s
-			back.Verb, back.At = comesBack, s.At+length
+			back.Verb, back.At = comesBack, s.At+w.length(length)
 			steps = append(steps, back)
+		case s.Verb == "move":
+			for _, end := range [][2]string{{"keys", cmp.Or(option(s, "keys"), length)}, {"close", length}} {
+				more := s
+				more.At, more.Opts = s.At+w.length(end[1]), []sim.Option{{Name: "step", Value: end[0]}}
+				steps = append(steps, more)
+			}
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b sim.Step) int { return cmp.Compare(a.At, b.At) })
@@ -46,6 +54,12 @@ func (w *world) run() {
 	for _, p := range w.clients {
 		p.kill()
 	}
+}
+
+func (w *world) length(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	require.NoError(w.t, err)
+	return d
 }
 
 // begin has the story begin now. If what is on disk counts, that is with a second of the clock,
@@ -120,6 +134,11 @@ func (w *world) do(s sim.Step) error {
 	case "drop", "delay":
 		return w.strike(s)
 	case "heal":
+		return w.mend("")
+	case "calm":
+		for _, n := range w.nodes {
+			_ = redisserver.Resume(n.process.Pid)
+		}
 		return w.mend("")
 	case "move":
 		return w.move(s)

@@ -167,6 +167,7 @@ func (w *world) addLink(from, to string, there, back sim.Range) *link {
 	reads := w.has(func(s sim.Step) bool { return s.Verb == "drop" || s.Verb == "delay" })
 	l, err := newLink(w.nodes[to].address, there, back, reads)
 	require.NoError(w.t, err)
+	l.follows = w.nodes[from] != nil
 	w.links[[2]string{from, to}] = l
 	w.t.Cleanup(l.end)
 	return l
