@@ -5,6 +5,10 @@
 //   - A story is one of sim's scenarios. Its world is started as processes: a
 //     server for each node, and a process for each client, which is this test's
 //     own binary and does sim's workload with lockclient over go-redis.
+//   - A finding is a story of the stored matrix that breaks a promise, at times
+//     that processes can keep. It must break it here as well.
+//   - In the profile of Redisson a client is Redisson itself, in a JVM: interop's
+//     Java program Stories. Clients share one unless something happens to theirs.
 //   - A link connects a client to a server, or a replica to its master. It is a
 //     proxy that delays what passes as the world says, and cuts it off as
 //     partitions do. Behind a cut nothing is lost unless its sender resets the
@@ -15,16 +19,17 @@
 //     from one to another. That needs Linux and root; without them these
 //     stories are left out.
 //   - A step is an `at` line. Processes are paused with SIGSTOP and crash with
-//     SIGKILL; a server whose clock jumps asks testdata/clock.c for the time.
+//     SIGKILL. A machine, testdata/machine.c, gives a process a clock that may be
+//     wrong, and tells what of its append-only file a loss of power leaves.
 //   - An event is what a client reports, with its time. The referee gives all
 //     events, in the order of their times, to the checks of sim/check.
 //
-// Stories are left out, and named at the end, if they need what nobody does to
-// real processes here: losses of power, messages that come twice, clients of
-// Redisson, more than ten clients, or more than a minute and a half. Of the
-// expected checks those are left out that look into servers.
+// Stories are left out, and named at the end with the reason, if they need what
+// nobody does to real processes here. Of the expected checks those are left out
+// that look into servers.
 //
-// The tests take two minutes, most of which is waiting:
+// The tests take three minutes, most of which is waiting; with INTEROP_JAVA=1
+// they have Redisson too, and take ten:
 //
 //	REDIS_BINARY=redis-server go test ./interop/stories
 package stories
