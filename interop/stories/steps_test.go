@@ -109,22 +109,11 @@ func (w *world) do(s sim.Step) error {
 	case "crash":
 		w.crash(s.Args[0])
 	case "restart", comesBack:
-		n := w.nodes[s.Args[0]]
-		w.stop(n)
-		if losesPower(&w.story.World, s) {
-			if err := n.machine.losePower(n.folder); err != nil {
-				return err
-			}
-		}
-		w.again(n, option(s, "data"))
+		return w.again(w.nodes[s.Args[0]], s)
 	case "promote":
 		return w.promote(w.nodes[s.Args[0]])
 	case "hold":
-		leader := w.leader(w.nodes[s.Args[0]])
-		if w.governed() {
-			return w.cut(leader, s.Args[0])
-		}
-		w.links[[2]string{s.Args[0], leader}].hold()
+		return w.hold(w.nodes[s.Args[0]])
 	case "release":
 		return w.mend(s.Args[0])
 	case "partition":
@@ -243,9 +232,15 @@ func (w *world) stop(n *node) {
 	n.process.End()
 }
 
-// again starts a server anew, with its data or without.
-func (w *world) again(n *node, data string) {
-	if data == "lose" {
+// again starts a server anew, with as much of its data as a step says.
+func (w *world) again(n *node, s sim.Step) error {
+	w.stop(n)
+	if losesPower(&w.story.World, s) {
+		if err := n.machine.losePower(n.folder); err != nil {
+			return err
+		}
+	}
+	if option(s, "data") == "lose" {
 		n.folder = w.t.TempDir()
 	}
 	w.start(n)
@@ -254,6 +249,16 @@ func (w *world) again(n *node, data string) {
 			require.NoError(w.t, l.open())
 		}
 	}
+	return nil
+}
+
+// hold holds back what a replica's master sends it from now on.
+func (w *world) hold(n *node) error {
+	if w.governed() {
+		return w.cut(w.leader(n), n.name)
+	}
+	w.links[[2]string{n.name, w.leader(n)}].hold()
+	return nil
 }
 
 // failover has a replica take over from its master, which crashes, after a while.
