@@ -177,8 +177,8 @@ func beyond(s *sim.Scenario) string {
 	switch {
 	case w.Load.Redisson && !hasRedisson():
 		return "clients of Redisson, which interop/run.sh builds"
-	case w.Load.Broken:
-		return "a Redisson that is broken"
+	case w.Load.Redisson && (w.Load.Broken || w.Load.Reenter > 0 || w.Load.Downgrade || w.Load.FairWait > 0):
+		return "what no client of Redisson does here"
 	case !slices.ContainsFunc(s.Expect, func(e sim.Expectation) bool { return newReferee(s).checker(e.Check) != nil }):
 		return "checks that look into servers"
 	case (w.Cluster || w.Watched > 0) && ungoverned != "":
