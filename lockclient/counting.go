@@ -118,5 +118,17 @@ func permitsWake(payload string) int64 {
 	return max(0, n)
 }
 
+// maxCount is the most permits, or the highest count of a latch: scripts reckon with doubles,
+// which have no more numbers.
+const maxCount = 1 << 53
+
+// inRange refuses a number of permits, or a count, that is not from low to maxCount.
+func inRange(n, low int64) error {
+	if n < low || n > maxCount {
+		return fmt.Errorf("%d is not from %d to %d", n, low, int64(maxCount))
+	}
+	return nil
+}
+
 // decimal is a number as the wire has it.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -364,3 +364,27 @@ func TestCountsInACluster(t *testing.T) {
 		assert.Equal(t, time.Second, time.Since(begun))
 	})
 }
+
+// Numbers of permits, and counts, that scripts cannot reckon with exactly are refused, and so are negative
+// ones where they mean nothing.
+func TestCountsHaveARange(t *testing.T) {
+	w := &wire{reply: counted}
+	c := lockclient.New(w, lockclient.System())
+	defer c.Close()
+	ctx, s, p := t.Context(), c.Semaphore("s"), c.PermitSemaphore("p")
+	for _, n := range []int64{-1, 1<<53 + 1, math.MaxInt64} {
+		_, err := s.Acquire(ctx, n)
+		assert.ErrorContains(t, err, "is not from 0 to 9007199254740992")
+		_, err = s.TrySetPermits(ctx, n)
+		assert.ErrorContains(t, err, "is not from 0 to")
+		_, err = p.TrySetPermits(ctx, n)
+		assert.ErrorContains(t, err, "is not from 0 to")
+		assert.ErrorContains(t, p.SetPermits(ctx, n), "is not from 0 to")
+		_, err = c.Latch("l").TrySetCount(ctx, n)
+		assert.ErrorContains(t, err, "is not from 1 to")
+	}
+	_, err := s.AddPermits(ctx, math.MinInt64)
+	assert.ErrorContains(t, err, "is not from -9007199254740992 to 9007199254740992")
+	assert.ErrorContains(t, p.AddPermits(ctx, 1<<53+1), "is not from -9007199254740992 to")
+	assert.Empty(t, w.sent(t, 0))
+}

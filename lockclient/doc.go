@@ -16,7 +16,9 @@
 // and [Latch]. docs/redisson.md has the Go form of each call of Redisson,
 // docs/acl.md the rights that an ACL user needs.
 //
-// Locks of one name exclude each other, whatever their kinds. Only the fair
+// Locks of one name exclude each other, whatever their kinds. An Unlock wakes
+// those who wait for its own kind, as which Mutex, NonReentrant and Fenced count
+// together; others look again when the TTL that they have seen ends. Only the fair
 // ones know of the queue. The key of a Simple or a Redlock is a text, at which
 // other kinds fail with WRONGTYPE. Java's read-write locks do not see what is
 // locked as another kind: docs/anomalies.md, B31.

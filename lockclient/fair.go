@@ -27,7 +27,8 @@ var (
 // that they are served in the order in which they asked, whichever process they are in.
 // Each waiter has a channel of its own. TryLock without Wait does not queue.
 //
-// A waiter that gives up leaves the queue. A waiter that died keeps its place until its
+// A waiter that gives up leaves the queue before its Lock returns, or in the background if
+// the server does not answer within a quarter of WithTimeout. A waiter that died keeps its place until its
 // deadline and holds up those behind it; see WithFairWait. If it was given Wait, the
 // limit of its wait stands in for that setting. Deadlines are in Unix time by the
 // waiters' own clocks, so a clock that is wrong by more than that setting may cost a

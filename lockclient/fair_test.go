@@ -3,6 +3,7 @@ package lockclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -142,6 +143,55 @@ func TestFairWaiterLeaves(t *testing.T) {
 	names := w.sent(t, 3)
 	assert.True(t, strings.HasPrefix(names[1], "fair-withdraw"), names)
 	assert.True(t, strings.HasPrefix(names[2], "fair-release"), names)
+}
+
+// A waiter has left the queue when its Lock returns, as its process may end then. A server that
+// does not answer delays that for a quarter of the time of a request.
+func TestFairWaiterLeavesFirst(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			w := &wire{}
+			w.reply = func(script string, keys []string) (lockclient.Reply, error) {
+				if silent && script == "fair-withdraw" {
+					w.mu.Lock()
+					ctx := w.asked
+					w.mu.Unlock()
+					<-ctx.Done()
+					return lockclient.Reply{}, ctx.Err()
+				}
+				return queueFull(script, keys)
+			}
+			begun := time.Now()
+			_, err := lockclient.New(w, lockclient.System()).Fair("a").TryLock(t.Context(), lockclient.Wait(time.Second))
+			assert.ErrorIs(t, err, lockclient.ErrNotAcquired)
+			delay := time.Since(begun) - time.Second
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			assert.Contains(t, strings.Join(w.lines, "\n"), "fair-withdraw")
+			if silent {
+				assert.Equal(t, lockclient.DefaultTimeout/4, delay)
+			} else {
+				assert.Zero(t, delay)
+			}
+		})
+	}
+}
+
+// Whose requests were never sent has no place in a queue, and one that was refused for good
+// leaves it once: that may be refused, too.
+func TestFairWaiterThatWasRefused(t *testing.T) {
+	for failure, withdrawals := range map[error]int{
+		fmt.Errorf("%w: connection refused", lockclient.ErrNotSent): 0,
+		&lockclient.ServerError{Text: "NOPERM this key"}:            1,
+	} {
+		bubble(t, func(t *testing.T) {
+			w := &wire{reply: func(string, []string) (lockclient.Reply, error) { return lockclient.Reply{}, failure }}
+			_, err := lockclient.New(w, lockclient.System()).Fair("a").Lock(t.Context())
+			require.Error(t, err)
+			time.Sleep(time.Hour)
+			assert.Equal(t, withdrawals, strings.Count(strings.Join(w.sent(t, 0), "\n"), "fair-withdraw"))
+		})
+	}
 }
 
 // The release of a fair lock that has vanished is a loss, as it is for others.

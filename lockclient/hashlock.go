@@ -53,12 +53,13 @@ func (l *hashLock) renewal() *renewal {
 }
 
 // newOwner refuses the name of the field that tells a hash of readers and writers from others: a reader
-// of that name would be nobody, without an end, and others would seem to read.
+// of that name would be nobody, without an end, and others would seem to read. It refuses a lock's name that
+// does not fit a cluster, too.
 func (l *hashLock) newOwner(_ context.Context, named string) (string, error) {
 	if named == "mode" {
 		return named, fmt.Errorf("owner %q: the hash of a lock has a field of this name", named)
 	}
-	return l.client.ownerOr(named), nil
+	return l.client.ownerOr(named), l.client.fits(l.key)
 }
 
 func (l *hashLock) await(ctx context.Context, r *request) (waiting, error) {
@@ -134,14 +135,14 @@ func (l *hashLock) leaveQueue(r *request, withdrawal call) {
 func (l *hashLock) withdraw(r *request, err error) {
 	c, latch := l.client, l.client.record(l.key)
 	withdrawal, queued := l.dialect.withdraw(r)
-	queued = queued && !r.reenters || r.queued
+	queued = queued && r.asked && !r.reenters || r.queued
 	alone := r.hold == nil && !r.reenters
 	back := alone && (queued || mayHaveRun(err))
 	if !queued && !back {
 		return
 	}
 	patience := c.patienceAfter(err, alone, r.lease)
-	if queued && (alone || !back) {
+	if queued && (alone || !back) && !scriptFailed(err) {
 		patience = max(patience, c.fairWait)
 	}
 	giveBack := func(ctx context.Context) error {
@@ -159,7 +160,12 @@ func (l *hashLock) withdraw(r *request, err error) {
 		}
 		return err
 	}
-	if h := r.hold; h != nil {
+	switch h := r.hold; {
+	case h == nil && queued && err == nil:
+		if c.withdrawnSoon(giveBack) {
+			return
+		}
+	case h != nil:
 		if c.withdrawn(r, giveBack) && !isDoubtful(err) {
 			return
 		}
@@ -167,6 +173,14 @@ func (l *hashLock) withdraw(r *request, err error) {
 		giveBack = func(ctx context.Context) error { return c.withdrawLater(ctx, h, atOnce) }
 	}
 	c.recall(l.key, r.owner, patience, isDoubtful(err), giveBack)
+}
+
+// withdrawnSoon withdraws a waiter before its Lock returns, if the server answers soon: a process
+// may end when its calls have returned, and what it leaves in a queue holds up all behind it.
+func (c *Client) withdrawnSoon(withdraw func(ctx context.Context) error) bool {
+	ctx, cancel := c.rt.WithDeadline(context.WithoutCancel(c.base), c.rt.Mono()+c.timeout/4)
+	defer cancel()
+	return withdraw(ctx) == nil
 }
 
 // withdrawn withdraws a waiter whose name others may use, now: later it could be one of

@@ -65,7 +65,8 @@ func (l *Lock) TTL(ctx context.Context) (left time.Duration, ok bool, err error)
 // ForceUnlock frees the lock whoever holds it, and wakes a waiter if its kind wakes
 // waiters; freed is false if it was free already. Errors are those of IsLocked.
 //
-// Holders of this Client learn of it at once. Those of other clients learn of it at their
+// Those who hold it by this Client when ForceUnlock is called learn of it at once. Who was about to get it,
+// and holders of other clients, learn of it at their
 // next renewal or, with a fixed lease, when they extend or unlock, or when the lease has
 // ended. After ErrUnknown, which leaves open whether the lock was freed or yet will be,
 // the holders of this Client learn of it in that way too, and so does who has the key as

@@ -452,3 +452,28 @@ func TestInspectionOfRedlockIsUnsupported(t *testing.T) {
 	_, err := redlock(&master{}).IsLocked(t.Context())
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
+
+// Names whose helper keys are on other slots are refused before anything is locked, where there are slots.
+func TestNamesFitACluster(t *testing.T) {
+	for _, name := range []string{"", "a}b", "a{b", "{}x", "}{", "x{}y{z}", "{a}b", "x{a}", "plain"} {
+		fits := strings.Contains(name, "{a}") || name == "plain"
+		for _, cluster := range []bool{false, true} {
+			w := &wire{reply: free, topology: lockclient.Topology{Cluster: cluster}}
+			c := lockclient.New(w, lockclient.System())
+			for _, l := range []*lockclient.Lock{c.Mutex(name), c.Spin(name), c.Fenced(name)} {
+				_, err := l.TryLock(t.Context())
+				if cluster && !fits {
+					assert.ErrorContains(t, err, "several slots", name)
+				} else {
+					assert.NoError(t, err, name)
+				}
+			}
+			if cluster && !fits {
+				_, err := c.RW(name).W().TryLock(t.Context())
+				assert.ErrorContains(t, err, "several slots", name)
+				assert.Empty(t, w.sent(t, 0))
+			}
+			c.Close()
+		}
+	}
+}

@@ -44,12 +44,12 @@ func (l *Latch) Strict() *Latch { return &Latch{client: l.client, key: l.key, st
 // Key returns the latch's name.
 func (l *Latch) Key() string { return l.key }
 
-// TrySetCount sets the count to n, at least 1, unless the latch has a count: set is false
+// TrySetCount sets the count to n, from 1 to 2^53, unless the latch has a count: set is false
 // then. Errors are ErrUnknown, ErrReplication (it is set, but no replica has confirmed
 // that), one that wraps ErrNotSent, and a *ServerError.
 func (l *Latch) TrySetCount(ctx context.Context, n int64) (set bool, err error) {
-	if n < 1 {
-		return false, opError("set count", l.key, fmt.Errorf("count %d", n))
+	if err := inRange(n, 1); err != nil {
+		return false, opError("set count", l.key, err)
 	}
 	done, err := l.change(ctx, latchSet, latchCounted, decimal(n))
 	return done == 1, opError("set count", l.key, err)

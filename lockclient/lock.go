@@ -30,8 +30,9 @@ type kind interface {
 	newOwner(ctx context.Context, named string) (string, error)
 	// acquire asks once for the lock. ans is empty.
 	acquire(ctx context.Context, r *request, ans *answer) error
-	// withdraw has the server forget, in the background, an acquisition that failed
-	// after it was asked for, with err at last; nil: that was answered.
+	// withdraw has the server forget an acquisition that failed after it was asked for,
+	// with err at last; nil: that was answered. It is done in the background, but for a
+	// place in a queue that the server answers for.
 	withdraw(r *request, err error)
 	// release gives back one acquisition. It returns ErrLost if the server no
 	// longer knew of it; an unknown outcome is taken care of.
@@ -50,6 +51,7 @@ type request struct {
 	hold     *hold // the owner's, if it is re-entered or named; else nil
 	reenters bool  // the owner has the lock: if the server does not know that, it is lost
 	queued   bool  // see Client.enqueues
+	asked    bool  // an attempt may have been executed
 	lease    time.Duration
 	limit
 	nodeTimeout time.Duration
@@ -312,6 +314,7 @@ func (a *acquisition) run(ctx context.Context) (*Held, error) {
 func (a *acquisition) attempt(ctx context.Context) (done bool, hint time.Duration, err error) {
 	a.answer = answer{}
 	a.held, err = a.ask(ctx)
+	a.asked = a.asked || !notRun(err)
 	a.failed = err
 	return a.held != nil, a.hint(), err
 }

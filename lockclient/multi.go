@@ -28,7 +28,11 @@ import (
 //
 // The loss of one member is the loss of the whole: its Held is told, the watchdog stops
 // renewing the others, and Unlock gives them back. If that happens before all are taken,
-// Lock returns ErrLost.
+// Lock returns ErrLost. Unlock asks one member after the other, each for as long as any request
+// may take.
+//
+// Locks of one name and one server may be in it once, or by one Client: by another one the name is
+// taken, by this very Multi, for as long as it waits.
 func Multi(locks ...*Lock) *Lock {
 	if len(locks) == 0 {
 		panic("lockclient: a Multi has no locks: give it those that it is to hold together")

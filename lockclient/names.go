@@ -1,6 +1,11 @@
 package lockclient
 
-import "strings"
+import (
+	"errors"
+	"strings"
+
+	"minikv/internal/slot"
+)
 
 // tagged is the lock's name with a hash tag: all of it, unless it has a brace.
 func tagged(name string) string {
@@ -18,6 +23,19 @@ func prefixed(prefix, name string) string {
 		return prefix + ":" + name
 	}
 	return prefix + ":{" + name + "}"
+}
+
+// errSplit refuses a name before anything is locked that could not be unlocked.
+var errSplit = errors.New("in a cluster the keys of this lock are on several slots: " +
+	"a name that is empty or has a brace must have a hash tag, as {a}b has")
+
+// fits tells whether the helper keys of a lock share its slot, where there are slots.
+func (c *Client) fits(name string) error {
+	unusual := name == "" || strings.ContainsAny(name, "{}")
+	if unusual && c.transport.Topology().Cluster && slot.OfString(name) != slot.OfString(prefixed("", name)) {
+		return errSplit
+	}
+	return nil
 }
 
 // suffixed is Redisson's name of a helper key that begins with the lock's name

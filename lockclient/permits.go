@@ -71,7 +71,7 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, o
 	return s.Permit().TryLock(ctx, append(slices.Clip(opts), Lease(lease))...)
 }
 
-// TrySetPermits makes the semaphore with n free permits, unless it exists: set is false
+// TrySetPermits makes the semaphore with n free permits, from 0 to 2^53, unless it exists: set is false
 // then. It must be called once before permits can be taken.
 //
 // TrySetPermits, SetPermits, AddPermits, Available and Acquired return ErrUnknown if no
@@ -79,24 +79,28 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, lease time.Duration, o
 // *ServerError. The first three return ErrReplication if they have succeeded but no
 // replica has confirmed it.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
-	keys := []string{s.key, permitsChannel(s.key)}
-	done, err := s.client.changes(ctx, call{semaphoreSet, keys, s.client.announced(decimal(n))})
-	return done == 1, opError("set permits", s.key, err)
+	return s.client.trySetPermits(ctx, s.key, n)
 }
 
-// SetPermits sets how many permits there are, free and taken together. If more are taken,
+// SetPermits sets how many permits there are, from 0 to 2^53, free and taken together. If more are taken,
 // none is free until enough have come back. It makes a semaphore that does not exist.
 // Errors are those of TrySetPermits.
 func (s *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
-	_, err := s.client.change(ctx, call{permitSet, s.keys(), s.client.announced(decimal(n))})
+	err := inRange(n, 0)
+	if err == nil {
+		_, err = s.client.change(ctx, call{permitSet, s.keys(), s.client.announced(decimal(n))})
+	}
 	return opError("set permits", s.key, err)
 }
 
-// AddPermits adds n free permits, or takes permits away if n is negative. Errors are
+// AddPermits adds n free permits, up to 2^53, or takes permits away if n is negative. Errors are
 // those of TrySetPermits.
 func (s *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
-	keys := []string{s.key, permitsChannel(s.key)}
-	_, err := s.client.change(ctx, call{permitAdd, keys, s.client.announced(decimal(n))})
+	err := inRange(n, -maxCount)
+	if err == nil {
+		keys := []string{s.key, permitsChannel(s.key)}
+		_, err = s.client.change(ctx, call{permitAdd, keys, s.client.announced(decimal(n))})
+	}
 	return opError("add permits", s.key, err)
 }
 

@@ -128,11 +128,11 @@ func (k *writeSide) ownerNamed(name string) string {
 func (k *writeSide) newOwner(_ context.Context, named string) (string, error) {
 	switch {
 	case named == "":
-		return k.client.freshOwner() + writeSuffix, nil
+		named = k.client.freshOwner() + writeSuffix
 	case k.reads(named):
 		return named, ErrDeadlock
 	}
-	return named, nil
+	return named, k.client.fits(k.key)
 }
 
 // reads tells whether an owner of this side reads.

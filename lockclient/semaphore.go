@@ -3,7 +3,6 @@ package lockclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -42,7 +41,7 @@ func (c *Client) Semaphore(key string) *Semaphore { return &Semaphore{client: c,
 // Key returns the semaphore's name.
 func (s *Semaphore) Key() string { return s.key }
 
-// Acquire takes n permits together; 0 takes none, and a negative n is an error. It waits
+// Acquire takes n permits together, from 0, which takes none, to 2^53; any other n is an error. It waits
 // until so many are free, ctx ends (its error), or the time given with Wait is over
 // (ErrNotAcquired); other options are ignored. If a request is under way when ctx ends,
 // its answer is awaited, and what it took is returned. Other errors are ErrUnknown and
@@ -65,22 +64,32 @@ func (s *Semaphore) Drain(ctx context.Context) (*Permits, error) {
 	return s.taken(n, opError("drain", s.key, err))
 }
 
-// TrySetPermits makes the semaphore with n free permits, unless it exists: set is false
+// TrySetPermits makes the semaphore with n free permits, from 0 to 2^53, unless it exists: set is false
 // then. It must be called once before permits can be taken. After ErrReplication it is
 // made, but no replica has confirmed that. Other errors are ErrUnknown, one that wraps
 // ErrNotSent, and a *ServerError.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (set bool, err error) {
-	done, err := s.client.changes(ctx, call{semaphoreSet, s.keys(), s.client.announced(decimal(n))})
-	return done == 1, opError("set permits", s.key, err)
+	return s.client.trySetPermits(ctx, s.key, n)
 }
 
-// AddPermits adds n free permits, and makes the semaphore if it does not exist; a
+// trySetPermits makes a semaphore of either kind.
+func (c *Client) trySetPermits(ctx context.Context, key string, n int64) (set bool, err error) {
+	var done int64
+	if err = inRange(n, 0); err == nil {
+		done, err = c.changes(ctx, call{semaphoreSet, []string{key, permitsChannel(key)}, c.announced(decimal(n))})
+	}
+	return done == 1, opError("set permits", key, err)
+}
+
+// AddPermits adds n free permits, up to 2^53, and makes the semaphore if it does not exist; a
 // negative n takes permits away, below zero if need be. It returns how many are free
 // then. After ErrUnknown they may have been added; the call is not repeated. After
 // ErrReplication they have been added, but no replica has confirmed that. Other errors
 // are one that wraps ErrNotSent, and a *ServerError.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) (free int64, err error) {
-	free, err = s.client.change(ctx, call{semaphoreAdd, s.keys(), s.client.announced(decimal(n))})
+	if err = inRange(n, -maxCount); err == nil {
+		free, err = s.client.change(ctx, call{semaphoreAdd, s.keys(), s.client.announced(decimal(n))})
+	}
 	return free, opError("add permits", s.key, err)
 }
 
@@ -96,8 +105,8 @@ func (s *Semaphore) keys() []string { return []string{s.key, permitsChannel(s.ke
 
 // take is Acquire and TryAcquire; wait is the limit when no option gives one.
 func (s *Semaphore) take(ctx context.Context, n int64, wait time.Duration, opts []LockOption) (*Permits, error) {
-	if n < 0 {
-		return nil, opError("acquire", s.key, fmt.Errorf("%d permits", n))
+	if err := inRange(n, 0); err != nil {
+		return nil, opError("acquire", s.key, err)
 	}
 	if n == 0 {
 		return s.taken(0, nil)

@@ -189,11 +189,14 @@ func (c *Client) latchWindow() time.Duration {
 // patienceAfter is patience for what an acquisition may have taken that failed with err. Where
 // a script failed it is given back only once, as giving back may fail for ever, too.
 func (c *Client) patienceAfter(err error, alone bool, lease time.Duration) time.Duration {
-	if serverError(err) != nil && !notRun(err) {
+	if scriptFailed(err) {
 		return 0
 	}
 	return c.patience(alone, lease)
 }
+
+// scriptFailed tells whether a server has refused a script, or what it did, and would again.
+func scriptFailed(err error) bool { return serverError(err) != nil && !notRun(err) }
 
 // patience returns for how long from now on what an acquisition took may be given back. If it
 // is not alone in its owner's name, that can do harm after its lease.

@@ -102,7 +102,7 @@ func (c *Client) Runtime() lockclient.Runtime { return clientRuntime{c.c.p} }
 // until it is answered, unless the world line says pool=on.
 func (c *Client) Transports() (list []lockclient.Transport) {
 	for _, g := range c.c.p.w.groups {
-		list = append(list, &transport{p: c.c.p, group: g})
+		list = append(list, &transport{p: c.c.p, group: g, bare: true})
 	}
 	return list
 }

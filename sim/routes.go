@@ -67,9 +67,12 @@ func (p *process) refreshSlots(g *group) {
 	}
 	if !s.used {
 		s.used, s.learned = true, p.clock.Mono()
-		answers := func(n *node) bool { return !n.down && n.paused == 0 }
-		if i := slices.IndexFunc(p.w.nodes, answers); i >= 0 && !answers(g.first) {
-			s.ranges = p.w.slotsNow(p.w.nodes[i])
+		w, me := p.w, p.actor
+		answers := func(n *node) bool {
+			return !n.down && n.paused == 0 && w.cuts[link{me, n.actor}] == 0 && w.cuts[link{n.actor, me}] == 0
+		}
+		if i := slices.IndexFunc(w.nodes, answers); i >= 0 && !answers(g.first) {
+			s.ranges = w.slotsNow(w.nodes[i])
 		}
 	}
 	if p.clock.Mono()-s.learned > slotsAge {
@@ -149,7 +152,7 @@ func (l *lane) routed(ctx context.Context, text string, args ...[]string) (*resp
 		if err == nil && v.Kind != resp.Error && !asking {
 			return v, nil
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && (ctx.Err() == nil || !l.bare) {
 			p.askForSlots()
 		}
 		to, ask := p.w.redirected(v)

@@ -20,6 +20,7 @@ import (
 type transport struct {
 	p     *process
 	group *group
+	bare  bool // goes on asking a node of a cluster that does not answer, as go-redis without lockclient's adapter
 }
 
 var (

@@ -136,6 +136,26 @@ func deadWaitersOfAFairQueue(t *testing.T, addr string) {
 	}
 }
 
+// An Unlock of a fair lock that has vanished says so each time that it is sent, and leaves nothing.
+func TestVanishedFairLock(t *testing.T) { onEachServer(t, vanishedFairLock) }
+
+func vanishedFairLock(t *testing.T, addr string) {
+	_, transport := connect(t, addr)
+	key := uniqueKey(t)
+	keys := []string{key, key + ":queue", key + ":deadlines", key + ":channel", key + ":latch"}
+	args := []string{"0", "30000", "me:1", "1", "PUBLISH", "20000"}
+	for range 2 {
+		reply, err := transport.Eval(t.Context(), lockclient.Shipped("fair_release"), keys, args)
+		require.NoError(t, err)
+		assert.Equal(t, lockclient.Reply{}, reply)
+	}
+	for _, key := range keys {
+		there, err := transport.Do(t.Context(), key, "EXISTS", key)
+		require.NoError(t, err)
+		assert.Zero(t, there.Int, key)
+	}
+}
+
 // A living waiter comes first, whatever the lock's state.
 func TestFairLockKeepsThePlace(t *testing.T) { onEachServer(t, fairLockKeepsThePlace) }
 

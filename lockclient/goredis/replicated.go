@@ -28,38 +28,38 @@ type synced struct {
 func (t *Transport) EvalReplicated(
 	ctx context.Context, script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (reply lockclient.Reply, known, confirmed int64, err error) {
+	c := &call{ctx: ctx}
 	s, err := adapter.Aside(ctx, func() (synced, error) {
 		node, err := t.master(ctx, keys[0])
 		if err != nil {
 			return synced{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
 		}
-		s, err := t.evalReplicated(ctx, node, false, script, keys, args, limit)
+		s, err := t.evalReplicated(c, node, false, script, keys, args, limit)
 		if other, asking, done := t.redirected(ctx, node, err); other != nil {
 			defer done()
-			return t.evalReplicated(ctx, other, asking, script, keys, args, limit)
+			return t.evalReplicated(c, other, asking, script, keys, args, limit)
 		}
 		return s, err
 	})
-	return s.reply, s.known, s.confirmed, t.notice(ctx, err)
+	return s.reply, s.known, s.confirmed, t.notice(ctx, c.outcome(err))
 }
 
 // evalReplicated is EvalReplicated at one node.
 func (t *Transport) evalReplicated(
-	ctx context.Context, node *redis.Client, asking bool,
+	c *call, node *redis.Client, asking bool,
 	script *lockclient.Script, keys, args []string, limit time.Duration,
 ) (s synced, err error) {
 	p := node.Conn()
 	defer p.Close()
-	info, err := send(ctx, p, false, "INFO", "replication")
+	info, err := c.sendBeside(p, "INFO", "replication")
 	if err != nil {
 		return s, adapter.Before(err)
 	}
 	s.known = adapter.Replicas(info.Text)
-	if s.reply, err = t.eval(ctx, p, asking, script, keys, args); err != nil || s.known == 0 {
+	if s.reply, err = t.eval(c, p, asking, script, keys, args); err != nil || s.known == 0 {
 		return s, err
 	}
-	acked, err := send(ctx, p, false,
-		"WAIT", strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10))
+	acked, err := c.sendBeside(p, "WAIT", strconv.FormatInt(s.known, 10), strconv.FormatInt(limit.Milliseconds(), 10))
 	s.confirmed = acked.Int
 	return s, adapter.Afterwards(err)
 }

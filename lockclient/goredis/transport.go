@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -109,17 +110,19 @@ func (t *Transport) Topology() lockclient.Topology { return t.topology }
 func (t *Transport) Eval(
 	ctx context.Context, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
+	c := &call{ctx: ctx}
 	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) {
-		return t.eval(ctx, t.client, false, script, keys, args)
+		return t.eval(c, t.client, false, script, keys, args)
 	})
-	return reply, t.notice(ctx, err)
+	return reply, t.notice(ctx, c.outcome(err))
 }
 
 // Do implements lockclient.Transport. A key must be the first argument after the
 // command's name.
 func (t *Transport) Do(ctx context.Context, key string, args ...string) (lockclient.Reply, error) {
-	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) { return send(ctx, t.client, key != "", args...) })
-	return reply, t.notice(ctx, err)
+	c := &call{ctx: ctx}
+	reply, err := adapter.Aside(ctx, func() (lockclient.Reply, error) { return c.send(t.client, key != "", args...) })
+	return reply, t.notice(ctx, c.outcome(err))
 }
 
 // processor is a client, or one connection of it.
@@ -130,52 +133,85 @@ type processor interface {
 // eval runs a script by its SHA1, or by its text if the server does not know it;
 // with asking on one connection to a node that is about to get the slot.
 func (t *Transport) eval(
-	ctx context.Context, p processor, asking bool, script *lockclient.Script, keys, args []string,
+	c *call, p processor, asking bool, script *lockclient.Script, keys, args []string,
 ) (lockclient.Reply, error) {
 	tail := append(append([]string{strconv.Itoa(len(keys))}, keys...), args...)
 	return t.scripts.Run(script, func(how, what string) (lockclient.Reply, error) {
 		if asking {
-			if _, err := send(ctx, p, false, "ASKING"); err != nil {
+			if _, err := c.sendBeside(p, "ASKING"); err != nil {
 				return lockclient.Reply{}, err
 			}
 		}
-		return send(ctx, p, false, append([]string{how, what}, tail...)...)
+		return c.send(p, false, append([]string{how, what}, tail...)...)
 	})
 }
 
-// send sends one command, once, unless ctx has ended: on a connection of one's own go-redis
-// would send it all the same. keyed says that its first argument is a key; go-redis finds
-// the keys of scripts by itself.
-func send(ctx context.Context, p processor, keyed bool, args ...string) (lockclient.Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+// call is a call of one of the Transport's methods, for which several commands may be sent.
+type call struct {
+	ctx     context.Context
+	written atomic.Bool // what the call is for, or a part of it
+}
+
+// outcome is the error of a call. Where many share few connections most of the time goes by
+// before anything is written: to count that as an unknown outcome would have each give back what
+// it never asked for, over the same connections.
+func (c *call) outcome(err error) error {
+	if err == nil || c.ctx.Err() == nil || c.written.Load() || errors.Is(err, lockclient.ErrNotSent) {
+		return err
 	}
+	return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+}
+
+// send sends what the call is for. keyed says that its first argument is a key; go-redis
+// finds the keys of scripts by itself.
+func (c *call) send(p processor, keyed bool, args ...string) (lockclient.Reply, error) {
+	cmd := once{redis.NewCmd(c.ctx, anys(args)...), c.ctx, &c.written}
+	if keyed {
+		cmd.SetFirstKeyPos(1)
+	}
+	return cmd.send(p)
+}
+
+// sendBeside sends what goes before that, or after it.
+func (c *call) sendBeside(p processor, args ...string) (lockclient.Reply, error) {
+	return once{redis.NewCmd(c.ctx, anys(args)...), c.ctx, new(atomic.Bool)}.send(p)
+}
+
+func anys(args []string) []any {
 	all := make([]any, len(args))
 	for i, s := range args {
 		all[i] = s
 	}
-	cmd := once{redis.NewCmd(ctx, all...), ctx}
-	if keyed {
-		cmd.SetFirstKeyPos(1)
-	}
-	if err := p.Process(ctx, cmd); err != nil && !errors.Is(err, redis.Nil) {
-		return lockclient.Reply{}, outcome(err)
-	}
-	if err := ctx.Err(); err != nil {
-		return lockclient.Reply{}, err // the reply may be to the HELLO in its place
-	}
-	return convert(cmd.Val())
+	return all
 }
 
 // once is a command that go-redis must not send again by itself, nor at all when ctx has ended.
 type once struct {
 	*redis.Cmd
-	ctx context.Context
+	ctx     context.Context
+	written *atomic.Bool
+}
+
+// send sends the command, once, unless ctx has ended: on a connection of one's own go-redis
+// would send it all the same.
+func (c once) send(p processor) (lockclient.Reply, error) {
+	if err := c.ctx.Err(); err != nil {
+		return lockclient.Reply{}, fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
+	}
+	if err := p.Process(c.ctx, c); err != nil && !errors.Is(err, redis.Nil) {
+		return lockclient.Reply{}, outcome(err)
+	}
+	if err := c.ctx.Err(); err != nil {
+		return lockclient.Reply{}, err // the reply may be to the HELLO in its place
+	}
+	return convert(c.Val())
 }
 
 // Args implements redis.Cmder. go-redis asks for them when it writes, and looks at no context then, though it may
-// have connected first, for long. The connection is still of use, so what needs no rights goes in place.
+// have connected first, for long. The connection is still of use, so what needs no rights goes in place. Who finds
+// after the end of ctx that nothing is written can rely on that: it is noted before ctx is looked at.
 func (c once) Args() []any {
+	c.written.Store(true)
 	if c.ctx.Err() != nil {
 		return []any{"HELLO"}
 	}
@@ -186,7 +222,7 @@ func (c once) Args() []any {
 func (once) NoRetry() bool { return true }
 
 // Clone implements redis.Cmder.
-func (c once) Clone() redis.Cmder { return once{c.Cmd.Clone().(*redis.Cmd), c.ctx} }
+func (c once) Clone() redis.Cmder { return once{c.Cmd.Clone().(*redis.Cmd), c.ctx, c.written} }
 
 // outcome maps an error of go-redis to the contract of lockclient.Transport.
 func outcome(err error) error {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -228,27 +227,6 @@ func errorsOfRequests(t *testing.T, addr string, connect connector) {
 	_, err = transport.Do(ended, key, "GET", key)
 	require.ErrorIs(t, err, lockclient.ErrNotSent)
 	assert.ErrorIs(t, err, context.Canceled)
-}
-
-// A request whose context ends frees its caller, whatever the client's options.
-func TestContextFreesTheCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		silent, conn := net.Pipe()
-		go func() { _, _ = io.Copy(io.Discard, silent) }()
-		defer silent.Close()
-		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ReadTimeout: time.Minute, DialerRetries: 1,
-			Dialer: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
-		defer rdb.Close()
-		transport, err := goredis.New(t.Context(), rdb)
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		begun := time.Now()
-		_, err = transport.Do(ctx, "k", "GET", "k")
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.NotErrorIs(t, err, lockclient.ErrNotSent)
-		assert.Equal(t, 50*time.Millisecond, time.Since(begun))
-	})
 }
 
 // A caller whose context ends is free also while its client connects, whatever

@@ -36,7 +36,6 @@ end
 
 if redis.call('exists', KEYS[1]) == 0 then
   wake()
-  redis.call('set', KEYS[5], 1, 'px', ARGV[6])
   return nil
 end
 if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
