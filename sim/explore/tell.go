@@ -112,11 +112,12 @@ func (t *teller) granted(n uint64, matter int) {
 		if len(names) > 0 {
 			t.more[n] = ", granted by " + listed(names)
 		}
-		opened := uint64(0)
-		for _, g := range grants {
-			opened = max(opened, t.opening(g, e.Key))
+		if ended := t.endedBetween(e); ended > 0 {
+			t.pick(ended, matter)
+			if o := t.event(ended); o.Kind == trace.Execute && expiresPart(o, e.Key) {
+				t.more[ended] = ", as the TTL of what was there has passed"
+			}
 		}
-		t.pick(opened, matter)
 		return
 	}
 	grant := t.grant(n)
@@ -263,13 +264,14 @@ func (x *explainer) grant(n uint64) uint64 {
 }
 
 // grants are the executions, one for each server and in the order of these, with
-// which a client that then held a lock had taken it.
+// which a client that then held a lock had taken it. Who makes a TTL longer takes nothing:
+// PEXPIRE does not ask whose key it is.
 func (t *teller) grants(hold *trace.Event) []uint64 {
 	has := make([]uint64, len(t.names))
 	asked := t.latest(hold.N, func(e *trace.Event) bool { return e.Kind == trace.Acquire && e.Actor == hold.Actor })
 	for n := asked + 1; asked > 0 && n < hold.N; n++ {
 		e := t.event(n)
-		if e.Kind != trace.Execute || e.Peer != hold.Actor {
+		if e.Kind != trace.Execute || e.Peer != hold.Actor || strings.HasPrefix(e.Text, "PEXPIRE ") {
 			continue
 		}
 		for _, d := range e.Details {
@@ -284,6 +286,33 @@ func (t *teller) grants(hold *trace.Event) []uint64 {
 	return slices.DeleteFunc(has, func(n uint64) bool { return n == 0 })
 }
 
+// endedBetween is what ended, at the servers that granted both what an event says that
+// a client has and what others still have by then, the earlier of these grants before the
+// later came: the latest of these ends; 0: there is none.
+func (t *teller) endedBetween(hold *trace.Event) (ended uint64) {
+	for _, n := range sim.HeldByOthers(t.events, hold) {
+		for _, other := range t.grants(t.event(n)) {
+			for _, own := range t.grants(hold) {
+				if t.event(own).Actor == t.event(other).Actor {
+					ended = max(ended, t.end(min(own, other), max(own, other), hold.Key))
+				}
+			}
+		}
+	}
+	return ended
+}
+
+// end is the first event after a grant, and no later than event n, with which the key of
+// the grant went at its server, or the server came without it; 0: none.
+func (x *explainer) end(grant, n uint64, key string) uint64 {
+	server := x.event(grant).Actor
+	end := x.next(grant, func(e *trace.Event) bool { return comesWithout(e, server) || freesAt(e, server, key) })
+	if end > n {
+		return 0
+	}
+	return end
+}
+
 // isPartOf reports whether a key is a lock's, or that of a member of it.
 func isPartOf(key, lock string) bool { return key == lock || strings.HasPrefix(key, lock+".") }
 
@@ -292,14 +321,34 @@ func touches(e *trace.Event, key string, what trace.What) bool {
 	return slices.ContainsFunc(e.Details, func(d trace.Detail) bool { return d.Key == key && d.What == what })
 }
 
+// expiresPart reports whether a lock's key, or that of a member of it, ends in an event
+// because its TTL has passed.
+func expiresPart(e *trace.Event, lock string) bool {
+	return slices.ContainsFunc(e.Details, func(d trace.Detail) bool {
+		return d.What == trace.Expired && isPartOf(d.Key, lock)
+	})
+}
+
 // opening is what made a key free for a grant: the latest event before it, at
 // its server, in which the key went, or the server came without it. 0: nothing.
 func (x *explainer) opening(grant uint64, key string) uint64 {
 	server := x.event(grant).Actor
-	return x.latest(grant, func(e *trace.Event) bool {
-		comesWithout := e.Kind == trace.Promote || e.Kind == trace.Restart && (e.A == 0 || e.B > 0)
-		return comesWithout && e.Peer == server || e.Actor == server && frees(e, key)
-	})
+	return x.latest(grant, func(e *trace.Event) bool { return comesWithout(e, server) || freesAt(e, server, key) })
+}
+
+// comesWithout reports whether a server may have come, with an event, without what others had.
+func comesWithout(e *trace.Event, server trace.Actor) bool {
+	return e.Peer == server && (e.Kind == trace.Promote || e.Kind == trace.Restart && loses(e))
+}
+
+// freesAt reports whether a lock's key, or that of a member of it, goes at a server in an
+// event: a fault may have taken it there.
+func freesAt(e *trace.Event, server trace.Actor, lock string) bool {
+	at := e.Actor
+	if e.Kind == trace.Evict || e.Kind == trace.Command {
+		at = e.Peer
+	}
+	return at == server && frees(e, lock)
 }
 
 // ending is how the first belief of an overlap ended, if it did; 0 else.

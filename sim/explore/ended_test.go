@@ -1,0 +1,58 @@
+package explore
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"minikv/trace"
+)
+
+// What overlaps on servers that know nothing of each other needed an end of the first grant, or
+// of what the server had, at one that both had asked: what ended elsewhere says nothing, nor what
+// somebody gave back before taking it again. PEXPIRE takes nothing.
+func TestEndedBetween(t *testing.T) {
+	evicted := of(trace.Evict, m1)
+	evicted.Details = executes(m1, c1, "lock:1", "none").Details
+	first, second := executes(m1, c1, "lock:1", "string{c1}"), executes(m1, c2, "lock:1", "string{c2}")
+	longer := second
+	longer.Text = "PEXPIRE lock:1 10000 = 1"
+	for name, test := range map[string]struct {
+		ends []trace.Event // between the grants
+		want uint64
+	}{
+		"nothing ended":           {nil, 0},
+		"its time was over":       {[]trace.Event{expires(m1, "lock:1")}, 5},
+		"it was evicted":          {[]trace.Event{evicted}, 5},
+		"the server forgot it":    {[]trace.Event{of(trace.Restart, m1)}, 5},
+		"another server did":      {[]trace.Event{of(trace.Restart, m2)}, 0},
+		"it ended elsewhere":      {[]trace.Event{expires(m2, "lock:1")}, 0},
+		"another tried meanwhile": {[]trace.Event{expires(m1, "lock:1"), second, executes(m1, c2, "lock:1", "none")}, 5},
+	} {
+		run := append([]trace.Event{by(c1, trace.Acquire), by(c2, trace.Acquire), first, by(c1, trace.Hold)}, test.ends...)
+		x := tellerOf("redlock", "exclusion", nil, append(run, second, longer, by(c2, trace.Hold))...)
+		require.Equal(t, test.want, x.endedBetween(x.event(uint64(len(x.events)))), name)
+		require.Zero(t, x.endedBetween(x.event(4)), "nobody has it yet")
+	}
+	x := tellerOf("redlock", "exclusion", nil, by(c1, trace.Acquire), by(c2, trace.Acquire), second, expires(m1, "lock:1"),
+		first, longer, by(c1, trace.Hold), by(c2, trace.Hold))
+	require.Equal(t, uint64(4), x.endedBetween(x.event(8)), "who believes it last had it first")
+}
+
+// Of locks on several servers that is told which ended the first holder's key where both had it.
+func TestEndsOnSeveralServersAreTold(t *testing.T) {
+	for text, want := range map[string]string{
+		"world lock=redlock profile=redisson masters=3 clients=2 rounds=1 delay=1ms hold=60s ttl=30s\n" +
+			"expect exclusion=violated\nat 0s start c1\nat 100ms pause m1 for=40s\nat 100ms pause m2 for=40s\n" +
+			"at 35s start c2\nrun for=70s seed=1\n": "At 40.100 s m2 removes lock:1: its TTL has passed",
+		"world ttl=30s hold=60s profile=redisson lock=redlock masters=5 clients=2 rounds=1 delay=1ms lag=1ms\n" +
+			"expect exclusion=violated\nat 0s pause m4 for=2m\nat 0s start c1\nat 0s start c2\nat 10ms pause m1 for=2m\n" +
+			"at 40s calm\nrun for=44s seed=1\n": "c2:1) = nil, as the TTL of what was there has passed",
+	} {
+		e, _ := explained(t, text)
+		story := strings.Join(e.Story, "\n")
+		require.Contains(t, story, want)
+		require.NotContains(t, story, "release(", "of an attempt that failed")
+	}
+}
