@@ -56,3 +56,30 @@ func TestEndsOnSeveralServersAreTold(t *testing.T) {
 		require.NotContains(t, story, "release(", "of an attempt that failed")
 	}
 }
+
+// A belief names where that on which it is founded had ended by time before it began.
+func TestGrantsThatHadEndedAreTold(t *testing.T) {
+	first, second := executes(m1, c1, "lock:1", "string{c1}"), executes(m2, c1, "lock:1", "string{c1}")
+	for name, test := range map[string]struct {
+		then []trace.Event
+		want string
+	}{
+		"none":              {nil, ""},
+		"one":               {[]trace.Event{expires(m2, "lock:1")}, "; by then its TTL has passed at m2"},
+		"another's":         {[]trace.Event{expires(m2, "lock:2")}, ""},
+		"what is forgotten": {[]trace.Event{of(trace.Restart, m2)}, ""}, // that is told as a fault
+		"both": {[]trace.Event{expires(m1, "lock:1"), expires(m2, "lock:1")},
+			"; by then its TTL has passed at m1 and m2"},
+	} {
+		run := append([]trace.Event{by(c1, trace.Acquire), first, second}, test.then...)
+		x := tellerOf("redlock", "exclusion", nil, append(run, by(c1, trace.Hold), expires(m1, "lock:1"))...)
+		x.grantedBySeveral(x.event(uint64(len(run)+1)), named)
+		require.Equal(t, ", granted by m1 and m2"+test.want, x.more[uint64(len(run)+1)], name)
+	}
+	e, _ := explained(t, "world profile=redisson lock=redlock masters=3 renew=off ttl=10s wait=3s clients=2 "+
+		"one-order=off rounds=1 delay=1ms lag=1ms\nexpect exclusion=violated\nat 0s partition c1 m3\nat 0s start c1\n"+
+		"at 0s start c2\nat 10ms clock c2 jump=-1m\nrun for=7s seed=1\n")
+	story := strings.Join(e.Story, "\n")
+	require.Contains(t, story, "c1 holds lock:1, granted by m1 and m2; by then its TTL has passed at m1 and m2 (")
+	require.Contains(t, story, "c2 holds lock:1, granted by m1, m2 and m3 (", "it took the key of another")
+}

@@ -104,20 +104,7 @@ func (t *teller) granted(n uint64, matter int) {
 		return
 	}
 	if t.independent() {
-		grants := t.grants(e)
-		var names []string
-		for _, g := range grants {
-			names = append(names, t.names[t.event(g).Actor])
-		}
-		if len(names) > 0 {
-			t.more[n] = ", granted by " + listed(names)
-		}
-		if ended := t.endedBetween(e); ended > 0 {
-			t.pick(ended, matter)
-			if o := t.event(ended); o.Kind == trace.Execute && expiresPart(o, e.Key) {
-				t.more[ended] = ", as the TTL of what was there has passed"
-			}
-		}
+		t.grantedBySeveral(e, matter)
 		return
 	}
 	grant := t.grant(n)
@@ -133,6 +120,29 @@ func (t *teller) granted(n uint64, matter int) {
 	}
 	t.pick(t.opening(grant, e.Key), matter)
 	t.pick(t.promotion(grant), matter)
+}
+
+// grantedBySeveral has the sentence of a belief name the servers that granted it, and those
+// at which that had ended by time before the belief began. It picks what made it overlap others.
+func (t *teller) grantedBySeveral(hold *trace.Event, matter int) {
+	var by, lapsed []string
+	for _, g := range t.grants(hold) {
+		name := t.names[t.event(g).Actor]
+		by = append(by, name)
+		if end := t.end(g, hold.N, hold.Key); end > 0 && expiresPart(t.event(end), hold.Key) {
+			lapsed = append(lapsed, name)
+		}
+	}
+	if len(by) > 0 {
+		t.more[hold.N] = ", granted by " + listed(by)
+	}
+	if len(lapsed) > 0 {
+		t.more[hold.N] += "; by then its TTL has passed at " + listed(lapsed)
+	}
+	ended := t.endedBetween(hold)
+	if t.pick(ended, matter); ended > 0 && t.event(ended).Kind == trace.Execute && expiresPart(t.event(ended), hold.Key) {
+		t.more[ended] = ", as the TTL of what was there has passed"
+	}
 }
 
 // promotion is how the server that granted became a master in the run, if it did; 0 else.
