@@ -83,3 +83,33 @@ func TestGrantsThatHadEndedAreTold(t *testing.T) {
 	require.Contains(t, story, "c1 holds lock:1, granted by m1 and m2; by then its TTL has passed at m1 and m2 (")
 	require.Contains(t, story, "c2 holds lock:1, granted by m1, m2 and m3 (", "it took the key of another")
 }
+
+// Where a slot moves, its key may end at the server that had it before, when that has answered
+// its holder with errors: the last of them is told.
+func TestEndWhereASlotWasIsTold(t *testing.T) {
+	renews := func(server trace.Actor, reply string) trace.Event {
+		e := executes(server, c1, "lock:1", "")
+		e.Text = "mutex-renew(lock:1; 30000, c1:1) = " + reply
+		return e
+	}
+	first, second := executes(m1, c1, "lock:1", "string{c1}"), executes(m2, c2, "lock:1", "string{c2}")
+	x := tellerOf("mutex", "exclusion", nil, first, by(c1, trace.Hold), renews(m1, "TRYAGAIN Multiple keys"),
+		renews(m1, "ASK 1 m2:6379"), renews(m2, "MOVED 1 m1:6379"), expires(m1, "lock:1"), second)
+	require.Zero(t, x.opening(7, "lock:1"), "no slot moves")
+	x.story.World.Cluster = true
+	require.Equal(t, uint64(6), x.opening(7, "lock:1"))
+	require.Equal(t, uint64(3), x.unrenewed(6, c1, "lock:1"))
+	require.Zero(t, x.unrenewed(6, c2, "lock:1"), "it renewed nothing")
+	x.events[3].Text = "mutex-renew(lock:1; 30000, c1:1) = 1"
+	require.Zero(t, x.unrenewed(6, c1, "lock:1"), "it has renewed it since")
+	x.events[4] = of(trace.Promote, m2)
+	require.Equal(t, uint64(5), x.opening(7, "lock:1"), "it came without what the other had")
+
+	e, _ := explained(t, "world clients=3 ttl=30s hold=60s profile=redisson lock=rw readers=2 cluster=2x0 rounds=1 "+
+		"delay=1ms lag=1ms\nexpect exclusion=violated\nat 0s start c2\nat 0s start c3\n"+
+		"at 10ms move lock:1 m2 step=open for=30s\nrun for=35s seed=1\n")
+	story := strings.Join(e.Story, "\n")
+	require.Contains(t, story, "m1 executes read-renew(lock:1, {lock:1}; 30000, 1, c2:1) = TRYAGAIN")
+	require.Contains(t, story, "m1 removes lock:1, {lock:1}:c2:1:rwlock_timeout:1: their TTLs have passed")
+	require.Equal(t, []string{"the clients' scripts run while a slot moves"}, e.Broken)
+}

@@ -118,8 +118,14 @@ func (t *teller) granted(n uint64, matter int) {
 			t.more[grant] += ", as the TTL of what was there has passed"
 		}
 	}
-	t.pick(t.opening(grant, e.Key), matter)
+	opening := t.opening(grant, e.Key)
+	t.pick(opening, matter)
 	t.pick(t.promotion(grant), matter)
+	if opening > 0 && t.story.World.Cluster {
+		for _, other := range sim.HeldByOthers(t.events, e) {
+			t.pick(t.unrenewed(opening, t.event(other).Actor, e.Key), matter)
+		}
+	}
 }
 
 // grantedBySeveral has the sentence of a belief name the servers that granted it, and those
@@ -146,9 +152,9 @@ func (t *teller) grantedBySeveral(hold *trace.Event, matter int) {
 }
 
 // promotion is how the server that granted became a master in the run, if it did; 0 else.
-func (t *teller) promotion(grant uint64) uint64 {
-	server := t.event(grant).Actor
-	return t.latest(grant, func(e *trace.Event) bool { return e.Kind == trace.Promote && e.Peer == server })
+func (x *explainer) promotion(grant uint64) uint64 {
+	server := x.event(grant).Actor
+	return x.latest(grant, func(e *trace.Event) bool { return e.Kind == trace.Promote && e.Peer == server })
 }
 
 // around picks what else belongs to a violation of its check, and returns sentences
@@ -341,9 +347,38 @@ func expiresPart(e *trace.Event, lock string) bool {
 
 // opening is what made a key free for a grant: the latest event before it, at
 // its server, in which the key went, or the server came without it. 0: nothing.
+// Where the key's slot has moved to that server it may have gone at that which had it before.
 func (x *explainer) opening(grant uint64, key string) uint64 {
-	server := x.event(grant).Actor
-	return x.latest(grant, func(e *trace.Event) bool { return comesWithout(e, server) || freesAt(e, server, key) })
+	server, former := x.event(grant).Actor, trace.Actor(0)
+	if x.story.World.Cluster && x.promotion(grant) == 0 {
+		had := x.latest(grant, func(e *trace.Event) bool {
+			return e.Kind == trace.Execute && leaves(e, func(k string) bool { return isPartOf(k, key) })
+		})
+		if had > 0 {
+			former = x.event(had).Actor
+		}
+	}
+	return x.latest(grant, func(e *trace.Event) bool {
+		return comesWithout(e, server) || freesAt(e, server, key) || former > 0 && freesAt(e, former, key)
+	})
+}
+
+// unrenewed is the last try of a client, before event n, to renew what it holds, if a server
+// answered that with an error; 0: it did not. Who is sent to another server tries there.
+func (x *explainer) unrenewed(n uint64, client trace.Actor, key string) uint64 {
+	failed := false
+	try := x.latest(n, func(e *trace.Event) bool {
+		if e.Kind != trace.Execute || e.Peer != client || !strings.Contains(e.Text, "-renew(") || !isAbout(e.Text, key) {
+			return false
+		}
+		_, reply, _ := strings.Cut(e.Text, ") = ")
+		failed = reply != "" && reply[0] >= 'A' && reply[0] <= 'Z'
+		return !strings.HasPrefix(reply, "ASK ") && !strings.HasPrefix(reply, "MOVED ")
+	})
+	if !failed {
+		return 0
+	}
+	return try
 }
 
 // comesWithout reports whether a server may have come, with an event, without what others had.

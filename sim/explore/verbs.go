@@ -38,7 +38,7 @@ func init() {
 		"release":   {[]sign{{trace.Lag, struck, meanwhile}}, always(inTime)},
 		"evict":     {[]sign{{trace.Evict, struck, meanwhile}}, always(keyStays)},
 		"run":       {[]sign{{trace.Command, struck, meanwhile}}, (*explainer).byHand},
-		"move":      {[]sign{{trace.Command, anybody, now}}, always("a slot's keys can be written while it moves")},
+		"move":      {[]sign{{trace.Command, anybody, now}}, always("the clients' scripts run while a slot moves")},
 		"partition": {[]sign{{trace.Partition, anybody, now}, {trace.Heal, anybody, meanwhile}}, always(inTime)},
 		"heal":      {[]sign{{trace.Partition, anybody, now}, {trace.Heal, anybody, meanwhile}}, always(inTime)},
 		"drop":      {[]sign{{trace.Drop, onTheWay, later}}, always(inTime)},
