@@ -122,6 +122,7 @@ type outcome struct {
 	at       time.Duration   // at which the first violation was decided
 	brief    bool            // it is an overlap of two beliefs that ends in the moment in which it begins
 	tokens   bool            // there were some, and each that another client got was larger
+	holders  int             // how many clients got a lock
 	asked    []asking        // the calls of lock() until then, in their order
 	steps    []time.Duration // of the protocol
 }
@@ -200,6 +201,7 @@ func (l *lab) watch(ctx context.Context, s *sim.Scenario) (*outcome, error) {
 		return nil, err
 	}
 	o.report, o.violated, o.tokens = r, l.violations(r), w.largest.A > 0 && !w.repeated
+	o.holders = len(w.holders)
 	if len(o.violated) > 0 {
 		o.at, o.brief = w.decided(&o.violated[0], r), w.brief(&o.violated[0])
 		o.asked = slices.DeleteFunc(o.asked, func(a asking) bool { return a.at > o.at })
@@ -215,8 +217,9 @@ type watcher struct {
 	ends   []uint64      // of beliefs
 	calm   time.Duration // at which all faults had ended
 
-	largest  trace.Event // of the grants with a token
-	repeated bool        // another client got a token that was no larger
+	holders  []trace.Actor // the clients that got a lock
+	largest  trace.Event   // of the grants with a token
+	repeated bool          // another client got a token that was no larger
 }
 
 func (w *watcher) observe(e *trace.Event) {
@@ -227,6 +230,9 @@ func (w *watcher) observe(e *trace.Event) {
 	case trace.Calm:
 		w.calm = e.At
 	case trace.Hold:
+		if !slices.Contains(w.holders, e.Actor) {
+			w.holders = append(w.holders, e.Actor)
+		}
 		w.repeated = w.repeated || e.A <= w.largest.A && e.Actor != w.largest.Actor
 		if e.A > w.largest.A {
 			w.largest = *e

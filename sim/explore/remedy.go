@@ -18,6 +18,7 @@ type Remedy struct {
 	Moved string        // the line of a variant in which the promise breaks all the same; "": there is none
 	Why   string        // why the verdict on the story as it was told is unknown; "": it is not
 	Note  string        // what it saves instead; "": nothing
+	Less  string        // what of the story as it was told does not happen with it, if it saves that; "": all does
 	Story *sim.Scenario // with the change: as it was told, unless a variant decided
 }
 
@@ -29,10 +30,15 @@ func (r *Remedy) Effect(name string) string {
 		return fmt.Sprintf("%s is not violated in %s; in this one %s", name, variants(r.Tried), r.Why)
 	case r.Why != "" && r.Moved == "":
 		return fmt.Sprintf("it does not show whether %s is violated: %s", name, r.Why)
-	case r.Saves && r.Tried > 0:
-		return fmt.Sprintf("%s is not violated, nor in %s", name, variants(r.Tried))
 	case r.Saves:
-		return name + " is not violated"
+		effect = name + " is not violated"
+		if r.Tried > 0 {
+			effect += ", nor in " + variants(r.Tried)
+		}
+		if r.Less != "" {
+			effect += ", but " + r.Less
+		}
+		return effect
 	case r.Moved != "":
 		effect += " in a variant: " + r.Moved
 	}
@@ -250,7 +256,11 @@ func (x *explainer) try(r *Remedy, story *sim.Scenario) error {
 		x.note(r, o)
 		return nil
 	}
-	r.Saves = x.keeps(r, o)
+	if r.Saves = x.keeps(r, o); r.Saves {
+		if r.Less, err = x.less(o); err != nil {
+			return err
+		}
+	}
 	for _, m := range x.others(story, o) {
 		other, err := x.goOn(m.story)
 		if err != nil {
@@ -268,6 +278,30 @@ func (x *explainer) try(r *Remedy, story *sim.Scenario) error {
 		}
 	}
 	return nil
+}
+
+// less says what of the story as it was told does not happen in a run of it with a change: a
+// line may do nothing there, or fewer clients get a lock.
+func (x *explainer) less(o *outcome) (string, error) {
+	told, err := x.goOn(x.story)
+	if err != nil {
+		return "", err
+	}
+	var list []string
+	for _, idle := range o.report.Idle {
+		isIt := func(other sim.Idle) bool { return other.Text() == idle.Text() }
+		if !slices.ContainsFunc(told.report.Idle, isIt) {
+			list = append(list, idle.Text())
+		}
+	}
+	w := watcher{}
+	for i := range x.events {
+		w.observe(&x.events[i])
+	}
+	if o.holders < len(w.holders) {
+		list = append(list, fmt.Sprintf("%s got a lock instead of %d", check.Several(o.holders, "client"), len(w.holders)))
+	}
+	return listed(list), nil
 }
 
 // keeps reports whether a run keeps the promise; a remedy learns why that is unknown.

@@ -403,3 +403,18 @@ func TestVariantsWithoutAVerdictDoNotCount(t *testing.T) {
 	require.True(t, r.Saves)
 	require.Equal(t, verdicts[check.Holds], r.Tried)
 }
+
+// A remedy with which a line of the story does nothing, or with which fewer get a lock, says so:
+// then it was not the story any more.
+func TestRemediesSayWhatOfTheStoryIsLeft(t *testing.T) {
+	_, effects := explained(t, "world lock=mutex replicas=1 sync=on clients=2 rounds=1 delay=1ms hold=20s\n"+
+		"expect exclusion=violated\nat 0s crash r1\nat 1s start c1\nat 3s restart r1 data=lose\nat 3s hold r1 for=30s\n"+
+		"at 5s failover r1 outage=0s\nat 6s start c2\nrun for=60s seed=1\n")
+	require.Regexp(t, `^exclusion is not violated, nor in \d+ variants of the story, `+
+		`but "at 5s failover r1 outage=0s" did nothing$`, effects["restarts delayed by more than a lease"])
+	_, effects = explained(t, "world clients=2 ttl=30s hold=60s profile=lockclient lock=fair delay=1ms rounds=1 lag=1ms\n"+
+		"expect exclusion=violated\nat 0s start c1\nat 0s start c2\nat 10ms crash m1 for=0s data=lose\n"+
+		"run for=200ms seed=1\n")
+	require.Regexp(t, `^exclusion is not violated, nor in \d+ variants of the story, `+
+		`but 1 client got a lock instead of 2$`, effects["restarts delayed by more than a lease"])
+}
