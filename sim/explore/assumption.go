@@ -20,6 +20,7 @@ const (
 	outstays   = "no client pauses for longer than the rest of its lease"
 	inTime     = "messages arrive before leases end"
 	ownOnly    = "a release ends only what its own client has"
+	finishes   = "a holder finishes before its lease ends"
 )
 
 // broken are the assumptions that did not come true: those that the faults took
@@ -59,7 +60,31 @@ func (x *explainer) broken(needed []sim.Step) (list []string, err error) {
 	if len(needed) == 0 && x.checks[0] == "guard" && x.story.World.Replicas > 0 {
 		list = append(list, "a replica answers with what its master knows")
 	}
+	if len(list) == 0 && len(x.story.Order) == 0 {
+		overdue, err := x.overdue()
+		if err != nil {
+			return nil, err
+		}
+		if overdue {
+			list = append(list, finishes)
+		}
+	}
 	return list, nil
+}
+
+// overdue reports whether there is a violation only because clients hold a lock for longer than
+// a lease that nobody renews. That others wait for so long is another matter.
+func (x *explainer) overdue() (bool, error) {
+	load := &x.story.World.Load
+	isAboutWaits := slices.Contains([]string{"progress", "liveness", "order"}, x.checks[0])
+	if load.Renew || load.Hold.Hi < load.TTL || !isLeased(x.story) || isAboutWaits {
+		return false, nil
+	}
+	soon, err := x.story.With("hold", sim.DurationText(min(load.Hold.Lo, load.TTL/3)))
+	if err != nil {
+		return false, nil // it makes no sense
+	}
+	return x.holds(soon)
 }
 
 // withoutLeases is an assumption about what comes late, without the word of leases where

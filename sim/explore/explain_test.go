@@ -146,7 +146,23 @@ func TestBrokenClientIsNamed(t *testing.T) {
 	p.Checks = []string{"exclusion"}
 	e, err := Explain(context.Background(), p)
 	require.NoError(t, err)
-	require.Empty(t, e.Broken, "who holds for longer than its lease believes in vain, however it releases")
+	require.Equal(t, []string{finishes}, e.Broken, "who holds for longer than its lease believes in vain")
+}
+
+// Who holds for longer than a lease that is not renewed needs no fault.
+func TestHoldersThatOutstayTheirLeaseAreNamed(t *testing.T) {
+	const two = " profile=redisson clients=2 ttl=3s renew=off rounds=1 delay=1ms\nexpect exclusion=violated\n" +
+		"at 0s start c1\nat 1s start c2\n"
+	for text, want := range map[string][]string{
+		"world lock=mutex hold=5s" + two + "run for=9s seed=1\n":                              {finishes},
+		"world lock=mutex hold=5s" + two + "at 1s run m1 DEL lock:1\nrun for=2500ms seed=1\n": {keyStays},
+		"world lock=mutex hold=2s" + two + "at 1500ms pause c1 for=5s\nrun for=9s seed=1\n":   {outstays},
+		"world lock=mutex hold=5s clients=1 ttl=3s renew=off rounds=1 delay=1ms\n" +
+			"expect kept=violated\nrun for=9s seed=1\n": {finishes},
+	} {
+		e, _ := explained(t, text)
+		require.Equal(t, want, e.Broken, text)
+	}
 }
 
 // Which assumptions did not hold is what the run shows, not what a verb often does.
