@@ -237,6 +237,9 @@ func (x *explainer) still(step sim.Step) string {
 		if x.tookAt(e) && e.A >= int64(x.story.World.Load.TTL) {
 			return outstays
 		}
+		if x.asked(e) > 0 {
+			return "no client pauses while it asks for a lock"
+		}
 		return "no client pauses"
 	}
 	left := time.Duration(held.B) - (e.At - held.At)

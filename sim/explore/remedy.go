@@ -40,7 +40,7 @@ func (r *Remedy) Effect(name string) string {
 		}
 		return effect
 	case r.Moved != "":
-		effect += " in a variant: " + r.Moved
+		effect += fmt.Sprintf(" with this line instead: %q", r.Moved)
 	}
 	if r.Note != "" {
 		effect += ", but " + r.Note

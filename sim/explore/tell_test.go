@@ -277,11 +277,12 @@ func TestStill(t *testing.T) {
 		"not as long as that": {[]trace.Event{by(c1, trace.Hold), took, by(c2, trace.Acquire)}, 0, true,
 			time.Minute - 2*time.Second - 1, "no client pauses while it holds a lock"},
 		"while it asks": {[]trace.Event{by(c1, trace.Acquire)}, 0, false, time.Hour,
-			"no client pauses"},
+			"no client pauses while it asks for a lock"},
 		"and has it already, without knowing it": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute,
 			outstays},
+		"before it asks": {[]trace.Event{by(c2, trace.Acquire)}, 0, false, time.Hour, "no client pauses"},
 		"not as long as that is there": {[]trace.Event{by(c1, trace.Acquire), took}, 0, false, time.Minute - 1,
-			"no client pauses"},
+			"no client pauses while it asks for a lock"},
 	} {
 		pause := of(trace.Pause, c1)
 		pause.A = int64(test.pause)
