@@ -113,11 +113,12 @@ func applyMove(r *runner, s Step) {
 		r.moveLater(s)
 		return
 	}
-	text := "the move of the slot of " + s.Args[0] + " to " + to.name
-	if step != "" {
-		text += " (" + step + ")"
-	}
-	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor, Text: text})
+	text := map[string]string{"": "the slot of %s moves from %s to %s",
+		"open":  "the slot of %s is opened for its move from %s to %s",
+		"keys":  "the keys of the slot of %s move from %s to %s",
+		"close": "the slot of %s is closed after its move from %s to %s"}[step]
+	cause := r.w.emit(trace.Event{Kind: trace.Command, Actor: r.w.nemesis, Peer: from.actor, Key: s.Args[0],
+		Text: fmt.Sprintf(text, s.Args[0], from.name, to.name)})
 	fromID, toID := from.byHand("CLUSTER", "MYID").Str, to.byHand("CLUSTER", "MYID").Str
 	if s.opt("for") != "" {
 		if from.member.Topology().Slot(slots.Of([]byte(s.Args[0]))).Migrating != "" {

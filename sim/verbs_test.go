@@ -291,6 +291,13 @@ var verbTests = []struct {
 		[]string{`c1 holds`, `^1.000 somebody runs DEL lock:1 at m1`, `^1.00. r1 applied`,
 			`the server counts 0 taken by c1, clients 1`},
 		nil, ``},
+	{"move: each step says what it does to the slot",
+		"world clients=1 cluster=2x0\nat 1s move lock:1 m2 step=open\nat 2s move lock:1 m2 step=keys\n" +
+			"at 3s move lock:1 m2 step=close\nat 5s move lock:1 m1\nrun for=9s\n",
+		[]string{`^1.000 the slot of lock:1 is opened for its move from m1 to m2$`,
+			`^2.000 the keys of the slot of lock:1 move from m1 to m2$`,
+			`^3.000 the slot of lock:1 is closed after its move from m1 to m2$`,
+			`^5.000 the slot of lock:1 moves from m2 to m1$`}, nil, ``},
 	{"run: a node that is down runs nothing",
 		"world clients=1\nat 0s crash m1\nat 1s run m1 DEL lock:1\nrun for=3s\n", []string{`m1 crashes`},
 		[]string{`somebody`}, ``},

@@ -54,7 +54,9 @@ const (
 	CountDown // a client calls countDown()
 	Opened    // a client's await() returned: it believes the latch open
 
-	Command // somebody ran a command by hand. Peer: the node; Text: the command
+	// Somebody ran a command by hand. Peer: the node; Text: the command, or what several did that
+	// moved the slot of Key.
+	Command
 	// What a server counts is compared with what clients believe.
 	// Peer: the client whose holds they are, 0 for all; A: by the server; B: by belief
 	Audit

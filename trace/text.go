@@ -150,6 +150,9 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	case Told:
 		return appendWords(dst, actor, "is told that", e.Key, [2]string{"is free", "is taken"}[e.A])
 	case Command:
+		if e.Key != "" {
+			return appendWords(dst, e.Text)
+		}
 		return appendWords(dst, "somebody runs", e.Text, "at", peer)
 	case Audit:
 		return e.appendAudit(dst, peer)
