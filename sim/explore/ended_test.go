@@ -113,3 +113,18 @@ func TestEndWhereASlotWasIsTold(t *testing.T) {
 	require.Contains(t, story, "m1 removes lock:1, {lock:1}:c2:1:rwlock_timeout:1: their TTLs have passed")
 	require.Equal(t, []string{"the clients' scripts run while a slot moves"}, e.Broken)
 }
+
+// Of a latch that stays closed it is told how many of the calls its server has.
+func TestCallsThatALatchLacksAreTold(t *testing.T) {
+	for answer, want := range map[string]string{
+		`GET lock:1 = "2"`: "twice, of which m1 has 1;", `GET lock:1 = "3"`: "twice, of which m1 has none;",
+		`GET lock:1 = "1"`: "twice;", `GET lock:1 = "9"`: "twice;", "GET lock:1 = nil": "twice;", "": "twice;",
+	} {
+		asks, reply := executes(m1, c2, "", ""), trace.Event{Kind: trace.Deliver, Actor: c2, Peer: m1, Cause: 4}
+		asks.Text = answer
+		x := tellerOf("latch", "progress", []uint64{1}, by(c2, trace.Acquire), by(c1, trace.CountDown),
+			by(c3, trace.CountDown), asks, reply)
+		require.Equal(t, []string{"Until then countDown() is called " + want + " it takes 3 to open lock:1."},
+			x.meanwhile(x.event(1)), answer)
+	}
+}

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ func (t *teller) meanwhile(asked *trace.Event) []string {
 	}
 	t.tellDropped(asked.N, end, asked.Key, "")
 	if sim.TraitsOf(t.story.World.Load.Kind).Promise == "gate" {
-		return []string{fmt.Sprintf("Until then countDown() is called %s; it takes %d to open %s.",
-			times(t.counted(asked, end)), t.story.World.Load.Count, asked.Key)}
+		called := t.counted(asked, end)
+		return []string{fmt.Sprintf("Until then countDown() is called %s%s; it takes %d to open %s.",
+			times(called), t.ofWhichHas(answer, called), t.story.World.Load.Count, asked.Key)}
 	}
 	had, names := t.had(asked, end), []string(nil)
 	for _, n := range had {
@@ -104,6 +106,25 @@ func (t *teller) counted(asked *trace.Event, end uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// ofWhichHas says how many of the calls of countDown() a server had, by its answer of how many
+// are left, if it had fewer: a crash or an error took the others; "": it does not tell.
+func (t *teller) ofWhichHas(answer uint64, called int) string {
+	if answer == 0 {
+		return ""
+	}
+	_, left, _ := strings.Cut(t.event(answer).Text, ` = "`)
+	n, err := strconv.Atoi(strings.TrimSuffix(left, `"`))
+	has := t.story.World.Load.Count - n
+	if err != nil || has < 0 || has >= called {
+		return ""
+	}
+	number := "none"
+	if has > 0 {
+		number = strconv.Itoa(has)
+	}
+	return fmt.Sprintf(", of which %s has %s", t.names[t.event(answer).Actor], number)
 }
 
 // had are the events with which others got what a client waited for, or had got it before.
