@@ -14,7 +14,8 @@ import (
 // it is stale when its client's turn, the belief in which it was sent, began before
 // that of a write that was already applied. Whatever the tokens, it is stale when its
 // turn began before the client of a write that was already applied asked for that
-// one's turn: tokens that do not grow with the turns protect nothing.
+// one's turn: tokens that do not grow with the turns protect nothing. Of a turn that is the
+// later one and has no larger token that is said: its client is the rightful holder.
 type Fencing struct {
 	name    Names
 	turns   int64
@@ -26,7 +27,8 @@ type Fencing struct {
 	refused int
 	writes  int
 	stale   *trace.Event
-	later   uint64 // the event of the write beside which that is stale
+	beside  write // beside which that is stale
+	isLater bool  // it is of a later turn than that: its token is no larger
 }
 
 // turn is a belief: its number, the event that it begins with, and that with which its
@@ -96,9 +98,9 @@ func (f *Fencing) apply(e *trace.Event) {
 	early := w.token == before.token && w.number < before.number
 	switch {
 	case early || w.token < before.token || sameToken:
-		f.goesStale(e, before)
+		f.goesStale(e, w, before)
 	case w.held < newest.asked:
-		f.goesStale(e, newest)
+		f.goesStale(e, w, newest)
 	}
 	f.applied[e.Lock] = w
 	if w.asked > newest.asked {
@@ -107,17 +109,31 @@ func (f *Fencing) apply(e *trace.Event) {
 }
 
 // goesStale notes a stale write, and one beside which it is stale.
-func (f *Fencing) goesStale(e *trace.Event, beside write) {
+func (f *Fencing) goesStale(e *trace.Event, w, beside write) {
 	stale := *e
-	f.stale, f.later = &stale, beside.event
+	f.stale, f.beside, f.isLater = &stale, beside, w.number > beside.number
+}
+
+// reason says what is wrong with the stale write.
+func (f *Fencing) reason() string {
+	at, who, earlier := stamp(f.stale.At), f.name(f.stale.Peer), f.name(f.beside.owner)
+	switch token := f.stale.A; {
+	case !f.isLater:
+		return fmt.Sprintf("at %s the resource applied a stale write of %s", at, who)
+	case token == f.beside.token:
+		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, which an earlier turn of %s had too: "+
+			"it cannot tell them apart", at, who, token, earlier)
+	default:
+		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, though an earlier turn of %s had %d: "+
+			"tokens do not grow", at, who, token, earlier, f.beside.token)
+	}
 }
 
 // Result implements Checker.
 func (f *Fencing) Result(time.Duration) Result {
 	switch {
 	case f.stale != nil:
-		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.later, f.stale.N},
-			Reason: fmt.Sprintf("at %s the resource applied a stale write of %s", stamp(f.stale.At), f.name(f.stale.Peer))}
+		return Result{Check: "fencing", Verdict: Violated, Events: []uint64{f.beside.event, f.stale.N}, Reason: f.reason()}
 	case f.writes == 0:
 		return Result{Check: "fencing", Verdict: Unknown,
 			Reason: fmt.Sprintf("no write was applied, and %d refused", f.refused)}
