@@ -17,7 +17,7 @@ func (e *Engine) jsonDecode(L *lua.LState, s *jsonSettings) int {
 	if len(text) > 1 && (text[0] == 0 || text[1] == 0) {
 		e.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
-	d := jsonDecoder{e: e, L: L, set: s, text: cString(text)}
+	d := jsonDecoder{e: e, L: L, set: s, text: cString(text), stack: 1}
 	v := d.value(d.next(), 0)
 	if t := d.next(); t.kind != "T_END" {
 		d.unexpected("the end", t)
@@ -39,6 +39,8 @@ type jsonDecoder struct {
 	set  *jsonSettings
 	text string
 	pos  int
+	// stack is how many values lua-cjson would have on its stack, as in a jsonEncoder.
+	stack int
 }
 
 func (d *jsonDecoder) unexpected(want string, t jsonToken) {
@@ -188,13 +190,17 @@ func (d *jsonDecoder) value(t jsonToken, depth int) lua.LValue {
 	case "T_STRING", "T_NUMBER", "T_BOOLEAN", "T_NULL":
 		return t.v
 	case "T_OBJ_BEGIN", "T_ARR_BEGIN":
-		if depth++; depth > d.set.decodeDepth {
+		slots, read := jsonArraySlots, d.array
+		if t.kind == "T_OBJ_BEGIN" {
+			slots, read = jsonObjectSlots, d.object
+		}
+		if depth++; depth > d.set.decodeDepth || d.stack+slots+1 > maxCStack { // one for the table
 			d.e.fail(d.L, "Found too many nested data structures (%d) at character %d", depth, t.at+1)
 		}
-		if t.kind == "T_OBJ_BEGIN" {
-			return d.object(depth)
-		}
-		return d.array(depth)
+		d.stack += slots
+		v := read(depth)
+		d.stack -= slots
+		return v
 	}
 	d.unexpected("value", t)
 	return lua.LNil

@@ -25,7 +25,7 @@ func (e *Engine) jsonEncode(L *lua.LState, s *jsonSettings) int {
 	if L.GetTop() != 1 {
 		e.argError(L, 1, "expected 1 argument")
 	}
-	enc := jsonEncoder{e: e, L: L, set: s}
+	enc := jsonEncoder{e: e, L: L, set: s, stack: 1}
 	enc.value(L.Get(1), 0)
 	return e.pushString(L, enc.out.String())
 }
@@ -35,7 +35,16 @@ type jsonEncoder struct {
 	L   *lua.LState
 	set *jsonSettings
 	out strings.Builder
+	// stack is how many values lua-cjson would have on its stack: its argument, and for each table that
+	// it is in a value, for an object a key as well. This ends what holds itself, whatever the depth allowed.
+	stack int
 }
+
+// Values that lua-cjson has on its stack while it is in an array, or in an object.
+const (
+	jsonArraySlots  = 1
+	jsonObjectSlots = 2
+)
 
 func (j *jsonEncoder) fail(kind lua.LValue, why string) {
 	j.e.fail(j.L, "Cannot serialise %s: %s", typeName(kind), why)
@@ -103,12 +112,13 @@ func (j *jsonEncoder) text(s string) {
 
 // table writes an array if all keys are positive integers, else an object.
 func (j *jsonEncoder) table(t *lua.LTable, depth int) {
-	if depth > j.set.encodeDepth {
+	if depth > j.set.encodeDepth || j.stack+jsonObjectSlots+1 > maxCStack { // one for the text of an error
 		j.e.fail(j.L, "Cannot serialise, excessive nesting (%d)", depth)
 	}
 	j.room(0) // few tables that hold each other twice make a text of any length
 	j.e.tick(j.L)
 	if n := j.arrayLength(t); n > 0 {
+		j.stack += jsonArraySlots
 		j.out.WriteByte('[')
 		for i := 1; i <= n; i++ {
 			if i > 1 {
@@ -117,8 +127,10 @@ func (j *jsonEncoder) table(t *lua.LTable, depth int) {
 			j.value(t.RawGet(lua.LNumber(i)), depth)
 		}
 		j.out.WriteByte(']')
+		j.stack -= jsonArraySlots
 		return
 	}
+	j.stack += jsonObjectSlots
 	j.out.WriteByte('{')
 	first := true
 	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
@@ -140,6 +152,7 @@ func (j *jsonEncoder) table(t *lua.LTable, depth int) {
 		j.value(v, depth)
 	}
 	j.out.WriteByte('}')
+	j.stack -= jsonObjectSlots
 }
 
 // arrayLength is the greatest index of a table whose keys are all indexes, or
