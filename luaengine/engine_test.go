@@ -191,6 +191,9 @@ func TestLimitEndsEveryScript(t *testing.T) {
 		"cjson.decode('[' .. string.rep('1,', 2e4) .. '1]')",
 		"local s = string.format('%q', string.rep('1', 5e4)) for i = 1, 100 do cjson.decode(s) end",
 		"local s = string.rep('1', 5e4) for i = 1, 100 do cmsgpack.unpack_one(s) end",
+		"struct.pack(string.rep('x', 2e4))",
+		"struct.size('i' .. string.rep('0', 2e4) .. '1')",
+		"struct.unpack(string.rep(' ', 2e4), '')",
 		"for i = 1, 100 do loadstring('return ' .. i) end",
 		"local t = {} for i = 1, 15 do t = {t, t, t, t} end cmsgpack.pack(t)",
 		"local t = {} for i = 1, 100 do t[i] = string.rep('x', 2^20) end",
@@ -224,6 +227,14 @@ func TestRepliesAreBounded(t *testing.T) {
 		require.Equal(t, "(error) "+errLongReply, got)
 	}
 	require.Equal(t, "(integer) 1", show(runScript(e, newFakeHost(), "return 1", nil, nil), ""), "the engine lives on")
+}
+
+// TestPackedStringsAreBounded: what struct packs is no longer than other strings.
+func TestPackedStringsAreBounded(t *testing.T) {
+	e := New(fakeResolve)
+	half := string(make([]byte, maxString/2))
+	got := show(runScript(e, newFakeHost(), "return #struct.pack('xc0c0', ARGV[1], ARGV[1])", nil, []string{half}), "")
+	require.Equal(t, "(error) ERR not enough memory script: SHA, on @user_script:1.", mask(got))
 }
 
 // TestSteps: a run in steps names each statement's line and replies the same.

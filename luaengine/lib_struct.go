@@ -44,6 +44,7 @@ func (e *Engine) newStructReader(L *lua.LState) *structReader {
 // next returns the item after offset bytes of data; false at the end.
 func (r *structReader) next(offset int) (structItem, bool) {
 	for r.pos < len(r.format) {
+		r.e.tick(r.L)
 		c := r.format[r.pos]
 		r.pos++
 		switch c {
@@ -75,6 +76,7 @@ func (r *structReader) number(other int) int {
 		if n > math.MaxInt32 {
 			r.e.fail(r.L, "integral size overflow")
 		}
+		r.e.tick(r.L)
 		r.pos++
 	}
 	if r.pos == start {
@@ -145,27 +147,27 @@ func (e *Engine) structSize(L *lua.LState) int {
 func (e *Engine) structPack(L *lua.LState) int {
 	r := e.newStructReader(L)
 	L.Push(lua.LNil) // the argument that is missing, as the library has it
-	var out []byte
+	var out strings.Builder
 	arg := 2
 	for {
-		item, ok := r.next(len(out))
+		item, ok := r.next(out.Len())
 		if !ok {
-			return e.pushString(L, string(out))
+			return e.pushString(L, out.String())
 		}
 		if !isOption(item.verb) {
 			r.invalid(item.verb)
 		}
-		out = append(out, make([]byte, item.pad)...)
+		r.put(&out, 0, item.pad)
 		if item.verb == 'x' {
-			out = append(out, 0)
+			r.put(&out, 0, 1)
 			continue
 		}
-		out = r.pack(out, item, arg)
+		r.pack(&out, item, arg)
 		arg++
 	}
 }
 
-func (r *structReader) pack(out []byte, item structItem, arg int) []byte {
+func (r *structReader) pack(out *strings.Builder, item structItem, arg int) {
 	switch item.verb {
 	case 's', 'c':
 		s := r.e.checkString(r.L, arg)
@@ -176,34 +178,37 @@ func (r *structReader) pack(out []byte, item structItem, arg int) []byte {
 		if len(s) < n {
 			r.e.argError(r.L, arg+1, "string too short") // as the library counts
 		}
-		out = append(out, s[:n]...)
+		r.e.grow(r.L, out, s[:n])
 		if item.verb == 's' {
-			out = append(out, 0)
+			r.put(out, 0, 1)
 		}
-		return out
+		return
 	case 'f':
-		return r.put(out, uint64(math.Float32bits(float32(r.e.checkNumber(r.L, arg)))), 4)
+		r.put(out, uint64(math.Float32bits(float32(r.e.checkNumber(r.L, arg)))), 4)
+		return
 	case 'd':
-		return r.put(out, math.Float64bits(r.e.checkNumber(r.L, arg)), 8)
+		r.put(out, math.Float64bits(r.e.checkNumber(r.L, arg)), 8)
+		return
 	}
-	f := r.e.checkNumber(r.L, arg)
-	if f < 0 {
-		return r.put(out, uint64(toInteger(f)), item.size)
+	if f := r.e.checkNumber(r.L, arg); f < 0 {
+		r.put(out, uint64(toInteger(f)), item.size)
+	} else {
+		r.put(out, toUnsigned(f), item.size)
 	}
-	return r.put(out, toUnsigned(f), item.size)
 }
 
 // put appends an integer of size bytes.
-func (r *structReader) put(out []byte, n uint64, size int) []byte {
-	start := len(out)
-	for range size {
-		out = append(out, byte(n))
+func (r *structReader) put(out *strings.Builder, n uint64, size int) {
+	var buffer [structMaxInt]byte
+	b := buffer[:size]
+	for i := range b {
+		b[i] = byte(n)
 		n >>= 8
 	}
 	if r.order == binary.BigEndian {
-		reverseBytes(out[start:])
+		reverseBytes(b)
 	}
-	return out
+	r.e.grow(r.L, out, string(b))
 }
 
 func reverseBytes(b []byte) {
