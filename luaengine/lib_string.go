@@ -239,8 +239,9 @@ func (e *Engine) stringGmatch(L *lua.LState) int {
 	text, pattern := e.checkString(L, 1), e.checkString(L, 2)
 	at := 0
 	L.Push(e.main.NewFunction(func(L *lua.LState) int {
+		m := e.newMatcher(L, text, pattern)
 		for ; at <= len(text); at++ {
-			m := e.newMatcher(L, text, pattern)
+			m.captures = 0
 			end := m.match(at, 0)
 			if end < 0 {
 				continue
@@ -335,6 +336,7 @@ func (e *Engine) expand(L *lua.LState, m *matcher, with string, start, end int) 
 	if !strings.Contains(with, "%") {
 		return with
 	}
+	m.count(len(with) / readPerStep)
 	var b strings.Builder
 	for i := 0; i < len(with); i++ {
 		if with[i] != '%' {

@@ -7,6 +7,8 @@ const (
 	maxCaptures     = 32 // LUA_MAXCAPTURES
 	maxPatternDepth = 100_000
 	patternSteps    = 1 << 16 // between two pauses
+	readPerStep     = 8       // bytes of a set, or of what %b encloses, that take as long as a step
+	comparedPerStep = 64      // bytes of a back reference
 )
 
 // Lengths of captures that are no text.
@@ -21,7 +23,7 @@ type matcher struct {
 	text, pattern string
 	captures      int
 	capture       [maxCaptures]struct{ start, length int }
-	steps, depth  int
+	steps, depth  int          // steps since the latest pause
 	pause         func()       // called now and then: a pattern may take exponential time
 	fail          func(string) // raises the error of a wrong pattern
 }
@@ -33,9 +35,7 @@ func (m *matcher) match(s, p int) int {
 	}
 	defer func() { m.depth-- }()
 	for {
-		if m.steps++; m.steps%patternSteps == 0 {
-			m.pause()
-		}
+		m.count(1)
 		if p == len(m.pattern) {
 			return s
 		}
@@ -82,6 +82,14 @@ func (m *matcher) match(s, p int) int {
 			continue
 		}
 		return m.repeat(s, p, end)
+	}
+}
+
+// count counts steps, and pauses if they are many.
+func (m *matcher) count(steps int) {
+	if m.steps += steps; m.steps >= patternSteps {
+		m.steps = 0
+		m.pause()
 	}
 }
 
@@ -185,16 +193,19 @@ func (m *matcher) balance(s, p int) int {
 		return -1
 	}
 	opening, closing, depth := m.pattern[p], m.pattern[p+1], 1
+	start := s
 	for s++; s < len(m.text); s++ {
 		switch m.text[s] {
 		case closing:
 			if depth--; depth == 0 {
+				m.count((s - start) / readPerStep)
 				return s + 1
 			}
 		case opening:
 			depth++
 		}
 	}
+	m.count((s - start) / readPerStep)
 	return -1
 }
 
@@ -204,6 +215,7 @@ func (m *matcher) back(s int, digit byte) int {
 		m.fail("invalid capture index")
 	}
 	start, n := m.capture[i].start, m.capture[i].length
+	m.count(max(n, 0) / comparedPerStep)
 	if n < 0 || !strings.HasPrefix(m.text[s:], m.text[start:start+n]) {
 		return -1
 	}
@@ -212,7 +224,7 @@ func (m *matcher) back(s int, digit byte) int {
 
 // classEnd is where the single class at p ends.
 func (m *matcher) classEnd(p int) int {
-	c := m.pattern[p]
+	start, c := p, m.pattern[p]
 	p++
 	switch c {
 	case '%':
@@ -233,6 +245,7 @@ func (m *matcher) classEnd(p int) int {
 			}
 			p++
 		}
+		m.count((p - start) / readPerStep)
 		return p + 1
 	}
 	return p
@@ -257,6 +270,7 @@ func (m *matcher) single(s, p, end int) bool {
 
 // inSet reports whether c is in the set from '[' at p to ']' at end.
 func (m *matcher) inSet(c byte, p, end int) bool {
+	m.count((end - p) / readPerStep)
 	found := true
 	p++
 	if m.pattern[p] == '^' {
