@@ -246,6 +246,13 @@ func TestPackedStringsAreBounded(t *testing.T) {
 	require.Equal(t, "(error) ERR not enough memory script: SHA, on @user_script:1.", mask(got))
 }
 
+// TestLoadedTextIsBounded: pieces that are there once, given again and again, make no text
+// that fills the memory.
+func TestLoadedTextIsBounded(t *testing.T) {
+	script := "local s = string.rep(' ', 2^27) local f, e = load(function() return s end) return e"
+	require.Equal(t, `"not enough memory"`, show(runScript(New(fakeResolve), newFakeHost(), script, nil, nil), ""))
+}
+
 // TestSteps: a run in steps names each statement's line and replies the same.
 func TestSteps(t *testing.T) {
 	e := New(fakeResolve)

@@ -198,6 +198,11 @@ func (e *Engine) baseLoad(L *lua.LState) int {
 		if s == "" {
 			break
 		}
+		if text.Len()+len(s) > maxString {
+			L.Push(lua.LNil)
+			L.Push(lua.LString(errMemory))
+			return 2
+		}
 		text.WriteString(s)
 	}
 	return e.loadChunk(L, text.String(), name)
