@@ -216,18 +216,15 @@ func runFunctionRestore(c *Call) resp.Value {
 	if !datastore.SealedDump(c.Args[2], c.Node.conf.anyChecksum) {
 		return resp.Err("ERR DUMP payload version or checksum are wrong")
 	}
-	codes, typed, ok := datastore.LoadFunctions(c.Args[2])
-	switch {
-	case !typed:
-		return resp.Err("ERR given type is not a function")
-	case !ok:
-		return resp.Err("ERR failed loading the given functions payload")
-	}
+	codes, fault := datastore.LoadFunctions(c.Args[2])
 	var restored functions
 	for _, code := range codes {
 		if _, bad := restored.load(c.Node, code, false); bad != "" {
 			return resp.Err(bad)
 		}
+	}
+	if fault != "" { // behind those of the libraries before it: Redis compiles each as it reads it
+		return resp.Err("ERR " + fault)
 	}
 	if flush {
 		c.Node.functions = restored
