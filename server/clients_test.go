@@ -192,6 +192,7 @@ func TestRepliesBeyondTheLimitAreNotSent(t *testing.T) {
 	other.send("PING\r\nMGET" + strings.Repeat(" k", 150) + "\r\n")
 	other.expectClosed()
 	c.do("PING", "+PONG\r\n")
+	c.do(`EVAL "local t = {} for i = 1, 150 do t[i] = 'k' end return #redis.call('mget', unpack(t))" 0`, ":150\r\n")
 }
 
 // What is sent behind a command whose reply is too much is not executed.

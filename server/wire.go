@@ -259,15 +259,18 @@ func (c *conn) take() {
 	if c.dead {
 		c.session.Out = c.session.Out[:0]
 	}
+	over := c.session.Overflowed() && !c.failed
 	if len(c.session.Out) > 0 {
 		c.session.Sent(len(c.session.Out))
-		if waiting := c.out.add(&c.session.Out); waiting > checkedOutput && c.overLimit(waiting) {
-			c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
-				" closed for overcoming of output buffer limits.")
-			c.failed = true
-			c.out.drop()
-			c.carrier.cut()
-		}
+		waiting := c.out.add(&c.session.Out)
+		over = over || waiting > checkedOutput && c.overLimit(waiting)
+	}
+	if over {
+		c.server.cfg.Log(LevelWarning, "Client addr="+c.session.Addr+
+			" closed for overcoming of output buffer limits.")
+		c.failed = true
+		c.out.drop()
+		c.carrier.cut()
 	}
 	if c.session.Closing() {
 		c.carrier.wake()

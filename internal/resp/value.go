@@ -33,6 +33,21 @@ type Value struct {
 	List []Value
 }
 
+// Exceeds reports whether the texts in v alone have more than so many bytes.
+func (v *Value) Exceeds(bytes int) bool { return v.rest(bytes) < 0 }
+
+// rest is what is left of so many bytes behind the texts in v; negative if they are more.
+func (v *Value) rest(bytes int) int {
+	if v.Kind == Attribute { // which is not sent to all
+		return bytes
+	}
+	bytes -= len(v.Str)
+	for i := 0; i < len(v.List) && bytes >= 0; i++ {
+		bytes = v.List[i].rest(bytes)
+	}
+	return bytes
+}
+
 // Values that are used often.
 var (
 	OK       = Value{Kind: Status, Str: "OK"}

@@ -38,6 +38,8 @@ type configuration struct {
 	slowerThan     time.Duration // slowlog-log-slower-than; negative: nothing is logged
 	replyPeakReset time.Duration // DEBUG REPLYBUFFER PEAK-RESET-TIME; negative: never
 	fixedReplies   bool          // DEBUG REPLYBUFFER RESIZING 0
+	hardNormal     int           // client-output-buffer-limit, in bytes: how much may wait for a client; 0: any
+	hardPubSub     int           // the same for one that listens
 	notedFrom      time.Duration // the shortest command that either of the two before notes
 }
 
@@ -212,6 +214,9 @@ func (conf *configuration) derive() {
 	if conf.slowerThan >= 0 {
 		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
 	}
+	limits := strings.Fields(conf.get(outputLimits))
+	conf.hardNormal, _ = strconv.Atoi(limits[1]) // the greatest int if it is out of range
+	conf.hardPubSub, _ = strconv.Atoi(limits[9])
 	conf.maxString = conf.number("proto-max-bulk-len")
 	conf.lazyDel = conf.yes("lazyfree-lazy-user-del")
 	conf.timesScripts = conf.latencyFrom > 0 || conf.slowerThan >= 0 && conf.slowerThan < time.Millisecond

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,34 @@ func TestHello(t *testing.T) {
 		"GET nosuch", "(nil)")
 	require.Equal(t, 3, s.Proto)
 	require.Equal(t, "me", s.Name)
+}
+
+// TestHardLimitsEndReplies: what is more than may ever wait for a client is not even
+// written, as it may be more than there is memory.
+func TestHardLimitsEndReplies(t *testing.T) {
+	f := newFixture(t)
+	admin := f.session()
+	f.expect(admin, "SETRANGE k 29999 x", "(integer) 30000",
+		`CONFIG SET client-output-buffer-limit "normal 100000 0 0 pubsub 20000 0 0"`, "OK")
+
+	s := f.session()
+	require.NotEmpty(t, f.do(s, "MGET k k k"), "what may wait")
+	require.Empty(t, f.do(s, "MGET k k k k"))
+	require.True(t, s.Overflowed() && s.Closing())
+
+	s = f.session()
+	for _, line := range []string{"MULTI", "GET k", "GET k", "GET k", "GET k", "SET done 1", "PING"} {
+		require.NotEmpty(t, f.do(s, line))
+	}
+	require.Empty(t, f.do(s, "EXEC"))
+	require.True(t, s.Overflowed() && s.Closing())
+	f.expect(admin, "GET done", `"1"`)
+
+	s = f.session()
+	f.do(s, "SUBSCRIBE c")
+	f.expect(admin, "PUBLISH c "+strings.Repeat("x", 30000), "(integer) 1")
+	require.Empty(t, s.Out)
+	require.True(t, s.Overflowed() && s.Closing())
 }
 
 func TestSelectAndReset(t *testing.T) {

@@ -34,6 +34,7 @@ type Session struct {
 	authenticated bool
 	dirty         bool // on the node's list for Dirty
 	closing       bool
+	overflowed    bool // more was to be sent than its hard limit allows
 	link          link // what of replication goes over it
 	readOnly      bool // READONLY: reads on a cluster's replica
 	asking        bool // ASKING: for the next command
@@ -209,8 +210,35 @@ func (s *Session) append(v *resp.Value) {
 		s.closing = true
 		return
 	}
+	if s.overflowed || (len(v.List) > 0 || len(v.Str) > leastOutput) && s.overflows(v) {
+		return
+	}
 	s.Out = resp.AppendTo(s.Out, v, s.Proto)
 }
+
+// leastOutput is how many bytes may wait for a client under any limit, as Redis counts what
+// is beyond its first buffer.
+const leastOutput = 16 << 10
+
+// overflows reports whether a reply is more than may ever wait for the client. Nothing of it
+// is written then, as it may be more than there is memory, and the shell sends the client away.
+// Source: closeClientOnOutputBufferLimitReached of Redis 7.0.
+func (s *Session) overflows(v *resp.Value) bool {
+	limit := s.node.conf.hardNormal
+	if s.Subscribed() {
+		limit = s.node.conf.hardPubSub
+	}
+	if limit == 0 || !v.Exceeds(max(limit, leastOutput)-len(s.Out)) {
+		return false
+	}
+	s.overflowed, s.closing, s.Out = true, true, nil
+	s.node.markDirty(s)
+	return true
+}
+
+// Overflowed reports whether the client is to be sent away because of a hard limit of
+// client-output-buffer-limit, without what waits for it.
+func (s *Session) Overflowed() bool { return s.overflowed }
 
 // push appends a message that no command of s asked for; CLIENT REPLY does not
 // silence it.
