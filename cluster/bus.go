@@ -187,6 +187,9 @@ func (b *busNode) Slot(number int) engine.SlotState {
 	return s
 }
 
+// ConfigEpoch implements ClusterBus.
+func (b *busNode) ConfigEpoch() uint64 { return b.self.head().configEpoch }
+
 // Others implements engine.Topology.
 func (b *busNode) Others() int { return len(b.peers) - 1 }
 

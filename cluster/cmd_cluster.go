@@ -112,7 +112,7 @@ func (b *busNode) runInfo(*engine.Call) resp.Value {
 	line("cluster_known_nodes", strconv.Itoa(len(b.peers)))
 	line("cluster_size", strconv.Itoa(b.size))
 	line("cluster_current_epoch", strconv.FormatUint(b.currentEpoch, 10))
-	line("cluster_my_epoch", strconv.FormatUint(b.self.head().configEpoch, 10))
+	line("cluster_my_epoch", strconv.FormatUint(b.ConfigEpoch(), 10))
 	writeCounts(text, "sent", &b.sent)
 	writeCounts(text, "received", &b.received)
 	line("total_cluster_links_buffer_limit_exceeded", "0")

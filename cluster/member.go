@@ -44,6 +44,8 @@ type ClusterBus interface {
 	engine.Topology
 	// Handlers returns the commands that need the cluster.
 	Handlers() engine.Handlers
+	// ConfigEpoch is that of the slots that the node serves; a replica's is its master's.
+	ConfigEpoch() uint64
 	// Receive takes every message of the Bus lane, and each Closed with the zero Conn.
 	Receive(m Message)
 	// Tick does what is due now, as a node's Tick.
@@ -113,6 +115,15 @@ func (m *Member) Topology() engine.Topology {
 		return nil
 	}
 	return m.bus
+}
+
+// ClaimOn reports whether the member says that it serves a slot of a cluster, and its
+// config epoch: of several that say so, the one with the highest does.
+func (m *Member) ClaimOn(number int) (epoch uint64, claims bool) {
+	if m.bus == nil || !m.bus.Slot(number).Mine {
+		return 0, false
+	}
+	return m.bus.ConfigEpoch(), true
 }
 
 // Post returns the Post through which all parts of the member send.

@@ -103,6 +103,24 @@ func TestFailoverLosesNothing(t *testing.T) {
 	require.GreaterOrEqual(t, value, count)
 }
 
+// A master of a cluster that was replaced while it was down still says, when it starts
+// again, that its slots are its own: their owner is the one that was elected.
+func TestReplacedMasterOwnsNothing(t *testing.T) {
+	s := RunCluster(t, 3, 1, Virtual(), DownAfter(time.Second))
+	for _, key := range []string{"a", "b", "c"} { // each with another master
+		old := s.NodeFor(key)
+		old.Kill()
+		s.Clock().Advance(10 * time.Second)
+		next := s.NodeFor(key)
+		require.NotEqual(t, old, next)
+		old.Restart()
+		require.True(t, old.IsMaster(), "no time has passed")
+		require.Equal(t, next.Name(), s.NodeFor(key).Name())
+		s.Clock().Advance(10 * time.Second)
+		require.False(t, old.IsMaster())
+	}
+}
+
 // A frozen master is none, and who asks for masters does not wait for it.
 func TestFrozenMasterIsReplaced(t *testing.T) {
 	s := RunSentinel(t, 1, Virtual(), DownAfter(time.Second))

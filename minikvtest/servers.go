@@ -91,27 +91,45 @@ func (s *Servers) Node(name string) *Node {
 }
 
 // NodeFor returns the master that is responsible for a key, by what the masters that run
-// say now: in a cluster the owner of the key's slot. Where several say so, it is the one
-// that most Sentinels name, as one that was replaced goes on for some seconds. It fails
-// the test if there is none.
+// say now: in a cluster the owner of the key's slot. Where several say so, as one that was
+// replaced goes on for some seconds, it is in a cluster the one with the highest config
+// epoch, otherwise the one that most Sentinels name. It fails the test if there is none.
 func (s *Servers) NodeFor(key string) *Node {
 	s.t.Helper()
 	var found *Node
+	if s.plan.Cluster {
+		found = s.ownerOf(slot.OfString(key))
+	} else {
+		found = s.mostNamed()
+	}
+	if found == nil {
+		s.t.Fatalf("minikvtest: no master that runs has the key %q", key)
+	}
+	return found
+}
+
+// ownerOf is the node of a cluster that owns a slot; nil if none that runs says so.
+func (s *Servers) ownerOf(number int) *Node {
+	owner := s.top.SlotOwner(number)
+	for _, n := range s.nodes {
+		if n.n == owner {
+			return n
+		}
+	}
+	return nil
+}
+
+// mostNamed is the master that runs, of several the one that most Sentinels name; nil if
+// there is none.
+func (s *Servers) mostNamed() (found *Node) {
 	most := -1
 	for _, n := range s.nodes {
-		owns := false
-		n.use(func(m *cluster.Member) {
-			owns = !m.Node().IsReplica() && (m.Topology() == nil || m.Topology().Slot(slot.OfString(key)).Mine)
-		})
-		if !owns {
+		if !n.IsMaster() {
 			continue
 		}
 		if named := s.naming(n); named > most {
 			found, most = n, named
 		}
-	}
-	if found == nil {
-		s.t.Fatalf("minikvtest: no master that runs has the key %q", key)
 	}
 	return found
 }

@@ -60,8 +60,35 @@ func (n *Node) CloseSlot(number int) error {
 	})
 }
 
-// withOwner calls f with the node that says that it owns a slot, and the names
-// of this one and of that one in the cluster.
+// SlotOwner returns the node of a cluster that owns a slot, as the nodes that run say now.
+// Where several say so, it is the one with the highest config epoch, as one that was
+// replaced goes on until it has heard of that. It returns nil if no node says so, or this
+// is not a cluster.
+func (t *Topology) SlotOwner(number int) *Node { return t.slotOwner(number, nil) }
+
+// slotOwner is SlotOwner among the other nodes than one.
+func (t *Topology) slotOwner(number int, except *Node) (owner *Node) {
+	var highest uint64
+	for _, n := range t.nodes {
+		if n == except {
+			continue
+		}
+		n.Try(func(p cluster.Process) {
+			m, ok := p.(*cluster.Member)
+			if !ok {
+				return
+			}
+			epoch, claims := m.ClaimOn(number)
+			if claims && (owner == nil || epoch > highest) {
+				owner, highest = n, epoch
+			}
+		})
+	}
+	return owner
+}
+
+// withOwner calls f with the other node that owns a slot, and the names of this one and of
+// that one in the cluster.
 func (n *Node) withOwner(number int, f func(owner *Node, mine, theirs string) error) error {
 	if !n.topology.cfg.Plan.Cluster {
 		return errors.New("topology: there are no slots: this is not a cluster")
@@ -69,21 +96,17 @@ func (n *Node) withOwner(number int, f func(owner *Node, mine, theirs string) er
 	if number < 0 || number >= slot.Count {
 		return fmt.Errorf("topology: there is no slot %d", number)
 	}
-	for _, other := range n.topology.nodes {
-		owns := false
-		other.Do(func(p cluster.Process) { owns = p.(*cluster.Member).Topology().Slot(number).Mine })
-		if !owns || other == n {
-			continue
-		}
-		mine, err := n.Command("CLUSTER", "MYID")
-		if err != nil {
-			return err
-		}
-		theirs, err := other.Command("CLUSTER", "MYID")
-		if err != nil {
-			return err
-		}
-		return f(other, mine.Str, theirs.Str)
+	owner := n.topology.slotOwner(number, n)
+	if owner == nil {
+		return fmt.Errorf("topology: no other node owns slot %d", number)
 	}
-	return fmt.Errorf("topology: no other node owns slot %d", number)
+	mine, err := n.Command("CLUSTER", "MYID")
+	if err != nil {
+		return err
+	}
+	theirs, err := owner.Command("CLUSTER", "MYID")
+	if err != nil {
+		return err
+	}
+	return f(owner, mine.Str, theirs.Str)
 }

@@ -51,6 +51,20 @@ func (c *client) never(long time.Duration, line, text string) {
 	}
 }
 
+// A master of a cluster that was replaced while it was down is not asked for the slots that
+// it takes for its own when it starts again: they are moved away from their owner.
+func TestSlotMovesFromItsOwner(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true}, InMemory: true, Virtual: true})
+	const number = 0 // of m1
+	top.Node("m1").Kill()
+	require.NoError(t, top.Clock().Advance(time.Minute))
+	require.NoError(t, top.Node("m1").Restart(true))
+	require.Equal(t, "r1", top.SlotOwner(number).Name())
+	require.NoError(t, top.Node("m2").OpenSlot(number))
+	require.Contains(t, inside(t, top.Node("r1")).do("CLUSTER NODES"), "[0->-")
+	require.NotContains(t, inside(t, top.Node("m1")).do("CLUSTER NODES"), "[0->-")
+}
+
 // In a cluster one master has a lock, however many there are, and its replica none of its own.
 func TestLockInACluster(t *testing.T) {
 	top := start(t, Config{Plan: cluster.Plan{Masters: 3, Replicas: 1, Cluster: true},
