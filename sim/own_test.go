@@ -49,6 +49,29 @@ func TestTheftOfAnOwnLock(t *testing.T) {
 	}
 }
 
+// A client that waits for next to nothing, time and again, is named, however many there are;
+// one that waits for a microsecond only takes long.
+func TestHaste(t *testing.T) {
+	for wait, hasty := range map[time.Duration]bool{1: true, 50: true, time.Microsecond: false} {
+		for _, clients := range []int{1, 20} {
+			s := parsed(t, "world lock=own clients="+strconv.Itoa(clients)+"\nexpect exclusion=holds\n"+
+				"run for=300ms seed=1\n")
+			_, err := s.Run(context.Background(), Options{Own: &Own{Run: func(ctx context.Context, client *Client) {
+				for wait := wait; client.Sleep(ctx, wait) == nil; {
+					if client.ID() != "c1" {
+						wait = time.Millisecond
+					}
+				}
+			}}})
+			if hasty {
+				require.ErrorContains(t, err, ", as c1 goes on and on and waits for only "+wait.String()+" each time")
+			} else {
+				require.NoError(t, err)
+			}
+		}
+	}
+}
+
 // Clients that take a lock with the same text have it one after the other: whose it is says who
 // took it last.
 func TestTheftOfOneText(t *testing.T) {

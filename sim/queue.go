@@ -210,6 +210,9 @@ func (q *queue) pop() step {
 	return s
 }
 
+// peek is the earliest step, which next has just found.
+func (q *queue) peek() *step { return &q.slab[q.heap[0].id].step }
+
 // approach has the earliest of what is far come near, and what follows it within
 // the window. That is wider while few steps are in it, as all are looked at.
 func (q *queue) approach() {

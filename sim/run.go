@@ -214,27 +214,15 @@ func (r *runner) later(at time.Duration, s Step) {
 	})
 }
 
-// stretch is after how many steps a run looks up from its work: less than a millisecond,
-// but seconds in the largest clusters.
-const stretch = 1 << 8
-
-// standstill is how many stretches there may be at one instant, where clients are few:
-// a million that start together take a dozen steps each.
-const standstill = 512
-
 func (r *runner) run(ctx context.Context, opt Options) error {
-	still := 0
+	var pace pace
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		before := r.w.now
-		done = r.w.advance(r.s.For, stretch)
-		if still++; r.w.now > before {
-			still = 0
-		}
-		if !done && still > standstill+len(r.clients) {
-			return r.w.endless()
+		var err error
+		if done, err = pace.stretch(r.w, r.s.For); err != nil {
+			return err
 		}
 		if opt.Own != nil && opt.Own.Alive != nil {
 			opt.Own.Alive()
@@ -243,7 +231,7 @@ func (r *runner) run(ctx context.Context, opt Options) error {
 			opt.Tick(r.w.now, r.w.events, r.grants.Grants)
 		}
 	}
-	return r.w.err
+	return nil
 }
 
 func (r *runner) report() *Report {

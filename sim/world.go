@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -212,19 +211,6 @@ func (w *World) advance(until time.Duration, steps int) (done bool) {
 		w.step(w.queue.pop())
 	}
 	return w.err != nil
-}
-
-// endless says who lets the time stand still. The world must not run afterwards.
-func (w *World) endless() error {
-	who := "the world"
-	if _, ok := w.queue.next(); ok {
-		s := w.queue.pop()
-		if p, _ := s.owner(); p != nil {
-			who = p.name()
-		}
-	}
-	return fmt.Errorf("sim: the time stands still at %v, as %s goes on and on and never waits: "+
-		"let it sleep between two attempts", w.now, who)
 }
 
 // Stop unwinds all tasks. The world must not run afterwards.
