@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,28 @@ func (f faulty) Result(time.Duration) check.Result {
 	return check.Result{}
 }
 
+// A test's own check that computes for ever is named.
+func TestCheckThatComputesForEver(t *testing.T) {
+	defer simtest.SetPatience(simtest.SetPatience(20 * time.Millisecond))
+	var enough atomic.Bool
+	defer enough.Store(true)
+	forever := func() {
+		for !enough.Load() {
+		}
+	}
+	for where, made := range map[string]faulty{"Observe": {observe: forever}, "Result": {result: forever}} {
+		failed, said := ran(t, "TestMine", simtest.Test{
+			Scenario: "world clients=2 lock=own\nexpect own=holds\nrun for=5s\n", Seeds: 1,
+			Own: sim.Own{
+				Run:   func(ctx context.Context, c *sim.Client) { hold(ctx, c) },
+				Check: func(check.Names) check.Checker { return made },
+			},
+		})
+		require.True(t, failed)
+		require.Contains(t, said, "the Checker of Own.Check, in "+where+", goes on computing and never waits")
+	}
+}
+
 // A test's own check that panics, ends its goroutine or blocks is named, as client code is,
 // and neither ends the tests beside it nor holds them up.
 func TestCheckThatFails(t *testing.T) {
@@ -43,8 +66,13 @@ func TestCheckThatFails(t *testing.T) {
 			return faulty{result: panics}
 		},
 		"in Observe, ended its goroutine": func() check.Checker { return faulty{observe: runtime.Goexit} },
-		"client code waits in real time":  func() check.Checker { return faulty{observe: func() { select {} }} },
-		"sim.(*ownCheck).Result":          func() check.Checker { return faulty{result: func() { select {} }} },
+		"in Result, ended its goroutine":  func() check.Checker { return faulty{result: runtime.Goexit} },
+		"simtest: the Checker of Own.Check, in Observe, waits in real time: it must return at once": func() check.Checker {
+			return faulty{observe: func() { select {} }}
+		},
+		"simtest: the Checker of Own.Check, in Result, waits in real time": func() check.Checker {
+			return faulty{result: func() { time.Sleep(time.Hour) }}
+		},
 	} {
 		said := failing(t, simtest.Test{
 			Scenario: "world clients=2 lock=own\nexpect own=holds\nrun for=5s\n",

@@ -289,7 +289,7 @@ func TestCodeThatComputesForEver(t *testing.T) {
 	}}
 	failed, said := ran(t, "TestMine", simtest.Test{Scenario: world, Seeds: 1, Own: own})
 	require.True(t, failed)
-	require.Contains(t, said, "client code blocks")
+	require.Contains(t, said, "client code goes on computing and never waits")
 	require.Contains(t, said, "TestCodeThatComputesForEver")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -53,8 +54,15 @@ func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error 
 	go func() { // which is in its stack, by which started knows it, to the end
 		pprof.Do(context.Background(), pprof.Labels("simtest", g.label), func(context.Context) {
 			err := explore.ErrExited
-			defer func() { done <- err }()
+			returned := false
+			defer func() {
+				if !returned {
+					err = exited(string(debug.Stack())) // which is there until the goroutine has ended
+				}
+				done <- err
+			}()
 			err = do()
+			returned = true
 		})
 	}()
 	late, look := time.NewTicker(patience), time.NewTimer(glance)
@@ -74,8 +82,13 @@ func (g *guard) call(t testing.TB, strays <-chan string, do func() error) error 
 				continue
 			}
 			silent++
-			if stack := g.blocked(); stack != "" && (silent > computing || !g.moves(stack)) {
-				t.Fatalf("simtest: client code blocks: it must wait through its Runtime and Transports.\n%s", stack)
+			stack := g.blocked()
+			if moves := g.moves(stack); stack != "" && (silent > computing || !moves) {
+				does := "blocks"
+				if moves || g.runs() {
+					does = "goes on computing and never waits"
+				}
+				t.Fatalf("simtest: %s", told(does, stack))
 			}
 		}
 	}
@@ -106,31 +119,78 @@ func (g *guard) glance(t testing.TB) time.Duration {
 	began := time.Now()
 	if stack := g.waiting(); stack != "" {
 		if *g.waits++; *g.waits >= seen {
-			t.Fatalf("simtest: client code waits in real time: it must wait through its Runtime and Transports.\n%s", stack)
+			t.Fatalf("simtest: %s", told("waits in real time", stack))
 		}
 	}
 	return max(glance, 10*time.Since(began)) // many goroutines take a while to look at
 }
 
+// exited says whose code has ended the goroutine of a run, by its stack.
+func exited(stack string) error {
+	who := ofCheck(stack)
+	if who == "" {
+		return explore.ErrExited
+	}
+	return fmt.Errorf("%s ended its goroutine (runtime.Goexit), as t.FailNow and package require do\n%s", who, stack)
+}
+
+// ofCheck names the part of a test's own check that a stack is of; "" if it is of none.
+func ofCheck(stack string) string {
+	switch {
+	case !strings.Contains(stack, "sim.(*ownCheck).guard"):
+		return ""
+	case strings.Contains(stack, "sim.(*ownCheck).Observe"):
+		return "the Checker of Own.Check, in Observe,"
+	case strings.Contains(stack, "sim.(*ownCheck).Result"):
+		return "the Checker of Own.Check, in Result,"
+	}
+	return "Own.Check"
+}
+
+// told says whose code does what it must not, and what it has to do instead.
+func told(does, stack string) string {
+	if who := ofCheck(stack); who != "" {
+		return who + " " + does + ": it must return at once.\n" + stack
+	}
+	return "client code " + does + ": it must wait through its Runtime and Transports.\n" + stack
+}
+
+// runs reports whether the client code computes.
+func (g *guard) runs() bool {
+	_, state := g.state()
+	return strings.HasPrefix(state, "run") // running or runnable
+}
+
 // reallyWaits are the states of goroutines that wait for what no busy machine delays.
-var reallyWaits = regexp.MustCompile(`^goroutine \d+ \[(sleep|chan receive|chan send|select)[],( ]`)
+var reallyWaits = regexp.MustCompile(`^(sleep|chan receive|chan send|select)(,| |$)`)
 
 // waiting is the stack of the client code if that waits for real, "" if not.
 func (g *guard) waiting() string {
-	stack := g.blocked()
+	if stack, state := g.state(); reallyWaits.MatchString(state) {
+		return stack
+	}
+	return ""
+}
+
+// state is the stack of the client code, and what its goroutine does, such as "running" or
+// "chan receive, 2 minutes"; "" if it is seen elsewhere by then.
+func (g *guard) state() (stack, state string) {
+	stack = g.blocked()
 	top, _, _ := strings.Cut(stack, "+0x")
 	if top == "" {
-		return ""
+		return stack, ""
 	}
 	var all strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
 	for one := range strings.SplitSeq(all.String(), "\n\n") {
 		head, frames, _ := strings.Cut(one, "\n")
-		if reallyWaits.MatchString(head) && strings.HasPrefix(frames, top+"(") && isClient(frames) {
-			return stack
+		_, state, _ = strings.Cut(head, "[")
+		state, _, _ = strings.Cut(state, "]")
+		if strings.HasPrefix(frames, top+"(") && isClient(frames) {
+			return stack, state
 		}
 	}
-	return ""
+	return stack, ""
 }
 
 // alone runs one seed by itself, twice, and watches what client code must not do: waits
