@@ -26,7 +26,8 @@ type Own struct {
 	// Run, if not nil, is all that a client does; Lock is not used then. If it returns
 	// before the run ends, it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
-	// Check, if not nil, makes the check called own, whatever name its results have. It is
+	// Check, if not nil, makes the check called own, whatever name its results have, which
+	// must have one, so that the zero Result is an error and not a promise that holds. It is
 	// given the actors' names and sees a run's events. Only the numbers in these count: Key,
 	// Text and Details are empty in most runs. A story of a violation leaves out
 	// clients as long as the check is violated, so it should count what they do and not be
@@ -178,14 +179,20 @@ func (c *ownCheck) guard(what string, f func()) {
 			c.broken = fmt.Errorf("sim: %s ended its goroutine (runtime.Goexit), as t.FailNow and package require do\n%s",
 				what, debug.Stack())
 		}
-		if c.broken != nil && c.run.w != nil { // there is no world yet when the check is made
-			c.run.w.fail(c.broken)
-		}
+		c.refuse(c.broken)
 	}()
 	if c.broken == nil {
 		f()
 	}
 	returned = true
+}
+
+// refuse makes an error, if there is one, the run's.
+func (c *ownCheck) refuse(err error) {
+	c.broken = err
+	if err != nil && c.run.w != nil { // there is no world yet when the check is made
+		c.run.w.fail(err)
+	}
 }
 
 // Observe implements check.Checker.
@@ -197,7 +204,15 @@ func (c *ownCheck) Observe(e *trace.Event) {
 // Result implements check.Checker. Of the events that it names those count that there are.
 func (c *ownCheck) Result(end time.Duration) check.Result {
 	r := check.NewNothing("own", "it panicked").Result(end)
-	c.guard("the Checker of Own.Check, in Result,", func() { r = c.Checker.Result(end) })
+	const what = "the Checker of Own.Check, in Result,"
+	c.guard(what, func() { r = c.Checker.Result(end) })
+	if r.Check == "" && c.seen > 0 { // before that there is nothing to say
+		c.refuse(fmt.Errorf("sim: %s returned a Result that names no Check, as one that nobody has filled in", what))
+	}
+	if !r.Verdict.Known() {
+		c.refuse(fmt.Errorf("sim: %s returned verdict %d, which there is not", what, r.Verdict))
+		r.Verdict = check.Unknown
+	}
 	r.Check = "own"
 	r.Events = slices.DeleteFunc(slices.Clone(r.Events), func(n uint64) bool { return n < 1 || n > c.seen })
 	return r

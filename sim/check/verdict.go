@@ -23,6 +23,9 @@ var verdictNames = [...]string{Holds: "holds", Unknown: "unknown", Violated: "vi
 // String is the verdict as reports show it.
 func (v Verdict) String() string { return verdictNames[v] }
 
+// Known reports whether v is one of the verdicts.
+func (v Verdict) Known() bool { return int(v) < len(verdictNames) }
+
 // MarshalText implements encoding.TextMarshaler.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 

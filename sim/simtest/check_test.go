@@ -31,6 +31,24 @@ func (f faulty) Result(time.Duration) check.Result {
 	return check.Result{}
 }
 
+// A result that says nothing, or a verdict that there is not, is no verdict.
+func TestCheckThatSaysNothing(t *testing.T) {
+	for want, r := range map[string]check.Result{
+		"in Result, returned a Result that names no Check":     {},
+		"in Result, returned verdict 7, which there is not":    {Check: "turns", Verdict: check.Verdict(7)},
+		"in Result, returned a Result that names no Check, as": {Verdict: check.Violated, Reason: "mine"},
+	} {
+		said := failing(t, simtest.Test{
+			Scenario: "world clients=2 lock=own\nexpect own=holds\nrun for=5s\n",
+			Own: sim.Own{
+				Run:   func(ctx context.Context, c *sim.Client) { hold(ctx, c) },
+				Check: func(check.Names) check.Checker { return says(r) },
+			},
+		})
+		require.Contains(t, said, "with seed 1000000000: sim: the Checker of Own.Check, "+want)
+	}
+}
+
 // A test's own check that computes for ever is named.
 func TestCheckThatComputesForEver(t *testing.T) {
 	defer simtest.SetPatience(simtest.SetPatience(20 * time.Millisecond))

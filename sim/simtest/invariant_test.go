@@ -79,7 +79,7 @@ func TestOwnInvariant(t *testing.T) {
 func TestOwnInvariantOfRun(t *testing.T) {
 	own := naive(true)
 	own.Run = func(ctx context.Context, c *sim.Client) { _ = c.Sleep(ctx, time.Second) }
-	own.Check = func(check.Names) check.Checker { return says{Verdict: check.Holds} }
+	own.Check = func(check.Names) check.Checker { return says{Check: "idle", Verdict: check.Holds} }
 	simtest.Run(t, simtest.Test{Scenario: "world lock=own\nexpect own=holds\nrun for=5s", Seeds: 10, Own: own})
 }
 
