@@ -304,7 +304,8 @@ func TestRecipeSubtests(t *testing.T) {
 //
 // With the option TLS the servers' ports speak TLS and nothing else, those of clusters and
 // Sentinels as well. TLSConfig is a client's side of it. In other languages,
-// `minikv exec --tls DIR` makes the certificates and says in its environment where they are.
+// `minikv exec --tls DIR` makes the certificates and says in its environment where they are,
+// in REDIS_TLS_CA, REDIS_TLS_CERT and REDIS_TLS_KEY; REDIS_URL then begins with rediss.
 func TestRecipeTLS(t *testing.T) {
 	ctx := t.Context()
 	insists := func(c *tls.Config) { c.ClientAuth = tls.RequireAndVerifyClientCert }

@@ -213,6 +213,18 @@ func TestControlDocument(t *testing.T) {
 	}
 }
 
+// docs/control.md tells of each variable that a command finds in its environment.
+func TestControlDocumentHasVariables(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/control.md")
+	require.NoError(t, err)
+	all := places{URL: "u", Nodes: []string{"n"}, Sentinels: []string{"s"}, Masters: []string{"m"}, Control: "c",
+		Authority: "a", Cert: "b", Key: "k"}
+	for _, variable := range all.environment(nil) {
+		name, _, _ := strings.Cut(variable, "=")
+		require.Contains(t, string(doc), "`"+name+"`")
+	}
+}
+
 // What docs/control.md has of commands is in the golden file of its recipes.
 func TestControlRecipes(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/control.md")
