@@ -59,7 +59,7 @@ with a reason do not count.`,
 	cmd.Flags().IntSliceVar(&f.rows, "rows", nil, "numbers of the rows (default: all)")
 	cmd.Flags().StringSliceVar(&f.cells, "cells", nil, "names of the cells (default: all cells of the rows)")
 	formats, either := formatNames()
-	cmd.Flags().StringVar(&f.format, "format", matrixFormats[0].name, either)
+	cmd.Flags().StringVar(&f.format, "format", matrixFormats[0].name, either+"; json: one object a line")
 	cmd.Flags().BoolVar(&f.shrink, "shrink", false, "make each story as short as possible, and show it with --format json")
 	cmd.Flags().StringVar(&f.pages, "pages", "", "folder for a page of each violation, which --format html links to")
 	cmd.Flags().StringVar(&f.store, "store", "", "file that keeps the results, for a run with the same flags to go on")

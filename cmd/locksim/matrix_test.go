@@ -125,3 +125,8 @@ func TestMatrixIsStored(t *testing.T) {
 		require.Contains(t, stderr, "another process is writing it")
 	}
 }
+
+// The help tells that JSON is not one array.
+func TestMatrixFormatIsTold(t *testing.T) {
+	require.Contains(t, newMatrix().Flag("format").Usage, "; json: one object a line")
+}
