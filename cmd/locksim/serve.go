@@ -78,14 +78,16 @@ func newSite() http.Handler {
 	s := &site{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", answer(s.alone(s.index)))
-	mux.HandleFunc("GET /run/{name}", answer(s.alone(s.show)))
+	mux.HandleFunc("GET /run/{name...}", answer(s.alone(s.show)))
 	mux.HandleFunc("GET /matrix", answer(heat))
 	mux.HandleFunc("GET /lesson/{number}", answer(lesson))
-	mux.HandleFunc("GET /explain/{name}", answer(s.alone(s.explain)))
+	mux.HandleFunc("GET /explain/{name...}", answer(s.alone(s.explain)))
 	mux.HandleFunc("POST /branch", answer(withForm(s.alone(s.branch))))
-	mux.HandleFunc("GET /", answer(func(_ http.ResponseWriter, r *http.Request) error {
-		return noPage(r.URL.Path)
-	}))
+	for _, rest := range []string{"GET /", "GET /run/{$}", "GET /explain/{$}"} {
+		mux.HandleFunc(rest, answer(func(_ http.ResponseWriter, r *http.Request) error {
+			return noPage(r.URL.Path)
+		}))
+	}
 	return http.NewCrossOriginProtection().Handler(local(mux))
 }
 

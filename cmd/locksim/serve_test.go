@@ -270,3 +270,16 @@ func (s *slowReader) Write(p []byte) (int, error) {
 	<-s.reads
 	return s.ResponseRecorder.Write(p)
 }
+
+// The name of a cell has slashes, which who types its address does not escape.
+func TestServedCellByItsName(t *testing.T) {
+	server := httptest.NewServer(newSite())
+	defer server.Close()
+	for _, page := range []string{"/run/", "/explain/"} {
+		want, escaped := get(t, server.URL+page+"matrix:12%2Fredisson%2Fmutex?seed=1")
+		code, plain := get(t, server.URL+page+"matrix:12/redisson/mutex?seed=1")
+		require.NotEqual(t, http.StatusNotFound, code)
+		require.Equal(t, want, code)
+		require.Equal(t, escaped, plain)
+	}
+}
