@@ -105,7 +105,7 @@ func describe(p *page.Page, c *matrix.Result) {
 	if c.Variant != "" {
 		p.Title += " " + c.Variant
 	}
-	p.Claim, p.About = c.Title, c.Words()
+	p.Claim, p.About = c.Trouble(), c.Words()
 	if one := c.Shown(); one != nil && one.Story != "" {
 		p.About = append(p.About, "This is the shortest story that was made of it.")
 	}

@@ -1,8 +1,10 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"minikv/sim/check"
@@ -33,8 +35,8 @@ func Table(results []Result, width int) string {
 			b.WriteString("\n")
 		}
 	}
-	for _, r := range titled(results) {
-		fmt.Fprintf(&b, "%-14d %s\n", r.Row, r.Title)
+	for _, t := range troubles(results) {
+		fmt.Fprintf(&b, "%-14s %s\n", t.name, t.text)
 	}
 	return b.String() + "\n" + ordersText(results) + Summary(results)
 }
@@ -51,22 +53,57 @@ func tableLine(b *strings.Builder, name string, kinds []string, cell func(kind s
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// titled are the first results of each row.
-func titled(results []Result) (first []Result) {
-	seen := map[int]bool{}
-	for _, r := range results {
-		if !seen[r.Row] {
-			first = append(first, r)
+// trouble is what a row is about, or a variant of it.
+type trouble struct{ name, text string }
+
+// troubles are those of the results: each row, and behind it its variants.
+func troubles(results []Result) (list []trouble) {
+	seen, texts := map[string]bool{}, variantTexts()
+	add := func(name, text string) {
+		if !seen[name] {
+			list = append(list, trouble{name, text})
 		}
-		seen[r.Row] = true
+		seen[name] = true
 	}
-	return first
+	sorted := slices.Clone(results)
+	slices.SortStableFunc(sorted, func(a, b Result) int { return cmp.Compare(a.Row, b.Row) })
+	for _, r := range sorted {
+		add(strconv.Itoa(r.Row), r.Title)
+		if r.Variant != "" {
+			add(r.line(), texts[r.line()])
+		}
+	}
+	return list
+}
+
+// line is the name of a result's line: number and variant.
+func (r *Result) line() string { return strings.TrimSpace(strconv.Itoa(r.Row) + " " + r.Variant) }
+
+// Trouble is what the result's row is about, and what is different in its variant.
+func (r *Result) Trouble() string { return r.trouble(variantTexts()) }
+
+func (r *Result) trouble(texts map[string]string) string {
+	if text := texts[r.line()]; text != "" {
+		return strings.TrimSuffix(r.Title, ".") + "; " + text + "."
+	}
+	return r.Title
+}
+
+// variantTexts is what is different in each variant, by the name of its line.
+func variantTexts() map[string]string {
+	texts := map[string]string{}
+	for _, r := range Rows() {
+		for _, v := range r.Variants {
+			texts[strconv.Itoa(r.Number)+" "+v.Name] = v.Text
+		}
+	}
+	return texts
 }
 
 // Line is a row of the matrix in one variant, in one profile.
 type Line struct {
-	Name  string // number and variant
-	Title string
+	Name  string             // number and variant
+	Title string             // of the row, and what is different in the variant
 	cells map[string]*Result // by kind
 }
 
@@ -75,16 +112,17 @@ func (l *Line) Cell(kind string) *Result { return l.cells[kind] }
 
 // Lines arranges the results of one profile, in their order.
 func Lines(results []Result, profile string) (lines []Line) {
+	texts := variantTexts()
 	for i := range results {
 		r := &results[i]
 		if r.Profile != profile {
 			continue
 		}
-		name := strings.TrimSpace(fmt.Sprint(r.Row) + " " + r.Variant)
+		name := r.line()
 		at := slices.IndexFunc(lines, func(l Line) bool { return l.Name == name })
 		if at < 0 {
 			at = len(lines)
-			lines = append(lines, Line{name, r.Title, map[string]*Result{}})
+			lines = append(lines, Line{name, r.trouble(texts), map[string]*Result{}})
 		}
 		lines[at].cells[r.Lock] = r
 	}
@@ -127,8 +165,8 @@ func Markdown(results []Result) string {
 		b.WriteString("\n")
 	}
 	b.WriteString("| row | trouble |\n|---|---|\n")
-	for _, r := range titled(results) {
-		fmt.Fprintf(&b, "| %d | %s |\n", r.Row, r.Title)
+	for _, t := range troubles(results) {
+		fmt.Fprintf(&b, "| %s | %s |\n", t.name, t.text)
 	}
 	return b.String() + "\n" + ordersText(results) + Summary(results)
 }

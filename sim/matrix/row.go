@@ -96,6 +96,7 @@ type Setting struct {
 // Variant is a row under a condition.
 type Variant struct {
 	Name string
+	Text string // what is different in it, for people
 	Setting
 }
 
@@ -195,7 +196,7 @@ func (r *Row) line(line string) (err error) {
 		r.Base.Faults, err = faultWords(strings.Fields(rest))
 		return err
 	case "variant":
-		return r.variant(strings.Fields(rest))
+		return r.variant(rest)
 	case "story":
 		return r.story(rest)
 	case "orders":
@@ -224,11 +225,14 @@ func faultWords(words []string) ([]string, error) {
 	return words, nil
 }
 
-func (r *Row) variant(words []string) (err error) {
-	if len(words) < 2 {
-		return fmt.Errorf("expected: variant NAME OPTION…")
+// variant reads a variant line: NAME OPTION…: what is different in it.
+func (r *Row) variant(rest string) (err error) {
+	options, text, _ := strings.Cut(rest, ": ")
+	words := strings.Fields(options)
+	if len(words) < 2 || text == "" {
+		return fmt.Errorf("expected: variant NAME OPTION…: TEXT")
 	}
-	v := Variant{Name: words[0]}
+	v := Variant{Name: words[0], Text: text}
 	for _, word := range words[1:] {
 		name, value, ok := strings.Cut(word, "=")
 		switch {

@@ -1,7 +1,9 @@
 package matrix
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,19 +94,20 @@ func TestClaimsAreJudged(t *testing.T) {
 
 func TestRowErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"# x\nrow 1\nfaults rain":                         `x.row:3: unknown kind of fault "rain"`,
-		"# x\nrow 1\nredisson latch: S: y":                `x.row:3: unknown kind "latch" of profile redisson`,
-		"# x\nrow 1\nredisson mutex in deep: S: y":        `x.row:3: unknown variant "deep"`,
-		"# x\nrow 1\nredisson mutex: V: y":                `x.row:3: unknown code "V"`,
-		"# x\nrow 1\nredisson mutex: L(soon): y":          `x.row:3: time: invalid duration "soon"`,
-		"# x\nrow 1\nstory all: much: y":                  `x.row:3: "much": expected FAULTS+OPERATIONS`,
-		"# x\nrow 1\norders all":                          `x.row:3: expected: orders [PROFILE]`,
-		"# x\nrow 1\norders all: seeds=2":                 `x.row:3: "seeds=2": expected: orders`,
-		"# x\nrow 1\nstory all":                           `x.row:3: expected: story [KINDS]`,
-		"# x\nrow 1\nredisson mutex S":                    `x.row:3: expected: PROFILE KINDS [in VARIANT]: CODE: REASON`,
-		"# x\nrow 1\nvariant a b\nredisson mutex in a: S": `x.row:3: "b": expected name=value`,
-		"# x\nwhat":  `x.row:2: unknown word "what"`,
-		"# x\nrow 1": `x.row: expected a comment line`,
+		"# x\nrow 1\nfaults rain":                            `x.row:3: unknown kind of fault "rain"`,
+		"# x\nrow 1\nredisson latch: S: y":                   `x.row:3: unknown kind "latch" of profile redisson`,
+		"# x\nrow 1\nredisson mutex in deep: S: y":           `x.row:3: unknown variant "deep"`,
+		"# x\nrow 1\nredisson mutex: V: y":                   `x.row:3: unknown code "V"`,
+		"# x\nrow 1\nredisson mutex: L(soon): y":             `x.row:3: time: invalid duration "soon"`,
+		"# x\nrow 1\nstory all: much: y":                     `x.row:3: "much": expected FAULTS+OPERATIONS`,
+		"# x\nrow 1\norders all":                             `x.row:3: expected: orders [PROFILE]`,
+		"# x\nrow 1\norders all: seeds=2":                    `x.row:3: "seeds=2": expected: orders`,
+		"# x\nrow 1\nstory all":                              `x.row:3: expected: story [KINDS]`,
+		"# x\nrow 1\nredisson mutex S":                       `x.row:3: expected: PROFILE KINDS [in VARIANT]: CODE: REASON`,
+		"# x\nrow 1\nvariant a b: c\nredisson mutex in a: S": `x.row:3: "b": expected name=value`,
+		"# x\nrow 1\nvariant a b=c":                          `x.row:3: expected: variant NAME OPTION…: TEXT`,
+		"# x\nwhat":                                          `x.row:2: unknown word "what"`,
+		"# x\nrow 1":                                         `x.row: expected a comment line`,
 	} {
 		_, err := ParseRow("x.row", text)
 		require.ErrorContains(t, err, want)
@@ -142,4 +145,23 @@ func TestStories(t *testing.T) {
 		Story: "world\nrun for=1s\n", Faults: 2, Operations: 2}}}
 	require.True(t, long.Longer(&long.Claims[0]))
 	require.Contains(t, Summary([]Result{long}), "exclusion in 2 faults and 2 operations, told with 1 and 2")
+}
+
+// No two lines of the matrix say the same of what they are about.
+func TestLinesDiffer(t *testing.T) {
+	var stored []Result
+	for line := range strings.Lines(Stored) {
+		var r Result
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		stored = append(stored, r)
+	}
+	for _, profile := range Profiles() {
+		seen := map[string]string{}
+		for _, l := range Lines(stored, profile) {
+			require.Empty(t, seen[l.Title], "%s: %s", l.Name, l.Title)
+			seen[l.Title] = l.Name
+		}
+	}
+	require.Contains(t, Table(stored, 0), "\n3 waits        lock() waits for at most 60 s\n")
+	require.Contains(t, Markdown(stored), "\n| 3 waits | lock() waits for at most 60 s |\n")
 }
