@@ -259,3 +259,18 @@ func TestClockFarOff(t *testing.T) {
 		require.True(t, fits, name)
 	}
 }
+
+// What is written in the diagram is not written over something else.
+func TestWordsOfTheDiagramDoNotOverlap(t *testing.T) {
+	v := visit(t, serve(t), 1280)
+	v.opens(v.home + "run/failover_before_replication?seed=1&step=at+1ns+crash+r1")
+	v.until(`[...scenery.querySelectorAll('text')].some((one) => one.textContent === 'down')`)
+	const over = `(() => {
+		const all = [...scenery.querySelectorAll('text:not(.sign)')].map((one) => [one.textContent, one.getBBox()]);
+		return all.flatMap(([a, p], i) => all.slice(i + 1).filter(([, q]) => p.x < q.x + q.width - 2 &&
+			q.x < p.x + p.width - 2 && p.y < q.y + q.height - 2 && q.y < p.y + p.height - 2).map(([b]) => a + ' on ' + b));
+	})()`
+	var overlaps []string
+	v.asks(over, &overlaps)
+	require.Empty(t, overlaps)
+}

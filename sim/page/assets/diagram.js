@@ -155,9 +155,14 @@ const captions = [];
 function caption(place, y, text, name) {
   const room = place ? Math.floor((place.to - place.from - 6) / 6.6) : 0;
   if (room < 2) return;
-  const at = captions.findIndex(([other]) => other.x === place.from + 4 && other.y === y);
-  captions.splice(at < 0 ? captions.length : at, 1, [{ x: place.from + 4, y, class: name },
-    text.length <= room ? text : text.slice(0, room - 1) + '…']);
+  const x = place.from + 4, fit = (all, count) => all.length <= count ? all : all.slice(0, count - 1) + '…';
+  for (let k = captions.length; k-- > 0;) { // what is written there already ends where this one begins
+    const [other, before] = captions[k];
+    if (other.y !== y || other.x > x) continue;
+    const left = Math.floor((x - 4 - other.x) / 6.6);
+    if (left < 2) captions.splice(k, 1); else captions[k] = [other, fit(before, left)];
+  }
+  captions.push([{ x, y, class: name }, fit(text, room)]);
 }
 
 function paintBands(scene) {
