@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -158,6 +157,14 @@ func (c *conn) finish(k *call, v resp.Value, err error) {
 	k.task.ready(c.p.w.cause())
 }
 
+// refusal is the error of a request to a node that refuses connections. It wraps
+// lockclient.ErrNotSent, but does not repeat what lockclient says of that.
+type refusal struct{ node string }
+
+func (r refusal) Error() string { return "connection refused by " + r.node }
+
+func (refusal) Unwrap() error { return lockclient.ErrNotSent }
+
 // receive handles what arrives at the process.
 func (c *conn) receive(m *message) {
 	switch m.kind {
@@ -167,7 +174,7 @@ func (c *conn) receive(m *message) {
 		if s := c.patient(m.call); s != nil && s.again {
 			return // it is asked again anyway
 		}
-		c.finish(m.call, resp.Value{}, fmt.Errorf("connection refused by %s: %w", c.n.name, lockclient.ErrNotSent))
+		c.finish(m.call, resp.Value{}, refusal{c.n.name})
 	case msgHangup:
 		c.reconnect(m.life)
 	case msgPush:

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,4 +90,19 @@ func TestInterrupt(t *testing.T) {
 	cancel()
 	_, err = s.Run(ctx, Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A request that was not sent is said not to have been sent, once.
+func TestRefusalIsToldOnce(t *testing.T) {
+	s := parsed(t, "world clients=1 rounds=1\nexpect exclusion=holds\n"+
+		"at 0s crash m1\nat 1s start c1\nrun for=20s seed=1\n")
+	told := ""
+	_, err := s.Run(context.Background(), Options{Seed: s.Seed, Details: true, Observe: func(e *trace.Event, _ []string) {
+		if e.Kind == trace.Refused {
+			told = e.Text
+		}
+	}})
+	require.NoError(t, err)
+	require.Contains(t, told, "not sent: connection refused by m1")
+	require.Equal(t, 1, strings.Count(told, "not sent"), told)
 }
