@@ -26,8 +26,8 @@ type Own struct {
 	// Run, if not nil, is all that a client does; Lock is not used then. If it returns
 	// before the run ends, it is called again, as rounds= and think= say.
 	Run func(ctx context.Context, c *Client)
-	// Check, if not nil, makes the check called own, whatever name its results have, which
-	// must have one, so that the zero Result is an error and not a promise that holds. It is
+	// Check, if not nil, makes the check called own, whatever name its results have. A result
+	// with neither a name nor a reason, such as the zero Result, is an error. It is
 	// given the actors' names and sees a run's events. Only the numbers in these count: Key,
 	// Text and Details are empty in most runs. A story of a violation leaves out
 	// clients as long as the check is violated, so it should count what they do and not be
@@ -206,8 +206,8 @@ func (c *ownCheck) Result(end time.Duration) check.Result {
 	r := check.NewNothing("own", "it panicked").Result(end)
 	const what = "the Checker of Own.Check, in Result,"
 	c.guard(what, func() { r = c.Checker.Result(end) })
-	if r.Check == "" && c.seen > 0 { // before that there is nothing to say
-		c.refuse(fmt.Errorf("sim: %s returned a Result that names no Check, as one that nobody has filled in", what))
+	if r.Check == "" && r.Reason == "" && c.seen > 0 { // before that there is nothing to say
+		c.refuse(fmt.Errorf("sim: %s returned a Result without a Reason or a Check, as if nobody had filled it in", what))
 	}
 	if !r.Verdict.Known() {
 		c.refuse(fmt.Errorf("sim: %s returned verdict %d, which there is not", what, r.Verdict))

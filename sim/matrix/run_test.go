@@ -97,7 +97,7 @@ func TestNoTwinNoVerdict(t *testing.T) {
 
 // What must hold does not, whatever breaks it: here not the fault of the row.
 func TestOtherFaultsBreakWhatMustHold(t *testing.T) {
-	r, err := ParseRow("99.row", "# A row.\nrow 99\nfaults lost-message\nvariant aided aid=pause\n"+
+	r, err := ParseRow("99.row", "# A row.\nrow 99\nfaults lost-message\nvariant aided aid=pause: pauses too\n"+
 		"lockclient mutex in aided: S: it is not true")
 	require.NoError(t, err)
 	s := &searcher{ctx: context.Background(), opt: Options{Seeds: 50}, rows: append(Rows(), r),

@@ -34,9 +34,9 @@ func (f faulty) Result(time.Duration) check.Result {
 // A result that says nothing, or a verdict that there is not, is no verdict.
 func TestCheckThatSaysNothing(t *testing.T) {
 	for want, r := range map[string]check.Result{
-		"in Result, returned a Result that names no Check":     {},
-		"in Result, returned verdict 7, which there is not":    {Check: "turns", Verdict: check.Verdict(7)},
-		"in Result, returned a Result that names no Check, as": {Verdict: check.Violated, Reason: "mine"},
+		"in Result, returned a Result without a Reason or a Check":     {},
+		"in Result, returned a Result without a Reason or a Check, as": {Verdict: check.Violated},
+		"in Result, returned verdict 7, which there is not":            {Reason: "turns", Verdict: check.Verdict(7)},
 	} {
 		said := failing(t, simtest.Test{
 			Scenario: "world clients=2 lock=own\nexpect own=holds\nrun for=5s\n",

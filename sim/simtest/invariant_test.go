@@ -79,7 +79,7 @@ func TestOwnInvariant(t *testing.T) {
 func TestOwnInvariantOfRun(t *testing.T) {
 	own := naive(true)
 	own.Run = func(ctx context.Context, c *sim.Client) { _ = c.Sleep(ctx, time.Second) }
-	own.Check = func(check.Names) check.Checker { return says{Check: "idle", Verdict: check.Holds} }
+	own.Check = func(check.Names) check.Checker { return says{Verdict: check.Holds, Reason: "nobody was to get it"} }
 	simtest.Run(t, simtest.Test{Scenario: "world lock=own\nexpect own=holds\nrun for=5s", Seeds: 10, Own: own})
 }
 
@@ -107,7 +107,7 @@ func TestPromiseThatIsNotTested(t *testing.T) {
 	unknown, nothing, idle := none, none, sim.Own{Run: func(ctx context.Context, c *sim.Client) {
 		_ = c.Sleep(ctx, time.Second)
 	}}
-	unknown.Check = func(check.Names) check.Checker { return says{Verdict: check.Unknown} }
+	unknown.Check = func(check.Names) check.Checker { return says{Check: "turns", Verdict: check.Unknown} }
 	nothing.Check = func(check.Names) check.Checker { return nil }
 	for name, test := range map[string]struct {
 		check, says string
@@ -148,7 +148,7 @@ func (c *missing) Result(time.Duration) check.Result {
 			return check.Result{Verdict: check.Violated, Reason: fmt.Sprintf("item %d was never worked on", item)}
 		}
 	}
-	return check.Result{Verdict: check.Holds}
+	return check.Result{Verdict: check.Holds, Reason: "each item was worked on"}
 }
 
 // popped is a queue whose item is gone with the client that has popped it: c1 puts five
