@@ -121,11 +121,11 @@ func (f *Fencing) reason() string {
 	case !f.isLater:
 		return fmt.Sprintf("at %s the resource applied a stale write of %s", at, who)
 	case token == f.beside.token:
-		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, which an earlier turn of %s had too: "+
-			"it cannot tell them apart", at, who, token, earlier)
+		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, which %s had before",
+			at, who, token, earlier)
 	default:
-		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, though an earlier turn of %s had %d: "+
-			"tokens do not grow", at, who, token, earlier, f.beside.token)
+		return fmt.Sprintf("at %s the resource applied a write of %s with token %d, though %s had %d before",
+			at, who, token, earlier, f.beside.token)
 	}
 }
 
