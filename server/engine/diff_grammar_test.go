@@ -151,8 +151,8 @@ var diffEvals = []string{
 }
 
 // diffWord fills in one word of the grammar, in redis-cli's quoting.
-// No number in it is out of the range of C's strtod and strtoull: redis-server
-// does not clear the errno that these leave, and later SORTs fail by it.
+// No number in it is out of the range of C's functions for what it stands for:
+// redis-server does not clear the errno that these leave, and later SORTs fail by it.
 func diffWord(random *rand.Rand, kind string) string {
 	pick := func(choices ...string) string { return choices[random.Intn(len(choices))] }
 	switch kind {
@@ -215,6 +215,10 @@ func (f *diffForm) hasLifetime() bool {
 	})
 }
 
+// countsKeys are commands that say how many keys follow: who looks for these, as COMMAND GETKEYS does,
+// reads that number with C's strtol, see diffWord.
+var countsKeys = regexp.MustCompile(`\b(B?[LZ]MPOP|[SZ]INTERCARD|Z(UNION|INTER|DIFF)(STORE)?|EVAL\w*|FCALL\w*) `)
+
 // command fills in a form, and now and then spoils it.
 func (f *diffForm) command(random *rand.Rand) diffStep {
 	var words []string
@@ -243,6 +247,9 @@ func (f *diffForm) command(random *rand.Rand) diffStep {
 			break // a cursor that was not given out, or a part of a hash table, which has no order
 		}
 		words[at] = diffWord(random, []string{"V", "N", "D", "K"}[random.Intn(4)])
+	}
+	if line := strings.Join(words, " "); countsKeys.MatchString(line) {
+		words = strings.Split(strings.ReplaceAll(line, "9223372036854775808", "9223372036854775807"), " ")
 	}
 	if random.Intn(40) == 0 {
 		words[0] = strings.ToLower(words[0])
