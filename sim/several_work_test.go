@@ -304,7 +304,9 @@ func (r *severalRun) do(who string, pt *party, name string) {
 			d = r.has(q, h)
 			pt.sleep(r.within(900 * time.Millisecond))
 			pt.sleep(time.Millisecond) // who has stood still learns what has ended meanwhile
-			if ctx.Err() == nil && !d.relies() {
+			// At the instant of its end that may be told next.
+			isOver := d.until() < pt.rt.Mono() || isClosed(d.held.Lost())
+			if ctx.Err() == nil && isOver {
 				r.breaks("%s relies on %s no longer, and its context goes on", who, d.key)
 			}
 			d.given = true
