@@ -104,8 +104,9 @@ func (l *Lock) Key() string { return l.key }
 // or the time given with Wait is over (ErrNotAcquired). Other errors are
 // ErrUnknown, ErrReplication, ErrLost when the lock it re-enters is lost or the
 // lease ended before the reply came (as one of 2 ms always has), ErrDeadlock,
-// ErrClosed, an error that wraps ErrNotSent, and a *ServerError; what a script took
-// before it failed is given back as after ErrUnknown, but once.
+// ErrClosed, an error that wraps ErrNotSent, one for a name whose keys would be on several
+// slots of a cluster, and a *ServerError; what a script took before it failed is given back
+// as after ErrUnknown, but once.
 func (l *Lock) Lock(ctx context.Context, opts ...LockOption) (*Held, error) {
 	return l.take(ctx, -1, opts)
 }

@@ -25,8 +25,8 @@ func TestLeaseBeginsWithWhatIsNotRefused(t *testing.T) {
 // A client of a cluster that is cut off from the master of its lock asks the others for the slots: when
 // it starts, and when a request was not answered. It finds who was promoted.
 func TestCutOffFromTheMaster(t *testing.T) {
-	for _, start := range []string{"1s", "12s"} {
-		s := parsed(t, "world lock=mutex cluster=3x1 down-after=5s clients=2 rounds=0 delay=1ms hold=60s ttl=10s\n"+
+	for start, rounds := range map[string]string{"1s": "0", "12s": "1"} { // 1: the first request must find it
+		s := parsed(t, "world lock=mutex cluster=3x1 down-after=5s clients=2 rounds="+rounds+" delay=1ms hold=60s ttl=10s\n"+
 			"expect exclusion=violated\nat 0s start c1\nat "+start+" start c2\n"+
 			"at 2s partition c1,m1 m2,m3,r1,r2,r3,c2 for=60s\nrun for=40s seed=1\n")
 		r, err := s.Run(context.Background(), Options{Seed: 1})
