@@ -89,12 +89,8 @@ type BusConfig struct {
 	Log func(level int, text string) // receives what Redis would log; nil: discarded
 }
 
-// NewBus returns what makes a node that knows no other node, as redis-server without a
-// nodes.conf. It is for MemberConfig.Bus; the node needs cluster-enabled yes.
-func NewBus(cfg BusConfig) func(m *Member) ClusterBus {
-	return func(m *Member) ClusterBus { return newBus(m, cfg) }
-}
-
+// newBus makes a node that knows no other node, as redis-server without a nodes.conf. The
+// node needs cluster-enabled yes.
 func newBus(m *Member, cfg BusConfig) *busNode {
 	b := &busNode{m: m, logger: cfg.Log, byName: map[string]*peer{}, seats: []*peer{nil}, size: 1}
 	b.election.b = b

@@ -71,7 +71,8 @@ func (q *netQueue) Pop() any {
 func newBusNet(t *testing.T, nodes int, parameters ...string) *busNet {
 	net := emptyNet(t, nodes)
 	for i := range net.dir {
-		net.addMember(ID(i+1), NewBus(net.busConfig(ID(i+1))), parameters)
+		cfg := net.busConfig(ID(i + 1))
+		net.addMember(ID(i+1), func(m *Member) ClusterBus { return newBus(m, cfg) }, parameters)
 	}
 	return net
 }

@@ -9,7 +9,7 @@
 // names the connections and collects the messages; a [Directory] has the
 // addresses.
 //
-// With a bus, from [NewBus] or a [Layout], a member is part of a cluster of
+// With a bus, from a [Layout], a member is part of a cluster of
 // slots. It knows the other nodes as peers and exchanges gossip with them over
 // the Bus lane. When a master has failed, the masters elect a replica in its
 // place.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"time"
 
 	"minikv/server/engine"
@@ -75,8 +74,8 @@ type sentinelOptions struct {
 }
 
 // NewSentinel makes a Sentinel. It panics if a master could not be added with SENTINEL
-// MONITOR: check masters with CheckWatched. A master that is given by a host name turns
-// resolve-hostnames and announce-hostnames on.
+// MONITOR. A master that is given by a host name turns resolve-hostnames and
+// announce-hostnames on.
 func NewSentinel(cfg SentinelConfig) *Sentinel {
 	s := &Sentinel{cfg: cfg, post: NewPost(cfg.ID), periods: defaultPeriods()}
 	for _, w := range cfg.Masters {
@@ -112,23 +111,6 @@ func (ri *instance) configure(w WatchedMaster) {
 	if w.FailoverTimeout > 0 {
 		ri.failoverTimeout = w.FailoverTimeout.Milliseconds()
 	}
-}
-
-// CheckWatched returns why a Sentinel cannot watch these masters, in the words of
-// SENTINEL MONITOR; "" if it can.
-func CheckWatched(masters []WatchedMaster) string {
-	for i, w := range masters {
-		switch {
-		case w.Quorum < 1:
-			return errQuorum
-		case w.Port < 0 || w.Port > 65535:
-			return errInvalidPort
-		}
-		if slices.ContainsFunc(masters[:i], func(other WatchedMaster) bool { return other.Name == w.Name }) {
-			return errDuplicateMaster
-		}
-	}
-	return ""
 }
 
 // ID returns the Sentinel's own number.

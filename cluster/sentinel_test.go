@@ -308,25 +308,20 @@ func TestSentinelIsDeterministic(t *testing.T) {
 	require.Equal(t, run(), run())
 }
 
-func TestCheckWatched(t *testing.T) {
+// A master that SENTINEL MONITOR would refuse is a mistake of the program.
+func TestSentinelOfImpossibleMaster(t *testing.T) {
 	good := WatchedMaster{Name: "a", Host: "127.0.0.1", Port: 1, Quorum: 1}
-	require.Empty(t, CheckWatched([]WatchedMaster{good}))
-	require.Equal(t, "ERR Duplicate master name.", CheckWatched([]WatchedMaster{good, good}))
-	bad := good
-	bad.Quorum = 0
-	require.Equal(t, "ERR Quorum must be 1 or greater.", CheckWatched([]WatchedMaster{bad}))
-	bad = good
-	bad.Port = 65536
-	require.Equal(t, "ERR Invalid port number.", CheckWatched([]WatchedMaster{bad}))
-	bad = good
-	bad.Host = "nohost"
-	require.Panics(t, func() {
+	noQuorum, noPort, noHost := good, good, good
+	noQuorum.Quorum, noPort.Port, noHost.Host = 0, 65536, "nohost"
+	for reason, masters := range map[string][]WatchedMaster{
+		errQuorum: {noQuorum}, errInvalidPort: {noPort}, errDuplicateMaster: {good, good},
+		"ERR Invalid IP address or hostname specified": {noHost},
+	} {
 		w := &worldProcess{w: &virtualWorld{}}
-		cfg := SentinelConfig{ID: 1, Directory: Directory{"127.0.0.1:1"}, Masters: []WatchedMaster{bad}}
-		cfg.Node.Clock = w
-		cfg.Node.Random = w.w.draw
-		NewSentinel(cfg)
-	})
+		cfg := SentinelConfig{ID: 1, Directory: Directory{"127.0.0.1:1"}, Masters: masters}
+		cfg.Node.Clock, cfg.Node.Random = w, w.w.draw
+		require.PanicsWithValue(t, "cluster: sentinel: master a: "+reason, func() { NewSentinel(cfg) })
+	}
 }
 
 // Whatever happens to the processes and between them: two Sentinels never name

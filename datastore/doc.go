@@ -1,6 +1,6 @@
-// Package datastore is the keyspace of one node: up to 16 databases over 16384
-// slots, the values under their keys, and their expiry. It knows no command, no
-// client and no network; server/engine is its only writer.
+// Package datastore is the keyspace of one node: its databases, 16 unless told
+// otherwise, over 16384 slots, the values under their keys, and their expiry. It
+// knows no command, no client and no network; server/engine is its only writer.
 //
 // Nouns. A Keyspace is all databases of a node. A DB is one of them. An entry
 // is a key with its value and its deadline (Unix milliseconds, or NoDeadline).

@@ -7,8 +7,10 @@
 //     has; guess.go: what an unknown word was probably meant to be.
 //   - backend.go: one server, as redis-server is; nodes.go: several servers, or
 //     one that tests control; listen.go: addresses; places.go: the addresses
-//     that clients and nodes are told; strict.go: commands that are absent;
-//     recorder.go: --trace.
+//     that clients and nodes are told; doors.go: the listeners, which
+//     CONFIG SET port exchanges; tls.go: certificates; users.go: user lines and
+//     the aclfile; files.go: reading files, and removing them; strict.go: commands
+//     that are absent; recorder.go: --trace.
 //   - serve.go: the life of the process, signals; log.go: lines like
 //     redis-server's; daemon.go: the same program in the background.
 //   - control.go: the command MINIKV; verbs.go, verbs_node.go: what it can do;

@@ -203,13 +203,13 @@ func (conf *configuration) derive() {
 	conf.notStale = !conf.yes("replica-serve-stale-data")
 	conf.debug = conf.get("enable-debug-command") != "no"
 	conf.minGood = int(conf.number("min-replicas-to-write"))
-	conf.slowerThan = time.Duration(conf.number("slowlog-log-slower-than")) * time.Microsecond
+	conf.slowerThan = times(conf.number("slowlog-log-slower-than"), time.Microsecond)
 	conf.latencyFrom = conf.number("latency-monitor-threshold")
 	conf.maxMemory, _ = strconv.ParseUint(conf.get("maxmemory"), 10, 64)
 	conf.untimed = !conf.yes("latency-tracking")
 	conf.notedFrom = math.MaxInt64
 	if conf.latencyFrom > 0 {
-		conf.notedFrom = time.Duration(conf.latencyFrom) * time.Millisecond
+		conf.notedFrom = times(conf.latencyFrom, time.Millisecond)
 	}
 	if conf.slowerThan >= 0 {
 		conf.notedFrom = min(conf.notedFrom, conf.slowerThan)
@@ -244,6 +244,11 @@ func (conf *configuration) yes(name string) bool { return conf.get(name) == "yes
 func (conf *configuration) number(name string) int64 {
 	n, _ := strconv.ParseInt(conf.get(name), 10, 64)
 	return n
+}
+
+// times is n units, or the longest time if that is beyond it.
+func times(n int64, unit time.Duration) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(unit))) * unit
 }
 
 // findParameter finds a parameter by either of its names, in any case.
