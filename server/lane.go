@@ -176,7 +176,7 @@ func (c *lane) drainLater() {
 // took tells the session that its client has taken more, unless the server is closed.
 func (c *lane) took() {
 	if c.server.rejoin() {
-		c.server.Do(func(Machine) { c.session.Took() })
+		c.server.Visit(func(Machine) { c.session.Took() })
 		c.server.running.Done()
 	}
 }

@@ -163,6 +163,21 @@ func TestTLSPeerTakesNothing(t *testing.T) {
 	}
 }
 
+// Who polls while a script runs for too long is told so every time, as over plain TCP.
+func TestTLSWhileBusy(t *testing.T) {
+	s, plain := start(t, "busy-reply-threshold", "50")
+	address, trusted := listenTLS(t, s)
+	poller := dialTLS(t, address, trusted)
+	poller.do("PING", "+PONG\r\n")
+	runner, other := startScript(t, plain, "while true do end")
+	for range 4 {
+		poller.do("PING", busyReply)
+	}
+	other.do("SCRIPT KILL", "+OK\r\n")
+	require.Contains(t, runner.until("\r\n"), "Script killed")
+	poller.do("PING", "+PONG\r\n")
+}
+
 // gathering is a connection that sends what is written only when it is told to.
 type gathering struct {
 	net.Conn
