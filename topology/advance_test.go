@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"minikv/cluster"
 )
 
 // In how many steps time passes cannot be seen: what falls due does so at its
@@ -68,4 +70,23 @@ func timeline(t *testing.T, ttls, waits, steps []int) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// What was on its way when the servers closed arrives no more, and nobody waits for it.
+func TestVirtualClockAfterClose(t *testing.T) {
+	const delay = 10 * time.Millisecond
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1, Replicas: 1}, InMemory: true, Virtual: true, Delay: delay})
+	inside(t, top.Node("m1")).do("SET a 1")
+	top.Close()
+	moved := make(chan error, 1)
+	go func() { moved <- top.Clock().Advance(time.Second) }()
+	select {
+	case err := <-moved:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		t.Fatal("Advance does not return")
+	}
+	_, ok, err := top.Clock().Next()
+	require.NoError(t, err)
+	require.False(t, ok)
 }

@@ -111,5 +111,8 @@ func (b *inbox) due() (batch []cluster.Message) {
 func (b *inbox) next() (at time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed {
+		return time.Time{}, false
+	}
 	return b.queue.next()
 }

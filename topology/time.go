@@ -53,8 +53,9 @@ func (c *Clock) Now() time.Time {
 // Advance lets that much time pass on a virtual clock. Everything that falls due on the
 // way happens in its order: keys expire, blocked clients get their timeouts, messages
 // arrive, nodes notice each other's silence. All of that is done when it returns, but not
-// what clients then do in reaction: to give them the chance, advance in smaller steps. It
-// returns an error on a real clock, or if d is below 0.
+// what clients then do in reaction: to give them the chance, advance in smaller steps.
+// When the topology is closed, nothing falls due any more. It returns an error on a real
+// clock, or if d is below 0.
 func (c *Clock) Advance(d time.Duration) error {
 	switch {
 	case !c.virtual:
