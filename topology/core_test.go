@@ -182,16 +182,6 @@ func TestWaitersOfEverySort(t *testing.T) {
 		`topology: clients that wait for "reg:a": 11, not 99: context deadline exceeded`)
 }
 
-// Nobody comes to servers that are closed: who waits for clients is told at once.
-func TestWaitBlockedUntilClosed(t *testing.T) {
-	top := start(t, Config{Plan: alone, InMemory: true})
-	told := make(chan error, 1)
-	go func() { told <- top.WaitBlocked(t.Context(), "a", 1) }()
-	top.Close()
-	require.EqualError(t, <-told, `topology: clients that wait for "a": 0, not 1: the servers are closed`)
-	require.Error(t, top.WaitBlocked(t.Context(), "a", 1))
-}
-
 func TestOverlapsOfHolds(t *testing.T) {
 	held := func(at, until int, owner string, shared bool) Event {
 		return Event{Kind: LockHeld, Key: "k", Owner: owner, Shared: shared,

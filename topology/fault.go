@@ -121,31 +121,27 @@ func (t *Topology) Faults() []FaultState {
 }
 
 // WaitStruck returns when a rule has struck at least that many commands, and those that
-// it delays are waiting. The error is the context's, or says that there is no such rule.
+// it delays are waiting. The error wraps the context's and says how many there were, or
+// says that there is no such rule, or that the topology is closed.
 func (t *Topology) WaitStruck(ctx context.Context, id, times int) error {
-	for {
-		happened := t.used.wait()
-		struck, found := 0, false
-		for _, one := range t.Faults() {
-			if one.ID == id {
-				struck, found = one.Struck, true
-			}
+	err := t.wait(ctx, func() (missing string, err error) {
+		rules := t.Faults()
+		at := slices.IndexFunc(rules, func(one FaultState) bool { return one.ID == id })
+		if at < 0 {
+			return "", fmt.Errorf("topology: there is no fault %d", id)
 		}
-		if !found {
-			return fmt.Errorf("topology: there is no fault %d", id)
+		if struck := rules[at].Struck; struck < times {
+			missing = fmt.Sprintf("fault %d has struck %d times, not %d", id, struck, times)
 		}
-		if struck >= times {
-			for _, n := range t.nodes {
-				n.Try(func(cluster.Process) {}) // whoever was just struck is through
-			}
-			return nil
-		}
-		select {
-		case <-happened:
-		case <-ctx.Done():
-			return fmt.Errorf("topology: fault %d has struck %d times, not %d: %w", id, struck, times, context.Cause(ctx))
-		}
+		return missing, nil
+	})
+	if err != nil {
+		return err
 	}
+	for _, n := range t.nodes {
+		n.Try(func(cluster.Process) {}) // whoever was just struck is through
+	}
+	return nil
 }
 
 // RemoveFault removes a rule; it returns false if there is none with that number.

@@ -51,19 +51,30 @@ func (t *Topology) Waiters(key string) (count int) {
 // WaitBlocked returns when Waiters counts at least n for the key. The error wraps the
 // context's and says how many there were, or says that the topology is closed.
 func (t *Topology) WaitBlocked(ctx context.Context, key string, n int) error {
+	return t.wait(ctx, func() (missing string, err error) {
+		if count := t.Waiters(key); count < n {
+			missing = fmt.Sprintf("clients that wait for %q: %d, not %d", key, count, n)
+		}
+		return missing, nil
+	})
+}
+
+// wait looks, and looks again after each use of a node, until nothing is missing. An error of
+// look ends it, too.
+func (t *Topology) wait(ctx context.Context, look func() (missing string, err error)) error {
 	for {
 		happened := t.used.wait()
-		count := t.Waiters(key)
+		missing, err := look()
 		switch {
-		case count >= n:
-			return nil
+		case err != nil || missing == "":
+			return err
 		case t.closed.Load():
-			return fmt.Errorf("topology: clients that wait for %q: %d, not %d: the servers are closed", key, count, n)
+			return fmt.Errorf("topology: %s: the servers are closed", missing)
 		}
 		select {
 		case <-happened:
 		case <-ctx.Done():
-			return fmt.Errorf("topology: clients that wait for %q: %d, not %d: %w", key, count, n, context.Cause(ctx))
+			return fmt.Errorf("topology: %s: %w", missing, context.Cause(ctx))
 		}
 	}
 }
