@@ -1,6 +1,9 @@
 package topology
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +29,10 @@ type direction struct{ from, to cluster.ID }
 type pipeName struct {
 	direction
 	lane cluster.Lane
+}
+
+func (n pipeName) compare(other pipeName) int {
+	return cmp.Or(cmp.Compare(n.from, other.from), cmp.Compare(n.to, other.to), cmp.Compare(n.lane, other.lane))
 }
 
 // pipe carries one lane in one direction, in order and without a gap.
@@ -110,14 +117,16 @@ func (w *network) dispatch(p *pipe, m cluster.Message) {
 	w.nodes[m.To-1].inbox.push(at, m)
 }
 
-// flush sends what waits in the pipes that are meant, as far as it may leave.
+// flush sends what waits in the pipes that are meant, as far as it may leave, in the order of
+// the nodes.
 func (w *network) flush(meant func(name pipeName) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for name, p := range w.pipes {
+	for _, name := range slices.SortedFunc(maps.Keys(w.pipes), pipeName.compare) {
 		if !meant(name) {
 			continue
 		}
+		p := w.pipes[name]
 		late := p.waiting
 		p.waiting = nil
 		for i, m := range late {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,4 +66,26 @@ func TestLateAndLostMessages(t *testing.T) {
 	top.Heal()
 	require.NoError(t, top.Clock().Advance(2*time.Second))
 	require.Contains(t, r.do("INFO replication"), "master_link_status:down")
+}
+
+// When a partition ends, what several nodes have sent arrives in their order, each time.
+func TestOrderOfHealing(t *testing.T) {
+	const senders = 8
+	top := start(t, Config{Plan: cluster.Plan{Masters: 1 + senders}, InMemory: true, Virtual: true, Delay: time.Hour})
+	names := cluster.Plan{Masters: 1 + senders}.Names()
+	require.NoError(t, top.Partition(names[1:], names[:1]))
+	for from := cluster.ID(1 + senders); from > 1; from-- {
+		conn := cluster.Conn{Dialer: from, Lane: cluster.Client, Number: 1}
+		top.network.sendAll([]cluster.Message{{From: from, To: 1, Conn: conn, Body: cluster.Dial{}}})
+	}
+	top.Heal()
+	var order []cluster.ID
+	inbox, arrival := top.Node("m1").inbox, top.Clock().Now().Add(time.Hour)
+	inbox.mu.Lock()
+	for m, some := inbox.queue.take(arrival); some; m, some = inbox.queue.take(arrival) {
+		order = append(order, m.From)
+	}
+	inbox.mu.Unlock()
+	require.Len(t, order, senders)
+	require.True(t, slices.IsSorted(order), "%v", order)
 }
