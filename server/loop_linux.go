@@ -45,6 +45,7 @@ type loop struct {
 type listener struct {
 	raw     syscall.RawConn
 	address net.Addr
+	closed  chan struct{} // closed when the loop has forgotten it
 }
 
 const (
@@ -61,8 +62,8 @@ const (
 	peerLeft      = syscall.EPOLLRDHUP | broken
 )
 
-// serveSockets serves the clients of a listener of the system in the server's
-// loop until Close. It returns false when it is no such listener.
+// serveSockets has the server's loop serve the clients of a listener of the system, until
+// Unlisten or Close. It returns false when it is no such listener.
 func (s *Server) serveSockets(from net.Listener) (served bool, err error) {
 	switch from.(type) {
 	case *net.TCPListener, *net.UnixListener:
@@ -73,48 +74,48 @@ func (s *Server) serveSockets(from net.Listener) (served bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	l, first, err := s.theLoop()
+	l, err := s.theLoop()
 	if err != nil {
 		return true, err
 	}
-	if err = l.listen(listener{raw, from.Addr()}); err == nil && first {
-		l.run()
-	}
-	if first {
-		l.end()
-	}
-	if err != nil {
+	on := listener{raw, from.Addr(), make(chan struct{})}
+	if err := l.listen(on); err != nil {
 		return true, err
 	}
-	<-s.life.Done()
-	return true, ErrClosed
+	select {
+	case <-on.closed:
+		return true, net.ErrClosed
+	case <-s.life.Done():
+		return true, ErrClosed
+	}
 }
 
-// theLoop is the server's loop, which who gets it first must run.
-func (s *Server) theLoop() (l *loop, first bool, err error) {
+// theLoop is the server's loop, which runs from then on.
+func (s *Server) theLoop() (*loop, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing.Load() {
-		return nil, false, ErrClosed
+		return nil, ErrClosed
 	}
 	if s.loop != nil {
-		return s.loop, false, nil
+		return s.loop, nil
 	}
 	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
-		return nil, false, os.NewSyscallError("epoll_create1", err)
+		return nil, os.NewSyscallError("epoll_create1", err)
 	}
 	_ = syscall.SetNonblock(epoll, true) // which os.NewFile looks at
-	l = &loop{server: s, epoll: epoll, file: os.NewFile(uintptr(epoll), "epoll"),
+	l := &loop{server: s, epoll: epoll, file: os.NewFile(uintptr(epoll), "epoll"),
 		sockets: map[int32]*socket{}, listeners: map[int32]listener{}}
 	if l.raw, err = l.file.SyscallConn(); err != nil {
 		_ = l.file.Close()
-		return nil, false, err
+		return nil, err
 	}
 	s.loop = l
 	s.open[l] = struct{}{}
 	s.running.Add(1)
-	return l, true, nil
+	go l.run()
+	return l, nil
 }
 
 // listen has the loop accept a listener's clients.
@@ -139,7 +140,15 @@ func (s *Server) unlisten(listener net.Listener) {
 		return
 	}
 	if raw, err := conn.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { delete(l.listeners, int32(fd)) })
+		_ = raw.Control(func(fd uintptr) { l.forget(int32(fd)) })
+	}
+}
+
+// forget ends what is done for a listener, if the descriptor is one's.
+func (l *loop) forget(fd int32) {
+	if on, ok := l.listeners[fd]; ok {
+		delete(l.listeners, fd)
+		close(on.closed)
 	}
 }
 
@@ -159,6 +168,7 @@ func (l *loop) kick() { _ = l.file.SetReadDeadline(time.Unix(1, 0)) }
 
 // run serves until the server is closed.
 func (l *loop) run() {
+	defer l.end()
 	t := &l.turn
 	for l.wait() {
 		t.begin(l.server)
@@ -252,7 +262,7 @@ func (l *loop) note(event syscall.EpollEvent) {
 		if l.accept(from) {
 			return
 		}
-		delete(l.listeners, event.Fd)
+		l.forget(event.Fd)
 	}
 	k := l.sockets[event.Fd]
 	if k == nil {

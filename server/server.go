@@ -121,7 +121,7 @@ func Bind(network, address string) (net.Listener, error) {
 }
 
 // Serve serves the clients that listener accepts, until Close; the error is then
-// ErrClosed. It closes listener when it returns.
+// ErrClosed. After Unlisten it is net.ErrClosed. It closes listener when it returns.
 func (s *Server) Serve(listener net.Listener) error {
 	if !s.remember(listener) {
 		return ErrClosed

@@ -24,6 +24,15 @@ import (
 // …) and returns its address.
 func start(t *testing.T, parameters ...string) (s *server.Server, address string) {
 	t.Helper()
+	s = withoutListeners(t, parameters...)
+	listening, err := s.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	return s, listening.String()
+}
+
+// withoutListeners is the server of start, which listens nowhere yet.
+func withoutListeners(t *testing.T, parameters ...string) (s *server.Server) {
+	t.Helper()
 	values := map[string]string{}
 	for i := 0; i < len(parameters); i += 2 {
 		values[parameters[i]] = parameters[i+1]
@@ -38,9 +47,7 @@ func start(t *testing.T, parameters ...string) (s *server.Server, address string
 		})
 	}})
 	t.Cleanup(s.Close)
-	listening, err := s.Listen("127.0.0.1:0")
-	require.NoError(t, err)
-	return s, listening.String()
+	return s
 }
 
 // client is a bare connection.
@@ -247,6 +254,7 @@ func TestActiveExpiry(t *testing.T) {
 
 func TestClientsThatLeaveLeakNothing(t *testing.T) {
 	s, address := start(t)
+	dial(t, address).do("QUIT", "+OK\r\n") // by then the server runs
 	before := runtime.NumGoroutine()
 	for range 50 {
 		for _, last := range []string{"MULTI\r\nSET k v\r\n", "SUBSCRIBE ch\r\n", "PSUBSCRIBE c*\r\n", "WATCH k\r\n",
@@ -337,6 +345,29 @@ func TestMaxClients(t *testing.T) {
 		line, _ := c.in.ReadString('\n')
 		return line == "+PONG\r\n"
 	}, 5*time.Second, 10*time.Millisecond)
+}
+
+// Nothing is left of a listener that its server has closed, be it the first, but its clients.
+func TestUnlisten(t *testing.T) {
+	s := withoutListeners(t)
+	for range 2 {
+		listener, err := server.Bind("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(listener) }()
+		c := dial(t, listener.Addr().String())
+		c.do("PING", "+PONG\r\n")
+		s.Do(func(server.Machine) { s.Unlisten(listener) })
+		select {
+		case err := <-served:
+			require.ErrorIs(t, err, net.ErrClosed)
+		case <-time.After(10 * time.Second):
+			t.Fatal("Serve has not returned")
+		}
+		c.do("PING", "+PONG\r\n")
+		_, err = net.Dial("tcp", listener.Addr().String())
+		require.Error(t, err)
+	}
 }
 
 func TestSeveralNodes(t *testing.T) {
