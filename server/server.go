@@ -296,9 +296,10 @@ func (s *Server) arm(wait time.Duration) {
 
 // tick is the timer's.
 func (s *Server) tick() {
-	if s.closing.Load() {
+	if !s.rejoin() {
 		return
 	}
+	defer s.running.Done()
 	s.Do(func(m Machine) {
 		s.armed = time.Time{}
 		if !s.closing.Load() {
@@ -321,8 +322,8 @@ func (s *Server) remember(c closer) bool {
 	return true
 }
 
-// rejoin counts a connection's goroutine again that had stopped to be waited
-// for. It returns false when the server is closed.
+// rejoin has Close wait for a goroutine that it does not wait for, or not any more, until
+// that says so to running. It returns false when the server is closed.
 func (s *Server) rejoin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
