@@ -122,7 +122,10 @@ func (n *Node) Freeze() { n.t().Helper(); n.servers.check(n.n.Freeze()) }
 // Thaw lets a frozen process go on.
 func (n *Node) Thaw() { n.t().Helper(); n.servers.check(n.n.Thaw()) }
 
-// Slow makes every command of the node's clients take that long; 0 ends it.
+// Slow makes every command of the node's clients take that long; 0 ends it. On a real
+// clock the node does nothing else meanwhile, and what it is doing takes no more time
+// once Slow is called again, or the node is frozen or killed. On a virtual one each
+// command waits by itself, for as long as Slow said when it came.
 func (n *Node) Slow(each time.Duration) { n.n.Slow(each) }
 
 // SetClockOffset puts the node's wall clock ahead of Clock.Now by d, or behind it if d is

@@ -90,8 +90,27 @@ func (n *Node) TakeOver() error {
 	return err
 }
 
-// Slow makes every command of the node's clients take that long; 0 ends it.
+// Slow makes every command of the node's clients take that long; 0 ends it. On a real
+// clock the node does nothing else meanwhile, and what it is doing takes no more time
+// once Slow is called again, or the node is frozen or killed. On a virtual one each
+// command waits by itself, for as long as Slow said when it came.
 func (n *Node) Slow(each time.Duration) {
 	n.noteNode("takes %v for each command", each)
 	n.slow.Store(int64(each))
+	n.pace.happened()
+}
+
+// takeTime is what a slow node does with a command, on a real clock. It holds up all its clients.
+func (n *Node) takeTime() {
+	if n.slow.Load() == 0 || n.clock.base.virtual {
+		return
+	}
+	changed := n.pace.wait()
+	if n.down.Load() || n.frozen.Load() {
+		return
+	}
+	select {
+	case <-changed:
+	case <-time.After(time.Duration(n.slow.Load())):
+	}
 }

@@ -110,6 +110,39 @@ func TestSlowNode(t *testing.T) {
 	top.Node("m1").Slow(0)
 }
 
+// The wait of the command under way ends with the slowness, and with the node.
+func TestSlowCommandIsEnded(t *testing.T) {
+	const each = 10 * time.Second
+	for name, end := range map[string]func(n *Node, c *client){
+		"slow": func(n *Node, c *client) {
+			n.Slow(0)
+			_, err := c.read()
+			require.NoError(c.t, err)
+		},
+		"freeze":  func(n *Node, _ *client) { _ = n.Freeze() },
+		"kill":    func(n *Node, _ *client) { n.Kill() },
+		"restart": func(n *Node, _ *client) { _ = n.Restart(true) },
+		"close":   func(n *Node, _ *client) { n.topology.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := start(t, Config{Plan: alone, InMemory: true}).Node("m1")
+			c := inside(t, n)
+			n.Slow(each)
+			c.send("PING")
+			c.send("PING")
+			underWay := func() bool {
+				n.pace.mu.Lock()
+				defer n.pace.mu.Unlock()
+				return n.pace.next != nil
+			}
+			require.Eventually(t, underWay, patience, time.Millisecond)
+			begun := time.Now()
+			end(n, c)
+			require.Less(t, time.Since(begun), each/2)
+		})
+	}
+}
+
 func TestSlowOnVirtualClock(t *testing.T) {
 	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true})
 	top.Node("m1").Slow(time.Second)

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"bytes"
-	"time"
 
 	"minikv/cluster"
 	"minikv/server/engine"
@@ -17,9 +16,7 @@ type machine struct {
 
 // Do implements server.Machine.
 func (m machine) Do(s *engine.Session, cmd [][]byte) {
-	if slow := m.node.slow.Load(); slow > 0 && !m.node.clock.base.virtual {
-		time.Sleep(time.Duration(slow)) // for all its clients
-	}
+	m.node.takeTime()
 	if m.node.watch == nil || len(cmd) == 0 { // *0 on the wire is nothing to tell of
 		m.Process.Do(s, cmd)
 		return

@@ -30,6 +30,7 @@ type Node struct {
 	inbox     *inbox
 	limit     atomic.Pointer[func() string] // of the present server
 	slow      atomic.Int64                  // how long each command takes, in ns
+	pace      signal                        // slow, down or frozen has changed
 	frozen    atomic.Bool                   // or about to be
 	overdue   atomic.Bool                   // virtual: Tick is to be called without the clock having moved
 	due       atomic.Pointer[deadline]      // virtual: when Tick is to be called next; nil: the process has to be asked
@@ -247,6 +248,7 @@ func (n *Node) end() {
 	}
 	n.noteNode("is killed")
 	n.endedAt = n.clock.Mono()
+	n.pace.happened()
 	n.server.Close()
 	if !n.topology.closed.Load() {
 		n.listening.close() // it may not have been served yet
@@ -312,6 +314,7 @@ func (n *Node) Freeze() error {
 	return n.withServer(func(s *server.Server) {
 		n.noteNode("is frozen")
 		n.frozen.Store(true)
+		n.pace.happened()
 		s.Freeze()
 	})
 }

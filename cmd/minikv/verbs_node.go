@@ -27,7 +27,9 @@ var nodeVerbs = []verb{
 	{words: "THAW", args: "<node>", least: 1, most: 1, run: onNode(thaw), help: []string{
 		"Let a frozen node go on."}},
 	{words: "SLOW", args: "<node> <duration>", least: 2, most: 2, run: onNode(slow), help: []string{
-		"Let every command of a node's clients take that long; 0 ends it."}},
+		"Let every command of a node's clients take that long; 0 ends it. On a real clock the node does nothing",
+		"else meanwhile, and the next SLOW, FREEZE or KILL ends the wait. On a virtual clock each command waits",
+		"by itself."}},
 	{words: "FAILOVER", args: "<replica>", least: 1, most: 1, run: failover, help: []string{
 		"Begin a failover to a replica, without loss of writes: its master hands over. For one that may lose",
 		"writes, HOLD the replica and KILL its master, where Sentinels or a cluster can promote the replica.",
