@@ -246,7 +246,9 @@ func (n *Node) end() {
 	if n.down.Swap(true) {
 		return
 	}
-	n.noteNode("is killed")
+	if !n.topology.closed.Load() {
+		n.noteNode("is killed")
+	}
 	n.endedAt = n.clock.Mono()
 	n.pace.happened()
 	n.server.Close()

@@ -39,6 +39,16 @@ func TestNoWords(t *testing.T) {
 	require.Equal(t, []string{"PING"}, top.Trace().Since(0)[0].Command)
 }
 
+// That a node is killed is told of, but not that the topology ends.
+func TestEndIsNoKill(t *testing.T) {
+	top := start(t, Config{Plan: cluster.Plan{Masters: 2}, InMemory: true, Virtual: true, Trace: 10})
+	top.Node("m2").Kill()
+	top.Close()
+	events := top.Trace().Since(0)
+	require.Len(t, events, 1)
+	require.Equal(t, "    0.000s m2  is killed", events[0].String())
+}
+
 // To look at the locks that a command may change does nothing to them: keys that have expired
 // are there until a command uses them, and to be read is no use.
 func TestTraceOnlyLooks(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 
 // A trace that its file has no room for is told of, and does not change the exit code.
 func TestTraceWithoutRoom(t *testing.T) {
-	code, _, stderr := runExec("--trace", "/dev/full", "--clock", "virtual", "--", "true")
+	t.Setenv(asSender, "1")
+	code, _, stderr := runExec("--trace", "/dev/full", "--clock", "virtual", "--", os.Args[0], "-send", "PING")
 	require.Equal(t, exitOK, code, stderr)
 	require.Contains(t, stderr, "minikv: the trace ends at event 1: ")
 
