@@ -293,6 +293,8 @@ SET gate 1
 SET gpu 3
 SET cache value
 HSET user:1 age 7
+HSET often mode read u1:1 20000000
+PEXPIRE often 3000
 HSET none mode read
 PEXPIRE none 1000
 HSET two u1:1 1 u2:1 1

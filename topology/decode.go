@@ -12,6 +12,10 @@ import (
 // token is the kind of a string that names its owner.
 const token = "token"
 
+// mostHolders is how many holders a lock has; what has more is other data. Of a read lock it
+// is also how many holds all of them have.
+const mostHolders = 1 << 10
+
 // decodeLock reads a key as a lock; now is the node's wall clock in Unix
 // milliseconds. hint is what a number is, or token, if any string is one, or "".
 func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool) {
@@ -29,10 +33,13 @@ func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool
 	case datastore.ZSet:
 		ok = l.decodeZSet(db, key, now)
 	}
+	if !ok {
+		return Lock{}, false
+	}
 	if len(l.Holders) > 0 {
 		l.Owner, l.Count = l.Holders[0].Owner, l.Holders[0].Count
 	}
-	return l, ok
+	return l, true
 }
 
 // left is how long a deadline is away; 0: there is none.
@@ -71,7 +78,7 @@ func (l *Lock) decodeString(db *datastore.DB, name, hint string, now int64) bool
 func (l *Lock) decodePermits(db *datastore.DB, name string, now int64) bool {
 	table := []byte(tagged(name) + permitTable)
 	count, err := db.ZLen(table)
-	if err != nil || count == 0 {
+	if err != nil || count == 0 || count > mostHolders {
 		return false
 	}
 	members, _ := db.ZRange(table, 0, count)
@@ -86,29 +93,36 @@ func (l *Lock) decodePermits(db *datastore.DB, name string, now int64) bool {
 	return true
 }
 
-// decodeHash reads Redisson's locks: a field for each owner, with its count.
+// decodeHash reads Redisson's locks: a field for each owner, with its count. Only those with
+// a mode have more than one owner.
 func (l *Lock) decodeHash(db *datastore.DB, name string, now int64) bool {
-	mode, valid := "", true
-	_ = db.HashEach([]byte(name), func(field, text string) {
-		if field == "mode" {
-			mode = text
+	key, most := []byte(name), 1
+	mode, _, _ := db.HashGet(key, []byte("mode"))
+	hasMode := mode == "read" || mode == "write"
+	if hasMode {
+		most += mostHolders
+	}
+	if fields, err := db.HashLen(key); err != nil || fields > most {
+		return false
+	}
+	valid := true
+	_ = db.HashEach(key, func(field, text string) {
+		if hasMode && field == "mode" {
 			return
 		}
 		count, err := strconv.ParseInt(text, 10, 64)
 		valid = valid && err == nil && count > 0
 		l.Holders = append(l.Holders, Holder{Owner: field, Count: count, TTL: l.TTL})
 	})
-	if !valid || len(l.Holders) == 0 || mode == "" && len(l.Holders) > 1 {
+	if !valid || len(l.Holders) == 0 {
 		return false
 	}
 	slices.SortFunc(l.Holders, func(a, b Holder) int { return strings.Compare(a.Owner, b.Owner) })
 	queue := fairQueueOf(db, name)
 	switch {
-	case mode == "read" || mode == "write":
+	case hasMode:
 		l.Kind = mode
-		l.decodeReaders(db, name, now)
-	case mode != "":
-		return false
+		return l.decodeReaders(db, name, now)
 	case len(queue) > 0:
 		l.Kind, l.Queue = "fair", queue
 	case db.Exists([]byte(fairTimeouts + tagged(name))):
@@ -134,12 +148,16 @@ func fairQueueOf(db *datastore.DB, name string) []string {
 
 // decodeReaders finds out who only reads, and until when: each hold of a reader
 // has a timer of its own.
-func (l *Lock) decodeReaders(db *datastore.DB, name string, now int64) {
+func (l *Lock) decodeReaders(db *datastore.DB, name string, now int64) bool {
+	room := int64(mostHolders)
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		h.Shared = !strings.HasSuffix(h.Owner, ":write")
 		if !h.Shared {
 			continue
+		}
+		if room -= h.Count; room < 0 {
+			return false
 		}
 		var longest time.Duration
 		for n := range h.Count {
@@ -152,13 +170,14 @@ func (l *Lock) decodeReaders(db *datastore.DB, name string, now int64) {
 			h.TTL = longest
 		}
 	}
+	return true
 }
 
 // decodeZSet reads a semaphore whose holders are in a sorted set with a time:
 // that of their deadline, or of their coming.
 func (l *Lock) decodeZSet(db *datastore.DB, key []byte, now int64) bool {
 	count, err := db.ZLen(key)
-	if err != nil || count == 0 || l.TTL == 0 {
+	if err != nil || count == 0 || count > mostHolders || l.TTL == 0 {
 		return false
 	}
 	members, _ := db.ZRange(key, 0, count)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minikv/cluster"
+	"minikv/datastore"
 	"minikv/server/engine"
 )
 
@@ -53,6 +54,9 @@ func (w *watch) lockStates(db int, keys []string, made bool) (states []Lock, cha
 	states = make([]Lock, len(keys))
 	node.Keyspace().Observe(func() {
 		for i, key := range keys {
+			if node.Keyspace().DB(db).Kind([]byte(key)) == datastore.ZSet {
+				continue // at most a semaphore, of which nothing is told
+			}
 			hint := ""
 			if made || w.trace.isToken(key) {
 				hint = token
@@ -63,19 +67,10 @@ func (w *watch) lockStates(db int, keys []string, made bool) (states []Lock, cha
 	return states, node.Changes()
 }
 
-// holdsChanged tells what a command has done to locks. What is read as a lock
-// might be anything with a TTL: it counts from when a command makes it that
-// wants to be alone, SET NX or a script.
-func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, db int, keys []string, before, after []Lock) {
-	if bytes.Equal(e.reply, queuedReply) {
-		if room := mostKeys - len(w.queued[s]); room > 0 {
-			w.queued[s] = append(w.queued[s], keys[:min(room, len(keys))]...)
-		}
-		return
-	}
-	alone := wantsToBeAlone(cmd)
+// holdsChanged tells what a command has done to locks.
+func (w *watch) holdsChanged(s *engine.Session, db int, keys []string, before, after []Lock) {
 	for i, key := range keys {
-		for _, one := range w.trace.lockChanged(key, before[i], after[i], alone) {
+		for _, one := range w.trace.lockChanged(key, before[i], after[i]) {
 			one.Node, one.Client, one.Name, one.DB = w.node.name, s.ID, s.Name, db
 			one.Set, one.Sets = w.node.set()
 			w.trace.add(&record{Event: one})
@@ -83,26 +78,47 @@ func (w *watch) holdsChanged(e *record, s *engine.Session, cmd [][]byte, db int,
 	}
 }
 
+// queue notes the keys of a command that EXEC will run.
+func (w *watch) queue(s *engine.Session, keys []string) {
+	if room := mostKeys - len(w.queued[s]); room > 0 {
+		w.queued[s] = append(w.queued[s], keys[:min(room, len(keys))]...)
+	}
+}
+
 // mostLocks is how many keys a trace remembers as locks. When there are more it
 // forgets them all, until they are taken again.
 const mostLocks = 1 << 16
 
-// lockChanged tells what has happened to a key, if it is known as a lock that one
-// may hold alone, or a command has just made it one.
-func (tr *Trace) lockChanged(key string, before, after Lock, alone bool) []Event {
+// watched are those of a command's keys that are looked at. What is read as a lock might be
+// anything with a TTL: it counts from when a command makes it that wants to be alone, SET NX
+// or a script.
+func (tr *Trace) watched(keys []string, cmd [][]byte) (some []string) {
+	if len(keys) == 0 {
+		return nil
+	}
+	alone := wantsToBeAlone(cmd)
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	if len(tr.locks) > mostLocks || len(tr.hints) > mostLocks {
 		clear(tr.locks)
 		clear(tr.hints)
 	}
-	addHint(tr.hints, key)
-	switch {
-	case len(before.Holders) == 0 && len(after.Holders) == 0, before.Kind == "zset", after.Kind == "zset":
-		return nil
-	case !alone && tr.locks[key] == "":
+	for _, key := range keys {
+		addHint(tr.hints, key)
+		if alone || tr.locks[key] != "" {
+			some = append(some, key)
+		}
+	}
+	return some
+}
+
+// lockChanged tells what has happened to a key, if it is or was a lock.
+func (tr *Trace) lockChanged(key string, before, after Lock) []Event {
+	if len(before.Holders) == 0 && len(after.Holders) == 0 {
 		return nil
 	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	tr.locks[key] = after.Kind
 	if len(after.Holders) == 0 {
 		delete(tr.locks, key)

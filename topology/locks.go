@@ -104,7 +104,8 @@ func waiters(m *cluster.Member, key string) int {
 // Some forms cannot be told from other data. Every string with a TTL is taken for a lock
 // with a token; one without a TTL only if SETNX, or SET with NX, has made it and the
 // trace has seen that. Semaphores and latches that are mere numbers are known by their
-// channels: while somebody waits for them, or if the trace has seen them in use.
+// channels: while somebody waits for them, or if the trace has seen them in use. What has
+// more than 1024 holders is no lock, nor is what its readers hold more often.
 func (t *Topology) Locks() []Lock {
 	var all []Lock
 	for _, n := range t.nodes {

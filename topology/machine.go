@@ -88,7 +88,8 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	e := w.node.commandEvent(s, cmd, w.struck[s])
 	delete(w.struck, s)
 	db := s.DB
-	keys := w.lockKeys(s, cmd)
+	all := w.lockKeys(s, cmd)
+	keys := w.trace.watched(all, cmd)
 	before, changes := w.lockStates(db, keys, false)
 	from := len(s.Out)
 	w.node.process.Do(s, cmd)
@@ -98,12 +99,15 @@ func (w *watch) do(s *engine.Session, cmd [][]byte) {
 	if s.Blocked() {
 		w.open[s] = true
 	}
-	if len(keys) > 0 {
+	switch {
+	case bytes.Equal(e.reply, queuedReply):
+		w.queue(s, all)
+	case len(keys) > 0:
 		after := before
 		if w.node.process.(*cluster.Member).Node().Changes() != changes {
 			after, _ = w.lockStates(db, keys, makesToken(cmd))
 		}
-		w.holdsChanged(e, s, cmd, db, keys, before, after)
+		w.holdsChanged(s, db, keys, before, after)
 	}
 }
 

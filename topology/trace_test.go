@@ -1,8 +1,12 @@
 package topology
 
 import (
+	"fmt"
 	"io"
 	"net"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"minikv/cluster"
+	"minikv/internal/resp"
 	"minikv/server/engine"
 )
 
@@ -73,4 +78,61 @@ func TestTraceOnlyLooks(t *testing.T) {
 		require.Equal(t, "(nil)", c.do("GET lock"))
 		require.Equal(t, "(integer) 1", c.do("DBSIZE"))
 	}
+}
+
+// What a command costs a trace does not grow with data that is no lock, or is not used as one.
+func TestTraceOfLargeData(t *testing.T) {
+	const many, some, commands, most = 20_000, 1000, 10, 64 << 10
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 1000})
+	n := top.Node("m1")
+	fill := func(key, add string, entries int) {
+		script := "for i = 1, ARGV[1] do redis.call(" + add + ") end return redis.call('expire', KEYS[1], 1000)"
+		_, err := n.Command("EVAL", script, "1", key, strconv.Itoa(entries))
+		require.NoError(t, err)
+	}
+	const dates, readers = "'zadd', KEYS[1], 2e12, i", "'hset', KEYS[1], i > 1 and i or 'mode', i > 1 and i % 2 + 1 or 'read'"
+	fill("texts", "'hset', KEYS[1], i, 'text'", many)
+	fill("counts", "'hset', KEYS[1], i, i", many)
+	fill("dates", dates, many)
+	fill("readers", readers, many)
+	fill("few dates", dates, some)
+	fill("few readers", readers, some/2)
+	c := inside(t, n)
+	const add = "redis.call('zadd', KEYS[1], 3e12, 1)"
+	for _, command := range [][]string{
+		{"HSET", "texts", "1", "other"}, {"HSET", "counts", "1", "7"}, {"ZADD", "dates", "2.5e12", "1"},
+		{"HSET", "readers", "2", "7"}, {"ZADD", "few dates", "2.5e12", "1"}, {"HSET", "few readers", "2", "7"},
+		{"HSETNX", "texts", "new", "text"}, {"HSETNX", "counts", "new", "7"}, {"HSETNX", "readers", "new", "7"},
+		{"EVAL", add, "1", "dates"}, {"EVAL", add, "1", "few dates"},
+	} {
+		before := allocated()
+		for range commands {
+			_, err := c.conn.Write(resp.AppendCommand(nil, command...))
+			require.NoError(t, err)
+			_, err = c.read()
+			require.NoError(t, err)
+			c.do("PING")
+		}
+		require.Less(t, (allocated()-before)/commands, uint64(most), command)
+	}
+	require.False(t, slices.ContainsFunc(top.Trace().Since(0), func(e Event) bool { return e.Kind == LockHeld }))
+	require.Equal(t, 2, len(top.Locks()), "those with few")
+}
+
+// What only resembles a lock is held by nobody, even if a script has made it.
+func TestTraceOfDataLikeALock(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 10})
+	c := inside(t, top.Node("m1"))
+	all := []string{"'a','text'", "'a','0'", "'a','1','b','1'", "'mode','other','a','1'"}
+	for i, fields := range all {
+		c.do(fmt.Sprintf("EVAL redis.call('hset',KEYS[1],%s);redis.call('expire',KEYS[1],9) 1 data%d", fields, i))
+	}
+	require.Equal(t, len(all), len(top.Trace().Since(0)), "%v", top.Trace().Since(0))
+}
+
+// allocated is how many bytes this process has ever allocated.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
