@@ -21,7 +21,7 @@ const mostHolders = 1 << 10
 func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool) {
 	key := []byte(name)
 	deadline, exists := db.Deadline(key)
-	if !exists || isHelper(name) {
+	if !exists || isHelper(name) || len(name) > longest {
 		return Lock{}, false
 	}
 	l.TTL = left(deadline, now)
@@ -33,7 +33,7 @@ func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool
 	case datastore.ZSet:
 		ok = l.decodeZSet(db, key, now)
 	}
-	if !ok {
+	if !ok || slices.ContainsFunc(l.Holders, func(h Holder) bool { return len(h.Owner) > longest }) {
 		return Lock{}, false
 	}
 	if len(l.Holders) > 0 {

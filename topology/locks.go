@@ -105,7 +105,8 @@ func waiters(m *cluster.Member, key string) int {
 // with a token; one without a TTL only if SETNX, or SET with NX, has made it and the
 // trace has seen that. Semaphores and latches that are mere numbers are known by their
 // channels: while somebody waits for them, or if the trace has seen them in use. What has
-// more than 1024 holders is no lock, nor is what its readers hold more often.
+// more than 1024 holders is no lock, nor is what its readers hold more often, or what has a
+// longer name than 2048 bytes, or is held by somebody who has.
 func (t *Topology) Locks() []Lock {
 	var all []Lock
 	for _, n := range t.nodes {

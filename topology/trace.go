@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,9 +26,9 @@ const (
 	LockFreed  Kind = "free"    // a lock was given back, or taken away by a command
 )
 
-// Event is one thing in the timeline of a topology. Of each argument of its command, and
-// of its reply as it was sent, it keeps the first 2048 bytes, with … in place of the
-// rest.
+// Event is one thing in the timeline of a topology. Of its reply as it was sent, and of
+// each argument of its command, it keeps the first 2048 bytes, and of the whole command
+// the first arguments, as far as 16 KiB hold them; … stands in place of the rest.
 type Event struct {
 	Number  uint64        `json:"n"`  // 1, 2, 3, …
 	At      time.Duration `json:"at"` // in ns, since the topology began, by its clock
@@ -75,8 +76,15 @@ type record struct {
 	reply   []byte // encoded
 }
 
-// longest is how many bytes of an argument or a reply are kept.
-const longest = 2048
+const (
+	// longest is how many bytes of an argument or a reply are kept, and the longest name that
+	// a lock or its holder has.
+	longest = 2048
+	// longestCommand is how many bytes of a command are kept; each argument counts for
+	// argumentBytes more than it has.
+	longestCommand = 16 << 10
+	argumentBytes  = 16
+)
 
 func newTrace(clock *Clock, size int, told func(Event)) *Trace {
 	return &Trace{
@@ -199,19 +207,27 @@ func (n *Node) commandEvent(s *engine.Session, cmd [][]byte, fault string) *reco
 	if n.topology.trace == nil {
 		return nil
 	}
-	short := cmd
-	for i, arg := range cmd {
-		if len(arg) > longest {
-			if &short[0] == &cmd[0] {
-				short = append([][]byte(nil), cmd...)
-			}
-			short[i] = append(arg[:longest:longest], "…"...)
-		}
-	}
 	return &record{
 		Event:   Event{Kind: Commanded, Node: n.name, Client: s.ID, Name: s.Name, Fault: fault},
-		command: resp.AppendCommand(nil, short...),
+		command: resp.AppendCommand(nil, short(cmd)...),
 	}
+}
+
+// short is what is kept of a command.
+func short(cmd [][]byte) [][]byte {
+	kept, room := cmd, longestCommand
+	for i, arg := range cmd {
+		if room -= min(len(arg), longest) + argumentBytes; room < 0 {
+			return append(kept[:i:i], []byte("…"))
+		}
+		if len(arg) > longest {
+			if &kept[0] == &cmd[0] {
+				kept = slices.Clone(cmd)
+			}
+			kept[i] = append(arg[:longest:longest], "…"...)
+		}
+	}
+	return kept
 }
 
 // answered completes the record of a command and adds it.

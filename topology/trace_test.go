@@ -136,3 +136,27 @@ func allocated() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
 }
+
+// However long a command is, an event keeps little of it.
+func TestLongCommand(t *testing.T) {
+	top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 10})
+	c := inside(t, top.Node("m1"))
+	pairs := strings.Repeat(" key "+strings.Repeat("v", 3000), 100)
+	require.Equal(t, "OK", c.do("MSET"+pairs))
+	require.Equal(t, "OK", c.do("MSET"+strings.Repeat(" k v", 50_000)))
+	require.Equal(t, "OK", c.do("SET lock "+strings.Repeat("o", 3000)+" NX PX 1000"))
+	require.Equal(t, "OK", c.do("SET "+strings.Repeat("l", 3000)+" owner NX PX 1000"))
+	events := top.Trace().Since(0)
+	require.Equal(t, 4, len(events), "what has a long name, or is one's whose name is long, is no lock")
+	long := events[0].Command
+	require.Equal(t, []string{"MSET", "key", strings.Repeat("v", 2048) + "…", "key"}, long[:4])
+	require.Equal(t, "…", long[len(long)-1])
+	for _, e := range events {
+		size := 0
+		for _, arg := range e.Command {
+			size += len(arg) + 16
+		}
+		require.Less(t, size, 32<<10)
+	}
+	require.Empty(t, top.Locks())
+}
