@@ -42,12 +42,12 @@ func decodeLock(db *datastore.DB, name, hint string, now int64) (l Lock, ok bool
 	return l, true
 }
 
-// left is how long a deadline is away; 0: there is none.
+// left is how long a deadline is away, or the longest duration; 0: there is none.
 func left(deadline, now int64) time.Duration {
 	if deadline == datastore.NoDeadline {
 		return 0
 	}
-	return max(time.Duration(deadline-now)*time.Millisecond, 1)
+	return max(time.Duration(min(deadline-now, int64(forever/time.Millisecond)))*time.Millisecond, 1)
 }
 
 // decodeString reads a token, which has a TTL unless it is known as one, or a number that is

@@ -145,7 +145,7 @@ func holdEvents(key string, before, after []Holder, now time.Duration) (events [
 		}
 		e := Event{Kind: LockHeld, Key: key, Owner: h.Owner, Shared: h.Shared}
 		if h.TTL > 0 {
-			e.Until = now + h.TTL
+			e.Until = now + min(h.TTL, forever-now)
 		}
 		events = append(events, e)
 	}

@@ -34,6 +34,22 @@ func TestOverlapIsRemembered(t *testing.T) {
 	require.Empty(t, top.Trace().Overlaps("other"))
 }
 
+// A lock may be held for longer than a duration tells, and then overlaps for ever.
+func TestOverlapOfLongHolds(t *testing.T) {
+	const longest = "9223372036854" // milliseconds that a duration holds
+	for _, ttl := range []string{longest, "9300000000000", "9000000000000000000"} {
+		top := start(t, Config{Plan: alone, InMemory: true, Virtual: true, Trace: 10})
+		require.NoError(t, top.Clock().Advance(time.Second))
+		for _, owner := range []string{"a", "b"} {
+			require.Equal(t, "OK", inside(t, top.Node("m1")).do("SET lock "+owner+" NX PX "+ttl))
+			l, _ := top.Lock("lock")
+			require.Equal(t, longest, fmt.Sprint(l.TTL.Milliseconds()))
+			require.NoError(t, top.Node("m1").Restart(false))
+		}
+		require.Equal(t, []string{"lock was held by a and by b from 1.000s for ever"}, lines(top.Trace().Overlaps("lock")))
+	}
+}
+
 // What is remembered tells of the same overlaps as all events do.
 func TestLedgerForgetsNothing(t *testing.T) {
 	const keys, steps = 3, 400
