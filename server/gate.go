@@ -65,7 +65,7 @@ type busy struct {
 	announced bool
 }
 
-// limit is for engine.Config.Limit: scripts call it every few thousand steps. It ends
+// limit is for engine.Config.Limit: scripts call it every few hundred steps. It ends
 // a script for which there is no memory, and any when the server closes. Once a script
 // has run for longer than busy-reply-threshold, each call serves the other clients in
 // between.
