@@ -31,8 +31,9 @@ type Host interface {
 	Call(cmd Handle, args [][]byte, proto int, reply *resp.Value)
 
 	// Limit is called after every ticksPerCheck ticks of a script; a tick is a turn of a loop
-	// or a call of a function, and long strings count as some. A non-empty text ends the script with that error, to which the
-	// place in the script is appended. It ends scripts that are killed or over their budget.
+	// or a call of a function, and long strings count as some. A non-empty text ends the
+	// script with that error, to which the place in the script is appended. It ends scripts
+	// that are killed or over their budget.
 	Limit() string
 
 	// Mono returns the node's monotonic clock, for os.clock.

@@ -90,7 +90,8 @@ func TestTraceOfLargeData(t *testing.T) {
 		_, err := n.Command("EVAL", script, "1", key, strconv.Itoa(entries))
 		require.NoError(t, err)
 	}
-	const dates, readers = "'zadd', KEYS[1], 2e12, i", "'hset', KEYS[1], i > 1 and i or 'mode', i > 1 and i % 2 + 1 or 'read'"
+	const dates = "'zadd', KEYS[1], 2e12, i"
+	const readers = "'hset', KEYS[1], i > 1 and i or 'mode', i > 1 and i % 2 + 1 or 'read'"
 	fill("texts", "'hset', KEYS[1], i, 'text'", many)
 	fill("counts", "'hset', KEYS[1], i, i", many)
 	fill("dates", dates, many)

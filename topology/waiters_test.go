@@ -10,13 +10,14 @@ import (
 // Nobody comes to servers that are closed: who waits for clients or their commands is told at once.
 func TestWaitUntilClosed(t *testing.T) {
 	for want, wait := range map[string]func(context.Context, *Topology) error{
-		`topology: clients that wait for "a": 0, not 1: the servers are closed`: func(ctx context.Context, top *Topology) error {
+		`clients that wait for "a": 0, not 1`: func(ctx context.Context, top *Topology) error {
 			return top.WaitBlocked(ctx, "a", 1)
 		},
-		"topology: fault 1 has struck 0 times, not 1: the servers are closed": func(ctx context.Context, top *Topology) error {
+		"fault 1 has struck 0 times, not 1": func(ctx context.Context, top *Topology) error {
 			return top.WaitStruck(ctx, 1, 1)
 		},
 	} {
+		want = "topology: " + want + ": the servers are closed"
 		top := start(t, Config{Plan: alone, InMemory: true})
 		_, err := top.Inject(Fault{Close: true})
 		require.NoError(t, err)
