@@ -322,8 +322,8 @@ func (s *Server) remember(c closer) bool {
 	return true
 }
 
-// rejoin has Close wait for a goroutine that it does not wait for, or not any more, until
-// that says so to running. It returns false when the server is closed.
+// rejoin has Close wait for a goroutine that it did not wait for so far, until running.Done.
+// It returns false when the server is closed.
 func (s *Server) rejoin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
