@@ -13,7 +13,8 @@ import (
 // process crashes, however long it had waited. An attempt that failed and is repeated
 // is part of the wait, which a client that gives up has waited in vain; with one inside
 // of what the client has the wait ends, as it does without that. While a client itself
-// is paused it does not wait.
+// is paused it does not wait. Of who waits when the run ends the verdict says that its wait
+// is within the bound so far, and the reason names it.
 type Progress struct {
 	name    Names
 	bound   time.Duration
@@ -165,5 +166,18 @@ func (p *Progress) Result(end time.Duration) Result {
 			"and the run was no longer than the bound of %v", p.name(still[0].actor), p.bound)}
 	}
 	return Result{Check: "progress", Reason: fmt.Sprintf("nobody waited longer than %v; the bound is %v", longest,
-		p.bound)}
+		p.bound) + p.waitsStill(still)}
+}
+
+// waitsStill names who waits when the run ends, of several the one that has waited longest:
+// nobody knows how long that would have gone on.
+func (p *Progress) waitsStill(still []wait) string {
+	if len(still) == 0 {
+		return ""
+	}
+	w := still[0]
+	for _, other := range still[1:] {
+		w = w.or(other)
+	}
+	return fmt.Sprintf("; %s still waits, for %v so far", p.name(w.actor), w.d.Round(time.Millisecond))
 }
