@@ -201,6 +201,7 @@ func (n *node) execute(end *endpoint, m *message) {
 		e.Text = m.text + n.replyText(end)
 		e.Details = n.takeDetails()
 	}
+	n.notesLease(m.conn.p)
 	executed := n.w.emit(e)
 	n.steals(m.conn.p, stolen, executed)
 	n.settle(executed)

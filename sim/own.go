@@ -78,7 +78,8 @@ func (c *Client) ID() string { return c.c.p.id() }
 // Key returns the name of the lock that the client takes. The check of theft looks at
 // what a lock keeps under just this name: a text that is no number, or a hash whose fields
 // are owners. What is there belongs to who put it there until its TTL ends: whoever takes
-// over a lock whose end is a date inside of it, is a thief to that check.
+// over a lock whose end is a date inside of it, is a thief to that check. The check of lease
+// looks at the TTL of just this key; if in a run it never has one, nothing is said of leases.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
 // Lease returns ttl= of the world line. An explanation tells what other leases would have

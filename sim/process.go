@@ -137,7 +137,8 @@ func (p *process) crash() {
 // leaseLeft is for how long the server will keep the lock that the process
 // holds, in ns of true time. It is 0 where that cannot be said: the process
 // holds nothing, or believes so and the server has another's lock, there are several
-// masters, or a request is under way that may change it.
+// masters, or a request is under way that may change it. It is negative if the lock had a
+// TTL and has lost it.
 func (p *process) leaseLeft() int64 {
 	if len(p.holding) == 0 || len(p.w.groups) != 1 {
 		return 0
@@ -155,8 +156,36 @@ func (p *process) leaseLeft() int64 {
 	if !ok || p.isAnothers(db, lock) {
 		return 0
 	}
+	if deadline == datastore.NoDeadline {
+		return p.w.lostTTL(db, lock)
+	}
 	left := time.UnixMilli(deadline).Sub(m.clock.Wall())
 	return int64(m.clock.until(m.clock.Mono()+left) - p.w.now)
+}
+
+// lostTTL is -1 for a lock without a TTL that somebody has, and 0 if it may be without one by
+// design: as a number, or that of a test of which no key ever had one.
+func (w *World) lostTTL(db *datastore.DB, lock int32) int64 {
+	key := []byte(lockName(lock))
+	kind, text := living(db, key), ""
+	if kind == datastore.String {
+		text, _ = db.PeekString(key)
+	}
+	isTaken := kind == datastore.Hash || kind == datastore.String && !isNumber(text)
+	if isTaken && (!w.isOwn() || w.leased) {
+		return -1
+	}
+	return 0
+}
+
+// notesLease notes whether a test's lock has a TTL after a request of one of its clients.
+func (n *node) notesLease(p *process) {
+	w := n.w
+	if w.leased || n.engine == nil || !w.isOwn() {
+		return
+	}
+	deadline, ok := n.engine.Keyspace().DB(0).Deadline([]byte(lockName(w.lockOf(p))))
+	w.leased = ok && deadline != datastore.NoDeadline
 }
 
 // mayStillAsk reports whether a request of the process that may change something is on its

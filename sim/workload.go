@@ -107,6 +107,12 @@ func (w *World) addClients(count, locks int, load *Workload, own *Own) {
 	}
 }
 
+// isOwn reports whether the clients' lock is one that a test brings.
+func (w *World) isOwn() bool { return len(w.clients) > 0 && w.clients[0].load.Kind == OwnKind }
+
+// lockOf is the lock of the client whose process p is.
+func (w *World) lockOf(p *process) int32 { return w.clients[p.actor-w.clients[0].actor].lock }
+
 // newProcess makes a process of a client.
 func (w *World) newProcess(actor trace.Actor, life int32) *process {
 	p := &process{w: w, actor: actor, life: life, clock: &w.truth}

@@ -35,7 +35,7 @@ const (
 	Reject // a write was refused as stale
 
 	// Faults. Peer: the target.
-	Crash     // A: for a holder, what is left of its lease on the server, in ns
+	Crash     // A: for a holder, what is left of its lease on the server, in ns; -1: its lock has lost its TTL
 	Restart   // A: 1 with its data, 0 without; B: how much of the latest data is gone, in ns
 	Pause     // A: for how long, in ns
 	Resume    //

@@ -103,8 +103,11 @@ func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	switch e.Kind {
 	case Crash:
 		dst = appendWords(dst, peer, "crashes")
-		if e.A > 0 {
+		switch {
+		case e.A > 0:
 			dst = appendWords(dst, " with", seconds(e.A), "of its lease left")
+		case e.A < 0:
+			dst = append(dst, " with a lock that has lost its TTL"...)
 		}
 		return dst
 	case Restart:

@@ -73,3 +73,13 @@ func TestPauseWithoutALength(t *testing.T) {
 		require.Equal(t, want, string(e.AppendSentence(nil, names)))
 	}
 }
+
+// A holder crashes with what is left of its lease, or with a lock that has none any more.
+func TestCrashTellsTheLease(t *testing.T) {
+	names := []string{"", "c1"}
+	for a, want := range map[int64]string{0: "c1 crashes", 29e9: "c1 crashes with 29.000s of its lease left",
+		-1: "c1 crashes with a lock that has lost its TTL"} {
+		e := Event{Kind: Crash, Peer: 1, A: a}
+		require.Equal(t, want, string(e.AppendSentence(nil, names)))
+	}
+}

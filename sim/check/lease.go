@@ -10,7 +10,7 @@ import (
 
 // Lease says that the lock of a crashed holder is granted again when its TTL
 // on the server has passed, and no sooner: nobody waits for it more than a second
-// longer. Attempts that fail and are repeated are part of a wait, which begins anew
+// longer. Of one that has lost its TTL nobody waits more than a second at all. Attempts that fail and are repeated are part of a wait, which begins anew
 // behind a pause of its client.
 type Lease struct {
 	name    Names
@@ -22,10 +22,11 @@ type Lease struct {
 }
 
 type crash struct {
-	holder trace.Actor
-	lock   int32
-	freeAt time.Duration
-	event  uint64
+	holder  trace.Actor
+	lock    int32
+	freeAt  time.Duration // when it crashed, if its lock has no TTL
+	event   uint64
+	endless bool // its lock has lost its TTL
 }
 
 // grace is how long somebody may wait for a lock that is free.
@@ -68,8 +69,8 @@ func (l *Lease) Observe(e *trace.Event) {
 	case trace.Crash:
 		l.leaves(e.Peer, e.At)
 		delete(l.paused, e.Peer)
-		if held := l.held[e.Peer]; len(held) > 0 && e.A > 0 {
-			l.open = append(l.open, crash{e.Peer, held[0], e.At + time.Duration(e.A), e.N})
+		if held := l.held[e.Peer]; len(held) > 0 && e.A != 0 {
+			l.open = append(l.open, crash{e.Peer, held[0], e.At + time.Duration(max(e.A, 0)), e.N, e.A < 0})
 		}
 	case trace.End:
 		l.leaves(e.Actor, e.At)
@@ -113,6 +114,10 @@ func (l *Lease) granted(e *trace.Event) {
 	l.open = slices.Delete(l.open, i, i+1)
 	late := l.inVain(c, e.At)
 	switch {
+	case c.endless && late > grace:
+		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s, which had lost its TTL, only when somebody had waited %v",
+			l.name(e.Actor), l.name(c.holder), late.Round(time.Millisecond)))
+	case c.endless: // why it was free does not show
 	case e.At < c.freeAt:
 		l.fail(c.event, e.N, fmt.Sprintf("%s got the lock of %s %v before its TTL had passed",
 			l.name(e.Actor), l.name(c.holder), c.freeAt-e.At))
@@ -142,8 +147,11 @@ func (l *Lease) Result(end time.Duration) Result {
 	}
 	for _, c := range l.open {
 		if l.inVain(c, end) > grace {
-			return broken(c.event, c.event,
-				fmt.Sprintf("nobody got the lock of %s although its TTL had passed", l.name(c.holder)))
+			why := "although its TTL had passed"
+			if c.endless {
+				why = "as it had lost its TTL"
+			}
+			return broken(c.event, c.event, fmt.Sprintf("nobody got the lock of %s %s", l.name(c.holder), why))
 		}
 	}
 	return l.result

@@ -185,7 +185,7 @@ func (a *author) decide(who trace.Actor) {
 
 func (a *author) crash(who trace.Actor) {
 	c := &a.clients[who]
-	left := []int64{0, 1, 1, 2, 3, 3}[a.IntN(6)] * int64(time.Second)
+	left := []int64{-1, 0, 1, 1, 2, 3, 3}[a.IntN(7)] * int64(time.Second)
 	a.add(trace.Event{Kind: trace.Crash, Actor: nemesis, Peer: who, A: left})
 	for _, lock := range c.held {
 		a.add(trace.Event{Kind: trace.Lost, Actor: who, Lock: lock})
@@ -460,13 +460,13 @@ func (p past) lease(end time.Duration) Verdict {
 		if first < 0 {
 			continue
 		}
-		lock, free, next, now := all[first].lock, e.At+time.Duration(e.A), len(p), end
+		lock, free, next, now := all[first].lock, e.At+time.Duration(max(e.A, 0)), len(p), end
 		for j := i + 1; j < len(p) && next == len(p); j++ {
 			if p[j].Kind == trace.Hold && p[j].Lock == lock && !done[j] {
 				next, now, done[j] = j, p[j].At, true
 			}
 		}
-		granted = granted || next < len(p)
+		granted = granted || next < len(p) && e.A > 0
 		violated = violated || next < len(p) && now < free
 		for _, w := range p.waits(end, true) {
 			in := w.lock == lock && w.until > i && w.from <= now
