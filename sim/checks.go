@@ -42,9 +42,10 @@ var promises = []promise{
 		heeds: nothingElse, senseless: wherePermitsAre,
 		checker: func(m making) check.Checker { return m.grants }},
 	{name: "fencing",
-		about:     "after a later turn's write the resource applies none of an earlier; later turns have larger tokens",
+		about: "after a later turn's write the resource applies none of an earlier; surely later turns have " +
+			"larger tokens",
 		heeds:     []trace.Kind{trace.Acquire},
-		senseless: whereShared("several write at a time, and none of them is stale"), checker: of(check.NewFencing)},
+		senseless: whereShared("several write at a time, and none of them is stale"), checker: newFencing},
 	{name: "progress", about: "who asks for a lock gets it, or gives up as wait=, once= or cancel= say, in bound=",
 		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewProgress(m.names, m.s.World.Bound) }},
@@ -52,7 +53,8 @@ var promises = []promise{
 		heeds: nothingElse, toEnd: true,
 		checker: func(m making) check.Checker { return check.NewLiveness(m.names, m.s.World.Bound) }},
 	{name: "lease",
-		about:     "a crashed holder's lock keeps its TTL and is granted again when that has passed, no sooner; of one master",
+		about: "a crashed holder's lock keeps its TTL, and is granted again when that has passed, no sooner; of " +
+			"one master",
 		heeds:     []trace.Kind{trace.Acquire, trace.Refused, trace.Crash, trace.End, trace.Pause, trace.Resume},
 		peeks:     true,
 		toEnd:     true,

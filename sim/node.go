@@ -195,7 +195,9 @@ func (n *node) execute(end *endpoint, m *message) {
 	if end.session.Out == nil {
 		end.session.Out, n.out = n.out, nil
 	}
-	stolen := n.watched(m.conn.p, func() { n.do(end.session, m.args) })
+	stolen := n.watched(m.conn.p, func() {
+		n.granting(m.conn.p, func() { n.do(end.session, m.args) })
+	})
 	e := trace.Event{Kind: trace.Execute, Actor: n.actor, Peer: m.from, Cause: m.sent, A: int64(m.number)}
 	if n.w.cfg.Details {
 		e.Text = m.text + n.replyText(end)

@@ -80,6 +80,8 @@ func (c *Client) ID() string { return c.c.p.id() }
 // are owners. What is there belongs to who put it there until its TTL ends: whoever takes
 // over a lock whose end is a date inside of it, is a thief to that check. The check of lease
 // looks at the TTL of just this key; if in a run it never has one, nothing is said of leases.
+// The check of fencing learns here which requests may have got a client the lock: those that
+// put something there. That turns are ordered it knows of other locks by Asks alone.
 func (c *Client) Key() string { return lockName(c.c.lock) }
 
 // Lease returns ttl= of the world line. An explanation tells what other leases would have
@@ -121,7 +123,8 @@ func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(
 
 // Asks records that the client begins to wait for its lock. The wait ends when Believes
 // is called, or when Own.Run returns: then the lock was refused. Progress is judged by
-// it, and so is fencing if tokens do not grow with the turns.
+// it, and so is fencing if tokens do not grow with the turns: of two turns of which neither
+// is known to be the later one, any may have the larger token.
 func (c *Client) Asks() {
 	c.asks = true
 	c.c.note(c.c.p.running(), trace.Acquire)

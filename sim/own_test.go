@@ -102,7 +102,7 @@ func TestTheftOfANumber(t *testing.T) {
 }
 
 // Tokens of a lock that a test brings may not grow with its turns, as those of clocks
-// that differ do not: the write of a turn that is over has the higher one.
+// that differ do not: a later turn has a lower one, and the resource refuses its writes.
 func TestFencingOfTokensThatDoNotGrow(t *testing.T) {
 	s := parsed(t, "world lock=own clients=2 rounds=1 fence=on\nexpect fencing=holds\nat 0s start c1\nat 6s start c2\n"+
 		"run for=20s seed=1\n")
@@ -120,7 +120,7 @@ func TestFencingOfTokensThatDoNotGrow(t *testing.T) {
 	}}})
 	require.NoError(t, err)
 	require.Equal(t, check.Violated, r.Results[0].Verdict, r.Results[0].Reason)
-	require.Contains(t, r.Results[0].Reason, "stale write of c1")
+	require.Contains(t, r.Results[0].Reason, "c2 got the lock with token 1, though c1 had 2 before")
 }
 
 // What is never counted is not audited.

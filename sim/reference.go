@@ -74,7 +74,11 @@ master instead of promoting a replica.`
 const expectText = `Each is a word of the line: exclusion=holds fencing=violated. What a check says is holds,
 violated, or unknown if nothing happened that it could judge; unknown is not what was expected. That it holds is
 said of this run: where clients do not contend, or nothing goes wrong, little was put to the test. Without the line
-nothing is checked.`
+nothing is checked.
+
+To fencing a turn is surely later than another if it cannot have been granted yet when that one's belief began: its
+client asked after that, or until then had put nothing under the name of the lock. A search of orders goes by asking
+alone.`
 
 const stepsText = `A wrong step is answered with its usage. What has no one to strike, such as a replica that is
 down, does nothing, and "locksim run" says so behind the verdicts.`

@@ -139,6 +139,9 @@ func (r *runner) build(opt Options) {
 		Thefts:    slices.ContainsFunc(r.s.Expect, func(e Expectation) bool { return e.Check == "theft" }),
 		Observers: r.observers(opt),
 	})
+	if r.heedsGrants() {
+		r.w.grants = newGrants(spec.Locks())
+	}
 	r.w.addClients(spec.Clients, spec.Locks(), &spec.Load, opt.Own)
 	r.clients = r.w.clients
 	r.w.provide(&spec.Load)

@@ -62,6 +62,7 @@ type World struct {
 	resource  *resource
 	lockKeys  []lockKey // of locks, if Config.Thefts is set
 	claimed   bool      // somebody had something there
+	grants    *grants   // nil: nobody looks at them
 	leased    bool      // of a lock that a test brings: its key has had a TTL
 	nemesis   trace.Actor
 

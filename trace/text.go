@@ -99,17 +99,21 @@ func (e *Event) appendHeal(dst []byte) []byte {
 	return appendWords(dst, "the network heals")
 }
 
+func (e *Event) appendCrash(dst []byte, peer string) []byte {
+	dst = appendWords(dst, peer, "crashes")
+	switch {
+	case e.A > 0:
+		return appendWords(dst, " with", seconds(e.A), "of its lease left")
+	case e.A < 0:
+		return append(dst, " with a lock that has lost its TTL"...)
+	}
+	return dst
+}
+
 func (e *Event) appendFault(dst []byte, actor, peer string) []byte {
 	switch e.Kind {
 	case Crash:
-		dst = appendWords(dst, peer, "crashes")
-		switch {
-		case e.A > 0:
-			dst = appendWords(dst, " with", seconds(e.A), "of its lease left")
-		case e.A < 0:
-			dst = append(dst, " with a lock that has lost its TTL"...)
-		}
-		return dst
+		return e.appendCrash(dst, peer)
 	case Restart:
 		if e.B > 0 {
 			return appendWords(dst, peer, "restarts without the last", seconds(e.B), "of its data")

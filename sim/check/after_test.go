@@ -109,3 +109,66 @@ func TestGuardIsMisled(t *testing.T) {
 		require.Equal(t, c.want, judged(NewGuard(name), c.list...).Verdict, reason)
 	}
 }
+
+// got is that a client gets a lock with a token. maybe is a request of a client that may have
+// got it that.
+func got(seconds int, who trace.Actor, token int64) trace.Event {
+	return numbers(token, 0, at(seconds, trace.Hold, who))
+}
+
+func maybe(seconds int, who trace.Actor) trace.Event {
+	return of(who, numbers(0, 1, at(seconds, trace.Execute, server)))
+}
+
+func TestFencingComparesTheTokensOfTurns(t *testing.T) {
+	asks, other := at(3, trace.Acquire, c2), numbers(0, 0, maybe(4, c2))
+	for reason, c := range map[string]struct {
+		list  []trace.Event
+		event uint64 // of the turn before; 0: no violation
+	}{
+		"lower than that of a turn before it": {[]trace.Event{got(2, c1, 6), asks, got(5, c2, 1)}, 1},
+		"larger":                              {[]trace.Event{got(2, c1, 6), asks, got(5, c2, 7)}, 0},
+		"asked for before that":               {[]trace.Event{asks, got(4, c1, 6), got(5, c2, 1)}, 0},
+		"of whose asking nobody knows":        {[]trace.Event{got(2, c1, 6), got(5, c2, 1)}, 0},
+		"asked for before that and granted later": {[]trace.Event{asks, got(3, c1, 6), maybe(4, c2),
+			got(5, c2, 1)}, 2},
+		"granted before that, and heard of later": {[]trace.Event{asks, maybe(3, c2), got(3, c1, 6),
+			got(5, c2, 1)}, 0},
+		"granted at least once before that": {[]trace.Event{asks, maybe(3, c2), got(3, c1, 6), maybe(4, c2),
+			got(5, c2, 1)}, 0},
+		"behind requests that grant nothing": {[]trace.Event{asks, got(3, c1, 6), other, got(5, c2, 1)}, 0},
+		"behind a grant to another": {[]trace.Event{asks, got(3, c1, 6), maybe(4, c3),
+			got(5, c2, 1)}, 0},
+		"the same, whoever was first": {[]trace.Event{asks, got(3, c1, 6), got(5, c2, 6)}, 2},
+		"the same, of one client":     {[]trace.Event{got(2, c2, 6), asks, got(5, c2, 6)}, 0},
+		"lower, of one client":        {[]trace.Event{got(2, c2, 6), asks, got(5, c2, 5)}, 1},
+		"the same as that of who was before another": {[]trace.Event{got(1, c1, 6), asks, got(3, c3, 7),
+			got(5, c2, 6)}, 1},
+		"of another lock": {[]trace.Event{inLock(2, got(2, c1, 6)), asks,
+			got(5, c2, 1)}, 0},
+		"none": {[]trace.Event{got(2, c1, 6), asks, got(5, c2, 0)}, 0},
+		"asked for again after a refusal": {[]trace.Event{asks, at(3, trace.Refused, c2), got(3, c1, 6), asks,
+			got(5, c2, 1)}, 3},
+		"that of who was granted it before a refusal": {[]trace.Event{asks, maybe(3, c2), at(3, trace.Refused, c2),
+			got(3, c1, 6), asks, got(5, c2, 1)}, 4},
+	} {
+		now := trace.Event{}
+		f := NewFencingOf(name, func() int32 { return grantedBy(&now) })
+		for i := range c.list {
+			c.list[i].N = uint64(i + 1)
+			now = c.list[i]
+			f.Observe(&c.list[i])
+		}
+		r := f.Result(9 * time.Second)
+		if c.event == 0 {
+			require.Equal(t, Unknown, r.Verdict, reason)
+			continue
+		}
+		require.Equal(t, Violated, r.Verdict, reason)
+		require.Equal(t, []uint64{c.event, uint64(len(c.list))}, r.Events, reason)
+	}
+	lower := judged(NewFencing(name), got(2, c1, 6), asks, got(5, c2, 1))
+	require.Equal(t, "at 5.000 c2 got the lock with token 1, though c1 had 6 before", lower.Reason)
+	same := judged(NewFencing(name), got(2, c1, 6), asks, got(5, c2, 6))
+	require.Equal(t, "at 5.000 c2 got the lock with token 6, which c1 had before", same.Reason)
+}

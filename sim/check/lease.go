@@ -10,7 +10,8 @@ import (
 
 // Lease says that the lock of a crashed holder is granted again when its TTL
 // on the server has passed, and no sooner: nobody waits for it more than a second
-// longer. Of one that has lost its TTL nobody waits more than a second at all. Attempts that fail and are repeated are part of a wait, which begins anew
+// longer. Of one that has lost its TTL nobody waits more than a second at all.
+// Attempts that fail and are repeated are part of a wait, which begins anew
 // behind a pause of its client.
 type Lease struct {
 	name    Names

@@ -19,14 +19,14 @@ func TestChecksAgreeWithTheirDefinitions(t *testing.T) {
 	seen := map[string][3]int{}
 	for seed := range uint64(6000) {
 		past := drawPast(seed)
-		end := past[len(past)-1].At + time.Duration(seed%5)*time.Second
+		end, now := past[len(past)-1].At+time.Duration(seed%5)*time.Second, 0
 		for _, c := range []struct {
 			check Checker
 			want  Verdict
 		}{
 			{NewExclusion(name), past.exclusion()},
 			{NewCapacity(name, permits), past.capacity(permits)},
-			{NewFencing(name), past.fencing()},
+			{NewFencingOf(name, func() int32 { return grantedBy(&past[now]) }), past.fencing()},
 			{NewGuard(name), past.guard()},
 			{NewOrder(name, slack), past.order(slack)},
 			{NewProgress(name, bound), past.progress(bound, end, false)},
@@ -37,6 +37,7 @@ func TestChecksAgreeWithTheirDefinitions(t *testing.T) {
 		} {
 			violated := false
 			for i := range past {
+				now = i
 				c.check.Observe(&past[i])
 				r := c.check.Result(past[i].At)
 				forgives := past[i].Kind == trace.Calm || past[i].Kind == trace.Crash
@@ -174,10 +175,16 @@ func (a *author) decide(who trace.Actor) {
 	switch {
 	case taken && a.IntN(10) > 0:
 		return
+	case a.IntN(4) == 0: // a request of it is executed, and may grant it the lock
+		a.add(trace.Event{Kind: trace.Execute, Actor: server, Peer: who, B: int64(c.lock) * int64(a.IntN(2))})
+		return
 	case a.IntN(6) == 0:
 		e.Kind = trace.Refused
 	default:
 		e.Kind, c.held = trace.Hold, append(c.held, c.lock)
+		if a.tokens && a.IntN(3) > 0 {
+			e.A = int64(1 + len(a.past)/(1+a.IntN(2)*3))
+		}
 	}
 	c.asks = false
 	a.add(e)
@@ -220,23 +227,6 @@ func (p past) turn(sent trace.Event) int {
 		}
 	}
 	return 0
-}
-
-// asked is the number of the event with which the sender of a write asked for the
-// lock that it got, 0 if it did not.
-func (p past) asked(sent trace.Event) (n int) {
-	for i := p.turn(sent) - 2; i >= 0; i-- {
-		switch e := p[i]; {
-		case e.Kind == trace.Crash && e.Peer == sent.Actor:
-			return n
-		case e.Actor != sent.Actor || e.Lock != sent.Lock:
-		case e.Kind == trace.Acquire:
-			n = i + 1
-		case e.Kind == trace.Hold, e.Kind == trace.Refused:
-			return n
-		}
-	}
-	return n
 }
 
 // belief is from one event to another, of places in the past.
@@ -309,26 +299,6 @@ func (p past) capacity(permits int) Verdict {
 		over = over || taken > permits
 	}
 	return verdict(over, len(list) > 0)
-}
-
-func (p past) fencing() Verdict {
-	stale, writes := false, 0
-	for i, e := range p {
-		if e.Kind != trace.Write {
-			continue
-		}
-		writes++
-		for _, before := range p[:i] {
-			if before.Kind != trace.Write || before.Lock != e.Lock {
-				continue
-			}
-			early := p.turn(p[e.Cause-1]) < p.turn(p[before.Cause-1])
-			same := e.A == before.A && (early || e.A > 0 && e.Peer != before.Peer)
-			newer := p.asked(p[before.Cause-1]) > p.turn(p[e.Cause-1])
-			stale = stale || e.A < before.A || same || newer
-		}
-	}
-	return verdict(stale, writes > 0)
 }
 
 func (p past) guard() Verdict {

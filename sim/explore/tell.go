@@ -242,7 +242,12 @@ func (t *teller) began(n uint64, client trace.Actor, lock int32) uint64 {
 
 // heldBy is the event with which a client began to hold the lock under which it
 // wrote; 0: it held none.
-func (t *teller) heldBy(write *trace.Event) uint64 { return t.began(write.N, write.Peer, write.Lock) }
+func (t *teller) heldBy(write *trace.Event) uint64 {
+	if write.Kind == trace.Hold {
+		return write.N
+	}
+	return t.began(write.N, write.Peer, write.Lock)
+}
 
 // times is how often something happened.
 func times(n int) string {
