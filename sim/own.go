@@ -24,7 +24,8 @@ type Own struct {
 	// lock, work, write to the resource, unlock, think.
 	Lock func(c *Client) Lock
 	// Run, if not nil, is all that a client does; Lock is not used then. If it returns
-	// before the run ends, it is called again, as rounds= and think= say.
+	// before the run ends, it is called again, as rounds= and think= say. Where it starts tasks
+	// that take the lock, exclusion does not see that two of them have it at the same time.
 	Run func(ctx context.Context, c *Client)
 	// Check, if not nil, makes the check called own, whatever name its results have. A result
 	// with neither a name nor a reason, such as the zero Result, is an error. It is
@@ -131,7 +132,9 @@ func (c *Client) Asks() {
 }
 
 // Believes records that the client holds its lock from now on, with a fencing token; 0:
-// none. Exclusion is judged by it.
+// none. Exclusion is judged by it, between clients: a client that believes a second time, in
+// whichever of its tasks, is taken to re-enter the lock, so beliefs of two tasks of one client are
+// never an overlap.
 func (c *Client) Believes(token uint64) *Belief {
 	c.asks = false
 	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token}, 0)

@@ -9,7 +9,8 @@ import (
 )
 
 // Exclusion says that no two clients' beliefs in one exclusive lock overlap. A
-// client that takes a lock again which it believes to hold re-enters it.
+// client that takes a lock again which it believes to hold re-enters it, also where two
+// tasks of it do that which know nothing of each other.
 type Exclusion struct {
 	name   Names
 	reads  func(trace.Actor) bool // whose beliefs may overlap, beside those in which a writer reads
