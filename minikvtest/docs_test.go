@@ -76,6 +76,12 @@ What the scenario asks for decides which mistake is found, in a lock that is oth
   ask for exclusion with the others.
 - Thefts are seen of what is stored under the lock's own name, Client.Key: a text that is
   no number, or a hash of owners.
+- Let hold= and think= be ranges that begin at 0, as in hold=0s..50ms think=0s..100ms. With fixed
+  ones clients meet at the same place of their rounds each time, and never where a release comes
+  between another's look at the lock and its wait. A wake-up that is lost shows with few rounds
+  (rounds=3), or with a calm and liveness: later releases wake who has missed one.
+- Beliefs of two tasks in one client do not count as an overlap: what must not be held at once, two
+  clients have to take.
 - If hold= is short beside ttl=, much of this does no harm. If the lease is renewed, make it
   longer.
 - A Transport is one master (masters=5 gives five), with scripts, pub/sub and any command. A

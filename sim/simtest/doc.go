@@ -8,7 +8,7 @@
 //
 //	simtest.Run(t, simtest.Test{
 //		Scenario: `
-//			world lock=own clients=2 ttl=3s hold=1s think=1s
+//			world lock=own clients=3 ttl=3s hold=0s..2s think=0s..1s
 //			expect exclusion=holds
 //			faults delay drop lost-reply duplicate
 //			run for=30s`,
@@ -23,6 +23,19 @@
 //     nothing wrong any more, so nothing is found.
 //   - Tell by its Held's Lost when it no longer believes that it holds the
 //     lock. The simulator does not end that belief after ttl=.
+//
+// # Which world
+//
+// hold= and think= had better be ranges that begin at 0. Where they are fixed, clients meet
+// at the same place of their rounds each time: the first attempt of one never meets the
+// release of another, say, and a wake-up that gets lost between a look at the lock and the
+// wait for its message is not found. Nor is it where a later release wakes who has missed
+// one. So beside a world with endless rounds try one with short holds and few rounds, such
+// as hold=0s..50ms think=0s..100ms rounds=3, and expect progress=holds; or endless rounds
+// with a calm, and expect liveness=holds.
+//
+// Who must not have the lock at the same time has to be different clients: that two tasks
+// of one client believe at once that they hold it, exclusion does not see.
 //
 // # What to expect
 //
