@@ -21,6 +21,9 @@ type grants struct {
 // Where a lock is not under its name, no request is ever noted.
 func (n *node) granting(p *process, execute func()) {
 	g := n.w.grants
+	if g != nil {
+		g.lock = 0
+	}
 	if g == nil || n.engine == nil {
 		execute()
 		return
@@ -31,7 +34,6 @@ func (n *node) granting(p *process, execute func()) {
 	g.before = key.claimed(n, g.before[:0], nobody)
 	execute()
 	g.after = key.claimed(n, g.after[:0], nobody)
-	g.lock = 0
 	for _, is := range g.before {
 		if g.makers[is] == p.actor {
 			g.lock = lock
