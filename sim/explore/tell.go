@@ -241,7 +241,7 @@ func (t *teller) began(n uint64, client trace.Actor, lock int32) uint64 {
 }
 
 // heldBy is the event with which a client began to hold the lock under which it
-// wrote; 0: it held none.
+// wrote; 0: it held none. It is the event itself, if that is such a beginning.
 func (t *teller) heldBy(write *trace.Event) uint64 {
 	if write.Kind == trace.Hold {
 		return write.N
