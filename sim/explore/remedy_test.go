@@ -180,7 +180,7 @@ func TestSentences(t *testing.T) {
 		"checked with WAIT": {"world ttl=30s hold=60s lock=mutex replicas=2 sync=on rounds=1 delay=1ms lag=2s\n" +
 			"expect exclusion=violated\nat 0s failover r2 outage=0s\nat 10ms start c1\nat 500ms failover r1 outage=0s\n" +
 			"at 1s start c2\nrun for=2s seed=1\n", []string{"r1 executes mutex-acquire", "c2 holds"}, "INFO"},
-		"who had the token first": {"world ttl=30s lock=fenced replicas=1 lag=2s rounds=1 delay=1ms\nexpect fencing=violated\n" +
+		"tokens that go back": {"world ttl=30s lock=fenced replicas=1 lag=2s rounds=1 delay=1ms\nexpect fencing=violated\n" +
 			"at 0s start c1\nat 0s start c2\nat 100ms failover r1 outage=0s\nrun for=300ms seed=1\n",
 			[]string{"c1 holds lock:1 token=1", "r1 executes fenced-acquire", "c2 holds lock:1 token=1",
 				"c2 got the lock with token 1, which c1 had before"}, "accepts the write"},

@@ -61,5 +61,6 @@ func TestLostWakeUps(t *testing.T) {
 	}
 	simtest.Run(t, in("hold=100ms rounds=1"))
 	simtest.Run(t, in("hold=1s think=1s"))
-	require.Contains(t, failing(t, in("hold=0s..50ms think=0s..100ms rounds=3")), "simtest: progress is violated with seed")
+	said := failing(t, in("hold=0s..50ms think=0s..100ms rounds=3"))
+	require.Contains(t, said, "simtest: progress is violated with seed")
 }
