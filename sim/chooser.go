@@ -76,6 +76,9 @@ func (d *draws) draw(bound uint64) uint64 {
 	if bound < 2 {
 		return 0
 	}
+	if d.w.untimed != nil {
+		d.w.untimed.drew = true
+	}
 	v := d.w.cfg.Chooser.Draw(d.stream, d.n, bound)
 	if v != 0 && d.w.cfg.Record {
 		d.w.drawn = append(d.w.drawn, Draw{d.stream, d.n, v})
@@ -83,6 +86,10 @@ func (d *draws) draw(bound uint64) uint64 {
 	d.n++
 	return v
 }
+
+// Drew reports whether clients have drawn from several values so far, as by Client.Draw:
+// they got the least each time, and what they would have done with another is in no order.
+func (u *Untimed) Drew() bool { return u.drew }
 
 // granule is the step in which durations are drawn.
 const granule = 100_000 // ns

@@ -236,8 +236,11 @@ func (w *World) vanish(n *node) {
 	w.stuck = slices.DeleteFunc(w.stuck, func(m *message) bool { return m.from == n.actor })
 }
 
-// delay draws the delay of the next message on a channel.
+// delay draws the delay of the next message on a channel. Without time there is none to draw.
 func (w *World) delay(ch *channel, within Range) time.Duration {
+	if w.untimed != nil {
+		return 0
+	}
 	draws := draws{w, ch.stream, ch.sent}
 	delay := time.Duration(draws.span(within))
 	ch.sent = draws.n

@@ -119,7 +119,8 @@ func (c *Client) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Draw returns a choice of the run from 0 to bound-1; 0 is the dull one.
+// Draw returns a choice of the run from 0 to bound-1; 0 is the dull one. A search of orders
+// draws nothing: there it is 0 each time, and the search says so (see explore.Exhausted).
 func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(bound, 1)))) }
 
 // Asks records that the client begins to wait for its lock. The wait ends when Believes

@@ -47,6 +47,7 @@ type Untimed struct {
 	toEnd   bool      // a check judges who waits when the run ends
 	over    uint64    // clients that will never do anything again, in the present state
 	touched bool      // the present action has changed beliefs
+	drew    bool      // see Drew
 	back    []comeback
 	mends   []link
 	scripts []*lockclient.Script // that all nodes know

@@ -112,7 +112,7 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 	switch {
 	case done.Hit != nil:
 		verdict = done.Result.Check + " violated"
-	case stopped:
+	case !done.Complete:
 		verdict = "none of them violates, but these are not all: unknown"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)

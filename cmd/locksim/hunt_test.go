@@ -348,6 +348,7 @@ func TestReplaySaysWhenItIsAnotherRun(t *testing.T) {
 
 func TestBadHunts(t *testing.T) {
 	folder, file := writeScenario(t, huntable)
+	_, endless := writeScenario(t, "world\nexpect exclusion=holds\nrun for=1000s\n")
 	exhaust := func(name string) []string { return []string{"hunt", name, "--strategy", "exhaustive", "--bound"} }
 	for want, args := range map[string][]string{
 		"hunt takes one scenario":                                    {"hunt"},
@@ -371,7 +372,8 @@ func TestBadHunts(t *testing.T) {
 		"--bound -1: expected a number from 0 to 9":                  append(exhaust(file), "-1"),
 		"--bound 10: expected a number from 0 to 9":                  append(exhaust(file), "10"),
 		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
-		"a schedule has more than 2000 actions":                      {"hunt", "contention", "--strategy", "exhaustive"},
+		"hold=100ms..900ms: a search of orders draws nothing: expe":  {"hunt", "contention", "--strategy", "exhaustive"},
+		"a schedule has more than 2000 actions":                      {"hunt", endless, "--strategy", "exhaustive"},
 		"--hits: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--hits", "2"),
 		"--need: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--need", "pause"),
 		"--seeds: every order is run: expected no --seeds":           append(exhaust(file), "1", "--seeds", "2"),

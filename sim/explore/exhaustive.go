@@ -22,6 +22,7 @@ type Bound struct {
 // Exhausted is what an exhaustive search has done.
 type Exhausted struct {
 	Complete  bool           // every schedule within the bound was run, or an equivalent one
+	Drew      bool           // clients drew, and got the least each time: those are not all schedules
 	Schedules int            // run by the search itself
 	Walks     int            // random schedules, run before it
 	Actions   int            // of all schedules together
@@ -61,7 +62,8 @@ func (e *TooManyError) Error() string {
 
 // Exhaust runs every schedule of the problem's scenario within the bound. It leaves out a
 // schedule that differs from another one only in the order of actions that do not affect
-// each other. Times do not count: see sim.Untimed. An error may be a *TooManyError; when
+// each other. Times do not count: see sim.Untimed. Nothing is drawn: a problem with ranges
+// whose values would matter is refused. An error may be a *TooManyError; when
 // ctx ends it is ctx's, with what was done so far.
 func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
 	e, err := newExhaustive(p, b)
@@ -87,7 +89,7 @@ func Exhaust(ctx context.Context, p Problem, b Bound) (Exhausted, error) {
 			return e.done, nil
 		}
 	}
-	e.done.Complete = true
+	e.done.Complete = !e.done.Drew
 	return e.done, nil
 }
 
@@ -176,6 +178,7 @@ func (e *exhaustive) schedule() (more bool, err error) {
 		return false, err
 	}
 	e.done.Schedules++
+	e.done.Drew = e.done.Drew || u.Drew()
 	e.done.Deepest = max(e.done.Deepest, len(e.path))
 	if first := e.done.Schedules+e.done.Walks == 1; first || len(e.done.Unjudged) > 0 {
 		e.done.Unjudged = unjudged(e.done.Unjudged, first, u.Results(), e.untimed.checks)

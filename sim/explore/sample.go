@@ -25,6 +25,7 @@ type Sampling struct {
 type Sampled struct {
 	Schedules int            // in the order of their seeds: up to the first that violates, or all
 	Deepest   int            // actions of the longest schedule
+	Drew      bool           // clients drew, and got the least each time
 	Seed      uint64         // of the schedule that violates
 	Hit       *sim.Scenario  // that schedule, as a scenario with its order; nil: none violates
 	Result    check.Result   // what it violates
@@ -57,6 +58,7 @@ func Sample(ctx context.Context, p Problem, opt Sampling) (res Sampled, err erro
 			return false
 		}
 		res.Schedules, res.Deepest = i+1, max(res.Deepest, one.actions)
+		res.Drew = res.Drew || one.drew
 		res.Unjudged = unjudged(res.Unjudged, i == 0, one.results, w.checks)
 		if one.story != nil {
 			res.Seed, res.Hit, res.Result = Seed(opt.Root, i), one.story, one.result
@@ -91,6 +93,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 		e.done.Walks++
 		e.done.Actions += one.actions
 		e.done.Deepest = max(e.done.Deepest, one.actions)
+		e.done.Drew = e.done.Drew || one.drew
 		e.done.Unjudged = unjudged(e.done.Unjudged, i == 0, one.results, e.checks)
 		if one.err != nil {
 			return one.err
@@ -109,6 +112,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 // sample is what one schedule gave.
 type sample struct {
 	actions int
+	drew    bool          // clients did
 	story   *sim.Scenario // nil: nothing is violated
 	result  check.Result
 	results []check.Result // of all checks
@@ -133,7 +137,7 @@ func (w *untimed) sample(c *chooser) (one sample) {
 		u.Do(a)
 		violated = w.violation(u)
 	}
-	one.actions, one.results, one.err = len(order), u.Results(), u.Err()
+	one.actions, one.drew, one.results, one.err = len(order), u.Drew(), u.Results(), u.Err()
 	if violated != nil {
 		one.story, one.result = w.story(u, violated, order), *violated
 	}

@@ -26,6 +26,9 @@ func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err er
 	if len(p.Scenario.Steps) > 0 {
 		return w, fmt.Errorf("explore: %s has at lines, but a search of orders has no times", p.Scenario.Name)
 	}
+	if err := drawn(&p.Scenario.World); err != nil {
+		return w, err
+	}
 	if faults < 0 || faults > 9 {
 		return w, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", faults)
 	}
@@ -36,6 +39,35 @@ func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err er
 		w.kinds = append(w.kinds, k.Kind)
 	}
 	return w, nil
+}
+
+// drawn reports what the world line has drawn from: a search of orders draws nothing, so
+// that its runs would all have the least, and be all that there are of one value only.
+func drawn(w *sim.Spec) error {
+	load := &w.Load
+	const nothing = "a search of orders draws nothing"
+	switch {
+	case load.Scales:
+		return fmt.Errorf("explore: scales=on: %s: expected scales=off, and one value of hold, such as hold=%s", nothing,
+			sim.DurationText(load.Hold.Hi))
+	case load.Guards > 0:
+		return fmt.Errorf("explore: guards=%d: %s, and guards ask at random times: expected no guards", load.Guards, nothing)
+	}
+	for _, o := range []struct {
+		name    string
+		span    sim.Range
+		matters bool
+	}{
+		{"ttl", load.Lease, true},
+		{"hold", load.Hold, true},
+		{"think", load.Think, load.Rounds != 1}, // behind the last round nobody thinks
+	} {
+		if lo, hi := sim.DurationText(o.span.Lo), sim.DurationText(o.span.Hi); o.matters && o.span.Lo < o.span.Hi {
+			return fmt.Errorf("explore: %s=%s..%s: %s: expected one value, such as %s=%s", o.name, lo, hi, nothing,
+				o.name, hi)
+		}
+	}
+	return nil
 }
 
 // world is the problem's world, in which nothing has happened yet.
