@@ -202,69 +202,6 @@ func (u *Untimed) isAllOver() bool {
 	return !slices.ContainsFunc(u.back, func(b comeback) bool { return u.process(b.actor) != nil })
 }
 
-// faults adds the faults that may strike.
-func (u *Untimed) faults(list []Action) []Action {
-	for _, f := range u.kinds {
-		var more []Action
-		switch {
-		case f.strikes != nil:
-			more = u.messageFaults(f)
-		case f.verb == Cut:
-			more = u.cuts()
-		default:
-			more = u.strikes(f.verb, f.targets)
-		}
-		for _, a := range more {
-			if !slices.Contains(list, a) {
-				list = append(list, a)
-			}
-		}
-	}
-	return list
-}
-
-// strikes are the targets of a verb.
-func (u *Untimed) strikes(verb ActionVerb, targets int) (list []Action) {
-	if targets&aClient != 0 {
-		for _, c := range u.r.clients {
-			if c.started && !c.p.dead && !(verb == Pause && c.p.paused > 0) {
-				list = append(list, Action{Verb: verb, To: c.p.actor})
-			}
-		}
-		return list
-	}
-	for _, n := range u.w.nodes {
-		onReplica := verb == Depose || verb == Promote
-		if n.down || verb == Pause && n.paused > 0 || onReplica && (n.group.master == n || n.group.first == n) {
-			continue
-		}
-		list = append(list, Action{Verb: verb, To: n.actor})
-	}
-	return list
-}
-
-func (u *Untimed) cuts() (list []Action) {
-	for _, c := range u.r.clients {
-		for _, n := range u.w.nodes {
-			if c.started && !c.p.dead && u.w.cuts[link{c.p.actor, n.actor}] == 0 {
-				list = append(list, Action{Verb: Cut, From: c.p.actor, To: n.actor})
-			}
-		}
-	}
-	return list
-}
-
-// messageFaults are those that strike the first message of a line between a
-// client and a node.
-func (u *Untimed) messageFaults(f untimedFault) (list []Action) {
-	for _, l := range u.lines {
-		if len(l.steps) > 0 && l.lane == 0 && f.strikes(l.steps[0].on.(*message)) {
-			list = append(list, Action{Verb: f.verb, From: l.link.from, To: l.link.to})
-		}
-	}
-	return list
-}
-
 // isOfClient reports whether a client asks a server something, or hears from one.
 func (m *message) isOfClient() bool {
 	return m.kind == msgRequest || m.kind == msgReply || m.kind == msgPush
@@ -338,7 +275,7 @@ func (u *Untimed) fire(a Action) {
 // upset has a fault strike, or end.
 func (u *Untimed) upset(a Action) {
 	if a.Fault() {
-		u.budget--
+		u.strike(a)
 	}
 	if u.isHistory(a) {
 		u.reached(a.To, a.To, uint64(a.Verb))

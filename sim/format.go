@@ -58,7 +58,7 @@ func (f *Faults) text() string {
 // Words returns the words of the `faults` line.
 func (f *Faults) Words() (words []string) {
 	for _, k := range f.Kinds {
-		words = append(words, k.text())
+		words = append(words, k.Text())
 	}
 	if f.Most > 0 {
 		words = append(words, fmt.Sprintf("most=%d", f.Most))
@@ -72,7 +72,8 @@ func (f *Faults) Words() (words []string) {
 	return words
 }
 
-func (k FaultRange) text() string {
+// Text returns the kind with its range, as the `faults` line has it.
+func (k FaultRange) Text() string {
 	switch {
 	case k.Hi == 0:
 		return k.Kind

@@ -67,7 +67,8 @@ func (s *Scenario) runOrder(ctx context.Context, opt Options) (*Report, error) {
 	for _, k := range s.Faults.Kinds {
 		kinds = append(kinds, k.Kind)
 	}
-	u, err := NewUntimed(s, UntimedOptions{Faults: kinds, Budget: len(s.Order), Options: opt})
+	u, err := NewUntimed(s, UntimedOptions{Faults: kinds, Budget: len(s.Order), Servers: s.Faults.Servers,
+		Options: opt})
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,8 @@ Sentinels or a cluster promote there is no failover, and with Sentinels no split
 const orderText = `A search of orders ("locksim hunt --strategy exhaustive", or pct) writes these actions: start:c1;
 c1>m1 (the first message under way there arrives); fire:c1 (its timer); time (goes on to the next timer); and
 faults, such as pause:c1 and crash:m1. It draws nothing: ttl=, hold= and think= have one value each, and there are
-neither scales=on nor guards.`
+neither scales=on nor guards. Nor have faults an amount: who stands still or is away is so until the order says
+otherwise, and a clock leaps forward, never back, by more than two leases.`
 
 func checkWords() (words []Word) {
 	for _, p := range promises {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"minikv/cluster"
 	"minikv/trace"
@@ -115,7 +116,7 @@ func (u *Untimed) isForgotten(a trace.Actor) bool {
 
 // nodeState is a hash of a node and of what clients have to do with it.
 func (u *Untimed) nodeState(n *node) uint64 {
-	h := fold(b2u(u.isGone(n)))
+	h := fold(b2u(u.isGone(n)), b2u(slices.Contains(u.struck, n.actor)))
 	if !u.isGone(n) {
 		h = fold(h, uint64(n.tickAt), b2u(n.down), b2u(n.paused > 0), uint64(n.clock.offset))
 		if u.isTold(n) {
@@ -248,6 +249,26 @@ func (u *Untimed) oldest(g *group) (offset int64) {
 		}
 	}
 	return offset
+}
+
+// content is a hash of the node's keys, as they are to be called, and their values.
+func (n *node) content(called func(key string) string) (sum uint64) {
+	db := n.engine.Keyspace().DB(0)
+	for _, key := range db.Keys() {
+		sum += mix(fold(uint64(NewStream(called(key))), uint64(NewStream(db.Describe([]byte(key))))))
+	}
+	return sum
+}
+
+// asItIs calls a key by its name.
+func asItIs(key string) string { return key }
+
+// withoutRequest is a key's name without that of a request, if it ends with one.
+func withoutRequest(key string) string {
+	if strings.HasPrefix(key, latchPrefix) {
+		return key[:strings.LastIndexByte(key, ':')]
+	}
+	return key
 }
 
 // pair is where something of a client and a node is kept.

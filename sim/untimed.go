@@ -30,6 +30,8 @@ type Untimed struct {
 	w       *World
 	kinds   []untimedFault // that may strike
 	budget  int            // faults that may still happen
+	servers int            // how many they may strike; 0: all
+	struck  []trace.Actor  // servers that they have struck, if not all may be
 	end     time.Duration
 	lines   []line
 	history []history // of each actor: what has reached it
@@ -74,6 +76,7 @@ type comeback struct {
 type UntimedOptions struct {
 	Faults  []string // kinds of fault that may strike: some of UntimedFaults
 	Budget  int      // how many faults may strike
+	Servers int      // how many servers they may strike; 0: all
 	Exact   bool     // states also tell the order of answers that clients only count, or do not look at
 	Options Options  // Chooser, Record and Tick are ignored
 }
@@ -90,7 +93,7 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 	if s.World.Pool {
 		return nil, errors.New("an untimed run can have no pool=on: messages of a connection are first in first out")
 	}
-	u := &Untimed{budget: opt.Budget, exact: opt.Exact}
+	u := &Untimed{budget: opt.Budget, servers: opt.Servers, exact: opt.Exact}
 	for _, name := range opt.Faults {
 		u.kinds = append(u.kinds, findFault(name).untimed)
 	}
@@ -441,26 +444,6 @@ func (u *Untimed) acquaint(s *lockclient.Script) {
 // alone reports whether the node has no replicas and no master. What it will do
 // depends on its keys and its subscribers, not on how they came about.
 func (n *node) alone() bool { return len(n.group.nodes) == 1 }
-
-// content is a hash of the node's keys, as they are to be called, and their values.
-func (n *node) content(called func(key string) string) (sum uint64) {
-	db := n.engine.Keyspace().DB(0)
-	for _, key := range db.Keys() {
-		sum += mix(fold(uint64(NewStream(called(key))), uint64(NewStream(db.Describe([]byte(key))))))
-	}
-	return sum
-}
-
-// asItIs calls a key by its name.
-func asItIs(key string) string { return key }
-
-// withoutRequest is a key's name without that of a request, if it ends with one.
-func withoutRequest(key string) string {
-	if strings.HasPrefix(key, latchPrefix) {
-		return key[:strings.LastIndexByte(key, ':')]
-	}
-	return key
-}
 
 // sum is the hash of a message's content.
 func (u *Untimed) sum(m *message) uint64 {

@@ -50,9 +50,11 @@ cores are used; what is found depends on the seeds alone. Ctrl-C ends the hunt
 with what it has found and the command that resumes it.
 
 With --strategy exhaustive or pct nothing has a time: the hunt runs orders of what
-can happen, with faults of the "faults" line or --faults only. The first order that
-violates a check is written as it is, as a file of "order" lines; it is not made
-shorter. Such a hunt cannot be resumed, and takes no --need and no --hits.
+can happen, with faults of the "faults" line or --faults only. Nothing is drawn in
+them: the file has no ranges, its faults have no amounts, and clocks only leap
+forward ("locksim help scenario" ends with it). The first order that violates a
+check is written as it is, as a file of "order" lines; it is not made shorter. Such
+a hunt cannot be resumed, and takes no --need and no --hits.
 
 "locksim help scenario" tells what a file may say, and lists the kinds of fault.`,
 		Example: `  locksim hunt contention --seeds 10000 --faults pause

@@ -373,6 +373,7 @@ func TestBadHunts(t *testing.T) {
 		"--bound 10: expected a number from 0 to 9":                  append(exhaust(file), "10"),
 		"--bound 1: contention has no faults line: expected --fault": append(exhaust("contention"), "1"),
 		"hold=100ms..900ms: a search of orders draws nothing: expe":  {"hunt", "contention", "--strategy", "exhaustive"},
+		"pause=9s needs times: a search of orders takes pause only":  append(exhaust(file), "1", "--faults", "pause=9s"),
 		"a schedule has more than 2000 actions":                      {"hunt", endless, "--strategy", "exhaustive"},
 		"--hits: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--hits", "2"),
 		"--need: a hunt of orders ends with the first violation":     append(exhaust(file), "1", "--need", "pause"),

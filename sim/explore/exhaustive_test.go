@@ -36,6 +36,7 @@ var tinyWorlds = []tinyWorld{
 	{"two servers", "masters=2 clients=1 lock=redlock renew=off", "", 0},
 	{"a replica", "replicas=1 clients=1 lock=simple renew=off wait=1ms", "", 0},
 	{"a split brain", "replicas=1 clients=1 lock=simple renew=off wait=1ms", "split", 1},
+	{"clocks of one of two", "masters=2 clients=1 lock=redlock renew=off", "jump servers=1", 2},
 	{"a line is cut", "clients=1 lock=simple renew=off wait=1ms", "partition", 1},
 }
 
@@ -83,6 +84,8 @@ var smallWorlds = []tinyWorld{
 	{"a clock jumps past Redisson's", "masters=2 clients=1 lock=multi profile=redisson hold=400ms once=on", "jump", 1},
 	{"one of two splits", "masters=2 replicas=1 replicated=2 clients=1 lock=multi profile=redisson renew=off once=on",
 		"split", 1},
+	{"two faults of one server", "masters=2 clients=1 lock=redlock renew=off once=on", "freeze drop servers=1", 2},
+	{"one server forgets twice", "masters=2 clients=1 lock=redlock renew=off once=on", "amnesia servers=1", 2},
 	{"Redisson's redlock", "masters=2 clients=1 lock=redlock profile=redisson renew=off once=on", "drop", 1},
 }
 

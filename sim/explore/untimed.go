@@ -32,9 +32,16 @@ func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err er
 	if faults < 0 || faults > 9 {
 		return w, fmt.Errorf("explore: a bound of %d faults: expected 0 to 9", faults)
 	}
+	if most := p.Scenario.Faults.Most; most > 0 && most < faults {
+		return w, fmt.Errorf("explore: a bound of %d faults: expected at most the %d of the faults line", faults, most)
+	}
 	for _, k := range p.Scenario.Faults.Kinds {
-		if !slices.Contains(sim.UntimedFaults(), k.Kind) {
+		switch {
+		case !slices.Contains(sim.UntimedFaults(), k.Kind):
 			return w, fmt.Errorf("explore: %s needs times: a search of orders takes only %v", k.Kind, sim.UntimedFaults())
+		case k.Hi > 0:
+			return w, fmt.Errorf("explore: %s needs times: a search of orders takes %s only, which lasts as long, "+
+				"or goes as far, as matters", k.Text(), k.Kind)
 		}
 		w.kinds = append(w.kinds, k.Kind)
 	}
@@ -72,8 +79,8 @@ func drawn(w *sim.Spec) error {
 
 // world is the problem's world, in which nothing has happened yet.
 func (w *untimed) world(exact bool) (*sim.Untimed, error) {
-	return sim.NewUntimed(w.p.Scenario, sim.UntimedOptions{Faults: w.kinds, Budget: w.faults, Exact: exact,
-		Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
+	return sim.NewUntimed(w.p.Scenario, sim.UntimedOptions{Faults: w.kinds, Budget: w.faults,
+		Servers: w.p.Scenario.Faults.Servers, Exact: exact, Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
 }
 
 // violation is the first violation of a check that counts, one that disappoints if
