@@ -218,10 +218,19 @@ func (c record) keeper(field uint64) string {
 }
 
 func (c record) oneOf(nodes []*node, field uint64) string {
-	if few := c.p.r.s.Faults.Servers; few > 0 && few < len(nodes) {
-		return nodes[(c.p.firstServer+c.target(field, few))%uint64(len(nodes))].name
-	}
+	nodes = c.few(nodes)
 	return nodes[c.target(field, len(nodes))].name
+}
+
+// few are those of the servers that the run's faults may strike: all, unless servers= says
+// how many.
+func (c record) few(nodes []*node) []*node {
+	few := c.p.r.s.Faults.Servers
+	if few == 0 || few >= len(nodes) {
+		return nodes
+	}
+	first := int(c.p.firstServer) % len(nodes)
+	return slices.Concat(nodes[first:], nodes[:first])[:few]
 }
 
 func (c record) replica() string {
@@ -326,14 +335,17 @@ func drawOneWay(c record) Step {
 	return s
 }
 
-// sides draws who is cut off: a client, or a server where servers talk to each
-// other, from a group of servers.
+// sides draws who is cut off: a client from a group of the servers that faults may strike,
+// or one of these, where servers talk to each other, from a group of all.
 func (c record) sides() (one, others string) {
 	one = c.client()
 	nodes, w := c.p.r.w.nodes, &c.p.r.s.World
 	talk := w.Replicas > 0 || w.Cluster || w.Watched > 0
 	if apart := c.draw(fieldSide, 4); apart == 3 && len(nodes) > 1 && talk {
 		one = c.node(fieldOther)
+	}
+	if one[0] == 'c' {
+		nodes = c.few(nodes)
 	}
 	in := c.group(min(len(nodes), 16))
 	var group []string
@@ -393,13 +405,18 @@ func drawFailover(c record) Step {
 func drawSplit(c record) Step { return Step{Verb: "promote", Args: []string{c.replica()}} }
 
 // drawReshard opens the slot of the first lock, or of a member of it, towards
-// another master; the keys move at once, or later.
+// another master, one of those that faults may strike; the keys move at once, or later.
 func drawReshard(c record) Step {
 	name := lockName(1)
 	if findKind(c.p.r.s.World.Load.Kind).masters == memberwise {
 		name = memberName(1, int(c.target(fieldTarget, members)))
 	}
-	to := fmt.Sprintf("m%d", 1+c.draw(fieldOther, uint64(c.p.r.s.World.Masters)))
+	masters, first := uint64(c.p.r.s.World.Masters), uint64(0)
+	few := masters
+	if servers := uint64(c.p.r.s.Faults.Servers); servers > 0 && servers < masters {
+		few, first = servers, c.p.firstServer
+	}
+	to := fmt.Sprintf("m%d", 1+(first+c.draw(fieldOther, few))%masters)
 	s := c.lasting("move", name, to)
 	keys := s.length("for", 0) / 4 * time.Duration(c.draw(fieldSkip, 4))
 	s.Opts = append([]Option{{"step", "open"}}, append(s.Opts, Option{"keys", keys.String()})...)
