@@ -126,9 +126,9 @@ func (c *Client) Draw(bound int) int { return int(c.c.p.choices.draw(uint64(max(
 // Asks records that the client begins to wait for its lock. The wait ends when Believes
 // is called, or when Own.Run returns: then the lock was refused. Progress is judged by
 // it, and so is fencing if tokens do not grow with the turns: of two turns of which neither
-// is known to be the later one, any may have the larger token.
+// is known to be the later one, any may have the larger token. A stall strikes who waits.
 func (c *Client) Asks() {
-	c.asks = true
+	c.asks, c.c.p.asking = true, true
 	c.c.note(c.c.p.running(), trace.Acquire)
 }
 
@@ -137,7 +137,7 @@ func (c *Client) Asks() {
 // whichever of its tasks, is taken to re-enter the lock, so beliefs of two tasks of one client are
 // never an overlap.
 func (c *Client) Believes(token uint64) *Belief {
-	c.asks = false
+	c.asks, c.c.p.asking = false, false
 	return c.c.p.running().beginBelief(c.c.lock, &ownHolding{token: token}, 0)
 }
 
@@ -281,7 +281,7 @@ type ownRun struct {
 func (p ownRun) round(t *task, ctx context.Context) (more bool) {
 	p.run(ctx, p.c)
 	if p.c.asks {
-		p.c.asks = false
+		p.c.asks, p.c.c.p.asking = false, false
 		p.c.c.note(t, trace.Refused)
 	}
 	return true

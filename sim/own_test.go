@@ -209,3 +209,34 @@ func TestOwnClientOfAFrozenMaster(t *testing.T) {
 	assert.InDelta(t, 60*time.Second, answered["c1"], float64(3*time.Second))
 	assert.InDelta(t, 20*time.Second, answered["c2"], float64(2*time.Second))
 }
+
+// A stall strikes a client of a test that says that it asks, and none that has its answer.
+func TestStallOfAnOwnClient(t *testing.T) {
+	type part = func(*Client)
+	ask := func(client *Client) {
+		key := client.Key()
+		_, _ = client.Transports()[0].Do(client.c.context(), key, "SET", key, client.ID(), "NX", "PX", "5000")
+	}
+	asks, believes := (*Client).Asks, func(client *Client) { client.Believes(0) }
+	for name, c := range map[string]struct {
+		rounds [][]part
+		struck bool
+	}{
+		"it asks":              {[][]part{{}, {asks, ask}}, true},
+		"it holds":             {[][]part{{}, {asks, believes, ask}}, false},
+		"it was refused":       {[][]part{{asks}, {ask}}, false},
+		"nobody knows of that": {[][]part{{}, {ask}}, false},
+	} {
+		s := parsed(t, "world lock=own clients=1 rounds=2 think=1s delay=1ms\nexpect exclusion=holds\nat 0s start c1\n"+
+			"at 0s stall c1 for=500ms\nrun for=20s seed=1\n")
+		round := 0
+		r, err := s.Run(context.Background(), Options{Seed: s.Seed, Own: &Own{Run: func(_ context.Context, client *Client) {
+			for _, do := range c.rounds[round] {
+				do(client)
+			}
+			round++
+		}}})
+		require.NoError(t, err)
+		require.Equal(t, c.struck, len(r.Idle) == 0, name)
+	}
+}
