@@ -35,8 +35,19 @@ func (r *runner) strike(v verb, s Step) {
 	}
 	before := r.w.events
 	v.apply(r, s)
-	if v.when != later && r.w.events == before {
+	switch {
+	case v.when == later:
+	case r.w.events == before:
 		r.idle = append(r.idle, Idle{Step: s})
+	default:
+		r.w.strikes(s)
+	}
+}
+
+// strikes notes that a step has done something, by its kind of fault if it was drawn.
+func (w *World) strikes(s Step) {
+	if s.Fault != "" && !slices.Contains(w.struck, s.Fault) {
+		w.struck = append(w.struck, s.Fault)
 	}
 }
 

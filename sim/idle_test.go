@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,4 +42,27 @@ func TestIdleLines(t *testing.T) {
 		require.Equal(t, expected, idle(world+story+"run for=9s seed=1\n"), story)
 	}
 	require.Empty(t, idle("world clients=1 rounds=1\nfaults drop evict stall most=9\nrun for=9s seed=1\n"))
+}
+
+// Of the kinds of fault that a run draws those struck that have done something.
+func TestKindsThatStrike(t *testing.T) {
+	struck := func(world, kinds string) []string {
+		s, err := ParseScenario("x.scenario", "world clients=2 ttl=1s "+world+"\nfaults "+kinds+" most=20\nrun for=20s\n")
+		require.NoError(t, err)
+		all := map[string]bool{}
+		for seed := range uint64(40) {
+			r, err := s.Run(context.Background(), Options{Seed: seed})
+			require.NoError(t, err)
+			for _, kind := range r.Struck {
+				all[kind] = true
+			}
+		}
+		return slices.Sorted(maps.Keys(all))
+	}
+	require.Equal(t, []string{"drop", "pause"}, struck("lock=simple", "pause lost-message late-message drop"))
+	require.Equal(t, []string{"evict", "late-message", "lost-message"},
+		struck("lock=mutex", "evict lost-message late-message"))
+	require.Empty(t, struck("lock=simple rounds=1 hold=0s", "evict-spare"), "its master alone is no majority to spare")
+	require.Equal(t, []string{"evict-spare"}, struck("masters=5 lock=redlock renew=off", "evict-spare"))
+	require.Equal(t, []string{"duplicate", "stall"}, struck("lock=mutex", "stall duplicate"))
 }

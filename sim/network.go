@@ -59,7 +59,7 @@ type rule struct {
 }
 
 // takeRule returns the rule that m falls under, or nil, and counts it.
-func takeRule(rules *[]*rule, m *message) *rule {
+func (w *World) takeRule(rules *[]*rule, m *message) *rule {
 	for i, r := range *rules {
 		if r.link != (link{m.from, m.to}) || r.what != "" && r.what != m.noun() {
 			continue
@@ -71,6 +71,7 @@ func takeRule(rules *[]*rule, m *message) *rule {
 		if r.left--; r.left == 0 {
 			*rules = append((*rules)[:i], (*rules)[i+1:]...)
 		}
+		w.strikes(r.step)
 		return r
 	}
 	return nil
@@ -122,14 +123,14 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 		w.running.cause = m.sent
 	}
 	delay, closed := w.delay(ch, within), false
-	if late := takeRule(&w.delays, m); late != nil {
+	if late := w.takeRule(&w.delays, m); late != nil {
 		delay += late.late
 		w.emit(trace.Event{Kind: trace.Delay, Actor: from, Peer: to, Cause: m.sent, A: int64(m.number), B: int64(late.late),
 			Text: m.text})
 		closed = w.cfg.Abort && w.isAlone(m) && m.kind == msgRequest && delay >= readTimeout
 	}
 	cut := w.isCut(m)
-	if !cut && !closed && takeRule(&w.losses, m) == nil {
+	if !cut && !closed && w.takeRule(&w.losses, m) == nil {
 		w.double(m, w.dispatch(m, ch, delay))
 		return
 	}
@@ -253,7 +254,7 @@ func (w *World) double(m *message, at time.Duration) {
 	if !m.comesAgain() {
 		return
 	}
-	if rule := takeRule(&w.doubles, m); rule != nil {
+	if rule := w.takeRule(&w.doubles, m); rule != nil {
 		w.again(m, at+rule.late)
 	}
 }

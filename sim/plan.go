@@ -26,6 +26,16 @@ type FaultRange struct {
 	Lo, Hi int64 // ns, or parts per billion of a rate; both 0: not given
 }
 
+// Besides returns the kinds of fault that are none of these, in the order of the line.
+func (f *Faults) Besides(struck []string) (kinds []string) {
+	for _, k := range f.Kinds {
+		if !slices.Contains(struck, k.Kind) {
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	return kinds
+}
+
 // Strategies are the ways to time faults: at sums of meaningful durations
 // (timed), some time after the k-th step of a protocol (anchored), or drawn
 // at each step of it (inline).

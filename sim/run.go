@@ -45,6 +45,7 @@ type Report struct {
 	Draws    []Draw        // with Options.Record
 	Names    []string      // of the actors, by trace.Actor
 	Steps    []Step        // all that the nemesis did, in order, with their true times
+	Struck   []string      // kinds of fault that were drawn and did something
 	Idle     []Idle        // lines of the file that did nothing, or less than they say, in their order
 }
 
@@ -241,7 +242,7 @@ func (r *runner) report() *Report {
 	r.missed()
 	rep := &Report{Scenario: r.s, Grants: r.grants.Grants, Events: r.w.events, Hash: r.w.hash,
 		End: r.w.now, Draws: r.w.drawn, Names: r.w.names, Steps: r.done,
-		Idle: r.idleLines()}
+		Struck: r.w.struck, Idle: r.idleLines()}
 	for _, c := range r.checks {
 		rep.Results = append(rep.Results, c.Result(r.w.now))
 	}

@@ -45,6 +45,7 @@ func (w *World) stall(p *process) {
 		}
 		if s.after--; s.after < 0 {
 			w.stalls = append(w.stalls[:i], w.stalls[i+1:]...)
+			w.strikes(s.step)
 			p.pause(s.d)
 			return
 		}

@@ -5,22 +5,24 @@ import "slices"
 // faults adds the faults that may strike.
 func (u *Untimed) faults(list []Action) []Action {
 	for _, f := range u.kinds {
-		var more []Action
-		switch {
-		case f.strikes != nil:
-			more = u.messageFaults(f)
-		case f.verb == Cut:
-			more = u.cuts()
-		default:
-			more = u.strikes(f.verb, f.targets)
-		}
-		for _, a := range more {
+		for _, a := range u.of(f) {
 			if !slices.Contains(list, a) {
 				list = append(list, a)
 			}
 		}
 	}
 	return list
+}
+
+// of are the faults of a kind.
+func (u *Untimed) of(f untimedFault) []Action {
+	switch {
+	case f.strikes != nil:
+		return u.messageFaults(f)
+	case f.verb == Cut:
+		return u.cuts()
+	}
+	return u.strikes(f.verb, f.targets)
 }
 
 // strikes are the targets of a verb.
@@ -66,6 +68,9 @@ func (u *Untimed) messageFaults(f untimedFault) (list []Action) {
 	return list
 }
 
+// Struck returns the kinds of fault that have struck.
+func (u *Untimed) Struck() []string { return u.w.struck }
+
 // server is the node at one of the two ends of a line, or nil.
 func (u *Untimed) server(l link) *node {
 	if n := u.node(l.to); n != nil {
@@ -80,8 +85,13 @@ func (u *Untimed) isSpared(n *node) bool {
 	return u.servers > 0 && n != nil && len(u.struck) >= u.servers && !slices.Contains(u.struck, n.actor)
 }
 
-// strike notes whom a fault strikes.
+// strike notes whom a fault strikes, and of which kinds it is.
 func (u *Untimed) strike(a Action) {
+	for i, f := range u.kinds {
+		if f.verb == a.Verb && slices.Contains(u.of(f), a) {
+			u.w.strikes(Step{Fault: u.names[i]})
+		}
+	}
 	u.budget--
 	if n := u.server(link{a.From, a.To}); u.servers > 0 && n != nil && !slices.Contains(u.struck, n.actor) {
 		u.struck = append(u.struck, n.actor)

@@ -29,6 +29,7 @@ type Untimed struct {
 	r       *runner
 	w       *World
 	kinds   []untimedFault // that may strike
+	names   []string       // of these
 	budget  int            // faults that may still happen
 	servers int            // how many they may strike; 0: all
 	struck  []trace.Actor  // servers that they have struck, if not all may be
@@ -94,6 +95,7 @@ func NewUntimed(s *Scenario, opt UntimedOptions) (*Untimed, error) {
 		return nil, errors.New("an untimed run can have no pool=on: messages of a connection are first in first out")
 	}
 	u := &Untimed{budget: opt.Budget, servers: opt.Servers, exact: opt.Exact}
+	u.names = opt.Faults
 	for _, name := range opt.Faults {
 		u.kinds = append(u.kinds, findFault(name).untimed)
 	}

@@ -95,6 +95,7 @@ type World struct {
 	err       error
 
 	untimed *Untimed // nil: time goes on by itself
+	struck  []string // kinds of fault that were drawn and have done something
 }
 
 // NewWorld makes a world at time 0 in which nothing has happened yet.

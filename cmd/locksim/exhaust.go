@@ -117,6 +117,9 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
+	if done.Hit == nil && f.bound > 0 && !stopped {
+		tellIdle(cmd.OutOrStdout(), s, done.Struck, "schedule")
+	}
 	if stopped && done.Hit == nil {
 		return nil, done.Result, errStopped
 	}
@@ -161,6 +164,9 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
 	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
+	if done.Hit == nil && f.bound > 0 && !stopped {
+		tellIdle(cmd.OutOrStdout(), s, done.Struck, "schedule")
+	}
 	if stopped && done.Hit == nil {
 		return nil, done.Result, errStopped
 	}

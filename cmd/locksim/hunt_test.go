@@ -475,27 +475,3 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "violates nothing: there is nothing to explain")
 }
-
-// That no violation was found says nothing of a check that had no verdict in any run.
-func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
-	folder, file := writeScenario(t, "# Nobody audits.\nworld clients=1 rounds=1 ttl=2s hold=1s\n"+
-		"expect exclusion=holds leak=holds\nrun for=8s seed=1\n")
-	for _, how := range [][]string{
-		{"--strategy", "exhaustive"}, {"--strategy", "pct", "--seeds", "9"}, {"--seeds", "9", "--faults", "drop"},
-	} {
-		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
-		require.Equal(t, exitExpected, code, errs)
-		require.Contains(t, out, "leak was never judged: ")
-		require.NotContains(t, out, "exclusion was never judged")
-	}
-	leak := func(runs int) []explore.Unjudged {
-		return []explore.Unjudged{{Result: check.Result{Check: "leak"}, Runs: runs}}
-	}
-	begun := huntState{}.after(explore.Result{Tried: 5, Unjudged: leak(5)})
-	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged)
-	require.Equal(t, begun.Unjudged, begun.after(explore.Result{}).Unjudged, "what goes on has not tried any yet")
-	require.Equal(t, map[string]int{"leak": 7}, begun.after(explore.Result{Tried: 3, Unjudged: leak(2)}).Unjudged)
-	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged, "its state is its own")
-	require.Contains(t, unjudged("leak", 5, 5), "leak was never judged")
-	require.Contains(t, unjudged("leak", 5, 6), "leak was judged with 1 of 6 seeds")
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ type huntState struct {
 	Build    string   `json:"build"`           // with which seeds go the same way
 
 	Unjudged map[string]int `json:"unjudged,omitempty"` // by check, how many seeds had no verdict on it
+	Struck   []string       `json:"struck,omitempty"`   // kinds of fault that did something with some seed
 }
 
 // check reports what no hunt writes, or not one of this program.
@@ -73,6 +75,7 @@ func (s huntState) after(res explore.Result) huntState {
 		}
 		s.Unjudged[u.Check] += u.Runs
 	}
+	s.Struck = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.Struck, res.Struck))))
 	s.Tried += res.Tried
 	s.Other += res.Other
 	s.Found = append([]uint64(nil), s.Found...)
@@ -191,6 +194,14 @@ func unjudged(name string, unknown, tried int) string {
 	return name + " was never judged: its verdict is unknown with each seed"
 }
 
+// tellIdle says which kinds of fault of the faults line have done nothing in any run, so
+// that it means nothing of them that no violation was found.
+func tellIdle(out io.Writer, s *sim.Scenario, struck []string, run string) {
+	if idle := s.Faults.Besides(struck); len(idle) > 0 {
+		fmt.Fprintf(out, "%s never struck: with no %s did such a fault do anything\n", strings.Join(idle, ", "), run)
+	}
+}
+
 // tell says what was found, and writes the shortest story: of a hit that violates what
 // was expected to hold, where there is one. It returns all that the hits violate.
 func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration) (violated []check.Result, err error) {
@@ -217,6 +228,9 @@ func (h *hunt) tell(ctx context.Context, res explore.Result, took time.Duration)
 	fmt.Fprintln(h.out)
 	for _, name := range slices.Sorted(maps.Keys(h.state.Unjudged)) {
 		fmt.Fprintln(h.out, unjudged(name, h.state.Unjudged[name], h.state.Tried))
+	}
+	if h.state.Tried == h.state.Seeds {
+		tellIdle(h.out, h.problem.Scenario, h.state.Struck, "seed")
 	}
 	if len(hits) == 0 {
 		return nil, nil

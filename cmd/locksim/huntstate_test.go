@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"minikv/sim/check"
+	"minikv/sim/explore"
 )
 
 // A story that has lost what its run needs says so.
@@ -16,4 +19,54 @@ func TestHuntTellsOfAnotherWay(t *testing.T) {
 		"the shortest story violates exclusion in another way than seed 73000000002: by pause, without split\n")
 	_, out, _ = locksim("hunt", file, "--root", "73", "--seeds", "3", "--hits", "1", "--need", "split", "--out", folder)
 	require.NotContains(t, out, "in another way", "it must need it")
+}
+
+// Of a kind of fault that has done nothing with any seed, or in any order, a hunt says so,
+// where it found nothing; also one that was resumed.
+func TestHuntsSayWhatNeverStruck(t *testing.T) {
+	folder, file := writeScenario(t, "# Nobody publishes.\nworld clients=2 lock=simple renew=off rounds=1 ttl=2s hold=1s\n"+
+		"expect exclusion=holds\nfaults lost-message drop lost-reply\nrun for=8s seed=1\n")
+	for what, how := range map[string][]string{
+		"schedule": {"--strategy", "exhaustive"}, "seed": {"--seeds", "50", "--root", "1"},
+	} {
+		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.Contains(t, out, "\nlost-message never struck: with no "+what+" did such a fault do anything\n")
+	}
+	_, out, _ := locksim("hunt", file, "--strategy", "pct", "--seeds", "90", "--root", "1", "--out", folder)
+	require.Contains(t, out, "\nlost-message never struck: with no schedule did such a fault do anything\n")
+	for _, how := range [][]string{
+		{"--strategy", "exhaustive", "--bound", "0"}, {"--strategy", "exhaustive", "--faults", "drop,lost-reply"},
+		{"--seeds", "50", "--root", "1", "--faults", "drop,lost-reply"},
+	} {
+		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.NotContains(t, out, "never struck", how)
+	}
+	begun := huntState{}.after(explore.Result{Tried: 5, Struck: []string{"drop"}})
+	require.Equal(t, []string{"drop", "pause"}, begun.after(explore.Result{Struck: []string{"pause", "drop"}}).Struck)
+}
+
+// That no violation was found says nothing of a check that had no verdict in any run.
+func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
+	folder, file := writeScenario(t, "# Nobody audits.\nworld clients=1 rounds=1 ttl=2s hold=1s\n"+
+		"expect exclusion=holds leak=holds\nrun for=8s seed=1\n")
+	for _, how := range [][]string{
+		{"--strategy", "exhaustive"}, {"--strategy", "pct", "--seeds", "9"}, {"--seeds", "9", "--faults", "drop"},
+	} {
+		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
+		require.Equal(t, exitExpected, code, errs)
+		require.Contains(t, out, "leak was never judged: ")
+		require.NotContains(t, out, "exclusion was never judged")
+	}
+	leak := func(runs int) []explore.Unjudged {
+		return []explore.Unjudged{{Result: check.Result{Check: "leak"}, Runs: runs}}
+	}
+	begun := huntState{}.after(explore.Result{Tried: 5, Unjudged: leak(5)})
+	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged)
+	require.Equal(t, begun.Unjudged, begun.after(explore.Result{}).Unjudged, "what goes on has not tried any yet")
+	require.Equal(t, map[string]int{"leak": 7}, begun.after(explore.Result{Tried: 3, Unjudged: leak(2)}).Unjudged)
+	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged, "its state is its own")
+	require.Contains(t, unjudged("leak", 5, 5), "leak was never judged")
+	require.Contains(t, unjudged("leak", 5, 6), "leak was judged with 1 of 6 seeds")
 }

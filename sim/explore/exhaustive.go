@@ -33,6 +33,7 @@ type Exhausted struct {
 	Result    check.Result   // what it violates
 	Violated  int            // how many schedules violate
 	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
+	Struck    []string       // kinds of fault that struck in some schedule
 }
 
 // enough is how many schedules a search may have unless it is told.
@@ -178,7 +179,7 @@ func (e *exhaustive) schedule() (more bool, err error) {
 		return false, err
 	}
 	e.done.Schedules++
-	e.done.Drew = e.done.Drew || u.Drew()
+	e.done.Drew, e.done.Struck = e.done.Drew || u.Drew(), with(e.done.Struck, u.Struck())
 	e.done.Deepest = max(e.done.Deepest, len(e.path))
 	if first := e.done.Schedules+e.done.Walks == 1; first || len(e.done.Unjudged) > 0 {
 		e.done.Unjudged = unjudged(e.done.Unjudged, first, u.Results(), e.untimed.checks)

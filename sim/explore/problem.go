@@ -39,6 +39,7 @@ type Result struct {
 	Other int   // violations that did not need Options.Need
 
 	Unjudged []Unjudged // checks that count, and on which some runs had no verdict
+	Struck   []string   // kinds of fault that did something in some run
 }
 
 // Unjudged is how many runs had no verdict on a check, and why: the result is that of the first.

@@ -30,6 +30,7 @@ type Sampled struct {
 	Hit       *sim.Scenario  // that schedule, as a scenario with its order; nil: none violates
 	Result    check.Result   // what it violates
 	Unjudged  []check.Result // checks that count, and on which no schedule had a verdict
+	Struck    []string       // kinds of fault that struck in some schedule
 }
 
 // Sample runs random schedules until one violates. In one of four, everything that can
@@ -58,7 +59,7 @@ func Sample(ctx context.Context, p Problem, opt Sampling) (res Sampled, err erro
 			return false
 		}
 		res.Schedules, res.Deepest = i+1, max(res.Deepest, one.actions)
-		res.Drew = res.Drew || one.drew
+		res.Drew, res.Struck = res.Drew || one.drew, with(res.Struck, one.struck)
 		res.Unjudged = unjudged(res.Unjudged, i == 0, one.results, w.checks)
 		if one.story != nil {
 			res.Seed, res.Hit, res.Result = Seed(opt.Root, i), one.story, one.result
@@ -93,7 +94,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 		e.done.Walks++
 		e.done.Actions += one.actions
 		e.done.Deepest = max(e.done.Deepest, one.actions)
-		e.done.Drew = e.done.Drew || one.drew
+		e.done.Drew, e.done.Struck = e.done.Drew || one.drew, with(e.done.Struck, one.struck)
 		e.done.Unjudged = unjudged(e.done.Unjudged, i == 0, one.results, e.checks)
 		if one.err != nil {
 			return one.err
@@ -113,6 +114,7 @@ func (e *exhaustive) walks(ctx context.Context) error {
 type sample struct {
 	actions int
 	drew    bool          // clients did
+	struck  []string      // kinds of fault that did
 	story   *sim.Scenario // nil: nothing is violated
 	result  check.Result
 	results []check.Result // of all checks
@@ -137,7 +139,8 @@ func (w *untimed) sample(c *chooser) (one sample) {
 		u.Do(a)
 		violated = w.violation(u)
 	}
-	one.actions, one.drew, one.results, one.err = len(order), u.Drew(), u.Results(), u.Err()
+	one.actions, one.drew, one.struck = len(order), u.Drew(), u.Struck()
+	one.results, one.err = u.Results(), u.Err()
 	if violated != nil {
 		one.story, one.result = w.story(u, violated, order), *violated
 	}

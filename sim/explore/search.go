@@ -14,6 +14,7 @@ type found struct {
 	hit     *Hit // nil: nothing was violated
 	other   bool // something was, without the fault that is needed
 	results []check.Result
+	struck  []string
 	err     error
 }
 
@@ -40,6 +41,7 @@ func Search(ctx context.Context, p Problem, opt Options) (Result, error) {
 		}
 		res.Tried = i + 1
 		res.count(f.results, checks)
+		res.Struck = with(res.Struck, f.struck)
 		if f.hit != nil {
 			res.Hits = append(res.Hits, *f.hit)
 		}
@@ -63,8 +65,9 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 	if err != nil {
 		return found{err: fmt.Errorf("%s with seed %d: %w", s.Name, seed, err)}
 	}
+	f := found{results: o.report.Results, struck: o.report.Struck}
 	if len(o.violated) == 0 {
-		return found{results: o.report.Results}
+		return f
 	}
 	h := &Hit{Seed: seed, Violated: o.violated, Hash: o.report.Hash, Story: o.report.As(), own: l.own,
 		amounts: s.Faults.Kinds}
@@ -72,9 +75,21 @@ func (l *lab) seed(ctx context.Context, s *sim.Scenario, seed uint64, need strin
 		return found{err: err}
 	}
 	if need != "" && !slices.Contains(h.Needs, need) {
-		return found{other: true, results: o.report.Results}
+		f.other = true
+		return f
 	}
-	return found{hit: h, results: o.report.Results}
+	f.hit = h
+	return f
+}
+
+// with are the kinds of fault of both lists.
+func with(struck, more []string) []string {
+	for _, kind := range more {
+		if !slices.Contains(struck, kind) {
+			struck = append(struck, kind)
+		}
+	}
+	return struck
 }
 
 // needs finds the kinds of fault without any one of which the hit's story does

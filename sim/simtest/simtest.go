@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"minikv/sim"
@@ -31,8 +32,8 @@ const replayVariable = "SIMTEST_REPLAY"
 //
 // A violation is told as its shortest story, with the reason and a page that shows it;
 // the story is also written to a file for SIMTEST_REPLAY. Run also fails for the code
-// that the package comment lists. If SIMTEST_REPLAY names a file, Run runs only that
-// story.
+// that the package comment lists. It logs which kinds of the faults line did nothing with
+// any seed. If SIMTEST_REPLAY names a file, Run runs only that story.
 func Run(t testing.TB, test Test) {
 	t.Helper()
 	if file := os.Getenv(replayVariable); file != "" {
@@ -93,6 +94,10 @@ func look(t testing.TB, s *sim.Scenario, test Test, checks []string, expected ch
 		return err
 	})
 	found := len(res.Hits) > 0
+	if idle := s.Faults.Besides(res.Struck); len(idle) > 0 && !found {
+		t.Logf("simtest: %s never struck: with none of %d seeds did such a fault do anything", strings.Join(idle, ", "),
+			res.Tried)
+	}
 	switch {
 	case expected == check.Violated && !found:
 		t.Errorf("simtest: %s was expected to be violated, and was not with %d seeds", checks[0], res.Tried)
