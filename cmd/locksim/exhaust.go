@@ -69,26 +69,50 @@ func (f *huntFlags) ordered(cmd *cobra.Command, args []string) error {
 	if strategy == exhaustive {
 		search = f.exhaust
 	}
-	hit, result, err := search(cmd, s)
+	found, err := search(cmd, s)
 	if err != nil {
 		return err
 	}
 	var violated []check.Result
-	if hit != nil {
-		file := filepath.Join(f.out, fileName(hit.Name)+"-order.scenario")
-		if err := writeStory(cmd.Context(), cmd.OutOrStdout(), file, "", hit, result); err != nil {
+	if found.hit != nil {
+		file := filepath.Join(f.out, fileName(found.hit.Name)+"-order.scenario")
+		if err := writeStory(cmd.Context(), cmd.OutOrStdout(), file, "", found.hit, found.result); err != nil {
 			return err
 		}
-		violated = append(violated, result)
+		violated = append(violated, found.result)
 	}
-	return judge(cmd.OutOrStdout(), s, f.checks, violated)
+	return judge(cmd.OutOrStdout(), s, f.checks, violated, found.unjudged)
 }
 
-// exhaust runs every schedule, and says so. The error is errStopped if it did not come to its
-// end, and found nothing.
-func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenario, result check.Result, err error) {
+// orders are what a search of them has found.
+type orders struct {
+	hit      *sim.Scenario  // nil: nothing
+	result   check.Result   // what that violates
+	unjudged []check.Result // checks on which no schedule had a verdict
+	struck   []string       // kinds of fault that did something
+}
+
+// tell says of what it means nothing that no violation was found. The error is errStopped
+// if the search did not come to its end, and found nothing.
+func (f *huntFlags) tell(out io.Writer, s *sim.Scenario, found orders, stopped bool) (orders, error) {
+	for _, r := range found.unjudged {
+		fmt.Fprintf(out, "%s was never judged: %s\n", r.Check, r.Reason)
+	}
+	switch {
+	case found.hit != nil:
+		found.unjudged = nil // the search has ended with that
+	case stopped:
+		return found, errStopped
+	case f.bound > 0:
+		tellIdle(out, s, found.struck, "schedule")
+	}
+	return found, nil
+}
+
+// exhaust runs every schedule, and says so. Its error may be that of tell.
+func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (found orders, err error) {
 	if f.schedules < 0 {
-		return nil, result, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
+		return found, fmt.Errorf("--schedules %d: expected a number of schedules", f.schedules)
 	}
 	started := time.Now()
 	bar := newProgress(cmd.ErrOrStderr())
@@ -100,10 +124,10 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 	stopped := errors.Is(err, context.Canceled)
 	var tooMany *explore.TooManyError
 	if errors.As(err, &tooMany) && tooMany.Actions == 0 {
-		return nil, result, fmt.Errorf("%w, or more --schedules, or --strategy %s", err, pct)
+		return found, fmt.Errorf("%w, or more --schedules, or --strategy %s", err, pct)
 	}
 	if err != nil && !stopped {
-		return nil, result, err
+		return found, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s (and %d at random), %s in %.1f s, ", f.within(s),
 		check.Several(done.Schedules, "schedule"), done.Walks, check.Several(done.States, "state"),
@@ -116,28 +140,14 @@ func (f *huntFlags) exhaust(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scena
 		verdict = "none of them violates, but these are not all: unknown"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
-	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
-	if done.Hit == nil && f.bound > 0 && !stopped {
-		tellIdle(cmd.OutOrStdout(), s, done.Struck, "schedule")
-	}
-	if stopped && done.Hit == nil {
-		return nil, done.Result, errStopped
-	}
-	return done.Hit, done.Result, nil
+	return f.tell(cmd.OutOrStdout(), s, orders{done.Hit, done.Result, done.Unjudged, done.Struck}, stopped)
 }
 
-// tellUnjudged says of which checks it means nothing that no violation was found.
-func tellUnjudged(out io.Writer, list []check.Result) {
-	for _, r := range list {
-		fmt.Fprintf(out, "%s was never judged: %s\n", r.Check, r.Reason)
-	}
-}
-
-// sample runs as many schedules at random as there are seeds, and says so. The error is as
-// that of exhaust.
-func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenario, result check.Result, err error) {
+// sample runs as many schedules at random as there are seeds, and says so. Its error may be
+// that of tell.
+func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (found orders, err error) {
 	if err := f.checkSeeds(); err != nil {
-		return nil, result, err
+		return found, err
 	}
 	if !cmd.Flags().Changed("root") {
 		f.root = anyRoot()
@@ -151,7 +161,7 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 	bar.done()
 	stopped := errors.Is(err, context.Canceled)
 	if err != nil && !stopped {
-		return nil, result, err
+		return found, err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s, root %d: %s of up to %s at random in %.1f s, ", f.within(s), f.root,
 		check.Several(done.Schedules, "schedule"), check.Several(done.Deepest, "action"), time.Since(started).Seconds())
@@ -163,14 +173,7 @@ func (f *huntFlags) sample(cmd *cobra.Command, s *sim.Scenario) (hit *sim.Scenar
 		verdict += "; another --root runs others"
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), verdict)
-	tellUnjudged(cmd.OutOrStdout(), done.Unjudged)
-	if done.Hit == nil && f.bound > 0 && !stopped {
-		tellIdle(cmd.OutOrStdout(), s, done.Struck, "schedule")
-	}
-	if stopped && done.Hit == nil {
-		return nil, done.Result, errStopped
-	}
-	return done.Hit, done.Result, nil
+	return f.tell(cmd.OutOrStdout(), s, orders{done.Hit, done.Result, done.Unjudged, done.Struck}, stopped)
 }
 
 // within is the bound in words: what comes later than the end of a run is in no schedule.

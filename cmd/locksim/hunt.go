@@ -56,6 +56,9 @@ forward ("locksim help scenario" ends with it). The first order that violates a
 check is written as it is, as a file of "order" lines; it is not made shorter. Such
 a hunt cannot be resumed, and takes no --need and no --hits.
 
+A hunt that comes to its end without a verdict on a check with any run has exit code
+1, as "locksim run" has: what is expected was never put to the test.
+
 "locksim help scenario" tells what a file may say, and lists the kinds of fault.`,
 		Example: `  locksim hunt contention --seeds 10000 --faults pause
   locksim hunt ./my.scenario --root 7 --strategy anchored`,
@@ -301,5 +304,5 @@ func (h *hunt) run(ctx context.Context) error {
 	if err := h.end(); err != nil {
 		return err
 	}
-	return judge(h.out, h.problem.Scenario, h.state.Checks, violated)
+	return judge(h.out, h.problem.Scenario, h.state.Checks, violated, h.state.neverJudged())
 }

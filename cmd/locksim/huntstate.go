@@ -184,6 +184,16 @@ func (h *hunt) load(ctx context.Context, file string, args []string) error {
 	return nil
 }
 
+// neverJudged are the checks on which no seed had a verdict, once all have been tried.
+func (s *huntState) neverJudged() (list []check.Result) {
+	for _, name := range slices.Sorted(maps.Keys(s.Unjudged)) {
+		if s.Tried == s.Seeds && s.Unjudged[name] == s.Tried {
+			list = append(list, check.Result{Check: name})
+		}
+	}
+	return list
+}
+
 // unjudged says how many of the seeds had no verdict on a check: no violation of it could
 // have been found with them.
 func unjudged(name string, unknown, tried int) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,8 @@ func TestHuntsSayWhatNeverStruck(t *testing.T) {
 	require.Equal(t, []string{"drop", "pause"}, begun.after(explore.Result{Struck: []string{"pause", "drop"}}).Struck)
 }
 
-// That no violation was found says nothing of a check that had no verdict in any run.
+// That no violation was found says nothing of a check that had no verdict in any run: it is
+// not as expected then.
 func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
 	folder, file := writeScenario(t, "# Nobody audits.\nworld clients=1 rounds=1 ttl=2s hold=1s\n"+
 		"expect exclusion=holds leak=holds\nrun for=8s seed=1\n")
@@ -55,9 +57,12 @@ func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
 		{"--strategy", "exhaustive"}, {"--strategy", "pct", "--seeds", "9"}, {"--seeds", "9", "--faults", "drop"},
 	} {
 		code, out, errs := locksim(append([]string{"hunt", file, "--out", folder}, how...)...)
-		require.Equal(t, exitExpected, code, errs)
+		require.Equal(t, exitDiffers, code, errs)
 		require.Contains(t, out, "leak was never judged: ")
 		require.NotContains(t, out, "exclusion was never judged")
+		require.True(t, strings.HasSuffix(out, "\nexpected: leak=holds\n"), out)
+		code, _, errs = locksim(append([]string{"hunt", file, "--out", folder, "--check", "exclusion"}, how...)...)
+		require.Equal(t, exitExpected, code, errs)
 	}
 	leak := func(runs int) []explore.Unjudged {
 		return []explore.Unjudged{{Result: check.Result{Check: "leak"}, Runs: runs}}
@@ -68,5 +73,12 @@ func TestHuntsSayWhatWasNeverJudged(t *testing.T) {
 	require.Equal(t, map[string]int{"leak": 7}, begun.after(explore.Result{Tried: 3, Unjudged: leak(2)}).Unjudged)
 	require.Equal(t, map[string]int{"leak": 5}, begun.Unjudged, "its state is its own")
 	require.Contains(t, unjudged("leak", 5, 5), "leak was never judged")
+	for state, list := range map[*huntState][]check.Result{
+		{Seeds: 5, Tried: 5, Unjudged: begun.Unjudged}: {{Check: "leak"}}, // also if it was resumed
+		{Seeds: 6, Tried: 5, Unjudged: begun.Unjudged}: nil,               // it has ended with what it found
+		{Seeds: 6, Tried: 6, Unjudged: begun.Unjudged}: nil,               // one had a verdict
+	} {
+		require.Equal(t, list, state.neverJudged())
+	}
 	require.Contains(t, unjudged("leak", 5, 6), "leak was judged with 1 of 6 seeds")
 }

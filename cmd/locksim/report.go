@@ -47,13 +47,16 @@ func brokenAgainstHope(r *sim.Report) bool {
 }
 
 // judge compares what a search has found violated with what the scenario expects of the
-// checks that count; nil: of all. The search has ended with that, so that it says nothing
-// about other violations.
-func judge(out io.Writer, s *sim.Scenario, checks []string, violated []check.Result) error {
+// checks that count; nil: of all. A search that has ended with that says nothing about other
+// violations; one that has run all that it was to run has said which checks it never judged,
+// and these are not as expected either.
+func judge(out io.Writer, s *sim.Scenario, checks []string, violated, unjudged []check.Result) error {
 	for _, e := range s.Expect {
 		counts := len(checks) == 0 || slices.Contains(checks, e.Check)
-		is := slices.ContainsFunc(violated, func(r check.Result) bool { return r.Check == e.Check })
-		if counts && (e.Verdict == "violated" && len(violated) == 0 || e.Verdict == "holds" && is) {
+		isIt := func(r check.Result) bool { return r.Check == e.Check }
+		differs := e.Verdict == "violated" && len(violated) == 0 || slices.ContainsFunc(unjudged, isIt) ||
+			e.Verdict == "holds" && slices.ContainsFunc(violated, isIt)
+		if counts && differs {
 			fmt.Fprintf(out, "expected: %s=%s\n", e.Check, e.Verdict)
 			return errDiffers
 		}
