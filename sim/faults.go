@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -218,14 +219,12 @@ func (c record) keeper(field uint64) string {
 }
 
 func (c record) oneOf(nodes []*node, field uint64) string {
-	nodes = c.few(nodes)
+	nodes = c.few(nodes, c.p.r.s.Faults.Servers)
 	return nodes[c.target(field, len(nodes))].name
 }
 
-// few are those of the servers that the run's faults may strike: all, unless servers= says
-// how many.
-func (c record) few(nodes []*node) []*node {
-	few := c.p.r.s.Faults.Servers
+// few are those of the servers that faults may strike which strike at most so many; 0: all.
+func (c record) few(nodes []*node, few int) []*node {
 	if few == 0 || few >= len(nodes) {
 		return nodes
 	}
@@ -345,7 +344,7 @@ func (c record) sides() (one, others string) {
 		one = c.node(fieldOther)
 	}
 	if one[0] == 'c' {
-		nodes = c.few(nodes)
+		nodes = c.few(nodes, cmp.Or(c.p.r.s.Faults.Cuts, c.p.r.s.Faults.Servers))
 	}
 	in := c.group(min(len(nodes), 16))
 	var group []string

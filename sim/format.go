@@ -66,6 +66,9 @@ func (f *Faults) Words() (words []string) {
 	if f.Servers > 0 {
 		words = append(words, fmt.Sprintf("servers=%d", f.Servers))
 	}
+	if f.Cuts > 0 {
+		words = append(words, fmt.Sprintf("cuts=%d", f.Cuts))
+	}
 	if f.Strategy != "" {
 		words = append(words, "strategy="+f.Strategy)
 	}

@@ -15,6 +15,7 @@ type Faults struct {
 	Kinds    []FaultRange
 	Most     int    // most=8: the most faults that a run may have
 	Servers  int    // servers=2: the most servers that a run's faults may strike; 0: all
+	Cuts     int    // cuts=5: the most from which clients are cut off; 0: as many as Servers
 	Strategy string // strategy=…: how they are timed, see Strategies; "": drawn
 	Line     int    // in the file
 }
@@ -322,6 +323,8 @@ func (p *parser) faults(words []string, line int) error {
 			f.Most, err = number(Option{name, value}, 1, 100)
 		case name == "servers" && ranged:
 			f.Servers, err = number(Option{name, value}, 1, 100)
+		case name == "cuts" && ranged:
+			f.Cuts, err = number(Option{name, value}, 1, 100)
 		case name == "strategy" && ranged:
 			f.Strategy, err = oneOf(Option{name, value}, Strategies)
 		default:

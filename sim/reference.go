@@ -85,8 +85,9 @@ down, does nothing, and "locksim run" says so behind the verdicts.`
 
 const faultsText = `A RANGE is how long the fault lasts, how far a clock jumps, or how late a message comes. Without
 one it is drawn on the scale of the lease; with one it is that, or drawn from it: pause=5s..20s, drift=1%. Where
-Sentinels or a cluster promote there is no failover, and with Sentinels no split. With servers= clients are cut off from
-so many servers at most, and a slot moves to so many; a server that is cut off from others counts alone.`
+Sentinels or a cluster promote there is no failover, and with Sentinels no split. With servers= clients are
+cut off from so many servers at most, unless cuts= says another number, and a slot moves to so many; a server that is
+cut off from others counts alone.`
 
 const orderText = `A search of orders ("locksim hunt --strategy exhaustive", or pct) writes these actions: start:c1;
 c1>m1 (the first message under way there arrives); fire:c1 (its timer); time (goes on to the next timer); and
@@ -117,5 +118,6 @@ func faultWords() (words []Word) {
 		Word{"most=N", fmt.Sprintf("how many faults a run has at most (%d), beside client-offset, which each client has",
 			defaultMost)},
 		Word{"servers=N", "how many servers they strike at most (all)"},
+		Word{"cuts=N", "from how many servers they cut clients off at most (as servers=)"},
 		Word{"strategy=" + strings.Join(Strategies, "|"), "how they are timed (drawn for each seed)"})
 }

@@ -69,6 +69,28 @@ func TestRunsStrikeFewServers(t *testing.T) {
 	}
 }
 
+// With cuts= partitions have a number of their own.
+func TestPartitionsCutAsManyAsTheyMay(t *testing.T) {
+	s := parsed(t, "world clients=2 masters=5 lock=redlock renew=off ttl=1s\nfaults freeze partition most=9 servers=1 "+
+		"cuts=3\nrun for=9s\n")
+	require.Contains(t, s.Text(), " servers=1 cuts=3\n")
+	most := map[string]int{}
+	for seed := range uint64(60) {
+		r, err := s.Run(t.Context(), Options{Seed: seed})
+		require.NoError(t, err)
+		struck := map[string]map[string]bool{"pause": {}, "partition": {}}
+		for _, step := range r.Steps {
+			for _, name := range strikes(step) {
+				struck[step.Verb][name] = true
+			}
+		}
+		for verb, names := range struck {
+			most[verb] = max(most[verb], len(names))
+		}
+	}
+	require.Equal(t, map[string]int{"pause": 1, "partition": 3}, most)
+}
+
 // strikes are the servers that a drawn step strikes.
 func strikes(s Step) (names []string) {
 	if s.Fault == "" {

@@ -35,6 +35,9 @@ func newUntimed(p Problem, faults int, lua *luaengine.Engine) (w untimed, err er
 	if most := p.Scenario.Faults.Most; most > 0 && most < faults {
 		return w, fmt.Errorf("explore: a bound of %d faults: expected at most the %d of the faults line", faults, most)
 	}
+	if cuts := p.Scenario.Faults.Cuts; cuts > 0 {
+		return w, fmt.Errorf("explore: cuts=%d: a search of orders takes servers= only", cuts)
+	}
 	for _, k := range p.Scenario.Faults.Kinds {
 		switch {
 		case !slices.Contains(sim.UntimedFaults(), k.Kind):

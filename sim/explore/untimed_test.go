@@ -82,7 +82,8 @@ func TestOrdersOfAmountsAreRefused(t *testing.T) {
 		"jump=1ms": "jump=1ms needs times: a search of orders takes jump only, which lasts as long, or goes as far, as matters",
 		"drop pause=1ms..2ms": "pause=1ms..2ms needs times: a search of orders takes pause only, which lasts as long, " +
 			"or goes as far, as matters",
-		"drop most=1": "a bound of 2 faults: expected at most the 1 of the faults line",
+		"partition servers=1 cuts=2": "cuts=2: a search of orders takes servers= only",
+		"drop most=1":                "a bound of 2 faults: expected at most the 1 of the faults line",
 	} {
 		require.Equal(t, "explore: "+want, refused(t, world+kinds+"\nrun for=9s\n", 2))
 	}

@@ -216,7 +216,7 @@ func (r *Row) line(line string) (err error) {
 
 // faultWords checks words of a faults line as far as it goes without a world.
 func faultWords(words []string) ([]string, error) {
-	known := append(sim.FaultKinds(), "most", "servers", "strategy")
+	known := append(sim.FaultKinds(), "most", "servers", "cuts", "strategy")
 	for _, word := range words {
 		if name, _, _ := strings.Cut(word, "="); !slices.Contains(known, name) {
 			return nil, fmt.Errorf("unknown kind of fault %q: expected %s", name, strings.Join(known, ", "))
