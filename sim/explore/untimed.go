@@ -83,7 +83,8 @@ func drawn(w *sim.Spec) error {
 // world is the problem's world, in which nothing has happened yet.
 func (w *untimed) world(exact bool) (*sim.Untimed, error) {
 	return sim.NewUntimed(w.p.Scenario, sim.UntimedOptions{Faults: w.kinds, Budget: w.faults,
-		Servers: w.p.Scenario.Faults.Servers, Exact: exact, Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
+		Servers: w.p.Scenario.Faults.Servers, Exact: exact,
+		Options: sim.Options{Seed: w.p.Scenario.Seed, Lua: w.lua, Own: w.p.Own}})
 }
 
 // violation is the first violation of a check that counts, one that disappoints if

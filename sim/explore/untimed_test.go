@@ -79,7 +79,8 @@ func TestOrdersOfClientsThatDraw(t *testing.T) {
 func TestOrdersOfAmountsAreRefused(t *testing.T) {
 	const world = "world clients=2 rounds=1 hold=3s ttl=1s\nexpect exclusion=holds\nfaults "
 	for kinds, want := range map[string]string{
-		"jump=1ms": "jump=1ms needs times: a search of orders takes jump only, which lasts as long, or goes as far, as matters",
+		"jump=1ms": "jump=1ms needs times: a search of orders takes jump only, which lasts as long, or goes as far, " +
+			"as matters",
 		"drop pause=1ms..2ms": "pause=1ms..2ms needs times: a search of orders takes pause only, which lasts as long, " +
 			"or goes as far, as matters",
 		"partition servers=1 cuts=2": "cuts=2: a search of orders takes servers= only",
