@@ -25,8 +25,8 @@ func TestHuntTellsOfAnotherWay(t *testing.T) {
 // Of a kind of fault that has done nothing with any seed, or in any order, a hunt says so,
 // where it found nothing; also one that was resumed.
 func TestHuntsSayWhatNeverStruck(t *testing.T) {
-	folder, file := writeScenario(t, "# Nobody publishes.\nworld clients=2 lock=simple renew=off rounds=1 ttl=2s hold=1s\n"+
-		"expect exclusion=holds\nfaults lost-message drop lost-reply\nrun for=8s seed=1\n")
+	folder, file := writeScenario(t, "# Nobody publishes.\n"+
+		"world clients=2 lock=simple renew=off rounds=1 ttl=2s hold=1s\nexpect exclusion=holds\nfaults lost-message drop lost-reply\nrun for=8s seed=1\n")
 	for what, how := range map[string][]string{
 		"schedule": {"--strategy", "exhaustive"}, "seed": {"--seeds", "50", "--root", "1"},
 	} {
