@@ -34,6 +34,11 @@ var (
 // waiters' own clocks, so a clock that is wrong by more than that setting may cost a
 // waiter its place, never exclusion.
 //
+// A failover that loses a lock may bring back the place in which its holder had waited. That
+// place leaves the queue when the holder is told of the loss, or when it unlocks before.
+// What takes a waiter out of the queue is not checked with WAIT, as nothing is granted by
+// it: if a failover loses that, the place stays until its deadline.
+//
 // Each waiter asks again from time to time, which moves its deadline on. Redisson's
 // waiters do not, and lose their order where somebody waits without a break for longer
 // than that setting and a lease together.
@@ -55,8 +60,11 @@ type fairLock struct{ hashLock }
 // of 3.16 count down from what the holder's lease once was, and say nothing
 // when that is over; the lock's TTL does.
 func (l *fairLock) acquire(ctx context.Context, r *request, ans *answer) error {
-	c := l.client
+	c, waited := l.client, r.wait != 0 && r.asked || l.client.mayQueue(r)
 	err := l.hashLock.acquire(ctx, r, ans)
+	if waited {
+		ans.kept = l.dialect.(fair).keep(r)
+	}
 	if err != nil || ans.taken || r.wait == 0 {
 		return err
 	}
@@ -97,11 +105,7 @@ func (f fair) acquire(r *request) call {
 }
 
 func (f fair) withdraw(r *request) (call, bool) {
-	q := call{fairWithdraw, f.keys()[1:], []string{r.owner, millis(f.keep(r))}}
-	if r.hold != nil {
-		q.keys = append(q.keys, f.key, lockChannel(f.key))
-		q.args = append(q.args, wakeOne, f.client.publishCommand())
-	}
+	q := f.leave(r.owner, f.keep(r), r.hold != nil)
 	return q, r.wait != 0
 }
 
@@ -127,6 +131,36 @@ func (f fair) force() call {
 
 func (f fair) await(ctx context.Context, r *request) (waiting, error) {
 	return f.client.join(ctx, lockChannel(f.key)+":"+r.owner)
+}
+
+// leaveLost takes the owner of a hold that is lost out of the queue in which it has waited, in the
+// background. Its place left the queue when it took the lock, but a failover that has lost the lock
+// may have lost that, too. Others of a named owner may queue by now: the place is theirs.
+func (c *Client) leaveLost(h *hold) {
+	f := fair{mutex: mutex{c, h.key}}
+	open := func(err error) bool { return err != nil && !scriptFailed(err) }
+	c.insistWhile(open, h.key, h.owner, c.fairWait, func(ctx context.Context) error {
+		if err := c.takeTurn(ctx, h, -1); err != nil {
+			return err
+		}
+		defer c.endTurn(h)
+		kept := c.keptPlace(h)
+		if kept == 0 {
+			return nil
+		}
+		_, err := c.eval(ctx, c.timeout, f.leave(h.owner, kept, true))
+		return err
+	})
+}
+
+// leave takes an owner out of the queue. If nothing follows that wakes the next one, it does.
+func (f fair) leave(owner string, keep time.Duration, wakes bool) call {
+	q := call{fairWithdraw, f.keys()[1:], []string{owner, millis(keep)}}
+	if wakes {
+		q.keys = append(q.keys, f.key, lockChannel(f.key))
+		q.args = append(q.args, wakeOne, f.client.publishCommand())
+	}
+	return q
 }
 
 // keys are the lock, its queue and the deadlines of those in the queue.

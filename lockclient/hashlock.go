@@ -154,7 +154,7 @@ func (l *hashLock) withdraw(r *request, err error) {
 		if !back {
 			return nil
 		}
-		_, err := l.unlock(ctx, r.owner, r.lease, latch, false)
+		_, err := l.unlock(ctx, r.owner, r.lease, latch, 0, false)
 		if err == nil {
 			latch = c.record(l.key) // under its old name a repetition does nothing
 		}
@@ -243,12 +243,16 @@ func (l *hashLock) extension(owner string, lease time.Duration) call {
 
 // unlock runs the release script once, and when the reply has come deletes the
 // latch, in which the script left its outcome for repetitions: not if it is one, as
-// what was sent before may arrive yet.
+// what was sent before may arrive yet. If it finds nothing of the owner's to give back, it takes away
+// the place in the queue that was kept for place, unless that is 0.
 func (l *hashLock) unlock(
-	ctx context.Context, owner string, lease time.Duration, latch string, repeats bool,
+	ctx context.Context, owner string, lease time.Duration, latch string, place time.Duration, repeats bool,
 ) (Reply, error) {
-	c := l.client
-	reply, err := ofOwner(c.eval(ctx, c.timeout, l.dialect.release(owner, lease, latch)))
+	c, q := l.client, l.dialect.release(owner, lease, latch)
+	if _, queues := l.dialect.(fair); queues && place > 0 {
+		q.args = append(q.args, millis(place))
+	}
+	reply, err := ofOwner(c.eval(ctx, c.timeout, q))
 	if err == nil && reply.Kind != NilReply && !c.compat316 && !repeats {
 		c.rt.Go(func() { _, _ = c.do(c.base, c.timeout, latch, "DEL", latch) })
 	}

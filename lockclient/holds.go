@@ -81,6 +81,37 @@ func (c *Client) hasSurplus(h *hold) bool {
 	return h.line.doubts.surplus > 0 || h.line.owing() != nil
 }
 
+// mayQueue tells whether an owner that others may share may have a place in the queue.
+func (c *Client) mayQueue(r *request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return r.hold != nil && r.hold.line.place
+}
+
+// keptPlace is asked by who has the turn of a hold that is lost. It returns for how long the owner's
+// place was kept, 0 if nobody is to take it away.
+func (c *Client) keptPlace(h *hold) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch l := c.keeper.lines[h.id()]; l {
+	case nil:
+		c.keeper.keep(h) // who asks in the owner's name takes turns with what follows
+	case h.line:
+	default: // others have asked since, and leave the queue themselves
+		return 0
+	}
+	return h.place()
+}
+
+// place returns for how long the owner's place was kept, 0 if it has none or one of its own needs it.
+// The mutex is held.
+func (h *hold) place() time.Duration {
+	if h.line.queued > 0 {
+		return 0
+	}
+	return h.kept
+}
+
 // leavesQueue notes that an acquisition has no use for the place in the queue any more. It tells
 // whether there may be one, and no other one has use for it, either.
 func (c *Client) leavesQueue(r *request) (last bool) {
@@ -136,7 +167,7 @@ func (c *Client) grant(ctx context.Context, a *acquisition, ans *answer) (*Held,
 		ctx = ans.members[n-1].ctx // which ends with each of them
 	}
 	held.ctx, held.cancel = c.rt.WithCancelCause(held.In(ctx))
-	if !c.enter(held, ans.sent, a.lease) {
+	if !c.enter(held, ans.sent, a.lease, ans.kept) {
 		held.cancel(ErrLost)
 		return nil, ErrLost
 	}
@@ -168,7 +199,7 @@ func (h *Held) join(whole *Held) bool {
 // enter enters an acquisition. It is false if its hold is lost by now, or if a lease in doubt may
 // have ended it before its reply came. It is also false if the hold has ended and the timer has not
 // told so yet: then the server has granted another one.
-func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
+func (c *Client) enter(held *Held, sent, lease, kept time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, h := &c.keeper, held.hold
@@ -185,7 +216,7 @@ func (c *Client) enter(held *Held, sent, lease time.Duration) bool {
 	if held.renewed {
 		k.serve(h, held.since+c.watchdog/3)
 	}
-	h.lease, h.asked = lease, sent
+	h.lease, h.asked, h.kept = lease, sent, max(h.kept, kept)
 	h.until = c.reach(h, sent, lease)
 	h.line.doubts.lasts(held.since + lease)
 	k.sooner(h)
@@ -287,7 +318,8 @@ type leaving struct {
 	lease  time.Duration // for those that remain
 	until  time.Duration // Mono time until which the lock could be relied on
 	lost   bool
-	named  bool // see hold, or followed
+	named  bool          // see hold, or followed
+	place  time.Duration // see hold.place
 	doubts doubts
 
 	followed bool // by another hold of its owner, or somebody asks for one
@@ -323,7 +355,7 @@ func (c *Client) leaves(held *Held) leaving {
 		c.keeper.keep(h) // who asks in the owner's name takes turns with what follows
 	}
 	return leaving{at: now, left: len(h.held), lease: h.lease, until: h.until, lost: h.isLost, named: named,
-		doubts: h.line.doubts, followed: c.keeper.isSucceeded(h)}
+		place: h.place(), doubts: h.line.doubts, followed: c.keeper.isSucceeded(h)}
 }
 
 // closeLine keeps others from asking in the name of h's owner while what h has left on the server
@@ -373,6 +405,7 @@ func (c *Client) lose(h *hold) {
 	c.keeper.sweep(now)
 	c.keeper.remove(h)
 	c.keeper.rest()
+	queued := h.kept > 0
 	held := slices.Clone(h.held)
 	var wholes []*Held
 	for _, one := range held {
@@ -386,6 +419,9 @@ func (c *Client) lose(h *hold) {
 		one.dismiss()
 	}
 	c.tellLost(h)
+	if queued && !c.isClosed() {
+		c.leaveLost(h)
+	}
 	for _, whole := range wholes {
 		whole.lock.client.lose(whole.hold)
 	}

@@ -61,6 +61,7 @@ type hold struct {
 	replied time.Duration // Mono time at which the latest Extend ended
 	until   time.Duration // Mono time until which it may be relied on
 	index   int           // place in keeper.holds, -1 when not there
+	kept    time.Duration // how much longer than its predecessor's the owner's place in a queue was kept; 0: it had none
 	round   *round        // of a Redlock: which masters were asked
 	line    *line
 	own     line // what line points to, unless an earlier hold of the owner had one

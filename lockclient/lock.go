@@ -68,6 +68,7 @@ type answer struct {
 	refusal error         // not taken: more about why, or nil
 	round   *round        // of a Redlock
 	members []*Held       // of a Multi
+	kept    time.Duration // taken: see hold
 }
 
 // waiting is one waiter's place.

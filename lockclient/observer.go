@@ -14,9 +14,9 @@ const (
 	Released                       // an Unlock ended: Held, Err if it failed
 	Lost                           // the lock ended by itself: Held
 	// GivenBack says that background work has ended: what an Unlock failed to give back, or
-	// what an acquisition of unknown outcome may have taken, was given back; or a CountDown
-	// of unknown outcome, or that no replica had, has counted. With Err it was given up or
-	// refused for good; what has a lease then ends with it.
+	// what an acquisition of unknown outcome may have taken, was given back; or a place in a
+	// queue was; or a CountDown of unknown outcome, or that no replica had, has counted. With
+	// Err it was given up or refused for good; what has a lease then ends with it.
 	GivenBack
 )
 

@@ -145,7 +145,7 @@ func (k *writeSide) reads(owner string) bool {
 func (k *writeSide) release(ctx context.Context, held *Held, lv leaving) error {
 	owner := held.hold.owner
 	if lv.lost && lv.named && !lv.followed && k.reads(owner) {
-		_, err := k.unlock(ctx, owner, lv.lease, k.client.record(k.key), false)
+		_, err := k.unlock(ctx, owner, lv.lease, k.client.record(k.key), 0, false)
 		return err
 	}
 	return k.hashLock.release(ctx, held, lv)

@@ -82,7 +82,7 @@ func (hashForm) extend(ctx context.Context, n node, lease time.Duration) (bool, 
 func (hashForm) release(ctx context.Context, n node) (bool, error) {
 	ctx, cancel := n.limited(ctx)
 	defer cancel()
-	reply, err := n.lock().unlock(ctx, n.owner, n.client.watchdog, n.client.record(n.key), false)
+	reply, err := n.lock().unlock(ctx, n.owner, n.client.watchdog, n.client.record(n.key), 0, false)
 	return reply.Kind != NilReply, err
 }
 

@@ -77,7 +77,7 @@ func (u *unlocking) alone() bool { return u.left == 0 && !u.named }
 func (u *unlocking) try(ctx context.Context) error {
 	c := u.lock.client
 	sent := c.rt.Mono()
-	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.latch, u.repeats)
+	reply, err := u.lock.unlock(ctx, u.hold.owner, u.lease, u.latch, u.place, u.repeats)
 	if err != nil {
 		u.repeats = u.repeats || !notRun(err)
 		if !u.alone() && !notRun(err) {
@@ -104,7 +104,7 @@ func (u *unlocking) settle(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.record(l.key), false)
+		_, err = l.unlock(ctx, u.hold.owner, u.lease, l.client.record(l.key), 0, false)
 	}
 	return err
 }
@@ -163,7 +163,7 @@ func (c *Client) pending(u *unlocking) (pending, overdue bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := u.hold
-	u.at, u.lease, u.doubts = now, h.lease, h.line.doubts
+	u.at, u.lease, u.place, u.doubts = now, h.lease, h.place(), h.line.doubts
 	u.doubts.surplus-- // which it is itself, see doubtUnlock
 	if u.left > 0 {
 		pending = h.isHeld()

@@ -6,6 +6,8 @@
 -- ARGV[1] message for the waiter   ARGV[2] lease in milliseconds while still held
 -- ARGV[3] owner   ARGV[4] now in Unix milliseconds, by the caller's clock
 -- ARGV[5] PUBLISH or SPUBLISH   ARGV[6] TTL of the latch in milliseconds
+-- ARGV[7] by how many milliseconds the others' deadlines move up if the owner does not hold the
+-- lock and has a place in the queue, which goes; absent: its place stays
 -- Replies nil when the owner does not hold the lock, 0 when it still does, 1 when
 -- the lock is free. Of a lock that has vanished it wakes the head, too.
 local before = redis.call('get', KEYS[5])
@@ -27,6 +29,23 @@ while true do
   redis.call('lpop', KEYS[2])
 end
 
+-- The owner left the queue when it took the lock, but a failover may have lost both: its
+-- place is back then, and those behind it would wait for nobody. They move up.
+local function leave()
+  if not ARGV[7] then
+    return
+  end
+  local passed = false
+  for _, waiter in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+    if passed then
+      redis.call('zincrby', KEYS[3], -tonumber(ARGV[7]), waiter)
+    end
+    passed = passed or waiter == ARGV[3]
+  end
+  redis.call('zrem', KEYS[3], ARGV[3])
+  redis.call('lrem', KEYS[2], 0, ARGV[3])
+end
+
 local function wake()
   local head = redis.call('lindex', KEYS[2], 0)
   if head ~= false then
@@ -35,10 +54,12 @@ local function wake()
 end
 
 if redis.call('exists', KEYS[1]) == 0 then
+  leave()
   wake()
   return nil
 end
 if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  leave()
   return nil
 end
 local left = redis.call('hincrby', KEYS[1], ARGV[3], -1)
