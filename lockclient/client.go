@@ -36,8 +36,8 @@ type Client struct {
 	fairWait  time.Duration // how long a place in a fair queue is kept for a silent waiter
 	publish   PublishMode
 	backoff   Backoff
-	compat316 bool // the protocol of Redisson 3.16: scripts and arguments are chosen by it
-	confirms  bool // a replica must confirm, also where the master knows of none
+	compat316 bool  // the protocol of Redisson 3.16: scripts and arguments are chosen by it
+	replicas  int64 // so many must confirm, however few the master knows of; 0: one of those that it knows of
 	observer  func(Event)
 
 	base  context.Context // of background work
@@ -104,9 +104,9 @@ func (c *Client) eval(ctx context.Context, limit time.Duration, q call) (Reply, 
 
 // evalSynced is eval of a write that must not be lost with its master. The
 // error is ErrReplication if the master has replicas and none confirmed within
-// syncLimit; the script was run then. For as long as patience, and ctx, a request is
-// repeated that is refused on the way, see persist. A request itself is made with sends, by q
-// each time anew.
+// syncLimit, or fewer than RequireReplicas asks for; the script was run then. For as
+// long as patience, and ctx, a request is repeated that is refused on the way, see
+// persist. A request itself is made with sends, by q each time anew.
 func (c *Client) evalSynced(
 	ctx, sends context.Context, patience time.Duration, q func() call,
 ) (reply Reply, err error) {
@@ -122,7 +122,7 @@ func (c *Client) evalSynced(
 func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	t, ok := c.replicated()
 	switch {
-	case !ok && c.confirms:
+	case !ok && c.replicas > 0:
 		return Reply{}, fmt.Errorf("%w: %w", ErrNotSent, ErrReplication)
 	case !ok:
 		return c.eval(ctx, c.timeout, q)
@@ -130,7 +130,7 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 	ctx2, cancel := c.rt.WithDeadline(ctx, c.rt.Mono()+c.timeout+syncLimit)
 	defer cancel()
 	reply, known, confirmed, err := t.EvalReplicated(ctx2, q.script, q.keys, q.args, syncLimit)
-	if err == nil && confirmed == 0 && (known > 0 || c.confirms) {
+	if err == nil && confirmed < max(c.replicas, min(known, 1)) {
 		return reply, ErrReplication
 	}
 	return reply, outcomeError(ctx, err)
@@ -140,7 +140,7 @@ func (c *Client) evalSyncedOnce(ctx context.Context, q call) (Reply, error) {
 // lost with its master.
 func (c *Client) replicated() (t Replicated, ok bool) {
 	t, ok = c.transport.(Replicated)
-	return t, ok && (c.confirms || c.transport.Topology().Replicas)
+	return t, ok && (c.replicas > 0 || c.transport.Topology().Replicas)
 }
 
 // persist sends a request again, refused with err, that is refused because a slot is

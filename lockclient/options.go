@@ -57,16 +57,27 @@ func WithBackoff(b Backoff) Option { return func(c *Client) { c.backoff = b.soun
 // being renewed.
 func WithObserver(f func(Event)) Option { return func(c *Client) { c.observer = f } }
 
-// RequireReplica has nothing be granted, renewed or counted that no replica has confirmed,
-// also where the master knows of no replica; the error is ErrReplication. By default that
-// is the case only where it knows of some: a master that was replaced, and has not heard of
-// that yet, knows of none and would grant what is lost. Sentinels leave an old master alone
-// for some ten seconds after SENTINEL FAILOVER. The price: while no replica is up, nothing
-// can be taken, and what is held ends with its lease.
+// RequireReplicas has nothing be granted, renewed or counted that fewer than n replicas have
+// confirmed, at least 1, also where the master knows of fewer; the error is ErrReplication. By
+// default one must confirm, and none where the master knows of none: a master that was
+// replaced, and has not heard of that yet, would grant what is lost. Sentinels leave an old
+// master alone for some ten seconds after SENTINEL FAILOVER.
+//
+// Nothing is lost in a failover, and no two hold because of one, if n is the number of all
+// the replicas of a master: 1 for a master with one replica, 2 with two. Then the one that is
+// promoted has what was granted before, and the old master, which it has left, grants nothing
+// more. Replicas that are never promoted count among them, as WAIT does not say who has
+// confirmed. With a smaller n there is a gap: after one of two was promoted, the other follows
+// the old master for a while and confirms what that grants, and before that the one that has
+// not confirmed may be promoted.
+//
+// The price: while fewer than n replicas follow the master, nothing can be taken, and what is
+// held ends with its lease. With n for all of them that begins when one is down, and after
+// each failover it lasts until the old master is back, as a replica, or another one is.
 //
 // It needs a Transport that is a Replicated; over another one everything fails, with
 // ErrNotSent too. Simple and Redlock ask no replica, as ever.
-func RequireReplica() Option { return func(c *Client) { c.confirms = true } }
+func RequireReplicas(n int) Option { return func(c *Client) { c.replicas = int64(max(1, n)) } }
 
 // WithID sets the client's part of its owner ids, in place of a random UUID.
 // Two clients of one Redis must never share it. It is meant for tests.

@@ -52,9 +52,9 @@ func TestConfirmationHasTimeOfItsOwn(t *testing.T) {
 	}
 }
 
-// With RequireReplica a replica must confirm even where the master knows of none.
-func TestRequireReplica(t *testing.T) {
-	required := []lockclient.Option{lockclient.RequireReplica()}
+// With RequireReplicas a replica must confirm even where the master knows of none.
+func TestRequireReplicas(t *testing.T) {
+	required := []lockclient.Option{lockclient.RequireReplicas(1)}
 	replicas := lockclient.Topology{Replicas: true}
 	for name, w := range map[string]struct {
 		option   []lockclient.Option
@@ -75,18 +75,58 @@ func TestRequireReplica(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T) {
 		w := &lagging{wire: wire{reply: free}, confirms: func(string) bool { return true }}
-		c := lockclient.New(w, lockclient.System(), lockclient.RequireReplica())
+		c := lockclient.New(w, lockclient.System(), lockclient.RequireReplicas(1))
 		defer c.Close()
 		_, err := c.Mutex("a").Lock(t.Context())
 		require.NoError(t, err, "a replica that Topology does not know of is asked")
 	})
 	bubble(t, func(t *testing.T) {
-		c := lockclient.New(&wire{reply: free}, lockclient.System(), lockclient.RequireReplica())
+		c := lockclient.New(&wire{reply: free}, lockclient.System(), lockclient.RequireReplicas(1))
 		defer c.Close()
 		_, err := c.Mutex("a").Lock(t.Context())
 		require.ErrorIs(t, err, lockclient.ErrReplication, "over a Transport that cannot tell")
 		require.ErrorIs(t, err, lockclient.ErrNotSent)
 	})
+}
+
+// With RequireReplicas so many must confirm, however many the master knows of, and at least one.
+func TestRequiredReplicas(t *testing.T) {
+	for _, c := range []struct {
+		required, known, confirmed int64
+		want                       error
+	}{
+		{2, 2, 2, nil},
+		{2, 3, 2, nil},
+		{2, 2, 1, lockclient.ErrReplication},
+		{2, 1, 1, lockclient.ErrReplication},
+		{2, 0, 0, lockclient.ErrReplication},
+		{0, 2, 1, nil},
+		{0, 0, 0, lockclient.ErrReplication},
+		{-1, 0, 0, lockclient.ErrReplication},
+	} {
+		bubble(t, func(t *testing.T) {
+			w := &confirming{wire{reply: free, topology: lockclient.Topology{Replicas: true}}, c.known, c.confirmed}
+			client := lockclient.New(w, lockclient.System(), lockclient.RequireReplicas(int(c.required)))
+			defer client.Close()
+			_, err := client.Mutex("a").TryLock(t.Context())
+			require.ErrorIs(t, err, c.want, "%+v", c)
+			_, err = client.Semaphore("s").TryAcquire(t.Context(), 1)
+			require.ErrorIs(t, err, c.want, "%+v", c)
+		})
+	}
+}
+
+// confirming is a master with replicas.
+type confirming struct {
+	wire
+	known, confirmed int64
+}
+
+func (c *confirming) EvalReplicated(
+	ctx context.Context, s *lockclient.Script, keys, args []string, _ time.Duration,
+) (r lockclient.Reply, known, confirmed int64, err error) {
+	r, err = c.Eval(ctx, s, keys, args)
+	return r, c.known, c.confirmed, err
 }
 
 // alone is a master that knows of no replica.

@@ -3,7 +3,7 @@
 // without a failover, replicas that lag, masters that are replaced or hand over, slots that move, servers
 // that stand still, forget their scripts or close connections, and clients that are cut off. Where
 // failovers lose nothing, neither does a lock; where they may, with only one replica that WAIT asks, what
-// it has confirmed is not lost, and with RequireReplica nothing is. Tokens grow, what a cluster refuses is
+// it has confirmed is not lost, and with RequireReplicas nothing is. Tokens grow, what a cluster refuses is
 // repeated, and who waits for a lock gets it soon after the end of all troubles.
 
 package sim

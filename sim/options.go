@@ -73,7 +73,7 @@ func clientOptions() []worldOption {
 			onOrOff(func(w *Spec) *bool { return &w.Pool })},
 		{"abort", "on, with pool=on: a connection without an answer is closed after 5s, and drops what has not arrived (off)",
 			onOrOff(func(w *Spec) *bool { return &w.Abort })},
-		{"sync", "on: acquisitions are checked with WAIT; required: also where the master knows of no replica (off)",
+		{"sync", "on: acquisitions are checked with WAIT; required: by one replica also where the master knows of none (off)",
 			value{"on|off|required", setConfirmed}},
 		{"ttl", "the lease; a range only with renew=off (30s)", value{"RANGE", setTTL}},
 		{"renew", "on: the watchdog renews the lease; off: it is fixed (on)",

@@ -120,7 +120,7 @@ func (o *ownersRun) opens(at servers, lua *luaengine.Engine) {
 		options = append(options, lockclient.Compat316())
 	}
 	if at.required {
-		options = append(options, lockclient.RequireReplica())
+		options = append(options, lockclient.RequireReplicas(1))
 	}
 	for n := range o.w.clients {
 		pt := o.newParty(n)

@@ -180,7 +180,7 @@ func (c *client) clients() []*lockclient.Client {
 		opts = append(opts, lockclient.WithFairWait(c.load.FairWait))
 	}
 	if c.load.Required {
-		opts = append(opts, lockclient.RequireReplica())
+		opts = append(opts, lockclient.RequireReplicas(1))
 	}
 	if c.number <= c.load.Compat {
 		opts = append(opts, lockclient.Compat316())

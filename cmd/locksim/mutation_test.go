@@ -36,9 +36,9 @@ var mutations = []mutation{
 		{"unlocking.go", "\t\terr = u.try(c.base)\n", "\t\tu.latch = c.record(u.lock.key)\n\t\terr = u.try(c.base)\n"},
 		{"unlocking.go", "case !held || freed == 1 && u.left > 0:", "case !held:"}}},
 	{"unconfirmed_grant_is_refused", "a grant without confirmation is refused", []edit{{
-		"client.go", "confirmed == 0 && (known > 0 || c.confirms)", "confirmed < 0 && known > 0"}}},
+		"client.go", "confirmed < max(c.replicas, min(known, 1))", "confirmed < min(known, 0)"}}},
 	{"required_replica_stops_who_is_forgotten", "also a master that knows of no replica confirms nothing", []edit{{
-		"client.go", "(known > 0 || c.confirms)", "known > 0"}}},
+		"client.go", "max(c.replicas, min(known, 1))", "min(known, 1)"}}},
 	{"lock_without_ttl_is_no_grant", "the token tells a grant, not the TTL", []edit{{
 		"mutex.go", "token > 0 {", "reply.List[0].Int == -1 {"}}},
 

@@ -161,7 +161,7 @@ func (c *client) connect() (all []*lockclient.Client, err error) {
 		opts = append(opts, lockclient.Compat316())
 	}
 	if c.load.Required {
-		opts = append(opts, lockclient.RequireReplica())
+		opts = append(opts, lockclient.RequireReplicas(1))
 	}
 	var how []goredis.Option
 	if c.spec.Sync {

@@ -66,7 +66,7 @@ func Example_replicas() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client := lockclient.New(transport, lockclient.System(), lockclient.RequireReplica())
+	client := lockclient.New(transport, lockclient.System(), lockclient.RequireReplicas(1))
 	defer client.Close()
 
 	held, err := client.Mutex("orders:42").Lock(ctx)

@@ -128,6 +128,43 @@ func replicaLeavesMeanwhile(
 	assert.ErrorIs(t, err, lockclient.ErrReplication)
 }
 
+// One of two replicas is promoted, and the other still follows the old master, as for a while after
+// SENTINEL FAILOVER. If one confirmation is enough both masters grant the lock; if two are required
+// the old one grants nothing, and renews nothing.
+func TestPromotedOfTwoReplicas(t *testing.T) {
+	m := mode{"replicas", cluster.Plan{Masters: 1, Replicas: 2}, true, nil, toServer,
+		[]goredis.Option{goredis.WithReplicas()}, []adapter.Option{adapter.WithReplicas()}}
+	t.Run("go-redis", func(t *testing.T) { promotedOfTwoReplicas(t, m.plan, m.overGoRedis) })
+	t.Run("rueidis", func(t *testing.T) { promotedOfTwoReplicas(t, m.plan, m.overRueidis) })
+}
+
+func promotedOfTwoReplicas(
+	t *testing.T, plan cluster.Plan, connect func(t *testing.T, nodes []string) lockclient.Transport,
+) {
+	top, err := topology.Start(topology.Config{Plan: plan})
+	require.NoError(t, err)
+	t.Cleanup(top.Close)
+	master, promoted := top.Node("m1").Address(), top.Node("r1").Address()
+	old := func(n int) *lockclient.Client {
+		return lockclient.New(connect(t, []string{master}), lockclient.System(), lockclient.RequireReplicas(n),
+			lockclient.WithTimeout(time.Minute))
+	}
+	held := confirmed(t, old(2).Mutex("by both"))
+	require.NoError(t, to(t, promoted).Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	eventually(t, to(t, master), "INFO replication", "connected_slaves:1")
+
+	_ = confirmed(t, old(1).Mutex("by one"))
+	_, err = old(2).Mutex("by all that are left").TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrReplication)
+	require.ErrorIs(t, held.Extend(t.Context(), time.Hour), lockclient.ErrReplication)
+
+	c := lockclient.New(connect(t, []string{promoted}), lockclient.System())
+	_, err = c.Mutex("by both").TryLock(t.Context())
+	require.ErrorIs(t, err, lockclient.ErrNotAcquired)
+	_, err = c.Mutex("by one").TryLock(t.Context())
+	require.NoError(t, err, "which two have now")
+}
+
 // All replicas are waited for, not just the first.
 func TestAllReplicasAreAsked(t *testing.T) {
 	top, err := topology.Start(topology.Config{Plan: cluster.Plan{Masters: 1, Replicas: 2}})

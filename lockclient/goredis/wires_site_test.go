@@ -39,7 +39,7 @@ func (r *wiresRun) clients(w *wires, library string, process int) (all []*lockcl
 	options := []lockclient.Option{lockclient.WithTimeout(timeout), lockclient.WithWatchdog(30 * second),
 		lockclient.WithFairWait(20 * second), lockclient.WithPoll(5 * second)}
 	if *wiresSite == "sentinels" {
-		options = append(options, lockclient.RequireReplica())
+		options = append(options, lockclient.RequireReplicas(1))
 	}
 	if r.kind.Options != nil {
 		options = append(options, r.kind.Options(process)...)
