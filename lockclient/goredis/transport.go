@@ -153,10 +153,12 @@ type call struct {
 }
 
 // outcome is the error of a call. Where many share few connections most of the time goes by
-// before anything is written: to count that as an unknown outcome would have each give back what
-// it never asked for, over the same connections.
+// before anything is written, and a Limiter refuses before that: to count that as an unknown outcome
+// would have each give back what it never asked for, over the same connections. What is not written
+// when the call has ended is never written, see once.Args.
 func (c *call) outcome(err error) error {
-	if err == nil || c.ctx.Err() == nil || c.written.Load() || errors.Is(err, lockclient.ErrNotSent) {
+	var refused *lockclient.ServerError
+	if err == nil || c.written.Load() || errors.Is(err, lockclient.ErrNotSent) || errors.As(err, &refused) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", lockclient.ErrNotSent, err)
