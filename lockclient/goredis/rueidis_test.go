@@ -122,3 +122,10 @@ func TestConnLifetimeIsRefused(t *testing.T) {
 		InitAddress: []string{minikvtest.Run(t).Addr()}, ConnLifetime: time.Minute})
 	require.ErrorContains(t, err, "ConnLifetime")
 }
+
+// A client that reads from replicas is refused: one that has not heard of a latch would open it.
+func TestReplicaOnlyIsRefused(t *testing.T) {
+	_, err := adapter.NewClient(rueidis.ClientOption{
+		InitAddress: []string{minikvtest.Run(t).Addr()}, ReplicaOnly: true})
+	require.ErrorContains(t, err, "replicas")
+}

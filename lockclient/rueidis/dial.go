@@ -19,11 +19,15 @@ const silence = 5 * time.Second
 // NewClient is rueidis.NewClient for locks. Its connections drop what has not arrived
 // when they are closed, unless o has a DialCtxFn or a DialFn. They are closed when
 // nothing has come for 5 s, or for the ConnWriteTimeout that o has. It refuses a
-// ConnLifetime: see the package comment.
+// ConnLifetime, and ReplicaOnly: see the package comment.
 func NewClient(o rueidis.ClientOption) (rueidis.Client, error) {
 	if o.ConnLifetime > 0 {
 		return nil, errors.New("rueidis: a client with a ConnLifetime cannot keep locks: " +
 			"what a connection has not answered a second after its end is sent again")
+	}
+	if o.ReplicaOnly {
+		return nil, errors.New("rueidis: a client that reads from replicas cannot keep locks: " +
+			"they may not have heard of a lock, or of a latch, which counts as open then")
 	}
 	if o.DialCtxFn == nil && o.DialFn == nil {
 		o.DialCtxFn = dial

@@ -17,6 +17,9 @@
 // passed rueidis closes the connection, and sends again what was not answered
 // within a second. Permits would be added twice.
 //
+// Nor must it be ReplicaOnly, which [NewClient] refuses, too: a latch that a
+// replica has not heard of counts as open.
+//
 // A context that ends frees its caller at once.
 //
 // # Requests that were given up do not arrive late
@@ -30,6 +33,12 @@
 //
 // Over a client of rueidis.NewClient, an Unlock or an Extend that was given up
 // can arrive later than lockclient expects.
+//
+// # Sentinels
+//
+// If a machine falls silent that has both the master and the Sentinel which the
+// client asks, rueidis may find no other master until one of the two is back. No
+// setting is known that helps.
 //
 // # Subscriptions
 //
