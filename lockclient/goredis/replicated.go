@@ -15,6 +15,9 @@ import (
 	"minikv/lockclient/internal/adapter"
 )
 
+// lookUpLimit bounds a look-up of the master where go-redis has no time limits.
+const lookUpLimit = 5 * time.Minute
+
 // synced is what EvalReplicated returns.
 type synced struct {
 	reply            lockclient.Reply
@@ -108,13 +111,36 @@ func (t *Transport) redirected(
 
 // notice has the slots read anew after a redirect, and when a node is not
 // reached or does not answer: another may have its slots by then. go-redis
-// itself would ask for them once a minute, as it must not repeat commands.
+// itself would ask for them once a minute, as it must not repeat commands. Of
+// Sentinels it has another one be asked for the master if time was up before
+// anything was sent.
 func (t *Transport) notice(ctx context.Context, err error) error {
-	cluster, ok := t.client.(*redis.ClusterClient)
 	var refused *lockclient.ServerError
 	answered := err == nil || errors.As(err, &refused)
-	if ok && (!answered || refused != nil && strings.HasPrefix(refused.Text, "MOVED ")) {
-		cluster.ReloadState(ctx)
+	switch c := t.client.(type) {
+	case *redis.ClusterClient:
+		if !answered || refused != nil && strings.HasPrefix(refused.Text, "MOVED ") {
+			c.ReloadState(ctx)
+		}
+	case *redis.Client:
+		late := ctx.Err() != nil && errors.Is(err, lockclient.ErrNotSent)
+		if late && c.Options().Addr == ofSentinels && t.looking.CompareAndSwap(false, true) {
+			go t.lookUp(c)
+		}
 	}
 	return err
+}
+
+// lookUp has go-redis ask its Sentinels for the master, and switch to that. go-redis first asks the one
+// that it has asked before, twice, for as long as its own limits and retries have it. Only then it asks
+// the others; not when the context has ended meanwhile, as those of requests have and those of dials. So
+// if the machines of the master and of that Sentinel fell silent together nobody would ever ask another.
+// When the client is closed, the look-up ends.
+func (t *Transport) lookUp(client *redis.Client) {
+	defer t.looking.Store(false)
+	ctx, cancel := context.WithTimeout(context.Background(), lookUpLimit)
+	defer cancel()
+	if conn, err := client.Options().Dialer(ctx, "tcp", ofSentinels); err == nil {
+		_ = conn.Close()
+	}
 }

@@ -20,6 +20,7 @@ type Transport struct {
 	topology lockclient.Topology
 	scripts  adapter.Scripts
 	spares   *adapter.Spares[*redis.PubSub]
+	looking  atomic.Bool // for a master, see lookUp
 }
 
 // Option configures a Transport. Of options that contradict each other the last one
@@ -48,7 +49,8 @@ const ofSentinels = "FailoverClient"
 //
 // It refuses a *redis.Ring: its servers share one keyspace without knowing of each other,
 // so a lock moves to another server when one is down. It also refuses a cluster's client
-// with ReadOnly, RouteByLatency or RouteRandomly.
+// with ReadOnly, RouteByLatency or RouteRandomly. The ReplicaOnly of a NewFailoverClient,
+// which is no better, cannot be seen.
 //
 // It asks a cluster whether it has sharded pub/sub (PUBSUB SHARDNUMSUB, Redisson's
 // probe). If the client was given the slots (ClusterSlots), it also asks whether the
