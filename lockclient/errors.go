@@ -28,8 +28,8 @@ var (
 	// as this kind, so that it would wait for ever.
 	ErrDeadlock = errors.New("the caller holds the lock already")
 	// ErrReplication says that no replica has confirmed a change, or fewer than
-	// RequireReplicas asks for. An acquisition was therefore given back, unless its owner may have other holds (see As). Any other change
-	// stays.
+	// RequireReplicas asks for. An acquisition was therefore given back, unless its owner
+	// may have other holds (see As). Any other change stays.
 	ErrReplication = errors.New("too few replicas have confirmed the lock")
 	// ErrNoLatch says that a latch has no count in Redis: it was not set, has
 	// opened before, was deleted, or Redis lost it.
