@@ -91,13 +91,23 @@ func (d *draws) draw(bound uint64) uint64 {
 // they got the least each time, and what they would have done with another is in no order.
 func (u *Untimed) Drew() bool { return u.drew }
 
-// granule is the step in which durations are drawn.
-const granule = 100_000 // ns
-
-// span draws a duration from a range; its start is the dull choice.
+// span draws a duration from a range, its end included; its start is the dull choice.
 func (d *draws) span(r Range) int64 {
 	if r.Hi <= r.Lo {
 		return int64(r.Lo)
 	}
-	return int64(r.Lo) + granule*int64(d.draw(uint64(r.Hi-r.Lo)/granule+1))
+	width := uint64(r.Hi - r.Lo)
+	step := granule(width)
+	return int64(r.Lo) + int64(step*d.draw(width/step+1))
+}
+
+// granule is the step in ns in which a duration is drawn from a range of that width: 100 µs
+// or 1 µs if ten or more of these are the whole range, else 1 ns.
+func granule(width uint64) uint64 {
+	for _, step := range [...]uint64{100_000, 1_000} {
+		if width >= 10*step && width%step == 0 {
+			return step
+		}
+	}
+	return 1
 }

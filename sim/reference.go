@@ -53,7 +53,7 @@ const linesText = `Clients are c1 …, masters m1 …, replicas r1 … in their 
 is one of the first, a NODE one of the others. A comment has a line of its own. What follows a line of "----" is
 ignored.
 
-A DURATION is 100ms, 3s or 1m30s. A RANGE is one, or two in which the seed draws: 1ms..5ms.
+A DURATION is 100ms, 3s or 1m30s. A RANGE is one, or two in which the seed draws, both included: 1ms..5ms.
 
 A client's round: it takes the lock, holds it, writes to the resource that the lock protects, gives the lock back
 and thinks. lock() and its like wait as long as wait= and once= say, and a round that gets nothing counts as well.
