@@ -254,7 +254,9 @@ func (p *process) postpone(s step) {
 			t.timer = -1
 		}
 	case stepTimer:
-		s.on.(*timer).id = -1
+		if tm := s.on.(*timer); s.gen == tm.gen {
+			tm.id = -1
+		}
 	}
 	if !p.dead {
 		if p.deferred == nil {

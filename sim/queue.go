@@ -9,7 +9,7 @@ import (
 // step is what the queue holds: something to do at an instant.
 type step struct {
 	kind  stepKind
-	gen   uint32 // of the task's park that it ends; a stale step is skipped
+	gen   uint32 // of the task's park that it ends, or of the timer's setting; a stale step is skipped
 	cause uint64 // the event from which it follows
 	on    any    // of the type that its kind says
 }
@@ -20,7 +20,7 @@ const (
 	stepFree   stepKind = iota
 	stepWake            // a *task is resumed: its timer fired (gen must match)
 	stepReady           // a *task is resumed: something it waited for happened
-	stepTimer           // a *timer fires
+	stepTimer           // a *timer fires (gen must match)
 	stepArrive          // a *message reaches its end
 	stepTick            // the deadline of a *node has come
 	stepRun             // a func() is called

@@ -162,7 +162,8 @@ type timer struct {
 	p    *process
 	at   time.Duration // on the process's monotonic clock
 	f    func()
-	id   int32 // its step, or -1: it is due, and its process is paused
+	id   int32  // its step, or -1: it is due, and its process is paused
+	gen  uint32 // how often it was set or stopped; a step of an earlier one is stale
 	done bool
 }
 
@@ -173,6 +174,7 @@ func (tm *timer) Set(at time.Duration) {
 	}
 	tm.Stop()
 	tm.at, tm.done = at, false
+	tm.gen++
 	tm.arm()
 	tm.p.timers = append(tm.p.timers, tm)
 }
@@ -180,11 +182,11 @@ func (tm *timer) Set(at time.Duration) {
 func (tm *timer) arm() {
 	w := tm.p.w
 	w.armed++
-	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, on: tm, cause: w.cause()})
+	tm.id = w.queue.push(tm.p.clock.until(tm.at), step{kind: stepTimer, on: tm, gen: tm.gen, cause: w.cause()})
 }
 
-func (tm *timer) fire() {
-	if tm.done {
+func (tm *timer) fire(gen uint32) {
+	if tm.done || gen != tm.gen {
 		return
 	}
 	tm.remove()

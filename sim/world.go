@@ -256,7 +256,7 @@ func (w *World) step(s step) {
 			t.resume(t.cause)
 		}
 	case stepTimer:
-		s.on.(*timer).fire()
+		s.on.(*timer).fire(s.gen)
 	case stepArrive:
 		w.arrive(s.on.(*message))
 	case stepTick:
