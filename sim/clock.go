@@ -20,6 +20,7 @@ type Clock struct {
 	mono   time.Duration // monotonic reading then
 	offset time.Duration // wall − epoch − monotonic
 	rate   int64         // parts per billion fast (positive) or slow
+	before *Clock        // as it ran until since; nil: at no other rate
 }
 
 // Wall implements engine.Clock.
@@ -35,7 +36,17 @@ func (c *Clock) Mono() time.Duration {
 
 // setRate makes the clock run fast or slow from now on.
 func (c *Clock) setRate(ppb int64) {
+	before := *c
+	c.before = &before
 	c.mono, c.since, c.rate = c.Mono(), c.w.now, ppb
+}
+
+// monoAt is what Mono was at an earlier true time.
+func (c *Clock) monoAt(t time.Duration) time.Duration {
+	for t < c.since && c.before != nil {
+		c = c.before
+	}
+	return c.mono + scale(max(t, 0)-c.since, billion+c.rate, billion)
 }
 
 // until returns the first true time at which Mono is at least target, farAway at most.

@@ -400,7 +400,7 @@ func (n *node) restartLosing(latest time.Duration) {
 	if !n.down {
 		n.crash()
 	}
-	at := n.clock.Mono() - (n.w.now - n.crashed) - latest
+	at := n.clock.monoAt(n.crashed - latest)
 	n.startAgain(trace.Event{A: 1, B: int64(latest)}, func() { n.member.RestartAt(at) })
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -421,4 +422,20 @@ func TestCommandsByHandTellWhatTheyDid(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.Equal(t, map[trace.Kind]int{trace.Command: 1}, told)
+}
+
+// What a restart loses is of true time, whatever the node's clock has done before the crash and since.
+func TestRestartsLoseTrueTime(t *testing.T) {
+	for _, clock := range []string{"", "0s clock m1 rate=+50%", "0s clock m1 rate=-50%", "3s clock m1 rate=+900%",
+		"3500ms clock m1 rate=-99%", "5s clock m1 rate=+50%", "5s clock m1 rate=-99%"} {
+		if clock != "" {
+			clock = "at " + clock + "\n"
+		}
+		for lose, want := range map[string]string{"900ms": `c1 has released`, "1100ms": `^15\.00. c2 holds`} {
+			lines, _ := story(t, "world clients=2 rounds=1 delay=1ms ttl=5m renew=off hold=20s\n"+clock+
+				"at 2999ms start c1\nat 4s crash m1\nat 14s restart m1 lose="+lose+"\nat 15s start c2\nrun for=60s\n")
+			i := slices.IndexFunc(lines, regexp.MustCompile(`c2 holds|c1 has released`).MatchString)
+			require.Regexp(t, want, lines[i], "%s%s", clock, lose)
+		}
+	}
 }
