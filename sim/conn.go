@@ -25,7 +25,7 @@ type conn struct {
 	retries  int32 // how often a timer has asked again for broken subscriptions
 	retrying bool  // it will
 
-	lent *[]bool // by place, from firstLent on; nil: none was
+	lent *[]lending // by place, from firstLent on; nil: none was
 
 	askingPlace int           // where the latest ASKING went
 	askingAt    time.Duration // when it, or what followed it there, arrives
@@ -38,22 +38,44 @@ const (
 	firstLent
 )
 
+// lending is what has become of a session that is lent.
+type lending uint8
+
+const (
+	placeFree lending = iota
+	placeLent
+	placeClosed // its client has given up waiting for an answer
+)
+
 // borrow returns the place of a session that nobody else uses.
 func (c *conn) borrow() int {
 	if c.lent == nil {
-		c.lent = &[]bool{}
+		c.lent = &[]lending{}
 	}
-	i := slices.Index(*c.lent, false)
+	i := slices.Index(*c.lent, placeFree)
 	if i < 0 {
 		i = len(*c.lent)
-		*c.lent = append(*c.lent, false)
+		*c.lent = append(*c.lent, placeFree)
 	}
-	(*c.lent)[i] = true
+	(*c.lent)[i] = placeLent
 	return firstLent + i
 }
 
 // giveBack ends a borrowing. One whose answer is still awaited is never lent again.
-func (c *conn) giveBack(place int) { (*c.lent)[place-firstLent] = false }
+func (c *conn) giveBack(place int) {
+	if now := &(*c.lent)[place-firstLent]; *now == placeLent {
+		*now = placeFree
+	}
+}
+
+// closeLater has a session that is lent be closed when a request over it has got no answer
+// for too long: one that comes then finds nobody.
+func (c *conn) closeLater(k *call, place int) *timer {
+	return c.p.after(c.p.clock.Mono()+readTimeout, func() {
+		(*c.lent)[place-firstLent] = placeClosed
+		c.finish(k, resp.Value{}, errReset)
+	})
+}
 
 // call is a request that a task waits for.
 type call struct {
@@ -110,21 +132,38 @@ func (c *conn) request(t *task, ctx *simCtx, m *message) (*resp.Value, error) {
 	if u := w.untimed; u != nil {
 		k.asks, k.unheeded, k.renews = u.sum(m), u.isUnheeded(m.args), u.renews(m)
 	}
+	place, closes := m.place, w.cfg.Abort && w.isAlone(m) && !ctx.endsWithin(readTimeout)
 	w.send(m, &c.out, c.p.actor, c.n.actor)
-	for !k.done {
-		if ctx != nil {
-			if err := ctx.Err(); err != nil {
-				c.forget(k)
-				k.done = true // an answer that comes late wakes nobody
-				return &k.val, err
-			}
-		}
-		t.sleep(ctx, -1)
+	var limit *timer
+	if closes {
+		limit = c.closeLater(k, place)
+	}
+	err := c.await(t, ctx, k)
+	if closes {
+		limit.Stop()
+	}
+	if err != nil {
+		return &k.val, err
 	}
 	if k.err == nil && !w.doubled && w.untimed == nil && len(w.calls) < spare {
 		w.calls = append(w.calls, k) // it was sent once and answered: nothing else knows it
 	}
 	return &k.val, k.err
+}
+
+// await waits for the answer to a call; its error is that of ctx.
+func (c *conn) await(t *task, ctx *simCtx, k *call) error {
+	for !k.done {
+		if ctx != nil {
+			if err := ctx.Err(); err != nil {
+				c.forget(k)
+				k.done = true // an answer that comes late wakes nobody
+				return err
+			}
+		}
+		t.sleep(ctx, -1)
+	}
+	return nil
 }
 
 func (w *World) newCall(t *task) *call {

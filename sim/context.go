@@ -255,6 +255,12 @@ func (c *simCtx) remaining() (left time.Duration, ok bool) {
 	return left, ok
 }
 
+// endsWithin reports whether c ends after d at the latest; c may be nil.
+func (c *simCtx) endsWithin(d time.Duration) bool {
+	left, limited := c.remaining()
+	return limited && left <= d
+}
+
 // valueCtx is a context with one value more. It ends when its parent does.
 type valueCtx struct {
 	context.Context

@@ -98,3 +98,36 @@ func TestSessionsOfAPoolAreUsedAgain(t *testing.T) {
 	w.Stop()
 	require.Len(t, c.p.conns[0].ends, firstLent+3)
 }
+
+// With abort=on a request without an answer ends after 5 s, and its connection with it, wherever the
+// answer is. What ends sooner by itself ends as it would without.
+func TestConnectionsWithoutAnAnswerClose(t *testing.T) {
+	for _, trouble := range []string{"partition c1 m1 for=20s", "partition m1 c1 for=10s way=one", "pause m1 for=10s",
+		"delay c1 m1 next=1 by=10s", "delay m1 c1 next=1 by=10s what=reply", "slow m1 for=30s by=10s", "drop c1 m1 next=1"} {
+		s := parsed(t, "world clients=1 rounds=1 lock=own delay=1ms pool=on abort=on\nexpect exclusion=holds\nat 0s start c1\n"+
+			"at 100ms "+trouble+"\nrun for=60s seed=1\n")
+		said := 0
+		_, err := s.Run(t.Context(), Options{Own: &Own{Run: func(ctx context.Context, c *Client) {
+			rt, to := c.Runtime(), c.Transports()[0]
+			_ = c.Sleep(ctx, 200*time.Millisecond)
+			rt.Go(func() {
+				limited, cancel := rt.WithDeadline(ctx, rt.Mono()+3*time.Second)
+				defer cancel()
+				_ = c.Sleep(ctx, time.Millisecond)
+				_, _ = to.Do(limited, "a", "INCR", "a")
+				said++
+			})
+			_, err := to.Do(ctx, "k", "INCR", "k")
+			require.ErrorIs(t, err, errReset, trouble)
+			require.Equal(t, 5200*time.Millisecond, rt.Mono(), trouble)
+			_ = c.Sleep(ctx, 30*time.Second)
+			r, err := to.Do(ctx, "k", "GET", "nothing")
+			require.NoError(t, err)
+			require.Zero(t, r)
+			require.Equal(t, placeClosed, (*c.c.p.conns[0].lent)[0], trouble)
+			said++
+		}}})
+		require.NoError(t, err)
+		require.Equal(t, 2, said, trouble)
+	}
+}
