@@ -24,14 +24,11 @@ func (i Idle) Text() string {
 	return fmt.Sprintf("%q did nothing", i.Step.Text())
 }
 
-// strike has a step of the nemesis do what it does, at a node that must be awake for it
-// when it goes on.
+// strike has a step of the nemesis do what it does, at nodes that must be awake for it
+// when they go on.
 func (r *runner) strike(v verb, s Step) {
-	if v.when == whenAwake {
-		if n := r.node(s.Args[0]); n.paused > 0 {
-			n.deferred = append(n.deferred, step{kind: stepRun, on: func() { r.strike(v, s) }})
-			return
-		}
+	if v.when == whenAwake && r.waitsFor(s, func() { r.strike(v, s) }) {
+		return
 	}
 	before := r.w.events
 	v.apply(r, s)
@@ -49,6 +46,26 @@ func (w *World) strikes(s Step) {
 	if s.Fault != "" && !slices.Contains(w.struck, s.Fault) {
 		w.struck = append(w.struck, s.Fault)
 	}
+}
+
+// waitsFor has f called later if a node that is to do a step stands still, and reports whether.
+func (r *runner) waitsFor(s Step, f func()) bool {
+	for _, n := range r.doers(s) {
+		if n.paused > 0 {
+			n.whenAwake(f)
+			return true
+		}
+	}
+	return false
+}
+
+// doers are the nodes that do a step.
+func (r *runner) doers(s Step) []*node {
+	if s.Verb != "move" {
+		return []*node{r.node(s.Args[0])}
+	}
+	to := r.node(s.Args[1])
+	return []*node{to.group.home(s.Args[0]), to}
 }
 
 // missed keeps which of the messages that steps wait for have not come.

@@ -147,9 +147,11 @@ func applyFailover(r *runner, s Step) {
 	}
 	n.group.master.crash()
 	r.w.at(r.w.now+s.length("outage", 0), func() {
-		if n.group.master.down {
-			n.promote()
-		}
+		n.whenAwake(func() {
+			if n.group.master.down {
+				n.promote()
+			}
+		})
 	})
 }
 

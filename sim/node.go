@@ -28,6 +28,7 @@ type node struct {
 	entropy  uint64
 	group    *group
 	links    [][3]*peerLink   // to the other nodes, by index and lane
+	leader   *node            // whom it has been told to follow, and will when it goes on; mostly nil
 	held     time.Duration    // until when its master's effects are held back; 0: they are not
 	standing cluster.Standing // that Config.Standing was told last
 	leads    bool             // it was a master when that was last looked at
@@ -371,6 +372,7 @@ func (n *node) crash() {
 	})
 	n.ends = nil
 	w.following(cause, n.bury)
+	n.follow(cause)
 }
 
 // restart starts a node that was down: with its data (keep), without (lose), or
@@ -424,6 +426,15 @@ func (n *node) postpone(s step) {
 		return
 	}
 	n.deferred = append(n.deferred, s)
+}
+
+// whenAwake calls f now, or when the node goes on that stands still; never if it crashes before.
+func (n *node) whenAwake(f func()) {
+	if n.paused == 0 {
+		f()
+		return
+	}
+	n.deferred = append(n.deferred, step{kind: stepErrand, on: &errand{n, f}})
 }
 
 // pause freezes the node for d: it answers nothing, and its clocks go on.

@@ -204,19 +204,14 @@ func (n *node) promote() {
 	}
 	w := n.w
 	n.member.Promote()
-	n.leads = true
+	n.leads, n.leader = true, nil
 	old := n.group.master
 	n.group.master = n
 	cause := w.emit(trace.Event{Kind: trace.Promote, Actor: w.nemesis, Peer: n.actor, A: n.engine.Offset()})
-	host, port := w.directory.Endpoint(n.id())
 	for _, r := range n.group.nodes {
 		if r != n && r != old {
-			r.member.Follow(host, port)
-			if r.down {
-				r.proc.Outbox()
-				continue
-			}
-			r.settle(cause)
+			r.leader = n
+			r.whenAwake(func() { r.follow(cause) })
 		}
 	}
 	w.following(cause, func() {
@@ -226,6 +221,21 @@ func (n *node) promote() {
 			}
 		}
 	})
+	n.settle(cause)
+}
+
+// follow has a replica follow the master that it has been told to.
+func (n *node) follow(cause uint64) {
+	if n.leader == nil {
+		return
+	}
+	host, port := n.w.directory.Endpoint(n.leader.id())
+	n.leader = nil
+	n.member.Follow(host, port)
+	if n.down {
+		n.proc.Outbox()
+		return
+	}
 	n.settle(cause)
 }
 

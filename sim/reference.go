@@ -81,7 +81,8 @@ client asked after that, or until then had put nothing under the name of the loc
 alone.`
 
 const stepsText = `A wrong step is answered with its usage. What has no one to strike, such as a replica that is
-down, does nothing, and "locksim run" says so behind the verdicts.`
+down, does nothing, and "locksim run" says so behind the verdicts. What a server does itself waits while that stands
+still: it is promoted, follows another, moves slots, runs commands and evicts when it goes on.`
 
 const faultsText = `A RANGE is how long the fault lasts, how far a clock jumps, or how late a message comes. Without
 one it is drawn on the scale of the lease; with one it is that, or drawn from it: pause=5s..20s, drift=1%. Where

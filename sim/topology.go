@@ -103,6 +103,9 @@ func applyMove(r *runner, s Step) {
 	if from == to || from.down || to.down {
 		return
 	}
+	if r.waitsFor(s, func() { applyMove(r, s) }) {
+		return
+	}
 	if from.engine.Paused() || to.engine.Paused() { // a MIGRATE is under way, for which everybody waits
 		r.moveLater(s)
 		return

@@ -20,7 +20,7 @@ type moment uint8
 
 const (
 	atOnce    moment = iota
-	whenAwake        // when the node of its first argument does not stand still
+	whenAwake        // when the nodes that do it do not stand still
 	later            // when a message or a request comes by, or when clients have their answers
 )
 
@@ -37,10 +37,10 @@ func verbs() []verb {
 			"a node starts again, with data as above, or a master or replica without what came last",
 			checkRestart, applyRestart, atOnce},
 		{"promote", "promote REPLICA", "it becomes master while its master serves on; in a cluster by TAKEOVER",
-			checkPromote, applyPromote, atOnce},
+			checkPromote, applyPromote, whenAwake},
 		{"move", "move KEY MASTER [step=open|keys|close] [for=DURATION [keys=DURATION]]",
 			"the slot of a key moves there at once, or by one step; with step=open for= it is open so long, " +
-				"and keys move after keys=", checkMove, applyMove, atOnce},
+				"and keys move after keys=", checkMove, applyMove, whenAwake},
 		{"failover", "failover REPLICA outage=DURATION", "its master crashes, and it is promoted so much later",
 			checkFailover, applyFailover, atOnce},
 		{"hold", "hold REPLICA [for=DURATION]", "what its master sends does not arrive yet", checkHold, applyHold, atOnce},
@@ -58,7 +58,7 @@ func verbs() []verb {
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", "requests are executed twice",
 			checkDuplicate, applyDuplicate, later},
 		{"run", "run MASTER|REPLICA DEL|FLUSHALL|PERSIST|PEXPIRE|PUBLISH|REPLICAOF|SCRIPT|SET|SPUBLISH ARGUMENT…",
-			"a command by hand, which waits while the node stands still; SCRIPT LOAD all loads the scripts of all kinds",
+			"a command by hand; SCRIPT LOAD all loads the scripts of all kinds",
 			checkRun, applyRun, whenAwake},
 		{"stall", "stall CLIENT for=DURATION [after=K]",
 			"it stands still when a server has answered a request of its lock(), NOSCRIPT included, before the reply",

@@ -50,6 +50,36 @@ var verbTests = []struct {
 			"at 6s run m1 SET b 2\nat 7s crash m1\nat 8s restart m1 data=keep\nrun for=9s\n",
 		[]string{`^1.000 m1 is paused`, `^4.000 m1 goes on`, `^4.000 somebody runs SET a 1 at m1`}, nil, `(^2.*SET a|SET b)`},
 
+	{"promote: a replica that stands still has what its master had sent, and becomes one when it goes on",
+		"world replicas=1 clients=2 ttl=10s renew=off hold=6s rounds=1 delay=1ms\nat 10ms pause r1 for=2s\n" +
+			"at 50ms start c1\nat 1s promote r1\nat 2500ms start c2\nrun for=5s\n",
+		[]string{`^0.054 c1 holds`, `^2.010 r1 goes on`, `^2.010 r1 applied`, `^2.010 r1 is promoted`}, nil, `c2 holds`},
+	{"promote: a replica that crashes before it goes on does not become one",
+		"world replicas=1 clients=1 delay=1ms\nat 10ms pause r1 for=2s\nat 20ms promote r1\nat 30ms crash r1 for=1s\n" +
+			"run for=5s\n", []string{`r1 restarts`}, nil, `is promoted`},
+	{"promote: another replica follows when it goes on",
+		"world replicas=2 clients=1 delay=1ms\nat 1s pause r2 for=2s\nat 1500ms promote r1\nrun for=5s\n",
+		[]string{`^1.500 r1 is promoted`, `^3.000 r2 goes on`, `^3.000 r2 send r1 connect`, `^3.00. r2 deliver r1 continue`},
+		nil, `^(1.[5-9]|2.).* r2 send`},
+	{"promote: another replica that crashes while it stands still follows when it is back",
+		"world replicas=2 clients=1 delay=1ms\nat 1s pause r2 for=2s\nat 1500ms promote r1\nat 2s crash r2\n" +
+			"at 4s restart r2 data=keep\nrun for=5s\n",
+		[]string{`^4.000 r2 restarts`, `^4.... r2 send r1 connect`, `^4.... r1 deliver r2 connect`}, nil, `r2 send m1 connect$`},
+	{"failover: a replica that stands still becomes master when it goes on",
+		"world replicas=1 clients=1 rounds=1 delay=1ms\nat 1s pause r1 for=2s\nat 1s start c1\n" +
+			"at 1500ms failover r1 outage=1s\nrun for=5s\n",
+		[]string{`^1.500 m1 crashes`, `^3.000 r1 goes on`, `^3.000 r1 applied`, `^3.000 r1 is promoted`}, nil, ``},
+	{"move: servers that stand still give nothing away, and take nothing",
+		"world cluster=2x0 clients=1 rounds=1 delay=1ms down-after=60s\nat 0s start c1\nat 50ms pause m1 for=4s\n" +
+			"at 60ms pause m2 for=6s\nat 100ms move lock:1 m2\nrun for=9s\n",
+		[]string{`^4.050 m1 goes on`, `^6.060 m2 goes on`, `^6.060 the slot of lock:1 moves from m1 to m2`,
+			`the slot of lock:1 is closed`}, nil, `^[0-5].* the slot`},
+	{"move: a slot that is open stays so while a server stands still",
+		"world cluster=2x0 clients=1 rounds=1 delay=1ms down-after=60s\nat 0s move lock:1 m2 step=open for=1s\n" +
+			"at 500ms pause m2 for=4s\nrun for=9s\n",
+		[]string{`^0.000 the slot of lock:1 is opened`, `^4.500 m2 goes on`, `^4.5.. the slot of lock:1 is closed`},
+		nil, `^[1-3].* the slot`},
+
 	{"pause client: it does nothing, then all in order; its lease is over",
 		"world clients=1 rounds=1 delay=1ms ttl=2s renew=off hold=1s\nat 0s start c1\nat 500ms pause c1 for=3s\nrun for=9s\n",
 		[]string{`^0.004 c1 holds`, `^0.500 c1 is paused`, `^2.00. m1 removes lock:1`, `^3.500 c1 goes on`,
