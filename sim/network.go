@@ -113,7 +113,8 @@ func (w *World) send(m *message, ch *channel, from, to trace.Actor) {
 }
 
 // sendWithin is send over a link with a delay of its own. What comes so late that its
-// connection has been closed abortively by then is lost.
+// connection has been closed abortively by then is lost. No rule has the end of a connection get
+// lost: TCP tells it again, and who missed it would stay deaf.
 func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace.Actor) {
 	w.messages++
 	m.number, m.from, m.to = w.messages, from, to
@@ -130,7 +131,7 @@ func (w *World) sendWithin(within Range, m *message, ch *channel, from, to trace
 		closed = w.cfg.Abort && w.isAlone(m) && m.kind == msgRequest && delay >= readTimeout
 	}
 	cut := w.isCut(m)
-	if !cut && !closed && w.takeRule(&w.losses, m) == nil {
+	if !cut && !closed && (m.kind == msgHangup || w.takeRule(&w.losses, m) == nil) {
 		w.double(m, w.dispatch(m, ch, delay))
 		return
 	}

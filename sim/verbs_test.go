@@ -366,6 +366,11 @@ var verbTests = []struct {
 		"world clients=2 rounds=1 delay=1ms hold=3s ttl=20s\nat 1s start c1\nat 2s restart m1 lose=500ms\n" +
 			"at 2500ms start c2\nrun for=9s\n",
 		[]string{`^2.000 m1 restarts without the last 0.500s of its data`, `^4.0.. c1 has released`, `c2 holds`}, nil, ``},
+	{"drop: the end of a connection is told all the same, and the loss strikes what follows",
+		"world clients=2 rounds=1 delay=1ms hold=2s\nat 0s start c1\nat 500ms start c2\nat 1s drop m1 c2 next=1\n" +
+			"at 1001ms crash m1 for=10ms\nrun for=9s\n",
+		[]string{`^1.001 m1 send c2 connection reset`, `^1.002 c2 deliver m1 connection reset`, `^1.103 the network loses .*subscribe`,
+			`^[2-7].* c2 holds`}, nil, ``},
 	{"sync: who is granted a lock waits until a replica has it",
 		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms lag=300ms\nat 0s start c1\nrun for=3s\n",
 		[]string{`m1 INFO replication`, `m1 mutex-acquire.* = nil`, `m1 WAIT 1 1000`, `r1 applied`, `^0.3.. c1 holds`},
