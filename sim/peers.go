@@ -140,6 +140,13 @@ func (n *node) receivePeer(m *message) {
 		}
 		return
 	}
+	if !n.lagsBehind(m) {
+		n.takePeer(m)
+	}
+}
+
+// takePeer takes a message from another node when its turn has come.
+func (n *node) takePeer(m *message) {
 	effects, before := cluster.CarriesEffects(m.peer), int64(0)
 	if effects {
 		n.sync()

@@ -54,7 +54,7 @@ func verbs() []verb {
 			checkDrop, applyDrop, later},
 		{"delay", "delay FROM TO next=N by=DURATION [after=K] [what=request|reply|message]", "they come late",
 			checkDelay, applyDelay, later},
-		{"slow", "slow MASTER|REPLICA for=DURATION [by=DURATION]", "it takes so much longer for each command (100ms)",
+		{"slow", "slow MASTER|REPLICA for=DURATION [by=DURATION]", "it takes so much longer for each command, also those of its master (100ms)",
 			checkSlow, applySlow, atOnce},
 		{"duplicate", "duplicate FROM TO next=N [after=K] [late=DURATION]", "requests are executed twice",
 			checkDuplicate, applyDuplicate, later},
