@@ -170,7 +170,7 @@ func (n *node) bury() {
 		if other == n || other.down || n.w.strangers(n, other) {
 			continue
 		}
-		l := n.peerLink(other, cluster.Client)
+		l := n.peerLink(other, cluster.Replication)
 		for _, lane := range n.links[other.index] {
 			if lane != nil {
 				lane.waiting = nil
