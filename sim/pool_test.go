@@ -103,9 +103,10 @@ func TestSessionsOfAPoolAreUsedAgain(t *testing.T) {
 // answer is. What ends sooner by itself ends as it would without.
 func TestConnectionsWithoutAnAnswerClose(t *testing.T) {
 	for _, trouble := range []string{"partition c1 m1 for=20s", "partition m1 c1 for=10s way=one", "pause m1 for=10s",
-		"delay c1 m1 next=1 by=10s", "delay m1 c1 next=1 by=10s what=reply", "slow m1 for=30s by=10s", "drop c1 m1 next=1"} {
-		s := parsed(t, "world clients=1 rounds=1 lock=own delay=1ms pool=on abort=on\nexpect exclusion=holds\nat 0s start c1\n"+
-			"at 100ms "+trouble+"\nrun for=60s seed=1\n")
+		"delay c1 m1 next=1 by=10s", "delay m1 c1 next=1 by=10s what=reply", "slow m1 for=30s by=10s",
+		"drop c1 m1 next=1"} {
+		s := parsed(t, "world clients=1 rounds=1 lock=own delay=1ms pool=on abort=on\nexpect exclusion=holds\n"+
+			"at 0s start c1\nat 100ms "+trouble+"\nrun for=60s seed=1\n")
 		said := 0
 		_, err := s.Run(t.Context(), Options{Own: &Own{Run: func(ctx context.Context, c *Client) {
 			rt, to := c.Runtime(), c.Transports()[0]

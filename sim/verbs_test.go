@@ -64,7 +64,8 @@ var verbTests = []struct {
 	{"promote: another replica that crashes while it stands still follows when it is back",
 		"world replicas=2 clients=1 delay=1ms\nat 1s pause r2 for=2s\nat 1500ms promote r1\nat 2s crash r2\n" +
 			"at 4s restart r2 data=keep\nrun for=5s\n",
-		[]string{`^4.000 r2 restarts`, `^4.... r2 send r1 connect`, `^4.... r1 deliver r2 connect`}, nil, `r2 send m1 connect$`},
+		[]string{`^4.000 r2 restarts`, `^4.... r2 send r1 connect`, `^4.... r1 deliver r2 connect`}, nil,
+		`r2 send m1 connect$`},
 	{"failover: a replica that stands still becomes master when it goes on",
 		"world replicas=1 clients=1 rounds=1 delay=1ms\nat 1s pause r1 for=2s\nat 1s start c1\n" +
 			"at 1500ms failover r1 outage=1s\nrun for=5s\n",
@@ -369,8 +370,8 @@ var verbTests = []struct {
 	{"drop: the end of a connection is told all the same, and the loss strikes what follows",
 		"world clients=2 rounds=1 delay=1ms hold=2s\nat 0s start c1\nat 500ms start c2\nat 1s drop m1 c2 next=1\n" +
 			"at 1001ms crash m1 for=10ms\nrun for=9s\n",
-		[]string{`^1.001 m1 send c2 connection reset`, `^1.002 c2 deliver m1 connection reset`, `^1.103 the network loses .*subscribe`,
-			`^[2-7].* c2 holds`}, nil, ``},
+		[]string{`^1.001 m1 send c2 connection reset`, `^1.002 c2 deliver m1 connection reset`,
+			`^1.103 the network loses .*subscribe`, `^[2-7].* c2 holds`}, nil, ``},
 	{"sync: who is granted a lock waits until a replica has it",
 		"world clients=1 replicas=1 sync=on rounds=1 delay=1ms lag=300ms\nat 0s start c1\nrun for=3s\n",
 		[]string{`m1 INFO replication`, `m1 mutex-acquire.* = nil`, `m1 WAIT 1 1000`, `r1 applied`, `^0.3.. c1 holds`},
