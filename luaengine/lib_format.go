@@ -132,15 +132,16 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// pad fills a text up to the width.
+// pad fills a text up to the width, in bytes.
 func (f formatSpec) pad(s string) string {
-	if f.has("-") {
-		return fmt.Sprintf("%-*s", f.width, s)
+	n := f.width - len(s)
+	switch {
+	case n <= 0:
+		return s
+	case f.has("-"):
+		return s + strings.Repeat(" ", n)
 	}
-	if n := f.width - len(s); n > 0 {
-		return strings.Repeat(" ", n) + s
-	}
-	return s
+	return strings.Repeat(" ", n) + s
 }
 
 // sign is what stands before a number that may be negative.
