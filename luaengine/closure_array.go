@@ -36,7 +36,7 @@ func (l array) check(at *site) *failure {
 func (l array) at(a *activation, i int) lua.LValue {
 	switch {
 	case l.value != nil:
-		return l.value.(*lua.LTable).RawGetInt(i)
+		return element(l.value.(*lua.LTable), i)
 	case i < 1 || i > len(l.words):
 		return lua.LNil
 	}
@@ -45,7 +45,7 @@ func (l array) at(a *activation, i int) lua.LValue {
 
 func (l array) length() int {
 	if l.value != nil {
-		return l.value.(*lua.LTable).Len()
+		return length(l.value.(*lua.LTable))
 	}
 	return len(l.words)
 }

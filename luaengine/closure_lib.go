@@ -159,7 +159,7 @@ func (c *compiler) insert(call *ast.FuncCallExpr) statement {
 		if !ok {
 			return goesOn, at.typeArg(1, "table", o)
 		}
-		t.RawSet(lua.LNumber(t.Len()+1), v)
+		t.RawSetInt(length(t)+1, v)
 		return goesOn, nil
 	}
 }

@@ -136,7 +136,7 @@ func (p packer) array(t *lua.LTable, items, depth int) error {
 		return err
 	}
 	for i := 1; i <= items; i++ {
-		if err := p.value(t.RawGetInt(i), depth); err != nil {
+		if err := p.value(element(t, i), depth); err != nil {
 			return err
 		}
 	}

@@ -192,7 +192,7 @@ func (e *Engine) tableReply(t *lua.LTable, stack int) resp.Value {
 	}
 	list := make([]resp.Value, 0, min(t.Len(), 64)) // #t may count far beyond the first nil
 	for i := 1; ; i++ {
-		v := t.RawGetInt(i)
+		v := element(t, i)
 		if v == lua.LNil || e.run.replyLeft < 0 {
 			return resp.List(list...)
 		}

@@ -133,7 +133,7 @@ func (e *Engine) baseIpairs() lua.LGFunction {
 	next := e.main.NewFunction(func(L *lua.LState) int {
 		i := e.checkInt(L, 2) + 1 // before the table, as in Lua 5.1
 		t := e.checkTable(L, 1)
-		v := e.sand.readable(t).RawGetInt(i)
+		v := element(e.sand.readable(t), i)
 		if v == lua.LNil {
 			return 0
 		}
@@ -433,7 +433,7 @@ func (e *Engine) baseType(L *lua.LState) int {
 func (e *Engine) baseUnpack(L *lua.LState) int {
 	t := e.sand.readable(e.checkTable(L, 1))
 	i := e.optInt(L, 2, 1)
-	j := t.Len()
+	j := length(t)
 	if L.Get(3) != lua.LNil {
 		j = e.checkInt(L, 3)
 	}
@@ -444,7 +444,7 @@ func (e *Engine) baseUnpack(L *lua.LState) int {
 		e.fail(L, errUnpack)
 	}
 	for k := i; k <= j; k++ {
-		L.Push(t.RawGetInt(k))
+		L.Push(element(t, k))
 	}
 	return j - i + 1
 }

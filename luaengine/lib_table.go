@@ -25,13 +25,13 @@ func (e *Engine) tableConcat(L *lua.LState) int {
 	sep := e.optString(L, 2, "") // in front of the table, as Lua has it
 	t := e.sand.readable(e.checkTable(L, 1))
 	i := e.optInt(L, 3, 1)
-	last := t.Len()
+	last := length(t)
 	if L.Get(4) != lua.LNil {
 		last = e.checkInt(L, 4)
 	}
 	var b strings.Builder
 	for ; i <= last; i++ {
-		v := t.RawGet(lua.LNumber(i))
+		v := element(t, i)
 		if !isText(v) {
 			e.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
@@ -58,8 +58,8 @@ func (e *Engine) tableForeach(L *lua.LState) int {
 func (e *Engine) tableForeachI(L *lua.LState) int {
 	t := e.sand.readable(e.checkTable(L, 1))
 	fn := e.checkFunction(L, 2)
-	for i, n := 1, t.Len(); i <= n; i++ {
-		if e.callBack(L, fn, lua.LNumber(i), t.RawGetInt(i)) {
+	for i, n := 1, length(t); i <= n; i++ {
+		if e.callBack(L, fn, lua.LNumber(i), element(t, i)) {
 			return 1
 		}
 	}
@@ -80,7 +80,7 @@ func (e *Engine) callBack(L *lua.LState, fn *lua.LFunction, k, v lua.LValue) boo
 }
 
 func (e *Engine) tableGetN(L *lua.LState) int {
-	L.Push(e.number(int64(e.sand.readable(e.checkTable(L, 1)).Len())))
+	L.Push(e.number(int64(length(e.sand.readable(e.checkTable(L, 1))))))
 	return 1
 }
 
@@ -92,7 +92,7 @@ func (e *Engine) tableSetN(L *lua.LState) int {
 
 func (e *Engine) tableInsert(L *lua.LState) int {
 	t := e.checkTable(L, 1)
-	end := t.Len() + 1
+	end := length(t) + 1
 	pos := end
 	switch L.GetTop() {
 	case 2:
@@ -106,9 +106,9 @@ func (e *Engine) tableInsert(L *lua.LState) int {
 		moveUp(t, pos, end)
 	}
 	for i := end; i > pos && pos >= 1; i-- {
-		t.RawSet(lua.LNumber(i), t.RawGet(lua.LNumber(i-1)))
+		t.RawSetInt(i, element(t, i-1))
 	}
-	t.RawSet(lua.LNumber(pos), L.Get(L.GetTop()))
+	t.RawSetInt(pos, L.Get(L.GetTop()))
 	return 0
 }
 
@@ -148,14 +148,14 @@ func (e *Engine) tableMaxN(L *lua.LState) int {
 
 func (e *Engine) tableRemove(L *lua.LState) int {
 	t := e.checkTable(L, 1)
-	n := t.Len() // of the tables that scripts may not change all are empty lists
+	n := length(t) // of the tables that scripts may not change all are empty lists
 	pos := e.optInt(L, 2, n)
 	if pos < 1 || pos > n {
 		return 0
 	}
-	L.Push(t.RawGetInt(pos))
+	L.Push(element(t, pos))
 	for ; pos < n; pos++ {
-		t.RawSetInt(pos, t.RawGetInt(pos+1))
+		t.RawSetInt(pos, element(t, pos+1))
 	}
 	t.RawSetInt(n, lua.LNil)
 	return 1
@@ -167,7 +167,7 @@ func (e *Engine) tableSort(L *lua.LState) int {
 	if L.Get(2) != lua.LNil {
 		s.less = e.checkFunction(L, 2)
 	}
-	s.sort(1, t.Len())
+	s.sort(1, length(t))
 	return 0
 }
 
@@ -181,7 +181,7 @@ type sorter struct {
 	less *lua.LFunction
 }
 
-func (s *sorter) at(i int) lua.LValue { return s.t.RawGetInt(i) }
+func (s *sorter) at(i int) lua.LValue { return element(s.t, i) }
 
 func (s *sorter) swap(i, j int) {
 	a, b := s.at(i), s.at(j)

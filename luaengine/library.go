@@ -243,8 +243,8 @@ func (e *Engine) flagArguments(v lua.LValue, flags *ScriptFlag) (bad string) {
 	if !ok {
 		return "flags argument to redis.register_function must be a table representing function flags"
 	}
-	for i := 1; t.RawGetInt(i) != lua.LNil; i++ {
-		name, _ := t.RawGetInt(i).(lua.LString)
+	for i := 1; !isNil(element(t, i)); i++ {
+		name, _ := element(t, i).(lua.LString)
 		flag, ok := flagNamed(string(name))
 		if !ok {
 			return "unknown flag given"

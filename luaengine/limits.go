@@ -79,7 +79,7 @@ type killed struct {
 
 // longestArray bounds what an assignment to one integer key can cost: gopher-lua
 // fills the array of a table up to that key. Greater keys are hashed, as most
-// are in Lua 5.1; a table's length does not count them.
+// are in Lua 5.1; the operator # does not count them, length does.
 const longestArray = 1 << 20
 
 func init() { lua.MaxArrayIndex = longestArray }
