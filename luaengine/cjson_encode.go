@@ -57,28 +57,37 @@ func (j *jsonEncoder) value(v lua.LValue, depth int) {
 	case lua.LNumber:
 		j.number(v)
 	case lua.LBool:
-		j.out.WriteString(v.String())
+		j.word(v.String())
 	case *lua.LTable:
 		j.table(j.e.sand.readable(v), depth+1)
 	default:
 		if v != lua.LNil && v != lua.LValue(j.e.sand.null) {
 			j.fail(v, "type not supported")
 		}
-		j.out.WriteString("null")
+		j.word("null")
 	}
+}
+
+// word writes a text that stands for a value.
+func (j *jsonEncoder) word(s string) {
+	j.room(len(s))
+	j.out.WriteString(s)
 }
 
 func (j *jsonEncoder) number(n lua.LNumber) {
 	f := float64(n)
 	switch invalid := math.IsNaN(f) || math.IsInf(f, 0); {
 	case invalid && j.set.encodeInvalid == jsonInvalidNull:
-		j.out.WriteString("null")
+		j.word("null")
 	case math.IsNaN(f) && j.set.encodeInvalid == jsonInvalidOn:
-		j.out.WriteString("nan")
+		j.word("nan")
 	case invalid && j.set.encodeInvalid != jsonInvalidOn:
 		j.fail(n, "must not be NaN or Inf")
 	default:
-		j.out.Write(formatNumber(nil, f, j.set.precision))
+		var digits [32]byte
+		text := formatNumber(digits[:0], f, j.set.precision)
+		j.room(len(text))
+		j.out.Write(text)
 	}
 }
 
@@ -124,7 +133,10 @@ func (j *jsonEncoder) table(t *lua.LTable, depth int) {
 			if i > 1 {
 				j.out.WriteByte(',')
 			}
-			j.value(t.RawGet(lua.LNumber(i)), depth)
+			if i%elementsPerTick == 0 { // there may be billions that are nil
+				j.e.tick(j.L)
+			}
+			j.value(element(t, i), depth)
 		}
 		j.out.WriteByte(']')
 		j.stack -= jsonArraySlots

@@ -136,6 +136,9 @@ func (p packer) array(t *lua.LTable, items, depth int) error {
 		return err
 	}
 	for i := 1; i <= items; i++ {
+		if i%elementsPerTick == 0 {
+			p.e.tick(p.L)
+		}
 		if err := p.value(element(t, i), depth); err != nil {
 			return err
 		}

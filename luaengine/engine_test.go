@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	lua "github.com/yuin/gopher-lua"
 
 	"minikv/internal/resp"
 )
@@ -197,6 +198,9 @@ func TestLimitEndsEveryScript(t *testing.T) {
 		"string.gsub(string.rep('a', 1000), '(b*)', string.rep('%1', 1000))",
 		"table.sort({1,2,3,4,5}, function(a, b) while true do end end)",
 		"local t = {} for i = 1, 900 do t = {t, t} end cjson.encode(t)",
+		"cjson.encode_sparse_array(true, 0, 0) cjson.encode({[2^31 - 1] = 1})",
+		"local t = {} for i = 1, 200 do t[i] = i end for i = 1, 100 do cjson.encode(t) end",
+		"local t = {} for i = 1, 200 do t[i] = i end for i = 1, 100 do cmsgpack.pack(t) end",
 		"cjson.decode('[' .. string.rep('1,', 2e4) .. '1]')",
 		"local s = string.format('%q', string.rep('1', 5e4)) for i = 1, 100 do cjson.decode(s) end",
 		"local s = string.rep('1', 5e4) for i = 1, 100 do cmsgpack.unpack_one(s) end",
@@ -244,6 +248,22 @@ func TestPackedStringsAreBounded(t *testing.T) {
 	half := string(make([]byte, maxString/2))
 	got := show(runScript(e, newFakeHost(), "return #struct.pack('xc0c0', ARGV[1], ARGV[1])", nil, []string{half}), "")
 	require.Equal(t, "(error) ERR not enough memory script: SHA, on @user_script:1.", mask(got))
+}
+
+// TestEncodedTextIsBounded: each value counts, since a list may have billions that are nil.
+func TestEncodedTextIsBounded(t *testing.T) {
+	e := New(fakeResolve)
+	e.start()
+	enc := jsonEncoder{e: e, L: e.main, set: newFakeHost().State().settings(), stack: 1}
+	enc.out.Grow(maxString)
+	for chunk := strings.Repeat("x", 1<<20); enc.out.Len() < maxString-len(chunk); {
+		enc.out.WriteString(chunk)
+	}
+	enc.out.WriteString(strings.Repeat("x", maxString-2-enc.out.Len()))
+	for _, v := range []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(123), lua.LString("abc")} {
+		require.Panics(t, func() { enc.value(v, 0) }, v)
+	}
+	enc.value(lua.LNumber(12), 0)
 }
 
 // TestLoadedTextIsBounded: pieces that are there once, given again and again, make no text

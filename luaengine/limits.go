@@ -44,6 +44,9 @@ func (e *Engine) countString(n int) string {
 	return ""
 }
 
+// elementsPerTick is how many elements of a list a function passes for a tick.
+const elementsPerTick = 64
+
 // readPerTick is how many bytes a decoder reads for a tick.
 const readPerTick = 16
 
