@@ -105,7 +105,7 @@ func unusualNumber(s string) bool {
 	if len(s) > 1 && s[0] == '0' {
 		return s[1]|0x20 == 'x' || '0' <= s[1] && s[1] <= '9'
 	}
-	word := strings.ToLower(s[:min(len(s), 3)])
+	word := lowerASCII(s[:min(len(s), 3)])
 	return word == "inf" || word == "nan"
 }
 

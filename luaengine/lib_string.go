@@ -50,7 +50,11 @@ func (e *Engine) mapString(fn func(string) string) lua.LGFunction {
 	return func(L *lua.LState) int { return e.pushString(L, fn(e.checkString(L, 1))) }
 }
 
+// lowerASCII changes the letters that C knows, not those of Unicode.
 func lowerASCII(s string) string {
+	if !strings.ContainsFunc(s, func(c rune) bool { return 'A' <= c && c <= 'Z' }) {
+		return s
+	}
 	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

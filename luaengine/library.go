@@ -208,7 +208,7 @@ func (e *Engine) namedArguments(
 		if !ok {
 			return "named argument key given to redis.register_function is not a string"
 		}
-		switch strings.ToLower(name) {
+		switch lowerASCII(name) {
 		case "function_name":
 			if f.Name, named = e.stringArgument(value); !named {
 				return "function_name argument given to redis.register_function must be a string"

@@ -82,7 +82,7 @@ const plainNaN = 0x7FF8 << 48
 
 // scanWord reads inf, infinity, nan and nan(…), in any case.
 func scanWord(s string) (float64, int) {
-	word := strings.ToLower(s[:min(len(s), len("infinity"))])
+	word := lowerASCII(s[:min(len(s), len("infinity"))])
 	switch {
 	case word == "infinity":
 		return math.Inf(1), len(word)
@@ -178,7 +178,7 @@ func toNumber(v lua.LValue) (float64, bool) {
 // parseBase reads an integer in a base from 2 to 36, as strtoul does: a sign
 // and, in base 16, a 0x prefix may stand before it.
 func parseBase(s string, base int) (float64, bool) {
-	s = strings.ToLower(strings.Trim(cString(s), spaces))
+	s = lowerASCII(strings.Trim(cString(s), spaces))
 	negative := strings.HasPrefix(s, "-")
 	if negative || strings.HasPrefix(s, "+") {
 		s = s[1:]

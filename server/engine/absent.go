@@ -17,9 +17,9 @@ func Absent(cmd [][]byte) string {
 	if len(cmd) == 0 {
 		return ""
 	}
-	name := strings.ToUpper(string(cmd[0]))
+	name := upperASCII(string(cmd[0]))
 	if len(cmd) > 1 {
-		if whole := name + " " + strings.ToUpper(string(cmd[1])); inRedis(whole) {
+		if whole := name + " " + upperASCII(string(cmd[1])); inRedis(whole) {
 			name = whole
 		}
 	}

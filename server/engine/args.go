@@ -96,6 +96,45 @@ func upper(b byte) byte {
 	return b
 }
 
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b - 'A' + 'a'
+	}
+	return b
+}
+
+// upperASCII and lowerASCII change the letters that C knows, not those of Unicode.
+func upperASCII(s string) string { return mapBytes(s, upper) }
+func lowerASCII(s string) string { return mapBytes(s, lower) }
+
+func mapBytes(s string, fn func(byte) byte) string {
+	i := 0
+	for i < len(s) && fn(s[i]) == s[i] {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	b := []byte(s)
+	for ; i < len(b); i++ {
+		b[i] = fn(b[i])
+	}
+	return string(b)
+}
+
+// equalFold reports whether two texts are the same but for the case of C's letters.
+func equalFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // cloneArgs copies a command into memory of its own.
 func cloneArgs(args [][]byte) [][]byte {
 	size := 0

@@ -24,7 +24,7 @@ func runConfigGet(c *Call) resp.Value {
 	var names []string
 	seen := map[string]bool{} // in small letters: the first spelling counts
 	add := func(name string) {
-		if lower := strings.ToLower(name); !seen[lower] {
+		if lower := lowerASCII(name); !seen[lower] {
 			seen[lower] = true
 			names = append(names, name)
 		}
@@ -94,7 +94,7 @@ func runConfigSet(c *Call) resp.Value {
 func (c *Call) rebind(pairs [][]byte) (bad string) {
 	left := map[string]int64{} // the ports before, which a fault brings back
 	for i := 0; i < len(pairs); i += 2 {
-		name := strings.ToLower(string(pairs[i]))
+		name := lowerASCII(string(pairs[i]))
 		if c.Node.cfg.Rebind == nil || name != "port" && name != "tls-port" {
 			continue
 		}
@@ -119,7 +119,7 @@ func (c *Call) rebind(pairs [][]byte) (bad string) {
 // Source: applyTlsCfg of Redis 7.0.
 func (c *Call) needsTLS(pairs [][]byte) string {
 	for i := 0; i < len(pairs) && !c.Node.cfg.TLS; i += 2 {
-		name := strings.ToLower(string(pairs[i]))
+		name := lowerASCII(string(pairs[i]))
 		switch name {
 		case "tls-port", "tls-cluster", "tls-replication":
 			if value, _ := findParameter(name).canonical(string(pairs[i+1])); value != "0" && value != "no" {
@@ -136,7 +136,7 @@ func (c *Call) checkConfigSet(pairs [][]byte) string {
 	seen := make(map[string]bool) // by name, of which a parameter may have two
 	for i := 0; i < len(pairs); i += 2 {
 		name := string(pairs[i])
-		lower := strings.ToLower(name)
+		lower := lowerASCII(name)
 		p := findParameter(name)
 		switch {
 		case p == nil:
@@ -151,7 +151,7 @@ func (c *Call) checkConfigSet(pairs [][]byte) string {
 		seen[lower] = true
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		name := strings.ToLower(string(pairs[i])) // faults of the names themselves are told as they were written
+		name := lowerASCII(string(pairs[i])) // faults of the names themselves are told as they were written
 		if _, bad := findParameter(name).canonical(string(pairs[i+1])); bad != "" {
 			c.putBack(pairs[:i+2])
 			return errConfigSet(name, bad)

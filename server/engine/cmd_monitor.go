@@ -84,7 +84,7 @@ func (c *Call) secret(i int) bool {
 // begin at an argument and take so many words each.
 func authenticates(args [][]byte, begin, i int, options map[string]int) bool {
 	for begin < i {
-		name := strings.ToUpper(string(args[begin]))
+		name := upperASCII(string(args[begin]))
 		words, known := options[name]
 		end := begin + 1 + words
 		if !known || end > len(args) {
@@ -101,7 +101,7 @@ func authenticates(args [][]byte, begin, i int, options map[string]int) bool {
 // isSensitive reports whether a parameter is a password, or a name that goes with one.
 // Those of TLS keys are none to Redis 7.0.15.
 func isSensitive(name string) bool {
-	switch strings.ToLower(name) {
+	switch lowerASCII(name) {
 	case "requirepass", "masterauth", "masteruser":
 		return true
 	}

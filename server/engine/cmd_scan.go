@@ -2,7 +2,6 @@ package engine
 
 import (
 	"strconv"
-	"strings"
 
 	"minikv/datastore"
 	"minikv/internal/resp"
@@ -163,7 +162,7 @@ func parseScan(args [][]byte, typed bool) (opt scanOptions, bad string) {
 			opt.pattern = string(args[1])
 			opt.all = opt.pattern == "*"
 		case is(args[0], "TYPE") && typed:
-			opt.typed, opt.kind = true, strings.ToLower(string(args[1]))
+			opt.typed, opt.kind = true, lowerASCII(string(args[1]))
 		default:
 			return opt, errSyntax
 		}

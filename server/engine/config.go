@@ -253,7 +253,7 @@ func times(n int64, unit time.Duration) time.Duration {
 
 // findParameter finds a parameter by either of its names, in any case.
 func findParameter(name string) *parameter {
-	return parametersByName[strings.ToLower(name)]
+	return parametersByName[lowerASCII(name)]
 }
 
 // canonical is the value in the form in which CONFIG GET shows it.
@@ -263,7 +263,7 @@ func (p *parameter) canonical(value string) (text, bad string) {
 	}
 	switch p.kind {
 	case boolParameter:
-		value = strings.ToLower(value)
+		value = lowerASCII(value)
 		if value != "yes" && value != "no" {
 			return "", "argument must be 'yes' or 'no'"
 		}
@@ -298,7 +298,7 @@ const leastHz, mostHz = 1, 500
 
 func (p *parameter) choose(value string) (text, bad string) {
 	for _, choice := range p.choices {
-		if strings.EqualFold(choice, value) {
+		if equalFold(choice, value) {
 			return choice, ""
 		}
 	}
@@ -350,7 +350,7 @@ func ParseMemory(text string) (n uint64, ok bool) {
 	const mostDigits = 127
 	text = resp.CString(text)
 	unit := strings.TrimLeft(text, "0123456789")
-	factor, known := memoryUnits[strings.ToLower(unit)]
+	factor, known := memoryUnits[lowerASCII(unit)]
 	digits := text[:len(text)-len(unit)]
 	if !known || len(digits) > mostDigits {
 		return 0, false

@@ -107,7 +107,7 @@ func MergeOutputLimits(now string, words []string) (text, bad string) {
 	}
 	limits := strings.Fields(now)
 	for ; len(words) > 0; words = words[4:] {
-		class := strings.Replace(strings.ToLower(words[0]), "replica", "slave", 1)
+		class := strings.Replace(lowerASCII(words[0]), "replica", "slave", 1)
 		at := 0
 		for at < len(limits) && limits[at] != class {
 			at += 4
@@ -191,7 +191,7 @@ func canonicalShutdown(value string) (text, bad string) {
 	options := []string{"save", "nosave", "now", "force"}
 	set := map[string]bool{}
 	for _, word := range separated(value) {
-		set[strings.ToLower(word)] = true
+		set[lowerASCII(word)] = true
 	}
 	known := len(set)
 	if set["default"] {

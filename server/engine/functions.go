@@ -35,7 +35,7 @@ func (f *functions) find(name string) *functionLibrary {
 func (f *functions) member(name string) *luaengine.Function {
 	for _, library := range f.libraries {
 		for i := range library.members {
-			if strings.EqualFold(library.members[i].Name, name) {
+			if equalFold(library.members[i].Name, name) {
 				return &library.members[i]
 			}
 		}
@@ -130,7 +130,7 @@ func parseLibraryHeader(code string) (name, body, bad string) {
 		return "", "", "ERR Library name was not given"
 	case !luaengine.ValidName(name):
 		return "", "", "ERR " + luaengine.InvalidName
-	case !strings.EqualFold(engine, "lua"):
+	case !equalFold(engine, "lua"):
 		return "", "", oneLine([]byte("ERR Engine '" + engine + "' not found"))
 	}
 	return name, code[end:], ""

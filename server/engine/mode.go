@@ -71,7 +71,7 @@ func (n *Node) lookup(args [][]byte) (cmd *Command, bad string) {
 // byName finds a command of the node by its name in any case, or nil.
 func (n *Node) byName(name []byte) *Command {
 	if n.cfg.Mode != nil {
-		return n.cfg.Mode.find[strings.ToUpper(string(name))]
+		return n.cfg.Mode.find[upperASCII(string(name))]
 	}
 	return byName(name)
 }
