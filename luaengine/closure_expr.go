@@ -168,7 +168,7 @@ func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 			if t, i := inTable.find(a); i > 0 {
 				v, fault := value(a)
 				if fault == nil {
-					t.RawSetInt(i, v)
+					fault = a.setElement(t, i, v, at)
 				}
 				return goesOn, fault
 			}
@@ -190,8 +190,7 @@ func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 			return goesOn, at.typeError("index", at.a, o)
 		}
 		if i := whole(n); i > 0 && i < longestArray && k == nil {
-			t.RawSetInt(i, v)
-			return goesOn, nil
+			return goesOn, a.setElement(t, i, v, at)
 		}
 		k = a.boxedNumber(n, k)
 		if bad := badKey(k); bad != "" {
@@ -200,6 +199,15 @@ func (c *compiler) setIndex(x *ast.AttrGetExpr, right ast.Expr) statement {
 		t.RawSet(k, v)
 		return goesOn, nil
 	}
+}
+
+// setElement is t[i] = v of an index.
+func (a *activation) setElement(t *lua.LTable, i int, v lua.LValue, at *site) *failure {
+	if why := a.e.countFilling(t, i); why != "" {
+		return at.raise(field(a.e.main, "err", lua.LString(why)))
+	}
+	t.RawSetInt(i, v)
+	return nil
 }
 
 // table is a constructor: {a, b} or {key = a}.

@@ -260,7 +260,7 @@ func (u *unpacker) table() lua.LValue {
 		v := u.value()
 		u.stack -= 2
 		u.e.checkKey(u.L, key)
-		t.RawSet(key, v)
+		u.e.setCounted(u.L, t, key, v)
 	}
 	return t
 }

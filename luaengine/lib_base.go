@@ -331,7 +331,7 @@ func (e *Engine) baseRawSet(L *lua.LState) int {
 	key, value := e.checkAny(L, 2), e.checkAny(L, 3)
 	t := e.checkWritable(L, 1)
 	e.checkKey(L, key)
-	t.RawSet(key, value)
+	e.setCounted(L, t, key, value)
 	L.SetTop(1)
 	return 1
 }

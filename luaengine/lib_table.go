@@ -108,7 +108,7 @@ func (e *Engine) tableInsert(L *lua.LState) int {
 	for i := end; i > pos && pos >= 1; i-- {
 		t.RawSetInt(i, element(t, i-1))
 	}
-	t.RawSetInt(pos, L.Get(L.GetTop()))
+	e.setCounted(L, t, lua.LNumber(pos), L.Get(L.GetTop()))
 	return 0
 }
 

@@ -1,6 +1,10 @@
 package luaengine
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	"unsafe"
+
+	lua "github.com/yuin/gopher-lua"
+)
 
 // ticksPerCheck is how many loop turns and function calls pass between two
 // questions to Host.Limit.
@@ -44,6 +48,26 @@ func (e *Engine) countString(n int) string {
 	return ""
 }
 
+const elementBytes = int(unsafe.Sizeof(lua.LValue(nil)))
+
+// countFilling counts the elements that an assignment to t[i] would put before i, as a
+// string of their size, and returns why the host ends the script, or "". An assignment
+// that gopher-lua itself carries out is not counted.
+func (e *Engine) countFilling(t *lua.LTable, i int) string {
+	if filled := i - len(*elementsOf(t)); filled >= weighedFrom/elementBytes && i < longestArray {
+		return e.countString(filled * elementBytes)
+	}
+	return ""
+}
+
+// setCounted is t[key] = v, whose elements are counted.
+func (e *Engine) setCounted(L *lua.LState, t *lua.LTable, key, v lua.LValue) {
+	if text := e.countFilling(t, indexOf(key)); text != "" {
+		e.kill(L, text)
+	}
+	t.RawSet(key, v)
+}
+
 // elementsPerTick is how many elements of a list a function passes for a tick.
 const elementsPerTick = 64
 
@@ -81,7 +105,7 @@ type killed struct {
 }
 
 // longestArray bounds what an assignment to one integer key can cost: gopher-lua
-// fills the array of a table up to that key. Greater keys are hashed, as most
+// fills the array of a table up to that key, with 16 MiB for the last one. Greater keys are hashed, as most
 // are in Lua 5.1; the operator # does not count them, length does.
 const longestArray = 1 << 20
 
