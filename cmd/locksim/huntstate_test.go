@@ -26,7 +26,8 @@ func TestHuntTellsOfAnotherWay(t *testing.T) {
 // where it found nothing; also one that was resumed.
 func TestHuntsSayWhatNeverStruck(t *testing.T) {
 	folder, file := writeScenario(t, "# Nobody publishes.\n"+
-		"world clients=2 lock=simple renew=off rounds=1 ttl=2s hold=1s\nexpect exclusion=holds\nfaults lost-message drop lost-reply\nrun for=8s seed=1\n")
+		"world clients=2 lock=simple renew=off rounds=1 ttl=2s hold=1s\nexpect exclusion=holds\n"+
+		"faults lost-message drop lost-reply\nrun for=8s seed=1\n")
 	for what, how := range map[string][]string{
 		"schedule": {"--strategy", "exhaustive"}, "seed": {"--seeds", "50", "--root", "1"},
 	} {

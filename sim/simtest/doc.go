@@ -15,27 +15,18 @@
 //		Own: sim.Own{Lock: func(c *sim.Client) sim.Lock { return newMyLock(c) }},
 //	})
 //
-// # What the client must do
-//
-//   - Give each request a deadline (Runtime.WithDeadline), as example_test.go
-//     does. A request whose message or reply gets lost waits until its context
-//     ends, for ever if that has no deadline. A client that waits for ever does
-//     nothing wrong any more, so nothing is found.
-//   - Tell by its Held's Lost when it no longer believes that it holds the
-//     lock. The simulator does not end that belief after ttl=.
+// The client must
+//   - give each request a deadline (Runtime.WithDeadline), as example_test.go does:
+//     one whose message gets lost waits until its context ends, and
+//   - tell by its Held's Lost when it no longer believes that it holds the lock. The
+//     simulator does not end that belief after ttl=.
 //
 // # Which world
 //
-// hold= and think= had better be ranges that begin at 0. Where they are fixed, clients meet
-// at the same place of their rounds each time: the first attempt of one never meets the
-// release of another, say, and a wake-up that gets lost between a look at the lock and the
-// wait for its message is not found. Nor is it where a later release wakes who has missed
-// one. So beside a world with endless rounds try one with short holds and few rounds, such
-// as hold=0s..50ms think=0s..100ms rounds=3, and expect progress=holds; or endless rounds
-// with a calm, and expect liveness=holds.
-//
-// Who must not have the lock at the same time has to be different clients: that two tasks
-// of one client believe at once that they hold it, exclusion does not see.
+// hold= and think= had better be ranges from 0: with fixed ones clients meet at the same
+// place each time, and a lost wake-up is not found. Nor is it where a later release wakes
+// who has missed one: try few rounds, too, such as hold=0s..50ms think=0s..100ms rounds=3,
+// and expect progress=holds. Beliefs of two tasks of one client are no overlap.
 //
 // # What to expect
 //
@@ -45,29 +36,25 @@
 // exclusion, and a search finds that in place of what may be wrong with yours.
 // There expect fencing=holds; that takes a lock whose Held has a Token, and fence=on.
 //
-// An invariant of your own is a [minikv/sim/check.Checker] of the run's events,
-// for the check called own (sim.Own's Check); invariant_test.go has two.
+// An invariant of your own is a [minikv/sim/check.Checker], for the check called own
+// (sim.Own's Check); invariant_test.go has two.
 //
 // # What a failed test tells
 //
-// A failed test tells the shortest story, why the promise broke in it, what
-// would have saved it, and the line that replays it. The story and a page of
-// its run are files. With SIMTEST_REPLAY the test runs such a file, which may
-// have been changed, and tells the same of it.
+// A failed test tells the shortest story, why the promise broke, what would have saved it,
+// and the line that replays it. The story and a page of its run are files. With
+// SIMTEST_REPLAY the test runs such a file, which may have been changed.
 //
 // A test also fails, and names the client code, or its own check, if that
 //   - panics, or ends its goroutine (t.FailNow, package require),
-//   - blocks,
-//   - goes on for ever without waiting,
+//   - blocks, or goes on for ever without waiting,
 //   - gives its Transports a context of real time, or
 //   - goes another way when a run is repeated.
 //
 // The first runs are watched one by one. In these it is also named if it
-//   - waits in real time for some tens of milliseconds in all (time.Sleep, a
-//     channel),
-//   - starts a goroutine that uses its Runtime or Transports, or
-//   - starts a goroutine that has not ended a tenth of a second after the run.
+//   - waits in real time for some tens of milliseconds in all (time.Sleep), or
+//   - starts a goroutine that uses its Runtime or Transports, or has not ended
+//     a tenth of a second after the run.
 //
-// It fails as well when nobody ever gets the lock, or when no run had a verdict
-// on a promise.
+// It fails as well when nobody ever gets the lock, or no run had a verdict on a promise.
 package simtest
