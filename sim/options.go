@@ -69,7 +69,7 @@ func clientOptions() []worldOption {
 			count(0, MaxClients, func(w *Spec) *int { return &w.Load.Compat })},
 		{"broken", "the model of Redisson gives back what another client has, to show that a check can fail",
 			value{"release", setBroken}},
-		{"pool", "on: each request of a client has a connection of its own, so that it may overtake others (off)",
+		{"pool", "on: each request of a client has a connection of its own, and so has Pub/Sub, which may overtake (off)",
 			onOrOff(func(w *Spec) *bool { return &w.Pool })},
 		{"abort", "on, with pool=on: a connection without an answer is closed after 5s, and drops what has not arrived (off)",
 			onOrOff(func(w *Spec) *bool { return &w.Abort })},

@@ -9,7 +9,8 @@
 // clients and servers, then digits.
 //
 // In a world without time only the order of what happens is chosen. [Exhaust]
-// runs every order of a small world, [Sample] random orders of a larger one.
+// runs every order of a small world, [Sample] random orders of a larger one. What one
+// server sends one client stays in its order there, messages of Pub/Sub between replies.
 //
 // Results depend on the problem and its seeds alone, not on how many workers
 // there are; only pool.go knows of them.
