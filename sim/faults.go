@@ -410,13 +410,9 @@ func drawReshard(c record) Step {
 	if findKind(c.p.r.s.World.Load.Kind).masters == memberwise {
 		name = memberName(1, int(c.target(fieldTarget, members)))
 	}
-	masters, first := uint64(c.p.r.s.World.Masters), uint64(0)
-	few := masters
-	if servers := uint64(c.p.r.s.Faults.Servers); servers > 0 && servers < masters {
-		few, first = servers, c.p.firstServer
-	}
-	to := fmt.Sprintf("m%d", 1+(first+c.draw(fieldOther, few))%masters)
-	s := c.lasting("move", name, to)
+	masters := c.few(c.p.r.w.nodes[:c.p.r.s.World.Masters], c.p.r.s.Faults.Servers)
+	to := masters[c.draw(fieldOther, uint64(len(masters)))]
+	s := c.lasting("move", name, to.name)
 	keys := s.length("for", 0) / 4 * time.Duration(c.draw(fieldSkip, 4))
 	s.Opts = append([]Option{{"step", "open"}}, append(s.Opts, Option{"keys", keys.String()})...)
 	return s

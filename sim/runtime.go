@@ -163,7 +163,7 @@ type timer struct {
 	at   time.Duration // on the process's monotonic clock
 	f    func()
 	id   int32  // its step, or -1: it is due, and its process is paused
-	gen  uint32 // how often it was set or stopped; a step of an earlier one is stale
+	gen  uint32 // how often it was set; a step of an earlier one is stale
 	done bool
 }
 
